@@ -1,0 +1,149 @@
+//! The model-checking switch: atomics, cells, the heap, threads.
+//!
+//! Everything in the crate that two threads can touch at once comes from here. A normal build re-exports `core`, `alloc` and
+//! `std`; under `--cfg joint_loom` the same names are loom's, behind thin wrappers that count and check (`model.rs`). This is
+//! the only file, with `lib.rs`, that names the cfg, and it knows nothing of the rest of the crate.
+//!
+//! What the wrappers ask of the code above:
+//!
+//! * every atomic site names itself: `order!(complete: AcqRel)`. In a normal build that is the bare constant; under the model a
+//!   run can put a weaker ordering in its place, and a model must then fail;
+//! * memory that two threads share is allocated by [`heap`] and every atomic and cell in it is [retired](Retire) right before
+//!   it is given back, so that the model sees a free that races with an access.
+
+#[cfg(joint_loom)]
+pub(crate) mod model;
+
+#[cfg(joint_loom)]
+pub(crate) use model::{AtomicPtr, AtomicU64, UnsafeCell, fence, heap};
+#[cfg(all(joint_loom, feature = "std"))]
+pub(crate) use model::{AtomicUsize, Mutex, thread, thread_local};
+
+#[cfg(all(not(joint_loom), feature = "std"))]
+pub(crate) use core::sync::atomic::AtomicUsize;
+#[cfg(not(joint_loom))]
+pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU64, fence};
+#[cfg(not(joint_loom))]
+pub(crate) use real::{UnsafeCell, heap};
+#[cfg(all(not(joint_loom), feature = "std"))]
+pub(crate) use std::{sync::Mutex, thread, thread_local};
+
+/// Names an atomic site and the ordering it needs: `order!(complete: AcqRel)`.
+///
+/// The site's full name is the module's path without the crate, then the name: `completion::complete`.
+macro_rules! order {
+    ($site:ident : $ordering:ident) => {
+        $crate::sync::site_order!($site, core::sync::atomic::Ordering::$ordering)
+    };
+}
+
+#[cfg(not(joint_loom))]
+macro_rules! site_order {
+    ($site:ident, $ordering:expr) => {
+        $ordering
+    };
+}
+
+#[cfg(joint_loom)]
+macro_rules! site_order {
+    ($site:ident, $ordering:expr) => {
+        $crate::sync::model::ordering(concat!(module_path!(), "::", stringify!($site)), $ordering)
+    };
+}
+
+/// Makes a constructor `const` where the atomics' constructors are: not under the model.
+macro_rules! const_unless_modelled {
+    ($(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block) => {
+        #[cfg(not(joint_loom))]
+        $(#[$attr])*
+        $vis const fn $name($($arg: $ty),*) -> $ret $body
+
+        #[cfg(joint_loom)]
+        $(#[$attr])*
+        $vis fn $name($($arg: $ty),*) -> $ret $body
+    };
+}
+
+pub(crate) use {const_unless_modelled, order, site_order};
+
+/// The last access to a place before its memory is given back.
+///
+/// Under the model it is a mutable access, which fails when another thread's access is not ordered before it. In a normal
+/// build it is nothing.
+pub(crate) trait Retire {
+    fn retire(&mut self);
+}
+
+#[cfg(not(joint_loom))]
+mod real {
+    use core::sync::atomic::{AtomicPtr, AtomicU64};
+
+    use super::Retire;
+
+    /// `core`'s cell with the access functions of loom's.
+    #[derive(Debug)]
+    #[repr(transparent)]
+    pub(crate) struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        pub(crate) const fn new(value: T) -> Self {
+            Self(core::cell::UnsafeCell::new(value))
+        }
+
+        /// Hands out the pointer for a write or an exclusive access.
+        #[inline(always)]
+        pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+            f(self.0.get())
+        }
+    }
+
+    impl<T> Retire for UnsafeCell<T> {
+        #[inline(always)]
+        fn retire(&mut self) {}
+    }
+
+    impl<T> Retire for AtomicPtr<T> {
+        #[inline(always)]
+        fn retire(&mut self) {}
+    }
+
+    impl Retire for AtomicU64 {
+        #[inline(always)]
+        fn retire(&mut self) {}
+    }
+
+    #[cfg(feature = "std")]
+    impl Retire for core::sync::atomic::AtomicUsize {
+        #[inline(always)]
+        fn retire(&mut self) {}
+    }
+
+    /// The global allocator, for blocks of a type's layout.
+    pub(crate) mod heap {
+        use alloc::alloc::{alloc, dealloc, handle_alloc_error};
+        use core::{alloc::Layout, ptr::NonNull};
+
+        /// A block for one `T`, not initialised. Ends the program by `handle_alloc_error` when there is none.
+        pub(crate) fn allocate<T>() -> NonNull<T> {
+            const {
+                assert!(
+                    size_of::<T>() != 0,
+                    "only types with a size are put on the heap"
+                )
+            };
+            let layout = Layout::new::<T>();
+            // SAFETY: the layout's size is not zero, as asserted above.
+            let block = unsafe { alloc(layout) };
+            NonNull::new(block.cast()).unwrap_or_else(|| handle_alloc_error(layout))
+        }
+
+        /// Gives a block back.
+        ///
+        /// # Safety
+        /// `block` came from [`allocate`] with the same `T`, and nobody uses it any more.
+        pub(crate) unsafe fn release<T>(block: NonNull<T>) {
+            // SAFETY: the caller got the block from `allocate::<T>`, which used this layout, and gives it up.
+            unsafe { dealloc(block.as_ptr().cast(), Layout::new::<T>()) }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! What the crate runs on under the model: loom's primitives, wrapped so that a run can
+//!
+//! * weaken one named ordering at a time ([`Weakened`]),
+//! * count the atomic read-modify-writes of a path ([`rmw_count`]),
+//! * see every use of memory that was given back: a released block is kept aside, and an access to it fails the model by name.
+//!
+//! loom runs all the threads of a model on one thread of the system, so plain thread-locals are the state of one model run, and
+//! models of several tests do not meet.
+
+use core::{
+    alloc::Layout,
+    cell::{Cell, RefCell},
+    mem::ManuallyDrop,
+    ptr::NonNull,
+    sync::atomic::Ordering,
+};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    string::{String, ToString},
+    vec::Vec,
+};
+
+pub(crate) use loom::sync::Mutex;
+
+use super::Retire;
+
+std::thread_local! {
+    static RMWS: Cell<usize> = const { Cell::new(0) };
+    static OVERRIDES: RefCell<Vec<(String, Ordering)>> = const { RefCell::new(Vec::new()) };
+    static SITES: RefCell<BTreeMap<String, Ordering>> = const { RefCell::new(BTreeMap::new()) };
+    static FREED: RefCell<Freed> = const { RefCell::new(Freed { blocks: BTreeMap::new(), order: VecDeque::new() }) };
+    static TRACKS: RefCell<BTreeMap<usize, ManuallyDrop<loom::alloc::Track<()>>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// While it lives, the models of this thread run with one site's ordering replaced.
+#[derive(Debug)]
+pub struct Weakened(());
+
+impl Weakened {
+    /// Puts `ordering` in the place of what `site` (such as `completion::complete`) asks for. On a fence, `Relaxed` removes it.
+    #[must_use = "the site is weakened for as long as the value lives"]
+    pub fn new(site: &str, ordering: Ordering) -> Self {
+        OVERRIDES.with_borrow_mut(|table| table.push((site.to_string(), ordering)));
+        Self(())
+    }
+}
+
+impl Drop for Weakened {
+    fn drop(&mut self) {
+        OVERRIDES.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// The ordering that this run uses at a site.
+pub(crate) fn ordering(path: &str, asked: Ordering) -> Ordering {
+    let site = path.strip_prefix("joint::").unwrap_or(path);
+    SITES.with_borrow_mut(|sites| {
+        if !sites.contains_key(site) {
+            sites.insert(site.to_string(), asked);
+        }
+    });
+    OVERRIDES.with_borrow(|table| {
+        table
+            .iter()
+            .rev()
+            .find(|(name, _)| name == site)
+            .map_or(asked, |&(_, weaker)| weaker)
+    })
+}
+
+/// The sites that ran on this thread so far, with the orderings they ask for.
+pub fn sites_seen() -> Vec<(String, Ordering)> {
+    SITES.with_borrow(|sites| {
+        sites
+            .iter()
+            .map(|(site, &asked)| (site.clone(), asked))
+            .collect()
+    })
+}
+
+/// How many atomic read-modify-writes ran on this thread (that is, in all the threads of its models) so far.
+pub fn rmw_count() -> usize {
+    RMWS.get()
+}
+
+fn count_rmw() {
+    RMWS.set(RMWS.get() + 1);
+}
+
+/// loom's thread-locals, one for each of the model's threads, written as std's are.
+macro_rules! model_thread_local {
+    ($(#[$attr:meta])* static $name:ident: $ty:ty = const { $init:expr };) => {
+        loom::thread_local! { $(#[$attr])* static $name: $ty = $init; }
+    };
+}
+pub(crate) use model_thread_local as thread_local;
+
+/// A fence, or nothing where a run has weakened it to `Relaxed`.
+#[track_caller]
+pub(crate) fn fence(order: Ordering) {
+    if order != Ordering::Relaxed {
+        loom::sync::atomic::fence(order);
+    }
+}
+
+/// Released blocks, kept so that their addresses are not used again while a model may still reach for them.
+struct Freed {
+    blocks: BTreeMap<usize, Layout>,
+    order: VecDeque<usize>,
+}
+
+/// More than any one run of a model gives back.
+const KEPT_BLOCKS: usize = 4096;
+
+impl Freed {
+    fn push(&mut self, address: usize, layout: Layout) {
+        self.blocks.insert(address, layout);
+        self.order.push_back(address);
+        if self.order.len() > KEPT_BLOCKS {
+            let oldest = self.order.pop_front().expect("just checked to be long");
+            let layout = self.blocks.remove(&oldest).expect("listed once");
+            // SAFETY: the block came from the global allocator with this layout, and is listed once.
+            unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(oldest), layout) };
+        }
+    }
+
+    fn holds(&self, address: usize) -> bool {
+        let before = self.blocks.range(..=address).next_back();
+        before.is_some_and(|(start, layout)| address < start + layout.size())
+    }
+}
+
+/// Fails the model when a place in released memory is used.
+#[track_caller]
+fn assert_live<T>(place: &T) {
+    let address = core::ptr::from_ref(place).addr();
+    let freed = FREED.with_borrow(|freed| freed.holds(address));
+    assert!(
+        !freed,
+        "use after free: an atomic or a cell in a released block was accessed"
+    );
+}
+
+macro_rules! atomic {
+    ($name:ident $(<$t:ident>)?, $value:ty, { $($extra:tt)* }) => {
+        #[derive(Debug)]
+        pub(crate) struct $name $(<$t>)? (loom::sync::atomic::$name $(<$t>)?);
+
+        #[allow(dead_code, reason = "every atomic offers the same operations")]
+        impl $(<$t>)? $name $(<$t>)? {
+            #[track_caller]
+            pub(crate) fn new(value: $value) -> Self {
+                Self(loom::sync::atomic::$name::new(value))
+            }
+
+            #[track_caller]
+            pub(crate) fn load(&self, order: Ordering) -> $value {
+                assert_live(self);
+                self.0.load(order)
+            }
+
+            #[track_caller]
+            pub(crate) fn store(&self, value: $value, order: Ordering) {
+                assert_live(self);
+                self.0.store(value, order);
+            }
+
+            #[track_caller]
+            pub(crate) fn swap(&self, value: $value, order: Ordering) -> $value {
+                assert_live(self);
+                count_rmw();
+                self.0.swap(value, order)
+            }
+
+            #[track_caller]
+            pub(crate) fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                assert_live(self);
+                count_rmw();
+                self.0.compare_exchange(current, new, success, failure)
+            }
+
+            #[track_caller]
+            pub(crate) fn get_mut_with<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+                assert_live(self);
+                self.0.with_mut(f)
+            }
+
+            $($extra)*
+        }
+
+        impl $(<$t>)? Retire for $name $(<$t>)? {
+            #[track_caller]
+            fn retire(&mut self) {
+                self.get_mut_with(|_| ());
+            }
+        }
+    };
+}
+
+macro_rules! integer {
+    ($name:ident, $value:ty) => {
+        atomic!($name, $value, {
+            #[track_caller]
+            pub(crate) fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+                assert_live(self);
+                count_rmw();
+                self.0.fetch_add(value, order)
+            }
+
+            #[track_caller]
+            pub(crate) fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+                assert_live(self);
+                count_rmw();
+                self.0.fetch_sub(value, order)
+            }
+        });
+    };
+}
+
+atomic!(AtomicPtr<T>, *mut T, {});
+integer!(AtomicU64, u64);
+integer!(AtomicUsize, usize);
+
+/// loom's cell, which fails on a race, with the check for released memory.
+#[derive(Debug)]
+pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    #[track_caller]
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::cell::UnsafeCell::new(value))
+    }
+
+    #[track_caller]
+    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        assert_live(self);
+        self.0.with_mut(f)
+    }
+}
+
+impl<T> Retire for UnsafeCell<T> {
+    #[track_caller]
+    fn retire(&mut self) {
+        self.with_mut(|_| ());
+    }
+}
+
+/// Blocks that the model watches for leaks, double frees and uses after the free.
+pub(crate) mod heap {
+    use super::{FREED, Layout, ManuallyDrop, NonNull, TRACKS};
+
+    #[track_caller]
+    pub(crate) fn allocate<T>() -> NonNull<T> {
+        let layout = Layout::new::<T>();
+        assert_ne!(
+            layout.size(),
+            0,
+            "only types with a size are put on the heap"
+        );
+        // SAFETY: the layout's size is not zero, as asserted above.
+        let block = unsafe { std::alloc::alloc(layout) };
+        let block = NonNull::new(block.cast::<T>()).expect("a model needs little memory");
+        // Only `release` may drop a track: what a failed run leaves behind here must not be touched outside of that run.
+        let track = ManuallyDrop::new(loom::alloc::Track::new(()));
+        TRACKS.with_borrow_mut(|live| live.insert(block.as_ptr().expose_provenance(), track));
+        block
+    }
+
+    /// # Safety
+    /// `block` came from [`allocate`] with the same `T`, and nobody uses it any more.
+    #[track_caller]
+    pub(crate) unsafe fn release<T>(block: NonNull<T>) {
+        let address = block.as_ptr().addr();
+        let track = TRACKS.with_borrow_mut(|live| live.remove(&address));
+        let track = track.expect("double free: a block that is not allocated was released");
+        drop(ManuallyDrop::into_inner(track));
+        FREED.with_borrow_mut(|freed| freed.push(address, Layout::new::<T>()));
+    }
+}
+
+/// loom's threads. A wait with a time limit gives way once and comes back, as one that woke early may.
+pub(crate) mod thread {
+    pub(crate) use loom::thread::{Thread, current, park};
+
+    pub(crate) fn park_timeout(_limit: core::time::Duration) {
+        loom::thread::yield_now();
+    }
+}

@@ -1,0 +1,459 @@
+//! [`ThinWaker`]: a waker in one word, so that it fits behind an atomic pointer.
+//!
+//! The word is the address of a [`Header`], whose first field says how to wake what it heads. A task, a thread parker, or
+//! any object of an executor's own *is* such a header: registering it costs one reference and no memory. A foreign
+//! [`core::task::Waker`] is put in a block of its own, and its address is tagged in the lowest bit.
+//!
+//! This module reaches nothing of the crate but `sync`.
+
+use core::{
+    fmt,
+    mem::ManuallyDrop,
+    ptr::{self, NonNull},
+    task::{RawWaker, RawWakerVTable, Waker},
+};
+
+use crate::sync::heap;
+
+#[cfg(feature = "std")]
+pub(crate) mod park;
+
+/// Marks the address of a boxed foreign waker.
+const FOREIGN: usize = 1;
+
+/// How to wake what a [`Header`] heads. Every function takes the header's address.
+///
+/// Each may be called from any thread, and must not touch the object after it has given up the reference that keeps it alive.
+#[derive(Clone, Copy, Debug)]
+pub struct VTable {
+    /// Adds a reference.
+    pub clone: unsafe fn(NonNull<Header>),
+    /// Wakes, and gives up a reference.
+    pub wake: unsafe fn(NonNull<Header>),
+    /// Wakes, and keeps the reference.
+    pub wake_by_ref: unsafe fn(NonNull<Header>),
+    /// Gives up a reference.
+    pub drop: unsafe fn(NonNull<Header>),
+}
+
+/// The first field of every object that can be a [`ThinWaker`] without being boxed.
+///
+/// The object is `#[repr(C)]` with the header in front, so that the object's address is the header's.
+#[derive(Debug)]
+#[repr(C, align(8))]
+pub struct Header {
+    vtable: *const VTable,
+}
+
+// SAFETY: a header is the address of an immutable table that lives for ever.
+unsafe impl Send for Header {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Header {}
+
+impl Header {
+    /// A header that wakes through `vtable`.
+    pub const fn new(vtable: &'static VTable) -> Self {
+        Self { vtable }
+    }
+
+    /// A header that wakes through the table at `vtable`, which may be the first part of a larger one.
+    ///
+    /// # Safety
+    /// `vtable` points to a table that lives for ever and is never written.
+    pub(crate) const unsafe fn from_table(vtable: *const VTable) -> Self {
+        Self { vtable }
+    }
+
+    /// The address given to [`Header::new`] or [`Header::from_table`].
+    #[inline]
+    pub(crate) fn table(&self) -> *const VTable {
+        self.vtable
+    }
+
+    /// # Safety
+    /// `header` is alive.
+    #[inline]
+    unsafe fn vtable(header: NonNull<Self>) -> &'static VTable {
+        // SAFETY: alive by this function's contract; the field is read, no reference to the header is formed.
+        let vtable = unsafe { (&raw const (*header.as_ptr()).vtable).read() };
+        // SAFETY: both constructors take tables that live for ever and are never written.
+        unsafe { &*vtable }
+    }
+}
+
+/// The table of every `core::task::Waker` that stands for a header. Its address is how such a waker is recognised.
+static OWN: RawWakerVTable = {
+    unsafe fn clone(data: *const ()) -> RawWaker {
+        // SAFETY: `data` is a live header, of which the waker being cloned holds a reference.
+        unsafe { own(data, |table| table.clone) };
+        RawWaker::new(data, &OWN)
+    }
+    unsafe fn wake(data: *const ()) {
+        // SAFETY: as for `clone`; the waker is consumed, and its reference with it.
+        unsafe { own(data, |table| table.wake) }
+    }
+    unsafe fn wake_by_ref(data: *const ()) {
+        // SAFETY: as for `clone`.
+        unsafe { own(data, |table| table.wake_by_ref) }
+    }
+    unsafe fn drop(data: *const ()) {
+        // SAFETY: as for `wake`.
+        unsafe { own(data, |table| table.drop) }
+    }
+    RawWakerVTable::new(clone, wake, wake_by_ref, drop)
+};
+
+/// Calls one function of a header's table on it.
+///
+/// # Safety
+/// `data` is the address of a live header, and the caller may call that function: it holds a reference, and gives it up where
+/// the function does.
+#[inline]
+unsafe fn own(data: *const (), pick: fn(&VTable) -> unsafe fn(NonNull<Header>)) {
+    // SAFETY: the address of a live header is not null.
+    let header = unsafe { NonNull::new_unchecked(data.cast_mut().cast::<Header>()) };
+    // SAFETY: the header is alive.
+    let vtable = unsafe { Header::vtable(header) };
+    // SAFETY: the caller may call it.
+    unsafe { pick(vtable)(header) }
+}
+
+/// A waker in one word.
+///
+/// It is to [`core::task::Waker`] what a thin pointer is to a fat one: clone, wake and drop mean the same, and each converts
+/// into the other. `Option<ThinWaker>` is one word as well.
+///
+/// # Cost
+/// A waker of this crate's tasks and parked threads converts in both directions without memory or atomic operations
+/// (from `&Waker`: one reference). A foreign waker is boxed: one allocation of two words on the way in, given back on the way
+/// out.
+///
+/// # Example
+/// ```
+/// use std::task::Waker;
+/// use joint::waker::ThinWaker;
+///
+/// let thin = ThinWaker::from(Waker::noop());
+/// assert!(thin.will_wake(Waker::noop()));
+/// thin.wake();
+/// ```
+#[repr(transparent)]
+pub struct ThinWaker(NonNull<()>);
+
+// SAFETY: what it stands for, a header's object or a boxed `Waker`, is shared between threads by contract.
+unsafe impl Send for ThinWaker {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for ThinWaker {}
+
+/// What a [`ThinWaker`]'s word says.
+enum Kind {
+    Own(NonNull<Header>),
+    Foreign(NonNull<Waker>),
+}
+
+impl ThinWaker {
+    /// A waker that stands for `header` and takes over one reference to it.
+    ///
+    /// # Safety
+    /// `header` is alive for as long as somebody holds a reference to it; its table's functions follow the contract of
+    /// [`VTable`], may be called from any thread, and together form a correct waker in the sense of [`RawWaker`]. The caller
+    /// gives one reference away.
+    #[inline]
+    pub unsafe fn from_header(header: NonNull<Header>) -> Self {
+        Self(header.cast())
+    }
+
+    /// The word. It owns what the waker owned: give it back to [`ThinWaker::from_raw`].
+    ///
+    /// It is never null, and never an address below 4: these are free for other uses of the place where the word is kept.
+    #[inline]
+    pub fn into_raw(self) -> NonNull<()> {
+        ManuallyDrop::new(self).0
+    }
+
+    /// The waker of a word.
+    ///
+    /// # Safety
+    /// `raw` came from [`ThinWaker::into_raw`], which was called once for each call of this.
+    #[inline]
+    pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
+        Self(raw)
+    }
+
+    /// Wakes the task or thread, and gives the waker up.
+    #[inline]
+    pub fn wake(self) {
+        match ManuallyDrop::new(self).kind() {
+            // SAFETY: alive by the reference that `self` held, which is given up here.
+            Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.wake) },
+            Kind::Foreign(boxed) => {
+                // SAFETY: `self` owned the block and does not drop it.
+                unsafe { unbox(boxed) }.wake();
+            }
+        }
+    }
+
+    /// Wakes the task or thread, and keeps the waker.
+    #[inline]
+    pub fn wake_by_ref(&self) {
+        match self.kind() {
+            // SAFETY: alive by the reference that `self` holds.
+            Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.wake_by_ref) },
+            // SAFETY: the block is alive and initialised as long as `self` owns it.
+            Kind::Foreign(boxed) => unsafe { boxed.as_ref() }.wake_by_ref(),
+        }
+    }
+
+    /// Whether it wakes the same task or thread as `waker`. Like [`Waker::will_wake`], it may say no when the answer is yes.
+    #[inline]
+    pub fn will_wake(&self, waker: &Waker) -> bool {
+        match self.kind() {
+            Kind::Own(header) => is_own(waker) && waker.data() == header.as_ptr().cast(),
+            // SAFETY: the block is alive and initialised as long as `self` owns it.
+            Kind::Foreign(boxed) => unsafe { boxed.as_ref() }.will_wake(waker),
+        }
+    }
+
+    /// The two words of the `core::task::Waker` that it stands for.
+    #[inline]
+    pub(crate) fn words(&self) -> WakerWords {
+        match self.kind() {
+            Kind::Own(header) => WakerWords {
+                data: header.as_ptr().cast(),
+                vtable: &OWN,
+            },
+            // SAFETY: the block is alive and initialised as long as `self` owns it.
+            Kind::Foreign(boxed) => WakerWords::of(unsafe { boxed.as_ref() }),
+        }
+    }
+
+    #[inline]
+    fn kind(&self) -> Kind {
+        if self.0.as_ptr().addr() & FOREIGN == 0 {
+            return Kind::Own(self.0.cast());
+        }
+        let boxed = self
+            .0
+            .as_ptr()
+            .map_addr(|address| address & !FOREIGN)
+            .cast::<Waker>();
+        // SAFETY: the tag was set on the address of a block, which is not null.
+        Kind::Foreign(unsafe { NonNull::new_unchecked(boxed) })
+    }
+}
+
+impl From<Waker> for ThinWaker {
+    #[inline]
+    fn from(waker: Waker) -> Self {
+        if is_own(&waker) {
+            let header = ManuallyDrop::new(waker).data().cast_mut();
+            // SAFETY: an own waker's data is a live header, and its reference is taken over.
+            return Self(unsafe { NonNull::new_unchecked(header) });
+        }
+        let boxed = heap::allocate::<Waker>();
+        // SAFETY: the block is fresh and ours.
+        unsafe { boxed.write(waker) };
+        let tagged = boxed
+            .as_ptr()
+            .map_addr(|address| address | FOREIGN)
+            .cast::<()>();
+        // SAFETY: setting a bit does not make an address null.
+        Self(unsafe { NonNull::new_unchecked(tagged) })
+    }
+}
+
+impl From<&Waker> for ThinWaker {
+    #[inline]
+    fn from(waker: &Waker) -> Self {
+        Self::from(waker.clone())
+    }
+}
+
+impl From<ThinWaker> for Waker {
+    #[inline]
+    fn from(thin: ThinWaker) -> Self {
+        let thin = ManuallyDrop::new(thin);
+        match thin.kind() {
+            // SAFETY: `OWN`'s functions expect a live header and one reference to it, which `thin` gives up.
+            Kind::Own(header) => unsafe { Self::new(header.as_ptr().cast(), &OWN) },
+            // SAFETY: `thin` owned the block and does not drop it.
+            Kind::Foreign(boxed) => unsafe { unbox(boxed) },
+        }
+    }
+}
+
+impl Clone for ThinWaker {
+    #[inline]
+    fn clone(&self) -> Self {
+        match self.kind() {
+            Kind::Own(header) => {
+                // SAFETY: alive by the reference that `self` holds.
+                unsafe { own(header.as_ptr().cast(), |table| table.clone) };
+                Self(header.cast())
+            }
+            // SAFETY: the block is alive and initialised as long as `self` owns it.
+            Kind::Foreign(boxed) => Self::from(unsafe { boxed.as_ref() }),
+        }
+    }
+}
+
+impl Drop for ThinWaker {
+    #[inline]
+    fn drop(&mut self) {
+        match self.kind() {
+            // SAFETY: alive by the reference that `self` held, which is given up here.
+            Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.drop) },
+            // SAFETY: `self` owned the block and is gone after this.
+            Kind::Foreign(boxed) => drop(unsafe { unbox(boxed) }),
+        }
+    }
+}
+
+impl fmt::Debug for ThinWaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            Kind::Own(header) => f.debug_tuple("ThinWaker::Own").field(&header).finish(),
+            // SAFETY: the block is alive and initialised as long as `self` owns it.
+            Kind::Foreign(boxed) => f
+                .debug_tuple("ThinWaker::Foreign")
+                .field(unsafe { boxed.as_ref() })
+                .finish(),
+        }
+    }
+}
+
+/// Takes a foreign waker out of its block.
+///
+/// # Safety
+/// The caller owns the block, and nobody uses it after this.
+#[inline]
+unsafe fn unbox(boxed: NonNull<Waker>) -> Waker {
+    // SAFETY: the block holds a waker from the moment its address is tagged.
+    let waker = unsafe { boxed.read() };
+    // SAFETY: the block came from `heap::allocate::<Waker>`, and its waker has been moved out.
+    unsafe { heap::release(boxed) };
+    waker
+}
+
+#[inline]
+fn is_own(waker: &Waker) -> bool {
+    ptr::eq(waker.vtable(), &OWN)
+}
+
+/// The two words by which a waker is told from others. Only compared, never used to wake.
+///
+/// While the waker whose words these are is alive, equal words wake the same task.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WakerWords {
+    data: *const (),
+    vtable: *const RawWakerVTable,
+}
+
+// SAFETY: the words are compared, never followed.
+unsafe impl Send for WakerWords {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for WakerWords {}
+
+impl WakerWords {
+    /// No waker's words: a table is never null.
+    pub(crate) const NONE: Self = Self {
+        data: ptr::null(),
+        vtable: ptr::null(),
+    };
+
+    #[inline]
+    fn of(waker: &Waker) -> Self {
+        Self {
+            data: waker.data(),
+            vtable: waker.vtable(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn are_of(self, waker: &Waker) -> bool {
+        self.data == waker.data() && ptr::eq(self.vtable, waker.vtable())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{boxed::Box, sync::Arc, task::Wake};
+    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_foreign_waker_makes_the_round_trip() {
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(wakes.clone());
+        let thin = ThinWaker::from(&waker);
+        assert!(thin.will_wake(&waker));
+        assert!(!thin.will_wake(Waker::noop()));
+        assert!(thin.words().are_of(&waker));
+        thin.wake_by_ref();
+        let clone = thin.clone();
+        drop(thin);
+        ThinWaker::from(Waker::from(clone)).wake();
+        assert_eq!(wakes.0.load(Relaxed), 2);
+        drop(waker);
+        assert_eq!(Arc::strong_count(&wakes), 1);
+    }
+
+    /// A header of a user's own, counting references and wakes.
+    #[repr(C)]
+    struct Own {
+        header: Header,
+        references: AtomicUsize,
+        wakes: AtomicUsize,
+    }
+
+    static OWN_TABLE: VTable = VTable {
+        clone: |header| object(header).references.fetch_add(1, Relaxed).discard(),
+        wake: |header| {
+            object(header).wakes.fetch_add(1, Relaxed);
+            object(header).references.fetch_sub(1, Relaxed);
+        },
+        wake_by_ref: |header| object(header).wakes.fetch_add(1, Relaxed).discard(),
+        drop: |header| object(header).references.fetch_sub(1, Relaxed).discard(),
+    };
+
+    trait Discard: Sized {
+        fn discard(self) {}
+    }
+    impl Discard for usize {}
+
+    fn object(header: NonNull<Header>) -> &'static Own {
+        // SAFETY: the test's headers are the first fields of leaked objects.
+        unsafe { header.cast::<Own>().as_ref() }
+    }
+
+    #[test]
+    fn an_own_header_is_recognised_and_never_boxed() {
+        let own: &'static Own = Box::leak(Box::new(Own {
+            header: Header::new(&OWN_TABLE),
+            references: AtomicUsize::new(1),
+            wakes: AtomicUsize::new(0),
+        }));
+        // SAFETY: the object is never freed, and the one reference is given away.
+        let thin = unsafe { ThinWaker::from_header(NonNull::from(own).cast()) };
+        let waker = Waker::from(thin);
+        let again = ThinWaker::from(&waker);
+        assert!(core::ptr::eq(again.0.as_ptr().cast(), own));
+        assert!(again.will_wake(&waker));
+        assert_eq!(own.references.load(Relaxed), 2);
+        again.wake();
+        waker.wake_by_ref();
+        drop(waker);
+        assert_eq!(own.wakes.load(Relaxed), 2);
+        assert_eq!(own.references.load(Relaxed), 0);
+    }
+}

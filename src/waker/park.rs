@@ -1,0 +1,217 @@
+//! The thread parker, and [`block_on`] on it: how a thread without an executor waits for a future.
+//!
+//! A parker is an object with a waker [`Header`], so that a blocking wait registers itself without allocating. Each thread
+//! keeps one to use again; a `block_on` inside a `block_on` takes another, because a wake-up meant for the outer future must
+//! not be used up by the inner one.
+//!
+//! Fields: `notified` is written by wakers and by the parked thread; `references` by all who hold the parker; `thread` is
+//! written once, before the parker is shared.
+
+use core::{
+    cell::Cell,
+    future::Future,
+    mem::ManuallyDrop,
+    pin::{Pin, pin},
+    ptr::NonNull,
+    task::{Context, Poll, Waker},
+};
+use std::time::{Duration, Instant};
+
+use super::{Header, ThinWaker, VTable};
+use crate::sync::{
+    AtomicUsize, Retire, fence, heap, order,
+    thread::{self, Thread},
+    thread_local,
+};
+
+#[repr(C)]
+struct Shared {
+    header: Header,
+    references: AtomicUsize,
+    /// `IDLE`, or `NOTIFIED` by a wake-up that the thread has not taken yet.
+    notified: AtomicUsize,
+    thread: Thread,
+}
+
+const IDLE: usize = 0;
+const NOTIFIED: usize = 1;
+
+/// More references than memory can hold handles: clones were leaked in a loop.
+const MAX_REFERENCES: usize = isize::MAX as usize;
+
+static PARKER: VTable = {
+    unsafe fn clone(header: NonNull<Header>) {
+        // SAFETY: a live parker's header: the caller holds a reference.
+        let shared = unsafe { header.cast::<Shared>().as_ref() };
+        // ORDERING: clone. Relaxed: the new reference reaches another thread by some edge of its own.
+        if shared.references.fetch_add(1, order!(clone: Relaxed)) > MAX_REFERENCES {
+            std::process::abort();
+        }
+    }
+    unsafe fn wake(header: NonNull<Header>) {
+        // SAFETY: passed on from the caller, who gives up one reference.
+        unsafe { wake_by_ref(header) };
+        // SAFETY: passed on from the caller.
+        unsafe { drop(header) };
+    }
+    unsafe fn wake_by_ref(header: NonNull<Header>) {
+        // SAFETY: a live parker's header: the caller holds a reference.
+        let shared = unsafe { header.cast::<Shared>().as_ref() };
+        // ORDERING: notify. Release, with the Acquire of `take`: what came before the wake-up is visible to the thread.
+        if shared.notified.swap(NOTIFIED, order!(notify: Release)) == IDLE {
+            shared.thread.unpark();
+        }
+    }
+    unsafe fn drop(header: NonNull<Header>) {
+        // SAFETY: a live parker's header: the caller holds a reference, and gives it up.
+        unsafe { release(header.cast()) };
+    }
+    VTable {
+        clone,
+        wake,
+        wake_by_ref,
+        drop,
+    }
+};
+
+/// Gives up one reference, and frees after the last.
+///
+/// # Safety
+/// The caller holds a reference and does not use the parker after this.
+unsafe fn release(shared: NonNull<Shared>) {
+    // SAFETY: alive by the caller's reference. No reference to the whole is formed, which may vanish during the call.
+    let references = unsafe { &(*shared.as_ptr()).references };
+    // ORDERING: release. Release, with the fence below: all uses of the parker come before it is freed.
+    if references.fetch_sub(1, order!(release: Release)) != 1 {
+        return;
+    }
+    fence(order!(free: Acquire));
+    // SAFETY: that was the last reference, so the parker is ours alone.
+    let owned = unsafe { &mut *shared.as_ptr() };
+    owned.references.retire();
+    owned.notified.retire();
+    // SAFETY: ours alone, initialised, and not used after this.
+    unsafe { shared.drop_in_place() };
+    // SAFETY: allocated in `Parker::new` as a `Shared`.
+    unsafe { heap::release(shared) };
+}
+
+/// One reference to a parker of this thread. It stays on its thread.
+struct Parker(NonNull<Shared>);
+
+thread_local! {
+    /// The parker that this thread's next wait will use.
+    static SPARE: Cell<Option<Parker>> = const { Cell::new(None) };
+}
+
+impl Parker {
+    fn new() -> Self {
+        let shared = heap::allocate();
+        let value = Shared {
+            header: Header::new(&PARKER),
+            references: AtomicUsize::new(1),
+            notified: AtomicUsize::new(IDLE),
+            thread: thread::current(),
+        };
+        // SAFETY: the block is fresh and ours.
+        unsafe { shared.write(value) };
+        Self(shared)
+    }
+
+    /// A parker that no wait of this thread is using.
+    fn borrow() -> Borrowed {
+        let spare = SPARE.try_with(Cell::take).ok().flatten();
+        Borrowed(ManuallyDrop::new(spare.unwrap_or_else(Self::new)))
+    }
+
+    /// A waker that may be used as long as the parker is held, and must not be dropped.
+    fn waker(&self) -> ManuallyDrop<Waker> {
+        // SAFETY: the header of a parker, whose functions count references and wake from any thread. The reference that the
+        // waker stands for is the one that `self` holds: the waker is not dropped.
+        ManuallyDrop::new(Waker::from(unsafe {
+            ThinWaker::from_header(self.0.cast())
+        }))
+    }
+
+    /// Sleeps until a wake-up that no earlier call has taken, or until the deadline: false.
+    fn park(&self, deadline: Option<Instant>) -> bool {
+        // SAFETY: alive by the reference that `self` holds.
+        let shared = unsafe { self.0.as_ref() };
+        // ORDERING: take. Acquire, with the Release of `notify`.
+        while shared.notified.swap(IDLE, order!(take: Acquire)) == IDLE {
+            let Some(deadline) = deadline else {
+                thread::park();
+                continue;
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            thread::park_timeout(left);
+        }
+        true
+    }
+}
+
+impl Drop for Parker {
+    fn drop(&mut self) {
+        // SAFETY: the reference that `self` holds is given up with it.
+        unsafe { release(self.0) };
+    }
+}
+
+/// A parker in use, which goes back to its thread.
+struct Borrowed(ManuallyDrop<Parker>);
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        // SAFETY: not used after this.
+        let parker = unsafe { ManuallyDrop::take(&mut self.0) };
+        // A thread that is past its thread-locals just drops it.
+        let _ = SPARE.try_with(|spare| spare.set(Some(parker)));
+    }
+}
+
+/// Runs a future to its end on this thread, which sleeps while there is nothing to do.
+///
+/// It needs no executor, and may be called inside itself. On a worker of an [`Executor`](crate::Executor) it blocks that
+/// worker: await instead.
+///
+/// # Cost
+/// No allocation but once a thread (and once more for each depth of nesting). Each sleep takes one futex wait where the system
+/// has it.
+///
+/// # Panics
+/// When the future's `poll` does.
+///
+/// # Example
+/// ```
+/// assert_eq!(joint::block_on(async { 6 * 7 }), 42);
+/// ```
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let output = block_on_until(pin!(future), None);
+    output.unwrap_or_else(|| unreachable!("a wait without a deadline ends with the future"))
+}
+
+/// As [`block_on`], but gives up after `limit`. A limit that lies past what the clock can tell is none.
+pub(crate) fn block_on_for<F: Future>(future: Pin<&mut F>, limit: Duration) -> Option<F::Output> {
+    block_on_until(future, Instant::now().checked_add(limit))
+}
+
+/// As [`block_on`], but gives up at the deadline, after one last poll.
+pub(crate) fn block_on_until<F: Future>(
+    mut future: Pin<&mut F>,
+    deadline: Option<Instant>,
+) -> Option<F::Output> {
+    let parker = Parker::borrow();
+    let waker = parker.0.waker();
+    let mut cx = Context::from_waker(&waker);
+    let mut in_time = true;
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(output) => return Some(output),
+            Poll::Pending if !in_time => return None,
+            Poll::Pending => in_time = parker.0.park(deadline),
+        }
+    }
+}
