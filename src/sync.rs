@@ -15,7 +15,7 @@
 pub(crate) mod model;
 
 #[cfg(joint_loom)]
-pub(crate) use model::{AtomicPtr, AtomicU64, UnsafeCell, fence, heap};
+pub(crate) use model::{AtomicPtr, AtomicU64, UnsafeCell, fence, heap, wake_limit};
 #[cfg(all(joint_loom, feature = "std"))]
 pub(crate) use model::{AtomicUsize, Mutex, thread, thread_local};
 
@@ -24,7 +24,7 @@ pub(crate) use core::sync::atomic::AtomicUsize;
 #[cfg(not(joint_loom))]
 pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU64, fence};
 #[cfg(not(joint_loom))]
-pub(crate) use real::{UnsafeCell, heap};
+pub(crate) use real::{UnsafeCell, heap, wake_limit};
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub(crate) use std::{sync::Mutex, thread, thread_local};
 
@@ -116,6 +116,12 @@ mod real {
     impl Retire for core::sync::atomic::AtomicUsize {
         #[inline(always)]
         fn retire(&mut self) {}
+    }
+
+    /// How many wake-ups of a task may wait to be consumed before wakers take theirs back: half of what can be counted.
+    #[inline(always)]
+    pub(crate) const fn wake_limit() -> u64 {
+        1 << 31
     }
 
     /// The global allocator, for blocks of a type's layout.

@@ -26,6 +26,7 @@ use super::Retire;
 
 std::thread_local! {
     static RMWS: Cell<usize> = const { Cell::new(0) };
+    static WAKE_LIMIT: Cell<u64> = const { Cell::new(1 << 31) };
     static OVERRIDES: RefCell<Vec<(String, Ordering)>> = const { RefCell::new(Vec::new()) };
     static SITES: RefCell<BTreeMap<String, Ordering>> = const { RefCell::new(BTreeMap::new()) };
     static FREED: RefCell<Freed> = const { RefCell::new(Freed { blocks: BTreeMap::new(), order: VecDeque::new() }) };
@@ -81,6 +82,20 @@ pub fn sites_seen() -> Vec<(String, Ordering)> {
 /// How many atomic read-modify-writes ran on this thread (that is, in all the threads of its models) so far.
 pub fn rmw_count() -> usize {
     RMWS.get()
+}
+
+/// The same limit as in a normal build, or what a run has set to reach the edge.
+pub(crate) fn wake_limit() -> u64 {
+    WAKE_LIMIT.get()
+}
+
+/// Lowers the number of wake-ups that a task may have waiting, for the models of this thread. At least 4.
+pub fn set_wake_limit(limit: u64) {
+    assert!(
+        limit >= 4,
+        "a quarter of the limit is consumed at once, and that must not be nothing"
+    );
+    WAKE_LIMIT.set(limit);
 }
 
 fn count_rmw() {

@@ -1,0 +1,106 @@
+//! What the operations of a channel answer when they cannot do what was asked.
+
+use core::{error::Error, fmt};
+
+/// The receiver had gone, or had been closed, before the value was sent. Here is the value.
+///
+/// # Example
+/// ```
+/// let (sender, receiver) = joint::oneshot::channel();
+/// drop(receiver);
+/// assert_eq!(sender.send(7).unwrap_err().into_inner(), 7);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SendError<T>(pub T);
+
+impl<T> SendError<T> {
+    /// The value that was not sent.
+    #[inline]
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SendError").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Display for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sending on a closed channel")
+    }
+}
+
+impl<T> Error for SendError<T> {}
+
+/// No value will come, or none any more: the sender was dropped without sending, the receiver was closed before a value
+/// came, or the value has been received already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RecvError;
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("receiving on a closed channel")
+    }
+}
+
+impl Error for RecvError {}
+
+/// Why [`Receiver::try_recv`](super::Receiver::try_recv) has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TryRecvError {
+    /// Not yet: the sender may still send.
+    Empty,
+    /// As [`RecvError`].
+    Closed,
+}
+
+impl fmt::Display for TryRecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("receiving on an empty channel"),
+            Self::Closed => RecvError.fmt(f),
+        }
+    }
+}
+
+impl Error for TryRecvError {}
+
+impl From<RecvError> for TryRecvError {
+    fn from(RecvError: RecvError) -> Self {
+        Self::Closed
+    }
+}
+
+/// Why [`Receiver::recv_timeout`](super::Receiver::recv_timeout) or
+/// [`Receiver::recv_deadline`](super::Receiver::recv_deadline) has no value.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecvTimeoutError {
+    /// Not in time: the sender may still send.
+    Timeout,
+    /// As [`RecvError`].
+    Closed,
+}
+
+#[cfg(feature = "std")]
+impl fmt::Display for RecvTimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Timeout => f.write_str("timed out waiting on a channel"),
+            Self::Closed => RecvError.fmt(f),
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl Error for RecvTimeoutError {}
+
+#[cfg(feature = "std")]
+impl From<RecvError> for RecvTimeoutError {
+    fn from(RecvError: RecvError) -> Self {
+        Self::Closed
+    }
+}

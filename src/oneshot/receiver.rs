@@ -1,0 +1,352 @@
+//! The receiving end.
+
+use core::{
+    fmt,
+    future::Future,
+    marker::PhantomData,
+    mem::ManuallyDrop,
+    panic::{RefUnwindSafe, UnwindSafe},
+    pin::Pin,
+    ptr::{self, NonNull},
+    task::{Context, Poll},
+};
+#[cfg(feature = "std")]
+use std::time::{Duration, Instant};
+
+#[cfg(feature = "std")]
+use super::RecvTimeoutError;
+use super::{
+    RecvError, TryRecvError,
+    block::{Block, Owned},
+};
+#[cfg(feature = "std")]
+use crate::waker::park;
+use crate::{
+    Completion,
+    completion::{Detached, Ended, Registration},
+};
+
+/// The end that receives: a future, and calls that block or do not wait. Dropping it closes the channel and drops a value that
+/// is in it.
+///
+/// Once it has given its answer, it holds no memory of the channel, and every further poll or call answers [`RecvError`] at
+/// once: it neither panics nor hangs.
+///
+/// Polled with several wakers in turn, it wakes the last one, once.
+///
+/// # Example
+/// ```
+/// use joint::oneshot::{self, RecvTimeoutError};
+/// use std::time::Duration;
+///
+/// let (sender, mut receiver) = oneshot::channel();
+/// let early = receiver.recv_timeout(Duration::from_millis(1));
+/// assert_eq!(early, Err(RecvTimeoutError::Timeout));
+/// sender.send("late").unwrap();
+/// assert_eq!(joint::block_on(receiver), Ok("late"));
+/// ```
+pub struct Receiver<T> {
+    /// None once the answer is known and the block is gone, or the sender's alone.
+    block: Option<NonNull<Block<T>>>,
+    registration: Registration,
+    value: PhantomData<T>,
+}
+
+// SAFETY: a value comes out here that the sender's thread put in; what it shares beside that is an atomic word.
+unsafe impl<T: Send> Send for Receiver<T> {}
+// SAFETY: by reference it only makes an atomic load.
+unsafe impl<T: Send> Sync for Receiver<T> {}
+
+impl<T> Unpin for Receiver<T> {}
+impl<T> UnwindSafe for Receiver<T> {}
+impl<T> RefUnwindSafe for Receiver<T> {}
+
+impl<T> Receiver<T> {
+    /// # Safety
+    /// The caller gives away the receiving end of `block`.
+    #[inline]
+    pub(super) unsafe fn new(block: NonNull<Block<T>>) -> Self {
+        Self {
+            block: Some(block),
+            registration: Registration::new(),
+            value: PhantomData,
+        }
+    }
+
+    /// Blocks the thread until the value comes or the sender has gone.
+    ///
+    /// # Cost
+    /// One load when the answer is there already. On a worker of an executor it blocks that worker: await instead.
+    ///
+    /// # Errors
+    /// [`RecvError`] when no value will come any more.
+    ///
+    /// # Example
+    /// ```
+    /// let (sender, receiver) = joint::oneshot::channel();
+    /// std::thread::spawn(move || sender.send(3));
+    /// assert_eq!(receiver.recv(), Ok(3));
+    /// ```
+    #[cfg(feature = "std")]
+    #[inline]
+    pub fn recv(mut self) -> Result<T, RecvError> {
+        match self.answer() {
+            Some(answer) => answer,
+            None => park::block_on(self),
+        }
+    }
+
+    /// As [`recv`](Receiver::recv), but for no longer than `limit`. A limit that lies past what the clock can tell is none.
+    ///
+    /// # Errors
+    /// [`Timeout`](RecvTimeoutError::Timeout) when nothing came in time: the receiver may be used again.
+    /// [`Closed`](RecvTimeoutError::Closed) when no value will come any more.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::oneshot::{self, RecvTimeoutError};
+    /// use std::time::Duration;
+    ///
+    /// let (sender, mut receiver) = oneshot::channel::<u32>();
+    /// let limit = Duration::from_millis(1);
+    /// assert_eq!(receiver.recv_timeout(limit), Err(RecvTimeoutError::Timeout));
+    /// drop(sender);
+    /// assert_eq!(receiver.recv_timeout(limit), Err(RecvTimeoutError::Closed));
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn recv_timeout(&mut self, limit: Duration) -> Result<T, RecvTimeoutError> {
+        let answer = match self.answer() {
+            Some(answer) => Some(answer),
+            None => park::block_on_for(Pin::new(self), limit),
+        };
+        Ok(answer.ok_or(RecvTimeoutError::Timeout)??)
+    }
+
+    /// As [`recv_timeout`](Receiver::recv_timeout), up to a point in time. One that has passed makes it a look.
+    ///
+    /// # Errors
+    /// As [`recv_timeout`](Receiver::recv_timeout).
+    ///
+    /// # Example
+    /// ```
+    /// use joint::oneshot::{self, RecvTimeoutError};
+    /// use std::time::Instant;
+    ///
+    /// let (sender, mut receiver) = oneshot::channel();
+    /// let past = Instant::now();
+    /// assert_eq!(receiver.recv_deadline(past), Err(RecvTimeoutError::Timeout));
+    /// sender.send(4).unwrap();
+    /// assert_eq!(receiver.recv_deadline(past), Ok(4));
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        let answer = match self.answer() {
+            Some(answer) => Some(answer),
+            None => park::block_on_until(Pin::new(self), Some(deadline)),
+        };
+        Ok(answer.ok_or(RecvTimeoutError::Timeout)??)
+    }
+
+    /// Takes the value if it is there.
+    ///
+    /// # Cost
+    /// One load, and no atomic read-modify-write. Wait-free.
+    ///
+    /// # Errors
+    /// [`Empty`](TryRecvError::Empty) while the sender may still send, [`Closed`](TryRecvError::Closed) when no value will come
+    /// any more.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::oneshot::{self, TryRecvError};
+    ///
+    /// let (sender, mut receiver) = oneshot::channel();
+    /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    /// sender.send(8).unwrap();
+    /// assert_eq!(receiver.try_recv(), Ok(8));
+    /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed));
+    /// ```
+    #[inline]
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        Ok(self.answer().ok_or(TryRecvError::Empty)??)
+    }
+
+    /// Closes the channel: from now on [`Sender::send`](super::Sender::send) gives the value back. A value that was sent
+    /// before can still be received.
+    ///
+    /// A waker that a poll has left is dropped, and will not be woken.
+    ///
+    /// # Cost
+    /// One load when the sender has finished; else one atomic read-modify-write, and one more if the sender finished at that
+    /// very moment. Wait-free.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::oneshot::{self, RecvError};
+    ///
+    /// let (sender, mut receiver) = oneshot::channel();
+    /// receiver.close();
+    /// assert!(sender.send(1).is_err());
+    /// assert_eq!(receiver.recv(), Err(RecvError));
+    /// ```
+    pub fn close(&mut self) {
+        let Some(block) = self.block else { return };
+        // SAFETY: alive by this end.
+        if unsafe { Completion::raw_ended(Block::word(block)) }.is_some() {
+            return;
+        }
+        self.block = None;
+        // SAFETY: alive by this end up to the exchange, and without a block it does not detach again.
+        match unsafe { Completion::raw_detach(Block::word(block)) } {
+            // The block is the sender's alone, and the waker's destructor may be what frees it.
+            Detached::Pending(waker) => drop(waker),
+            Detached::Finished(ended) => {
+                // SAFETY: the sender has finished.
+                let owned = unsafe { Owned::new(block) };
+                if ended == Ended::Done {
+                    self.block = Some(owned.complete_again());
+                }
+            }
+        }
+    }
+
+    /// Whether a wait would return at once: the value is there, or none will come any more.
+    ///
+    /// One load. When it says yes, all that the sender did before it sent, or went, happens before this call's return.
+    ///
+    /// # Example
+    /// ```
+    /// let (sender, receiver) = joint::oneshot::channel();
+    /// assert!(!receiver.is_finished());
+    /// sender.send(1).unwrap();
+    /// assert!(receiver.is_finished());
+    /// ```
+    #[inline]
+    pub fn is_finished(&self) -> bool {
+        self.block.is_none_or(|block| {
+            // SAFETY: alive by this end.
+            unsafe { Completion::raw_ended(Block::word(block)) }.is_some()
+        })
+    }
+
+    /// The receiver as one pointer, for [`Receiver::from_raw`].
+    ///
+    /// Null stands for a receiver that has given its answer, or was closed before a value came: it holds no memory, and
+    /// `from_raw` makes one of the same kind of it. A waker that a poll has left stays registered.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::oneshot::{self, Receiver, RecvError};
+    ///
+    /// let (sender, receiver) = oneshot::channel();
+    /// let raw = receiver.into_raw();
+    /// sender.send(5).unwrap();
+    /// // SAFETY: `raw` is that of a receiver of the same type, and is used once.
+    /// let mut receiver = unsafe { Receiver::<u32>::from_raw(raw) };
+    /// assert_eq!(receiver.try_recv(), Ok(5));
+    ///
+    /// let raw = receiver.into_raw();
+    /// assert!(raw.is_null());
+    /// // SAFETY: as above.
+    /// let receiver = unsafe { Receiver::<u32>::from_raw(raw) };
+    /// assert_eq!(receiver.recv(), Err(RecvError));
+    /// ```
+    #[inline]
+    #[must_use = "the receiver is leaked unless it is made from the pointer again"]
+    pub fn into_raw(self) -> *mut () {
+        let block = ManuallyDrop::new(self).block;
+        block.map_or(ptr::null_mut(), |block| block.as_ptr().cast())
+    }
+
+    /// The receiver of a pointer.
+    ///
+    /// # Safety
+    /// `raw` came from [`Receiver::into_raw`] of a receiver with the same `T`, which was called once for each call of this.
+    /// When `T` is not [`Send`], it was called on the same thread.
+    #[inline]
+    pub unsafe fn from_raw(raw: *mut ()) -> Self {
+        Self {
+            block: NonNull::new(raw.cast()),
+            registration: Registration::new(),
+            value: PhantomData,
+        }
+    }
+
+    /// The answer if it is known.
+    #[inline]
+    fn answer(&mut self) -> Option<Result<T, RecvError>> {
+        let Some(block) = self.block else {
+            return Some(Err(RecvError));
+        };
+        // SAFETY: alive by this end.
+        let ended = unsafe { Completion::raw_ended(Block::word(block)) }?;
+        // SAFETY: the word has just said so.
+        Some(unsafe { self.finish(block, ended) })
+    }
+
+    /// Takes the value if there is one, and frees the block.
+    ///
+    /// # Safety
+    /// The word of this receiver's block says that the sender has finished, and how.
+    #[inline]
+    unsafe fn finish(&mut self, block: NonNull<Block<T>>, ended: Ended) -> Result<T, RecvError> {
+        self.block = None;
+        // SAFETY: the sender has finished, and without a block this end does not look again.
+        let owned = unsafe { Owned::new(block) };
+        match ended {
+            // SAFETY: the sender put a value in before it completed.
+            Ended::Done => Ok(unsafe { owned.take() }),
+            Ended::Abandoned => Err(RecvError),
+        }
+    }
+}
+
+impl<T> Future for Receiver<T> {
+    type Output = Result<T, RecvError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(block) = self.block else {
+            return Poll::Ready(Err(RecvError));
+        };
+        let (word, registration) = (Block::word(block), &mut self.registration);
+        // SAFETY: alive by this end, which has no block any more once it has detached.
+        match unsafe { Completion::raw_poll(word, cx.waker(), registration) } {
+            Poll::Pending => Poll::Pending,
+            // SAFETY: the word has just said so.
+            Poll::Ready(ended) => Poll::Ready(unsafe { self.finish(block, ended) }),
+        }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(block) = self.block else { return };
+        let word = Block::word(block);
+        // SAFETY: alive by this end.
+        let ended = match unsafe { Completion::raw_ended(word) } {
+            Some(ended) => ended,
+            // SAFETY: alive by this end up to the exchange, which is its last act.
+            None => match unsafe { Completion::raw_detach(word) } {
+                // The block is the sender's alone, and the waker's destructor may be what frees it.
+                Detached::Pending(waker) => return drop(waker),
+                Detached::Finished(ended) => ended,
+            },
+        };
+        // SAFETY: the sender has finished, and this end goes.
+        let owned = unsafe { Owned::new(block) };
+        if ended == Ended::Done {
+            // SAFETY: the sender put a value in before it completed.
+            unsafe { owned.discard() };
+        }
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver")
+            .field("is_finished", &self.is_finished())
+            .finish()
+    }
+}

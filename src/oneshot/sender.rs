@@ -1,0 +1,168 @@
+//! The sending end.
+
+use core::{
+    fmt,
+    marker::PhantomData,
+    mem::ManuallyDrop,
+    panic::{RefUnwindSafe, UnwindSafe},
+    ptr::NonNull,
+};
+
+use super::{
+    SendError,
+    block::{Block, Owned},
+};
+use crate::{Completion, completion::Completed};
+
+/// The end that sends. Dropped without sending, it tells the [`Receiver`](super::Receiver), which then never hangs.
+///
+/// # Example
+/// ```
+/// use joint::oneshot::{self, RecvError};
+///
+/// let (sender, receiver) = oneshot::channel::<u32>();
+/// drop(sender);
+/// assert_eq!(receiver.recv(), Err(RecvError));
+/// ```
+pub struct Sender<T> {
+    block: NonNull<Block<T>>,
+    value: PhantomData<T>,
+}
+
+// SAFETY: a value goes in here and comes out in the receiver's thread, or back here; what it shares beside that is an atomic
+// word.
+unsafe impl<T: Send> Send for Sender<T> {}
+// SAFETY: by reference it only makes an atomic load.
+unsafe impl<T: Send> Sync for Sender<T> {}
+
+impl<T> Unpin for Sender<T> {}
+impl<T> UnwindSafe for Sender<T> {}
+impl<T> RefUnwindSafe for Sender<T> {}
+
+impl<T> Sender<T> {
+    /// # Safety
+    /// The caller gives away the sending end of `block`.
+    #[inline]
+    pub(super) unsafe fn new(block: NonNull<Block<T>>) -> Self {
+        Self {
+            block,
+            value: PhantomData,
+        }
+    }
+
+    /// Sends the value, and wakes the receiver if it waits.
+    ///
+    /// `Ok` does not say that the value is received: the receiver may still be dropped, and the value with it.
+    ///
+    /// # Cost
+    /// One atomic read-modify-write, beside what the wake-up takes. Wait-free.
+    ///
+    /// # Errors
+    /// Gives the value back when the receiver has been dropped or closed.
+    ///
+    /// # Panics
+    /// Only where the receiver's waker does; the value has been sent then.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::oneshot::{self, SendError};
+    ///
+    /// let (sender, receiver) = oneshot::channel();
+    /// assert_eq!(sender.send(1), Ok(()));
+    /// assert_eq!(receiver.recv(), Ok(1));
+    ///
+    /// let (sender, receiver) = oneshot::channel();
+    /// drop(receiver);
+    /// assert_eq!(sender.send(2), Err(SendError(2)));
+    /// ```
+    #[inline]
+    pub fn send(self, value: T) -> Result<(), SendError<T>> {
+        let block = ManuallyDrop::new(self).block;
+        // SAFETY: this is the sender, consumed here, before its exchange.
+        unsafe { Block::put(block, value) };
+        // SAFETY: alive by this end up to the exchange, and a sender finishes once: `self` is consumed and not dropped.
+        match unsafe { Completion::raw_complete(Block::word(block)) } {
+            Completed::Unobserved => {}
+            Completed::Wake(waker) => waker.wake(),
+            Completed::Detached => {
+                // SAFETY: the receiver has gone for ever.
+                let owned = unsafe { Owned::new(block) };
+                // SAFETY: the value was put in above.
+                return Err(SendError(unsafe { owned.take() }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the receiver has been dropped or closed, so that [`send`](Sender::send) would give the value back.
+    ///
+    /// `false` may be out of date at once; `true` stays true. One relaxed load: it orders nothing.
+    ///
+    /// # Example
+    /// ```
+    /// let (sender, receiver) = joint::oneshot::channel::<u32>();
+    /// assert!(!sender.is_closed());
+    /// drop(receiver);
+    /// assert!(sender.is_closed());
+    /// ```
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        // SAFETY: alive by this end, and finishing consumes the sender.
+        unsafe { Completion::raw_is_detached(Block::word(self.block)) }
+    }
+
+    /// The sender as one pointer, for [`Sender::from_raw`]. Never null.
+    ///
+    /// Until then the channel stays as it is: if it never comes, the receiver waits for ever and the memory is leaked.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::oneshot::{self, Sender};
+    ///
+    /// let (sender, receiver) = oneshot::channel::<u32>();
+    /// let raw = sender.into_raw();
+    /// // SAFETY: `raw` is that of a sender of the same type, and is used once.
+    /// let sender = unsafe { Sender::<u32>::from_raw(raw) };
+    /// sender.send(5).unwrap();
+    /// assert_eq!(receiver.recv(), Ok(5));
+    /// ```
+    #[inline]
+    #[must_use = "the sender is leaked unless it is made from the pointer again"]
+    pub fn into_raw(self) -> *mut () {
+        ManuallyDrop::new(self).block.as_ptr().cast()
+    }
+
+    /// The sender of a pointer.
+    ///
+    /// # Safety
+    /// `raw` came from [`Sender::into_raw`] of a sender with the same `T`, which was called once for each call of this. When
+    /// `T` is not [`Send`], it was called on the same thread.
+    #[inline]
+    pub unsafe fn from_raw(raw: *mut ()) -> Self {
+        // SAFETY: `into_raw` gave the address of a block, which is not null.
+        let block = unsafe { NonNull::new_unchecked(raw.cast()) };
+        // SAFETY: `into_raw` took the sending end away.
+        unsafe { Self::new(block) }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: alive by this end up to the exchange, and `send` does not drop.
+        match unsafe { Completion::raw_abandon(Block::word(self.block)) } {
+            Completed::Unobserved => {}
+            Completed::Wake(waker) => waker.wake(),
+            // SAFETY: the receiver has gone for ever. There is no value.
+            Completed::Detached => drop(unsafe { Owned::new(self.block) }),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender")
+            .field("is_closed", &self.is_closed())
+            .finish()
+    }
+}

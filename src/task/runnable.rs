@@ -1,0 +1,128 @@
+//! [`Runnable`]: the right and the duty to run a task once.
+
+use core::{fmt, mem::ManuallyDrop, ptr::NonNull, task::Waker};
+
+use super::raw::{Ran, Task};
+use crate::waker::ThinWaker;
+
+/// A task that is due to be run. One word.
+///
+/// There is at most one at a time. It is made by [`spawn`](super::spawn), and given to the schedule function each time that
+/// the task is woken. Run it, or keep it in a queue until you do.
+///
+/// # Dropping
+/// A runnable that is dropped without being run cancels its task: the future is dropped on this thread, and whoever waits for
+/// the task learns that it was [cancelled](super::JoinError::Cancelled).
+///
+/// # Example
+/// A queue of runnables is all that an executor needs.
+/// ```
+/// use std::sync::mpsc;
+/// use joint::task;
+///
+/// let (sender, queue) = mpsc::channel();
+/// let (runnable, handle) = task::spawn(async { 6 * 7 }, move |runnable| sender.send(runnable).unwrap());
+/// runnable.schedule();
+/// while let Ok(runnable) = queue.try_recv() {
+///     runnable.run();
+/// }
+/// assert_eq!(joint::block_on(handle), 42);
+/// ```
+pub struct Runnable {
+    task: Task,
+}
+
+// SAFETY: `spawn` asks for a future, an output and a schedule function that may be sent.
+unsafe impl Send for Runnable {}
+// SAFETY: by reference it only makes wakers.
+unsafe impl Sync for Runnable {}
+
+impl Runnable {
+    /// # Safety
+    /// The caller has the one runnable of the task, and gives it to the new value.
+    #[inline]
+    pub(super) unsafe fn from_task(task: Task) -> Self {
+        Self { task }
+    }
+
+    /// Polls the task once, and wakes whoever waits for it when that ends it. True: it was woken while it ran, and the schedule
+    /// function has been called again before this returned.
+    ///
+    /// # Cost
+    /// One atomic read-modify-write, beside what the future does: to go idle, or to end in the join word. A task that ends
+    /// detached, with no waker left, takes none.
+    ///
+    /// # Happens-before
+    /// All that happened before a wake-up that caused this run, and in the runs before it, happens before the poll.
+    ///
+    /// # Panics
+    /// A panic of the future becomes the task's result. What the schedule function and the waker of the one who waits do is
+    /// theirs: their panics pass through, and leave the task whole.
+    #[inline]
+    pub fn run(self) -> bool {
+        let ran = self.run_deferred();
+        if let Some(waiter) = ran.waiter {
+            waiter.wake();
+        }
+        ran.rescheduled
+    }
+
+    /// As [`run`](Runnable::run), but leaves it to the caller to wake the one who waits.
+    #[inline]
+    pub(crate) fn run_deferred(self) -> Ran {
+        let task = ManuallyDrop::new(self).task;
+        // SAFETY: the runnable is given up: it is not dropped.
+        unsafe { task.run() }
+    }
+
+    /// Gives the runnable to the schedule function.
+    pub fn schedule(self) {
+        let task = ManuallyDrop::new(self).task;
+        // SAFETY: the runnable keeps the task alive up to the call.
+        let _held = unsafe { task.hold() };
+        // SAFETY: the runnable is given up: it is not dropped. The call is covered by `_held`.
+        unsafe { task.schedule() };
+    }
+
+    /// A waker of the task.
+    pub fn waker(&self) -> Waker {
+        // SAFETY: the runnable keeps the task alive.
+        unsafe { self.task.state() }.add_waker();
+        // SAFETY: a task's header, whose functions follow the contract; the reference was just added.
+        Waker::from(unsafe { ThinWaker::from_header(self.task.as_ptr().cast()) })
+    }
+
+    /// The task's address, for a queue that keeps words. Give it back to [`from_raw`](Runnable::from_raw): dropping the address
+    /// leaks the task, and leaves those who wait for it waiting.
+    pub fn into_raw(self) -> NonNull<()> {
+        ManuallyDrop::new(self).task.as_ptr()
+    }
+
+    /// The runnable of a task's address.
+    ///
+    /// # Safety
+    /// `raw` came from [`into_raw`](Runnable::into_raw), which was called once for each call of this.
+    pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
+        // SAFETY: the address of a task, by this function's contract.
+        Self {
+            task: unsafe { Task::from_ptr(raw) },
+        }
+    }
+}
+
+impl Drop for Runnable {
+    fn drop(&mut self) {
+        // SAFETY: the runnable is given up with `self`.
+        if let Some(waiter) = unsafe { self.task.cancel() } {
+            waiter.wake();
+        }
+    }
+}
+
+impl fmt::Debug for Runnable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: the runnable keeps the task alive.
+        let state = unsafe { self.task.state() }.snapshot();
+        f.debug_tuple("Runnable").field(&state).finish()
+    }
+}

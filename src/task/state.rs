@@ -1,0 +1,376 @@
+//! The state word of a task: three flags and two counters.
+//!
+//! | bits | name | meaning |
+//! |---|---|---|
+//! | 0 | `HANDLE` | the [`JoinHandle`](super::JoinHandle) has not given the task up yet |
+//! | 1 | `CANCELLED` | the next run drops the future instead of polling it |
+//! | 2 | `FINISHED` | the future is gone, and so is one of runner and handle: the other side's last reference frees |
+//! | 3..31 | `REFS` | wakers alive; neither the runnable nor the handle counts |
+//! | 32..63 | `WAKES` | wake-ups that no run has consumed yet |
+//!
+//! It starts at `HANDLE + WAKE`. **A runnable exists, queued or running, exactly when `WAKES > 0` and the task is not
+//! finished.** Whoever raises `WAKES` from 0 schedules. A run ends by subtracting the wake-ups that it saw. A task that has
+//! completed keeps `WAKES > 0` for ever, so that late wakers schedule nothing.
+//!
+//! | transition | before -> after | what to do |
+//! |---|---|---|
+//! | wake | `WAKES` 0 -> 1 | schedule |
+//! | wake by value, drop waker | last of `REFS`, `FINISHED`, no `HANDLE` | free |
+//! | drop waker | last of `REFS`, no `HANDLE`, not `FINISHED`, `WAKES` 0 | orphan: nobody can ever run it again |
+//! | run ends pending | `WAKES` n -> 0 | leave; without `HANDLE` and `REFS`: orphan |
+//! | run ends pending | `WAKES` n + m -> m | reschedule |
+//! | runner gives up | no `HANDLE`, no `REFS` | free; else `FINISHED` is added |
+//! | handle took the output | no `REFS` | free; else `HANDLE` becomes `FINISHED` |
+//! | handle dropped | `FINISHED`, no `REFS` | free; cancelling: `WAKES` 0 -> 1, schedule; detaching: maybe orphan |
+//!
+//! Counting, not toggling: additions and subtractions are one instruction each, where `fetch_or` with a used result is a loop
+//! on some machines. Any number of wake-ups while a task runs costs one re-run.
+//!
+//! Rule 1: whoever frees has made an Acquire on a value of this word to which all others have added by a Release.
+//! Rule 2: after a transition that may let somebody else free, nothing of the task is touched.
+
+use core::fmt;
+
+use crate::sync::{AtomicU64, Retire, fence, order, wake_limit};
+
+const HANDLE: u64 = 1;
+const CANCELLED: u64 = 1 << 1;
+const FINISHED: u64 = 1 << 2;
+const REF: u64 = 1 << 3;
+const WAKE: u64 = 1 << 32;
+const REFS: u64 = WAKE - REF;
+/// Half of the room for references: an increment that finds it in use ends the program before the counter can overflow.
+const REFS_TOP: u64 = 1 << 31;
+
+pub(super) struct State(AtomicU64);
+
+/// One value of the word.
+#[derive(Clone, Copy)]
+pub(super) struct Snapshot(u64);
+
+impl Snapshot {
+    pub(super) fn has_handle(self) -> bool {
+        self.0 & HANDLE != 0
+    }
+
+    pub(super) fn is_cancelled(self) -> bool {
+        self.0 & CANCELLED != 0
+    }
+
+    pub(super) fn is_finished(self) -> bool {
+        self.0 & FINISHED != 0
+    }
+
+    fn refs(self) -> u64 {
+        (self.0 & REFS) / REF
+    }
+
+    fn wakes(self) -> u64 {
+        self.0 / WAKE
+    }
+
+    /// No handle and no waker: nobody but a runner can reach the task.
+    fn is_unreachable(self) -> bool {
+        self.0 & (HANDLE | REFS) == 0
+    }
+
+    /// The last waker is going, and there is no handle.
+    fn is_last_waker(self) -> bool {
+        self.0 & (HANDLE | REFS) == REF
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("handle", &self.has_handle())
+            .field("cancelled", &self.is_cancelled())
+            .field("finished", &self.is_finished())
+            .field("wakers", &self.refs())
+            .field("wakes", &self.wakes())
+            .finish()
+    }
+}
+
+/// What a wake-up leaves to do.
+#[must_use]
+pub(super) enum OnWake {
+    Schedule,
+    Nothing,
+}
+
+/// What giving up a waker or a handle leaves to do.
+#[must_use]
+pub(super) enum OnRelease {
+    /// The task is idle, and nobody can wake or join it: it is ours alone, and its future is still there.
+    Orphan,
+    /// The task needs a run.
+    Schedule,
+    Free,
+    Nothing,
+}
+
+/// What the end of a pending run leaves to do.
+#[must_use]
+pub(super) enum OnIdle {
+    Leave,
+    Reschedule,
+    /// The task is ours alone, and its future is still there.
+    Orphan,
+}
+
+impl State {
+    pub(super) fn new() -> Self {
+        Self(AtomicU64::new(HANDLE + WAKE))
+    }
+
+    /// One more waker.
+    #[inline]
+    pub(super) fn add_waker(&self) {
+        // ORDERING: clone. Relaxed: the new waker reaches another thread by some edge of its own, as with any counted pointer.
+        let before = self.0.fetch_add(REF, order!(clone: Relaxed));
+        if before & REFS_TOP != 0 {
+            too_many_wakers();
+        }
+        self.check_wakes(Snapshot(before));
+    }
+
+    /// Wakes, keeping the waker or handle through which it is done.
+    #[inline]
+    pub(super) fn wake(&self) -> OnWake {
+        // ORDERING: wake. Release, with `run` (Acquire): what came before the wake-up is visible to the run that it causes.
+        let before = Snapshot(self.0.fetch_add(WAKE, order!(wake: Release)));
+        self.check_wakes(before);
+        if before.wakes() == 0 {
+            OnWake::Schedule
+        } else {
+            OnWake::Nothing
+        }
+    }
+
+    /// Wakes, and gives the waker up.
+    #[inline]
+    pub(super) fn wake_by_value(&self) -> OnRelease {
+        // ORDERING: wake_by_value. Release, as for `wake`, and for rule 1.
+        let before = Snapshot(self.0.fetch_add(WAKE - REF, order!(wake_by_value: Release)));
+        if before.wakes() == 0 {
+            return OnRelease::Schedule;
+        }
+        if before.is_last_waker() && before.is_finished() {
+            // ORDERING: wake_free. Acquire: rule 1.
+            fence(order!(wake_free: Acquire));
+            return OnRelease::Free;
+        }
+        // A wake-up too many cannot be taken back here, where the memory may vanish: `add_waker` did it for this waker.
+        OnRelease::Nothing
+    }
+
+    /// Gives a waker up.
+    #[inline]
+    pub(super) fn drop_waker(&self) -> OnRelease {
+        // ORDERING: drop. Release: rule 1.
+        let before = Snapshot(self.0.fetch_sub(REF, order!(drop: Release)));
+        if !before.is_last_waker() {
+            return OnRelease::Nothing;
+        }
+        let outcome = if before.is_finished() {
+            OnRelease::Free
+        } else if before.wakes() == 0 {
+            OnRelease::Orphan
+        } else {
+            return OnRelease::Nothing;
+        };
+        // ORDERING: drop_last. Acquire: rule 1, also for an orphan, whose future was last touched by another thread's run.
+        fence(order!(drop_last: Acquire));
+        outcome
+    }
+
+    /// Makes an orphan runnable for its one last run, with one waker if `with_waker`. The caller schedules it.
+    pub(super) fn revive_orphan(&self, with_waker: bool) {
+        let word = CANCELLED + WAKE + if with_waker { REF } else { 0 };
+        // ORDERING: revive. Relaxed: nobody else can reach the task, and the queue carries it to the runner.
+        self.0.store(word, order!(revive: Relaxed));
+    }
+
+    /// The value that a run starts from.
+    #[inline]
+    pub(super) fn run(&self) -> Snapshot {
+        // ORDERING: run. Acquire: the run before this one has left the future whole (`idle`, Release), and what came before
+        // the wake-ups that this run consumes is visible (`wake`, Release).
+        Snapshot(self.0.load(order!(run: Acquire)))
+    }
+
+    /// Ends a pending run that started from `seen`.
+    #[inline]
+    pub(super) fn idle(&self, seen: Snapshot) -> OnIdle {
+        let consumed = seen.wakes();
+        if consumed >= wake_limit() / 2 {
+            return self.consume_part();
+        }
+        // ORDERING: idle. Release, with `run` (Acquire) of the next run, through whatever wake-up causes it; and rule 1.
+        let before = Snapshot(self.0.fetch_sub(consumed * WAKE, order!(idle: Release)));
+        if before.wakes() != consumed {
+            return OnIdle::Reschedule;
+        }
+        if before.is_unreachable() {
+            // ORDERING: idle_orphan. Acquire: rule 1.
+            fence(order!(idle_orphan: Acquire));
+            return OnIdle::Orphan;
+        }
+        OnIdle::Leave
+    }
+
+    /// Of very many wake-ups only a part is consumed: wakers that find too many take theirs back.
+    #[cold]
+    fn consume_part(&self) -> OnIdle {
+        // ORDERING: consume_part. Release: as for `idle`.
+        self.0
+            .fetch_sub(wake_limit() / 4 * WAKE, order!(consume_part: Release));
+        OnIdle::Reschedule
+    }
+
+    /// The runner gives the finished task up, and has found that the handle will not take the output. True: free.
+    #[inline]
+    pub(super) fn release_runner(&self) -> bool {
+        // ORDERING: finish_look. Acquire: rule 1.
+        if Snapshot(self.0.load(order!(finish_look: Acquire))).is_unreachable() {
+            return true;
+        }
+        // ORDERING: finish. Release: rule 1.
+        let before = Snapshot(self.0.fetch_add(FINISHED, order!(finish: Release)));
+        let free = before.is_unreachable();
+        if free {
+            // ORDERING: finish_free. Acquire: rule 1.
+            fence(order!(finish_free: Acquire));
+        }
+        free
+    }
+
+    /// The handle has disposed of the output of a completed task. True: free.
+    #[inline]
+    pub(super) fn release_joined(&self) -> bool {
+        // ORDERING: joined_look. Acquire: rule 1.
+        if Snapshot(self.0.load(order!(joined_look: Acquire))).refs() == 0 {
+            return true;
+        }
+        // ORDERING: joined. Release: rule 1.
+        let before = Snapshot(self.0.fetch_add(FINISHED - HANDLE, order!(joined: Release)));
+        let free = before.refs() == 0;
+        if free {
+            // ORDERING: joined_free. Acquire: rule 1.
+            fence(order!(joined_free: Acquire));
+        }
+        free
+    }
+
+    /// The handle goes and lets the task run on.
+    pub(super) fn detach(&self) -> OnRelease {
+        // ORDERING: detach. Release: rule 1.
+        let before = Snapshot(self.0.fetch_sub(HANDLE, order!(detach: Release)));
+        let outcome = match (before.refs(), before.is_finished(), before.wakes()) {
+            (0, true, _) => OnRelease::Free,
+            (0, false, 0) => OnRelease::Orphan,
+            _ => return OnRelease::Nothing,
+        };
+        // ORDERING: detach_last. Acquire: rule 1, also for an orphan.
+        fence(order!(detach_last: Acquire));
+        outcome
+    }
+
+    /// The handle goes and cancels the task.
+    pub(super) fn cancel(&self) -> OnRelease {
+        // ORDERING: cancel_look. Relaxed: only this handle cancels, and what it did itself it sees.
+        if Snapshot(self.0.load(order!(cancel_look: Relaxed))).is_cancelled() {
+            return self.detach();
+        }
+        let change = CANCELLED + WAKE - HANDLE;
+        // ORDERING: cancel. Release: as for `wake`, and rule 1.
+        let before = Snapshot(self.0.fetch_add(change, order!(cancel: Release)));
+        if before.wakes() == 0 {
+            return OnRelease::Schedule;
+        }
+        if before.refs() == 0 && before.is_finished() {
+            // ORDERING: cancel_free. Acquire: rule 1.
+            fence(order!(cancel_free: Acquire));
+            return OnRelease::Free;
+        }
+        OnRelease::Nothing
+    }
+
+    /// The handle cancels the task, and stays. Any number of threads may do so at once.
+    pub(super) fn abort(&self) -> OnWake {
+        // ORDERING: abort_look. Relaxed: the exchange below decides.
+        let mut seen = self.0.load(order!(abort_look: Relaxed));
+        loop {
+            if Snapshot(seen).is_cancelled() {
+                return OnWake::Nothing;
+            }
+            // ORDERING: abort, abort_again. Release: as for `wake`. On failure nothing is read through the value.
+            let exchange = self.0.compare_exchange(
+                seen,
+                seen + CANCELLED + WAKE,
+                order!(abort: Release),
+                order!(abort_again: Relaxed),
+            );
+            match exchange {
+                Ok(before) if Snapshot(before).wakes() == 0 => return OnWake::Schedule,
+                Ok(_) => return OnWake::Nothing,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Takes one wake-up back when the counter is half full: the one just added, or the one that a new waker may add by value.
+    /// The other half is room for those that are on their way here.
+    #[inline]
+    fn check_wakes(&self, before: Snapshot) {
+        if before.wakes() >= wake_limit() {
+            self.take_wake_back();
+        }
+    }
+
+    #[cold]
+    fn take_wake_back(&self) {
+        // ORDERING: wake_back_look. Relaxed: the exchange below decides.
+        let mut seen = self.0.load(order!(wake_back_look: Relaxed));
+        while Snapshot(seen).wakes() >= wake_limit() {
+            // ORDERING: wake_back, wake_back_again. Relaxed: it continues the release sequence of the wake-up.
+            let exchange = self.0.compare_exchange(
+                seen,
+                seen - WAKE,
+                order!(wake_back: Relaxed),
+                order!(wake_back_again: Relaxed),
+            );
+            match exchange {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// A look for `Debug`.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        // ORDERING: debug. Relaxed: for show.
+        Snapshot(self.0.load(order!(debug: Relaxed)))
+    }
+
+    /// The last look before the memory is given back.
+    pub(super) fn retire(&mut self) {
+        self.0.retire();
+    }
+}
+
+#[cold]
+fn too_many_wakers() -> ! {
+    // Unwinding could be caught, and the counter would go on. A panic while panicking cannot: it ends the program.
+    struct Abort;
+    impl Drop for Abort {
+        fn drop(&mut self) {
+            panic!(
+                "a task has more wakers than can be counted: clones of its waker are leaked in a loop"
+            );
+        }
+    }
+    let _abort = Abort;
+    panic!("too many wakers");
+}
