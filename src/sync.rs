@@ -17,7 +17,7 @@ pub(crate) mod model;
 #[cfg(joint_loom)]
 pub(crate) use model::{AtomicPtr, AtomicU64, UnsafeCell, fence, heap, wake_limit};
 #[cfg(all(joint_loom, feature = "std"))]
-pub(crate) use model::{AtomicUsize, Mutex, thread, thread_local};
+pub(crate) use model::{AtomicUsize, Mutex, MutexGuard, thread, thread_local};
 
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub(crate) use core::sync::atomic::AtomicUsize;
@@ -26,7 +26,10 @@ pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU64, fence};
 #[cfg(not(joint_loom))]
 pub(crate) use real::{UnsafeCell, heap, wake_limit};
 #[cfg(all(not(joint_loom), feature = "std"))]
-pub(crate) use std::{sync::Mutex, thread, thread_local};
+pub(crate) use std::{
+    sync::{Mutex, MutexGuard},
+    thread, thread_local,
+};
 
 /// Names an atomic site and the ordering it needs: `order!(complete: AcqRel)`.
 ///

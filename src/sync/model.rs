@@ -20,7 +20,7 @@ use std::{
     vec::Vec,
 };
 
-pub(crate) use loom::sync::Mutex;
+pub(crate) use loom::sync::{Mutex, MutexGuard};
 
 use super::Retire;
 

@@ -26,6 +26,8 @@ mod runnable;
 mod state;
 mod unwind;
 
+#[cfg(feature = "std")]
+pub(crate) use self::raw::Ran;
 pub use self::{
     error::{JoinError, PanicPayload},
     handle::{Cancel, JoinHandle, JoinResult},

@@ -69,11 +69,13 @@ pub(super) struct VTable {
 pub(super) type Output<T> = Result<T, PanicPayload>;
 
 /// How a run ended.
-pub(crate) struct Ran {
-    /// The task was woken while it ran, and was scheduled again.
-    pub(crate) rescheduled: bool,
-    /// The task has ended, and this waits for it. It has to be woken.
-    pub(crate) waiter: Option<ThinWaker>,
+pub(crate) enum Ran {
+    /// The task waits for a wake-up, or has gone.
+    Idle,
+    /// The task was woken while it ran, and is due to be run again.
+    Again(Runnable),
+    /// The task has ended. This waits for it, and has to be woken.
+    Ended(Option<ThinWaker>),
 }
 
 /// How a schedule function is kept.
@@ -396,10 +398,7 @@ impl<F: Future, S: Schedule> Typed<F, S> {
         let seen = unsafe { task.state() }.run();
         if seen.is_cancelled() {
             // SAFETY: passed on from the caller.
-            return Ran {
-                rescheduled: false,
-                waiter: unsafe { Self::cancel_from(task, seen) },
-            };
+            return Ran::Ended(unsafe { Self::cancel_from(task, seen) });
         }
         // SAFETY: passed on from the caller.
         match unwind::catch(|| unsafe { Self::poll(task) }) {
@@ -438,29 +437,15 @@ impl<F: Future, S: Schedule> Typed<F, S> {
     unsafe fn idle(task: Task, seen: Snapshot) -> Ran {
         // SAFETY: the runnable keeps the task alive.
         match unsafe { task.state() }.idle(seen) {
-            OnIdle::Leave => Ran {
-                rescheduled: false,
-                waiter: None,
-            },
-            OnIdle::Reschedule => {
-                // SAFETY: woken again, so the runnable still exists, and keeps the task alive.
-                let _held = unsafe { task.hold() };
-                // SAFETY: the runnable is given away; rule 3 by `_held`.
-                unsafe { task.schedule() };
-                Ran {
-                    rescheduled: true,
-                    waiter: None,
-                }
-            }
+            OnIdle::Leave => Ran::Idle,
+            // SAFETY: woken again, so there still is a runnable, which the caller gives up.
+            OnIdle::Reschedule => Ran::Again(unsafe { Runnable::from_task(task) }),
             OnIdle::Orphan => {
                 // SAFETY: an orphan's stage is the caller's, and holds the future.
                 let _ = unsafe { Self::drop_future(task) }.map_err(unwind::drop_quietly);
                 // SAFETY: an orphan is the caller's alone, and its stage is empty now.
                 unsafe { task.free() };
-                Ran {
-                    rescheduled: false,
-                    waiter: None,
-                }
+                Ran::Idle
             }
         }
     }
@@ -488,10 +473,7 @@ impl<F: Future, S: Schedule> Typed<F, S> {
             unsafe { stage.write(full) };
         });
         // SAFETY: the stage holds the output.
-        Ran {
-            rescheduled: false,
-            waiter: unsafe { Self::complete(task, seen) },
-        }
+        Ran::Ended(unsafe { Self::complete(task, seen) })
     }
 
     /// # Safety

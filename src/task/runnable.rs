@@ -60,14 +60,22 @@ impl Runnable {
     /// theirs: their panics pass through, and leave the task whole.
     #[inline]
     pub fn run(self) -> bool {
-        let ran = self.run_deferred();
-        if let Some(waiter) = ran.waiter {
-            waiter.wake();
+        match self.run_deferred() {
+            Ran::Idle => false,
+            Ran::Again(runnable) => {
+                runnable.schedule();
+                true
+            }
+            Ran::Ended(waiter) => {
+                if let Some(waiter) = waiter {
+                    waiter.wake();
+                }
+                false
+            }
         }
-        ran.rescheduled
     }
 
-    /// As [`run`](Runnable::run), but leaves it to the caller to wake the one who waits.
+    /// As [`run`](Runnable::run), but leaves it to the caller to schedule again and to wake the one who waits.
     #[inline]
     pub(crate) fn run_deferred(self) -> Ran {
         let task = ManuallyDrop::new(self).task;

@@ -1,0 +1,250 @@
+//! A work-stealing executor: tasks on many threads.
+//!
+//! Each worker has a queue of its own, from which the others steal when they have nothing to do; tasks from outside come through
+//! an injector; who waited for a task that ends runs next on the same worker. A worker with nothing to do sleeps, and is woken
+//! by a push only when nobody is searching already (`sleep.rs` has the proof that no wake-up is missed).
+//!
+//! [`spawn`] and [`yield_now`] are for use inside a task; [`Executor`] is for those who want one of their own; and
+//! [`block_on`](crate::block_on) is how a thread outside waits for any of it.
+
+use alloc::{string::String, sync::Arc, vec::Vec};
+use core::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use std::{
+    io,
+    sync::OnceLock,
+    thread::{self, JoinHandle as ThreadHandle},
+};
+
+use crossbeam_deque::Worker;
+
+mod builder;
+mod metrics;
+mod registry;
+mod shared;
+pub(crate) mod sleep;
+mod worker;
+
+pub use self::{
+    builder::Builder,
+    metrics::{Metrics, WorkerMetrics},
+};
+use self::{shared::Shared, worker::Local};
+use crate::{sync::order, task::JoinHandle};
+
+/// A set of threads that run tasks.
+///
+/// # Dropping
+/// Shuts down in order: no task is polled again but those that are being polled right now, which end that poll; the threads
+/// are joined; every future that is left is dropped on one of them; whoever waits for one learns that it was
+/// [cancelled](crate::JoinError::Cancelled). A task that some other thread is waking at that very moment is dropped by that thread.
+///
+/// Dropped by one of its own tasks, it cannot wait for that task's worker: everything else is waited for, and that worker leaves
+/// when the task's poll ends.
+///
+/// # Panics of tasks
+/// A task that panics ends; its panic is for whoever awaits it. The worker goes on.
+///
+/// # Example
+/// ```
+/// let executor = joint::Executor::builder().workers(2).build()?;
+/// let sum = executor.spawn(async {
+///     let parts: Vec<_> = (0..10u64).map(|i| joint::spawn(async move { i * i })).collect();
+///     let mut sum = 0;
+///     for part in parts {
+///         sum += part.await;
+///     }
+///     sum
+/// });
+/// assert_eq!(joint::block_on(sum), 285);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Executor {
+    shared: Arc<Shared>,
+    threads: Vec<ThreadHandle<()>>,
+}
+
+impl Executor {
+    /// The settings of a new executor.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// The executor for those who have none of their own: it has a worker for each processor, and starts when it is first used.
+    ///
+    /// # Panics
+    /// When it cannot be started, because the system gives no threads.
+    pub fn global() -> &'static Self {
+        static GLOBAL: OnceLock<Executor> = OnceLock::new();
+        GLOBAL.get_or_init(|| {
+            let started = Self::builder()
+                .thread_name(|i| alloc::format!("joint-global-{i}"))
+                .build();
+            started.unwrap_or_else(|error| panic!("cannot start the global executor: {error}"))
+        })
+    }
+
+    fn start(
+        workers: usize,
+        thread_name: &dyn Fn(usize) -> String,
+        stack_size: Option<usize>,
+    ) -> io::Result<Self> {
+        let queues: Vec<_> = (0..workers).map(|_| Worker::new_fifo()).collect();
+        let shared = Arc::new(Shared::new(queues.iter().map(Worker::stealer).collect()));
+        let mut executor = Self {
+            shared,
+            threads: Vec::with_capacity(workers),
+        };
+        let mut queues = queues.into_iter().enumerate();
+        while let Some((index, queue)) = queues.next() {
+            let local = Local::new(executor.shared.clone(), index, queue);
+            let mut thread = thread::Builder::new().name(thread_name(index));
+            if let Some(size) = stack_size {
+                thread = thread.stack_size(size);
+            }
+            match thread.spawn(|| local.main()) {
+                Ok(handle) => executor.threads.push(handle),
+                Err(error) => {
+                    // This one and those that were not tried yet.
+                    executor.shared.never_came(queues.len() + 1);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(executor)
+    }
+
+    /// Starts a task. It may run at once, on any of the threads.
+    ///
+    /// Called on one of the executor's own workers, it takes that worker's queue, as [`spawn`] does.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint::Executor::builder().build()?;
+    /// let handle = executor.spawn(async { 1 + 1 });
+    /// assert_eq!(joint::block_on(handle), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        worker::with_current(|local| match local {
+            Some(local) if Arc::ptr_eq(local.shared(), &self.shared) => local.spawn(future),
+            _ => {
+                let (runnable, handle) = worker::new_task(&self.shared, future);
+                // ORDERING: spawned. Relaxed: a number for show.
+                self.shared
+                    .spawned_outside
+                    .fetch_add(1, order!(spawned: Relaxed));
+                self.shared.inject(runnable);
+                handle
+            }
+        })
+    }
+
+    /// How many workers it has.
+    pub fn workers(&self) -> usize {
+        self.shared.stealers.len()
+    }
+
+    /// What it has done so far. Each count is right by itself; they are not taken at one instant.
+    pub fn metrics(&self) -> Metrics {
+        let counters = &self.shared.counters;
+        let inside: u64 = counters.iter().map(|counters| counters.spawned()).sum();
+        // ORDERING: spawned_read. Relaxed: a number for show.
+        let outside = self
+            .shared
+            .spawned_outside
+            .load(order!(spawned_read: Relaxed)) as u64;
+        Metrics {
+            spawned: inside + outside,
+            workers: counters.iter().map(|counters| counters.read()).collect(),
+        }
+    }
+}
+
+impl Drop for Executor {
+    fn drop(&mut self) {
+        self.shared.close();
+        let this_thread = thread::current().id();
+        for handle in self
+            .threads
+            .drain(..)
+            .filter(|handle| handle.thread().id() != this_thread)
+        {
+            let left = handle.join();
+            debug_assert!(left.is_ok(), "a worker panicked");
+        }
+    }
+}
+
+impl fmt::Debug for Executor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Executor")
+            .field("metrics", &self.metrics())
+            .finish()
+    }
+}
+
+/// Starts a task: on the executor whose task calls this, or else on the [global](Executor::global) one.
+///
+/// From inside of a task it is the cheapest way to start another: it goes to the worker's own queue.
+///
+/// # Panics
+/// When the global executor is needed and cannot be started.
+///
+/// # Example
+/// ```
+/// let handle = joint::spawn(async { "hello" });
+/// assert_eq!(joint::block_on(handle), "hello");
+/// ```
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    worker::with_current(|local| match local {
+        Some(local) => local.spawn(future),
+        None => Executor::global().spawn(future),
+    })
+}
+
+/// Lets the other tasks that are due run first.
+///
+/// The task goes to the end of its worker's queue. Under another executor it is woken at once, and what comes of that is that
+/// executor's choice.
+///
+/// # Example
+/// ```
+/// joint::block_on(async {
+///     joint::yield_now().await;
+/// });
+/// ```
+pub fn yield_now() -> YieldNow {
+    YieldNow { yielded: false }
+}
+
+/// The future of [`yield_now`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct YieldNow {
+    yielded: bool,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if core::mem::replace(&mut self.yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
