@@ -34,7 +34,11 @@ pub mod model {
     pub struct Sleep(crate::executor::sleep::Sleep);
 
     #[cfg(feature = "std")]
-    #[allow(missing_docs, missing_debug_implementations, reason = "forwarded as it is")]
+    #[allow(
+        missing_docs,
+        missing_debug_implementations,
+        reason = "forwarded as it is"
+    )]
     impl Sleep {
         pub fn new(workers: usize) -> Self {
             Self(crate::executor::sleep::Sleep::new(workers))

@@ -74,8 +74,8 @@ impl Header {
     /// `header` is alive.
     #[inline]
     unsafe fn vtable(header: NonNull<Self>) -> &'static VTable {
-        // SAFETY: alive by this function's contract; the field is read, no reference to the header is formed.
-        let vtable = unsafe { (&raw const (*header.as_ptr()).vtable).read() };
+        // SAFETY: alive by this function's contract; the table's address is the first field, and never written.
+        let vtable = unsafe { header.cast::<*const VTable>().read() };
         // SAFETY: both constructors take tables that live for ever and are never written.
         unsafe { &*vtable }
     }

@@ -55,8 +55,7 @@ impl Registry {
         };
         self.shards
             .iter()
-            .map(take)
-            .flatten()
+            .flat_map(take)
             .map(|(_key, waker)| waker)
             .collect()
     }

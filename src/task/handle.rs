@@ -8,7 +8,7 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::{JoinError, raw::Task, state::OnWake};
+use super::{JoinError, header::Task, state::OnWake};
 use crate::completion::{Completion, Detached, Ended, Registration};
 
 /// Awaits a task, and owns it: dropped, it cancels the task.
@@ -244,8 +244,8 @@ impl<T> Drop for JoinHandle<T> {
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.task {
-            // SAFETY: the handle keeps the task alive.
             Some(task) => {
+                // SAFETY: the handle keeps the task alive.
                 let state = unsafe { task.state() }.snapshot();
                 f.debug_tuple("JoinHandle").field(&state).finish()
             }

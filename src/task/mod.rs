@@ -15,19 +15,20 @@
 //! * Waking a task while it runs, however often, runs it once more.
 //!
 //! `spawn` is built from small parts, each with its own proof: the state word in `state.rs`, the allocation and who may touch
-//! what in `raw.rs`, and the join word in [`completion`](crate::completion).
+//! what in `cell.rs`, and the join word in [`completion`](crate::completion).
 
 use core::future::Future;
 
+mod cell;
 mod error;
 mod handle;
-mod raw;
+mod header;
 mod runnable;
 mod state;
 mod unwind;
 
 #[cfg(feature = "std")]
-pub(crate) use self::raw::Ran;
+pub(crate) use self::header::Ran;
 pub use self::{
     error::{JoinError, PanicPayload},
     handle::{Cancel, JoinHandle, JoinResult},
@@ -59,7 +60,7 @@ where
     F::Output: Send + 'static,
     S: Fn(Runnable) + Send + Sync + 'static,
 {
-    ends(raw::allocate(future, raw::InPlace(schedule)))
+    ends(cell::allocate(future, cell::InPlace(schedule)))
 }
 
 /// As [`spawn`], with a schedule function that is copied out of the task before it is called.
@@ -70,11 +71,11 @@ where
     F::Output: Send + 'static,
     S: Fn(Runnable) + Copy + Send + Sync + 'static,
 {
-    ends(raw::allocate(future, raw::Copied(schedule)))
+    ends(cell::allocate(future, cell::Copied(schedule)))
 }
 
 /// The two ends of a fresh task with an output of type `T`.
-fn ends<T>(task: raw::Task) -> (Runnable, JoinHandle<T>) {
+fn ends<T>(task: header::Task) -> (Runnable, JoinHandle<T>) {
     // SAFETY: a fresh task's state word says that there is a runnable, and nobody has it yet.
     let runnable = unsafe { Runnable::from_task(task) };
     // SAFETY: a fresh task's state word says that there is a handle, and nobody has it yet.

@@ -2,7 +2,7 @@
 
 use core::{fmt, mem::ManuallyDrop, ptr::NonNull, task::Waker};
 
-use super::raw::{Ran, Task};
+use super::header::{Ran, Task};
 use crate::waker::ThinWaker;
 
 /// A task that is due to be run. One word.
@@ -111,9 +111,8 @@ impl Runnable {
     /// # Safety
     /// `raw` came from [`into_raw`](Runnable::into_raw), which was called once for each call of this.
     pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
-        // SAFETY: the address of a task, by this function's contract.
         Self {
-            task: unsafe { Task::from_ptr(raw) },
+            task: Task::from_ptr(raw),
         }
     }
 }

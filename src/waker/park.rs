@@ -81,7 +81,7 @@ static PARKER: VTable = {
 unsafe fn release(shared: NonNull<Shared>) {
     // SAFETY: alive by the caller's reference. No reference to the whole is formed, which may vanish during the call.
     let references = unsafe { &(*shared.as_ptr()).references };
-    // ORDERING: release. Release, with the fence below: all uses of the parker come before it is freed.
+    // ORDERING: release, free. Release, with the fence below: all uses of the parker come before it is freed.
     if references.fetch_sub(1, order!(release: Release)) != 1 {
         return;
     }

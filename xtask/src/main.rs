@@ -1,1 +1,49 @@
-fn main() {}
+//! Every habit of the project as one command: `cargo xtask help` lists them.
+
+mod cli;
+mod nightly;
+mod plans;
+mod step;
+
+use std::{env, process::exit};
+
+use cli::Command;
+use step::{Step, run_all, say};
+
+fn main() {
+    match cli::parse(env::args_os().skip(1)) {
+        Ok(command) => exit(run(command)),
+        Err(error) => {
+            eprintln!("error: {error} (see `cargo xtask help`)");
+            exit(2);
+        }
+    }
+}
+
+/// Runs a command, and gives the status to exit with.
+fn run(command: Command) -> i32 {
+    match command {
+        Command::Check => run_all("check", &plans::check()),
+        Command::Test => run_all("test", &plans::test()),
+        Command::All => run_all("all", &plans::all()),
+        Command::Loom { full, filter } => run_all("loom", &[plans::loom(full, filter.as_deref())]),
+        Command::Bench { name } => run_all("bench", &[plans::bench(name.as_deref())]),
+        Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),
+        Command::Tsan => run_if("tsan", nightly::for_tsan().map(|host| plans::tsan(&host))),
+        Command::Help => {
+            print!("{}", cli::USAGE);
+            0
+        }
+    }
+}
+
+/// Runs a step whose tools may be missing, which is no failure.
+fn run_if(command: &str, step: Result<Step, String>) -> i32 {
+    match step {
+        Ok(step) => run_all(command, &[step]),
+        Err(why) => {
+            say(&format!("{command} skipped: {why}"));
+            0
+        }
+    }
+}

@@ -28,55 +28,15 @@ use core::{
 
 use super::{
     PanicPayload, Runnable,
-    state::{OnIdle, OnRelease, OnWake, Snapshot, State},
+    header::{Header, Output, Ran, Task, VTable, WAKER},
+    state::{OnIdle, Snapshot},
     unwind,
 };
 use crate::{
     completion::{Completed, Completion},
     sync::{Retire, UnsafeCell, heap},
-    waker::{self, ThinWaker},
+    waker::ThinWaker,
 };
-
-/// The part of a task that does not depend on its types. Its address is the task's, and a [`ThinWaker`]'s.
-#[repr(C)]
-pub(super) struct Header {
-    waker: waker::Header,
-    state: State,
-    join: Completion,
-}
-
-/// What a task's types decide. The waker's table comes first: a task's waker header points to the whole.
-#[repr(C)]
-pub(super) struct VTable {
-    waker: waker::VTable,
-    /// Runs the task once.
-    run: unsafe fn(Task) -> Ran,
-    /// Drops the future without polling it, and completes.
-    cancel: unsafe fn(Task) -> Option<ThinWaker>,
-    /// Hands a new runnable to the schedule function.
-    schedule: unsafe fn(Task),
-    /// Moves the `Output<T>` out of the stage to the given place.
-    take_output: unsafe fn(Task, NonNull<()>),
-    /// Drops the `Output<T>` in the stage.
-    drop_output: unsafe fn(Task),
-    /// Drops the schedule function and gives the memory back.
-    free: unsafe fn(Task),
-    /// Whether a call of `schedule` needs a reference across it (rule 3).
-    schedule_is_stored: bool,
-}
-
-/// What is in the stage of a completed task that was not cancelled.
-pub(super) type Output<T> = Result<T, PanicPayload>;
-
-/// How a run ended.
-pub(crate) enum Ran {
-    /// The task waits for a wake-up, or has gone.
-    Idle,
-    /// The task was woken while it ran, and is due to be run again.
-    Again(Runnable),
-    /// The task has ended. This waits for it, and has to be woken.
-    Ended(Option<ThinWaker>),
-}
 
 /// How a schedule function is kept.
 pub(super) trait Schedule {
@@ -113,7 +73,8 @@ impl<S: Fn(Runnable) + Copy> Schedule for Copied<S> {
     }
 }
 
-/// The future, or its output.
+/// The future, or its output: both at its address.
+#[repr(C)]
 union Stage<F: Future> {
     future: ManuallyDrop<F>,
     output: ManuallyDrop<Output<F::Output>>,
@@ -126,21 +87,10 @@ struct Cell<F: Future, S> {
     stage: UnsafeCell<Stage<F>>,
 }
 
-/// A task's address. Copies are free and own nothing; each use says why the task is alive.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(transparent)]
-pub(super) struct Task(NonNull<Header>);
-
 /// Allocates a task. The one runnable and the one handle that its state word starts with are the caller's to make.
 pub(super) fn allocate<F: Future, S: Schedule>(future: F, schedule: S) -> Task {
     let block = heap::allocate::<Cell<F, S>>();
-    // SAFETY: the table is a promoted constant, which lives for ever and is never written.
-    let waker = unsafe { waker::Header::from_table((&raw const *Typed::<F, S>::VTABLE).cast()) };
-    let header = Header {
-        waker,
-        state: State::new(),
-        join: Completion::new(),
-    };
+    let header = Header::new(Typed::<F, S>::VTABLE);
     let stage = UnsafeCell::new(Stage {
         future: ManuallyDrop::new(future),
     });
@@ -154,218 +104,6 @@ pub(super) fn allocate<F: Future, S: Schedule>(future: F, schedule: S) -> Task {
     };
     Task(block.cast())
 }
-
-impl Task {
-    /// The address, for a runnable's or a handle's `into_raw`.
-    pub(super) fn as_ptr(self) -> NonNull<()> {
-        self.0.cast()
-    }
-
-    /// # Safety
-    /// `raw` is the address of a task.
-    pub(super) unsafe fn from_ptr(raw: NonNull<()>) -> Self {
-        Self(raw.cast())
-    }
-
-    fn of(header: NonNull<waker::Header>) -> Self {
-        Self(header.cast())
-    }
-
-    /// # Safety
-    /// The task is alive. It may vanish while the reference is in use, of which only atomic operations are made.
-    #[inline]
-    pub(super) unsafe fn state<'a>(self) -> &'a State {
-        // SAFETY: alive by this function's contract.
-        unsafe { &(*self.0.as_ptr()).state }
-    }
-
-    /// The join word.
-    #[inline]
-    pub(super) fn join(self) -> *const Completion {
-        // SAFETY: the place is inside the allocation; nothing is read.
-        unsafe { &raw const (*self.0.as_ptr()).join }
-    }
-
-    /// # Safety
-    /// The task is alive.
-    #[inline]
-    unsafe fn vtable(self) -> &'static VTable {
-        // SAFETY: alive by this function's contract.
-        let header = unsafe { &raw const (*self.0.as_ptr()).waker };
-        // SAFETY: as above; the field is never written.
-        let table = unsafe { &*header }.table();
-        // SAFETY: `allocate` made the waker header from a `VTable` that lives for ever.
-        unsafe { &*table.cast::<VTable>() }
-    }
-
-    /// # Safety
-    /// The caller has the runnable, and gives it up.
-    #[inline]
-    pub(super) unsafe fn run(self) -> Ran {
-        // SAFETY: the runnable keeps the task alive.
-        let vtable = unsafe { self.vtable() };
-        // SAFETY: passed on from the caller.
-        unsafe { (vtable.run)(self) }
-    }
-
-    /// # Safety
-    /// The caller has the runnable, and gives it up.
-    pub(super) unsafe fn cancel(self) -> Option<ThinWaker> {
-        // SAFETY: the runnable keeps the task alive.
-        let vtable = unsafe { self.vtable() };
-        // SAFETY: passed on from the caller.
-        unsafe { (vtable.cancel)(self) }
-    }
-
-    /// Hands a new runnable to the schedule function.
-    ///
-    /// # Safety
-    /// The caller is the one who has to schedule, and rule 3 is kept: by a [`Held`], or by a waker or handle that lives on.
-    #[inline]
-    pub(super) unsafe fn schedule(self) {
-        // SAFETY: a task that has to be scheduled is alive.
-        let vtable = unsafe { self.vtable() };
-        // SAFETY: passed on from the caller.
-        unsafe { (vtable.schedule)(self) }
-    }
-
-    /// # Safety
-    /// The task has completed without being cancelled, and its stage is the caller's (rule 1). It is empty after this.
-    #[inline]
-    pub(super) unsafe fn take_output<T>(self) -> Output<T> {
-        let mut place = core::mem::MaybeUninit::<Output<T>>::uninit();
-        // SAFETY: the handle, or the runner, which has given nothing up yet, keeps the task alive.
-        let vtable = unsafe { self.vtable() };
-        let destination = NonNull::from(&mut place).cast();
-        // SAFETY: passed on from the caller; the place is good for an `Output<T>`.
-        unsafe { (vtable.take_output)(self, destination) };
-        // SAFETY: just written.
-        unsafe { place.assume_init() }
-    }
-
-    /// # Safety
-    /// As for [`take_output`](Task::take_output).
-    pub(super) unsafe fn drop_output(self) {
-        // SAFETY: as for `take_output`.
-        let vtable = unsafe { self.vtable() };
-        // SAFETY: passed on from the caller.
-        unsafe { (vtable.drop_output)(self) }
-    }
-
-    /// # Safety
-    /// The state word has told the caller to free (rule 4), and the stage is empty.
-    #[inline]
-    pub(super) unsafe fn free(self) {
-        // SAFETY: alive until freed below.
-        let vtable = unsafe { self.vtable() };
-        // SAFETY: passed on from the caller.
-        unsafe { (vtable.free)(self) }
-    }
-
-    /// A reference across calls of the schedule function, where it needs one (rule 3).
-    ///
-    /// # Safety
-    /// The task is alive.
-    pub(super) unsafe fn hold(self) -> Option<Held> {
-        // SAFETY: passed on from the caller.
-        let stored = unsafe { self.vtable() }.schedule_is_stored;
-        stored.then(|| {
-            // SAFETY: passed on from the caller.
-            unsafe { self.state() }.add_waker();
-            Held(self)
-        })
-    }
-
-    /// Does what giving up a waker or a handle has left to do.
-    ///
-    /// # Safety
-    /// `outcome` is what the state word said of the task. To schedule, rule 3 is kept by a [`Held`] where it needs one.
-    #[inline]
-    pub(super) unsafe fn after_release(self, outcome: OnRelease) {
-        match outcome {
-            OnRelease::Nothing => {}
-            // SAFETY: the state word has said so, and the caller keeps rule 3.
-            OnRelease::Schedule => unsafe { self.schedule() },
-            // SAFETY: the state word has said so. No handle and a finished task: the stage is empty.
-            OnRelease::Free => unsafe { self.free() },
-            // SAFETY: the state word has said so.
-            OnRelease::Orphan => unsafe { self.bury() },
-        }
-    }
-
-    /// Schedules an orphan once, so that its executor drops the future.
-    ///
-    /// # Safety
-    /// The task is an orphan.
-    #[cold]
-    unsafe fn bury(self) {
-        // SAFETY: an orphan is the caller's alone.
-        let stored = unsafe { self.vtable() }.schedule_is_stored;
-        // SAFETY: as above.
-        unsafe { self.state() }.revive_orphan(stored);
-        let _held = stored.then_some(Held(self));
-        // SAFETY: an orphan has no runnable, and the word now says that there is one; rule 3 by `_held`.
-        unsafe { self.schedule() };
-    }
-}
-
-// SAFETY: an address; what is done with it says why it may be done on that thread.
-unsafe impl Send for Task {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Task {}
-
-/// One waker's reference, for the time of a call.
-pub(super) struct Held(Task);
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        // SAFETY: the reference has kept the task alive.
-        let outcome = unsafe { self.0.state() }.drop_waker();
-        // SAFETY: the state word's answer. Giving up a waker never asks to schedule but for an orphan, which holds again.
-        unsafe { self.0.after_release(outcome) };
-    }
-}
-
-/// What wakers do to a task: the same functions for all types.
-const WAKER: waker::VTable = {
-    unsafe fn clone(header: NonNull<waker::Header>) {
-        // SAFETY: the caller holds a waker, or runs the task.
-        unsafe { Task::of(header).state() }.add_waker();
-    }
-    unsafe fn wake(header: NonNull<waker::Header>) {
-        let task = Task::of(header);
-        // SAFETY: the caller holds a waker.
-        if unsafe { task.vtable() }.schedule_is_stored {
-            // The reference that is given up is held across the call.
-            let _held = Held(task);
-            // SAFETY: `_held` is that waker.
-            return unsafe { wake_by_ref(header) };
-        }
-        // SAFETY: the caller holds a waker, and gives it up.
-        let outcome = unsafe { task.state() }.wake_by_value();
-        // SAFETY: the state word's answer; the schedule function is not stored.
-        unsafe { task.after_release(outcome) }
-    }
-    unsafe fn wake_by_ref(header: NonNull<waker::Header>) {
-        let task = Task::of(header);
-        // SAFETY: the caller holds a waker, or runs the task.
-        if let OnWake::Schedule = unsafe { task.state() }.wake() {
-            // SAFETY: the state word's answer. A task that is being run has unconsumed wake-ups, so here the caller holds a
-            // waker, which lives on.
-            unsafe { task.schedule() }
-        }
-    }
-    unsafe fn drop(header: NonNull<waker::Header>) {
-        // The reference that is given up is the caller's.
-        core::mem::drop(Held(Task::of(header)));
-    }
-    waker::VTable {
-        clone,
-        wake,
-        wake_by_ref,
-        drop,
-    }
-};
 
 /// The functions of a task with a future `F` and a schedule function `S`.
 struct Typed<F, S>(PhantomData<(F, S)>);
@@ -423,9 +161,9 @@ impl<F: Future, S: Schedule> Typed<F, S> {
         // SAFETY: the runnable keeps the task alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
             // SAFETY: the stage is the runner's (rule 1) and holds the future.
-            let future = unsafe { &mut (*stage).future };
+            let future = unsafe { &mut *stage.cast::<F>() };
             // SAFETY: the future stays where it is until it is dropped in place.
-            unsafe { Pin::new_unchecked(&mut **future) }.poll(&mut cx)
+            unsafe { Pin::new_unchecked(future) }.poll(&mut cx)
         })
     }
 
@@ -545,10 +283,8 @@ impl<F: Future, S: Schedule> Typed<F, S> {
     unsafe fn drop_future(task: Task) -> Result<(), PanicPayload> {
         // SAFETY: whose stage the caller has is alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
-            // SAFETY: it holds the future.
-            let future = unsafe { &mut (*stage).future };
-            // SAFETY: the stage counts as empty from here on.
-            unwind::catch(|| unsafe { ManuallyDrop::drop(future) })
+            // SAFETY: it holds the future, and counts as empty from here on.
+            unwind::catch(|| unsafe { stage.cast::<F>().drop_in_place() })
         })
     }
 
@@ -567,10 +303,12 @@ impl<F: Future, S: Schedule> Typed<F, S> {
     unsafe fn take_output(task: Task, place: NonNull<()>) {
         // SAFETY: whose stage the caller has is alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
-            // SAFETY: it holds the output, and counts as empty from here on.
-            let output = unsafe { (&raw const (*stage).output).read() };
-            // SAFETY: the caller's place.
-            unsafe { place.cast().write(output) };
+            // SAFETY: it holds the output, and counts as empty from here on; the caller's place is another one.
+            unsafe {
+                stage
+                    .cast::<Output<F::Output>>()
+                    .copy_to_nonoverlapping(place.cast().as_ptr(), 1)
+            };
         });
     }
 
@@ -579,10 +317,8 @@ impl<F: Future, S: Schedule> Typed<F, S> {
     unsafe fn drop_output(task: Task) {
         // SAFETY: whose stage the caller has is alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
-            // SAFETY: it holds the output.
-            let output = unsafe { &mut (*stage).output };
-            // SAFETY: the stage counts as empty from here on.
-            unsafe { ManuallyDrop::drop(output) };
+            // SAFETY: it holds the output, and counts as empty from here on.
+            unsafe { stage.cast::<Output<F::Output>>().drop_in_place() };
         });
     }
 
@@ -592,8 +328,7 @@ impl<F: Future, S: Schedule> Typed<F, S> {
         let cell = task.0.cast::<Cell<F, S>>();
         // SAFETY: the caller's alone.
         let owned = unsafe { &mut *cell.as_ptr() };
-        owned.header.state.retire();
-        owned.header.join.retire();
+        owned.header.retire();
         owned.stage.retire();
         let schedule = &raw mut owned.schedule;
         let memory = Memory(cell);

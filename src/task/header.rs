@@ -1,0 +1,286 @@
+//! The part of a task that does not depend on its types, and what is done through it alone. `cell.rs` has the rules.
+
+use core::ptr::NonNull;
+
+use super::{
+    PanicPayload, Runnable,
+    state::{OnRelease, OnWake, State},
+};
+use crate::{
+    completion::Completion,
+    waker::{self, ThinWaker},
+};
+
+/// The part of a task that does not depend on its types. Its address is the task's, and a [`ThinWaker`]'s.
+#[repr(C)]
+pub(super) struct Header {
+    waker: waker::Header,
+    state: State,
+    join: Completion,
+}
+
+impl Header {
+    pub(super) fn new(vtable: &'static VTable) -> Self {
+        // SAFETY: the table lives for ever and is never written; its first field is a waker's table.
+        let waker = unsafe { waker::Header::from_table((&raw const *vtable).cast()) };
+        Self {
+            waker,
+            state: State::new(),
+            join: Completion::new(),
+        }
+    }
+
+    /// The last look before the memory is given back.
+    pub(super) fn retire(&mut self) {
+        self.state.retire();
+        self.join.retire();
+    }
+}
+
+/// What a task's types decide. The waker's table comes first: a task's waker header points to the whole.
+#[repr(C)]
+pub(super) struct VTable {
+    pub(super) waker: waker::VTable,
+    /// Runs the task once.
+    pub(super) run: unsafe fn(Task) -> Ran,
+    /// Drops the future without polling it, and completes.
+    pub(super) cancel: unsafe fn(Task) -> Option<ThinWaker>,
+    /// Hands a new runnable to the schedule function.
+    pub(super) schedule: unsafe fn(Task),
+    /// Moves the `Output<T>` out of the stage to the given place.
+    pub(super) take_output: unsafe fn(Task, NonNull<()>),
+    /// Drops the `Output<T>` in the stage.
+    pub(super) drop_output: unsafe fn(Task),
+    /// Drops the schedule function and gives the memory back.
+    pub(super) free: unsafe fn(Task),
+    /// Whether a call of `schedule` needs a reference across it (rule 3).
+    pub(super) schedule_is_stored: bool,
+}
+
+/// What is in the stage of a completed task that was not cancelled.
+pub(super) type Output<T> = Result<T, PanicPayload>;
+
+/// How a run ended.
+pub(crate) enum Ran {
+    /// The task waits for a wake-up, or has gone.
+    Idle,
+    /// The task was woken while it ran, and is due to be run again.
+    Again(Runnable),
+    /// The task has ended. This waits for it, and has to be woken.
+    Ended(Option<ThinWaker>),
+}
+
+/// A task's address. Copies are free and own nothing; each use says why the task is alive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(super) struct Task(pub(super) NonNull<Header>);
+
+impl Task {
+    /// The address, for a runnable's or a handle's `into_raw`.
+    pub(super) fn as_ptr(self) -> NonNull<()> {
+        self.0.cast()
+    }
+
+    pub(super) fn from_ptr(raw: NonNull<()>) -> Self {
+        Self(raw.cast())
+    }
+
+    fn of(header: NonNull<waker::Header>) -> Self {
+        Self(header.cast())
+    }
+
+    /// # Safety
+    /// The task is alive. It may vanish while the reference is in use, of which only atomic operations are made.
+    #[inline]
+    pub(super) unsafe fn state<'a>(self) -> &'a State {
+        // SAFETY: alive by this function's contract.
+        unsafe { &(*self.0.as_ptr()).state }
+    }
+
+    /// The join word.
+    #[inline]
+    pub(super) fn join(self) -> *const Completion {
+        // SAFETY: the place is inside the allocation; nothing is read.
+        unsafe { &raw const (*self.0.as_ptr()).join }
+    }
+
+    /// # Safety
+    /// The task is alive.
+    #[inline]
+    unsafe fn vtable(self) -> &'static VTable {
+        // SAFETY: alive by this function's contract.
+        let header = unsafe { &raw const (*self.0.as_ptr()).waker };
+        // SAFETY: as above; the field is never written.
+        let table = unsafe { &*header }.table();
+        // SAFETY: `allocate` made the waker header from a `VTable` that lives for ever.
+        unsafe { &*table.cast::<VTable>() }
+    }
+
+    /// # Safety
+    /// The caller has the runnable, and gives it up.
+    #[inline]
+    pub(super) unsafe fn run(self) -> Ran {
+        // SAFETY: the runnable keeps the task alive.
+        let vtable = unsafe { self.vtable() };
+        // SAFETY: passed on from the caller.
+        unsafe { (vtable.run)(self) }
+    }
+
+    /// # Safety
+    /// The caller has the runnable, and gives it up.
+    pub(super) unsafe fn cancel(self) -> Option<ThinWaker> {
+        // SAFETY: the runnable keeps the task alive.
+        let vtable = unsafe { self.vtable() };
+        // SAFETY: passed on from the caller.
+        unsafe { (vtable.cancel)(self) }
+    }
+
+    /// Hands a new runnable to the schedule function.
+    ///
+    /// # Safety
+    /// The caller is the one who has to schedule, and rule 3 is kept: by a [`Held`], or by a waker or handle that lives on.
+    #[inline]
+    pub(super) unsafe fn schedule(self) {
+        // SAFETY: a task that has to be scheduled is alive.
+        let vtable = unsafe { self.vtable() };
+        // SAFETY: passed on from the caller.
+        unsafe { (vtable.schedule)(self) }
+    }
+
+    /// # Safety
+    /// The task has completed without being cancelled, and its stage is the caller's (rule 1). It is empty after this.
+    #[inline]
+    pub(super) unsafe fn take_output<T>(self) -> Output<T> {
+        let mut place = core::mem::MaybeUninit::<Output<T>>::uninit();
+        // SAFETY: the handle, or the runner, which has given nothing up yet, keeps the task alive.
+        let vtable = unsafe { self.vtable() };
+        let destination = NonNull::from(&mut place).cast();
+        // SAFETY: passed on from the caller; the place is good for an `Output<T>`.
+        unsafe { (vtable.take_output)(self, destination) };
+        // SAFETY: just written.
+        unsafe { place.assume_init() }
+    }
+
+    /// # Safety
+    /// As for [`take_output`](Task::take_output).
+    pub(super) unsafe fn drop_output(self) {
+        // SAFETY: as for `take_output`.
+        let vtable = unsafe { self.vtable() };
+        // SAFETY: passed on from the caller.
+        unsafe { (vtable.drop_output)(self) }
+    }
+
+    /// # Safety
+    /// The state word has told the caller to free (rule 4), and the stage is empty.
+    #[inline]
+    pub(super) unsafe fn free(self) {
+        // SAFETY: alive until freed below.
+        let vtable = unsafe { self.vtable() };
+        // SAFETY: passed on from the caller.
+        unsafe { (vtable.free)(self) }
+    }
+
+    /// A reference across calls of the schedule function, where it needs one (rule 3).
+    ///
+    /// # Safety
+    /// The task is alive.
+    pub(super) unsafe fn hold(self) -> Option<Held> {
+        // SAFETY: passed on from the caller.
+        let stored = unsafe { self.vtable() }.schedule_is_stored;
+        stored.then(|| {
+            // SAFETY: passed on from the caller.
+            unsafe { self.state() }.add_waker();
+            Held(self)
+        })
+    }
+
+    /// Does what giving up a waker or a handle has left to do.
+    ///
+    /// # Safety
+    /// `outcome` is what the state word said of the task. To schedule, rule 3 is kept by a [`Held`] where it needs one.
+    #[inline]
+    pub(super) unsafe fn after_release(self, outcome: OnRelease) {
+        match outcome {
+            OnRelease::Nothing => {}
+            // SAFETY: the state word has said so, and the caller keeps rule 3.
+            OnRelease::Schedule => unsafe { self.schedule() },
+            // SAFETY: the state word has said so. No handle and a finished task: the stage is empty.
+            OnRelease::Free => unsafe { self.free() },
+            // SAFETY: the state word has said so.
+            OnRelease::Orphan => unsafe { self.bury() },
+        }
+    }
+
+    /// Schedules an orphan once, so that its executor drops the future.
+    ///
+    /// # Safety
+    /// The task is an orphan.
+    #[cold]
+    unsafe fn bury(self) {
+        // SAFETY: an orphan is the caller's alone.
+        let stored = unsafe { self.vtable() }.schedule_is_stored;
+        // SAFETY: as above.
+        unsafe { self.state() }.revive_orphan(stored);
+        let _held = stored.then_some(Held(self));
+        // SAFETY: an orphan has no runnable, and the word now says that there is one; rule 3 by `_held`.
+        unsafe { self.schedule() };
+    }
+}
+
+// SAFETY: an address; what is done with it says why it may be done on that thread.
+unsafe impl Send for Task {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Task {}
+
+/// One waker's reference, for the time of a call.
+pub(super) struct Held(Task);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: the reference has kept the task alive.
+        let outcome = unsafe { self.0.state() }.drop_waker();
+        // SAFETY: the state word's answer. Giving up a waker never asks to schedule but for an orphan, which holds again.
+        unsafe { self.0.after_release(outcome) };
+    }
+}
+
+/// What wakers do to a task: the same functions for all types.
+pub(super) const WAKER: waker::VTable = {
+    unsafe fn clone(header: NonNull<waker::Header>) {
+        // SAFETY: the caller holds a waker, or runs the task.
+        unsafe { Task::of(header).state() }.add_waker();
+    }
+    unsafe fn wake(header: NonNull<waker::Header>) {
+        let task = Task::of(header);
+        // SAFETY: the caller holds a waker.
+        if unsafe { task.vtable() }.schedule_is_stored {
+            // The reference that is given up is held across the call.
+            let _held = Held(task);
+            // SAFETY: `_held` is that waker.
+            return unsafe { wake_by_ref(header) };
+        }
+        // SAFETY: the caller holds a waker, and gives it up.
+        let outcome = unsafe { task.state() }.wake_by_value();
+        // SAFETY: the state word's answer; the schedule function is not stored.
+        unsafe { task.after_release(outcome) }
+    }
+    unsafe fn wake_by_ref(header: NonNull<waker::Header>) {
+        let task = Task::of(header);
+        // SAFETY: the caller holds a waker, or runs the task.
+        if let OnWake::Schedule = unsafe { task.state() }.wake() {
+            // SAFETY: the state word's answer. A task that is being run has unconsumed wake-ups, so here the caller holds a
+            // waker, which lives on.
+            unsafe { task.schedule() }
+        }
+    }
+    unsafe fn drop(header: NonNull<waker::Header>) {
+        // The reference that is given up is the caller's.
+        core::mem::drop(Held(Task::of(header)));
+    }
+    waker::VTable {
+        clone,
+        wake,
+        wake_by_ref,
+        drop,
+    }
+};

@@ -1,0 +1,352 @@
+//! Atomics, cells and threads come from `sync`, so that the model sees them; every ordering is named and argued where it
+//! stands. Unit tests are exempt: they observe from outside, and no model runs them.
+
+use std::collections::BTreeMap;
+
+use super::{
+    layers::is_below_executor,
+    lex::{Comment, Kind},
+    paths::{Path, paths},
+    source::Source,
+};
+
+/// How far above a site its argument may end.
+const REACH: usize = 8;
+
+const ORDERINGS: [&str; 5] = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
+
+fn is_sync(source: &Source) -> bool {
+    source.top().as_deref() == Some("sync")
+}
+
+/// What two threads share and the model would not see.
+pub(crate) fn unmodelled(source: &Source) -> Vec<String> {
+    if is_sync(source) {
+        return Vec::new();
+    }
+    let below = is_below_executor(source);
+    let paths = paths(source);
+    let foreign = paths
+        .iter()
+        .filter(|p| !p.in_test && p.in_crate().is_none());
+    let found = foreign.filter(|p| is_atomic(p) || (below && is_threading(p)));
+    let mut found: Vec<_> = found
+        .map(|p| {
+            let what = format!(
+                "`{}` is not seen by the model; take it from crate::sync",
+                p.written()
+            );
+            source.finding(p.line, what)
+        })
+        .collect();
+    if below {
+        found.extend(own_thread_locals(source, &paths));
+    }
+    found
+}
+
+/// An atomic type or function; `Ordering`, the type alone and under its own name, is none.
+fn is_atomic(path: &Path) -> bool {
+    let last = path.segments.get(3).map(String::as_str);
+    let ordering = path.segments.len() == 4 && last == Some("Ordering") && path.name == "Ordering";
+    let atomic = |root: &[&str]| path.starts_with(root);
+    let core = atomic(&["core", "sync", "atomic"]) || atomic(&["std", "sync", "atomic"]);
+    (core && !ordering) || atomic(&["sync", "atomic"]) || atomic(&["loom"])
+}
+
+fn is_threading(path: &Path) -> bool {
+    const THREADING: [&[&str]; 6] = [
+        &["thread"],
+        &["thread_local"],
+        &["cell", "UnsafeCell"],
+        &["sync", "Mutex"],
+        &["sync", "RwLock"],
+        &["sync", "Condvar"],
+    ];
+    let rooted = |root: &str, rest: &[&str]| path.starts_with(&[&[root], rest].concat());
+    let std = THREADING
+        .iter()
+        .any(|rest| rooted("std", rest) || rooted("core", rest));
+    std || path.starts_with(&["cell", "UnsafeCell"])
+}
+
+/// std's `thread_local!` is in scope without an import, and is the same thread's in every thread of a model.
+fn own_thread_locals(source: &Source, paths: &[Path]) -> Vec<String> {
+    let imported = paths
+        .iter()
+        .filter_map(Path::in_crate)
+        .any(|path| path == ["sync", "thread_local"]);
+    let uses = source.shipped().filter(|&(at, _)| {
+        let qualified = at > 0 && source.tokens[at - 1].text == "::";
+        source.reads(at, &["thread_local", "!"]) && !qualified && !imported
+    });
+    uses.map(|(_, token)| {
+        source.finding(
+            token.line,
+            "`thread_local!` is std's; import crate::sync::thread_local",
+        )
+    })
+    .collect()
+}
+
+/// Orderings that are not written inside `order!`.
+pub(crate) fn raw_orderings(source: &Source) -> Vec<String> {
+    if is_sync(source) {
+        return Vec::new();
+    }
+    let text = |at: usize| {
+        source
+            .tokens
+            .get(at)
+            .map_or("", |token| token.text.as_str())
+    };
+    let raw = |at: usize| {
+        let (before, after) = (text(at.wrapping_sub(1)), text(at + 1));
+        let variant = ORDERINGS.contains(&text(at));
+        if before == "::" {
+            return text(at.wrapping_sub(2)) == "Ordering"
+                && text(at.wrapping_sub(4)) != "cmp"
+                && (variant || ["{", "*"].contains(&text(at)));
+        }
+        variant && matches!(before, "(" | ",") && matches!(after, ")" | ",")
+    };
+    let found = source.shipped().filter(|&(at, _)| raw(at));
+    found
+        .map(|(_, token)| {
+            source.finding(
+                token.line,
+                "a raw ordering; name its site: order!(site: Ordering)",
+            )
+        })
+        .collect()
+}
+
+/// An `order!` outside tests.
+struct Site<'a> {
+    name: &'a str,
+    line: usize,
+    module: String,
+}
+
+fn sites(source: &Source) -> Vec<Site<'_>> {
+    if is_sync(source) {
+        return Vec::new();
+    }
+    let calls = source
+        .shipped()
+        .filter(|&(at, _)| source.reads(at, &["order", "!", "("]));
+    let names = calls.filter_map(|(at, _)| Some((at, source.tokens.get(at + 3)?)));
+    names
+        .filter(|(_, name)| name.kind == Kind::Ident)
+        .map(|(at, name)| Site {
+            name: &name.text,
+            line: name.line,
+            module: source.modules[at].join("::"),
+        })
+        .collect()
+}
+
+pub(crate) fn unargued_sites(source: &Source) -> Vec<String> {
+    let arguments = arguments(&source.comments);
+    let argued = |site: &Site<'_>| {
+        arguments.iter().any(|argument| {
+            let near = argument.first <= site.line && site.line <= argument.last + REACH;
+            near && argument.sites.iter().any(|name| name == site.name)
+        })
+    };
+    let found = sites(source).into_iter().filter(|site| !argued(site));
+    found
+        .map(|site| {
+            let what = format!(
+                "the site `{0}` is not argued; write `// ORDERING: {0}. ...` at most {REACH} lines above",
+                site.name
+            );
+            source.finding(site.line, what)
+        })
+        .collect()
+}
+
+/// An `ORDERING:` comment: the sites it names up to its first full stop, and the lines of the comment block it stands in.
+struct Argument {
+    first: usize,
+    last: usize,
+    sites: Vec<String>,
+}
+
+fn arguments(comments: &[Comment]) -> Vec<Argument> {
+    let blocks = comments.chunk_by(|a, b| b.line <= a.line + 1);
+    blocks.flat_map(block_arguments).collect()
+}
+
+fn block_arguments(block: &[Comment]) -> Vec<Argument> {
+    let starts = (0..block.len()).filter(|&at| block[at].text.starts_with("ORDERING:"));
+    let argument = |at: usize| {
+        let text = block[at..].iter().map(|line| line.text.as_str());
+        let text = text.collect::<Vec<_>>().join(" ");
+        let head = text["ORDERING:".len()..]
+            .split('.')
+            .next()
+            .unwrap_or_default();
+        let names = head.split(|c: char| !c.is_alphanumeric() && c != '_');
+        Argument {
+            first: block[at].line,
+            last: block[block.len() - 1].line,
+            sites: names.map(str::to_owned).collect(),
+        }
+    };
+    starts.map(argument).collect()
+}
+
+pub(crate) fn repeated_sites(source: &Source) -> Vec<String> {
+    let mut seen = BTreeMap::new();
+    let mut found = Vec::new();
+    for site in sites(source) {
+        let name = format!("{}::{}", site.module, site.name);
+        if let Some(first) = seen.get(&name) {
+            let what = format!(
+                "the site `{name}` stands on line {first} already; give this one a name of its own"
+            );
+            found.push(source.finding(site.line, what));
+        } else {
+            seen.insert(name, site.line);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(rule: fn(&Source) -> Vec<String>, path: &str, text: &str) -> Vec<usize> {
+        let found = rule(&Source::new(path, text));
+        let start = format!("{path}:");
+        let line = |finding: &String| {
+            let rest = finding.strip_prefix(&start)?;
+            rest.split(':').next()?.parse().ok()
+        };
+        let lines = found.iter().map(line);
+        lines
+            .map(|line| line.expect("a finding says where"))
+            .collect()
+    }
+
+    const NONE: [usize; 0] = [];
+
+    #[test]
+    fn foreign_atomics_are_caught_everywhere_but_in_sync() {
+        let bad = "use core::{\n fmt,\n sync::atomic::{AtomicBool,\n Ordering, fence}};\nuse std::sync::atomic;\nuse loom::x;";
+        for path in ["src/task/raw.rs", "src/executor/queue.rs", "src/lib.rs"] {
+            assert_eq!(lines(unmodelled, path, bad), [3, 4, 5, 6], "{path}");
+        }
+        assert_eq!(lines(unmodelled, "src/sync.rs", bad), NONE);
+        assert_eq!(lines(unmodelled, "src/sync/model.rs", bad), NONE);
+        let inline = "static A: core::sync::atomic::AtomicU8 = x;\nuse core::sync;\nfn f(a: sync::atomic::AtomicU8) {}";
+        assert_eq!(lines(unmodelled, "src/task/raw.rs", inline), [1, 3]);
+        let renamed = "use core::sync::atomic::Ordering as O;";
+        assert_eq!(lines(unmodelled, "src/task/raw.rs", renamed), [1]);
+    }
+
+    #[test]
+    fn the_crates_atomics_and_tests_are_fine() {
+        let good = "use crate::sync::{AtomicU64, fence, thread};\n/// core::sync::atomic::AtomicU8\n\
+            fn f(o: core::sync::atomic::Ordering) {}\n#[cfg(test)] mod tests { use std::{thread, sync::atomic::AtomicU8}; }";
+        assert_eq!(lines(unmodelled, "src/task/raw.rs", good), NONE);
+    }
+
+    #[test]
+    fn threads_and_cells_are_caught_below_the_executor() {
+        let bad = "use std::{\nthread,\ncell::{Cell,\nUnsafeCell}, time::Duration};\nuse core::cell;\n\
+            fn f() { cell::UnsafeCell::new(\nstd::thread::park()) }\nuse std::sync::{Arc,\nMutex};";
+        assert_eq!(lines(unmodelled, "src/waker/park.rs", bad), [2, 4, 6, 7, 9]);
+        assert_eq!(lines(unmodelled, "src/executor/worker.rs", bad), NONE);
+    }
+
+    #[test]
+    fn std_thread_locals_are_caught() {
+        let bad = "\nthread_local! { static A: u8 = 0; }";
+        assert_eq!(lines(unmodelled, "src/waker.rs", bad), [2]);
+        assert_eq!(
+            lines(
+                unmodelled,
+                "src/waker.rs",
+                &format!("use crate::sync::thread_local;{bad}")
+            ),
+            NONE
+        );
+        assert_eq!(
+            lines(unmodelled, "src/waker.rs", "std::thread_local! {}"),
+            [1]
+        );
+    }
+
+    #[test]
+    fn raw_orderings_are_caught() {
+        let bad = "a.load(Ordering::Acquire);\nb.store(1, Relaxed);\nc.compare_exchange(1, 2, AcqRel,\nAcquire);\n\
+            use core::sync::atomic::Ordering::{self};\nfence(SeqCst);\nuse core::sync::atomic::Ordering::*;";
+        assert_eq!(
+            lines(raw_orderings, "src/executor/sleep.rs", bad),
+            [1, 2, 3, 4, 5, 6, 7]
+        );
+        assert_eq!(lines(raw_orderings, "src/sync/model.rs", bad), NONE);
+    }
+
+    #[test]
+    fn named_orderings_and_other_words_are_fine() {
+        let good = "a.load(order!(poll: Acquire)); mem::swap(&mut a, &mut b); c.swap(&d); // Ordering::Relaxed\n\
+            fn f(order: Ordering) -> cmp::Ordering { g(core::cmp::Ordering::Less); Ordering::Equal }\n\
+            enum Step { Acquire, Release }\nuse core::cmp::Ordering::{Less};\n#[cfg(test)] mod tests { a.load(Relaxed) }";
+        assert_eq!(lines(raw_orderings, "src/task/raw.rs", good), NONE);
+    }
+
+    #[test]
+    fn unargued_sites_are_caught() {
+        let far = "\n".repeat(REACH + 1);
+        for bad in [
+            "a.load(order!(poll: Acquire))",
+            "// ORDERING: other. Acquire, with `poll`.\na.load(order!(poll: Acquire))",
+            "// The order of poll.\na.load(order!(poll: Acquire))",
+            "a.load(order!(poll: Acquire))\n// ORDERING: poll. Too late.",
+            "// ORDERING: polls. A whole word.\na.load(order!(poll: Acquire))",
+            &format!("// ORDERING: poll. Too far.{far}a.load(order!(poll: Acquire))"),
+        ] {
+            let line = bad
+                .lines()
+                .position(|line| line.contains("order!"))
+                .map(|at| at + 1);
+            assert_eq!(
+                lines(unargued_sites, "src/task/raw.rs", bad),
+                [line.unwrap_or(0)],
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn argued_sites_are_fine() {
+        let near = "\n".repeat(REACH);
+        for good in [
+            "// ORDERING: poll. Acquire, with `set`.\na.load(\n  order!(poll: Acquire))",
+            "// ORDERING: `set` and\n// `poll`. Both.\n// SAFETY: x.\na.store(1, order!(set: Release)); a.load(order!(poll: Acquire))",
+            "// ORDERING: set. One.\n// ORDERING: poll. Two.\na.load(order!(poll: Acquire))",
+            "a.load(order!(poll: Acquire)) // ORDERING: poll. For show.",
+            &format!("// ORDERING: poll. Near.{near}a.load(order!(poll: Acquire))"),
+            "#[cfg(test)] mod tests { a.load(order!(poll: Acquire)) }",
+        ] {
+            assert_eq!(
+                lines(unargued_sites, "src/task/raw.rs", good),
+                NONE,
+                "{good}"
+            );
+        }
+    }
+
+    #[test]
+    fn repeated_sites_are_caught() {
+        let bad = "a.load(order!(poll: Acquire));\nb.load(order!(poll: Acquire)); c.load(order!(poll: Acquire));\nb.load(order!(get: Acquire));";
+        assert_eq!(lines(repeated_sites, "src/task/raw.rs", bad), [2, 2]);
+        let good =
+            "a.load(order!(poll: Acquire));\nmod b { fn f() { b.load(order!(poll: Acquire)) } }";
+        assert_eq!(lines(repeated_sites, "src/task/raw.rs", good), NONE);
+    }
+}

@@ -1,0 +1,154 @@
+//! Size and finish of the files, and where the model's cfg may be named.
+
+use std::collections::BTreeSet;
+
+use super::source::Source;
+
+/// Lines that hold code outside tests.
+const MOST_CODE_LINES: usize = 350;
+
+/// Lines of the text that hold `word`, whole.
+fn lines_with<'a>(source: &'a Source, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let holds = move |line: &str| {
+        let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.any(|found| found == word)
+    };
+    let lines = (1..).zip(source.text.lines());
+    lines
+        .filter(move |(_, line)| holds(line))
+        .map(|(number, _)| number)
+}
+
+pub(crate) fn model_cfg(source: &Source) -> Vec<String> {
+    if ["src/lib.rs", "src/sync.rs"].contains(&source.path.as_str()) {
+        return Vec::new();
+    }
+    let what = "names the model's cfg; put the difference behind a name in src/sync.rs";
+    lines_with(source, "joint_loom")
+        .map(|line| source.finding(line, what))
+        .collect()
+}
+
+pub(crate) fn header(source: &Source) -> Vec<String> {
+    let first = source.text.lines().find(|line| !line.trim().is_empty());
+    if first.is_some_and(|line| line.starts_with("//! ")) {
+        return Vec::new();
+    }
+    vec![source.finding(1, "starts without a `//!` header; say what the file is for")]
+}
+
+pub(crate) fn length(source: &Source) -> Vec<String> {
+    let lines: BTreeSet<usize> = source
+        .shipped()
+        .flat_map(|(_, token)| token.line..=token.last_line)
+        .collect();
+    if lines.len() <= MOST_CODE_LINES {
+        return Vec::new();
+    }
+    let what = format!(
+        "{} lines of code, and {MOST_CODE_LINES} are the most; move one role to a file of its own",
+        lines.len()
+    );
+    vec![source.finding(1, what)]
+}
+
+pub(crate) fn leftovers(source: &Source) -> Vec<String> {
+    let notes = ["TODO", "FIXME"].into_iter().flat_map(|note| {
+        let lines = lines_with(source, note);
+        lines.map(move |line| (line, format!("a {note}; do it, or leave it out")))
+    });
+    let macros = (0..source.tokens.len()).filter_map(|at| {
+        let token = &source.tokens[at];
+        let left = ["todo", "unimplemented", "dbg"].contains(&token.text.as_str());
+        let what = format!("`{}!` is left over; finish it, or take it out", token.text);
+        (left && source.reads(at + 1, &["!"])).then_some((token.line, what))
+    });
+    let found = notes.chain(macros);
+    found
+        .map(|(line, what)| source.finding(line, what))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(path: &str, text: &str) -> Source {
+        Source::new(path, text)
+    }
+
+    fn starts(found: &[String]) -> Vec<&str> {
+        found
+            .iter()
+            .map(|f| &f[..f.find(": ").expect("a finding says where")])
+            .collect()
+    }
+
+    #[test]
+    fn the_model_cfg_is_caught_outside_its_two_files() {
+        let text = "//! x\n#[cfg(joint_loom)]\nfn a() { joint_loom_x() }";
+        assert_eq!(
+            starts(&model_cfg(&at("src/task/raw.rs", text))),
+            ["src/task/raw.rs:2"]
+        );
+        assert_eq!(
+            starts(&model_cfg(&at("src/sync/model.rs", text))),
+            ["src/sync/model.rs:2"]
+        );
+        assert_eq!(model_cfg(&at("src/sync.rs", text)), [""; 0]);
+        assert_eq!(model_cfg(&at("src/lib.rs", text)), [""; 0]);
+    }
+
+    #[test]
+    fn a_missing_header_is_caught() {
+        for text in [
+            "",
+            "use a;\n//! late",
+            "/// an item's\nfn a() {}",
+            "//!\nfn a() {}",
+        ] {
+            assert_eq!(
+                starts(&header(&at("src/a.rs", text))),
+                ["src/a.rs:1"],
+                "{text:?}"
+            );
+        }
+        assert_eq!(
+            header(&at("src/a.rs", "\n//! What it is for.\nuse a;")),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn only_code_counts_as_length() {
+        let code = "a();\n".repeat(MOST_CODE_LINES);
+        let free = "\n// a comment\n/// another\n#[cfg(test)]\nmod tests {\n b();\n}\n";
+        assert_eq!(length(&at("src/a.rs", &format!("{code}{free}"))), [""; 0]);
+        let found = length(&at("src/a.rs", &format!("{code}{free}b();")));
+        assert_eq!(starts(&found), ["src/a.rs:1"]);
+        assert!(found[0].contains("351 lines"), "{found:?}");
+        let string = "\"\n\n\"";
+        let found = length(&at("src/a.rs", &format!("{code}{string}")));
+        assert!(found[0].contains("353 lines"), "{found:?}");
+    }
+
+    #[test]
+    fn leftovers_are_caught() {
+        let text =
+            "// TODO: x\nfn a() {\n todo!()\n}\n/* FIXME */\nfn b() { dbg!(1); unimplemented!() }";
+        let mut found = leftovers(&at("src/a.rs", text));
+        found.sort();
+        assert_eq!(
+            starts(&found),
+            [
+                "src/a.rs:1",
+                "src/a.rs:3",
+                "src/a.rs:5",
+                "src/a.rs:6",
+                "src/a.rs:6"
+            ]
+        );
+        let text = "fn todo() {} const TODOS: &str = \"dbg!\"; // a todo!, not to be done";
+        assert_eq!(leftovers(&at("src/a.rs", text)), [""; 0]);
+    }
+}

@@ -1,0 +1,121 @@
+//! The rules that hold the source together and that no compiler checks: which module may name which, that every atomic
+//! names its site and argues its ordering, that the model sees everything two threads share, and the size and finish of
+//! the files. Each rule is a function over one file's tokens, shown to fail on a bad snippet next to where it is written.
+#![cfg(not(miri))] // it reads the file system, and runs no code of the crate
+
+mod atomics;
+mod commands;
+mod finish;
+mod layers;
+mod lex;
+mod paths;
+mod source;
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use source::Source;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All of `src`, by path from the root.
+fn sources() -> BTreeMap<String, Source> {
+    let mut files = Vec::new();
+    collect(&root().join("src"), &mut files);
+    let sources: BTreeMap<_, _> = files.iter().map(|file| read(file)).collect();
+    assert!(
+        sources.contains_key("src/lib.rs"),
+        "the walk of src found no lib.rs"
+    );
+    sources
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("src can be listed") {
+        let path = entry.expect("src can be listed").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+fn read(file: &Path) -> (String, Source) {
+    let parts = file.strip_prefix(root()).expect("src lies in the root");
+    let parts: Vec<_> = parts.iter().map(|part| part.to_string_lossy()).collect();
+    let path = parts.join("/");
+    let text = fs::read_to_string(file).expect("a source file can be read");
+    (path.clone(), Source::new(&path, &text))
+}
+
+/// Runs one rule over every file, and fails with all that it found.
+fn hold(rule: impl Fn(&Source) -> Vec<String>) {
+    let found: Vec<String> = sources().values().flat_map(rule).collect();
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
+#[test]
+fn modules_point_downward() {
+    let sources = sources();
+    let exports = layers::exports(&sources["src/lib.rs"]);
+    hold(|source| layers::check(source, &exports));
+}
+
+#[test]
+fn only_two_files_name_the_model_cfg() {
+    hold(finish::model_cfg);
+}
+
+#[test]
+fn what_threads_share_comes_from_sync() {
+    hold(atomics::unmodelled);
+}
+
+#[test]
+fn no_ordering_is_raw() {
+    hold(atomics::raw_orderings);
+}
+
+#[test]
+fn every_site_argues_its_ordering() {
+    hold(atomics::unargued_sites);
+}
+
+#[test]
+fn sites_have_names_of_their_own() {
+    hold(atomics::repeated_sites);
+}
+
+#[test]
+fn files_have_headers() {
+    hold(finish::header);
+}
+
+#[test]
+fn files_are_short() {
+    hold(finish::length);
+}
+
+#[test]
+fn nothing_is_left_to_do() {
+    hold(finish::leftovers);
+}
+
+#[test]
+fn ci_runs_the_readme_test_command() {
+    // A packaged copy carries the README without the CI script.
+    if root().join("Cargo.toml.orig").exists() {
+        return;
+    }
+    let Ok(readme) = fs::read_to_string(root().join("README.md")) else {
+        return;
+    };
+    let script = fs::read_to_string(root().join(".ci/run")).expect(".ci/run can be read");
+    assert_eq!(commands::check(&readme, &script), Ok(()));
+}

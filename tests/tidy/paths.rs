@@ -1,0 +1,216 @@
+//! The paths that a file writes, with `use` trees spelled out and `super` chains followed.
+
+use super::{lex::Kind, source::Source};
+
+#[derive(Debug)]
+pub(crate) struct Path {
+    /// As written, but for the tree: `use a::{b, c as d}` is `a::b` and `a::c`.
+    pub(crate) segments: Vec<String>,
+    /// What the path is called where it stands: `b` and `d`.
+    pub(crate) name: String,
+    pub(crate) line: usize,
+    pub(crate) in_test: bool,
+    /// The module it stands in.
+    pub(crate) module: Vec<String>,
+}
+
+impl Path {
+    /// The path from the crate's root, if it is one into the crate that says so.
+    pub(crate) fn in_crate(&self) -> Option<Vec<String>> {
+        let first = self.segments.first()?;
+        if first == "crate" {
+            return Some(self.segments[1..].to_vec());
+        }
+        if first != "super" && first != "self" {
+            return None;
+        }
+        let mut path = self.module.clone();
+        let steps = self.segments.iter();
+        for step in steps.skip_while(|segment| *segment == "self") {
+            match step.as_str() {
+                "super" => drop(path.pop()),
+                name => path.push(name.to_owned()),
+            }
+        }
+        Some(path)
+    }
+
+    pub(crate) fn starts_with(&self, segments: &[&str]) -> bool {
+        self.segments.len() >= segments.len()
+            && self.segments.iter().zip(segments).all(|(a, b)| a == b)
+    }
+
+    pub(crate) fn written(&self) -> String {
+        self.segments.join("::")
+    }
+}
+
+pub(crate) fn paths(source: &Source) -> Vec<Path> {
+    let mut reader = Reader {
+        source,
+        at: 0,
+        paths: Vec::new(),
+    };
+    while reader.at < source.tokens.len() {
+        reader.token();
+    }
+    reader.paths
+}
+
+struct Reader<'a> {
+    source: &'a Source,
+    at: usize,
+    paths: Vec<Path>,
+}
+
+impl Reader<'_> {
+    fn text(&self, ahead: usize) -> &str {
+        let token = self.source.tokens.get(self.at + ahead);
+        token.map_or("", |token| &token.text)
+    }
+
+    fn is_ident(&self, ahead: usize) -> bool {
+        let token = self.source.tokens.get(self.at + ahead);
+        token.is_some_and(|token| token.kind == Kind::Ident)
+    }
+
+    fn token(&mut self) {
+        // `use<'a>` in a bound is no import.
+        if self.text(0) == "use" && self.text(1) != "<" {
+            self.at += 1;
+            self.tree(&[]);
+        } else if self.is_ident(0) && self.text(1) == "::" {
+            self.inline();
+        } else {
+            self.at += 1;
+        }
+    }
+
+    fn inline(&mut self) {
+        let first = self.at;
+        let mut segments = vec![self.text(0).to_owned()];
+        self.at += 1;
+        while self.text(0) == "::" && self.is_ident(1) {
+            segments.push(self.text(1).to_owned());
+            self.at += 2;
+        }
+        let name = segments.last().cloned().unwrap_or_default();
+        self.push(first, segments, name);
+        if self.text(0) == "::" {
+            self.at += 1;
+        }
+    }
+
+    fn tree(&mut self, prefix: &[String]) {
+        let first = self.at;
+        let mut segments = prefix.to_vec();
+        loop {
+            let text = self.text(0).to_owned();
+            match text.as_str() {
+                "{" => {
+                    self.at += 1;
+                    return self.branches(&segments);
+                }
+                "as" => {
+                    let name = self.text(1).to_owned();
+                    self.at += 2;
+                    return self.push(first, segments, name);
+                }
+                "" | "," | "}" | ";" => {
+                    let name = segments.last().cloned().unwrap_or_default();
+                    return self.push(first, segments, name);
+                }
+                "self" if !segments.is_empty() => {}
+                "::" => {}
+                _ => segments.push(text),
+            }
+            self.at += 1;
+        }
+    }
+
+    /// What stands between braces, and the closing one.
+    fn branches(&mut self, prefix: &[String]) {
+        loop {
+            match self.text(0) {
+                "" => return,
+                "}" => {
+                    self.at += 1;
+                    return;
+                }
+                "," => self.at += 1,
+                _ => self.tree(prefix),
+            }
+        }
+    }
+
+    fn push(&mut self, first: usize, segments: Vec<String>, name: String) {
+        self.paths.push(Path {
+            segments,
+            name,
+            line: self.source.tokens[first].line,
+            in_test: self.source.in_test[first],
+            module: self.source.modules[first].clone(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(text: &str) -> Vec<String> {
+        let found = paths(&Source::new("src/a/b.rs", text));
+        found.iter().map(Path::written).collect()
+    }
+
+    #[test]
+    fn trees_are_spelled_out() {
+        assert_eq!(
+            written("pub(crate) use crate::{a::{self, B, c::*}, d as e, }; f"),
+            ["crate::a", "crate::a::B", "crate::a::c::*", "crate::d"]
+        );
+        assert_eq!(
+            written("use ::core::fmt; use {a::b, c};"),
+            ["core::fmt", "a::b", "c"]
+        );
+    }
+
+    #[test]
+    fn paths_in_code_are_found() {
+        assert_eq!(
+            written(
+                "fn f(x: crate::a::B<crate::c::D>) -> impl T + use<'_> { e::g::<h::I>(); (self.j)() }"
+            ),
+            ["crate::a::B", "crate::c::D", "e::g", "h::I"]
+        );
+        assert_eq!(written("// crate::a\n\"crate::b\" 'c'"), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_keeps_its_line_and_its_name() {
+        let found = paths(&Source::new("src/a.rs", "use x::{\n  y,\n  z as w,\n};"));
+        let found: Vec<_> = found.iter().map(|p| (p.line, p.name.as_str())).collect();
+        assert_eq!(found, [(2, "y"), (3, "w")]);
+    }
+
+    #[test]
+    fn super_chains_are_followed() {
+        let found = paths(&Source::new(
+            "src/a/b.rs",
+            "use super::c; mod d { use super::super::{super::e, f}; use self::g; use core::h; }",
+        ));
+        let found: Vec<_> = found.iter().map(Path::in_crate).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|p| p.as_ref().map(|p| p.join("::")))
+            .collect();
+        let expected = [
+            Some("a::c"),
+            Some("e"),
+            Some("a::f"),
+            Some("a::b::d::g"),
+            None,
+        ];
+        assert_eq!(found, expected.map(|path| path.map(str::to_owned)));
+    }
+}

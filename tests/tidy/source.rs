@@ -1,0 +1,190 @@
+//! One source file as the rules see it: its tokens, each with the module it stands in and whether only tests compile it.
+
+use super::lex::{Comment, Kind, Token, lex};
+
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// From the package's root, with slashes.
+    pub(crate) path: String,
+    pub(crate) text: String,
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) comments: Vec<Comment>,
+    /// For each token, whether it belongs to an item under `#[cfg(test)]`.
+    pub(crate) in_test: Vec<bool>,
+    /// For each token, the path of its module from the crate's root.
+    pub(crate) modules: Vec<Vec<String>>,
+}
+
+impl Source {
+    pub(crate) fn new(path: &str, text: &str) -> Self {
+        let (tokens, comments) = lex(text);
+        Self {
+            in_test: in_test(path, &tokens),
+            modules: modules(path, &tokens),
+            path: path.to_owned(),
+            text: text.to_owned(),
+            tokens,
+            comments,
+        }
+    }
+
+    /// The file's module directly under the root; none for `lib.rs`.
+    pub(crate) fn top(&self) -> Option<String> {
+        file_module(&self.path).into_iter().next()
+    }
+
+    /// The texts of the tokens from `at` on are these.
+    pub(crate) fn reads(&self, at: usize, texts: &[&str]) -> bool {
+        let tokens = self.tokens.iter().skip(at).map(|token| &token.text);
+        tokens.take(texts.len()).eq(texts)
+    }
+
+    /// The tokens outside tests, with their indices.
+    pub(crate) fn shipped(&self) -> impl Iterator<Item = (usize, &Token)> {
+        let tokens = self.tokens.iter().enumerate();
+        tokens.filter(|&(at, _)| !self.in_test[at])
+    }
+
+    /// A finding at a line of this file: what is wrong, and what to do.
+    pub(crate) fn finding(&self, line: usize, what: impl std::fmt::Display) -> String {
+        format!("{}:{line}: {what}", self.path)
+    }
+}
+
+fn file_module(path: &str) -> Vec<String> {
+    let path = path.strip_prefix("src/").unwrap_or(path);
+    let path = path.strip_suffix(".rs").unwrap_or(path);
+    let parts = path.split('/').map(str::to_owned);
+    parts
+        .filter(|part| part != "lib" && part != "mod")
+        .collect()
+}
+
+fn modules(path: &str, tokens: &[Token]) -> Vec<Vec<String>> {
+    let mut module = file_module(path);
+    let mut depth = 0;
+    // The depth at which each inline module was opened.
+    let mut opened = Vec::new();
+    let mut of_tokens = Vec::with_capacity(tokens.len());
+    for (at, token) in tokens.iter().enumerate() {
+        of_tokens.push(module.clone());
+        match token.text.as_str() {
+            "{" => {
+                if at >= 2 && tokens[at - 2].text == "mod" {
+                    module.push(tokens[at - 1].text.clone());
+                    opened.push(depth);
+                }
+                depth += 1;
+            }
+            "}" => {
+                depth -= 1;
+                if opened.last() == Some(&depth) {
+                    opened.pop();
+                    module.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+    of_tokens
+}
+
+/// A file called `tests.rs` is a test module that was moved out of line, and is a test throughout.
+fn in_test(path: &str, tokens: &[Token]) -> Vec<bool> {
+    let mut marks = vec![path.ends_with("/tests.rs"); tokens.len()];
+    let mut at = 0;
+    while at < tokens.len() {
+        let end = test_item(tokens, at);
+        if let Some(end) = end {
+            marks[at..end].fill(true);
+        }
+        at = end.unwrap_or(at + 1);
+    }
+    marks
+}
+
+/// If a `#[cfg(test)]` starts at `at`: the end of the item that it stands on.
+fn test_item(tokens: &[Token], at: usize) -> Option<usize> {
+    let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
+    if (text(at), text(at + 1), text(at + 2)) != ("#", "[", "cfg") {
+        return None;
+    }
+    let mut end = closing(tokens, at + 1);
+    let is_test = |at: usize| {
+        let negated = text(at - 1) == "(" && text(at - 2) == "not";
+        tokens[at].kind == Kind::Ident && text(at) == "test" && !negated
+    };
+    if !(at + 3..end).any(is_test) {
+        return None;
+    }
+    while text(end) == "#" {
+        end = closing(tokens, end + 1);
+    }
+    loop {
+        match text(end) {
+            "" | ";" => return Some((end + 1).min(tokens.len())),
+            "{" => return Some(closing(tokens, end)),
+            "(" | "[" => end = closing(tokens, end),
+            _ => end += 1,
+        }
+    }
+}
+
+/// One past the bracket that closes the one at `at`.
+fn closing(tokens: &[Token], at: usize) -> usize {
+    let mut depth = 0;
+    for (end, token) in tokens.iter().enumerate().skip(at) {
+        match token.text.as_str() {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return end + 1;
+        }
+    }
+    tokens.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shipped(text: &str) -> String {
+        let source = Source::new("src/a.rs", text);
+        let texts: Vec<_> = source.shipped().map(|(_, t)| t.text.as_str()).collect();
+        texts.join(" ")
+    }
+
+    #[test]
+    fn test_items_end_where_the_item_ends() {
+        assert_eq!(shipped("a; #[cfg(test)] mod tests { b { c } } d"), "a ; d");
+        assert_eq!(shipped("#[cfg(test)] #[x(y)] use b::c; d"), "d");
+        assert_eq!(
+            shipped("#[cfg(all(test, feature = \"f\"))] fn b([c; 2]) {} d"),
+            "d"
+        );
+    }
+
+    #[test]
+    fn other_cfgs_are_shipped() {
+        for text in ["# [ cfg ( not ( test ) ) ] a", "# [ cfg ( unix ) ] a"] {
+            assert_eq!(shipped(text), text);
+        }
+    }
+
+    #[test]
+    fn tokens_know_their_module() {
+        let source = Source::new("src/a/b.rs", "x mod c { y { z } } w");
+        let module = |text| {
+            let at = source.tokens.iter().position(|t| t.text == text);
+            source.modules[at.expect("a token of the snippet")].join("::")
+        };
+        assert_eq!(
+            [module("x"), module("y"), module("z"), module("w")],
+            ["a::b", "a::b::c", "a::b::c", "a::b"]
+        );
+        assert_eq!(Source::new("src/lib.rs", "").top(), None);
+        assert_eq!(Source::new("src/a/mod.rs", "").top().as_deref(), Some("a"));
+    }
+}

@@ -1,0 +1,148 @@
+//! What the user asks for: the words after `cargo xtask`.
+
+use std::ffi::OsString;
+
+pub(crate) const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+  check                  formatting, lints in every configuration, documentation
+  test                   unit, integration and doc tests, examples, benches run once, no_std, models
+  loom [--full] [FILTER] the models, or those whose names contain FILTER;
+                         --full explores every schedule, which can take hours
+  bench [NAME]           all benches, or one
+  miri                   the tests under Miri; skipped unless nightly has miri and rust-src
+  tsan                   the tests under ThreadSanitizer; skipped unless nightly has rust-src
+  all                    check, then test
+  help                   this text
+
+Every command passes on the status of the step that failed.
+";
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Check,
+    Test,
+    Loom { full: bool, filter: Option<String> },
+    Bench { name: Option<String> },
+    Miri,
+    Tsan,
+    All,
+    Help,
+}
+
+/// Reads a command, or says in one line what is wrong with it.
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    let words = words.into_iter().map(OsString::into_string);
+    let words = words.collect::<Result<Vec<_>, _>>();
+    let words = words.map_err(|word| format!("{word:?} is not UTF-8"))?;
+    let Some((name, rest)) = words.split_first() else {
+        return Err("no command given".to_owned());
+    };
+    let command = match name.as_str() {
+        "loom" => return loom(rest),
+        "bench" => {
+            let name = at_most_one("bench", rest)?;
+            return Ok(Command::Bench { name });
+        }
+        "check" => Command::Check,
+        "test" => Command::Test,
+        "miri" => Command::Miri,
+        "tsan" => Command::Tsan,
+        "all" => Command::All,
+        "help" | "--help" | "-h" => Command::Help,
+        _ => return Err(format!("no such command: {name}")),
+    };
+    match rest.first() {
+        None => Ok(command),
+        Some(word) if word == "--help" || word == "-h" => Ok(Command::Help),
+        Some(word) => Err(format!("{name} takes no arguments, but was given {word}")),
+    }
+}
+
+fn loom(words: &[String]) -> Result<Command, String> {
+    let (full, rest): (Vec<_>, Vec<_>) = words.iter().cloned().partition(|word| word == "--full");
+    let filter = at_most_one("loom", &rest)?;
+    Ok(Command::Loom {
+        full: !full.is_empty(),
+        filter,
+    })
+}
+
+fn at_most_one(command: &str, words: &[String]) -> Result<Option<String>, String> {
+    if let Some(option) = words.iter().find(|word| word.starts_with('-')) {
+        return Err(format!("{command} has no option {option}"));
+    }
+    match words {
+        [] => Ok(None),
+        [name] => Ok(Some(name.clone())),
+        [_, second, ..] => Err(format!(
+            "{command} takes one name, but was given {second} too"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn every_command_of_the_usage_is_read() {
+        let listed = USAGE.lines().filter_map(|line| line.strip_prefix("  "));
+        let names: Vec<_> = listed
+            .filter(|line| !line.starts_with(' '))
+            .filter_map(|line| line.split_whitespace().next())
+            .collect();
+        assert_eq!(names.len(), 8, "{names:?}");
+        for name in names {
+            assert!(parsed(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn loom_takes_a_switch_and_a_filter_in_any_order() {
+        let loom = |full, filter: Option<&str>| {
+            let filter = filter.map(str::to_owned);
+            Ok(Command::Loom { full, filter })
+        };
+        assert_eq!(parsed("loom"), loom(false, None));
+        assert_eq!(parsed("loom wake"), loom(false, Some("wake")));
+        assert_eq!(parsed("loom --full wake"), loom(true, Some("wake")));
+        assert_eq!(parsed("loom wake --full"), loom(true, Some("wake")));
+    }
+
+    #[test]
+    fn bench_takes_a_name() {
+        assert_eq!(parsed("bench"), Ok(Command::Bench { name: None }));
+        let name = Some("task".to_owned());
+        assert_eq!(parsed("bench task"), Ok(Command::Bench { name }));
+    }
+
+    #[test]
+    fn help_wins() {
+        for line in ["help", "--help", "-h", "check --help"] {
+            assert_eq!(parsed(line), Ok(Command::Help), "{line}");
+        }
+    }
+
+    #[test]
+    fn bad_input_is_one_line_that_names_it() {
+        for (line, culprit) in [
+            ("", "no command"),
+            ("chekc", "chekc"),
+            ("check now", "now"),
+            ("loom --ful", "--ful"),
+            ("loom one two", "two"),
+            ("bench -x", "-x"),
+        ] {
+            let error = parsed(line).expect_err(line);
+            assert!(
+                error.contains(culprit) && error.lines().count() == 1,
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What the installed nightly can do. Nothing is ever installed: what is missing is named, and the check is skipped.
+
+use std::{path::Path, process::Command};
+
+/// Why a check is skipped.
+type Missing = String;
+
+/// The host of the nightly toolchain, if it can build std for a sanitizer.
+pub(crate) fn for_tsan() -> Result<String, Missing> {
+    have(&[("rust-src", has_source()?)])?;
+    let version = ask(&["rustc", "-vV"]).unwrap_or_default();
+    host_of(&version).ok_or_else(|| "nightly's rustc does not name its host".to_owned())
+}
+
+/// Whether the nightly toolchain has Miri, and the source that Miri builds its own std from.
+pub(crate) fn for_miri() -> Result<(), Missing> {
+    let source = has_source()?;
+    let miri = ask(&["cargo", "miri", "--version"]).is_some();
+    have(&[("miri", miri), ("rust-src", source)])
+}
+
+fn has_source() -> Result<bool, Missing> {
+    let sysroot = ask(&["rustc", "--print", "sysroot"])
+        .ok_or("there is no nightly toolchain; to get one: rustup toolchain install nightly")?;
+    let library = "lib/rustlib/src/rust/library";
+    Ok(Path::new(sysroot.trim()).join(library).is_dir())
+}
+
+fn have(components: &[(&str, bool)]) -> Result<(), Missing> {
+    let missing = components.iter().filter(|(_, there)| !there);
+    let names: Vec<_> = missing.map(|&(name, _)| name).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "nightly lacks {}; to get it: rustup component add --toolchain nightly {}",
+        names.join(" and "),
+        names.join(" ")
+    ))
+}
+
+/// What a nightly tool prints, if it is there and says yes.
+fn ask(tool: &[&str]) -> Option<String> {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly"]).args(tool);
+    command.env_remove("CARGO").env("RUSTUP_AUTO_INSTALL", "0");
+    let output = command.output().ok()?;
+    let printed = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then_some(printed)
+}
+
+fn host_of(version: &str) -> Option<String> {
+    let mut lines = version.lines();
+    lines.find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_read_from_the_version() {
+        let version = "rustc 1.0.0-nightly\nbinary: rustc\nhost: a-b-c\nrelease: 1.0.0";
+        assert_eq!(host_of(version).as_deref(), Some("a-b-c"));
+        assert_eq!(host_of("rustc 1.0.0"), None);
+    }
+
+    #[test]
+    fn what_is_missing_comes_with_the_way_to_get_it() {
+        assert_eq!(have(&[("a", true), ("b", true)]), Ok(()));
+        let why = have(&[("a", false), ("b", true), ("c", false)]).expect_err("a and c");
+        assert!(why.starts_with("nightly lacks a and c;"), "{why}");
+        assert!(
+            why.ends_with("rustup component add --toolchain nightly a c"),
+            "{why}"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! The steps of each command.
+
+use super::step::Step;
+
+const DENY: [&str; 3] = ["--", "-D", "warnings"];
+
+pub(crate) fn check() -> Vec<Step> {
+    let clippy = |name, args: &[&str]| Step::cargo(name, &[&["clippy"], args, &DENY].concat());
+    let doc = |name, args: &[&str]| {
+        let args = [&["doc", "--workspace", "--no-deps"], args].concat();
+        Step::cargo(name, &args).flags("RUSTDOCFLAGS", "-D warnings")
+    };
+    vec![
+        Step::cargo("format", &["fmt", "--all", "--check"]),
+        clippy("lints", &["--workspace", "--all-targets", "--all-features"]),
+        clippy(
+            "lints without std",
+            &["--package", "joint", "--no-default-features"],
+        ),
+        // It lints `joint` as well: the cfg is set for all that is compiled in that folder.
+        clippy("lints of the models", &["--all-targets"]).in_models(),
+        // With private items, so that links among them are followed; without, so that no public page links to one.
+        doc(
+            "private documentation",
+            &["--all-features", "--document-private-items"],
+        ),
+        doc("documentation", &["--all-features"]),
+    ]
+}
+
+pub(crate) fn test() -> Vec<Step> {
+    let no_std = ["--package", "joint", "--no-default-features"];
+    vec![
+        // Lib, tests and binaries; examples are built; each bench runs once.
+        Step::cargo(
+            "tests, examples, benches",
+            &["test", "--workspace", "--all-targets", "--all-features"],
+        ),
+        Step::cargo(
+            "doc tests",
+            &["test", "--package", "joint", "--doc", "--all-features"],
+        ),
+        Step::cargo("no_std build", &[&["check"], &no_std[..]].concat()),
+        Step::cargo("no_std tests", &[&["test", "--lib"], &no_std[..]].concat()),
+        loom(false, None),
+    ]
+}
+
+pub(crate) fn all() -> Vec<Step> {
+    check().into_iter().chain(test()).collect()
+}
+
+/// In release: a model runs its closure thousands of times.
+pub(crate) fn loom(full: bool, filter: Option<&str>) -> Step {
+    let mut args = vec!["test", "--release"];
+    args.extend(filter.iter().flat_map(|filter| ["--", filter]));
+    let step = Step::cargo("models", &args).in_models();
+    if full {
+        step.env("JOINT_LOOM_FULL", "1")
+    } else {
+        step
+    }
+}
+
+/// Only the bench targets: the library's own test harness takes none of their options.
+pub(crate) fn bench(name: Option<&str>) -> Step {
+    let name = name.unwrap_or("*");
+    Step::cargo("bench", &["bench", "--package", "joint", "--bench", name])
+}
+
+pub(crate) fn miri() -> Step {
+    let args = ["miri", "test", "--package", "joint", "--lib", "--tests"];
+    Step::nightly_cargo("miri", &args).flags("MIRIFLAGS", "-Zmiri-strict-provenance")
+}
+
+/// std is built with the sanitizer too: half-instrumented, it would report races that are none.
+pub(crate) fn tsan(host: &str) -> Step {
+    let args = [
+        "test",
+        "--package",
+        "joint",
+        "--tests",
+        "-Zbuild-std",
+        "--target",
+        host,
+    ];
+    Step::nightly_cargo("tsan", &args).flags("RUSTFLAGS", "-Zsanitizer=thread")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_models_are_in_the_tests_and_in_the_lints() {
+        let models = |steps: Vec<Step>| {
+            let lines = steps.iter().map(Step::to_string);
+            lines
+                .filter(|line| line.starts_with("cd loom-tests"))
+                .count()
+        };
+        assert_eq!(models(check()), 1);
+        assert_eq!(models(test()), 1);
+        assert_eq!(models(all()), 2);
+    }
+
+    #[test]
+    fn the_filter_goes_to_the_test_runner() {
+        let line = loom(true, Some("wake")).to_string();
+        assert!(line.contains("JOINT_LOOM_FULL=1 "), "{line}");
+        assert!(line.ends_with("cargo test --release -- wake"), "{line}");
+        assert!(!loom(false, None).to_string().contains("FULL"));
+    }
+
+    #[test]
+    fn a_bench_is_chosen_by_name() {
+        assert!(bench(Some("task")).to_string().ends_with("--bench task"));
+        assert!(bench(None).to_string().ends_with("--bench '*'"));
+    }
+}

@@ -1,0 +1,228 @@
+//! One program to run, and how a list of them is run and reported.
+
+use std::{
+    env, fmt,
+    io::{IsTerminal, stderr},
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus},
+    time::Instant,
+};
+
+/// The repository's root: the folder above this package.
+pub(crate) fn root() -> PathBuf {
+    let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
+    let package = PathBuf::from(package);
+    package.parent().map(Path::to_path_buf).unwrap_or(package)
+}
+
+/// A program with its arguments, where it runs and what is changed in its environment.
+#[derive(Debug)]
+pub(crate) struct Step {
+    name: &'static str,
+    /// What the command line shows: the program's own name, without its folder.
+    shown: &'static str,
+    program: String,
+    args: Vec<String>,
+    /// From the root; empty for the root itself.
+    folder: &'static str,
+    /// `None` takes the variable away.
+    env: Vec<(&'static str, Option<String>)>,
+}
+
+impl Step {
+    /// A run of the cargo that runs this program.
+    pub(crate) fn cargo(name: &'static str, args: &[&str]) -> Self {
+        let program = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+        Self::new(name, "cargo", program, args)
+    }
+
+    /// A run of nightly's cargo, by way of rustup.
+    pub(crate) fn nightly_cargo(name: &'static str, args: &[&str]) -> Self {
+        let args = [&["run", "nightly", "cargo"], args].concat();
+        let mut step = Self::new(name, "rustup", "rustup".to_owned(), &args);
+        // A cargo that finds this set passes it on as its own path, and it is stable's.
+        step.env.push(("CARGO", None));
+        step
+    }
+
+    fn new(name: &'static str, shown: &'static str, program: String, args: &[&str]) -> Self {
+        Self {
+            name,
+            shown,
+            program,
+            args: args.iter().map(|&arg| arg.to_owned()).collect(),
+            folder: "",
+            env: Vec::new(),
+        }
+    }
+
+    pub(crate) fn env(mut self, key: &'static str, value: impl Into<String>) -> Self {
+        self.env.push((key, Some(value.into())));
+        self
+    }
+
+    /// Adds flags to a variable that holds some, separated by spaces.
+    pub(crate) fn flags(self, key: &'static str, flags: &str) -> Self {
+        let flags = appended(env::var(key).ok(), flags, ' ');
+        self.env(key, flags)
+    }
+
+    /// Runs in the models' package, whose own configuration sets the cfg and the target folder.
+    ///
+    /// Variables of the environment would override that configuration, so they are given the same contents.
+    pub(crate) fn in_models(mut self) -> Self {
+        self.folder = "loom-tests";
+        for (key, flags, separator) in [
+            ("RUSTFLAGS", "--cfg joint_loom", ' '),
+            ("CARGO_ENCODED_RUSTFLAGS", "--cfg\u{1f}joint_loom", '\u{1f}'),
+        ] {
+            if let Ok(set) = env::var(key) {
+                self = self.env(key, appended(Some(set), flags, separator));
+            }
+        }
+        if let Some(target) = env::var_os("CARGO_TARGET_DIR") {
+            let target = root().join(target).join("loom");
+            self = self.env("CARGO_TARGET_DIR", target.to_string_lossy());
+        }
+        self
+    }
+
+    fn run(&self) -> std::io::Result<ExitStatus> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.args)
+            .current_dir(root().join(self.folder));
+        for (key, value) in &self.env {
+            match value {
+                Some(value) => command.env(key, value),
+                None => command.env_remove(key),
+            };
+        }
+        command.status()
+    }
+}
+
+fn appended(before: Option<String>, flags: &str, separator: char) -> String {
+    match before {
+        Some(before) if !before.is_empty() => format!("{before}{separator}{flags}"),
+        _ => flags.to_owned(),
+    }
+}
+
+impl fmt::Display for Step {
+    /// The command line, as one would type it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.folder.is_empty() {
+            write!(f, "cd {} && ", self.folder)?;
+        }
+        for (key, value) in &self.env {
+            if let Some(value) = value {
+                write!(f, "{key}={} ", quoted(value))?;
+            }
+        }
+        write!(f, "{}", self.shown)?;
+        self.args
+            .iter()
+            .try_for_each(|arg| write!(f, " {}", quoted(arg)))
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=+./:,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{word}'")
+    }
+}
+
+/// Runs the steps up to the first that fails, and gives the status to exit with.
+pub(crate) fn run_all(command: &str, steps: &[Step]) -> i32 {
+    let start = Instant::now();
+    for (n, step) in (1..).zip(steps) {
+        say(&format!("[{n}/{}] {}: {step}", steps.len(), step.name));
+        let step_start = Instant::now();
+        let failed = match step.run() {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some((status_code(status), status.to_string())),
+            Err(error) => Some((1, format!("could not start {}: {error}", step.shown))),
+        };
+        let took = step_start.elapsed().as_secs_f64();
+        if let Some((code, why)) = failed {
+            say(&format!(
+                "{command} failed after {took:.1} s in `{}`: {why}",
+                step.name
+            ));
+            return code;
+        }
+        say(&format!("{}: passed in {took:.1} s", step.name));
+    }
+    let took = start.elapsed().as_secs_f64();
+    say(&format!(
+        "{command} passed in {took:.1} s (steps: {})",
+        steps.len()
+    ));
+    0
+}
+
+/// A shell's way of saying it: 128 and the signal's number, where a signal ended the step.
+fn status_code(status: ExitStatus) -> i32 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return 128 + signal;
+    }
+    status.code().unwrap_or(1)
+}
+
+/// A line of this program's own, told apart from what the steps print.
+pub(crate) fn say(line: &str) {
+    let plain = !stderr().is_terminal()
+        || ["CI", "NO_COLOR"]
+            .iter()
+            .any(|key| env::var_os(key).is_some());
+    if plain {
+        eprintln!("xtask: {line}");
+    } else {
+        eprintln!("\x1b[1mxtask: {line}\x1b[0m");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_can_be_typed() {
+        let step = Step::cargo("x", &["bench", "--bench", "*"]).env("A", "b c");
+        assert_eq!(step.to_string(), "A='b c' cargo bench --bench '*'");
+    }
+
+    #[test]
+    fn the_models_run_in_their_own_folder() {
+        let step = Step::cargo("x", &["test"]).in_models();
+        assert!(step.to_string().starts_with("cd loom-tests && "), "{step}");
+        assert!(root().join(step.folder).join(".cargo/config.toml").exists());
+    }
+
+    #[test]
+    fn flags_are_added_to_those_that_are_set() {
+        let set = Some("-C a".to_owned());
+        assert_eq!(appended(set, "--cfg b", ' '), "-C a --cfg b");
+        assert_eq!(appended(Some(String::new()), "--cfg b", ' '), "--cfg b");
+        assert_eq!(appended(None, "--cfg b", ' '), "--cfg b");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_failing_step_stops_the_run_and_gives_its_status() {
+        let shell = |line| Step::new("x", "sh", "sh".to_owned(), &["-c", line]);
+        assert_eq!(run_all("x", &[shell("exit 0"), shell("exit 0")]), 0);
+        assert_eq!(
+            run_all("x", &[shell("exit 0"), shell("exit 7"), shell("exit 8")]),
+            7
+        );
+        assert_eq!(run_all("x", &[shell("kill -9 $$")]), 137);
+        let missing = Step::new("x", "x", "no-such-program".to_owned(), &[]);
+        assert_eq!(run_all("x", &[missing]), 1);
+    }
+}
