@@ -11,6 +11,8 @@
 //! * memory that two threads share is allocated by [`heap`] and every atomic and cell in it is [retired](Retire) right before
 //!   it is given back, so that the model sees a free that races with an access.
 
+#[cfg(not(joint_loom))]
+pub(crate) mod heap;
 #[cfg(joint_loom)]
 pub(crate) mod model;
 
@@ -24,7 +26,7 @@ pub(crate) use core::sync::atomic::AtomicUsize;
 #[cfg(not(joint_loom))]
 pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU64, fence};
 #[cfg(not(joint_loom))]
-pub(crate) use real::{UnsafeCell, heap, wake_limit};
+pub(crate) use real::{UnsafeCell, wake_limit};
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub(crate) use std::{
     sync::{Mutex, MutexGuard},
@@ -125,34 +127,5 @@ mod real {
     #[inline(always)]
     pub(crate) const fn wake_limit() -> u64 {
         1 << 31
-    }
-
-    /// The global allocator, for blocks of a type's layout.
-    pub(crate) mod heap {
-        use alloc::alloc::{alloc, dealloc, handle_alloc_error};
-        use core::{alloc::Layout, ptr::NonNull};
-
-        /// A block for one `T`, not initialised. Ends the program by `handle_alloc_error` when there is none.
-        pub(crate) fn allocate<T>() -> NonNull<T> {
-            const {
-                assert!(
-                    size_of::<T>() != 0,
-                    "only types with a size are put on the heap"
-                )
-            };
-            let layout = Layout::new::<T>();
-            // SAFETY: the layout's size is not zero, as asserted above.
-            let block = unsafe { alloc(layout) };
-            NonNull::new(block.cast()).unwrap_or_else(|| handle_alloc_error(layout))
-        }
-
-        /// Gives a block back.
-        ///
-        /// # Safety
-        /// `block` came from [`allocate`] with the same `T`, and nobody uses it any more.
-        pub(crate) unsafe fn release<T>(block: NonNull<T>) {
-            // SAFETY: the caller got the block from `allocate::<T>`, which used this layout, and gives it up.
-            unsafe { dealloc(block.as_ptr().cast(), Layout::new::<T>()) }
-        }
     }
 }

@@ -163,6 +163,16 @@ impl ThinWaker {
         Self(header.cast())
     }
 
+    /// The `core::task::Waker` that stands for `header`, without the detour.
+    ///
+    /// # Safety
+    /// As for [`from_header`](ThinWaker::from_header).
+    #[inline]
+    pub(crate) unsafe fn waker_of_header(header: NonNull<Header>) -> Waker {
+        // SAFETY: `OWN`'s functions expect a live header and one reference to it, which the caller gives away.
+        unsafe { Waker::new(header.as_ptr().cast(), &OWN) }
+    }
+
     /// The word. It owns what the waker owned: give it back to [`ThinWaker::from_raw`].
     ///
     /// It is never null, and never an address below 4: these are free for other uses of the place where the word is kept.
@@ -274,8 +284,8 @@ impl From<ThinWaker> for Waker {
     fn from(thin: ThinWaker) -> Self {
         let thin = ManuallyDrop::new(thin);
         match thin.kind() {
-            // SAFETY: `OWN`'s functions expect a live header and one reference to it, which `thin` gives up.
-            Kind::Own(header) => unsafe { Self::new(header.as_ptr().cast(), &OWN) },
+            // SAFETY: a live header, and the one reference that `thin` gives up.
+            Kind::Own(header) => unsafe { ThinWaker::waker_of_header(header) },
             // SAFETY: `thin` owned the block and does not drop it.
             Kind::Foreign(boxed) => unsafe { unbox(boxed) },
         }

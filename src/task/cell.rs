@@ -23,7 +23,7 @@ use core::{
     mem::{ManuallyDrop, needs_drop},
     pin::Pin,
     ptr::NonNull,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
 use super::{
@@ -145,7 +145,7 @@ impl<F: Future, S: Schedule> Typed<F, S> {
             // SAFETY: as above; the poll is over, and the output is not in the stage.
             Ok(Poll::Ready(output)) => unsafe { Self::finish(task, seen, Ok(output)) },
             // SAFETY: as above.
-            Err(payload) => unsafe { Self::finish(task, seen, Err(payload)) },
+            Err(payload) => unsafe { Self::finish_panicked(task, seen, payload) },
         }
     }
 
@@ -155,8 +155,7 @@ impl<F: Future, S: Schedule> Typed<F, S> {
     unsafe fn poll(task: Task) -> Poll<F::Output> {
         // SAFETY: a task's header, whose functions follow the contract. The waker is lent: it is not dropped, and the
         // runnable keeps the task alive for as long.
-        let waker = unsafe { ThinWaker::from_header(task.0.cast()) };
-        let waker = ManuallyDrop::new(Waker::from(waker));
+        let waker = ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(task.0.cast()) });
         let mut cx = Context::from_waker(&waker);
         // SAFETY: the runnable keeps the task alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
@@ -186,6 +185,16 @@ impl<F: Future, S: Schedule> Typed<F, S> {
                 Ran::Idle
             }
         }
+    }
+
+    /// The end of a run whose poll panicked.
+    ///
+    /// # Safety
+    /// As for [`finish`](Self::finish).
+    #[cold]
+    unsafe fn finish_panicked(task: Task, seen: Snapshot, payload: PanicPayload) -> Ran {
+        // SAFETY: passed on from the caller.
+        unsafe { Self::finish(task, seen, Err(payload)) }
     }
 
     /// The end of a run whose poll was ready or panicked.

@@ -64,7 +64,7 @@ impl<T> JoinHandle<T> {
     pub fn detach(mut self) {
         if let Some(task) = self.task.take() {
             // SAFETY: the handle is given up.
-            unsafe { Self::give_up(task, OnDrop::Detach) };
+            unsafe { give_up(task, OnDrop::Detach) };
         }
     }
 
@@ -134,39 +134,40 @@ impl<T> JoinHandle<T> {
         // SAFETY: the join word has ended so, and the handle is given up.
         Poll::Ready(unsafe { take(task, ended) })
     }
-
-    /// # Safety
-    /// The caller has the handle of the task, and gives it up.
-    unsafe fn give_up(task: Task, how: OnDrop) {
-        // SAFETY: the handle keeps the task alive.
-        if let Some(ended) = unsafe { Completion::raw_ended(task.join()) } {
-            // SAFETY: the join word has ended so, and the handle is given up.
-            return unsafe { dispose(task, ended) };
-        }
-        // SAFETY: as above, and the handle's last act on the word.
-        let _registered = match unsafe { Completion::raw_detach(task.join()) } {
-            // SAFETY: the join word has ended so, and the handle is given up.
-            Detached::Finished(ended) => return unsafe { dispose(task, ended) },
-            // What was registered is the user's code: it is dropped last, and also when the schedule function panics.
-            Detached::Pending(registered) => registered,
-        };
-        // SAFETY: the handle is still in the state word, and keeps the task alive.
-        let _held = unsafe { task.hold() };
-        // SAFETY: as above.
-        let state = unsafe { task.state() };
-        let outcome = match how {
-            OnDrop::Detach => state.detach(),
-            OnDrop::Cancel => state.cancel(),
-        };
-        // SAFETY: the state word's answer; rule 3 by `_held`.
-        unsafe { task.after_release(outcome) };
-    }
 }
 
 /// What becomes of a task whose handle goes before its end.
 enum OnDrop {
     Detach,
     Cancel,
+}
+
+/// # Safety
+/// The caller has the handle of the task, and gives it up.
+#[inline(never)]
+unsafe fn give_up(task: Task, how: OnDrop) {
+    // SAFETY: the handle keeps the task alive.
+    if let Some(ended) = unsafe { Completion::raw_ended(task.join()) } {
+        // SAFETY: the join word has ended so, and the handle is given up.
+        return unsafe { dispose(task, ended) };
+    }
+    // SAFETY: as above, and the handle's last act on the word.
+    let _registered = match unsafe { Completion::raw_detach(task.join()) } {
+        // SAFETY: the join word has ended so, and the handle is given up.
+        Detached::Finished(ended) => return unsafe { dispose(task, ended) },
+        // What was registered is the user's code: it is dropped last, and also when the schedule function panics.
+        Detached::Pending(registered) => registered,
+    };
+    // SAFETY: the handle is still in the state word, and keeps the task alive.
+    let _held = unsafe { task.hold() };
+    // SAFETY: as above.
+    let state = unsafe { task.state() };
+    let outcome = match how {
+        OnDrop::Detach => state.detach(),
+        OnDrop::Cancel => state.cancel(),
+    };
+    // SAFETY: the state word's answer; rule 3 by `_held`.
+    unsafe { task.after_release(outcome) };
 }
 
 /// Takes the result out of an ended task, and gives the handle up.
@@ -233,10 +234,11 @@ fn raise(error: JoinError) -> ! {
 }
 
 impl<T> Drop for JoinHandle<T> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(task) = self.task.take() {
             // SAFETY: the handle is given up.
-            unsafe { Self::give_up(task, OnDrop::Cancel) };
+            unsafe { give_up(task, OnDrop::Cancel) };
         }
     }
 }

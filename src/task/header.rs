@@ -221,7 +221,7 @@ impl Task {
         let stored = unsafe { self.vtable() }.schedule_is_stored;
         // SAFETY: as above.
         unsafe { self.state() }.revive_orphan(stored);
-        let _held = stored.then_some(Held(self));
+        let _held = stored.then(|| Held(self));
         // SAFETY: an orphan has no runnable, and the word now says that there is one; rule 3 by `_held`.
         unsafe { self.schedule() };
     }

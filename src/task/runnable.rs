@@ -97,7 +97,7 @@ impl Runnable {
         // SAFETY: the runnable keeps the task alive.
         unsafe { self.task.state() }.add_waker();
         // SAFETY: a task's header, whose functions follow the contract; the reference was just added.
-        Waker::from(unsafe { ThinWaker::from_header(self.task.as_ptr().cast()) })
+        unsafe { ThinWaker::waker_of_header(self.task.as_ptr().cast()) }
     }
 
     /// The task's address, for a queue that keeps words. Give it back to [`from_raw`](Runnable::from_raw): dropping the address

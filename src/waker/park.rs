@@ -128,9 +128,7 @@ impl Parker {
     fn waker(&self) -> ManuallyDrop<Waker> {
         // SAFETY: the header of a parker, whose functions count references and wake from any thread. The reference that the
         // waker stands for is the one that `self` holds: the waker is not dropped.
-        ManuallyDrop::new(Waker::from(unsafe {
-            ThinWaker::from_header(self.0.cast())
-        }))
+        ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(self.0.cast()) })
     }
 
     /// Sleeps until a wake-up that no earlier call has taken, or until the deadline: false.
