@@ -1,4 +1,33 @@
-//! The lock-free join between a task and whoever waits for it.
+//! The lock-free join between a task and whoever waits for it, the task that carries it, and a work-stealing executor built on
+//! both.
+//!
+//! A task finishes on one thread while another starts to wait for it. [`Completion`] settles that race with one atomic word
+//! that each side exchanges once: there is no lock, and no state in which one side waits for the other. Everything else stands
+//! on it:
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`completion`] | the word itself: two sides that borrow it, or raw operations for those who embed it |
+//! | [`waker`] | [`ThinWaker`](waker::ThinWaker), a waker in one word |
+//! | [`oneshot`] | one value from one thread to another, awaited, or waited for with or without a deadline |
+//! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
+//! | [`executor`] | [`Executor`], [`spawn`], [`yield_now`] (feature `std`) |
+//!
+//! [`block_on`] lets a thread wait for any future (feature `std`).
+//!
+//! # Example
+//! ```
+//! # #[cfg(feature = "std")] {
+//! let (sender, receiver) = joint::oneshot::channel();
+//! let doubled = joint::spawn(async move { receiver.await.map(|n: u32| 2 * n) });
+//! sender.send(21).unwrap();
+//! assert_eq!(joint::block_on(doubled), Ok(42));
+//! # }
+//! ```
+//!
+//! # Features
+//! `std`, on by default: the executor, `block_on`, every blocking wait, and panics of tasks caught. Without it the crate needs
+//! `alloc` alone.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
@@ -31,14 +60,11 @@ pub mod model {
 
     /// The executor's sleep protocol, for models with queues of their own.
     #[cfg(feature = "std")]
+    #[allow(missing_debug_implementations, reason = "nothing to show")]
     pub struct Sleep(crate::executor::sleep::Sleep);
 
     #[cfg(feature = "std")]
-    #[allow(
-        missing_docs,
-        missing_debug_implementations,
-        reason = "forwarded as it is"
-    )]
+    #[allow(missing_docs, reason = "forwarded as it is")]
     impl Sleep {
         pub fn new(workers: usize) -> Self {
             Self(crate::executor::sleep::Sleep::new(workers))
@@ -65,3 +91,8 @@ pub mod model {
         }
     }
 }
+
+/// The example of the README.
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

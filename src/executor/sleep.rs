@@ -19,6 +19,10 @@
 //! that searcher left them (its S1 or F1), so P2 comes before its S2 or F2, or else P3 had seen it leave; hence its S3 or F3
 //! sees P1. A searcher that was not the last leaves this to the last, whose fence comes later still.
 //!
+//! A worker that takes a batch from another place has it in hand for a moment, where no look sees it. When it is a searcher, it
+//! leaves the searchers after the batch is in its own queue, by a release that whoever leaves after it acquires: so the last
+//! look of the last of them sees what the others took. When it is not, it says so by a `notify` of its own.
+//!
 //! What was rejected: waking a worker for each push (a wake-up costs more than most tasks), and letting a push that relies on
 //! a searcher be forgotten when that searcher finds something else (the task would wait for the pusher's own worker).
 
@@ -79,8 +83,9 @@ impl Sleep {
 
     /// A searching worker has found work. When it was the last to search and `has_work` sees more, it wakes another.
     pub(crate) fn found(&self, has_work: impl Fn() -> bool) {
-        // ORDERING: found. Relaxed: ordered by the fence.
-        let before = self.counts.fetch_sub(SEARCHING, order!(found: Relaxed));
+        // ORDERING: found. Release, with itself and `sleep` (Acquire): what this searcher has put into its queue is seen by the
+        // looks of those who leave after it. Acquire: the same from those before.
+        let before = self.counts.fetch_sub(SEARCHING, order!(found: AcqRel));
         if before % SLEEPING != SEARCHING || before < SLEEPING {
             return;
         }
@@ -99,9 +104,9 @@ impl Sleep {
             worker,
             thread: thread::current(),
         });
-        // ORDERING: sleep. Relaxed: ordered by the fence.
+        // ORDERING: sleep. Acquire, with `found`; against a push it is ordered by the fence.
         self.counts
-            .fetch_add(SLEEPING - SEARCHING, order!(sleep: Relaxed));
+            .fetch_add(SLEEPING - SEARCHING, order!(sleep: Acquire));
         drop(sleepers);
         // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `push_fence`.
         fence(order!(sleep_fence: SeqCst));

@@ -171,13 +171,22 @@ impl Local {
         self.streak.set(0);
         let injector_first = self.runs.get() % INJECTOR_INTERVAL == 0;
         let injected = if injector_first {
-            self.take_injected()
+            self.next_injected()
         } else {
             None
         };
         injected
             .or_else(|| self.queue.pop())
-            .or_else(|| self.take_injected())
+            .or_else(|| self.next_injected())
+    }
+
+    /// Takes from the injector outside of a search, and tells the others when there is more than this worker runs next.
+    fn next_injected(&self) -> Option<Runnable> {
+        let injected = self.take_injected()?;
+        if !self.queue.is_empty() {
+            self.shared.sleep.notify();
+        }
+        Some(injected)
     }
 
     fn take_injected(&self) -> Option<Runnable> {

@@ -2,7 +2,7 @@
 //!
 //! Tasks, oneshots and boxed wakers come and go by the million, in few sizes. A block that is given back is kept by the thread
 //! that gives it back, in a list for its size, and is the next to be handed out there. That takes a tenth of the instructions of
-//! a general allocator, and no atomic operation. A thread keeps at most [`KEPT`] blocks of a size; they are given back to the
+//! a general allocator, and no atomic operation. A thread keeps at most a hundred or so of a size; they are given back to the
 //! global allocator when the thread ends.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};

@@ -13,7 +13,7 @@
 //! 2. `J` is completed by the runner, once, and only while the state word it started from had a handle; all else on it is the
 //!    handle's.
 //! 3. The schedule function is shared by all who hold a reference, the runnable or the handle. Where it is stored in the task
-//!    and not copied out first, whoever calls it holds a reference across the call ([`Held`]): the task may be run and freed
+//!    and not copied out first, whoever calls it holds a reference across the call ([`Held`](super::header::Held)): the task may be run and freed
 //!    by another thread before the call returns.
 //! 4. Whoever the state word tells to free, frees: nobody else can reach the task any more.
 
