@@ -228,7 +228,8 @@ impl Completion {
 
     /// Polls: ready when the completer has finished, or registers `waker` to be woken when it does. The waiter's side.
     ///
-    /// `registration` is this waiter's memory of what it registered: the same place for every call, new for the first.
+    /// `registration` is this waiter's memory of what it registered: the same place for every call, new for the first. A new
+    /// one is right at any time; it costs one more registration.
     /// After `Ready` the word keeps its answer, and what the two shared is the waiter's alone.
     ///
     /// # Cost

@@ -80,7 +80,7 @@ impl Shared {
 
     /// Tells the workers to leave.
     pub(super) fn close(&self) {
-        // ORDERING: close. Relaxed: ordered by the fence in `wake_all`.
+        // ORDERING: close. Relaxed: ordered by the mutex in `wake_all`.
         self.phase.store(CLOSED, order!(close: Relaxed));
         self.sleep.wake_all();
     }

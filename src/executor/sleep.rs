@@ -20,8 +20,11 @@
 //! sees P1. A searcher that was not the last leaves this to the last, whose fence comes later still.
 //!
 //! A worker that takes a batch from another place has it in hand for a moment, where no look sees it. When it is a searcher, it
-//! leaves the searchers after the batch is in its own queue, by a release that whoever leaves after it acquires: so the last
-//! look of the last of them sees what the others took. When it is not, it says so by a `notify` of its own.
+//! leaves the searchers after the batch is in its own queue, by a release that the fence of whoever leaves after it acquires:
+//! so the last look of the last of them sees what the others took. When it is not, it says so by a `notify` of its own.
+//!
+//! To end, the mutex does: the flag is set before `wake_all` takes it, and a worker that is not on the list by then takes it
+//! later, and sees the flag in S3.
 //!
 //! What was rejected: waking a worker for each push (a wake-up costs more than most tasks), and letting a push that relies on
 //! a searcher be forgotten when that searcher finds something else (the task would wait for the pusher's own worker).
@@ -83,9 +86,9 @@ impl Sleep {
 
     /// A searching worker has found work. When it was the last to search and `has_work` sees more, it wakes another.
     pub(crate) fn found(&self, has_work: impl Fn() -> bool) {
-        // ORDERING: found. Release, with itself and `sleep` (Acquire): what this searcher has put into its queue is seen by the
-        // looks of those who leave after it. Acquire: the same from those before.
-        let before = self.counts.fetch_sub(SEARCHING, order!(found: AcqRel));
+        // ORDERING: found. Release, with `found_fence` and `sleep_fence`, which follow an operation on the same word and so
+        // acquire: what this searcher has put into its queue is seen by the looks of those who leave after it.
+        let before = self.counts.fetch_sub(SEARCHING, order!(found: Release));
         if before % SLEEPING != SEARCHING || before < SLEEPING {
             return;
         }
@@ -104,9 +107,9 @@ impl Sleep {
             worker,
             thread: thread::current(),
         });
-        // ORDERING: sleep. Acquire, with `found`; against a push it is ordered by the fence.
+        // ORDERING: sleep. Relaxed: ordered by the fence.
         self.counts
-            .fetch_add(SLEEPING - SEARCHING, order!(sleep: Acquire));
+            .fetch_add(SLEEPING - SEARCHING, order!(sleep: Relaxed));
         drop(sleepers);
         // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `push_fence`.
         fence(order!(sleep_fence: SeqCst));
@@ -122,11 +125,13 @@ impl Sleep {
 
     /// Wakes all that sleep.
     pub(crate) fn wake_all(&self) {
-        // ORDERING: all_fence. SeqCst: P2 of the handshake, where P1 is the flag that says to end.
-        fence(order!(all_fence: SeqCst));
         let mut sleepers = self.lock();
+        // First all signals, then all unparks: between an unpark and the end of the lock the model checker bears no atomics.
+        for sleeper in &*sleepers {
+            self.signal(sleeper);
+        }
         for sleeper in sleepers.drain(..) {
-            self.wake(&sleeper);
+            sleeper.thread.unpark();
         }
     }
 
@@ -139,18 +144,18 @@ impl Sleep {
             return;
         }
         if let Some(sleeper) = sleepers.pop() {
-            self.wake(&sleeper);
+            self.signal(&sleeper);
+            sleeper.thread.unpark();
         }
     }
 
-    /// Wakes a worker that has just been taken off the list, which the caller still has locked.
-    fn wake(&self, sleeper: &Sleeper) {
+    /// Tells a worker that it is being taken off the list, which the caller has locked. To be unparked next.
+    fn signal(&self, sleeper: &Sleeper) {
         // ORDERING: rouse. Relaxed: what the woken worker must see comes with the signal.
         self.counts
             .fetch_sub(SLEEPING - SEARCHING, order!(rouse: Relaxed));
         // ORDERING: signal. Release, with `slept`.
         self.signals[sleeper.worker].swap(WOKEN, order!(signal: Release));
-        sleeper.thread.unpark();
     }
 
     /// Takes a worker off the list again. False: somebody has woken it already, and its signal is on the way.

@@ -30,7 +30,7 @@
 //! | send, then drop the receiver; drop the sender, then receive | 1 |
 //! | drop or close the receiver, then send or drop the sender | 2 |
 //!
-//! One allocation for a channel. A waker that is not of this crate is boxed as long as it is registered; the one by which a
+//! At most one allocation for a channel. A waker that is not of this crate is boxed as long as it is registered; the one by which a
 //! blocking call waits is not.
 //!
 //! # Example
@@ -57,7 +57,7 @@ pub use sender::Sender;
 /// The two ends of a new channel for one value.
 ///
 /// # Cost
-/// One allocation, which holds the value and one word. No atomic read-modify-writes.
+/// One block of memory, which holds the value and one word: at most one allocation. No atomic read-modify-writes.
 ///
 /// # Example
 /// ```

@@ -1,0 +1,168 @@
+//! The channel beside its peers, on one thread.
+//!
+//! First a table: the contestants take turns round by round, so that each ratio compares what ran at the same time on the same
+//! machine. Then the same rows under criterion, for figures with a history.
+//!
+//! `cargo bench --bench oneshot`; with `-- --test` each row runs once.
+
+use std::{
+    future::{Future, IntoFuture},
+    hint::black_box,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+    time::{Duration, Instant},
+};
+
+use criterion::Criterion;
+
+/// One way to use a channel, once.
+type Path = fn(&Waker);
+
+/// Every row's path for one contestant.
+struct Contestant {
+    name: &'static str,
+    paths: [Path; ROWS.len()],
+}
+
+const ROWS: [&str; 5] = [
+    "create, complete, drop",
+    "create, drop both",
+    "ready",
+    "wait, static waker",
+    "wait, Arc waker",
+];
+
+/// Polls once, and tells whether the answer was there.
+fn poll<F: Future>(future: std::pin::Pin<&mut F>, waker: &Waker) -> bool {
+    match future.poll(&mut Context::from_waker(waker)) {
+        Poll::Ready(output) => {
+            black_box(output);
+            true
+        }
+        Poll::Pending => false,
+    }
+}
+
+macro_rules! contestant {
+    ($name:literal, $($channel:tt)+) => {{
+        use $($channel)+ as channel;
+
+        // Some send by value and some by reference.
+        #[allow(unused_mut)]
+        fn wait(waker: &Waker) {
+            let (mut tx, rx) = channel();
+            let mut rx = pin!(rx.into_future());
+            assert!(!poll(rx.as_mut(), waker));
+            let _ = black_box(tx.send(black_box(1u64)));
+            assert!(poll(rx, waker));
+        }
+        #[allow(unused_mut)]
+        fn ready(waker: &Waker) {
+            let (mut tx, rx) = channel();
+            let _ = black_box(tx.send(black_box(1u64)));
+            assert!(poll(pin!(rx.into_future()), waker));
+        }
+        #[allow(unused_mut)]
+        fn complete(_: &Waker) {
+            let (mut tx, rx) = channel();
+            let _ = black_box(tx.send(black_box(1u64)));
+            drop(rx);
+        }
+        fn abandon(_: &Waker) {
+            let (tx, rx) = channel::<u64>();
+            drop(tx);
+            drop(rx);
+        }
+        Contestant {
+            name: $name,
+            paths: [complete, abandon, ready, wait, wait],
+        }
+    }};
+}
+
+fn contestants() -> [Contestant; 5] {
+    [
+        contestant!("joint", joint::oneshot::channel),
+        contestant!("oneshot", oneshot::channel),
+        contestant!("tokio", tokio::sync::oneshot::channel),
+        contestant!("futures", futures_channel::oneshot::channel),
+        contestant!("async-oneshot", async_oneshot::oneshot),
+    ]
+}
+
+struct Counted;
+
+impl Wake for Counted {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// The waker of a row.
+fn waker(row: usize) -> Waker {
+    if ROWS[row].ends_with("Arc waker") {
+        Waker::from(Arc::new(Counted))
+    } else {
+        Waker::noop().clone()
+    }
+}
+
+/// Nanoseconds for each of `times` runs.
+fn time(path: Path, waker: &Waker, times: u32) -> f64 {
+    let start = Instant::now();
+    for _ in 0..times {
+        path(waker);
+    }
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(times)
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Medians over the rounds: of each contestant's time, and of the first one's time as a part of it.
+fn paired(rounds: usize, times: u32) {
+    let contestants = contestants();
+    println!("| row | contestant | ns | joint takes |");
+    println!("|---|---|---|---|");
+    for (row, title) in ROWS.iter().enumerate() {
+        let waker = waker(row);
+        let turn = |_| {
+            contestants
+                .each_ref()
+                .map(|c| time(c.paths[row], &waker, times))
+        };
+        turn(0);
+        let rounds: Vec<_> = (0..rounds).map(turn).collect();
+        for (i, contestant) in contestants.iter().enumerate() {
+            let ns = median(rounds.iter().map(|round| round[i]));
+            let part = median(rounds.iter().map(|round| round[0] / round[i]));
+            println!("| {title} | {} | {ns:.1} | {part:.2} |", contestant.name);
+        }
+    }
+}
+
+fn main() {
+    let once = std::env::args().any(|argument| argument == "--test");
+    if once {
+        paired(1, 1);
+    } else {
+        paired(301, 5000);
+    }
+
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .configure_from_args();
+    for (row, title) in ROWS.iter().enumerate() {
+        let waker = waker(row);
+        let mut group = criterion.benchmark_group(format!("oneshot: {title}"));
+        for contestant in contestants() {
+            let path = contestant.paths[row];
+            group.bench_function(contestant.name, |b| b.iter(|| path(&waker)));
+        }
+        group.finish();
+    }
+    criterion.final_summary();
+}

@@ -1,0 +1,302 @@
+//! Models of the word: one completer in a thread of its own against one waiter, for each thing that the two can do.
+//!
+//! The completer writes a result before its exchange, and the waiter a request before each of its own. Whoever is told to own
+//! what is left takes both cells for itself and frees them, which fails when anything the other side did is not ordered before.
+#![cfg(joint_loom)]
+
+use std::{
+    ptr::NonNull,
+    sync::{Arc, atomic::Ordering},
+    task::Poll,
+};
+
+use joint::{
+    Completion,
+    completion::{Completed, Detached, Ended, Registration},
+};
+use loom::{alloc::Track, cell::UnsafeCell, thread};
+use loom_tests::{Wakes, assert_killed, model, rmws_of};
+
+struct Shared {
+    word: Completion,
+    request: UnsafeCell<()>,
+    result: UnsafeCell<()>,
+    _leak: Track<()>,
+}
+
+#[derive(Clone, Copy)]
+struct Link(NonNull<Shared>);
+
+// SAFETY: the two sides use what it points to as the word tells them.
+unsafe impl Send for Link {}
+
+impl Link {
+    fn new() -> Self {
+        let shared = Box::new(Shared {
+            word: Completion::new(),
+            request: UnsafeCell::new(()),
+            result: UnsafeCell::new(()),
+            _leak: Track::new(()),
+        });
+        Self(NonNull::from(Box::leak(shared)))
+    }
+
+    fn word(self) -> *const Completion {
+        // SAFETY: only the place is computed, of memory that the caller has not given up.
+        unsafe { &raw const (*self.0.as_ptr()).word }
+    }
+
+    fn write_request(self) {
+        // SAFETY: the waiter calls this before its exchange.
+        unsafe { &self.0.as_ref().request }.with_mut(|_| ());
+    }
+
+    fn write_result(self) {
+        // SAFETY: the completer calls this before its exchange.
+        unsafe { &self.0.as_ref().result }.with_mut(|_| ());
+    }
+
+    /// For the one that is told that the rest is its own.
+    fn free(self) {
+        self.write_request();
+        self.write_result();
+        // SAFETY: from `Box::leak` in `new`, and nobody else uses it.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+
+    /// The whole part of the completer.
+    fn finish(self, how: Ended) {
+        self.write_result();
+        let completed = match how {
+            // SAFETY: the completer's one call.
+            Ended::Done => unsafe { Completion::raw_complete(self.word()) },
+            // SAFETY: the completer's one call.
+            Ended::Abandoned => unsafe { Completion::raw_abandon(self.word()) },
+        };
+        match completed {
+            Completed::Unobserved => {}
+            Completed::Wake(waker) => waker.wake(),
+            Completed::Detached => self.free(),
+        }
+    }
+}
+
+/// The waiter, with a memory of what it registered.
+struct Waiter {
+    link: Link,
+    registration: Registration,
+}
+
+impl Waiter {
+    fn new(link: Link) -> Self {
+        Self {
+            link,
+            registration: Registration::new(),
+        }
+    }
+
+    /// A poll. Frees when it is ready.
+    fn poll(&mut self, wakes: &Arc<Wakes>, how: Ended) -> bool {
+        self.link.write_request();
+        let (word, registration) = (self.link.word(), &mut self.registration);
+        // SAFETY: alive until it is ready or detached, after which no caller polls.
+        match unsafe { Completion::raw_poll(word, &wakes.waker(), registration) } {
+            Poll::Pending => false,
+            Poll::Ready(ended) => {
+                assert_eq!(ended, how);
+                self.link.free();
+                true
+            }
+        }
+    }
+
+    /// Goes. True: the completer had finished, and the rest is freed.
+    fn detach(self, how: Ended, registered: bool) -> bool {
+        self.link.write_request();
+        // SAFETY: alive, as the waiter has not been told that it ended, and this is its last act.
+        match unsafe { Completion::raw_detach(self.link.word()) } {
+            Detached::Pending(waker) => {
+                assert_eq!(waker.is_some(), registered);
+                false
+            }
+            Detached::Finished(ended) => {
+                assert_eq!(ended, how);
+                self.link.free();
+                true
+            }
+        }
+    }
+}
+
+/// Runs a waiter's part against the completer's, and returns after both. Everything that checks an order comes before the join.
+fn against<R>(how: Ended, waiter: impl FnOnce(Waiter) -> R) -> R {
+    let link = Link::new();
+    let completer = thread::spawn(move || link.finish(how));
+    let outcome = waiter(Waiter::new(link));
+    completer.join().unwrap();
+    outcome
+}
+
+fn poll(how: Ended) {
+    model(move || {
+        let link = Link::new();
+        let completer = thread::spawn(move || link.finish(how));
+        let mut waiter = Waiter::new(link);
+        let wakes = Wakes::new();
+        let ready = waiter.poll(&wakes, how);
+        completer.join().unwrap();
+        if ready {
+            assert_eq!(wakes.count(), 0, "it was never pending");
+        } else {
+            assert_eq!(wakes.count(), 1);
+            assert!(waiter.poll(&wakes, how), "a wake-up without a result");
+        }
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+fn poll_again_with_the_same_waker(how: Ended) {
+    model(move || {
+        let (wakes, pending) = against(how, |mut waiter| {
+            let wakes = Wakes::new();
+            let pending = !waiter.poll(&wakes, how);
+            if pending && !waiter.poll(&wakes, how) {
+                waiter.detach(how, true);
+            }
+            (wakes, pending)
+        });
+        assert!(wakes.count() <= usize::from(pending));
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+fn poll_again_with_another_waker(how: Ended) {
+    model(move || {
+        let link = Link::new();
+        let completer = thread::spawn(move || link.finish(how));
+        let mut waiter = Waiter::new(link);
+        let (first, last) = (Wakes::new(), Wakes::new());
+        let polled = waiter.poll(&first, how);
+        let polled_again = polled || waiter.poll(&last, how);
+        completer.join().unwrap();
+        if !polled_again {
+            assert!(waiter.poll(&last, how), "a wake-up without a result");
+        }
+        let of_first = usize::from(!polled && polled_again);
+        assert_eq!(first.count(), of_first);
+        assert_eq!(last.count(), usize::from(!polled_again));
+        assert_eq!((first.wakers(), last.wakers()), (0, 0));
+    });
+}
+
+fn detach(how: Ended) {
+    model(move || {
+        against(how, |waiter| waiter.detach(how, false));
+    });
+}
+
+fn poll_then_detach(how: Ended) {
+    model(move || {
+        let (wakes, woken) = against(how, |mut waiter| {
+            let wakes = Wakes::new();
+            let woken = !waiter.poll(&wakes, how) && waiter.detach(how, true);
+            (wakes, woken)
+        });
+        assert_eq!(wakes.count(), usize::from(woken));
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+#[test]
+fn complete_against_poll() {
+    poll(Ended::Done);
+}
+
+#[test]
+fn complete_against_poll_again_with_the_same_waker() {
+    poll_again_with_the_same_waker(Ended::Done);
+}
+
+#[test]
+fn complete_against_poll_again_with_another_waker() {
+    poll_again_with_another_waker(Ended::Done);
+}
+
+#[test]
+fn complete_against_detach() {
+    detach(Ended::Done);
+}
+
+#[test]
+fn complete_against_poll_then_detach() {
+    poll_then_detach(Ended::Done);
+}
+
+#[test]
+fn abandon_against_poll() {
+    poll(Ended::Abandoned);
+}
+
+#[test]
+fn abandon_against_poll_again_with_the_same_waker() {
+    poll_again_with_the_same_waker(Ended::Abandoned);
+}
+
+#[test]
+fn abandon_against_poll_again_with_another_waker() {
+    poll_again_with_another_waker(Ended::Abandoned);
+}
+
+#[test]
+fn abandon_against_detach() {
+    detach(Ended::Abandoned);
+}
+
+#[test]
+fn abandon_against_poll_then_detach() {
+    poll_then_detach(Ended::Abandoned);
+}
+
+#[test]
+fn each_operation_makes_one_exchange_at_most() {
+    model(|| {
+        let wakes = Wakes::new();
+        let link = Link::new();
+        let mut waiter = Waiter::new(link);
+        assert_eq!(rmws_of(|| waiter.poll(&wakes, Ended::Done)), 1);
+        assert_eq!(rmws_of(|| waiter.poll(&wakes, Ended::Done)), 0);
+        let other = Wakes::new();
+        assert_eq!(rmws_of(|| waiter.poll(&other, Ended::Done)), 1);
+        assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
+        assert_eq!(rmws_of(|| waiter.poll(&other, Ended::Done)), 0);
+
+        let link = Link::new();
+        let waiter = Waiter::new(link);
+        assert_eq!(rmws_of(|| waiter.detach(Ended::Done, false)), 1);
+        assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
+    });
+}
+
+/// Each half of each ordering is needed: without it, the model that is named here fails.
+macro_rules! caught {
+    ($($name:ident: $site:literal to $weaker:ident by $model:ident($how:ident);)*) => {$(
+        #[test]
+        fn $name() {
+            assert_killed($site, Ordering::$weaker, || $model(Ended::$how));
+        }
+    )*};
+}
+
+caught! {
+    weakened_complete_release_is_caught: "completion::complete" to Acquire by poll(Done);
+    weakened_complete_acquire_is_caught: "completion::complete" to Release by poll(Done);
+    weakened_complete_acquire_is_caught_by_detach: "completion::complete" to Release by detach(Done);
+    weakened_abandon_release_is_caught: "completion::abandon" to Acquire by poll(Abandoned);
+    weakened_abandon_acquire_is_caught: "completion::abandon" to Release by poll(Abandoned);
+    weakened_abandon_acquire_is_caught_by_detach: "completion::abandon" to Release by detach(Abandoned);
+    weakened_register_release_is_caught: "completion::register" to Acquire by poll(Done);
+    weakened_register_acquire_is_caught: "completion::register" to Release by poll(Done);
+    weakened_detach_release_is_caught: "completion::detach" to Acquire by detach(Done);
+    weakened_detach_acquire_is_caught: "completion::detach" to Release by detach(Done);
+    weakened_poll_is_caught: "completion::poll" to Relaxed by poll(Done);
+}

@@ -1,0 +1,403 @@
+//! Models of the channel: the sender in a thread of its own against the receiver, for each thing that the two can do.
+//!
+//! The model watches the channel's memory: a leak, a double free, a use after the free, and a free that is not ordered after
+//! all that the other end did fail it. The values fail it when they are not seen whole, or not dropped exactly once.
+#![cfg(joint_loom)]
+
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::Ordering::{self, Relaxed},
+    },
+    task::{Context, Poll},
+    time::Instant,
+};
+
+use joint::oneshot::{
+    self, Receiver, RecvError, RecvTimeoutError, SendError, Sender, TryRecvError,
+};
+use loom::{sync::atomic::AtomicUsize, thread};
+use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded, rmws_of};
+
+/// What the sender's thread does.
+#[derive(Clone, Copy, PartialEq)]
+enum Act {
+    Send,
+    Drop,
+}
+use Act::{Drop as Abandon, Send};
+
+impl Act {
+    /// Acts. True: the value came back.
+    fn with(self, sender: Sender<Value>, drops: &Drops) -> bool {
+        match self {
+            Send => match sender.send(drops.value()) {
+                Ok(()) => false,
+                Err(SendError(value)) => {
+                    value.look();
+                    true
+                }
+            },
+            Abandon => {
+                drop(sender);
+                false
+            }
+        }
+    }
+
+    /// Whether the receiver's answer is the one to what was done.
+    fn assert_answer(self, answer: Result<Value, RecvError>) {
+        match answer {
+            Ok(value) => {
+                assert!(self == Send);
+                value.look();
+            }
+            Err(RecvError) => assert!(self == Abandon),
+        }
+    }
+}
+
+fn poll(receiver: &mut Receiver<Value>, wakes: &Arc<Wakes>) -> Poll<Result<Value, RecvError>> {
+    Pin::new(receiver).poll(&mut Context::from_waker(&wakes.waker()))
+}
+
+/// What both threads did, once they have: whether the value came back to the sender, and the count of values.
+struct Outcome {
+    act: Act,
+    sender: thread::JoinHandle<bool>,
+    drops: Drops,
+}
+
+impl Outcome {
+    /// Waits for the sender's thread. Whatever checks an order comes before.
+    fn came_back(self) -> bool {
+        let came_back = self.sender.join().unwrap();
+        self.drops.assert_all_of(usize::from(self.act == Send));
+        came_back
+    }
+}
+
+/// A receiver whose sender acts in a thread of its own.
+fn against(act: Act) -> (Receiver<Value>, Outcome) {
+    let drops = Drops::default();
+    let (tx, rx) = oneshot::channel();
+    let sender = {
+        let drops = drops.clone();
+        thread::spawn(move || act.with(tx, &drops))
+    };
+    (rx, Outcome { act, sender, drops })
+}
+
+fn poll_and_receive(act: Act) {
+    model(move || {
+        let (mut rx, outcome) = against(act);
+        let wakes = Wakes::new();
+        match poll(&mut rx, &wakes) {
+            Poll::Ready(answer) => {
+                act.assert_answer(answer);
+                assert!(!outcome.came_back());
+                assert_eq!(wakes.count(), 0, "it was never pending");
+            }
+            Poll::Pending => {
+                // The value is counted once it has been received.
+                outcome.sender.join().unwrap();
+                assert_eq!(wakes.count(), 1);
+                match poll(&mut rx, &wakes) {
+                    Poll::Ready(answer) => act.assert_answer(answer),
+                    Poll::Pending => panic!("a wake-up without an answer"),
+                }
+                outcome.drops.assert_all_of(usize::from(act == Send));
+            }
+        }
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+fn try_receive(act: Act) {
+    model(move || {
+        let (mut rx, outcome) = against(act);
+        let finished = rx.is_finished();
+        match rx.try_recv() {
+            Ok(value) => act.assert_answer(Ok(value)),
+            Err(TryRecvError::Closed) => act.assert_answer(Err(RecvError)),
+            Err(TryRecvError::Empty) => assert!(!finished, "an answer was taken back"),
+        }
+        drop(rx);
+        outcome.came_back();
+    });
+}
+
+fn receiver_drop(act: Act) {
+    model(move || {
+        let (rx, outcome) = against(act);
+        drop(rx);
+        outcome.came_back();
+    });
+}
+
+fn poll_then_drop(act: Act) {
+    model(move || {
+        let (mut rx, outcome) = against(act);
+        let wakes = Wakes::new();
+        let pending = match poll(&mut rx, &wakes) {
+            Poll::Pending => true,
+            Poll::Ready(answer) => {
+                act.assert_answer(answer);
+                false
+            }
+        };
+        drop(rx);
+        let came_back = outcome.came_back();
+        assert!(pending || !came_back);
+        if act == Send {
+            assert_eq!(wakes.count(), usize::from(pending && !came_back));
+        }
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+fn poll_with_another_waker_then_drop(act: Act) {
+    model_bounded(3, move || {
+        let (mut rx, outcome) = against(act);
+        let (first, last) = (Wakes::new(), Wakes::new());
+        let mut pending = 0;
+        for wakes in [&first, &last] {
+            if let Poll::Ready(answer) = poll(&mut rx, wakes) {
+                act.assert_answer(answer);
+                break;
+            }
+            pending += 1;
+        }
+        drop(rx);
+        let came_back = outcome.came_back();
+        match pending {
+            0 => assert_eq!((first.count(), last.count()), (0, 0)),
+            1 => assert_eq!((first.count(), last.count()), (1, 0)),
+            _ if act == Send => {
+                assert_eq!((first.count(), last.count()), (0, usize::from(!came_back)));
+            }
+            _ => assert_eq!(first.count(), 0),
+        }
+        assert_eq!((first.wakers(), last.wakers()), (0, 0));
+    });
+}
+
+fn close(act: Act) {
+    model(move || {
+        let (mut rx, outcome) = against(act);
+        rx.close();
+        assert!(rx.is_finished());
+        let received = match rx.try_recv() {
+            Ok(value) => {
+                act.assert_answer(Ok(value));
+                true
+            }
+            Err(TryRecvError::Closed) => false,
+            Err(TryRecvError::Empty) => panic!("closed, and neither a value nor none"),
+        };
+        drop(rx);
+        assert_eq!(outcome.came_back(), act == Send && !received);
+    });
+}
+
+fn poll_then_close(act: Act) {
+    model(move || {
+        let (mut rx, outcome) = against(act);
+        let wakes = Wakes::new();
+        let polled = poll(&mut rx, &wakes).map(|answer| act.assert_answer(answer));
+        rx.close();
+        if polled.is_pending() && act == Send && rx.try_recv().is_err() {
+            assert_eq!(wakes.wakers(), 0, "a closed channel keeps a waker");
+        }
+        drop(rx);
+        outcome.came_back();
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+/// As [`against`], with the receiver in a thread of its own too: a thread that has been waited in this way may find a late
+/// wake-up in another wait, which the model checker's `join` does not expect.
+fn blocking_against(act: Act, receiver: fn(Act, Receiver<Value>)) {
+    model_bounded(3, move || {
+        let (rx, outcome) = against(act);
+        thread::spawn(move || receiver(act, rx));
+        outcome.sender.join().unwrap();
+    });
+}
+
+fn receive_blocking(act: Act) {
+    blocking_against(act, |act, rx| act.assert_answer(rx.recv()));
+}
+
+fn receive_with_a_deadline_in_the_past(act: Act) {
+    blocking_against(act, |act, mut rx| match rx.recv_deadline(Instant::now()) {
+        Ok(value) => act.assert_answer(Ok(value)),
+        Err(RecvTimeoutError::Closed) => act.assert_answer(Err(RecvError)),
+        Err(RecvTimeoutError::Timeout) => {}
+    });
+}
+
+/// A sender that looks before it goes, so that its last look has to be ordered before the free.
+fn look_and_go(act: Act) {
+    model(move || {
+        let drops = Drops::default();
+        let (tx, rx) = oneshot::channel();
+        let sender = {
+            let drops = drops.clone();
+            thread::spawn(move || {
+                let closed = tx.is_closed();
+                let came_back = act.with(tx, &drops);
+                assert!(came_back || !closed || act == Abandon);
+            })
+        };
+        drop(rx);
+        sender.join().unwrap();
+        drops.assert_all_of(usize::from(act == Send));
+    });
+}
+
+macro_rules! models {
+    ($($name:ident / $against_drop:ident: $model:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            $model(Send);
+        }
+
+        #[test]
+        fn $against_drop() {
+            $model(Abandon);
+        }
+    )*};
+}
+
+models! {
+    send_against_poll_and_receive / sender_drop_against_poll_and_receive: poll_and_receive;
+    send_against_try_receive / sender_drop_against_try_receive: try_receive;
+    send_against_receiver_drop / sender_drop_against_receiver_drop: receiver_drop;
+    send_against_poll_then_drop / sender_drop_against_poll_then_drop: poll_then_drop;
+    send_against_another_waker / sender_drop_against_another_waker: poll_with_another_waker_then_drop;
+    send_against_close / sender_drop_against_close: close;
+    send_against_poll_then_close / sender_drop_against_poll_then_close: poll_then_close;
+    send_against_blocking / sender_drop_against_blocking: receive_blocking;
+    send_against_a_past_deadline / sender_drop_against_a_past_deadline: receive_with_a_deadline_in_the_past;
+    send_after_a_look / sender_drop_after_a_look: look_and_go;
+}
+
+/// Waits for a thread that wakes twice, the second time after it has raised a flag. A wake-up that finds another one not taken
+/// yet does not unpark, so nothing but the parker's own word brings the flag along; the wait for it must end all the same.
+fn a_wake_up_that_finds_another() {
+    model_bounded(3, || {
+        let mut flag = None::<Arc<AtomicUsize>>;
+        joint::block_on(poll_fn(move |cx| {
+            if let Some(flag) = &flag {
+                return match flag.load(Relaxed) {
+                    0 => Poll::Pending,
+                    _ => Poll::Ready(()),
+                };
+            }
+            let raised = flag.insert(Arc::default()).clone();
+            let waker = cx.waker().clone();
+            thread::spawn(move || {
+                waker.wake_by_ref();
+                raised.store(1, Relaxed);
+                waker.wake();
+            });
+            Poll::Pending
+        }));
+    });
+}
+
+/// The wait ends, and its thread with its parker, while the other thread may still hold the waker.
+fn a_parker_is_freed_by_whoever_is_last() {
+    model_bounded(3, || {
+        let mut spawned = false;
+        let wait = poll_fn(move |cx| {
+            if spawned {
+                return Poll::Ready(());
+            }
+            spawned = true;
+            let waker = cx.waker().clone();
+            thread::spawn(move || waker.wake());
+            Poll::Pending
+        });
+        thread::spawn(|| joint::block_on(wait));
+    });
+}
+
+#[test]
+fn wake_up_that_finds_another() {
+    a_wake_up_that_finds_another();
+}
+
+#[test]
+fn parker_is_freed_by_whoever_is_last() {
+    a_parker_is_freed_by_whoever_is_last();
+}
+
+#[test]
+fn a_value_takes_one_exchange_and_waiting_for_it_one_more() {
+    model(|| {
+        let ready = || {
+            let (tx, mut rx) = oneshot::channel();
+            tx.send(1).unwrap();
+            assert_eq!(rx.try_recv(), Ok(1));
+        };
+        assert_eq!(rmws_of(ready), 1);
+
+        let wakes = Wakes::new();
+        let waited = || {
+            let waker = wakes.waker();
+            let mut cx = Context::from_waker(&waker);
+            let (tx, mut rx) = oneshot::channel();
+            assert_eq!(Pin::new(&mut rx).poll(&mut cx), Poll::Pending);
+            assert_eq!(Pin::new(&mut rx).poll(&mut cx), Poll::Pending);
+            tx.send(1).unwrap();
+            assert_eq!(Pin::new(&mut rx).poll(&mut cx), Poll::Ready(Ok(1)));
+        };
+        assert_eq!(rmws_of(waited), 2);
+        assert_eq!(wakes.count(), 1);
+
+        let blocked = || {
+            let (tx, rx) = oneshot::channel();
+            tx.send(1).unwrap();
+            assert_eq!(rx.recv(), Ok(1));
+        };
+        assert_eq!(rmws_of(blocked), 1);
+
+        let lost = || {
+            let (tx, rx) = oneshot::channel();
+            drop(rx);
+            assert_eq!(tx.send(1), Err(SendError(1)));
+        };
+        assert_eq!(rmws_of(lost), 2);
+    });
+}
+
+/// Each half of each ordering is needed: without it, the model that is named here fails.
+macro_rules! caught {
+    ($($name:ident: $site:literal to $weaker:ident by $model:ident($($act:ident)?);)*) => {$(
+        #[test]
+        fn $name() {
+            assert_killed($site, Ordering::$weaker, || $model($(Act::$act)?));
+        }
+    )*};
+}
+
+caught! {
+    weakened_complete_release_is_caught: "completion::complete" to Acquire by try_receive(Send);
+    weakened_complete_acquire_is_caught: "completion::complete" to Release by receiver_drop(Send);
+    weakened_abandon_release_is_caught: "completion::abandon" to Acquire by try_receive(Drop);
+    weakened_abandon_acquire_is_caught: "completion::abandon" to Release by receiver_drop(Drop);
+    weakened_register_release_is_caught: "completion::register" to Acquire by poll_then_drop(Send);
+    weakened_register_acquire_is_caught: "completion::register" to Release by poll_then_drop(Send);
+    weakened_detach_release_is_caught: "completion::detach" to Acquire by receiver_drop(Send);
+    weakened_detach_acquire_is_caught: "completion::detach" to Release by receiver_drop(Send);
+    weakened_detach_acquire_is_caught_by_close: "completion::detach" to Release by close(Send);
+    weakened_poll_is_caught: "completion::poll" to Relaxed by try_receive(Send);
+    weakened_notify_is_caught: "waker::park::notify" to Relaxed by a_wake_up_that_finds_another();
+    weakened_take_is_caught: "waker::park::take" to Relaxed by a_wake_up_that_finds_another();
+    weakened_release_is_caught: "waker::park::release" to Relaxed by a_parker_is_freed_by_whoever_is_last();
+    weakened_free_is_caught: "waker::park::free" to Relaxed by a_parker_is_freed_by_whoever_is_last();
+}

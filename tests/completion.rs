@@ -1,0 +1,269 @@
+//! The word's promises, and those of the waker in one word and of `block_on`, through the public API.
+#![cfg(feature = "std")]
+
+use std::{
+    future::{Future, poll_fn, ready},
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint::{
+    Abandoned, Completion, Waiter, block_on,
+    completion::{Completed, Detached, Ended, Registration},
+    waker::ThinWaker,
+};
+
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wakes {
+    fn count(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+fn counting() -> (Arc<Wakes>, Waker) {
+    let wakes = Arc::new(Wakes::default());
+    (wakes.clone(), Waker::from(wakes))
+}
+
+fn poll(waiter: &mut Waiter<'_>, waker: &Waker) -> Poll<Result<(), Abandoned>> {
+    Pin::new(waiter).poll(&mut Context::from_waker(waker))
+}
+
+#[test]
+fn the_word_is_one_pointer() {
+    assert_eq!(size_of::<Completion>(), size_of::<usize>());
+    assert_eq!(size_of::<Option<ThinWaker>>(), size_of::<usize>());
+}
+
+#[test]
+fn a_completion_before_the_first_poll_is_seen_at_once() {
+    let mut completion = Completion::new();
+    let (completer, mut waiter) = completion.split();
+    assert!(!waiter.is_finished());
+    completer.complete();
+    assert!(waiter.is_finished());
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut waiter, &waker), Poll::Ready(Ok(())));
+    assert_eq!(wakes.count(), 0);
+}
+
+#[test]
+fn a_completion_after_a_poll_wakes_once() {
+    let mut completion = Completion::new();
+    let (completer, mut waiter) = completion.split();
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut waiter, &waker), Poll::Pending);
+    assert_eq!(poll(&mut waiter, &waker), Poll::Pending);
+    completer.complete();
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(poll(&mut waiter, &waker), Poll::Ready(Ok(())));
+    assert_eq!(Arc::strong_count(&wakes), 2);
+}
+
+#[test]
+fn only_the_last_waker_is_woken_and_older_ones_are_dropped() {
+    let mut completion = Completion::new();
+    let (completer, mut waiter) = completion.split();
+    let [first, last] = [counting(), counting()];
+    assert_eq!(poll(&mut waiter, &first.1), Poll::Pending);
+    assert_eq!(poll(&mut waiter, &last.1), Poll::Pending);
+    assert_eq!(Arc::strong_count(&first.0), 2);
+    completer.complete();
+    assert_eq!((first.0.count(), last.0.count()), (0, 1));
+}
+
+#[test]
+fn a_dropped_completer_abandons_and_wakes() {
+    let mut completion = Completion::new();
+    let (completer, mut waiter) = completion.split();
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut waiter, &waker), Poll::Pending);
+    drop(completer);
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(poll(&mut waiter, &waker), Poll::Ready(Err(Abandoned)));
+}
+
+#[test]
+fn an_answer_is_given_again() {
+    let mut completion = Completion::new();
+    for answer in [Ok(()), Err(Abandoned)] {
+        let (completer, mut waiter) = completion.split();
+        if answer.is_ok() {
+            completer.complete();
+        } else {
+            drop(completer);
+        }
+        assert_eq!(poll(&mut waiter, Waker::noop()), Poll::Ready(answer));
+        assert_eq!(poll(&mut waiter, Waker::noop()), Poll::Ready(answer));
+        assert!(waiter.is_finished() && waiter.wait_timeout(Duration::ZERO));
+        assert_eq!(waiter.wait(), answer);
+    }
+}
+
+#[test]
+fn a_dropped_waiter_is_not_woken_and_leaves_no_waker() {
+    let mut completion = Completion::new();
+    let (completer, mut waiter) = completion.split();
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut waiter, &waker), Poll::Pending);
+    assert!(!completer.is_detached());
+    drop((waiter, waker));
+    assert!(completer.is_detached());
+    assert_eq!(Arc::strong_count(&wakes), 1);
+    completer.complete();
+    assert_eq!(wakes.count(), 0);
+}
+
+#[test]
+fn a_wait_in_vain_leaves_the_waiter_as_it_was() {
+    let mut completion = Completion::new();
+    let (completer, mut waiter) = completion.split();
+    assert!(!waiter.wait_timeout(Duration::ZERO));
+    assert!(!waiter.wait_deadline(Instant::now()));
+    completer.complete();
+    assert!(waiter.wait_deadline(Instant::now()));
+    assert_eq!(waiter.wait(), Ok(()));
+}
+
+#[test]
+fn a_blocked_thread_is_woken_from_another() {
+    for _ in 0..100 {
+        let mut completion = Completion::new();
+        let (completer, waiter) = completion.split();
+        thread::scope(|s| {
+            s.spawn(|| completer.complete());
+            assert_eq!(waiter.wait(), Ok(()));
+        });
+    }
+}
+
+#[test]
+fn the_raw_calls_tell_each_side_what_is_left_to_do() {
+    let word: *const Completion = &Completion::new();
+    let mut registration = Registration::new();
+    let (wakes, waker) = counting();
+    // SAFETY: the word is alive, and this is its waiter, which has not detached.
+    let pending = unsafe { Completion::raw_poll(word, &waker, &mut registration) };
+    assert_eq!(pending, Poll::Pending);
+    // SAFETY: the completer's one call.
+    match unsafe { Completion::raw_complete(word) } {
+        Completed::Wake(thin) => thin.wake(),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(wakes.count(), 1);
+    // SAFETY: the waiter's last call.
+    match unsafe { Completion::raw_detach(word) } {
+        Detached::Finished(ended) => assert_eq!(ended, Ended::Done),
+        other => panic!("{other:?}"),
+    }
+
+    let word: *const Completion = &Completion::new();
+    // SAFETY: the waiter's one call.
+    match unsafe { Completion::raw_detach(word) } {
+        Detached::Pending(waker) => assert!(waker.is_none()),
+        other => panic!("{other:?}"),
+    }
+    // SAFETY: the completer has not finished.
+    assert!(unsafe { Completion::raw_is_detached(word) });
+    // SAFETY: the completer's one call.
+    let completed = unsafe { Completion::raw_abandon(word) };
+    assert!(matches!(completed, Completed::Detached));
+}
+
+#[test]
+fn states_are_words() {
+    let mut completion = Completion::new();
+    assert_eq!(format!("{completion:?}"), "Completion(Pending)");
+    let (completer, waiter) = completion.split();
+    assert_eq!(format!("{completer:?}"), "Completer { is_detached: false }");
+    assert_eq!(format!("{waiter:?}"), "Waiter { is_finished: false }");
+    drop(completer);
+    drop(waiter);
+    assert_eq!(
+        Abandoned.to_string(),
+        "the completer was dropped without completing"
+    );
+}
+
+#[test]
+fn a_thin_waker_wakes_what_it_was_made_of() {
+    let (wakes, waker) = counting();
+    let thin = ThinWaker::from(&waker);
+    // Miri gives the table of such wakers more than one address.
+    assert!(thin.will_wake(&waker) || cfg!(miri));
+    assert!(!thin.will_wake(Waker::noop()));
+    // SAFETY: the word of a waker, used once.
+    let thin = unsafe { ThinWaker::from_raw(thin.into_raw()) };
+    thin.clone().wake();
+    thin.wake_by_ref();
+    Waker::from(thin).wake();
+    assert_eq!(wakes.count(), 3);
+    drop(waker);
+    assert_eq!(Arc::strong_count(&wakes), 1);
+}
+
+#[test]
+fn block_on_runs_a_future_that_wakes_itself() {
+    let mut left = 3;
+    let future = poll_fn(|cx| {
+        if left == 0 {
+            return Poll::Ready("done");
+        }
+        left -= 1;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    });
+    assert_eq!(block_on(future), "done");
+}
+
+#[test]
+fn block_on_inside_block_on_does_not_use_up_the_outer_wake_up() {
+    let mut polls = 0;
+    let outer = poll_fn(|cx| {
+        polls += 1;
+        if polls == 1 {
+            cx.waker().wake_by_ref();
+            let mut woken = false;
+            block_on(poll_fn(|cx| {
+                cx.waker().wake_by_ref();
+                if std::mem::replace(&mut woken, true) {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
+            }));
+            return Poll::Pending;
+        }
+        Poll::Ready(polls)
+    });
+    assert_eq!(block_on(outer), 2);
+}
+
+#[test]
+fn a_waker_of_block_on_outlives_its_wait_and_its_thread() {
+    let waker = thread::spawn(|| block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone()))));
+    let waker = waker.join().unwrap();
+    assert!(waker.will_wake(&waker.clone()));
+    waker.wake();
+}
+
+#[test]
+fn block_on_after_a_panic_in_block_on() {
+    let panicking = || block_on(poll_fn(|_| -> Poll<()> { panic!("poll") }));
+    assert!(std::panic::catch_unwind(panicking).is_err());
+    assert_eq!(block_on(pin!(ready(1))), 1);
+}

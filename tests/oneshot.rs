@@ -1,0 +1,604 @@
+//! The channel's promises, through its public API.
+#![cfg(feature = "std")]
+
+use std::{
+    cell::Cell,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint::{
+    block_on,
+    oneshot::{
+        self, Receiver, RecvError, RecvTimeoutError, SendError, Sender, TryRecvError, channel,
+    },
+};
+
+/// Counts wake-ups; its references are its wakers.
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wakes {
+    fn count(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// A waker that counts, and its other side.
+fn counting() -> (Arc<Wakes>, Waker) {
+    let wakes = Arc::new(Wakes::default());
+    (wakes.clone(), Waker::from(wakes))
+}
+
+fn poll<T>(receiver: &mut Receiver<T>, waker: &Waker) -> Poll<Result<T, RecvError>> {
+    Pin::new(receiver).poll(&mut Context::from_waker(waker))
+}
+
+/// Counts its drops.
+struct Counted<'a>(&'a Cell<usize>);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+#[test]
+fn a_value_sent_before_the_first_poll_is_there_at_once() {
+    let (tx, mut rx) = channel();
+    assert_eq!(tx.send(1), Ok(()));
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut rx, &waker), Poll::Ready(Ok(1)));
+    assert_eq!(wakes.count(), 0);
+}
+
+#[test]
+fn a_value_sent_after_a_poll_wakes_once() {
+    let (tx, mut rx) = channel();
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    tx.send(1).unwrap();
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(poll(&mut rx, &waker), Poll::Ready(Ok(1)));
+    drop((rx, waker));
+    assert_eq!((wakes.count(), Arc::strong_count(&wakes)), (1, 1));
+}
+
+#[test]
+fn a_dropped_sender_wakes_once_and_answers_an_error() {
+    let (tx, mut rx) = channel::<u8>();
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    drop(tx);
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(poll(&mut rx, &waker), Poll::Ready(Err(RecvError)));
+}
+
+#[test]
+fn oneshot_13_the_last_waker_is_woken_and_no_other() {
+    let (tx, mut rx) = channel();
+    let wakers = [counting(), counting(), counting()];
+    for (_, waker) in &wakers {
+        assert_eq!(poll(&mut rx, waker), Poll::Pending);
+    }
+    for (wakes, _) in &wakers[..2] {
+        assert_eq!(Arc::strong_count(wakes), 2, "an older waker is kept");
+    }
+    tx.send(1).unwrap();
+    let counts = wakers.each_ref().map(|(wakes, _)| wakes.count());
+    assert_eq!(counts, [0, 0, 1]);
+}
+
+#[test]
+fn a_finished_receiver_neither_hangs_nor_panics() {
+    let (tx, mut rx) = channel();
+    tx.send(1).unwrap();
+    assert_eq!(rx.try_recv(), Ok(1));
+    assert!(rx.is_finished());
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+    assert_eq!(poll(&mut rx, Waker::noop()), Poll::Ready(Err(RecvError)));
+    let closed = Err(RecvTimeoutError::Closed);
+    assert_eq!(rx.recv_timeout(Duration::MAX), closed);
+    assert_eq!(rx.recv_deadline(Instant::now()), closed);
+    rx.close();
+    assert_eq!(rx.recv(), Err(RecvError));
+}
+
+#[test]
+fn a_send_to_a_dropped_receiver_gives_the_value_back() {
+    let (tx, rx) = channel();
+    assert!(!tx.is_closed());
+    drop(rx);
+    assert!(tx.is_closed());
+    assert_eq!(tx.send("value").unwrap_err().into_inner(), "value");
+}
+
+#[test]
+fn a_send_after_close_gives_the_value_back() {
+    let (tx, mut rx) = channel();
+    rx.close();
+    assert!(tx.is_closed() && rx.is_finished());
+    assert_eq!(tx.send(1), Err(SendError(1)));
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+}
+
+#[test]
+fn tokio_4225_a_value_sent_before_close_is_received() {
+    let (tx, mut rx) = channel();
+    tx.send(1).unwrap();
+    rx.close();
+    rx.close();
+    assert_eq!(rx.recv(), Ok(1));
+}
+
+#[test]
+fn tokio_7884_close_drops_the_waker_and_does_not_wake_it() {
+    let (tx, mut rx) = channel();
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    drop(waker);
+    rx.close();
+    assert_eq!(Arc::strong_count(&wakes), 1);
+    assert_eq!(tx.send(1), Err(SendError(1)));
+    assert_eq!(wakes.count(), 0);
+}
+
+#[test]
+fn rustsec_2026_0005_a_receiver_that_was_polled_can_be_dropped() {
+    let (tx, mut rx) = channel();
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    drop((rx, waker));
+    assert_eq!(Arc::strong_count(&wakes), 1);
+    assert_eq!(tx.send(1), Err(SendError(1)));
+    assert_eq!(wakes.count(), 0);
+}
+
+#[test]
+fn a_timeout_leaves_the_receiver_as_it_was() {
+    let (tx, mut rx) = channel();
+    let timeout = Err(RecvTimeoutError::Timeout);
+    assert_eq!(rx.recv_timeout(Duration::ZERO), timeout);
+    assert_eq!(rx.recv_timeout(Duration::from_micros(10)), timeout);
+    assert_eq!(rx.recv_deadline(Instant::now()), timeout);
+    assert!(!rx.is_finished());
+    tx.send(1).unwrap();
+    assert!(rx.is_finished());
+    assert_eq!(rx.recv_timeout(Duration::ZERO), Ok(1));
+}
+
+#[test]
+fn a_receiver_can_be_polled_after_it_has_blocked_in_vain() {
+    let (tx, mut rx) = channel();
+    let (wakes, waker) = counting();
+    let vain = rx.recv_timeout(Duration::ZERO);
+    assert_eq!(vain, Err(RecvTimeoutError::Timeout));
+    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    tx.send(1).unwrap();
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(rx.recv(), Ok(1));
+}
+
+#[test]
+fn a_blocked_receiver_gets_the_value_of_another_thread() {
+    for _ in 0..100 {
+        let (tx, rx) = channel();
+        let sender = thread::spawn(move || tx.send(vec![1, 2, 3]));
+        assert_eq!(rx.recv(), Ok(vec![1, 2, 3]));
+        assert_eq!(sender.join().unwrap(), Ok(()));
+    }
+}
+
+#[test]
+fn oneshot_87_a_receiver_dropped_against_a_send_loses_no_value() {
+    for _ in 0..if cfg!(miri) { 10 } else { 1000 } {
+        let (tx, rx) = channel();
+        let value = Arc::new(());
+        let theirs = value.clone();
+        let sender = thread::spawn(move || drop(tx.send(theirs)));
+        drop(rx);
+        sender.join().unwrap();
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+}
+
+#[test]
+fn a_blocked_receiver_learns_that_the_sender_of_another_thread_is_gone() {
+    let (tx, rx) = channel::<u8>();
+    let sender = thread::spawn(move || drop(tx));
+    assert_eq!(rx.recv(), Err(RecvError));
+    sender.join().unwrap();
+}
+
+#[test]
+fn a_receiver_can_be_awaited_in_a_wait_inside_a_wait() {
+    let (outer_tx, outer_rx) = channel();
+    let (inner_tx, inner_rx) = channel();
+    let sum = block_on(async {
+        let inner = thread::spawn(move || inner_tx.send(1));
+        let first = block_on(inner_rx).unwrap();
+        inner.join().unwrap().unwrap();
+        let outer = thread::spawn(move || outer_tx.send(2));
+        let second = outer_rx.await.unwrap();
+        outer.join().unwrap().unwrap();
+        first + second
+    });
+    assert_eq!(sum, 3);
+}
+
+/// What the receiver does before the sender acts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Before {
+    Nothing,
+    Poll,
+    PollWithTwoWakers,
+    PollAndMoveAsRaw,
+    Close,
+    PollAndClose,
+    Drop,
+    PollAndDrop,
+}
+
+/// What the receiver, if it is still there, does after the sender has acted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum After {
+    Recv,
+    Await,
+    TryRecv,
+    RecvTimeout,
+    CloseAndRecv,
+    MoveAsRawAndRecv,
+    Drop,
+    CloseAndDrop,
+}
+
+impl Before {
+    const ALL: [Self; 8] = [
+        Self::Nothing,
+        Self::Poll,
+        Self::PollWithTwoWakers,
+        Self::PollAndMoveAsRaw,
+        Self::Close,
+        Self::PollAndClose,
+        Self::Drop,
+        Self::PollAndDrop,
+    ];
+
+    fn closes(self) -> bool {
+        use Before::{Close, Drop, PollAndClose, PollAndDrop};
+        matches!(self, Close | PollAndClose | Drop | PollAndDrop)
+    }
+
+    fn with<T>(self, mut rx: Receiver<T>, wakers: &[Waker; 2]) -> Option<Receiver<T>> {
+        if !matches!(self, Self::Nothing | Self::Close | Self::Drop) {
+            assert!(poll(&mut rx, &wakers[0]).is_pending());
+        }
+        match self {
+            Self::Nothing | Self::Poll => {}
+            Self::PollWithTwoWakers => assert!(poll(&mut rx, &wakers[1]).is_pending()),
+            Self::PollAndMoveAsRaw => rx = through_raw(rx),
+            Self::Close | Self::PollAndClose => rx.close(),
+            Self::Drop | Self::PollAndDrop => return None,
+        }
+        Some(rx)
+    }
+}
+
+impl After {
+    const ALL: [Self; 8] = [
+        Self::Recv,
+        Self::Await,
+        Self::TryRecv,
+        Self::RecvTimeout,
+        Self::CloseAndRecv,
+        Self::MoveAsRawAndRecv,
+        Self::Drop,
+        Self::CloseAndDrop,
+    ];
+
+    fn with<T>(self, mut rx: Receiver<T>) -> Option<T> {
+        match self {
+            Self::Recv => rx.recv().ok(),
+            Self::Await => block_on(rx).ok(),
+            Self::TryRecv => rx.try_recv().ok(),
+            Self::RecvTimeout => rx.recv_timeout(Duration::MAX).ok(),
+            Self::CloseAndRecv => {
+                rx.close();
+                rx.recv().ok()
+            }
+            Self::MoveAsRawAndRecv => through_raw(rx).recv().ok(),
+            Self::Drop => None,
+            Self::CloseAndDrop => {
+                rx.close();
+                None
+            }
+        }
+    }
+}
+
+fn through_raw<T>(rx: Receiver<T>) -> Receiver<T> {
+    // SAFETY: the pointer of a receiver of the same type, used once, on the same thread.
+    unsafe { Receiver::from_raw(rx.into_raw()) }
+}
+
+/// One path through a channel, with all that it must and must not do.
+fn walk(before: Before, sends: bool, after: After) {
+    let drops = Cell::new(0);
+    let pairs = [counting(), counting()];
+    let wakers = pairs.each_ref().map(|(_, waker)| waker.clone());
+    let (tx, rx) = channel();
+
+    let rx = before.with(rx, &wakers);
+    assert_eq!(tx.is_closed(), before.closes());
+    if sends {
+        let came_back = tx.send(Counted(&drops)).is_err();
+        assert_eq!(came_back, before.closes());
+    } else {
+        drop(tx);
+    }
+    let woken = match before {
+        Before::Poll | Before::PollAndMoveAsRaw => [1, 0],
+        Before::PollWithTwoWakers => [0, 1],
+        _ => [0, 0],
+    };
+    assert_eq!(pairs.each_ref().map(|(wakes, _)| wakes.count()), woken);
+
+    let received = rx.and_then(|rx| {
+        assert!(rx.is_finished());
+        after.with(rx)
+    });
+    let takes = !matches!(after, After::Drop | After::CloseAndDrop);
+    assert_eq!(received.is_some(), sends && takes && !before.closes());
+    drop(received);
+
+    assert_eq!(drops.get(), usize::from(sends));
+    drop(wakers);
+    for (wakes, waker) in pairs {
+        drop(waker);
+        assert_eq!(Arc::strong_count(&wakes), 1, "a waker is kept");
+    }
+}
+
+#[test]
+fn every_path_drops_the_value_and_the_wakers_exactly_once() {
+    for before in Before::ALL {
+        for sends in [false, true] {
+            for after in After::ALL {
+                let path = catch_unwind(AssertUnwindSafe(|| walk(before, sends, after)));
+                assert!(path.is_ok(), "{before:?}, sends: {sends}, {after:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn both_ends_make_the_trip_through_a_pointer() {
+    let (tx, rx) = channel::<String>();
+    let (tx, rx) = (tx.into_raw(), rx.into_raw());
+    assert!(!tx.is_null() && !rx.is_null());
+    // SAFETY: the pointer of a sender of the same type, used once.
+    let tx = unsafe { Sender::<String>::from_raw(tx) };
+    // SAFETY: the pointer of a receiver of the same type, used once.
+    let mut rx = unsafe { Receiver::<String>::from_raw(rx) };
+    tx.send("here".into()).unwrap();
+    assert_eq!(rx.try_recv().as_deref(), Ok("here"));
+    let ended = rx.into_raw();
+    assert!(ended.is_null());
+    // SAFETY: as above.
+    assert!(unsafe { Receiver::<String>::from_raw(ended) }.is_finished());
+}
+
+#[test]
+fn values_of_every_shape_arrive_in_place() {
+    #[derive(Debug, PartialEq)]
+    #[repr(align(128))]
+    struct Aligned(u8);
+
+    fn round<T: PartialEq + std::fmt::Debug + Copy>(value: T) {
+        let (tx, mut rx) = channel();
+        tx.send(value).unwrap();
+        assert_eq!(rx.try_recv(), Ok(value));
+        let (tx, rx) = channel();
+        drop(rx);
+        assert_eq!(tx.send(value).unwrap_err().into_inner(), value);
+    }
+    round(());
+    round([7u8; 4096]);
+    let (tx, rx) = channel();
+    tx.send(Box::new(Aligned(7))).unwrap();
+    assert_eq!(*rx.recv().unwrap(), Aligned(7));
+    let (tx, mut rx) = channel();
+    tx.send(Aligned(7)).unwrap();
+    assert_eq!(rx.try_recv(), Ok(Aligned(7)));
+}
+
+/// Which of a waker's functions.
+#[derive(Clone, Copy, PartialEq)]
+enum On {
+    Clone,
+    Drop,
+}
+
+/// A waker whose one function does something unexpected.
+fn waker_that(on: On, act: impl FnMut() + Send + 'static) -> Waker {
+    use std::task::{RawWaker, RawWakerVTable};
+    struct Data(On, Mutex<Box<dyn FnMut() + Send>>);
+    static TABLE: RawWakerVTable = RawWakerVTable::new(
+        |data| {
+            // SAFETY: the data of this table's wakers comes from `Arc::into_raw`.
+            let data = std::mem::ManuallyDrop::new(unsafe { Arc::from_raw(data.cast::<Data>()) });
+            if data.0 == On::Clone {
+                (data.1.lock().unwrap_or_else(|e| e.into_inner()))();
+            }
+            RawWaker::new(Arc::into_raw(Arc::clone(&data)).cast(), &TABLE)
+        },
+        drop_data,
+        |_| {},
+        drop_data,
+    );
+    fn drop_data(data: *const ()) {
+        // SAFETY: as above, and this reference is given up.
+        let data = unsafe { Arc::from_raw(data.cast::<Data>()) };
+        if data.0 == On::Drop {
+            (data.1.lock().unwrap_or_else(|e| e.into_inner()))();
+        }
+    }
+    let data = Arc::new(Data(on, Mutex::new(Box::new(act))));
+    // SAFETY: the table counts references and may be used from any thread.
+    unsafe { Waker::new(Arc::into_raw(data).cast(), &TABLE) }
+}
+
+#[test]
+fn futures_2211_a_waker_whose_clone_panics_leaves_the_receiver_as_it_was() {
+    let (tx, mut rx) = channel();
+    let bad = waker_that(On::Clone, || panic!("clone"));
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut rx, &bad))).is_err());
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut rx, &bad))).is_err());
+    tx.send(1).unwrap();
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(poll(&mut rx, &bad), Poll::Ready(Ok(1)));
+}
+
+#[test]
+fn a_waker_whose_drop_panics_leaves_all_sound() {
+    fn polled() -> (Sender<u8>, Receiver<u8>) {
+        let (tx, mut rx) = channel();
+        let mut drops = 0;
+        // The first drop is that of the test's own reference.
+        let bad = waker_that(On::Drop, move || {
+            drops += 1;
+            assert!(drops != 2, "drop");
+        });
+        assert_eq!(poll(&mut rx, &bad), Poll::Pending);
+        (tx, rx)
+    }
+    let (tx, mut rx) = polled();
+    let (wakes, waker) = counting();
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut rx, &waker))).is_err());
+    tx.send(1).unwrap();
+    assert_eq!((wakes.count(), rx.try_recv()), (1, Ok(1)));
+
+    let (tx, rx) = polled();
+    assert!(catch_unwind(move || drop(rx)).is_err());
+    assert_eq!(tx.send(1), Err(SendError(1)));
+
+    let (tx, mut rx) = polled();
+    assert!(catch_unwind(AssertUnwindSafe(|| rx.close())).is_err());
+    assert_eq!(tx.send(1), Err(SendError(1)));
+    assert_eq!(rx.recv(), Err(RecvError));
+
+    let (tx, rx) = polled();
+    assert!(catch_unwind(move || tx.send(1)).is_err());
+    assert_eq!(rx.recv(), Ok(1));
+}
+
+/// A waker that owns the sender of the receiver that is polled with it, and drops it when it is first cloned or dropped.
+fn waker_with_sender(on: On, tx: Sender<u8>) -> Waker {
+    let mut tx = Some(tx);
+    waker_that(on, move || drop(tx.take()))
+}
+
+#[test]
+fn folo_463_a_waker_whose_drop_drops_the_sender() {
+    let (tx, mut rx) = channel();
+    let waker = waker_with_sender(On::Drop, tx);
+    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    drop(rx);
+
+    let (tx, mut rx) = channel();
+    let waker = waker_with_sender(On::Drop, tx);
+    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    rx.close();
+    assert_eq!(rx.recv(), Err(RecvError));
+
+    let (tx, mut rx) = channel();
+    let waker = waker_with_sender(On::Drop, tx);
+    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    let (wakes, other) = counting();
+    assert_eq!(poll(&mut rx, &other), Poll::Pending);
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(poll(&mut rx, &other), Poll::Ready(Err(RecvError)));
+}
+
+#[test]
+fn a_waker_whose_clone_drops_the_sender() {
+    let (tx, mut rx) = channel();
+    let waker = waker_with_sender(On::Clone, tx);
+    assert_eq!(poll(&mut rx, &waker), Poll::Ready(Err(RecvError)));
+}
+
+#[test]
+fn tokio_5162_a_channel_works_in_the_destructor_of_a_thread_local() {
+    struct AtExit(Mutex<Option<(Sender<u8>, Receiver<u8>)>>);
+    impl Drop for AtExit {
+        fn drop(&mut self) {
+            let (tx, rx) = self.0.lock().unwrap().take().expect("set by the test");
+            let (reply_tx, reply_rx) = channel();
+            let other = thread::spawn(move || reply_tx.send(rx.recv().unwrap()));
+            tx.send(7).unwrap();
+            REPLY.lock().unwrap().replace(reply_rx.recv());
+            other.join().unwrap().unwrap();
+        }
+    }
+    static REPLY: Mutex<Option<Result<u8, RecvError>>> = Mutex::new(None);
+    thread_local! {
+        static AT_EXIT: AtExit = const { AtExit(Mutex::new(None)) };
+    }
+    thread::spawn(|| {
+        AT_EXIT.with(|at_exit| at_exit.0.lock().unwrap().replace(channel()));
+        // The thread's parker is made after the thread-local above, and is gone when that is destroyed.
+        assert_eq!(block_on(async { 1 }), 1);
+    })
+    .join()
+    .unwrap();
+    assert_eq!(REPLY.lock().unwrap().take(), Some(Ok(7)));
+}
+
+#[test]
+fn the_ends_go_where_their_value_may_go_and_take_little_room() {
+    fn send<T: Send>() {}
+    fn sync<T: Sync>() {}
+    fn unpin<T: Unpin>() {}
+    send::<Sender<Cell<u8>>>();
+    sync::<Sender<Cell<u8>>>();
+    send::<Receiver<Cell<u8>>>();
+    sync::<Receiver<Cell<u8>>>();
+    unpin::<Sender<std::marker::PhantomPinned>>();
+    unpin::<Receiver<std::marker::PhantomPinned>>();
+    assert_eq!(size_of::<Sender<u8>>(), size_of::<usize>());
+    assert_eq!(size_of::<Receiver<u8>>(), 3 * size_of::<usize>());
+}
+
+#[test]
+fn errors_and_ends_say_what_they_are() {
+    struct Mute;
+    let (tx, rx) = channel::<Mute>();
+    assert_eq!(format!("{tx:?}"), "Sender { is_closed: false }");
+    assert_eq!(format!("{rx:?}"), "Receiver { is_finished: false }");
+    drop(rx);
+    let error = tx.send(Mute).unwrap_err();
+    assert_eq!(format!("{error:?}"), "SendError(..)");
+    assert_eq!(error.to_string(), "sending on a closed channel");
+    assert_eq!(RecvError.to_string(), "receiving on a closed channel");
+    assert_eq!(TryRecvError::Closed.to_string(), RecvError.to_string());
+    let timeout: &dyn std::error::Error = &RecvTimeoutError::Timeout;
+    assert_eq!(timeout.to_string(), "timed out waiting on a channel");
+    let _: (Sender<u8>, Receiver<u8>) = oneshot::channel();
+}

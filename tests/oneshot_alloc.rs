@@ -1,0 +1,184 @@
+//! What a channel allocates, and that it gives everything back.
+#![cfg(feature = "std")]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Wake, Waker},
+    time::Duration,
+};
+
+use joint::oneshot::{Receiver, channel};
+
+/// Counts what each thread allocates and gives back.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<Count> = const { Cell::new(Count { allocated: 0, live: 0 }) };
+}
+
+#[derive(Clone, Copy)]
+struct Count {
+    allocated: usize,
+    live: isize,
+}
+
+fn count(allocated: usize, live: isize) {
+    // A thread that is past its thread-locals is none that a test looks at.
+    let _ = COUNT.try_with(|count| {
+        let before = count.get();
+        count.set(Count {
+            allocated: before.allocated + allocated,
+            live: before.live + live,
+        });
+    });
+}
+
+// SAFETY: all is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(1, 1);
+        // SAFETY: passed on from the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        count(0, -1);
+        // SAFETY: passed on from the caller.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// How many blocks `f` allocates. It must give all of them back, but for small ones that the thread keeps to use again: the first
+/// run does not count.
+#[track_caller]
+fn allocations(f: impl Fn()) -> usize {
+    f();
+    let before = COUNT.get();
+    f();
+    let after = COUNT.get();
+    assert_eq!(after.live, before.live, "blocks are leaked, or freed twice");
+    after.allocated - before.allocated
+}
+
+fn poll<T>(receiver: &mut Receiver<T>, waker: &Waker) -> bool {
+    let mut cx = Context::from_waker(waker);
+    matches!(Pin::new(receiver).poll(&mut cx), Poll::Ready(_))
+}
+
+/// A value of a size of which no thread keeps blocks.
+type Large = [u64; 1024];
+const LARGE: Large = [7; 1024];
+
+#[test]
+fn a_channel_is_one_allocation_whoever_is_last() {
+    let received = || {
+        let (tx, mut rx) = channel();
+        tx.send(LARGE).unwrap();
+        assert_eq!(rx.try_recv(), Ok(LARGE));
+    };
+    assert_eq!(allocations(received), 1);
+    let not_received = || {
+        let (tx, rx) = channel();
+        tx.send(LARGE).unwrap();
+        drop(rx);
+    };
+    assert_eq!(allocations(not_received), 1);
+    let not_sent = || {
+        let (tx, rx) = channel::<Large>();
+        drop(tx);
+        drop(rx);
+    };
+    assert_eq!(allocations(not_sent), 1);
+    let given_back = || {
+        let (tx, rx) = channel();
+        drop(rx);
+        assert!(tx.send(LARGE).is_err());
+    };
+    assert_eq!(allocations(given_back), 1);
+    let closed = || {
+        let (tx, mut rx) = channel::<Large>();
+        rx.close();
+        drop(tx);
+    };
+    assert_eq!(allocations(closed), 1);
+}
+
+#[test]
+fn a_small_channel_is_one_allocation_at_most() {
+    let send = || {
+        let (tx, mut rx) = channel();
+        tx.send(()).unwrap();
+        assert_eq!(rx.try_recv(), Ok(()));
+    };
+    assert!(allocations(send) <= 1);
+}
+
+#[test]
+fn a_foreign_waker_takes_one_more_at_most() {
+    struct Foreign;
+    impl Wake for Foreign {
+        fn wake(self: Arc<Self>) {}
+    }
+    let wakers = [Arc::new(Foreign), Arc::new(Foreign)].map(Waker::from);
+    let wait = || {
+        let (tx, mut rx) = channel();
+        assert!(!poll(&mut rx, &wakers[0]));
+        tx.send(LARGE).unwrap();
+        assert!(poll(&mut rx, &wakers[0]));
+    };
+    assert!(matches!(allocations(wait), 1..=2));
+    let wait_with_another = || {
+        let (tx, mut rx) = channel::<Large>();
+        assert!(!poll(&mut rx, &wakers[0]));
+        assert!(!poll(&mut rx, &wakers[1]));
+        drop(rx);
+        drop(tx);
+    };
+    assert!(matches!(allocations(wait_with_another), 1..=3));
+}
+
+#[test]
+fn a_blocking_wait_allocates_nothing_once_the_thread_has_waited_before() {
+    let wait = || {
+        let (tx, mut rx) = channel();
+        assert!(rx.recv_timeout(Duration::ZERO).is_err());
+        tx.send(LARGE).unwrap();
+        assert_eq!(rx.recv(), Ok(LARGE));
+    };
+    assert_eq!(allocations(wait), 1);
+}
+
+/// Its destructor panics.
+struct Bomb(#[expect(dead_code, reason = "memory that must be given back")] Box<u8>);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        // Unwinds without the hook, which would allocate for its report.
+        std::panic::resume_unwind(Box::new(()));
+    }
+}
+
+#[test]
+fn a_value_whose_drop_panics_leaks_nothing() {
+    let dropped_by_the_receiver = || {
+        let (tx, rx) = channel();
+        assert!(tx.send(Bomb(Box::new(1))).is_ok());
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
+    };
+    allocations(dropped_by_the_receiver);
+    let dropped_by_the_sender = || {
+        let (tx, rx) = channel();
+        drop(rx);
+        let send = || drop(tx.send(Bomb(Box::new(1))));
+        assert!(catch_unwind(AssertUnwindSafe(send)).is_err());
+    };
+    allocations(dropped_by_the_sender);
+}
