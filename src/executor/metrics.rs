@@ -80,7 +80,7 @@ impl Metrics {
         self.workers.iter().map(|worker| worker.steals).sum()
     }
 
-    /// How often the workers went to sleep.
+    /// How often the workers slept and were woken.
     pub fn parks(&self) -> u64 {
         self.workers.iter().map(|worker| worker.parks).sum()
     }
@@ -94,6 +94,6 @@ pub struct WorkerMetrics {
     pub polls: u64,
     /// How often it took tasks from another worker's queue.
     pub steals: u64,
-    /// How often it went to sleep.
+    /// How often it slept and was woken. One that sleeps now is not counted yet.
     pub parks: u64,
 }

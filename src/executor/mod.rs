@@ -46,6 +46,10 @@ use crate::{sync::order, task::JoinHandle};
 /// Dropped by one of its own tasks, it cannot wait for that task's worker: everything else is waited for, and that worker leaves
 /// when the task's poll ends.
 ///
+/// # Detached tasks
+/// A task whose handle was detached lives until it ends, or until the executor is dropped: also when it waits for something
+/// that can never come.
+///
 /// # Panics of tasks
 /// A task that panics ends; its panic is for whoever awaits it. The worker goes on.
 ///

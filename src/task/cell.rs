@@ -43,7 +43,9 @@ pub(super) trait Schedule {
     /// Whether `schedule` may use `self` after the runnable has been given away.
     const STORED: bool;
 
-    fn schedule(&self, runnable: Runnable);
+    /// # Safety
+    /// `this` is alive up to the call, and where it is [`STORED`](Self::STORED) also across it.
+    unsafe fn schedule(this: NonNull<Self>, runnable: Runnable);
 }
 
 /// Called in place. One without size and without drop is nowhere, and so cannot vanish.
@@ -53,8 +55,10 @@ impl<S: Fn(Runnable)> Schedule for InPlace<S> {
     const STORED: bool = size_of::<S>() != 0 || needs_drop::<S>();
 
     #[inline]
-    fn schedule(&self, runnable: Runnable) {
-        (self.0)(runnable);
+    unsafe fn schedule(this: NonNull<Self>, runnable: Runnable) {
+        // SAFETY: alive across the call by this function's contract, or without a place that could vanish.
+        let schedule = unsafe { this.as_ref() };
+        (schedule.0)(runnable);
     }
 }
 
@@ -66,9 +70,11 @@ pub(super) struct Copied<S>(pub(super) S);
 impl<S: Fn(Runnable) + Copy> Schedule for Copied<S> {
     const STORED: bool = false;
 
+    /// Takes no `&self`: a reference that is an argument has to stay valid until the function returns.
     #[inline]
-    fn schedule(&self, runnable: Runnable) {
-        let schedule = self.0;
+    unsafe fn schedule(this: NonNull<Self>, runnable: Runnable) {
+        // SAFETY: alive by this function's contract.
+        let schedule = unsafe { (*this.as_ptr()).0 };
         schedule(runnable);
     }
 }
@@ -301,10 +307,14 @@ impl<F: Future, S: Schedule> Typed<F, S> {
     /// The task has to be scheduled, and rule 3 is kept.
     unsafe fn schedule(task: Task) {
         let cell = task.0.cast::<Cell<F, S>>();
-        // SAFETY: a task that has to be scheduled is alive; rule 3 says that the reference outlives the call where it must.
-        let schedule = unsafe { &(*cell.as_ptr()).schedule };
+        // SAFETY: a task that has to be scheduled is alive; the place is computed, and nothing is read.
+        let schedule = unsafe { &raw mut (*cell.as_ptr()).schedule };
+        // SAFETY: a place inside the allocation.
+        let schedule = unsafe { NonNull::new_unchecked(schedule) };
         // SAFETY: the caller has the runnable to give away.
-        schedule.schedule(unsafe { Runnable::from_task(task) });
+        let runnable = unsafe { Runnable::from_task(task) };
+        // SAFETY: alive up to the call, and by rule 3 across it where it is stored.
+        unsafe { S::schedule(schedule, runnable) };
     }
 
     /// # Safety

@@ -60,7 +60,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Lets the task run on by itself. Its output will be dropped where it ends.
+    /// Lets the task run on by itself. Its output will be dropped where it ends, or here when it has ended already.
     pub fn detach(mut self) {
         if let Some(task) = self.task.take() {
             // SAFETY: the handle is given up.

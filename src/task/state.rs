@@ -223,9 +223,10 @@ impl State {
     /// Of very many wake-ups only a part is consumed: wakers that find too many take theirs back.
     #[cold]
     fn consume_part(&self) -> OnIdle {
-        // ORDERING: consume_part. Release: as for `idle`.
+        // ORDERING: consume_part. Relaxed: the runnable that is queued next carries this run to the next one, and the
+        // wake-ups' release sequences go on through a read-modify-write.
         self.0
-            .fetch_sub(wake_limit() / 4 * WAKE, order!(consume_part: Release));
+            .fetch_sub(wake_limit() / 4 * WAKE, order!(consume_part: Relaxed));
         OnIdle::Reschedule
     }
 

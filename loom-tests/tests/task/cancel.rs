@@ -1,0 +1,296 @@
+//! Cancelling, by dropping the handle or through it, against all else.
+
+use std::{
+    future::{Future, pending, poll_fn, ready},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use joint::{JoinError, task::JoinResult};
+use loom_tests::{Value, Wakes};
+
+use crate::world::{
+    By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, poll_once, waker_of,
+};
+
+/// Pending once, then ready.
+fn second_time(world: &World) -> impl Future<Output = Value> + use<> {
+    let mut value = Some(world.value());
+    let mut polled = false;
+    poll_fn(move |_| {
+        if polled {
+            return Poll::Ready(value.take().expect("polled after it was ready"));
+        }
+        polled = true;
+        Poll::Pending
+    })
+}
+
+/// Pending for ever. Its drop must see what the flag's thread did before it cancelled.
+struct Watching {
+    flag: Flag,
+    seen: Flag,
+}
+
+impl Future for Watching {
+    type Output = Value;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Value> {
+        Poll::Pending
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        if self.flag.is_up() {
+            self.seen.raise();
+        }
+    }
+}
+
+/// The result of a task that has to have ended. True: with an output, which is looked at.
+fn ended(mut result: Kept<JoinResult<Value>>) -> bool {
+    match poll_once(&mut *result) {
+        Poll::Ready(Ok(output)) => {
+            output.look();
+            true
+        }
+        Poll::Ready(Err(JoinError::Cancelled)) => false,
+        Poll::Ready(Err(JoinError::Panicked(panic))) => panic.resume(),
+        Poll::Pending => panic!("a cancelled task has not ended"),
+    }
+}
+
+pub(crate) fn drop_of_the_handle_against_run(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, pending::<Value>());
+        let other = world.start(move || drop(handle));
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        assert!(world.runs() <= 1);
+    });
+}
+
+pub(crate) fn drop_of_the_handle_against_completion(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, ready(world.value()));
+        let other = world.start(move || drop(handle));
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        assert!(world.runs() <= 1);
+    });
+}
+
+/// The task is idle: who drops its last waker and who drops its handle agree on one last run.
+pub(crate) fn drop_of_the_handle_against_last_waker(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, pending::<Value>());
+        let waker = waker_of(&runnable);
+        runnable.take().run();
+        let other = world.start(move || drop(waker));
+        drop(handle);
+        world.drain();
+        other.join().unwrap();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// The task is idle, and is woken and cancelled at once.
+fn drop_against_wake(how: Schedule, by: By) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, second_time(world));
+        let waker = waker_of(&runnable);
+        runnable.take().run();
+        let other = world.start(move || by.wake(waker));
+        drop(handle);
+        world.drain();
+        other.join().unwrap();
+        assert!((1..=2).contains(&world.runs()));
+    });
+}
+
+pub(crate) fn drop_of_the_handle_against_wake_by_reference(how: Schedule) {
+    drop_against_wake(how, By::Reference);
+}
+
+pub(crate) fn drop_of_the_handle_against_wake_by_value(how: Schedule) {
+    drop_against_wake(how, By::Value);
+}
+
+/// Three threads; at most three preemptions.
+pub(crate) fn drop_of_the_handle_against_wake_against_run(how: Schedule) {
+    explore_bounded(3, move |world| {
+        let (runnable, handle) = world.spawn(how, second_time(world));
+        let waker = waker_of(&runnable);
+        let others = [
+            world.start(move || waker.take().wake()),
+            world.start(move || drop(handle)),
+        ];
+        world.run_and_drain(runnable);
+        join_all(others);
+        assert!(world.runs() <= 2);
+    });
+}
+
+/// Three threads; at most three preemptions.
+pub(crate) fn drop_of_the_handle_against_last_waker_against_completion(how: Schedule) {
+    explore_bounded(3, move |world| {
+        let (runnable, handle) = world.spawn(how, ready(world.value()));
+        let waker = waker_of(&runnable);
+        let others = [
+            world.start(move || drop(waker)),
+            world.start(move || drop(handle)),
+        ];
+        world.run_and_drain(runnable);
+        join_all(others);
+    });
+}
+
+/// What came before the abort is seen by the drop of the future that it causes.
+pub(crate) fn abort_against_run(how: Schedule) {
+    explore(move |world| {
+        let (aborted, seen) = (Flag::new(), Flag::new());
+        let future = Watching {
+            flag: aborted.clone(),
+            seen: seen.clone(),
+        };
+        let (runnable, handle) = world.spawn(how, future);
+        let other = world.start(move || {
+            runnable.take().run();
+        });
+        aborted.raise();
+        handle.abort();
+        world.drain();
+        other.join().unwrap();
+        assert!(seen.is_up());
+        assert!(!ended(Kept::new(handle.take().result())));
+    });
+}
+
+/// An abort that comes too late leaves the output as it is.
+pub(crate) fn abort_against_completion(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, ready(world.value()));
+        let other = world.start(move || {
+            runnable.take().run();
+        });
+        handle.abort();
+        let mut result = Kept::new(handle.take().result());
+        let poll = poll_once(&mut *result);
+        other.join().unwrap();
+        world.drain();
+        if poll.is_pending() {
+            ended(result);
+        }
+        assert!(world.runs() <= 1);
+    });
+}
+
+/// The task is idle, and cancelled by two threads at once: one of them schedules it.
+pub(crate) fn abort_against_abort(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, pending::<Value>());
+        runnable.take().run();
+        let handle = Arc::new(handle);
+        let clone = handle.clone();
+        let other = world.start(move || clone.abort());
+        handle.abort();
+        world.drain();
+        other.join().unwrap();
+        let handle = Arc::into_inner(handle).expect("the other thread has ended");
+        assert!(!ended(Kept::new(handle.take().result())));
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// The task is idle, and is woken and aborted at once: it ends, with or without another poll before.
+pub(crate) fn abort_against_wake(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, second_time(world));
+        let waker = waker_of(&runnable);
+        runnable.take().run();
+        let other = world.start(move || waker.take().wake());
+        handle.abort();
+        world.drain();
+        other.join().unwrap();
+        let output = ended(Kept::new(handle.take().result()));
+        assert_eq!(world.runs(), if output { 2 } else { 1 });
+    });
+}
+
+/// Dropping a handle through which the task was aborted cancels no second time.
+pub(crate) fn abort_and_drop_against_run(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, second_time(world));
+        let other = world.start(move || {
+            handle.abort();
+            drop(handle);
+        });
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        assert!(world.runs() <= 1);
+    });
+}
+
+/// `cancel` is awaited while the task runs: woken once if it had to wait, and the future is gone by then.
+pub(crate) fn awaited_cancel_against_run(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, second_time(world));
+        let other = world.start(move || {
+            runnable.take().run();
+        });
+        let wakes = Wakes::new();
+        let mut cancel = Kept::new(handle.take().cancel());
+        let poll = Pin::new(&mut *cancel).poll(&mut Context::from_waker(&wakes.waker()));
+        world.drain();
+        other.join().unwrap();
+        assert_eq!(wakes.count(), usize::from(poll.is_pending()));
+        assert_eq!(wakes.wakers(), 0);
+        let end = match poll {
+            Poll::Pending => poll_once(&mut *cancel),
+            ready => ready,
+        };
+        assert!(matches!(end, Poll::Ready(None)));
+        assert!(world.runs() <= 1);
+    });
+}
+
+/// The one who waits for an idle task is woken by its cancellation, which comes from another thread.
+pub(crate) fn awaited_join_against_abort(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, pending::<Value>());
+        runnable.take().run();
+        let wakes = Wakes::new();
+        let mut handle = handle;
+        let cx = &mut Context::from_waker(&wakes.waker()).waker().clone();
+        assert!(
+            Pin::new(&mut *handle)
+                .poll(&mut Context::from_waker(cx))
+                .is_pending()
+        );
+        handle.abort();
+        let other = world.start(|| ());
+        world.drain();
+        other.join().unwrap();
+        assert_eq!(wakes.count(), 1);
+        assert!(!ended(Kept::new(handle.take().result())));
+    });
+}
+
+tests! {
+    drop_of_the_handle_against_run
+    drop_of_the_handle_against_completion
+    drop_of_the_handle_against_last_waker
+    drop_of_the_handle_against_wake_by_reference
+    drop_of_the_handle_against_wake_by_value
+    drop_of_the_handle_against_wake_against_run
+    drop_of_the_handle_against_last_waker_against_completion
+    abort_against_run
+    abort_against_completion
+    abort_against_abort
+    abort_against_wake
+    abort_and_drop_against_run
+    awaited_cancel_against_run
+    awaited_join_against_abort
+}

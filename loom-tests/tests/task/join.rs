@@ -1,0 +1,286 @@
+//! The handle against the run that ends the task: the output arrives whole, and who waits is woken once, if at all.
+
+use std::{
+    future::{Future, poll_fn, ready},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use joint::{JoinError, JoinHandle, task::JoinResult};
+use loom_tests::{Value, Wakes};
+
+use crate::world::{
+    Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once, waker_of,
+};
+
+/// Polls as somebody who waits with the waker of `wakes`, and looks at what comes.
+fn poll_with(handle: &mut Kept<JoinHandle<Value>>, wakes: &Arc<Wakes>) -> bool {
+    let poll = Pin::new(&mut **handle).poll(&mut Context::from_waker(&wakes.waker()));
+    match poll {
+        Poll::Ready(output) => {
+            output.look();
+            true
+        }
+        Poll::Pending => false,
+    }
+}
+
+pub(crate) fn poll_against_run(how: Schedule) {
+    explore(move |world| {
+        let (runnable, mut handle) = world.spawn(how, ready(world.value()));
+        let other = world.start(move || {
+            runnable.take().run();
+        });
+        let wakes = Wakes::new();
+        let ready = poll_with(&mut handle, &wakes);
+        other.join().unwrap();
+        assert_eq!(wakes.count(), usize::from(!ready));
+        assert_eq!(wakes.wakers(), 0);
+        if !ready {
+            join_now(handle);
+        }
+    });
+}
+
+/// The waker that was registered last is woken, and none that was replaced before the end.
+pub(crate) fn poll_with_another_waker_against_run(how: Schedule) {
+    explore(move |world| {
+        let (runnable, mut handle) = world.spawn(how, ready(world.value()));
+        let other = world.start(move || {
+            runnable.take().run();
+        });
+        let (first, second) = (Wakes::new(), Wakes::new());
+        let ready = poll_with(&mut handle, &first) || poll_with(&mut handle, &second);
+        other.join().unwrap();
+        if ready {
+            // Ready at the second poll: the first waker may have been woken in between.
+            assert!(first.count() <= 1);
+            assert_eq!(second.count(), 0);
+        } else {
+            assert_eq!((first.count(), second.count()), (0, 1));
+            join_now(handle);
+        }
+        assert_eq!((first.wakers(), second.wakers()), (0, 0));
+    });
+}
+
+/// Polling again with the same waker costs nothing, and loses nothing.
+pub(crate) fn poll_with_the_same_waker_against_run(how: Schedule) {
+    explore(move |world| {
+        let (runnable, mut handle) = world.spawn(how, ready(world.value()));
+        let other = world.start(move || {
+            runnable.take().run();
+        });
+        let wakes = Wakes::new();
+        let ready = poll_with(&mut handle, &wakes) || poll_with(&mut handle, &wakes);
+        other.join().unwrap();
+        assert!(ready || wakes.count() == 1);
+        assert!(wakes.count() <= 1);
+        assert_eq!(wakes.wakers(), 0);
+        if !ready {
+            join_now(handle);
+        }
+    });
+}
+
+/// One who only looks whether the task has ended, and takes the output when it has.
+pub(crate) fn look_against_run(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, ready(world.value()));
+        let other = world.start(move || {
+            runnable.take().run();
+        });
+        if handle.is_finished() {
+            join_now(handle);
+        } else {
+            drop(handle);
+        }
+        world.drain();
+        other.join().unwrap();
+    });
+}
+
+/// The handle is dropped while its registered waker is being taken: it is woken or dropped, and not both.
+pub(crate) fn drop_of_a_registered_handle_against_completion(how: Schedule) {
+    explore(move |world| {
+        let (runnable, mut handle) = world.spawn(how, ready(world.value()));
+        let wakes = Wakes::new();
+        assert!(!poll_with(&mut handle, &wakes));
+        let other = world.start(move || {
+            runnable.take().run();
+        });
+        drop(handle);
+        world.drain();
+        other.join().unwrap();
+        assert!(wakes.count() <= 1);
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+/// As above, for a handle that lets go.
+pub(crate) fn detach_of_a_registered_handle_against_completion(how: Schedule) {
+    explore(move |world| {
+        let (runnable, mut handle) = world.spawn(how, ready(world.value()));
+        let wakes = Wakes::new();
+        assert!(!poll_with(&mut handle, &wakes));
+        let other = world.start(move || {
+            runnable.take().run();
+        });
+        handle.take().detach();
+        world.drain();
+        other.join().unwrap();
+        assert!(wakes.count() <= 1);
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+/// Awaits the handle, looks at the output, and passes it on.
+fn passing_on(handle: JoinHandle<Value>) -> impl Future<Output = Value> {
+    let mut handle = Kept::new(handle);
+    poll_fn(move |cx| {
+        Pin::new(&mut *handle).poll(cx).map(|output| {
+            output.look();
+            output
+        })
+    })
+}
+
+/// The one who waits is itself a task, and the waker that it registers is its own header.
+pub(crate) fn a_task_awaits_a_task(how: Schedule) {
+    explore(move |world| {
+        let (child, handle) = world.spawn(how, ready(world.value()));
+        let (parent, joined) = world.spawn_at::<1, _>(how, passing_on(handle.take()));
+        let other = world.start(move || {
+            child.take().run();
+        });
+        world.run_and_drain(parent);
+        other.join().unwrap();
+        join_now(joined);
+    });
+}
+
+/// The same, and the handle of the waiting task is dropped meanwhile: both tasks go. At most two preemptions.
+pub(crate) fn a_task_that_awaits_a_task_is_dropped(how: Schedule) {
+    explore_bounded(2, move |world| {
+        let (child, handle) = world.spawn(how, ready(world.value()));
+        let (parent, joined) = world.spawn_at::<1, _>(how, passing_on(handle.take()));
+        let other = world.start(move || {
+            child.take().run();
+        });
+        let third = world.start(move || drop(joined));
+        world.run_and_drain(parent);
+        other.join().unwrap();
+        third.join().unwrap();
+    });
+}
+
+/// A runnable that is dropped cancels, and the one who polls meanwhile learns of that.
+pub(crate) fn drop_of_the_runnable_against_poll(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, ready(world.value()));
+        let other = world.start(move || drop(runnable));
+        let wakes = Wakes::new();
+        let mut result = Kept::new(handle.take().result());
+        let poll = Pin::new(&mut *result).poll(&mut Context::from_waker(&wakes.waker()));
+        let ready = poll.map(is_cancelled) == Poll::Ready(true);
+        other.join().unwrap();
+        assert_eq!(wakes.count(), usize::from(!ready));
+        assert_eq!(wakes.wakers(), 0);
+        if !ready {
+            demand_cancelled(result);
+        }
+        assert_eq!(world.runs(), 0);
+    });
+}
+
+fn is_cancelled(result: Result<Value, JoinError>) -> bool {
+    matches!(result, Err(JoinError::Cancelled))
+}
+
+fn demand_cancelled(mut result: Kept<JoinResult<Value>>) {
+    assert_eq!(poll_once(&mut *result).map(is_cancelled), Poll::Ready(true));
+}
+
+pub(crate) fn drop_of_the_runnable_against_drop_of_the_handle(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, ready(world.value()));
+        let other = world.start(move || drop(runnable));
+        drop(handle);
+        world.drain();
+        other.join().unwrap();
+        assert_eq!(world.runs(), 0);
+    });
+}
+
+pub(crate) fn drop_of_the_runnable_against_detach(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, ready(world.value()));
+        let other = world.start(move || drop(runnable));
+        handle.take().detach();
+        world.drain();
+        other.join().unwrap();
+        assert_eq!(world.runs(), 0);
+    });
+}
+
+/// The runnable is dropped while the task is woken and its last waker goes.
+pub(crate) fn drop_of_the_runnable_against_wake(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, ready(world.value()));
+        let waker = waker_of(&runnable);
+        let other = world.start(move || waker.take().wake());
+        drop(runnable);
+        demand_cancelled(Kept::new(handle.take().result()));
+        other.join().unwrap();
+        world.drain();
+    });
+}
+
+/// A task is woken, ends in the thread of the waker, and is joined in that of its first run.
+pub(crate) fn poll_against_wake_against_run(how: Schedule) {
+    explore_bounded(3, move |world: &World| {
+        let arrived = Flag::new();
+        let flag = arrived.clone();
+        let mut value = Some(world.value());
+        let future = poll_fn(move |_| match flag.is_up() {
+            true => Poll::Ready(value.take().expect("polled after it was ready")),
+            false => Poll::Pending,
+        });
+        let (runnable, mut handle) = world.spawn(how, future);
+        let waker = waker_of(&runnable);
+        let others = [
+            world.start(move || {
+                arrived.raise();
+                waker.take().wake();
+            }),
+            world.start(move || {
+                runnable.take().run();
+            }),
+        ];
+        let wakes = Wakes::new();
+        let ready = poll_with(&mut handle, &wakes);
+        join_all(others);
+        assert_eq!(wakes.count(), usize::from(!ready));
+        assert_eq!(wakes.wakers(), 0);
+        if !ready {
+            join_now(handle);
+        }
+    });
+}
+
+tests! {
+    poll_against_run
+    poll_with_another_waker_against_run
+    poll_with_the_same_waker_against_run
+    look_against_run
+    drop_of_a_registered_handle_against_completion
+    detach_of_a_registered_handle_against_completion
+    a_task_awaits_a_task
+    a_task_that_awaits_a_task_is_dropped
+    drop_of_the_runnable_against_poll
+    drop_of_the_runnable_against_drop_of_the_handle
+    drop_of_the_runnable_against_detach
+    drop_of_the_runnable_against_wake
+    poll_against_wake_against_run
+}

@@ -1,0 +1,242 @@
+//! Who frees: of the runner, the handle and the wakers, each against each, in their last acts.
+//!
+//! Also the orphan: an idle task that nobody can reach any more is found by exactly one of those who let go of it.
+
+use std::{
+    future::{Future, pending, ready},
+    task::Poll,
+};
+
+use loom_tests::Value;
+
+use crate::world::{
+    By, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once, waker_of,
+};
+
+/// Pending for ever.
+fn never() -> impl Future<Output = Value> {
+    pending()
+}
+
+/// Ready at once.
+fn at_once(world: &World) -> impl Future<Output = Value> + use<> {
+    ready(world.value())
+}
+
+/// The task is idle, and its last waker goes while its handle does.
+pub(crate) fn last_waker_dropped_against_detach(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, never());
+        let waker = waker_of(&runnable);
+        runnable.take().run();
+        let other = world.start(move || drop(waker));
+        handle.take().detach();
+        world.drain();
+        other.join().unwrap();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// Both wakers of an idle detached task go at once.
+pub(crate) fn two_last_wakers_dropped(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, never());
+        let (waker, clone) = (waker_of(&runnable), waker_of(&runnable));
+        handle.take().detach();
+        runnable.take().run();
+        let other = world.start(move || drop(waker));
+        drop(clone);
+        world.drain();
+        other.join().unwrap();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// A detached task becomes idle while its last waker goes: one of the two finds the orphan.
+pub(crate) fn last_waker_dropped_against_idle(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, never());
+        let waker = waker_of(&runnable);
+        handle.take().detach();
+        let other = world.start(move || drop(waker));
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// A detached task becomes idle while its last waker wakes it by value: it must run once more before it is an orphan.
+pub(crate) fn last_waker_woken_against_idle(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, never());
+        let waker = waker_of(&runnable);
+        handle.take().detach();
+        let other = world.start(move || waker.take().wake());
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        assert!((1..=2).contains(&world.runs()));
+    });
+}
+
+/// A task without wakers becomes idle while its handle goes.
+pub(crate) fn detach_against_idle(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, never());
+        let other = world.start(move || handle.take().detach());
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// The handle goes, and the last waker, while the task becomes idle. At most two preemptions.
+pub(crate) fn detach_against_last_waker_against_idle(how: Schedule) {
+    explore_bounded(2, move |world| {
+        let (runnable, handle) = world.spawn(how, never());
+        let waker = waker_of(&runnable);
+        let others = [
+            world.start(move || drop(waker)),
+            world.start(move || handle.take().detach()),
+        ];
+        world.run_and_drain(runnable);
+        join_all(others);
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// The output is dropped by the runner or by the handle, the memory freed by whoever is last.
+pub(crate) fn detach_against_completion(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, at_once(world));
+        let other = world.start(move || handle.take().detach());
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+    });
+}
+
+/// A detached task completes while its last waker goes.
+pub(crate) fn last_waker_dropped_against_detached_completion(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, at_once(world));
+        let waker = waker_of(&runnable);
+        handle.take().detach();
+        let other = world.start(move || drop(waker));
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+    });
+}
+
+/// A detached task completes while its last waker wakes it.
+fn woken_against_detached_completion(how: Schedule, by: By) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, at_once(world));
+        let waker = waker_of(&runnable);
+        handle.take().detach();
+        let other = world.start(move || by.wake(waker));
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+pub(crate) fn last_waker_woken_by_value_against_detached_completion(how: Schedule) {
+    woken_against_detached_completion(how, By::Value);
+}
+
+pub(crate) fn last_waker_woken_by_reference_against_detached_completion(how: Schedule) {
+    woken_against_detached_completion(how, By::Reference);
+}
+
+/// The runner, the handle and the last waker all let go at once. At most three preemptions.
+pub(crate) fn detach_against_last_waker_against_completion(how: Schedule) {
+    explore_bounded(3, move |world| {
+        let (runnable, handle) = world.spawn(how, at_once(world));
+        let waker = waker_of(&runnable);
+        let others = [
+            world.start(move || drop(waker)),
+            world.start(move || handle.take().detach()),
+        ];
+        world.run_and_drain(runnable);
+        join_all(others);
+    });
+}
+
+/// The handle takes the output of a task that has ended while its last waker goes.
+pub(crate) fn last_waker_dropped_against_join(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, at_once(world));
+        let waker = waker_of(&runnable);
+        runnable.take().run();
+        let other = world.start(move || drop(waker));
+        join_now(handle);
+        other.join().unwrap();
+    });
+}
+
+/// As above, with a wake-up by value: a task that has ended is not scheduled by it.
+pub(crate) fn last_waker_woken_against_join(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, at_once(world));
+        let waker = waker_of(&runnable);
+        runnable.take().run();
+        let other = world.start(move || waker.take().wake());
+        join_now(handle);
+        other.join().unwrap();
+        world.drain();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// As above, by reference.
+pub(crate) fn wake_of_an_ended_task_against_join(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, at_once(world));
+        let waker = waker_of(&runnable);
+        runnable.take().run();
+        let other = world.start(move || By::Reference.wake(waker));
+        join_now(handle);
+        other.join().unwrap();
+        world.drain();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// The task ends in one thread, the handle looks for the output in another, and the last waker goes in a third.
+/// At most three preemptions.
+pub(crate) fn last_waker_dropped_against_join_against_completion(how: Schedule) {
+    explore_bounded(3, move |world| {
+        let (runnable, handle) = world.spawn(how, at_once(world));
+        let waker = waker_of(&runnable);
+        let others = [
+            world.start(move || drop(waker)),
+            world.start(move || {
+                runnable.take().run();
+            }),
+        ];
+        let mut handle = Kept::new(handle.take().result());
+        if let Poll::Ready(output) = poll_once(&mut *handle) {
+            output.expect("neither cancelled nor panicked").look();
+        }
+        drop(handle);
+        world.drain();
+        join_all(others);
+    });
+}
+
+tests! {
+    last_waker_dropped_against_detach
+    two_last_wakers_dropped
+    last_waker_dropped_against_idle
+    last_waker_woken_against_idle
+    detach_against_idle
+    detach_against_last_waker_against_idle
+    detach_against_completion
+    last_waker_dropped_against_detached_completion
+    last_waker_woken_by_value_against_detached_completion
+    last_waker_woken_by_reference_against_detached_completion
+    detach_against_last_waker_against_completion
+    last_waker_dropped_against_join
+    last_waker_woken_against_join
+    wake_of_an_ended_task_against_join
+    last_waker_dropped_against_join_against_completion
+}

@@ -1,0 +1,156 @@
+//! Wakers against a run: the last poll sees what came before every wake-up, and there is no poll too many.
+
+use std::{
+    future::{Future, poll_fn},
+    task::Poll,
+};
+
+use loom_tests::Value;
+
+use crate::world::{
+    By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of,
+};
+
+/// Ready as soon as all flags are up. It does not register to be woken: its wakers are made beforehand.
+fn all_up<const N: usize>(
+    world: &World,
+    flags: [&Flag; N],
+) -> impl Future<Output = Value> + use<N> {
+    let flags = flags.map(Flag::clone);
+    let mut value = Some(world.value());
+    poll_fn(move |_| {
+        if flags.iter().all(Flag::is_up) {
+            Poll::Ready(value.take().expect("polled after it was ready"))
+        } else {
+            Poll::Pending
+        }
+    })
+}
+
+fn one_wake(how: Schedule, by: By) {
+    explore(move |world| {
+        let arrived = Flag::new();
+        let (runnable, handle) = world.spawn(how, all_up(world, [&arrived]));
+        let waker = waker_of(&runnable);
+        let other = world.start(move || {
+            arrived.raise();
+            by.wake(waker);
+        });
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        join_now(handle);
+        assert!(world.runs() <= 2);
+    });
+}
+
+pub(crate) fn wake_by_reference_against_run(how: Schedule) {
+    one_wake(how, By::Reference);
+}
+
+pub(crate) fn wake_by_value_against_run(how: Schedule) {
+    one_wake(how, By::Value);
+}
+
+/// Three threads, each order with at most three preemptions.
+fn two_wakes(how: Schedule, by: By) {
+    explore_bounded(3, move |world| {
+        let (first, second) = (Flag::new(), Flag::new());
+        let (runnable, handle) = world.spawn(how, all_up(world, [&first, &second]));
+        let others = [first, second].map(|flag| {
+            let waker = waker_of(&runnable);
+            world.start(move || {
+                flag.raise();
+                by.wake(waker);
+            })
+        });
+        world.run_and_drain(runnable);
+        join_all(others);
+        join_now(handle);
+        assert!(world.runs() <= 3);
+    });
+}
+
+pub(crate) fn two_wakes_by_reference_against_run(how: Schedule) {
+    two_wakes(how, By::Reference);
+}
+
+pub(crate) fn two_wakes_by_value_against_run(how: Schedule) {
+    two_wakes(how, By::Value);
+}
+
+/// The first of two wake-ups must not make the second one's data invisible: both are consumed by one run.
+pub(crate) fn two_wakes_of_one_thread_against_run(how: Schedule) {
+    explore(move |world| {
+        let (first, second) = (Flag::new(), Flag::new());
+        let (runnable, handle) = world.spawn(how, all_up(world, [&first, &second]));
+        let waker = waker_of(&runnable);
+        let other = world.start(move || {
+            first.raise();
+            waker.wake_by_ref();
+            second.raise();
+            waker.take().wake();
+        });
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        join_now(handle);
+        assert!(world.runs() <= 3);
+    });
+}
+
+/// Clones come and go while the task runs, becomes idle and is woken.
+pub(crate) fn clones_against_run(how: Schedule) {
+    explore(move |world| {
+        let arrived = Flag::new();
+        let (runnable, handle) = world.spawn(how, all_up(world, [&arrived]));
+        let waker = waker_of(&runnable);
+        let other = world.start(move || {
+            let clone = Kept::new(waker.clone());
+            drop(waker);
+            arrived.raise();
+            clone.take().wake();
+        });
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        join_now(handle);
+    });
+}
+
+/// A poll that wakes its own task runs again, and no more than that, also when somebody else wakes it meanwhile.
+pub(crate) fn wake_of_oneself_against_wake(how: Schedule) {
+    explore(move |world| {
+        let arrived = Flag::new();
+        let flag = arrived.clone();
+        let mut value = Some(world.value());
+        let mut polled = false;
+        let future = poll_fn(move |cx| {
+            if flag.is_up() && polled {
+                return Poll::Ready(value.take().expect("polled after it was ready"));
+            }
+            if !polled {
+                polled = true;
+                cx.waker().wake_by_ref();
+            }
+            Poll::Pending
+        });
+        let (runnable, handle) = world.spawn(how, future);
+        let waker = waker_of(&runnable);
+        let other = world.start(move || {
+            arrived.raise();
+            waker.take().wake();
+        });
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        join_now(handle);
+        assert!((2..=3).contains(&world.runs()));
+    });
+}
+
+tests! {
+    wake_by_reference_against_run
+    wake_by_value_against_run
+    two_wakes_by_reference_against_run
+    two_wakes_by_value_against_run
+    two_wakes_of_one_thread_against_run
+    clones_against_run
+    wake_of_oneself_against_wake
+}

@@ -1,0 +1,369 @@
+//! The smallest world that shows a race of a task: one slot for each task's runnable, and threads that run what they find.
+//!
+//! A slot hands a runnable over by release and acquire, and by nothing more, so that it hides no ordering that is missing in
+//! the task. It checks that a task has one runnable at most. Whoever puts one in looks into the slot afterwards, so every run
+//! takes place in a thread of the race, before the join edge that ends it.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::Future,
+    mem::ManuallyDrop,
+    ops::{Deref, DerefMut},
+    pin::{Pin, pin},
+    ptr::{self, NonNull},
+    sync::{
+        Arc, Once,
+        atomic::{
+            AtomicUsize as Counter,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
+    task::{Context, Poll, Waker},
+};
+
+use joint::{
+    JoinHandle,
+    task::{self, Runnable},
+};
+use loom::{
+    cell::UnsafeCell,
+    sync::atomic::{AtomicPtr, AtomicUsize},
+    thread,
+};
+use loom_tests::{Drops, Value};
+
+/// How a task keeps its schedule function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Schedule {
+    /// It is a function, and takes up no room.
+    ZeroSized,
+    /// It is a closure inside the task, which must live for as long as it is being called.
+    Stored,
+}
+
+/// How many tasks a model has slots for.
+const TASKS: usize = 2;
+
+thread_local! {
+    /// The slots of the model that this thread of the system runs: how a function without captures gets to them.
+    static SLOTS: RefCell<Option<Arc<[Slot; TASKS]>>> = const { RefCell::new(None) };
+    static PANICS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Where a task's runnable waits to be run.
+#[derive(Debug)]
+struct Slot(AtomicPtr<()>);
+
+impl Slot {
+    fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    #[track_caller]
+    fn push(&self, runnable: Runnable) {
+        let before = self.0.swap(runnable.into_raw().as_ptr(), Release);
+        assert!(before.is_null(), "a task had two runnables at once");
+    }
+
+    fn pop(&self) -> Option<Runnable> {
+        let raw = NonNull::new(self.0.swap(ptr::null_mut(), Acquire))?;
+        // SAFETY: put in by `push`, and taken out by this alone.
+        Some(unsafe { Runnable::from_raw(raw) })
+    }
+}
+
+/// The schedule function without size, for the task of slot `N`.
+fn push_to<const N: usize>(runnable: Runnable) {
+    let slots = SLOTS.with_borrow(Clone::clone);
+    slots.expect("a model runs")[N].push(runnable);
+}
+
+/// Lives in a stored schedule function, and knows whether it still does.
+struct Canary {
+    /// Looked at by every call, and taken by the drop: one that is not ordered after the calls is a race.
+    alive: UnsafeCell<()>,
+    /// What is found by a call that goes on, in the same thread, after the drop.
+    singing: Counter,
+}
+
+impl Canary {
+    fn new() -> Self {
+        Self {
+            alive: UnsafeCell::new(()),
+            singing: Counter::new(1),
+        }
+    }
+
+    #[track_caller]
+    fn look(&self) {
+        self.alive.with(|_| ());
+        assert_eq!(
+            self.singing.load(Relaxed),
+            1,
+            "the schedule function was used after its drop"
+        );
+    }
+}
+
+// SAFETY: the cell holds nothing; it is looked at by calls, and taken by the drop alone.
+unsafe impl Send for Canary {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Canary {}
+
+impl Drop for Canary {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.alive.with_mut(|_| ());
+        }
+        self.singing.store(0, Relaxed);
+    }
+}
+
+/// One run of a model.
+#[derive(Clone)]
+pub(crate) struct World {
+    slots: Arc<[Slot; TASKS]>,
+    runs: Arc<[Counter; TASKS]>,
+    drops: Drops,
+    values: Arc<Counter>,
+}
+
+/// Runs a model in every order.
+pub(crate) fn explore(f: impl Fn(&World) + Send + Sync + 'static) {
+    watch_panics();
+    loom_tests::model(move || World::run(&f));
+}
+
+/// Runs a model in the orders with at most so many preemptions.
+pub(crate) fn explore_bounded(preemptions: usize, f: impl Fn(&World) + Send + Sync + 'static) {
+    watch_panics();
+    loom_tests::model_bounded(preemptions, move || World::run(&f));
+}
+
+impl World {
+    fn run(f: impl Fn(&Self)) {
+        let panics = PANICS.get();
+        let world = Self {
+            slots: Arc::new([Slot::new(), Slot::new()]),
+            runs: Arc::default(),
+            drops: Drops::default(),
+            values: Arc::default(),
+        };
+        SLOTS.set(Some(world.slots.clone()));
+        f(&world);
+        for slot in &*world.slots {
+            assert!(slot.pop().is_none(), "a runnable was not run");
+        }
+        world.drops.assert_all_of(world.values.load(Relaxed));
+        // A task takes a panic of its future for its result, and the model's complaint may be one.
+        assert_eq!(PANICS.get(), panics, "a panic was caught on the way");
+    }
+
+    /// A value that has to be dropped, and to be seen whole.
+    #[track_caller]
+    pub(crate) fn value(&self) -> Value {
+        self.values.fetch_add(1, Relaxed);
+        self.drops.value()
+    }
+
+    /// Spawns the task of slot 0.
+    pub(crate) fn spawn<F>(
+        &self,
+        how: Schedule,
+        future: F,
+    ) -> (Kept<Runnable>, Kept<JoinHandle<F::Output>>)
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        self.spawn_at::<0, F>(how, future)
+    }
+
+    /// Spawns the task of slot `N`.
+    pub(crate) fn spawn_at<const N: usize, F>(
+        &self,
+        how: Schedule,
+        future: F,
+    ) -> (Kept<Runnable>, Kept<JoinHandle<F::Output>>)
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let future = Watched {
+            future,
+            whole: self.value(),
+            runs: self.runs.clone(),
+            task: N,
+        };
+        let (runnable, handle) = match how {
+            Schedule::ZeroSized => task::spawn(future, push_to::<N>),
+            Schedule::Stored => {
+                let (slots, canary) = (self.slots.clone(), Canary::new());
+                task::spawn(future, move |runnable| {
+                    canary.look();
+                    slots[N].push(runnable);
+                    canary.look();
+                })
+            }
+        };
+        (Kept::new(runnable), Kept::new(handle))
+    }
+
+    /// Runs what is in the slots, until nothing is.
+    pub(crate) fn drain(&self) {
+        for slot in &*self.slots {
+            while let Some(runnable) = slot.pop() {
+                runnable.run();
+            }
+        }
+    }
+
+    /// Does `f` in a thread of its own, and then runs what is in the slots.
+    pub(crate) fn start(&self, f: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
+        let world = self.clone();
+        thread::spawn(move || {
+            f();
+            world.drain();
+        })
+    }
+
+    /// Runs a runnable, and then what is in the slots.
+    pub(crate) fn run_and_drain(&self, runnable: Kept<Runnable>) {
+        runnable.take().run();
+        self.drain();
+    }
+
+    /// How often the task of slot 0 was polled.
+    pub(crate) fn runs(&self) -> usize {
+        self.runs[0].load(Relaxed)
+    }
+}
+
+/// Counts every panic on its thread, also those that somebody catches.
+fn watch_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let next = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            PANICS.set(PANICS.get() + 1);
+            next(info);
+        }));
+    });
+}
+
+/// A future that must be whole whenever it is polled or dropped, and is dropped once.
+struct Watched<F> {
+    future: F,
+    whole: Value,
+    runs: Arc<[Counter; TASKS]>,
+    task: usize,
+}
+
+impl<F: Future> Future for Watched<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        self.whole.look();
+        self.runs[self.task].fetch_add(1, Relaxed);
+        // SAFETY: the future is not moved out of its pinned owner.
+        let future = unsafe { self.map_unchecked_mut(|this| &mut this.future) };
+        future.poll(cx)
+    }
+}
+
+/// Something that one thread tells the others without ordering anything: only a wake-up makes sure that it is seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Flag(Arc<AtomicUsize>);
+
+impl Flag {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(AtomicUsize::new(0)))
+    }
+
+    pub(crate) fn raise(&self) {
+        self.0.store(1, Relaxed);
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.0.load(Relaxed) == 1
+    }
+}
+
+/// What a model that fails leaves alone. Unwinding would drop it, and so touch what the model has just found to be broken.
+#[derive(Debug)]
+pub(crate) struct Kept<T>(ManuallyDrop<T>);
+
+impl<T> Kept<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(ManuallyDrop::new(value))
+    }
+
+    pub(crate) fn take(self) -> T {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `self` is not used again, and not dropped.
+        unsafe { ManuallyDrop::take(&mut this.0) }
+    }
+}
+
+impl<T> Drop for Kept<T> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: dropped here once.
+            unsafe { ManuallyDrop::drop(&mut self.0) }
+        }
+    }
+}
+
+impl<T> Deref for Kept<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Kept<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+/// How a waker is used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum By {
+    Reference,
+    Value,
+}
+
+impl By {
+    pub(crate) fn wake(self, waker: Kept<Waker>) {
+        match self {
+            Self::Reference => waker.wake_by_ref(),
+            Self::Value => waker.take().wake(),
+        }
+    }
+}
+
+/// Waits for the threads of a race.
+pub(crate) fn join_all<const N: usize>(threads: [thread::JoinHandle<()>; N]) {
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+/// A task's waker.
+pub(crate) fn waker_of(runnable: &Runnable) -> Kept<Waker> {
+    Kept::new(runnable.waker())
+}
+
+/// Polls once with a waker that does nothing.
+pub(crate) fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
+    pin!(future).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Demands that a handle is ready, looks at the output, and drops it.
+#[track_caller]
+pub(crate) fn join_now(mut handle: Kept<JoinHandle<Value>>) {
+    let Poll::Ready(output) = poll_once(&mut *handle) else {
+        panic!("a task that had everything it waited for has not ended: a wake-up was lost")
+    };
+    output.look();
+}

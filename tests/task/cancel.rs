@@ -1,0 +1,300 @@
+//! Cancelling a task that is idle, due, running or ended; by its handle, by its runnable, by the end of its queue.
+
+use std::{
+    future::pending,
+    sync::{Arc, Mutex},
+    task::{Poll, Waker},
+};
+
+use joint::{JoinError, JoinHandle};
+
+use crate::support::{Count, Dropped, OnDrop, Queue, Wakes, pending_once, poll, poll_with, ready};
+
+/// A future that never ends, and counts its drop.
+fn guarded(dropped: &Count) -> impl Future<Output = ()> + Send + use<> {
+    let guard = Dropped(dropped.clone());
+    async move {
+        let _guard = guard;
+        pending().await
+    }
+}
+
+fn is_cancelled<T>(handle: JoinHandle<T>) -> bool {
+    matches!(ready(handle.result()), Err(JoinError::Cancelled))
+}
+
+#[test]
+fn an_idle_task_is_aborted_by_a_last_run() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let handle = queue.start(guarded(&dropped));
+    queue.run();
+    handle.abort();
+    assert_eq!((queue.len(), dropped.get()), (1, 0));
+    assert!(!queue.pop().unwrap().run());
+    assert_eq!(dropped.get(), 1);
+    assert!(is_cancelled(handle));
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_due_task_is_aborted_without_being_polled() {
+    let queue = Queue::new();
+    let polls = Count::new();
+    let count = polls.clone();
+    let handle = queue.start(async move { count.add() });
+    handle.abort();
+    assert_eq!(queue.run(), 1);
+    assert_eq!(polls.get(), 0);
+    assert!(is_cancelled(handle));
+}
+
+/// A task that does something with its own handle while it is polled.
+fn with_its_handle<T: Send + 'static>(
+    queue: &Queue,
+    then: impl FnOnce(JoinHandle<T>) -> Option<JoinHandle<T>> + Send + 'static,
+    rest: impl Future<Output = T> + Send + 'static,
+) -> Arc<Mutex<Option<JoinHandle<T>>>> {
+    let place = Arc::new(Mutex::new(None));
+    let own = place.clone();
+    let handle = queue.start(async move {
+        let handle = own.lock().unwrap().take().expect("put there below");
+        *own.lock().unwrap() = then(handle);
+        rest.await
+    });
+    *place.lock().unwrap() = Some(handle);
+    place
+}
+
+#[test]
+fn a_running_task_that_is_pending_then_runs_once_more_to_be_dropped() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let abort = |handle: JoinHandle<()>| {
+        handle.abort();
+        Some(handle)
+    };
+    let place = with_its_handle(&queue, abort, guarded(&dropped));
+    assert!(queue.pop().unwrap().run(), "aborted while it ran");
+    assert_eq!(dropped.get(), 0);
+    assert_eq!(queue.run(), 1);
+    assert_eq!(dropped.get(), 1);
+    assert!(is_cancelled(place.lock().unwrap().take().unwrap()));
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_running_task_that_is_ready_then_has_its_output() {
+    let queue = Queue::new();
+    let abort = |handle: JoinHandle<u32>| {
+        handle.abort();
+        Some(handle)
+    };
+    let place = with_its_handle(&queue, abort, async { 7 });
+    assert!(!queue.pop().unwrap().run());
+    assert_eq!(queue.len(), 0);
+    assert_eq!(ready(place.lock().unwrap().take().unwrap()), 7);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn an_ended_task_keeps_its_output() {
+    let queue = Queue::new();
+    let handle = queue.start(async { 7 });
+    queue.run();
+    handle.abort();
+    assert_eq!(queue.len(), 0);
+    assert_eq!(ready(handle), 7);
+}
+
+#[test]
+fn to_abort_again_changes_nothing() {
+    let queue = Queue::new();
+    let handle = queue.start(pending::<()>());
+    queue.run();
+    handle.abort();
+    handle.abort();
+    assert_eq!(queue.len(), 1);
+    queue.run();
+    handle.abort();
+    assert_eq!(queue.len(), 0);
+    drop(handle);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn an_aborted_task_may_be_dropped_or_detached_before_its_last_run() {
+    let queue = Queue::new();
+    for detach in [false, true] {
+        let dropped = Count::new();
+        let handle = queue.start(guarded(&dropped));
+        queue.run();
+        handle.abort();
+        if detach {
+            handle.detach();
+        } else {
+            drop(handle);
+        }
+        assert_eq!(queue.run(), 1);
+        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+    }
+}
+
+#[test]
+fn cancel_waits_until_the_future_is_gone() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let wakes = Wakes::new();
+    let handle = queue.start(guarded(&dropped));
+    queue.run();
+    let mut cancel = handle.cancel();
+    assert!(poll_with(&mut cancel, &wakes.waker()).is_pending());
+    assert_eq!(dropped.get(), 0);
+    queue.run();
+    assert_eq!((dropped.get(), wakes.count(), wakes.wakers()), (1, 1, 0));
+    assert_eq!(poll(&mut cancel), Poll::Ready(None));
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn cancel_gives_an_output_that_is_there() {
+    let queue = Queue::new();
+    let handle = queue.start(async { 7 });
+    queue.run();
+    assert_eq!(ready(handle.cancel()), Some(7));
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn cancel_takes_effect_before_it_is_awaited() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let handle = queue.start(guarded(&dropped));
+    queue.run();
+    let cancel = handle.cancel();
+    queue.run();
+    assert_eq!(dropped.get(), 1);
+    assert_eq!(ready(cancel), None);
+}
+
+#[test]
+fn a_dropped_cancel_lets_the_task_end_by_itself() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let handle = queue.start(guarded(&dropped));
+    queue.run();
+    drop(handle.cancel());
+    assert_eq!(queue.run(), 1);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn a_handle_dropped_before_the_first_run_cancels() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    drop(queue.start(guarded(&dropped)));
+    assert_eq!(dropped.get(), 0);
+    assert_eq!(queue.run(), 1);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn a_handle_dropped_in_its_own_poll_cancels() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let place = with_its_handle(&queue, |_handle: JoinHandle<()>| None, guarded(&dropped));
+    assert!(queue.pop().unwrap().run());
+    assert_eq!(queue.run(), 1);
+    assert_eq!(dropped.get(), 1);
+    drop(place);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_handle_dropped_in_its_own_last_poll_drops_the_output() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let output = Dropped(dropped.clone());
+    let drop_it = |_handle: JoinHandle<Dropped>| None;
+    with_its_handle(&queue, drop_it, async move { output });
+    assert_eq!(queue.run(), 1);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn a_handle_detached_in_its_own_poll_lets_the_task_run_on() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let output = Dropped(dropped.clone());
+    let waker = Arc::new(Mutex::new(None::<Waker>));
+    let keep = waker.clone();
+    let detach = |handle: JoinHandle<Dropped>| {
+        handle.detach();
+        None
+    };
+    let rest = async move {
+        let mut first = true;
+        std::future::poll_fn(|cx| {
+            *keep.lock().unwrap() = Some(cx.waker().clone());
+            match std::mem::take(&mut first) {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }
+        })
+        .await;
+        output
+    };
+    with_its_handle(&queue, detach, rest);
+    assert!(!queue.pop().unwrap().run());
+    let woken = waker.lock().unwrap().take().unwrap();
+    woken.wake();
+    assert_eq!(queue.run(), 1);
+    drop(waker);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn tasks_outlive_their_queue() {
+    let queue = Arc::new(Mutex::new(Vec::new()));
+    let dropped = Count::new();
+    let wakes = Wakes::new();
+    let mut handles: Vec<_> = (0..3)
+        .map(|_| {
+            let weak = Arc::downgrade(&queue);
+            let (runnable, handle) = joint::task::spawn(guarded(&dropped), move |runnable| {
+                if let Some(queue) = weak.upgrade() {
+                    queue.lock().unwrap().push(runnable);
+                }
+            });
+            queue.lock().unwrap().push(runnable);
+            handle
+        })
+        .collect();
+    assert!(poll_with(&mut handles[0], &wakes.waker()).is_pending());
+    // The third is idle when the queue goes.
+    queue.lock().unwrap().pop().unwrap().run();
+    drop(queue);
+    assert_eq!((dropped.get(), wakes.count()), (2, 1));
+    let idle = handles.pop().unwrap();
+    assert!(!idle.is_finished());
+    idle.abort();
+    assert_eq!(dropped.get(), 3, "the schedule function has dropped it");
+    assert!(is_cancelled(idle));
+    assert!(handles.into_iter().all(is_cancelled));
+}
+
+#[test]
+fn a_cancelled_task_drops_what_it_holds_in_its_queue() {
+    let queue = Queue::new();
+    let outer = queue.clone();
+    // The drop of the future uses the queue, as tasks that own tasks do.
+    let guard = OnDrop(move || outer.start(async {}).detach());
+    let handle = queue.start(async move {
+        let _guard = guard;
+        pending_once().await;
+    });
+    queue.run();
+    drop(handle);
+    assert_eq!(queue.run(), 2);
+    assert_eq!(queue.tasks(), 0);
+}

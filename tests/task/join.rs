@@ -1,0 +1,244 @@
+//! Joining: before the end, after it, through another waker, as a value.
+
+use std::{
+    future::{Future, pending, poll_fn},
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll},
+};
+
+use joint::{JoinError, JoinHandle, block_on};
+
+use crate::support::{Count, Dropped, Queue, Wakes, poll, poll_with, ready};
+
+#[test]
+fn joined_after_the_end() {
+    let queue = Queue::new();
+    let handle = queue.start(async { 7 });
+    assert!(!handle.is_finished());
+    assert_eq!(queue.run(), 1);
+    assert!(handle.is_finished());
+    assert_eq!(block_on(handle), 7);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn joined_before_the_end() {
+    let queue = Queue::new();
+    let wakes = Wakes::new();
+    let mut handle = queue.start(async { 7 });
+    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+    assert_eq!(wakes.wakers(), 1);
+    queue.run();
+    assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
+    assert_eq!(ready(handle), 7);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn the_last_waker_that_polled_is_woken() {
+    let queue = Queue::new();
+    let (first, second) = (Wakes::new(), Wakes::new());
+    let mut handle = queue.start(async { 7 });
+    assert!(poll_with(&mut handle, &first.waker()).is_pending());
+    assert!(poll_with(&mut handle, &second.waker()).is_pending());
+    assert_eq!((first.wakers(), second.wakers()), (0, 1));
+    queue.run();
+    assert_eq!((first.count(), second.count()), (0, 1));
+    assert_eq!(ready(handle), 7);
+}
+
+#[test]
+fn the_same_waker_is_registered_once() {
+    let queue = Queue::new();
+    let wakes = Wakes::new();
+    let waker = wakes.waker();
+    let mut handle = queue.start(async { 7 });
+    for _ in 0..3 {
+        assert!(poll_with(&mut handle, &waker).is_pending());
+    }
+    assert_eq!(wakes.wakers(), 2);
+    queue.run();
+    assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
+    assert_eq!(ready(handle), 7);
+}
+
+#[test]
+fn a_handle_dropped_while_registered_drops_the_waker() {
+    let queue = Queue::new();
+    let wakes = Wakes::new();
+    let mut handle = queue.start(pending::<()>());
+    queue.run();
+    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+    drop(handle);
+    assert_eq!((wakes.count(), wakes.wakers()), (0, 0));
+    queue.run();
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_panic_is_a_result() {
+    let queue = Queue::new();
+    let handle: JoinHandle<()> = queue.start(async { panic!("no") });
+    queue.run();
+    let error = ready(handle.result()).unwrap_err();
+    assert_eq!(error.to_string(), "the task panicked: no");
+    let JoinError::Panicked(payload) = error else {
+        panic!("not a panic")
+    };
+    assert_eq!(payload.into_inner().downcast_ref::<&str>(), Some(&"no"));
+}
+
+#[test]
+#[should_panic = "no"]
+fn a_panic_goes_on_in_the_one_who_awaits() {
+    let queue = Queue::new();
+    let handle = queue.start(async { panic!("no") });
+    queue.run();
+    ready(handle)
+}
+
+#[test]
+#[should_panic = "awaited a task that was cancelled"]
+fn to_await_a_cancelled_task_panics() {
+    let (runnable, handle) = Queue::new().spawn(async {});
+    drop(runnable);
+    ready(handle)
+}
+
+#[test]
+fn cancellation_is_a_result() {
+    let (runnable, handle) = Queue::new().spawn(async {});
+    drop(runnable);
+    assert!(handle.is_finished());
+    assert!(matches!(ready(handle.result()), Err(JoinError::Cancelled)));
+}
+
+#[test]
+#[should_panic = "polled after it had given the output"]
+fn to_poll_again_after_the_output_panics() {
+    let queue = Queue::new();
+    let mut handle = queue.start(async {});
+    queue.run();
+    assert!(poll(&mut handle).is_ready());
+    let _ = poll(&mut handle);
+}
+
+#[test]
+fn a_joined_handle_is_finished_and_can_be_aborted_and_dropped() {
+    let queue = Queue::new();
+    let mut handle = queue.start(async {});
+    queue.run();
+    assert!(poll(&mut handle).is_ready());
+    assert_eq!(queue.tasks(), 0);
+    assert!(handle.is_finished());
+    handle.abort();
+    assert_eq!(format!("{handle:?}"), "JoinHandle(joined)");
+    handle.detach();
+}
+
+#[test]
+fn the_future_is_gone_before_the_end_can_be_seen() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let guard = Dropped(dropped.clone());
+    let mut handle = queue.start(async move {
+        let _guard = guard;
+    });
+    let seen = Arc::new(Mutex::new(None));
+    struct Look(Count, Arc<Mutex<Option<usize>>>);
+    impl std::task::Wake for Look {
+        fn wake(self: Arc<Self>) {
+            *self.1.lock().unwrap() = Some(self.0.get());
+        }
+    }
+    let look = Arc::new(Look(dropped.clone(), seen.clone()));
+    assert!(poll_with(&mut handle, &look.into()).is_pending());
+    queue.run();
+    assert_eq!(*seen.lock().unwrap(), Some(1));
+    ready(handle);
+}
+
+#[test]
+fn the_output_of_a_detached_task_is_dropped_where_it_ends() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let output = Dropped(dropped.clone());
+    queue.start(async move { output }).detach();
+    assert_eq!(dropped.get(), 0);
+    queue.run();
+    assert_eq!(dropped.get(), 1);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn the_output_of_an_ended_task_is_dropped_with_its_handle() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    for detach in [false, true] {
+        let output = Dropped(dropped.clone());
+        let handle = queue.start(async move { output });
+        queue.run();
+        let before = dropped.get();
+        if detach {
+            handle.detach();
+        } else {
+            drop(handle);
+        }
+        assert_eq!(dropped.get(), before + 1);
+        assert_eq!(queue.tasks(), 0);
+    }
+}
+
+#[test]
+fn a_task_awaits_a_task() {
+    let queue = Queue::new();
+    let child = queue.start(async { 6 });
+    let parent = queue.start(async move { child.await + 1 });
+    // Child first, then the parent, which finds it ended.
+    assert_eq!(queue.run(), 2);
+    assert_eq!(ready(parent), 7);
+
+    let (child, handle) = queue.spawn(async { 6 });
+    let parent = queue.start(async move { handle.await + 1 });
+    assert_eq!(queue.run(), 1);
+    child.run();
+    assert_eq!(queue.len(), 1, "the child's end schedules the parent");
+    assert_eq!(queue.run(), 1);
+    assert_eq!(ready(parent), 7);
+    assert_eq!(queue.tasks(), 0);
+}
+
+/// One place for a handle that the task itself can reach.
+type Shared = Arc<Mutex<Option<JoinHandle<()>>>>;
+
+#[test]
+fn a_task_that_awaits_itself_is_pending_until_it_is_cancelled() {
+    let queue = Queue::new();
+    let place = Shared::default();
+    let own = place.clone();
+    let handle = queue.start(poll_fn(move |cx: &mut Context<'_>| {
+        let mut own = own.lock().unwrap();
+        Pin::new(own.as_mut().expect("put there below")).poll(cx)
+    }));
+    *place.lock().unwrap() = Some(handle);
+    assert_eq!(queue.run(), 1);
+    let mut cancel = place.lock().unwrap().take().unwrap().cancel();
+    assert!(poll(&mut cancel).is_pending());
+    assert_eq!(queue.run(), 1);
+    assert_eq!(poll(&mut cancel), Poll::Ready(None));
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn the_handle_may_move_between_polls() {
+    let queue = Queue::new();
+    let wakes = Wakes::new();
+    let mut handle = Box::new(queue.start(async { 7 }));
+    assert!(poll_with(&mut *handle, &wakes.waker()).is_pending());
+    let mut moved = *handle;
+    assert!(poll_with(&mut moved, &wakes.waker()).is_pending());
+    queue.run();
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(ready(moved), 7);
+}

@@ -1,0 +1,125 @@
+//! Sizes, alignments, and what may cross threads.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use joint::{
+    JoinError, JoinHandle,
+    task::{Cancel, JoinResult, Runnable},
+};
+
+use crate::support::{Queue, ready};
+
+const WORD: usize = size_of::<usize>();
+
+#[test]
+fn a_runnable_is_one_word_and_a_handle_three() {
+    assert_eq!(size_of::<Runnable>(), WORD);
+    assert_eq!(size_of::<Option<Runnable>>(), WORD);
+    assert_eq!(size_of::<JoinHandle<()>>(), 3 * WORD);
+    assert_eq!(size_of::<JoinHandle<[u64; 64]>>(), 3 * WORD);
+    assert_eq!(size_of::<JoinResult<u64>>(), 3 * WORD);
+    assert_eq!(size_of::<Cancel<u64>>(), 3 * WORD);
+}
+
+/// It compiles.
+#[test]
+fn what_may_be_sent_and_shared() {
+    fn sent_and_shared<T: Send + Sync + Unpin>() {}
+    /// May be sent, and not shared.
+    type Unshared = std::cell::Cell<u32>;
+    sent_and_shared::<Runnable>();
+    sent_and_shared::<JoinHandle<Unshared>>();
+    sent_and_shared::<JoinResult<Unshared>>();
+    sent_and_shared::<Cancel<Unshared>>();
+    sent_and_shared::<JoinError>();
+}
+
+#[test]
+fn a_large_future_is_run_where_it_lies() {
+    let queue = Queue::new();
+    let large = [7u8; 64 * 1024];
+    let handle = queue.start(async move {
+        crate::support::pending_once().await;
+        large.iter().map(|&byte| usize::from(byte)).sum::<usize>()
+    });
+    queue.run();
+    handle.abort();
+    queue.run();
+    drop(handle);
+    let handle = queue.start(async move { large });
+    queue.run();
+    assert_eq!(ready(handle), [7; 64 * 1024]);
+    assert_eq!(queue.tasks(), 0);
+}
+
+/// Aligned to more than the allocator gives by itself.
+#[repr(align(512))]
+struct Aligned(u8);
+
+impl Future for Aligned {
+    type Output = Self;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self> {
+        assert_eq!((&raw const *self).addr() % 512, 0);
+        Poll::Ready(Self(self.0 + 1))
+    }
+}
+
+#[test]
+fn an_over_aligned_future_and_output_are_aligned() {
+    let queue = Queue::new();
+    let handle = queue.start(Aligned(6));
+    queue.run();
+    let output = ready(handle);
+    assert_eq!(((&raw const output).addr() % 512, output.0), (0, 7));
+    drop(queue.start(Aligned(6)));
+    queue.run();
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn nothing_is_a_future_and_an_output_too() {
+    struct Nothing;
+    impl Future for Nothing {
+        type Output = ();
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            Poll::Ready(())
+        }
+    }
+    let (runnable, handle) = joint::task::spawn(Nothing, |_| {});
+    runnable.run();
+    ready(handle);
+}
+
+#[test]
+fn a_future_that_must_not_move_does_not() {
+    let queue = Queue::new();
+    let mut place = None;
+    let mut polls = 0;
+    let (runnable, handle) = queue.spawn(async move {
+        let here = 0u8;
+        let address = (&raw const here).addr();
+        poll_fn(move |_| {
+            polls += 1;
+            assert_eq!(*place.get_or_insert(address), address);
+            if polls < 3 {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        })
+        .await;
+        (&raw const here).addr() == address
+    });
+    let waker = runnable.waker();
+    queue.push(runnable);
+    for _ in 0..3 {
+        queue.run();
+        waker.wake_by_ref();
+    }
+    assert!(ready(handle));
+}

@@ -1,0 +1,398 @@
+//! Bugs that others had, each by the name under which they are known.
+
+use std::{
+    future::{Future, pending, poll_fn},
+    pin::Pin,
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker},
+    thread,
+};
+
+use joint::{
+    JoinHandle,
+    task::{self, Runnable},
+};
+
+use crate::support::{Count, Dropped, OnDrop, Queue, Wakes, pending_once, poll, poll_with, ready};
+
+/// tokio #2087: the waker is replaced while the task ends.
+#[test]
+fn tokio_2087_join_waker_replaced_while_the_task_ends() {
+    let rounds = if cfg!(miri) { 10 } else { 2_000 };
+    let queue = Queue::new();
+    for _ in 0..rounds {
+        let (runnable, mut handle) = queue.spawn(async { 7 });
+        let start = Arc::new(Barrier::new(2));
+        let (first, second) = (Wakes::new(), Wakes::new());
+        thread::scope(|s| {
+            let ready_to = start.clone();
+            s.spawn(move || {
+                ready_to.wait();
+                runnable.run();
+            });
+            start.wait();
+            let joined = poll_with(&mut handle, &first.waker()).is_ready()
+                || poll_with(&mut handle, &second.waker()).is_ready();
+            while !joined && second.count() == 0 {
+                thread::yield_now();
+            }
+            if !joined {
+                assert_eq!(first.count(), 0);
+                assert_eq!(poll(&mut handle), Poll::Ready(7));
+            }
+        });
+        assert_eq!((first.wakers(), second.wakers()), (0, 0));
+    }
+    assert_eq!(queue.tasks(), 0);
+}
+
+/// tokio #4412: the output panics while the handle drops it.
+#[test]
+fn tokio_4412_panic_in_the_drop_of_a_handle() {
+    let queue = Queue::new();
+    let output = OnDrop(|| panic!("in the output's drop"));
+    let handle = queue.start(async move { output });
+    queue.run();
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(handle)));
+    assert!(caught.is_err());
+    assert_eq!(queue.tasks(), 0);
+}
+
+type Place = Arc<Mutex<Option<JoinHandle<()>>>>;
+
+/// Awaits the task whose handle is in a place. That it was cancelled is as good as its end.
+fn awaiting(place: Place) -> impl Future<Output = ()> + Send {
+    poll_fn(move |cx| {
+        let mut place = place.lock().unwrap();
+        let handle = place.as_mut().expect("there before the first run");
+        let poll =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Pin::new(handle).poll(cx)));
+        poll.unwrap_or(Poll::Ready(()))
+    })
+}
+
+/// tokio #4724: two tasks that await each other keep each other alive through their wakers.
+#[test]
+fn tokio_4724_two_tasks_that_await_each_other() {
+    let queue = Queue::new();
+    let places = [Place::default(), Place::default()];
+    let handles = [1, 0].map(|other: usize| queue.start(awaiting(places[other].clone())));
+    for (place, handle) in places.iter().zip(handles) {
+        *place.lock().unwrap() = Some(handle);
+    }
+    assert_eq!(queue.run(), 2);
+    assert_eq!(queue.tasks(), 2);
+    places[0].lock().unwrap().as_ref().unwrap().abort();
+    assert_eq!(
+        queue.run(),
+        2,
+        "the first is dropped, which wakes the second"
+    );
+    drop(places);
+    assert_eq!(queue.tasks(), 0);
+}
+
+/// The same, when instead the executor goes with both runnables in it.
+#[test]
+fn tokio_4724_and_the_executor_goes() {
+    let queue = Queue::new();
+    let places = [Place::default(), Place::default()];
+    let handles = [1, 0].map(|other: usize| queue.start(awaiting(places[other].clone())));
+    for (place, handle) in places.iter().zip(handles) {
+        *place.lock().unwrap() = Some(handle);
+    }
+    drop(places);
+    while let Some(runnable) = queue.pop() {
+        drop(runnable);
+    }
+    assert_eq!(queue.tasks(), 0);
+}
+
+/// async-executor #163: the schedule function goes on after the task has run elsewhere, and been freed.
+#[test]
+fn async_executor_163_the_schedule_function_outlives_the_task_that_it_is_stored_in() {
+    let dropped = Count::new();
+    let canary = Dropped(dropped.clone());
+    let (runnable, handle) = task::spawn(pending_once(), move |runnable| {
+        runnable.run();
+        assert_eq!(canary.0.get(), 0, "dropped while it was being called");
+    });
+    let waker = runnable.waker();
+    runnable.run();
+    handle.detach();
+    // Runs, ends and has nobody left, all inside the function.
+    waker.wake();
+    assert_eq!(dropped.get(), 1);
+
+    // The same by each of the other ways to the function.
+    let ways: [fn(Runnable, JoinHandle<()>); 4] = [
+        |runnable, handle| {
+            drop(handle);
+            runnable.schedule();
+        },
+        |runnable, handle| {
+            runnable.run();
+            drop(handle);
+        },
+        |runnable, handle| {
+            let waker = runnable.waker();
+            runnable.run();
+            handle.detach();
+            drop(waker);
+        },
+        |runnable, handle| {
+            let waker = runnable.waker();
+            runnable.run();
+            drop(waker);
+            handle.detach();
+        },
+    ];
+    for way in ways {
+        let dropped = Count::new();
+        let canary = Dropped(dropped.clone());
+        let (runnable, handle) = task::spawn(pending(), move |runnable| {
+            runnable.run();
+            assert_eq!(canary.0.get(), 0, "dropped while it was being called");
+        });
+        way(runnable, handle);
+        assert_eq!(dropped.get(), 1);
+    }
+}
+
+/// The same for a run that schedules again because it was woken.
+#[test]
+fn async_executor_163_a_task_that_wakes_itself() {
+    let dropped = Count::new();
+    let canary = Dropped(dropped.clone());
+    let mut polls = 0;
+    let future = poll_fn(move |cx| {
+        polls += 1;
+        if polls == 2 {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    });
+    let (runnable, handle) = task::spawn(future, move |runnable| {
+        runnable.run();
+        assert_eq!(canary.0.get(), 0, "dropped while it was being called");
+    });
+    handle.detach();
+    assert!(runnable.run());
+    assert_eq!(dropped.get(), 1);
+}
+
+/// compio #850: the task is polled to its end on one thread while it is awaited on another.
+#[test]
+fn compio_850_awaited_on_another_thread_while_it_ends() {
+    let rounds = if cfg!(miri) { 10 } else { 2_000 };
+    let queue = Queue::new();
+    for _ in 0..rounds {
+        let (runnable, handle) = queue.spawn(async { String::from("whole") });
+        thread::scope(|s| {
+            s.spawn(move || runnable.run());
+            assert_eq!(joint::block_on(handle), "whole");
+        });
+    }
+    assert_eq!(queue.tasks(), 0);
+}
+
+/// compio #948: a mark that the task is scheduled stays behind, and later wake-ups are lost.
+#[test]
+fn compio_948_no_stale_mark_of_being_scheduled() {
+    let queue = Queue::new();
+    let mut polls = 0;
+    let (runnable, handle) = queue.spawn(poll_fn(move |cx| {
+        polls += 1;
+        // Woken during every other poll: scheduled again by the run, and not by the waker.
+        if polls % 2 == 0 {
+            cx.waker().wake_by_ref();
+        }
+        Poll::<()>::Pending
+    }));
+    let waker = runnable.waker();
+    queue.push(runnable);
+    assert_eq!(queue.run(), 1);
+    for _ in 0..10 {
+        waker.wake_by_ref();
+        waker.wake_by_ref();
+        assert_eq!(queue.len(), 1);
+        assert_eq!(queue.run(), 2);
+    }
+    drop(handle);
+    queue.run();
+}
+
+/// maitake: cancelling an idle task never wakes the one who waits for it.
+#[test]
+fn maitake_cancelling_an_idle_task_wakes_the_one_who_waits() {
+    let queue = Queue::new();
+    let wakes = Wakes::new();
+    let mut handle = queue.start(pending::<()>());
+    queue.run();
+    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+    handle.abort();
+    queue.run();
+    assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
+    assert!(handle.is_finished());
+}
+
+/// folo #463: the drop of a waker re-enters, and drops the other side.
+#[test]
+fn folo_463_the_drop_of_the_registered_waker_drops_the_runnable() {
+    struct Waiter(Arc<Mutex<Option<Runnable>>>);
+    impl Wake for Waiter {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Waiter {
+        fn drop(&mut self) {
+            let runnable = self.0.lock().unwrap().take();
+            drop(runnable);
+        }
+    }
+    for replaced in [false, true] {
+        let queue = Queue::new();
+        let dropped = Count::new();
+        let guard = Dropped(dropped.clone());
+        let (runnable, mut handle) = queue.spawn(async move { drop(guard) });
+        let place = Arc::new(Mutex::new(Some(runnable)));
+        let waiter = Waker::from(Arc::new(Waiter(place.clone())));
+        assert!(poll_with(&mut handle, &waiter).is_pending());
+        drop(waiter);
+        assert_eq!(dropped.get(), 0);
+        if replaced {
+            // Its drop ends the task after the new waker was registered.
+            let wakes = Wakes::new();
+            assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+            assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
+            assert!(handle.is_finished());
+        }
+        drop(handle);
+        assert!(place.lock().unwrap().is_none());
+        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+    }
+}
+
+/// A waker whose clone panics for as long as a flag is up.
+fn unclonable(flag: &'static AtomicBool) -> Waker {
+    static TABLE: RawWakerVTable = RawWakerVTable::new(
+        |data| {
+            // SAFETY: the data is the flag's address, which lives for ever.
+            let flag = unsafe { &*data.cast::<AtomicBool>() };
+            assert!(!flag.load(Relaxed), "in the waker's clone");
+            RawWaker::new(data, &TABLE)
+        },
+        |_| {},
+        |_| {},
+        |_| {},
+    );
+    // SAFETY: the functions own nothing, and may be called from any thread.
+    unsafe { Waker::from_raw(RawWaker::new((&raw const *flag).cast(), &TABLE)) }
+}
+
+/// futures #2211: the waker's clone panics, and leaves a lock behind.
+#[test]
+fn futures_2211_the_clone_of_the_waker_panics() {
+    static FLAG: AtomicBool = AtomicBool::new(true);
+    let queue = Queue::new();
+    let mut handle = queue.start(async { 7 });
+    let waker = unclonable(&FLAG);
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        poll_with(&mut handle, &waker)
+    }));
+    assert!(caught.is_err());
+    FLAG.store(false, Relaxed);
+    assert!(poll_with(&mut handle, &waker).is_pending());
+    queue.run();
+    assert_eq!(ready(handle), 7);
+    assert_eq!(queue.tasks(), 0);
+}
+
+/// cppcoro #114: what is left over from an earlier wait is counted in a later one.
+#[test]
+fn cppcoro_114_stale_wakers_disturb_no_later_task() {
+    let queue = Queue::new();
+    let mut stale = Vec::new();
+    for round in 0..100 {
+        let (runnable, handle) = queue.spawn(async move { round });
+        stale.push(runnable.waker());
+        runnable.run();
+        for waker in &stale {
+            waker.wake_by_ref();
+        }
+        assert_eq!(ready(handle), round);
+        if round % 3 == 0 {
+            stale.swap_remove(round / 3).wake();
+        }
+        assert_eq!(queue.len(), 0);
+    }
+    assert_eq!(queue.tasks(), stale.len());
+    stale.clear();
+    assert_eq!(queue.tasks(), 0);
+}
+
+/// FoundationDB 13885: the clean-up of a cancelled task cancels it again.
+#[test]
+fn foundationdb_13885_cancelled_again_by_its_own_clean_up() {
+    let queue = Queue::new();
+    let place = Place::default();
+    let dropped = Count::new();
+    let (own, count) = (place.clone(), dropped.clone());
+    let guard = OnDrop(move || {
+        count.add();
+        let handle = own.lock().unwrap().take();
+        if let Some(handle) = handle {
+            handle.abort();
+            drop(handle);
+        }
+    });
+    let handle = queue.start(async move {
+        let _guard = guard;
+        pending::<()>().await;
+    });
+    queue.run();
+    handle.abort();
+    *place.lock().unwrap() = Some(handle);
+    assert_eq!(queue.run(), 1);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+/// A runnable whose task's handle is awaited by the one who drops it.
+#[test]
+fn a_task_that_owns_its_own_queue_ends_with_it() {
+    let queue = Queue::new();
+    let (inner, count) = (Queue::new(), Count::new());
+    for _ in 0..3 {
+        let guard = Dropped(count.clone());
+        inner.start(async move { drop(guard) }).detach();
+    }
+    let owned = inner.clone();
+    let handle = queue.start(async move {
+        let _owned = OnDrop(move || while owned.pop().is_some() {});
+        pending::<()>().await;
+    });
+    queue.run();
+    drop(handle);
+    queue.run();
+    assert_eq!((count.get(), inner.tasks(), queue.tasks()), (3, 0, 0));
+}
+
+#[test]
+fn polling_context_is_the_tasks_own_waker() {
+    let queue = Queue::new();
+    let (runnable, handle) = queue.spawn(poll_fn(|cx: &mut Context<'_>| {
+        cx.waker().clone().wake();
+        Poll::Ready(())
+    }));
+    let waker = runnable.waker();
+    assert!(
+        !runnable.run(),
+        "a task that is ready is not scheduled again"
+    );
+    drop(waker);
+    ready(handle);
+    assert_eq!((queue.len(), queue.tasks()), (0, 0));
+}

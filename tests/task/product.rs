@@ -1,0 +1,297 @@
+//! Every combination of what a task does, what becomes of its handle, and when: each future and each output is dropped once,
+//! the memory is given back, and the result is the one that it must be.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use joint::{JoinError, JoinHandle, task::JoinResult};
+
+use crate::support::{Count, Queue, Wakes, poll_with};
+
+/// What becomes of the handle.
+#[derive(Clone, Copy, Debug)]
+enum Handle {
+    Joined,
+    Dropped,
+    Detached,
+    AbortedAndJoined,
+    Cancelled,
+}
+
+/// When it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum When {
+    BeforeTheRun,
+    AfterAPendingRun,
+    AfterTheEnd,
+}
+
+/// What the task does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Does {
+    ReadyAtOnce,
+    PendingOnce,
+    PanicsInPoll,
+    PanicsInDrop,
+}
+
+/// What the output's drop does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Output {
+    Fine,
+    Panics,
+}
+
+/// What the one who joined finds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Output,
+    Panic,
+    Cancelled,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    handle: Handle,
+    when: When,
+    does: Does,
+    output: Output,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    polls: Count,
+    futures: Count,
+    outputs_made: Count,
+    outputs: Count,
+}
+
+struct Task {
+    case: Case,
+    pending: usize,
+    counts: Counts,
+}
+
+impl Future for Task {
+    type Output = Value;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Value> {
+        self.counts.polls.add();
+        if self.pending > 0 {
+            self.pending -= 1;
+            return Poll::Pending;
+        }
+        if self.case.does == Does::PanicsInPoll {
+            panic!("in poll");
+        }
+        self.counts.outputs_made.add();
+        Poll::Ready(Value {
+            panics: self.case.output == Output::Panics,
+            dropped: self.counts.outputs.clone(),
+        })
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.counts.futures.add();
+        if self.case.does == Does::PanicsInDrop {
+            panic!("in the future's drop");
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Value {
+    panics: bool,
+    dropped: Count,
+}
+
+impl Drop for Value {
+    fn drop(&mut self) {
+        self.dropped.add();
+        if self.panics {
+            panic!("in the output's drop");
+        }
+    }
+}
+
+impl Case {
+    fn all() -> impl Iterator<Item = Self> {
+        use Does::*;
+        use Handle::*;
+        use When::*;
+        let mut cases = Vec::new();
+        for handle in [Joined, Dropped, Detached, AbortedAndJoined, Cancelled] {
+            for when in [BeforeTheRun, AfterAPendingRun, AfterTheEnd] {
+                for does in [ReadyAtOnce, PendingOnce, PanicsInPoll, PanicsInDrop] {
+                    for output in [Output::Fine, Output::Panics] {
+                        cases.push(Self {
+                            handle,
+                            when,
+                            does,
+                            output,
+                        });
+                    }
+                }
+            }
+        }
+        // A future and its output that both panic in their drops end the program, as any panic while panicking does.
+        cases.retain(|case| case.does != PanicsInDrop || case.output == Output::Fine);
+        cases.into_iter()
+    }
+
+    /// How often it is pending before it ends.
+    fn pending_polls(self) -> usize {
+        let own = usize::from(self.does == Does::PendingOnce);
+        let idle = usize::from(self.when == When::AfterAPendingRun);
+        own + idle
+    }
+
+    fn is_cancelled(self) -> bool {
+        let keeps = matches!(self.handle, Handle::Joined | Handle::Detached);
+        !keeps && self.when != When::AfterTheEnd
+    }
+
+    fn polls(self) -> usize {
+        match self.when {
+            _ if !self.is_cancelled() => self.pending_polls() + 1,
+            When::BeforeTheRun => 0,
+            _ => 1,
+        }
+    }
+
+    fn end(self) -> End {
+        match self.does {
+            Does::PanicsInDrop => End::Panic,
+            _ if self.is_cancelled() => End::Cancelled,
+            Does::PanicsInPoll => End::Panic,
+            Does::ReadyAtOnce | Does::PendingOnce => End::Output,
+        }
+    }
+
+    fn check(self) {
+        let (queue, counts) = (Queue::new(), Counts::default());
+        let (runnable, handle) = queue.spawn(Task {
+            case: self,
+            pending: self.pending_polls(),
+            counts: counts.clone(),
+        });
+        let waker = runnable.waker();
+        queue.push(runnable);
+        let run = |times| {
+            for _ in 0..times {
+                queue.run();
+                waker.wake_by_ref();
+            }
+            queue.run();
+        };
+        match self.when {
+            When::BeforeTheRun => {}
+            When::AfterAPendingRun => {
+                queue.run();
+            }
+            When::AfterTheEnd => run(3),
+        }
+        let end = quietly(|| self.part_with(handle, || run(3)));
+        drop(waker);
+        assert_eq!(counts.polls.get(), self.polls(), "polls");
+        assert_eq!(counts.futures.get(), 1, "futures dropped");
+        assert_eq!(
+            counts.outputs.get(),
+            counts.outputs_made.get(),
+            "outputs dropped"
+        );
+        if let Some(Some(end)) = end {
+            assert_eq!(end, self.end());
+        }
+        assert_eq!((queue.len(), queue.tasks()), (0, 0));
+    }
+
+    /// Does with the handle what the case says, and has the task run to its end.
+    fn part_with(self, handle: JoinHandle<Value>, run: impl Fn()) -> Option<End> {
+        let wakes = Wakes::new();
+        match self.handle {
+            Handle::Joined => Some(join(handle.result(), &wakes, run)),
+            Handle::AbortedAndJoined => {
+                handle.abort();
+                Some(join(handle.result(), &wakes, run))
+            }
+            Handle::Dropped => {
+                // The task runs on also when the drop of an output that is there panics.
+                let dropped = quietly(|| drop(handle));
+                run();
+                assert!(dropped.is_some() || self.output == Output::Panics);
+                None
+            }
+            Handle::Detached => {
+                let detached = quietly(|| handle.detach());
+                run();
+                assert!(detached.is_some() || self.output == Output::Panics);
+                None
+            }
+            Handle::Cancelled => {
+                let mut cancel = handle.cancel();
+                let waker = wakes.waker();
+                let mut polled = quietly(|| poll_with(&mut cancel, &waker));
+                if let Some(Poll::Pending) = polled {
+                    run();
+                    assert_eq!(wakes.count(), 1);
+                    polled = quietly(|| poll_with(&mut cancel, &waker));
+                }
+                Some(match polled {
+                    None => End::Panic,
+                    Some(Poll::Ready(None)) => End::Cancelled,
+                    Some(Poll::Ready(Some(value))) => {
+                        quietly(|| drop(value));
+                        End::Output
+                    }
+                    Some(Poll::Pending) => panic!("woken for nothing"),
+                })
+            }
+        }
+    }
+}
+
+fn join(mut handle: JoinResult<Value>, wakes: &std::sync::Arc<Wakes>, run: impl Fn()) -> End {
+    let mut polled = poll_with(&mut handle, &wakes.waker());
+    if polled.is_pending() {
+        run();
+        assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
+        polled = poll_with(&mut handle, &wakes.waker());
+    }
+    match polled {
+        Poll::Ready(Ok(value)) => {
+            quietly(|| drop(value));
+            End::Output
+        }
+        Poll::Ready(Err(JoinError::Panicked(_))) => End::Panic,
+        Poll::Ready(Err(JoinError::Cancelled)) => End::Cancelled,
+        Poll::Pending => panic!("woken for nothing"),
+    }
+}
+
+/// `None` when `f` panicked with one of this test's own panics.
+fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(f))
+        .map_err(|payload| {
+            let text = payload.downcast_ref::<&str>().copied();
+            if !text.is_some_and(|text| text.starts_with("in ")) {
+                std::panic::resume_unwind(payload);
+            }
+        })
+        .ok()
+}
+
+#[test]
+fn each_combination_ends_as_it_must() {
+    for case in Case::all() {
+        if let Err(payload) = catch_unwind(|| case.check()) {
+            eprintln!("{case:?}");
+            std::panic::resume_unwind(payload);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A queue to run tasks from, values that know whether they were dropped, and a waker that counts.
+#![allow(dead_code, reason = "each test program uses its part of it")]
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use joint::{
+    JoinHandle,
+    task::{self, Runnable},
+};
+
+/// The smallest executor: runnables wait here until the test runs them.
+///
+/// Its tasks hold a reference to it each, so that it tells how many of them have not been freed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Queue(Arc<Mutex<VecDeque<Runnable>>>);
+
+impl Queue {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Spawns, and leaves the first runnable to the test.
+    pub(crate) fn spawn<F>(&self, future: F) -> (Runnable, JoinHandle<F::Output>)
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let queue = self.clone();
+        task::spawn(future, move |runnable| queue.push(runnable))
+    }
+
+    /// Spawns, and puts the first runnable into the queue.
+    pub(crate) fn start<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let (runnable, handle) = self.spawn(future);
+        self.push(runnable);
+        handle
+    }
+
+    pub(crate) fn push(&self, runnable: Runnable) {
+        self.0.lock().unwrap().push_back(runnable);
+    }
+
+    pub(crate) fn pop(&self) -> Option<Runnable> {
+        self.0.lock().unwrap().pop_front()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
+    /// Runs until the queue is empty, and says how many runs that took.
+    pub(crate) fn run(&self) -> usize {
+        let mut runs = 0;
+        while let Some(runnable) = self.pop() {
+            runnable.run();
+            runs += 1;
+        }
+        runs
+    }
+
+    /// How many tasks still have memory.
+    pub(crate) fn tasks(&self) -> usize {
+        Arc::strong_count(&self.0) - 1
+    }
+}
+
+/// A count that is shared with what is counted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Count(Arc<AtomicUsize>);
+
+impl Count {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+}
+
+/// Counts its drop.
+#[derive(Debug)]
+pub(crate) struct Dropped(pub(crate) Count);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.add();
+    }
+}
+
+/// Runs something when it is dropped.
+pub(crate) struct OnDrop<F: FnMut()>(pub(crate) F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A waker that counts its wake-ups, and how many of it there are.
+#[derive(Debug, Default)]
+pub(crate) struct Wakes(AtomicUsize);
+
+impl Wakes {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(crate) fn waker(self: &Arc<Self>) -> Waker {
+        Waker::from(self.clone())
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+
+    /// How many wakers, and clones of them, are alive.
+    pub(crate) fn wakers(self: &Arc<Self>) -> usize {
+        Arc::strong_count(self) - 1
+    }
+}
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// Polls once with a waker.
+pub(crate) fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(waker))
+}
+
+/// Polls once with a waker that does nothing.
+pub(crate) fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    poll_with(future, Waker::noop())
+}
+
+/// The output of a future that is ready.
+#[track_caller]
+pub(crate) fn ready<F: Future + Unpin>(mut future: F) -> F::Output {
+    match poll(&mut future) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("not ready"),
+    }
+}
+
+/// Pending once, without a wake-up; the test makes that.
+pub(crate) async fn pending_once() {
+    let mut polled = false;
+    std::future::poll_fn(move |_| {
+        if polled {
+            return Poll::Ready(());
+        }
+        polled = true;
+        Poll::Pending
+    })
+    .await;
+}

@@ -1,0 +1,304 @@
+//! Waking: while idle, due, running and ended; and what becomes of a task that nobody can wake any more.
+
+use std::{
+    future::{pending, poll_fn},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Poll, Waker},
+};
+
+use joint::task::{self, Runnable};
+
+use crate::support::{Count, Dropped, OnDrop, Queue, pending_once, poll, ready};
+
+#[test]
+fn many_wakes_make_one_run() {
+    let queue = Queue::new();
+    let (runnable, handle) = queue.spawn(pending_once());
+    let waker = runnable.waker();
+    waker.wake_by_ref();
+    assert_eq!(queue.len(), 0, "it is due already");
+    assert!(!runnable.run(), "consumed by the run");
+    for _ in 0..5 {
+        waker.wake_by_ref();
+    }
+    waker.clone().wake();
+    assert_eq!(queue.len(), 1);
+    drop(waker);
+    assert_eq!(queue.run(), 1);
+    ready(handle);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn woken_while_it_runs_it_is_scheduled_again() {
+    let queue = Queue::new();
+    let mut polls = 0;
+    let handle = queue.start(poll_fn(move |cx| {
+        polls += 1;
+        if polls == 3 {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        cx.waker().clone().wake();
+        Poll::Pending
+    }));
+    assert!(queue.pop().unwrap().run());
+    assert_eq!(queue.len(), 1);
+    assert!(queue.pop().unwrap().run());
+    assert!(!queue.pop().unwrap().run());
+    assert_eq!(queue.len(), 0);
+    ready(handle);
+}
+
+#[test]
+fn an_ended_task_is_not_scheduled_by_its_wakers() {
+    let queue = Queue::new();
+    let (runnable, handle) = queue.spawn(async { 7 });
+    let waker = runnable.waker();
+    runnable.run();
+    waker.wake_by_ref();
+    assert_eq!(ready(handle), 7);
+    for _ in 0..3 {
+        waker.wake_by_ref();
+        waker.clone().wake();
+    }
+    assert_eq!((queue.len(), queue.tasks()), (0, 1));
+    waker.wake();
+    assert_eq!((queue.len(), queue.tasks()), (0, 0));
+}
+
+#[test]
+fn a_waker_that_outlives_a_detached_task_frees_it() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let output = Dropped(dropped.clone());
+    let (runnable, handle) = queue.spawn(async move { output });
+    let waker = runnable.waker();
+    handle.detach();
+    runnable.run();
+    assert_eq!((dropped.get(), queue.tasks()), (1, 1));
+    drop(waker);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_run_that_leaves_an_orphan_drops_it() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let guard = Dropped(dropped.clone());
+    queue
+        .start(async move {
+            let _guard = guard;
+            pending::<()>().await;
+        })
+        .detach();
+    assert_eq!(queue.run(), 1);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+/// An idle task of one waker and one handle, with the count of its future's drop.
+fn idle(queue: &Queue) -> (Waker, joint::JoinHandle<()>, Count) {
+    let dropped = Count::new();
+    let guard = Dropped(dropped.clone());
+    let (runnable, handle) = queue.spawn(async move {
+        let _guard = guard;
+        pending().await
+    });
+    let waker = runnable.waker();
+    runnable.run();
+    (waker, handle, dropped)
+}
+
+#[test]
+fn the_last_waker_of_a_detached_task_schedules_the_orphan_once() {
+    let queue = Queue::new();
+    let (waker, handle, dropped) = idle(&queue);
+    handle.detach();
+    assert_eq!(queue.len(), 0);
+    drop(waker);
+    assert_eq!(
+        (queue.len(), dropped.get()),
+        (1, 0),
+        "its executor drops it"
+    );
+    assert_eq!(queue.run(), 1);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn a_handle_detached_after_the_last_waker_schedules_the_orphan_once() {
+    let queue = Queue::new();
+    let (waker, handle, dropped) = idle(&queue);
+    drop(waker);
+    assert_eq!(queue.len(), 0, "it can still be aborted");
+    handle.detach();
+    assert_eq!((queue.len(), dropped.get()), (1, 0));
+    assert_eq!(queue.run(), 1);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn an_orphan_of_a_schedule_function_without_captures_is_dropped() {
+    static QUEUE: Mutex<Vec<Runnable>> = Mutex::new(Vec::new());
+    for waker_last in [false, true] {
+        let dropped = Count::new();
+        let guard = Dropped(dropped.clone());
+        let future = async move {
+            let _guard = guard;
+            pending::<()>().await;
+        };
+        let (runnable, handle) =
+            task::spawn(future, |runnable| QUEUE.lock().unwrap().push(runnable));
+        let waker = runnable.waker();
+        runnable.run();
+        if waker_last {
+            handle.detach();
+            drop(waker);
+        } else {
+            drop(waker);
+            handle.detach();
+        }
+        let last = QUEUE.lock().unwrap().pop().expect("scheduled once");
+        assert!(!last.run());
+        assert_eq!(dropped.get(), 1);
+        assert!(QUEUE.lock().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn an_orphan_whose_runnable_is_dropped_is_dropped_with_it() {
+    let queue = Queue::new();
+    let (waker, handle, dropped) = idle(&queue);
+    handle.detach();
+    drop(waker);
+    drop(queue.pop());
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn a_waker_may_be_dropped_inside_the_schedule_function() {
+    let wakers = Arc::new(Mutex::new(Vec::<Waker>::new()));
+    let queue = Queue::new();
+    let (inner, place) = (queue.clone(), wakers.clone());
+    let (runnable, handle) = task::spawn(pending::<()>(), move |runnable| {
+        inner.push(runnable);
+        drop(std::mem::take(&mut *place.lock().unwrap()));
+    });
+    let waker = runnable.waker();
+    wakers.lock().unwrap().push(waker.clone());
+    runnable.run();
+    handle.detach();
+    // The queue's push comes first, so that the clone which the function drops is not the last.
+    waker.wake();
+    assert_eq!(queue.run(), 1);
+    drop(wakers);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_waker_may_be_cloned_and_used_while_the_future_is_dropped() {
+    let queue = Queue::new();
+    let place = Arc::new(Mutex::new(None::<Waker>));
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let (own, keep) = (place.clone(), kept.clone());
+    let guard = OnDrop(move || {
+        let waker = own.lock().unwrap().take().expect("put there below");
+        waker.wake_by_ref();
+        keep.lock().unwrap().push(waker.clone());
+        waker.wake();
+    });
+    let (runnable, handle) = queue.spawn(async move {
+        let _guard = guard;
+        pending::<()>().await;
+    });
+    *place.lock().unwrap() = Some(runnable.waker());
+    runnable.run();
+    drop(handle);
+    assert_eq!(
+        queue.run(),
+        1,
+        "a task that is being dropped is not run again"
+    );
+    assert_eq!(queue.tasks(), 1);
+    kept.lock().unwrap().clear();
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_schedule_function_may_run_the_task_on_the_spot() {
+    let depth = Arc::new(AtomicUsize::new(0));
+    let deepest = Arc::new(AtomicUsize::new(0));
+    let (inner, max) = (depth.clone(), deepest.clone());
+    let (runnable, handle) = task::spawn(pending_once(), move |runnable| {
+        max.fetch_max(inner.fetch_add(1, Relaxed) + 1, Relaxed);
+        runnable.run();
+        inner.fetch_sub(1, Relaxed);
+    });
+    let waker = runnable.waker();
+    runnable.schedule();
+    waker.wake();
+    assert_eq!((depth.load(Relaxed), deepest.load(Relaxed)), (0, 1));
+    ready(handle);
+}
+
+#[test]
+fn a_task_that_yields_under_such_a_function_recurses() {
+    let mut polls = 0;
+    let future = poll_fn(move |cx| {
+        polls += 1;
+        if polls == 4 {
+            return Poll::Ready(polls);
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    });
+    let (runnable, handle) = task::spawn(future, |runnable| {
+        runnable.run();
+    });
+    assert!(runnable.run());
+    assert_eq!(ready(handle), 4);
+}
+
+#[test]
+fn a_runnable_makes_the_round_trip_through_its_address() {
+    let queue = Queue::new();
+    let (runnable, handle) = queue.spawn(async { 7 });
+    let raw = runnable.into_raw();
+    // SAFETY: the address was just taken from the runnable, and is given back once.
+    let runnable = unsafe { Runnable::from_raw(raw) };
+    runnable.run();
+    assert_eq!(ready(handle), 7);
+}
+
+#[test]
+fn wakers_of_one_task_wake_the_same() {
+    let queue = Queue::new();
+    let seen = Arc::new(Mutex::new(None::<Waker>));
+    let place = seen.clone();
+    let (runnable, handle) = queue.spawn(poll_fn(move |cx| {
+        *place.lock().unwrap() = Some(cx.waker().clone());
+        Poll::<()>::Pending
+    }));
+    let waker = runnable.waker();
+    runnable.run();
+    assert!(waker.will_wake(seen.lock().unwrap().as_ref().unwrap()));
+    assert!(waker.will_wake(&waker.clone()));
+    assert!(!waker.will_wake(Waker::noop()));
+    drop(handle);
+    queue.run();
+}
+
+#[test]
+fn what_a_task_is_at_can_be_shown() {
+    let queue = Queue::new();
+    let (runnable, handle) = queue.spawn(async {});
+    assert!(format!("{runnable:?}").contains("wakes: 1"));
+    assert!(format!("{handle:?}").contains("cancelled: false"));
+    handle.abort();
+    assert!(format!("{handle:?}").contains("cancelled: true"));
+    drop(runnable);
+    assert!(poll(&mut handle.result()).is_ready());
+}

@@ -1,0 +1,180 @@
+//! What a task takes of the heap: one block, and a small one.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    future::pending,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    task::{Context, Poll, Waker},
+};
+
+use joint::{
+    JoinHandle,
+    task::{self, Runnable},
+};
+
+/// Counts what its thread takes.
+struct Counting;
+
+thread_local! {
+    static BLOCKS: Cell<usize> = const { Cell::new(0) };
+    static BYTES: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The size of which the live blocks of all threads are counted.
+static WATCHED: AtomicUsize = AtomicUsize::new(0);
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BLOCKS.set(BLOCKS.get() + 1);
+        BYTES.set(BYTES.get() + layout.size());
+        if layout.size() == WATCHED.load(Relaxed) {
+            LIVE.fetch_add(1, Relaxed);
+        }
+        // SAFETY: passed on from the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if layout.size() == WATCHED.load(Relaxed) {
+            LIVE.fetch_sub(1, Relaxed);
+        }
+        // SAFETY: passed on from the caller.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What a closure took.
+#[derive(Debug, PartialEq)]
+struct Taken {
+    blocks: usize,
+    bytes: usize,
+}
+
+fn taken<R>(f: impl FnOnce() -> R) -> (R, Taken) {
+    let (blocks, bytes) = (BLOCKS.get(), BYTES.get());
+    let result = f();
+    let taken = Taken {
+        blocks: BLOCKS.get() - blocks,
+        bytes: BYTES.get() - bytes,
+    };
+    (result, taken)
+}
+
+/// In a thread of its own, so that no block of an earlier test is at hand.
+fn afresh(f: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::spawn(f);
+    if let Err(payload) = thread.join() {
+        std::panic::resume_unwind(payload);
+    }
+}
+
+fn small() -> (Runnable, JoinHandle<u32>) {
+    task::spawn(async { 7u32 }, |_| {})
+}
+
+#[test]
+fn a_small_task_takes_one_block_of_at_most_56_bytes() {
+    afresh(|| {
+        let (task, taken) = taken(small);
+        assert_eq!(taken.blocks, 1);
+        assert!(taken.bytes <= 56, "{taken:?}");
+        drop(task);
+    });
+}
+
+#[test]
+fn so_many_tasks_take_so_many_blocks() {
+    afresh(|| {
+        let mut tasks = Vec::with_capacity(1_000);
+        let ((), taken) = taken(|| tasks.extend((0..1_000).map(|_| small())));
+        assert_eq!(taken.blocks, 1_000);
+    });
+}
+
+#[test]
+fn to_run_wake_join_and_cancel_takes_nothing() {
+    afresh(|| {
+        let mut cx = Context::from_waker(Waker::noop());
+        let (runnable, mut handle) = small();
+        let ((), used) = taken(|| {
+            let waker = runnable.waker();
+            waker.wake_by_ref();
+            runnable.run();
+            waker.wake();
+            let mut handle = std::pin::Pin::new(&mut handle);
+            assert_eq!(handle.as_mut().poll(&mut cx), Poll::Ready(7));
+        });
+        assert_eq!(
+            used,
+            Taken {
+                blocks: 0,
+                bytes: 0
+            }
+        );
+
+        let (runnable, handle) = task::spawn(pending::<()>(), |runnable| {
+            runnable.run();
+        });
+        let ((), used) = taken(|| {
+            runnable.run();
+            handle.abort();
+            drop(handle);
+        });
+        assert_eq!(
+            used,
+            Taken {
+                blocks: 0,
+                bytes: 0
+            }
+        );
+    });
+}
+
+#[test]
+fn a_task_that_waits_for_a_task_registers_without_a_block() {
+    afresh(|| {
+        let (child, handle) = small();
+        let (parent, joined) = task::spawn(handle, |runnable| {
+            runnable.run();
+        });
+        let ((), used) = taken(|| {
+            parent.run();
+            child.run();
+        });
+        assert_eq!(
+            used,
+            Taken {
+                blocks: 0,
+                bytes: 0
+            }
+        );
+        assert!(joined.is_finished());
+    });
+}
+
+#[test]
+fn what_a_thread_has_kept_at_hand_is_given_back_at_its_end() {
+    // A size that nothing else in this program has.
+    const LARGE: usize = 203;
+    fn large() -> (Runnable, JoinHandle<[u8; LARGE]>) {
+        task::spawn(std::future::ready([0; LARGE]), |_| {})
+    }
+    let one = std::thread::spawn(|| taken(large).1).join().unwrap();
+    assert_eq!(one.blocks, 1);
+    WATCHED.store(one.bytes, Relaxed);
+    afresh(|| {
+        let tasks: Vec<_> = (0..1_000).map(|_| large()).collect();
+        assert_eq!(LIVE.load(Relaxed), 1_000);
+        for (runnable, handle) in tasks {
+            runnable.run();
+            drop(handle);
+        }
+    });
+    assert_eq!(LIVE.load(Relaxed), 0);
+}
