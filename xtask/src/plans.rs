@@ -31,9 +31,14 @@ pub(crate) fn check() -> Vec<Step> {
 pub(crate) fn test() -> Vec<Step> {
     let no_std = ["--package", "joint", "--no-default-features"];
     vec![
-        // Lib, tests and binaries; examples are built; each bench runs once.
+        // As programs, which some tests run; `--all-targets` builds them as tests alone.
         Step::cargo(
-            "tests, examples, benches",
+            "examples",
+            &["build", "--workspace", "--examples", "--all-features"],
+        ),
+        // Lib, tests and binaries; each bench runs once.
+        Step::cargo(
+            "tests, benches",
             &["test", "--workspace", "--all-targets", "--all-features"],
         ),
         Step::cargo(
