@@ -118,6 +118,16 @@ impl Registration {
     }
 }
 
+impl Registration {
+    /// What the owner of an ended word may put here, to remember that.
+    pub(crate) const ENDED: Self = Self(WakerWords::NOBODY);
+
+    #[inline]
+    pub(crate) fn is_ended(&self) -> bool {
+        self.0.are_nobody()
+    }
+}
+
 impl Default for Registration {
     fn default() -> Self {
         Self::new()
@@ -250,23 +260,22 @@ impl Completion {
         if registration.0.are_of(waker) {
             return Poll::Pending;
         }
-        let thin = ThinWaker::from(waker);
         // SAFETY: passed on from the caller.
-        unsafe { Self::register(this, thin, registration) }
+        unsafe { Self::register(this, waker.clone(), registration) }
     }
 
     /// # Safety
     /// As for `raw_poll`.
-    #[inline]
+    #[inline(never)]
     unsafe fn register(
         this: *const Self,
-        waker: ThinWaker,
+        waker: Waker,
         registration: &mut Registration,
     ) -> Poll<Ended> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
-        let words = waker.words();
-        let raw = waker.into_raw();
+        let words = WakerWords::of(&waker);
+        let raw = ThinWaker::from(waker).into_raw();
         // ORDERING: register. Release: the completer that takes the waker sees all of it (`complete`, Acquire). Acquire: when
         // the completer came first, its result is visible (`complete`, Release).
         let before = word.swap(raw.as_ptr(), order!(register: AcqRel));
@@ -330,9 +339,7 @@ impl fmt::Debug for Completion {
             ABANDONED => "Abandoned",
             _ => "Waited",
         };
-        f.debug_tuple("Completion")
-            .field(&format_args!("{state}"))
-            .finish()
+        write!(f, "Completion({state})")
     }
 }
 

@@ -25,27 +25,39 @@
 //! # }
 //! ```
 //!
+//! # In your own models
+//! Built with `RUSTFLAGS="--cfg joint_loom"`, the crate runs on [loom](https://docs.rs/loom): its atomics, cells, memory and parked
+//! threads take part in `loom::model`, so that an executor of your own on [`task`], or a structure on [`Completion`], can be
+//! model-checked as it is. Use them inside a model only, and loom's threads and locks beside them. [`Executor`] has threads of the
+//! system, and is not for models.
+//!
 //! # Features
 //! `std`, on by default: the executor, `block_on`, every blocking wait, and panics of tasks caught. Without it the crate needs
-//! `alloc` alone.
+//! `alloc` alone. [`task`] and [`executor`] need atomics of 64 bits.
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(
+    not(target_has_atomic = "64"),
+    allow(dead_code, reason = "what only `task` uses")
+)]
 
 extern crate alloc;
 
 mod sync;
 
 pub mod completion;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
 pub mod executor;
 pub mod oneshot;
+#[cfg(target_has_atomic = "64")]
 pub mod task;
 pub mod waker;
 
 #[doc(inline)]
 pub use crate::completion::{Abandoned, Completer, Completion, Waiter};
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
 #[doc(inline)]
 pub use crate::executor::{Executor, spawn, yield_now};
+#[cfg(target_has_atomic = "64")]
 #[doc(inline)]
 pub use crate::task::{JoinError, JoinHandle};
 #[cfg(feature = "std")]
@@ -56,7 +68,7 @@ pub use crate::waker::park::block_on;
 #[cfg(joint_loom)]
 #[doc(hidden)]
 pub mod model {
-    pub use crate::sync::model::{Weakened, rmw_count, set_wake_limit, sites_seen};
+    pub use crate::sync::model::{Weakened, rmw_count, set_ref_limit, set_wake_limit, sites_seen};
 
     /// The executor's sleep protocol, for models with queues of their own.
     #[cfg(feature = "std")]

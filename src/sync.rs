@@ -17,16 +17,22 @@ pub(crate) mod heap;
 pub(crate) mod model;
 
 #[cfg(joint_loom)]
-pub(crate) use model::{AtomicPtr, AtomicU64, UnsafeCell, fence, heap, wake_limit};
+pub(crate) use model::{AtomicPtr, AtomicU64, UnsafeCell, fence, heap, ref_limit, wake_limit};
 #[cfg(all(joint_loom, feature = "std"))]
 pub(crate) use model::{AtomicUsize, Mutex, MutexGuard, thread, thread_local};
 
+#[cfg(not(joint_loom))]
+pub(crate) use core::sync::atomic::AtomicPtr;
+#[cfg(all(not(joint_loom), target_has_atomic = "64"))]
+pub(crate) use core::sync::atomic::AtomicU64;
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub(crate) use core::sync::atomic::AtomicUsize;
+#[cfg(all(not(joint_loom), any(feature = "std", target_has_atomic = "64")))]
+pub(crate) use core::sync::atomic::fence;
 #[cfg(not(joint_loom))]
-pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU64, fence};
-#[cfg(not(joint_loom))]
-pub(crate) use real::{UnsafeCell, wake_limit};
+pub(crate) use real::UnsafeCell;
+#[cfg(all(not(joint_loom), target_has_atomic = "64"))]
+pub(crate) use real::{ref_limit, wake_limit};
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub(crate) use std::{
     sync::{Mutex, MutexGuard},
@@ -81,7 +87,7 @@ pub(crate) trait Retire {
 
 #[cfg(not(joint_loom))]
 mod real {
-    use core::sync::atomic::{AtomicPtr, AtomicU64};
+    use core::sync::atomic::AtomicPtr;
 
     use super::Retire;
 
@@ -112,7 +118,8 @@ mod real {
         fn retire(&mut self) {}
     }
 
-    impl Retire for AtomicU64 {
+    #[cfg(target_has_atomic = "64")]
+    impl Retire for core::sync::atomic::AtomicU64 {
         #[inline(always)]
         fn retire(&mut self) {}
     }
@@ -124,8 +131,16 @@ mod real {
     }
 
     /// How many wake-ups of a task may wait to be consumed before wakers take theirs back: half of what can be counted.
+    #[cfg(target_has_atomic = "64")]
     #[inline(always)]
     pub(crate) const fn wake_limit() -> u64 {
         1 << 31
+    }
+
+    /// How many wakers of a task there may be before one more ends the program: half of what can be counted.
+    #[cfg(target_has_atomic = "64")]
+    #[inline(always)]
+    pub(crate) const fn ref_limit() -> u64 {
+        1 << 28
     }
 }

@@ -155,7 +155,8 @@ impl ThinWaker {
     /// A waker that stands for `header` and takes over one reference to it.
     ///
     /// # Safety
-    /// `header` is alive for as long as somebody holds a reference to it; its table's functions follow the contract of
+    /// `header` was made from a pointer to the whole object, and may be used to access all of it. It is alive for as long as
+    /// somebody holds a reference to it; its table's functions follow the contract of
     /// [`VTable`], may be called from any thread, and together form a correct waker in the sense of [`RawWaker`]. The caller
     /// gives one reference away.
     #[inline]
@@ -190,6 +191,13 @@ impl ThinWaker {
         Self(raw)
     }
 
+    /// Whether it stands for a header, and not for a boxed foreign waker.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.kind(), Kind::Own(_))
+    }
+
     /// Wakes the task or thread, and gives the waker up.
     #[inline]
     pub fn wake(self) {
@@ -221,19 +229,6 @@ impl ThinWaker {
             Kind::Own(header) => is_own(waker) && waker.data() == header.as_ptr().cast(),
             // SAFETY: the block is alive and initialised as long as `self` owns it.
             Kind::Foreign(boxed) => unsafe { boxed.as_ref() }.will_wake(waker),
-        }
-    }
-
-    /// The two words of the `core::task::Waker` that it stands for.
-    #[inline]
-    pub(crate) fn words(&self) -> WakerWords {
-        match self.kind() {
-            Kind::Own(header) => WakerWords {
-                data: header.as_ptr().cast(),
-                vtable: &OWN,
-            },
-            // SAFETY: the block is alive and initialised as long as `self` owns it.
-            Kind::Foreign(boxed) => WakerWords::of(unsafe { boxed.as_ref() }),
         }
     }
 
@@ -371,8 +366,19 @@ impl WakerWords {
         vtable: ptr::null(),
     };
 
+    /// No waker's words either, and others than `NONE`.
+    pub(crate) const NOBODY: Self = Self {
+        data: ptr::without_provenance(1),
+        vtable: ptr::null(),
+    };
+
     #[inline]
-    fn of(waker: &Waker) -> Self {
+    pub(crate) fn are_nobody(self) -> bool {
+        self.vtable.is_null() && !self.data.is_null()
+    }
+
+    #[inline]
+    pub(crate) fn of(waker: &Waker) -> Self {
         Self {
             data: waker.data(),
             vtable: waker.vtable(),
@@ -408,7 +414,8 @@ mod tests {
         let thin = ThinWaker::from(&waker);
         assert!(thin.will_wake(&waker));
         assert!(!thin.will_wake(Waker::noop()));
-        assert!(thin.words().are_of(&waker));
+        assert!(WakerWords::of(&waker).are_of(&waker));
+        assert!(!WakerWords::of(&waker).are_of(Waker::noop()));
         thin.wake_by_ref();
         let clone = thin.clone();
         drop(thin);

@@ -89,6 +89,51 @@ fn a_small_task_takes_one_block_of_at_most_56_bytes() {
 }
 
 #[test]
+fn a_small_task_without_a_handle_takes_no_more() {
+    afresh(|| {
+        let (task, taken) = taken(|| task::spawn_detached(async { 7u32 }, |_| {}));
+        assert_eq!(taken.blocks, 1);
+        assert!(taken.bytes <= 56, "{taken:?}");
+        drop(task);
+    });
+}
+
+#[test]
+fn metadata_and_a_name_take_their_own_room_in_the_same_block() {
+    afresh(|| {
+        let plain = taken(small).1;
+        let metadata = || task::Builder::new().metadata([0u64; 4]);
+        let spawn = || metadata().spawn(|_| async { 7u32 }, |_| {});
+        let (task, tagged) = taken(spawn);
+        assert_eq!(tagged.blocks, 1);
+        assert!(tagged.bytes <= plain.bytes + 32, "{tagged:?}");
+        drop(task);
+        let spawn = || metadata().name("static").spawn(|_| async { 7u32 }, |_| {});
+        let (task, named) = taken(spawn);
+        assert_eq!(named.blocks, 1);
+        assert!(named.bytes <= tagged.bytes + 24, "{named:?}");
+        drop(task);
+    });
+}
+
+#[test]
+fn a_copied_schedule_function_takes_its_own_room_in_the_same_block() {
+    afresh(|| {
+        let plain = taken(small).1;
+        let word = 7usize;
+        let schedule = task::Copied(move |runnable: Runnable| {
+            assert_eq!(word, 7);
+            drop(runnable);
+        });
+        let spawn = || task::Builder::new().spawn(|()| async { 7u32 }, schedule);
+        let (task, taken) = taken(spawn);
+        assert_eq!(taken.blocks, 1);
+        assert!(taken.bytes <= plain.bytes + 8, "{taken:?}");
+        drop(task);
+    });
+}
+
+#[test]
 fn so_many_tasks_take_so_many_blocks() {
     afresh(|| {
         let mut tasks = Vec::with_capacity(1_000);

@@ -11,6 +11,7 @@ use alloc::{string::String, sync::Arc, vec::Vec};
 use core::{
     fmt,
     future::Future,
+    panic::{Location, RefUnwindSafe, UnwindSafe},
     pin::Pin,
     task::{Context, Poll},
 };
@@ -39,8 +40,8 @@ use crate::{sync::order, task::JoinHandle};
 /// A set of threads that run tasks.
 ///
 /// # Dropping
-/// Shuts down in order: no task is polled again but those that are being polled right now, which end that poll; the threads
-/// are joined; every future that is left is dropped on one of them; whoever waits for one learns that it was
+/// Shuts down in order: each worker ends the poll that it is in, or is about to begin, and polls no task again; the threads are
+/// joined, for which the drop blocks as long as these polls take; every future that is left is dropped on one of them; whoever waits for one learns that it was
 /// [cancelled](crate::JoinError::Cancelled). A task that some other thread is waking at that very moment is dropped by that thread.
 ///
 /// Dropped by one of its own tasks, it cannot wait for that task's worker: everything else is waited for, and that worker leaves
@@ -124,6 +125,8 @@ impl Executor {
 
     /// Starts a task. It may run at once, on any of the threads.
     ///
+    /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself.
+    ///
     /// Called on one of the executor's own workers, it takes that worker's queue, as [`spawn`] does.
     ///
     /// # Example
@@ -133,23 +136,37 @@ impl Executor {
     /// assert_eq!(joint::block_on(handle), 2);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        let spawned = Location::caller();
         worker::with_current(|local| match local {
-            Some(local) if Arc::ptr_eq(local.shared(), &self.shared) => local.spawn(future),
-            _ => {
-                let (runnable, handle) = worker::new_task(&self.shared, future);
-                // ORDERING: spawned. Relaxed: a number for show.
-                self.shared
-                    .spawned_outside
-                    .fetch_add(1, order!(spawned: Relaxed));
-                self.shared.inject(runnable);
-                handle
+            Some(local) if Arc::ptr_eq(local.shared(), &self.shared) => {
+                local.spawn(spawned, future)
             }
+            _ => self.spawn_outside(spawned, future),
         })
+    }
+
+    fn spawn_outside<F>(
+        &self,
+        spawned: &'static Location<'static>,
+        future: F,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let (runnable, handle) = worker::new_task(&self.shared, spawned, future);
+        // ORDERING: spawned. Relaxed: a number for show.
+        self.shared
+            .spawned_outside
+            .fetch_add(1, order!(spawned: Relaxed));
+        self.shared.inject(runnable);
+        handle
     }
 
     /// How many workers it has.
@@ -172,6 +189,10 @@ impl Executor {
         }
     }
 }
+
+// All that is shared is guarded by atomics and locks, and no user code runs while a lock is held.
+impl UnwindSafe for Executor {}
+impl RefUnwindSafe for Executor {}
 
 impl Drop for Executor {
     fn drop(&mut self) {
@@ -196,7 +217,10 @@ impl fmt::Debug for Executor {
     }
 }
 
-/// Starts a task: on the executor whose task calls this, or else on the [global](Executor::global) one.
+/// Starts a task: on the executor whose task calls this, or else on the [global](Executor::global) one. The latter is so inside
+/// [`block_on`](crate::block_on) too, which belongs to no executor.
+///
+/// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself.
 ///
 /// From inside of a task it is the cheapest way to start another: it goes to the worker's own queue.
 ///
@@ -208,18 +232,20 @@ impl fmt::Debug for Executor {
 /// let handle = joint::spawn(async { "hello" });
 /// assert_eq!(joint::block_on(handle), "hello");
 /// ```
+#[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    let spawned = Location::caller();
     worker::with_current(|local| match local {
-        Some(local) => local.spawn(future),
-        None => Executor::global().spawn(future),
+        Some(local) => local.spawn(spawned, future),
+        None => Executor::global().spawn_outside(spawned, future),
     })
 }
 
-/// Lets the other tasks that are due run first.
+/// Lets the other tasks that are due on the same worker run first.
 ///
 /// The task goes to the end of its worker's queue. Under another executor it is woken at once, and what comes of that is that
 /// executor's choice.

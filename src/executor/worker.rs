@@ -5,11 +5,12 @@
 //! [`INJECTOR_INTERVAL`] runs, and the slot is passed over after [`SLOT_STREAK`] runs in a row, so that neither the tasks from
 //! outside nor those in the queue starve.
 //!
-//! The slot cannot be stolen from, and need not be: it is filled only after the last poll of a task, and emptied by the very
-//! next run.
+//! The slot cannot be stolen from, and need not be: it is filled only by the wake-up of a waiting task, after the last poll of the
+//! task that it waited for, and emptied by the very next run. A foreign waker, whose code may do anything and for any time, finds
+//! it closed.
 
 use alloc::sync::Arc;
-use core::{cell::Cell, future::Future, hint, ptr};
+use core::{cell::Cell, future::Future, hint, panic::Location, ptr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crossbeam_deque::{Steal, Stealer, Worker};
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     sync::thread_local,
-    task::{self, JoinHandle, Ran, Runnable},
+    task::{Builder, Copied, JoinHandle, Runnable},
 };
 
 /// Every so many runs a worker looks into the injector first. Prime, so that it falls in step with no pattern of work.
@@ -95,12 +96,16 @@ impl Local {
         &self.shared.counters[self.index]
     }
 
-    pub(super) fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    pub(super) fn spawn<F>(
+        &self,
+        spawned: &'static Location<'static>,
+        future: F,
+    ) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (runnable, handle) = new_task(&self.shared, future);
+        let (runnable, handle) = new_task(&self.shared, spawned, future);
         self.counters().spawned.increment();
         self.push(runnable);
         handle
@@ -151,14 +156,14 @@ impl Local {
     fn run(&self, runnable: Runnable) {
         self.counters().polls.increment();
         self.runs.set(self.runs.get().wrapping_add(1));
-        match runnable.run_deferred() {
-            Ran::Idle | Ran::Ended(None) => {}
-            Ran::Again(runnable) => self.requeue(runnable),
-            Ran::Ended(Some(waiter)) => {
-                self.slot_is_open.set(true);
-                guarded(|| waiter.wake());
-                self.slot_is_open.set(false);
-            }
+        let (again, waiter) = runnable.run_in_executor();
+        if let Some(runnable) = again {
+            self.requeue(runnable);
+        }
+        if let Some(waiter) = waiter {
+            self.slot_is_open.set(waiter.is_own());
+            guarded(|| waiter.wake());
+            self.slot_is_open.set(false);
         }
     }
 
@@ -273,13 +278,16 @@ fn until_settled(mut steal: impl FnMut() -> Steal<Runnable>) -> Option<Runnable>
 }
 
 /// A task of the executor, not yet queued.
-pub(super) fn new_task<F>(shared: &Arc<Shared>, future: F) -> (Runnable, JoinHandle<F::Output>)
+pub(super) fn new_task<F>(
+    shared: &Arc<Shared>,
+    spawned: &'static Location<'static>,
+    future: F,
+) -> (Runnable, JoinHandle<F::Output>)
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     let remote = Remote::of(shared);
-    task::spawn_copied(Registered::new(future), move |runnable| {
-        remote.schedule(runnable)
-    })
+    let schedule = Copied(move |runnable| remote.schedule(runnable));
+    Builder::spawned_at(spawned).spawn(|()| Registered::new(future), schedule)
 }

@@ -27,6 +27,7 @@ use super::Retire;
 std::thread_local! {
     static RMWS: Cell<usize> = const { Cell::new(0) };
     static WAKE_LIMIT: Cell<u64> = const { Cell::new(1 << 31) };
+    static REF_LIMIT: Cell<u64> = const { Cell::new(1 << 28) };
     static OVERRIDES: RefCell<Vec<(String, Ordering)>> = const { RefCell::new(Vec::new()) };
     static SITES: RefCell<BTreeMap<String, Ordering>> = const { RefCell::new(BTreeMap::new()) };
     static FREED: RefCell<Freed> = const { RefCell::new(Freed { blocks: BTreeMap::new(), order: VecDeque::new() }) };
@@ -96,6 +97,16 @@ pub fn set_wake_limit(limit: u64) {
         "a quarter of the limit is consumed at once, and that must not be nothing"
     );
     WAKE_LIMIT.set(limit);
+}
+
+/// The same limit as in a normal build, or what a run has set to reach the edge.
+pub(crate) fn ref_limit() -> u64 {
+    REF_LIMIT.get()
+}
+
+/// Lowers the number of wakers that a task may have, for the models of this thread.
+pub fn set_ref_limit(limit: u64) {
+    REF_LIMIT.set(limit);
 }
 
 fn count_rmw() {
@@ -301,7 +312,7 @@ pub(crate) mod heap {
 
 /// loom's threads. A wait with a time limit gives way once and comes back, as one that woke early may.
 pub(crate) mod thread {
-    pub(crate) use loom::thread::{Thread, current, park};
+    pub(crate) use loom::thread::{Thread, ThreadId, current, park};
 
     pub(crate) fn park_timeout(_limit: core::time::Duration) {
         loom::thread::yield_now();

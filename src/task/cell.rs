@@ -1,9 +1,11 @@
 //! The task's one allocation, and everything that is done to it.
 //!
 //! ```text
-//! Header   waker table | state word S | join word J
+//! Header    waker table | state word S | join word J | link | where it was spawned
+//! metadata
 //! schedule function
-//! stage    the future, later its output or its panic; empty once dropped or taken
+//! name      of a named task
+//! stage     the future, later its output or its panic; empty once dropped or taken
 //! ```
 //!
 //! Who touches what:
@@ -17,18 +19,20 @@
 //!    by another thread before the call returns.
 //! 4. Whoever the state word tells to free, frees: nobody else can reach the task any more.
 
+use alloc::borrow::Cow;
 use core::{
     future::Future,
     marker::PhantomData,
-    mem::{ManuallyDrop, needs_drop},
+    mem::ManuallyDrop,
+    panic::Location,
     pin::Pin,
     ptr::NonNull,
     task::{Context, Poll},
 };
 
 use super::{
-    PanicPayload, Runnable,
-    header::{Header, Output, Ran, Task, VTable, WAKER},
+    PanicPayload, Runnable, Schedule, ScheduleInfo,
+    header::{Head, Header, Output, Ran, Task, VTable, WAKER},
     state::{OnIdle, Snapshot},
     unwind,
 };
@@ -38,44 +42,29 @@ use crate::{
     waker::ThinWaker,
 };
 
-/// How a schedule function is kept.
-pub(super) trait Schedule {
-    /// Whether `schedule` may use `self` after the runnable has been given away.
-    const STORED: bool;
-
-    /// # Safety
-    /// `this` is alive up to the call, and where it is [`STORED`](Self::STORED) also across it.
-    unsafe fn schedule(this: NonNull<Self>, runnable: Runnable);
+/// What a task may be called.
+pub trait Name {
+    #[doc(hidden)]
+    fn get(&self) -> Option<&str>;
 }
 
-/// Called in place. One without size and without drop is nowhere, and so cannot vanish.
-pub(super) struct InPlace<S>(pub(super) S);
+/// A task without a name of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Unnamed;
 
-impl<S: Fn(Runnable)> Schedule for InPlace<S> {
-    const STORED: bool = size_of::<S>() != 0 || needs_drop::<S>();
+/// A task with a name.
+#[derive(Clone, Debug)]
+pub struct Named(pub(super) Cow<'static, str>);
 
-    #[inline]
-    unsafe fn schedule(this: NonNull<Self>, runnable: Runnable) {
-        // SAFETY: alive across the call by this function's contract, or without a place that could vanish.
-        let schedule = unsafe { this.as_ref() };
-        (schedule.0)(runnable);
+impl Name for Unnamed {
+    fn get(&self) -> Option<&str> {
+        None
     }
 }
 
-/// Copied out of the task before it is called.
-#[cfg(feature = "std")]
-pub(super) struct Copied<S>(pub(super) S);
-
-#[cfg(feature = "std")]
-impl<S: Fn(Runnable) + Copy> Schedule for Copied<S> {
-    const STORED: bool = false;
-
-    /// Takes no `&self`: a reference that is an argument has to stay valid until the function returns.
-    #[inline]
-    unsafe fn schedule(this: NonNull<Self>, runnable: Runnable) {
-        // SAFETY: alive by this function's contract.
-        let schedule = unsafe { (*this.as_ptr()).0 };
-        schedule(runnable);
+impl Name for Named {
+    fn get(&self) -> Option<&str> {
+        Some(&self.0)
     }
 }
 
@@ -87,50 +76,137 @@ union Stage<F: Future> {
 }
 
 #[repr(C)]
-struct Cell<F: Future, S> {
-    header: Header,
+struct Cell<F: Future, S, M, N> {
+    head: Head<M>,
     schedule: S,
+    name: N,
     stage: UnsafeCell<Stage<F>>,
 }
 
-/// Allocates a task. The one runnable and the one handle that its state word starts with are the caller's to make.
-pub(super) fn allocate<F: Future, S: Schedule>(future: F, schedule: S) -> Task {
-    let block = heap::allocate::<Cell<F, S>>();
-    let header = Header::new(Typed::<F, S>::VTABLE);
-    let stage = UnsafeCell::new(Stage {
-        future: ManuallyDrop::new(future),
-    });
-    // SAFETY: the block is fresh and ours.
-    unsafe {
-        block.write(Cell {
-            header,
-            schedule,
-            stage,
-        })
-    };
-    Task(block.cast())
+/// What a task is made with, beside its parts.
+pub(super) struct Settings {
+    pub(super) spawned: &'static Location<'static>,
+    pub(super) has_handle: bool,
+    pub(super) propagate_panic: bool,
 }
 
-/// The functions of a task with a future `F` and a schedule function `S`.
-struct Typed<F, S>(PhantomData<(F, S)>);
-
-impl<F: Future, S: Schedule> Typed<F, S> {
-    const VTABLE: &'static VTable = &VTable {
-        waker: WAKER,
-        run: Self::run,
-        cancel: Self::cancel,
-        schedule: Self::schedule,
-        take_output: Self::take_output,
-        drop_output: Self::drop_output,
-        free: Self::free,
-        schedule_is_stored: S::STORED,
+/// Allocates a task. The one runnable that its state word starts with, and the one handle if it starts with one, are the
+/// caller's to make.
+#[inline]
+pub(super) fn allocate<'a, F, Fut, S, M, N>(
+    settings: Settings,
+    metadata: M,
+    name: N,
+    future: F,
+    schedule: S,
+) -> Task
+where
+    F: FnOnce(&'a M) -> Fut,
+    Fut: Future + 'a,
+    S: Schedule<M>,
+    M: 'a,
+    N: Name,
+{
+    let vtable = match settings.propagate_panic {
+        true => Typed::<Fut, S, M, N>::PROPAGATING,
+        false => Typed::<Fut, S, M, N>::PASSING,
     };
+    let header = Header::new(vtable, settings.has_handle, settings.spawned);
+    let cell = heap::allocate::<Cell<Fut, S, M, N>>();
+    let task = Task(cell.cast());
+    // Each part is written to its place by itself, so that none is put together on the stack first.
+    // SAFETY: the place is inside the fresh block.
+    let head = unsafe { &raw mut (*cell.as_ptr()).head };
+    // SAFETY: fresh and ours.
+    unsafe { head.write(Head { header, metadata }) };
+    // SAFETY: as above.
+    let place = unsafe { &raw mut (*cell.as_ptr()).schedule };
+    // SAFETY: as above.
+    unsafe { place.write(schedule) };
+    // SAFETY: as above.
+    let place = unsafe { &raw mut (*cell.as_ptr()).name };
+    // SAFETY: as above.
+    unsafe { place.write(name) };
+    let unmade = Unmade::<Fut, S, M, N>(cell);
+    // SAFETY: just written. The future may keep it: it is dropped before the metadata is.
+    let metadata = unsafe { task.metadata::<M>() };
+    // SAFETY: as above.
+    let place = unsafe { &raw mut (*cell.as_ptr()).stage };
+    let stage = UnsafeCell::new(Stage {
+        future: ManuallyDrop::new(future(metadata)),
+    });
+    // SAFETY: as above.
+    unsafe { place.write(stage) };
+    core::mem::forget(unmade);
+    task
+}
+
+/// A task whose future is still being made, when making it panics.
+struct Unmade<F: Future, S, M, N>(NonNull<Cell<F, S, M, N>>);
+
+impl<F: Future, S, M, N> Drop for Unmade<F, S, M, N> {
+    fn drop(&mut self) {
+        // SAFETY: all but the stage is written, and nobody else knows of it.
+        unsafe { drop_parts(self.0) };
+    }
+}
+
+/// Drops the metadata, the name and the schedule function, and gives the memory back, also when one of these drops panics.
+///
+/// # Safety
+/// The task is the caller's alone, and is not used after this. Its stage is empty.
+#[inline]
+unsafe fn drop_parts<F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N>>) {
+    struct Memory<T>(NonNull<T>);
+    impl<T> Drop for Memory<T> {
+        fn drop(&mut self) {
+            // SAFETY: allocated in `allocate` as a `T`, and nobody can reach it any more.
+            unsafe { heap::release(self.0) };
+        }
+    }
+    struct Part<T>(*mut T);
+    impl<T> Drop for Part<T> {
+        fn drop(&mut self) {
+            // SAFETY: initialised, and not used after this.
+            unsafe { self.0.drop_in_place() };
+        }
+    }
+    let _memory = Memory(cell);
+    // SAFETY: the place is inside the block.
+    let _schedule = Part(unsafe { &raw mut (*cell.as_ptr()).schedule });
+    // SAFETY: as above.
+    let _name = Part(unsafe { &raw mut (*cell.as_ptr()).name });
+    // SAFETY: as above.
+    let _metadata = Part(unsafe { &raw mut (*cell.as_ptr()).head.metadata });
+}
+
+/// The functions of a task with a future `F`, a schedule function `S`, metadata `M` and a name `N`.
+struct Typed<F, S, M, N>(PhantomData<(F, S, M, N)>);
+
+impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
+    const PROPAGATING: &'static VTable = &Self::vtable(true);
+    const PASSING: &'static VTable = &Self::vtable(false);
+
+    const fn vtable(propagate_panic: bool) -> VTable {
+        VTable {
+            waker: WAKER,
+            run: Self::run,
+            cancel: Self::cancel,
+            schedule: Self::schedule,
+            output: Self::output,
+            drop_output: Self::drop_output,
+            free: Self::free,
+            name: Self::name,
+            schedule_is_stored: S::STORED.get(),
+            propagate_panic,
+        }
+    }
 
     /// # Safety
     /// The task is alive.
     #[inline]
     unsafe fn stage<'a>(task: Task) -> &'a UnsafeCell<Stage<F>> {
-        let cell = task.0.cast::<Cell<F, S>>();
+        let cell = task.0.cast::<Cell<F, S, M, N>>();
         // SAFETY: alive by this function's contract.
         unsafe { &(*cell.as_ptr()).stage }
     }
@@ -149,7 +225,7 @@ impl<F: Future, S: Schedule> Typed<F, S> {
             // SAFETY: as above; the poll was pending.
             Ok(Poll::Pending) => unsafe { Self::idle(task, seen) },
             // SAFETY: as above; the poll is over, and the output is not in the stage.
-            Ok(Poll::Ready(output)) => unsafe { Self::finish(task, seen, Ok(output)) },
+            Ok(Poll::Ready(output)) => unsafe { Self::finish(task, seen, output) },
             // SAFETY: as above.
             Err(payload) => unsafe { Self::finish_panicked(task, seen, payload) },
         }
@@ -181,8 +257,9 @@ impl<F: Future, S: Schedule> Typed<F, S> {
         // SAFETY: the runnable keeps the task alive.
         match unsafe { task.state() }.idle(seen) {
             OnIdle::Leave => Ran::Idle,
-            // SAFETY: woken again, so there still is a runnable, which the caller gives up.
-            OnIdle::Reschedule => Ran::Again(unsafe { Runnable::from_task(task) }),
+            OnIdle::Reschedule => Ran::Again,
+            // SAFETY: the runnable is the caller's still, and the stage holds the future.
+            OnIdle::Cancel(seen) => Ran::Ended(unsafe { Self::cancel_from(task, seen) }),
             OnIdle::Orphan => {
                 // SAFETY: an orphan's stage is the caller's, and holds the future.
                 let _ = unsafe { Self::drop_future(task) }.map_err(unwind::drop_quietly);
@@ -193,40 +270,73 @@ impl<F: Future, S: Schedule> Typed<F, S> {
         }
     }
 
+    /// The end of a run whose poll was ready.
+    ///
+    /// # Safety
+    /// The caller has the runnable, whose run began with `seen`; the stage holds the future; it gives them up.
+    #[inline(always)]
+    unsafe fn finish(task: Task, seen: Snapshot, output: F::Output) -> Ran {
+        // SAFETY: the stage is the runner's (rule 1), and holds the future.
+        if let Err(payload) = unsafe { Self::drop_future(task) } {
+            unwind::drop_quietly(output);
+            // SAFETY: the stage is empty, and the rest is passed on from the caller.
+            return Ran::Ended(unsafe { Self::end_in_panic(task, seen, payload) });
+        }
+        // SAFETY: the stage is the runner's (rule 1), and is empty.
+        unsafe { Self::fill(task, Ok(output)) };
+        // SAFETY: the stage holds the output.
+        Ran::Ended(unsafe { Self::complete(task, seen) })
+    }
+
     /// The end of a run whose poll panicked.
     ///
     /// # Safety
     /// As for [`finish`](Self::finish).
     #[cold]
-    unsafe fn finish_panicked(task: Task, seen: Snapshot, payload: PanicPayload) -> Ran {
+    unsafe fn finish_panicked(task: Task, seen: Snapshot, payload: unwind::Payload) -> Ran {
+        // SAFETY: the runnable keeps the task alive.
+        if unsafe { task.propagates_panic() } {
+            // SAFETY: the stage is the runner's (rule 1), and holds the future.
+            let _ = unsafe { Self::drop_future(task) }.map_err(unwind::drop_quietly);
+            // SAFETY: the stage is empty, and the rest is passed on from the caller.
+            return Ran::Ended(unsafe { Self::end_in_panic(task, seen, payload) });
+        }
         // SAFETY: passed on from the caller.
-        unsafe { Self::finish(task, seen, Err(payload)) }
+        let waiter = unsafe { Self::cancel_from(task, seen) };
+        unwind::pass_on(payload, || {
+            if let Some(waiter) = waiter {
+                waiter.wake();
+            }
+        })
     }
 
-    /// The end of a run whose poll was ready or panicked.
+    /// Ends the task with a panic as its result.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen`; the stage holds the future; it gives them up.
-    #[inline]
-    unsafe fn finish(task: Task, seen: Snapshot, output: Output<F::Output>) -> Ran {
-        // SAFETY: the stage is the runner's (rule 1), and holds the future.
-        let output = match unsafe { Self::drop_future(task) } {
-            Ok(()) => output,
-            Err(payload) => {
-                unwind::drop_quietly(output);
-                Err(payload)
-            }
-        };
+    /// The caller has the runnable, whose run began with `seen`; the stage is empty; it gives them up.
+    #[cold]
+    unsafe fn end_in_panic(
+        task: Task,
+        seen: Snapshot,
+        payload: unwind::Payload,
+    ) -> Option<ThinWaker> {
         // SAFETY: the runnable keeps the task alive.
+        let panic = unsafe { PanicPayload::of(task, payload) };
+        // SAFETY: the stage is the runner's (rule 1), and is empty.
+        unsafe { Self::fill(task, Err(panic)) };
+        // SAFETY: the stage holds the panic.
+        unsafe { Self::complete(task, seen) }
+    }
+
+    /// # Safety
+    /// The stage is the caller's (rule 1), and is empty.
+    #[inline(always)]
+    unsafe fn fill(task: Task, output: Output<F::Output>) {
+        // SAFETY: whose stage the caller has is alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
-            let full = Stage {
-                output: ManuallyDrop::new(output),
-            };
-            // SAFETY: the stage is the runner's (rule 1), and is empty.
-            unsafe { stage.write(full) };
+            // SAFETY: the stage is the caller's, and is empty.
+            unsafe { stage.cast::<Output<F::Output>>().write(output) };
         });
-        // SAFETY: the stage holds the output.
-        Ran::Ended(unsafe { Self::complete(task, seen) })
     }
 
     /// # Safety
@@ -245,16 +355,8 @@ impl<F: Future, S: Schedule> Typed<F, S> {
     unsafe fn cancel_from(task: Task, seen: Snapshot) -> Option<ThinWaker> {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
         if let Err(payload) = unsafe { Self::drop_future(task) } {
-            // SAFETY: the runnable keeps the task alive.
-            unsafe { Self::stage(task) }.with_mut(|stage| {
-                let full = Stage {
-                    output: ManuallyDrop::new(Err(payload)),
-                };
-                // SAFETY: the stage is the runner's (rule 1), and is empty.
-                unsafe { stage.write(full) };
-            });
-            // SAFETY: the stage holds the panic.
-            return unsafe { Self::complete(task, seen) };
+            // SAFETY: the stage is empty, and the rest is passed on from the caller.
+            return unsafe { Self::end_in_panic(task, seen, payload) };
         }
         if seen.has_handle() {
             // SAFETY: the runnable keeps the task alive, and the runner finishes the join word once (rule 2).
@@ -295,7 +397,7 @@ impl<F: Future, S: Schedule> Typed<F, S> {
     /// # Safety
     /// The stage is the caller's (rule 1), and holds the future.
     #[inline]
-    unsafe fn drop_future(task: Task) -> Result<(), PanicPayload> {
+    unsafe fn drop_future(task: Task) -> Result<(), unwind::Payload> {
         // SAFETY: whose stage the caller has is alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
             // SAFETY: it holds the future, and counts as empty from here on.
@@ -305,30 +407,37 @@ impl<F: Future, S: Schedule> Typed<F, S> {
 
     /// # Safety
     /// The task has to be scheduled, and rule 3 is kept.
-    unsafe fn schedule(task: Task) {
-        let cell = task.0.cast::<Cell<F, S>>();
+    unsafe fn schedule(task: Task, info: ScheduleInfo) {
+        let cell = task.0.cast::<Cell<F, S, M, N>>();
         // SAFETY: a task that has to be scheduled is alive; the place is computed, and nothing is read.
-        let schedule = unsafe { &raw mut (*cell.as_ptr()).schedule };
-        // SAFETY: a place inside the allocation.
-        let schedule = unsafe { NonNull::new_unchecked(schedule) };
+        let place = unsafe { &raw const (*cell.as_ptr()).schedule };
         // SAFETY: the caller has the runnable to give away.
         let runnable = unsafe { Runnable::from_task(task) };
-        // SAFETY: alive up to the call, and by rule 3 across it where it is stored.
-        unsafe { S::schedule(schedule, runnable) };
+        if S::STORED.get() {
+            // SAFETY: by rule 3 the task, and the function in it, outlives the call.
+            return unsafe { &*place }.schedule(runnable, info);
+        }
+        // The task may be gone before the function returns, so the function is called through a reference to somewhere else.
+        // SAFETY: alive by now. The function may be copied, or is nowhere and has no drop; the copy is not dropped.
+        let copy = ManuallyDrop::new(unsafe { place.read() });
+        copy.schedule(runnable, info);
     }
 
     /// # Safety
-    /// The stage is the caller's (rule 1) and holds the output; `place` is good for an `Output<F::Output>`.
-    unsafe fn take_output(task: Task, place: NonNull<()>) {
+    /// The task is alive.
+    unsafe fn name(task: Task) -> Option<NonNull<str>> {
+        let cell = task.0.cast::<Cell<F, S, M, N>>();
+        // SAFETY: alive by this function's contract; the name is never written.
+        unsafe { &(*cell.as_ptr()).name }.get().map(NonNull::from)
+    }
+
+    /// # Safety
+    /// The stage is the caller's (rule 1).
+    unsafe fn output(task: Task) -> NonNull<()> {
         // SAFETY: whose stage the caller has is alive.
-        unsafe { Self::stage(task) }.with_mut(|stage| {
-            // SAFETY: it holds the output, and counts as empty from here on; the caller's place is another one.
-            unsafe {
-                stage
-                    .cast::<Output<F::Output>>()
-                    .copy_to_nonoverlapping(place.cast().as_ptr(), 1)
-            };
-        });
+        let stage = unsafe { Self::stage(task) }.with_mut(|stage| stage);
+        // SAFETY: a place in the allocation is not at null.
+        unsafe { NonNull::new_unchecked(stage.cast()) }
     }
 
     /// # Safety
@@ -344,26 +453,13 @@ impl<F: Future, S: Schedule> Typed<F, S> {
     /// # Safety
     /// The task is the caller's alone (rule 4), and its stage is empty.
     unsafe fn free(task: Task) {
-        let cell = task.0.cast::<Cell<F, S>>();
+        let cell = task.0.cast::<Cell<F, S, M, N>>();
         // SAFETY: the caller's alone.
         let owned = unsafe { &mut *cell.as_ptr() };
-        owned.header.retire();
+        owned.head.header.retire();
         owned.stage.retire();
-        let schedule = &raw mut owned.schedule;
-        let memory = Memory(cell);
-        // SAFETY: the caller's alone, initialised, and not used after this.
-        unsafe { schedule.drop_in_place() };
-        drop(memory);
-    }
-}
-
-/// A task's memory, given back also when the schedule function's drop panics.
-struct Memory<T>(NonNull<T>);
-
-impl<T> Drop for Memory<T> {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `allocate` as a `T`, and nobody can reach it any more.
-        unsafe { heap::release(self.0) };
+        // SAFETY: the caller's alone, with an empty stage, and not used after this.
+        unsafe { drop_parts(cell) };
     }
 }
 

@@ -1,7 +1,9 @@
 //! How a task can end without an output.
 
 use alloc::{boxed::Box, string::String};
-use core::{any::Any, fmt};
+use core::{any::Any, fmt, panic::Location};
+
+use super::{header::Task, unwind};
 
 /// A task that gives no output, because it was cancelled or because it panicked.
 ///
@@ -23,65 +25,106 @@ pub enum JoinError {
     Panicked(PanicPayload),
 }
 
+impl JoinError {
+    /// Whether the task was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled)
+    }
+
+    /// Whether the task panicked.
+    pub fn is_panic(&self) -> bool {
+        matches!(self, Self::Panicked(_))
+    }
+}
+
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("the task was cancelled"),
-            Self::Panicked(payload) => match payload.message() {
-                Some(message) => write!(f, "the task panicked: {message}"),
-                None => f.write_str("the task panicked"),
-            },
+            Self::Panicked(payload) => payload.fmt(f),
         }
     }
 }
 
 impl core::error::Error for JoinError {}
 
-/// What a task panicked with.
+/// What a task panicked with, and which task it was.
 ///
 /// Unlike the bare box it is `Sync`, so that an error that holds it can be shared: by reference it gives out only text.
-pub struct PanicPayload(Box<dyn Any + Send>);
+pub struct PanicPayload(Box<Panic>);
+
+struct Panic {
+    payload: unwind::Payload,
+    name: Option<String>,
+    spawned: &'static Location<'static>,
+}
 
 // SAFETY: a shared reference reads only payloads that are `&str` or `String`, both of which are `Sync`.
 unsafe impl Sync for PanicPayload {}
 
 impl PanicPayload {
-    #[cfg(feature = "std")]
-    pub(super) fn new(payload: Box<dyn Any + Send>) -> Self {
-        Self(payload)
+    /// # Safety
+    /// The task is alive.
+    #[cold]
+    pub(super) unsafe fn of(task: Task, payload: unwind::Payload) -> Self {
+        // SAFETY: alive by this function's contract.
+        let name = unsafe { task.name() }.map(String::from);
+        // SAFETY: as above.
+        let spawned = unsafe { task.spawned() };
+        Self(Box::new(Panic {
+            payload,
+            name,
+            spawned,
+        }))
     }
 
     /// The text of the panic, when it was made with one, as `panic!` does.
     pub fn message(&self) -> Option<&str> {
-        let text = self.0.downcast_ref::<&'static str>().copied();
-        text.or_else(|| self.0.downcast_ref::<String>().map(String::as_str))
+        let text = self.0.payload.downcast_ref::<&'static str>().copied();
+        text.or_else(|| self.0.payload.downcast_ref::<String>().map(String::as_str))
+    }
+
+    /// The name of the task, if it was given one.
+    pub fn task_name(&self) -> Option<&str> {
+        self.0.name.as_deref()
+    }
+
+    /// Where the task was spawned.
+    pub fn spawned(&self) -> &'static Location<'static> {
+        self.0.spawned
     }
 
     /// The payload, as `catch_unwind` gave it.
     pub fn into_inner(self) -> Box<dyn Any + Send> {
-        self.0
+        self.0.payload
     }
 
     /// Goes on with the panic on this thread. The panic hook does not run again.
-    #[cfg(feature = "std")]
     pub fn resume(self) -> ! {
-        std::panic::resume_unwind(self.0)
+        unwind::resume(self.into_inner())
     }
+}
 
-    /// Panics on this thread with the text of the panic.
-    #[cfg(not(feature = "std"))]
-    pub fn resume(self) -> ! {
-        panic!(
-            "a task panicked: {}",
-            self.message().unwrap_or("no message")
-        )
+impl fmt::Display for PanicPayload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the task ")?;
+        if let Some(name) = self.task_name() {
+            write!(f, "`{name}` ")?;
+        }
+        write!(f, "spawned at {} panicked", self.spawned())?;
+        match self.message() {
+            Some(message) => write!(f, ": {message}"),
+            None => Ok(()),
+        }
     }
 }
 
 impl fmt::Debug for PanicPayload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PanicPayload")
-            .field(&self.message().unwrap_or("not a text"))
+        f.debug_struct("PanicPayload")
+            .field("task_name", &self.task_name())
+            .field("spawned", &format_args!("{}", self.spawned()))
+            .field("message", &self.message().unwrap_or("not a text"))
             .finish()
     }
 }

@@ -4,11 +4,13 @@ use core::{
     fmt,
     future::Future,
     marker::PhantomData,
+    mem::ManuallyDrop,
+    panic::{Location, RefUnwindSafe, UnwindSafe},
     pin::Pin,
     task::{Context, Poll},
 };
 
-use super::{JoinError, header::Task, state::OnWake};
+use super::{Cancel, Fallible, JoinError, JoinResult, ScheduleInfo, header::Task, state::OnWake};
 use crate::completion::{Completion, Detached, Ended, Registration};
 
 /// Awaits a task, and owns it: dropped, it cancels the task.
@@ -21,8 +23,9 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 ///
 /// # Cost
 /// In atomic read-modify-writes: to await a task that has ended, 0; to register who waits, 1 and the clone of its waker; to
-/// poll again with the same waker, 0. To drop the handle of a task that has ended, 0; of another, 2. No operation waits for
-/// another thread.
+/// poll again with the same waker, 0. To drop the handle of a task that has ended, 0, or 1 when a waker is left; of another, 2. A
+/// stored schedule function (see [`Copied`](super::Copied)) takes 2 more where it may be called. No operation waits for another
+/// thread.
 ///
 /// # Example
 /// ```
@@ -32,60 +35,65 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[must_use = "dropping a handle cancels the task: await it, or `detach` it"]
-pub struct JoinHandle<T> {
-    /// `None` once the task has been joined or given up.
-    task: Option<Task>,
+#[repr(C)]
+pub struct JoinHandle<T, M = ()> {
+    /// [`Registration::ENDED`] once the result has been taken. In front: the two words are written and moved as one, and a move
+    /// that takes one of them together with the task waits for both writes.
     registration: Registration,
-    output: PhantomData<T>,
+    task: Task,
+    output: PhantomData<(T, M)>,
 }
 
-// SAFETY: it hands out the output, which may be sent. All else is atomic.
-unsafe impl<T: Send> Send for JoinHandle<T> {}
-// SAFETY: by reference nothing of the output is reached, and all else is atomic. That it may then be dropped by whoever holds
-// it last is covered by `T: Send`.
-unsafe impl<T: Send> Sync for JoinHandle<T> {}
+// SAFETY: it hands out the output, which may be sent. The metadata is reached by reference from several threads, and dropped by
+// any. All else is atomic.
+unsafe impl<T: Send, M: Send + Sync> Send for JoinHandle<T, M> {}
+// SAFETY: by reference nothing of the output is reached, and all else is as for `Send`.
+unsafe impl<T: Send, M: Send + Sync> Sync for JoinHandle<T, M> {}
 
-impl<T> Unpin for JoinHandle<T> {}
-impl<T> core::panic::UnwindSafe for JoinHandle<T> {}
-impl<T> core::panic::RefUnwindSafe for JoinHandle<T> {}
+impl<T, M> Unpin for JoinHandle<T, M> {}
+impl<T, M> UnwindSafe for JoinHandle<T, M> {}
+impl<T, M> RefUnwindSafe for JoinHandle<T, M> {}
 
-impl<T> JoinHandle<T> {
+impl<T, M> JoinHandle<T, M> {
     /// # Safety
-    /// The caller has the one handle of the task, whose output is a `T`, and gives it to the new value.
+    /// The caller has the one handle of the task, whose output is a `T` and whose metadata is an `M`, and gives it to the new
+    /// value.
+    #[inline]
     pub(super) unsafe fn from_task(task: Task) -> Self {
         Self {
-            task: Some(task),
+            task,
             registration: Registration::new(),
             output: PhantomData,
         }
     }
 
     /// Lets the task run on by itself. Its output will be dropped where it ends, or here when it has ended already.
-    pub fn detach(mut self) {
-        if let Some(task) = self.task.take() {
-            // SAFETY: the handle is given up.
-            unsafe { give_up(task, OnDrop::Detach) };
-        }
+    pub fn detach(self) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the handle is given up: it is not dropped.
+        unsafe { give_up(this.task, this.registration, OnDrop::Detach) };
     }
 
     /// Cancels the task, without waiting for that: its next run drops the future instead of polling it.
     ///
-    /// A task that is being polled right now ends that poll first, and if that makes it ready, it is; otherwise the one who
-    /// awaits it learns that it was [cancelled](JoinError::Cancelled). A task that has ended is left as it is. At most one
-    /// atomic read-modify-write, when no other thread changes the task meanwhile. Lock-free.
+    /// A task that is being polled right now ends that poll first, and if that makes it ready, it is; otherwise its future is
+    /// dropped there and then. The one who awaits the task learns that it was [cancelled](JoinError::Cancelled). A task that
+    /// has ended is left as it is.
+    ///
+    /// At most one atomic read-modify-write, when no other thread changes the task meanwhile. Lock-free.
     pub fn abort(&self) {
-        let Some(task) = self.task else { return };
         if self.is_finished() {
             return;
         }
         // SAFETY: the handle keeps the task alive.
-        if let OnWake::Schedule = unsafe { task.state() }.abort() {
+        if let OnWake::Schedule = unsafe { self.task.state() }.abort() {
             // SAFETY: the state word has said so, and the handle lives on across the call.
-            unsafe { task.schedule() }
+            unsafe { self.task.schedule(ScheduleInfo::WOKEN) }
         }
     }
 
-    /// Cancels the task at once, and waits until its future is gone. Awaiting gives the output if it was there already.
+    /// Cancels the task at once, and waits until its future is gone. Awaiting gives the output if it was there already, or if
+    /// the task became ready in a poll that was under way.
     ///
     /// # Example
     /// ```
@@ -94,16 +102,45 @@ impl<T> JoinHandle<T> {
     /// assert_eq!(joint::block_on(never.cancel()), None);
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn cancel(self) -> Cancel<T> {
+    pub fn cancel(self) -> Cancel<T, M> {
         self.abort();
-        Cancel { handle: self }
+        Cancel::new(self)
+    }
+
+    /// Awaits the task as an option: `None` when it was cancelled. A panic of the task goes on in the one who awaits it.
+    ///
+    /// # Example
+    /// ```
+    /// let (runnable, handle) = joint::task::spawn(async { 1 }, |_| {});
+    /// drop(runnable);
+    /// assert_eq!(joint::block_on(handle.fallible()), None);
+    /// ```
+    pub fn fallible(self) -> Fallible<T, M> {
+        Fallible::new(self)
     }
 
     /// Whether the task has ended, by an output, a panic or its cancellation, so that awaiting it would not wait.
     pub fn is_finished(&self) -> bool {
         // SAFETY: the handle keeps the task alive.
-        self.task
-            .is_none_or(|task| unsafe { Completion::raw_ended(task.join()) }.is_some())
+        unsafe { Completion::raw_ended(self.task.join()) }.is_some()
+    }
+
+    /// The metadata that the task was made with.
+    pub fn metadata(&self) -> &M {
+        // SAFETY: the handle keeps the task alive, and its metadata is an `M`.
+        unsafe { self.task.metadata() }
+    }
+
+    /// The task's name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        // SAFETY: the handle keeps the task alive.
+        unsafe { self.task.name() }
+    }
+
+    /// Where the task was spawned.
+    pub fn spawned(&self) -> &'static Location<'static> {
+        // SAFETY: the handle keeps the task alive.
+        unsafe { self.task.spawned() }
     }
 
     /// Awaits the task as a value: its output, or why there is none.
@@ -113,27 +150,48 @@ impl<T> JoinHandle<T> {
     /// # let executor = joint::Executor::builder().workers(1).build()?;
     /// let handle = executor.spawn(async { panic!("no") });
     /// let error = joint::block_on(handle.result()).unwrap_err();
-    /// assert_eq!(error.to_string(), "the task panicked: no");
+    /// assert!(error.to_string().ends_with("panicked: no"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn result(self) -> JoinResult<T> {
-        JoinResult { handle: self }
+    pub fn result(self) -> JoinResult<T, M> {
+        JoinResult::new(self)
     }
 
     #[inline]
-    fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
-        let task = self
-            .task
-            .expect("a `JoinHandle` was polled after it had given the output");
+    pub(super) fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
+        if self.registration.is_ended() {
+            polled_again();
+        }
+        let registration = &mut self.registration;
         // SAFETY: the handle keeps the task alive, and has not detached.
-        let poll = unsafe { Completion::raw_poll(task.join(), cx.waker(), &mut self.registration) };
+        let poll = unsafe { Completion::raw_poll(self.task.join(), cx.waker(), registration) };
         let Poll::Ready(ended) = poll else {
             return Poll::Pending;
         };
-        self.task = None;
-        // SAFETY: the join word has ended so, and the handle is given up.
-        Poll::Ready(unsafe { take(task, ended) })
+        self.registration = Registration::ENDED;
+        Poll::Ready(match ended {
+            // SAFETY: ended with an output or a panic in the stage, which is the handle's now, and which it has not taken.
+            Ended::Done => unsafe { self.task.take_output::<T>() }.map_err(JoinError::Panicked),
+            Ended::Abandoned => Err(JoinError::Cancelled),
+        })
     }
+
+    /// Passes the task's failure on to whoever awaits the output.
+    #[cold]
+    pub(super) fn raise(&self, error: JoinError) -> ! {
+        match error {
+            JoinError::Panicked(payload) => payload.resume(),
+            JoinError::Cancelled => panic!(
+                "awaited a task that was cancelled, by an abort or by the end of its executor; await `JoinHandle::result` to \
+                 have that as a value. The task: {self:?}"
+            ),
+        }
+    }
+}
+
+#[cold]
+fn polled_again() -> ! {
+    panic!("a task's handle was polled again after it had given the result");
 }
 
 /// What becomes of a task whose handle goes before its end.
@@ -143,9 +201,21 @@ enum OnDrop {
 }
 
 /// # Safety
-/// The caller has the handle of the task, and gives it up.
+/// The caller has the handle of the task, with its registration, and gives it up.
+#[inline]
+unsafe fn give_up(task: Task, registration: Registration, how: OnDrop) {
+    if registration.is_ended() {
+        drop(Joined(task));
+    } else {
+        // SAFETY: passed on from the caller.
+        unsafe { give_up_unjoined(task, how) }
+    }
+}
+
+/// # Safety
+/// The caller has the handle of the task, which has not taken the result, and gives it up.
 #[inline(never)]
-unsafe fn give_up(task: Task, how: OnDrop) {
+unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
     // SAFETY: the handle keeps the task alive.
     if let Some(ended) = unsafe { Completion::raw_ended(task.join()) } {
         // SAFETY: the join word has ended so, and the handle is given up.
@@ -170,24 +240,10 @@ unsafe fn give_up(task: Task, how: OnDrop) {
     unsafe { task.after_release(outcome) };
 }
 
-/// Takes the result out of an ended task, and gives the handle up.
-///
-/// # Safety
-/// The caller has the handle of the task, whose output is a `T` and whose join word has ended as `ended` says.
-#[inline]
-unsafe fn take<T>(task: Task, ended: Ended) -> Result<T, JoinError> {
-    let _handle = Joined(task);
-    match ended {
-        // SAFETY: ended with an output or a panic in the stage, which is the handle's now.
-        Ended::Done => unsafe { task.take_output::<T>() }.map_err(JoinError::Panicked),
-        Ended::Abandoned => Err(JoinError::Cancelled),
-    }
-}
-
 /// Drops the result of an ended task, and gives the handle up.
 ///
 /// # Safety
-/// As for [`take`].
+/// The caller has the handle of the task, whose join word has ended as `ended` says, and which has not taken the result.
 unsafe fn dispose(task: Task, ended: Ended) {
     let _handle = Joined(task);
     if ended == Ended::Done {
@@ -210,98 +266,29 @@ impl Drop for Joined {
     }
 }
 
-impl<T> Future for JoinHandle<T> {
+impl<T, M> Future for JoinHandle<T, M> {
     type Output = T;
 
     /// # Panics
     /// With the panic of the task; when the task was cancelled; when polled again after it was ready.
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        self.poll_result(cx)
-            .map(|result| result.unwrap_or_else(|error| raise(error)))
+        let poll = self.poll_result(cx);
+        poll.map(|result| result.unwrap_or_else(|error| self.raise(error)))
     }
 }
 
-/// Passes a task's failure on to whoever awaits the output.
-#[cold]
-fn raise(error: JoinError) -> ! {
-    match error {
-        JoinError::Panicked(payload) => payload.resume(),
-        JoinError::Cancelled => panic!(
-            "awaited a task that was cancelled: await `JoinHandle::result` to have that as a value"
-        ),
-    }
-}
-
-impl<T> Drop for JoinHandle<T> {
+impl<T, M> Drop for JoinHandle<T, M> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(task) = self.task.take() {
-            // SAFETY: the handle is given up.
-            unsafe { give_up(task, OnDrop::Cancel) };
-        }
+        // SAFETY: the handle is given up.
+        unsafe { give_up(self.task, self.registration, OnDrop::Cancel) };
     }
 }
 
-impl<T> fmt::Debug for JoinHandle<T> {
+impl<T, M> fmt::Debug for JoinHandle<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.task {
-            Some(task) => {
-                // SAFETY: the handle keeps the task alive.
-                let state = unsafe { task.state() }.snapshot();
-                f.debug_tuple("JoinHandle").field(&state).finish()
-            }
-            None => f.write_str("JoinHandle(joined)"),
-        }
-    }
-}
-
-/// The future of [`JoinHandle::result`]. Dropped, it cancels the task.
-#[must_use = "futures do nothing unless awaited; dropping this one cancels the task"]
-pub struct JoinResult<T> {
-    handle: JoinHandle<T>,
-}
-
-impl<T> Future for JoinResult<T> {
-    type Output = Result<T, JoinError>;
-
-    /// # Panics
-    /// When polled again after it was ready.
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.handle.poll_result(cx)
-    }
-}
-
-impl<T> fmt::Debug for JoinResult<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("JoinResult").field(&self.handle).finish()
-    }
-}
-
-/// The future of [`JoinHandle::cancel`]: the output if the task had it already, or else `None`, once the future is gone.
-///
-/// Dropped, it lets the cancelled task end by itself.
-#[must_use = "the task is cancelled already; await this to know that it has ended, or drop it"]
-pub struct Cancel<T> {
-    handle: JoinHandle<T>,
-}
-
-impl<T> Future for Cancel<T> {
-    type Output = Option<T>;
-
-    /// # Panics
-    /// With the panic of the task; when polled again after it was ready.
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        self.handle.poll_result(cx).map(|result| match result {
-            Ok(output) => Some(output),
-            Err(JoinError::Cancelled) => None,
-            Err(panicked) => raise(panicked),
-        })
-    }
-}
-
-impl<T> fmt::Debug for Cancel<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Cancel").field(&self.handle).finish()
+        // SAFETY: the handle keeps the task alive.
+        unsafe { self.task.fmt("JoinHandle", f) }
     }
 }

@@ -1,9 +1,9 @@
 //! The part of a task that does not depend on its types, and what is done through it alone. `cell.rs` has the rules.
 
-use core::ptr::NonNull;
+use core::{fmt, panic::Location, ptr::NonNull};
 
 use super::{
-    PanicPayload, Runnable,
+    Link, PanicPayload, ScheduleInfo,
     state::{OnRelease, OnWake, State},
 };
 use crate::{
@@ -17,16 +17,24 @@ pub(super) struct Header {
     waker: waker::Header,
     state: State,
     join: Completion,
+    link: Link,
+    spawned: &'static Location<'static>,
 }
 
 impl Header {
-    pub(super) fn new(vtable: &'static VTable) -> Self {
+    pub(super) fn new(
+        vtable: &'static VTable,
+        has_handle: bool,
+        spawned: &'static Location<'static>,
+    ) -> Self {
         // SAFETY: the table lives for ever and is never written; its first field is a waker's table.
         let waker = unsafe { waker::Header::from_table((&raw const *vtable).cast()) };
         Self {
             waker,
-            state: State::new(),
+            state: State::new(has_handle),
             join: Completion::new(),
+            link: Link::new(),
+            spawned,
         }
     }
 
@@ -35,6 +43,13 @@ impl Header {
         self.state.retire();
         self.join.retire();
     }
+}
+
+/// The part of a task that depends on its metadata alone.
+#[repr(C)]
+pub(super) struct Head<M> {
+    pub(super) header: Header,
+    pub(super) metadata: M,
 }
 
 /// What a task's types decide. The waker's table comes first: a task's waker header points to the whole.
@@ -46,15 +61,19 @@ pub(super) struct VTable {
     /// Drops the future without polling it, and completes.
     pub(super) cancel: unsafe fn(Task) -> Option<ThinWaker>,
     /// Hands a new runnable to the schedule function.
-    pub(super) schedule: unsafe fn(Task),
-    /// Moves the `Output<T>` out of the stage to the given place.
-    pub(super) take_output: unsafe fn(Task, NonNull<()>),
+    pub(super) schedule: unsafe fn(Task, ScheduleInfo),
+    /// Where the `Output<T>` is, for whoever may touch it.
+    pub(super) output: unsafe fn(Task) -> NonNull<()>,
     /// Drops the `Output<T>` in the stage.
     pub(super) drop_output: unsafe fn(Task),
-    /// Drops the schedule function and gives the memory back.
+    /// Drops the schedule function and the metadata, and gives the memory back.
     pub(super) free: unsafe fn(Task),
+    /// The task's name, which lives as long as the task.
+    pub(super) name: unsafe fn(Task) -> Option<NonNull<str>>,
     /// Whether a call of `schedule` needs a reference across it (rule 3).
     pub(super) schedule_is_stored: bool,
+    /// Whether a panic of the future goes to whoever joins the task, or through whoever runs it.
+    pub(super) propagate_panic: bool,
 }
 
 /// What is in the stage of a completed task that was not cancelled.
@@ -64,8 +83,8 @@ pub(super) type Output<T> = Result<T, PanicPayload>;
 pub(crate) enum Ran {
     /// The task waits for a wake-up, or has gone.
     Idle,
-    /// The task was woken while it ran, and is due to be run again.
-    Again(Runnable),
+    /// The task was woken while it ran: there is a runnable again, which is the caller's.
+    Again,
     /// The task has ended. This waits for it, and has to be woken.
     Ended(Option<ThinWaker>),
 }
@@ -140,25 +159,84 @@ impl Task {
     /// # Safety
     /// The caller is the one who has to schedule, and rule 3 is kept: by a [`Held`], or by a waker or handle that lives on.
     #[inline]
-    pub(super) unsafe fn schedule(self) {
+    pub(super) unsafe fn schedule(self, info: ScheduleInfo) {
         // SAFETY: a task that has to be scheduled is alive.
         let vtable = unsafe { self.vtable() };
         // SAFETY: passed on from the caller.
-        unsafe { (vtable.schedule)(self) }
+        unsafe { (vtable.schedule)(self, info) }
+    }
+
+    /// # Safety
+    /// The task is alive for as long as the reference is used, and its metadata is an `M`.
+    #[inline]
+    pub(super) unsafe fn metadata<'a, M>(self) -> &'a M {
+        // SAFETY: alive by this function's contract; the metadata follows the header.
+        unsafe { &(*self.0.cast::<Head<M>>().as_ptr()).metadata }
+    }
+
+    /// # Safety
+    /// The task is alive for as long as the reference is used.
+    #[inline]
+    pub(super) unsafe fn link<'a>(self) -> &'a Link {
+        // SAFETY: alive by this function's contract.
+        unsafe { &(*self.0.as_ptr()).link }
+    }
+
+    /// # Safety
+    /// The task is alive.
+    pub(super) unsafe fn spawned(self) -> &'static Location<'static> {
+        // SAFETY: alive by this function's contract; the field is never written.
+        unsafe { (*self.0.as_ptr()).spawned }
+    }
+
+    /// # Safety
+    /// The task is alive for as long as the reference is used.
+    pub(super) unsafe fn name<'a>(self) -> Option<&'a str> {
+        // SAFETY: alive by this function's contract.
+        let vtable = unsafe { self.vtable() };
+        // SAFETY: as above.
+        let name = unsafe { (vtable.name)(self) }?;
+        // SAFETY: it lives as long as the task.
+        Some(unsafe { name.as_ref() })
+    }
+
+    /// # Safety
+    /// The task is alive.
+    pub(super) unsafe fn propagates_panic(self) -> bool {
+        // SAFETY: alive by this function's contract.
+        unsafe { self.vtable() }.propagate_panic
+    }
+
+    /// Writes what there is to know of the task: how far the join is, which says whether it has ended, and the state word.
+    ///
+    /// # Safety
+    /// The task is alive.
+    pub(super) unsafe fn fmt(self, kind: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct(kind);
+        // SAFETY: alive by this function's contract.
+        if let Some(name) = unsafe { self.name() } {
+            out.field("name", &name);
+        }
+        // SAFETY: as above.
+        let spawned = unsafe { self.spawned() };
+        out.field("spawned", &format_args!("{spawned}"));
+        // SAFETY: as above.
+        out.field("join", unsafe { &*self.join() });
+        // SAFETY: as above.
+        let state = unsafe { self.state() };
+        out.field("state", &state.snapshot()).finish()
     }
 
     /// # Safety
     /// The task has completed without being cancelled, and its stage is the caller's (rule 1). It is empty after this.
     #[inline]
     pub(super) unsafe fn take_output<T>(self) -> Output<T> {
-        let mut place = core::mem::MaybeUninit::<Output<T>>::uninit();
-        // SAFETY: the handle, or the runner, which has given nothing up yet, keeps the task alive.
+        // SAFETY: the handle keeps the task alive.
         let vtable = unsafe { self.vtable() };
-        let destination = NonNull::from(&mut place).cast();
-        // SAFETY: passed on from the caller; the place is good for an `Output<T>`.
-        unsafe { (vtable.take_output)(self, destination) };
-        // SAFETY: just written.
-        unsafe { place.assume_init() }
+        // SAFETY: passed on from the caller.
+        let output = unsafe { (vtable.output)(self) }.cast::<Output<T>>();
+        // SAFETY: the stage holds the output, which counts as moved out from here on.
+        unsafe { output.read() }
     }
 
     /// # Safety
@@ -203,7 +281,7 @@ impl Task {
         match outcome {
             OnRelease::Nothing => {}
             // SAFETY: the state word has said so, and the caller keeps rule 3.
-            OnRelease::Schedule => unsafe { self.schedule() },
+            OnRelease::Schedule => unsafe { self.schedule(ScheduleInfo::WOKEN) },
             // SAFETY: the state word has said so. No handle and a finished task: the stage is empty.
             OnRelease::Free => unsafe { self.free() },
             // SAFETY: the state word has said so.
@@ -223,7 +301,7 @@ impl Task {
         unsafe { self.state() }.revive_orphan(stored);
         let _held = stored.then(|| Held(self));
         // SAFETY: an orphan has no runnable, and the word now says that there is one; rule 3 by `_held`.
-        unsafe { self.schedule() };
+        unsafe { self.schedule(ScheduleInfo::WOKEN) };
     }
 }
 
@@ -270,7 +348,7 @@ pub(super) const WAKER: waker::VTable = {
         if let OnWake::Schedule = unsafe { task.state() }.wake() {
             // SAFETY: the state word's answer. A task that is being run has unconsumed wake-ups, so here the caller holds a
             // waker, which lives on.
-            unsafe { task.schedule() }
+            unsafe { task.schedule(ScheduleInfo::WOKEN) }
         }
     }
     unsafe fn drop(header: NonNull<waker::Header>) {

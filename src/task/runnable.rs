@@ -1,8 +1,18 @@
 //! [`Runnable`]: the right and the duty to run a task once.
 
-use core::{fmt, mem::ManuallyDrop, ptr::NonNull, task::Waker};
+use core::{
+    fmt,
+    marker::PhantomData,
+    mem::ManuallyDrop,
+    panic::{Location, RefUnwindSafe, UnwindSafe},
+    ptr::NonNull,
+    task::Waker,
+};
 
-use super::header::{Ran, Task};
+use super::{
+    Link, ScheduleInfo,
+    header::{Ran, Task},
+};
 use crate::waker::ThinWaker;
 
 /// A task that is due to be run. One word.
@@ -28,21 +38,30 @@ use crate::waker::ThinWaker;
 /// }
 /// assert_eq!(joint::block_on(handle), 42);
 /// ```
-pub struct Runnable {
+pub struct Runnable<M = ()> {
     task: Task,
+    metadata: PhantomData<M>,
 }
 
-// SAFETY: `spawn` asks for a future, an output and a schedule function that may be sent.
-unsafe impl Send for Runnable {}
-// SAFETY: by reference it only makes wakers.
-unsafe impl Sync for Runnable {}
+// SAFETY: `spawn` asks for a future, an output and a schedule function that may be sent. The metadata is reached by reference
+// from several threads, and dropped by any.
+unsafe impl<M: Send + Sync> Send for Runnable<M> {}
+// SAFETY: by reference it only makes wakers, and gives out the metadata.
+unsafe impl<M: Send + Sync> Sync for Runnable<M> {}
 
-impl Runnable {
+impl<M> Unpin for Runnable<M> {}
+impl<M> UnwindSafe for Runnable<M> {}
+impl<M> RefUnwindSafe for Runnable<M> {}
+
+impl<M> Runnable<M> {
     /// # Safety
     /// The caller has the one runnable of the task, and gives it to the new value.
     #[inline]
     pub(super) unsafe fn from_task(task: Task) -> Self {
-        Self { task }
+        Self {
+            task,
+            metadata: PhantomData,
+        }
     }
 
     /// Polls the task once, and wakes whoever waits for it when that ends it. True: it was woken while it ran, and the schedule
@@ -60,10 +79,13 @@ impl Runnable {
     /// theirs: their panics pass through, and leave the task whole.
     #[inline]
     pub fn run(self) -> bool {
+        let task = self.task;
         match self.run_deferred() {
             Ran::Idle => false,
-            Ran::Again(runnable) => {
-                runnable.schedule();
+            Ran::Again => {
+                // SAFETY: woken again, so there is a runnable, which nobody has.
+                let again = unsafe { Self::from_task(task) };
+                again.schedule_with(ScheduleInfo::WOKEN_WHILE_RUNNING);
                 true
             }
             Ran::Ended(waiter) => {
@@ -83,13 +105,68 @@ impl Runnable {
         unsafe { task.run() }
     }
 
+    /// As [`run`](Runnable::run), for an executor that queues the runnable itself when the task was woken while it ran, and
+    /// that wants to know whom to wake when the task has ended.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn run_in_executor(self) -> (Option<Self>, Option<ThinWaker>) {
+        let task = self.task;
+        match self.run_deferred() {
+            Ran::Idle => (None, None),
+            // SAFETY: woken again, so there is a runnable, which nobody has.
+            Ran::Again => (Some(unsafe { Self::from_task(task) }), None),
+            Ran::Ended(waiter) => (None, waiter),
+        }
+    }
+
     /// Gives the runnable to the schedule function.
+    #[inline]
     pub fn schedule(self) {
+        self.schedule_with(ScheduleInfo::WOKEN);
+    }
+
+    fn schedule_with(self, info: ScheduleInfo) {
         let task = ManuallyDrop::new(self).task;
         // SAFETY: the runnable keeps the task alive up to the call.
         let _held = unsafe { task.hold() };
         // SAFETY: the runnable is given up: it is not dropped. The call is covered by `_held`.
-        unsafe { task.schedule() };
+        unsafe { task.schedule(info) };
+    }
+
+    /// The metadata that the task was made with.
+    #[inline]
+    pub fn metadata(&self) -> &M {
+        // SAFETY: the runnable keeps the task alive, and its metadata is an `M`.
+        unsafe { self.task.metadata() }
+    }
+
+    /// A word for the queue that this runnable is kept in.
+    #[inline]
+    pub fn link(&self) -> &Link {
+        // SAFETY: the runnable keeps the task alive.
+        unsafe { self.task.link() }
+    }
+
+    /// The word for the queue, of a runnable that is kept as an address.
+    ///
+    /// # Safety
+    /// `raw` came from [`into_raw`](Runnable::into_raw), and is not turned into a runnable for as long as the reference is used.
+    #[inline]
+    pub unsafe fn raw_link<'a>(raw: NonNull<()>) -> &'a Link {
+        // SAFETY: the runnable that the address stands for keeps the task alive.
+        unsafe { Task::from_ptr(raw).link() }
+    }
+
+    /// The task's name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        // SAFETY: the runnable keeps the task alive.
+        unsafe { self.task.name() }
+    }
+
+    /// Where the task was spawned.
+    pub fn spawned(&self) -> &'static Location<'static> {
+        // SAFETY: the runnable keeps the task alive.
+        unsafe { self.task.spawned() }
     }
 
     /// A waker of the task.
@@ -109,15 +186,16 @@ impl Runnable {
     /// The runnable of a task's address.
     ///
     /// # Safety
-    /// `raw` came from [`into_raw`](Runnable::into_raw), which was called once for each call of this.
+    /// `raw` came from [`into_raw`](Runnable::into_raw) of a runnable with the same `M`, which was called once for each call of this.
     pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
         Self {
             task: Task::from_ptr(raw),
+            metadata: PhantomData,
         }
     }
 }
 
-impl Drop for Runnable {
+impl<M> Drop for Runnable<M> {
     fn drop(&mut self) {
         // SAFETY: the runnable is given up with `self`.
         if let Some(waiter) = unsafe { self.task.cancel() } {
@@ -126,10 +204,9 @@ impl Drop for Runnable {
     }
 }
 
-impl fmt::Debug for Runnable {
+impl<M> fmt::Debug for Runnable<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // SAFETY: the runnable keeps the task alive.
-        let state = unsafe { self.task.state() }.snapshot();
-        f.debug_tuple("Runnable").field(&state).finish()
+        unsafe { self.task.fmt("Runnable", f) }
     }
 }

@@ -8,7 +8,7 @@
 //! | 3..31 | `REFS` | wakers alive; neither the runnable nor the handle counts |
 //! | 32..63 | `WAKES` | wake-ups that no run has consumed yet |
 //!
-//! It starts at `HANDLE + WAKE`. **A runnable exists, queued or running, exactly when `WAKES > 0` and the task is not
+//! It starts at `HANDLE + WAKE`, or at `WAKE` for a task that is spawned detached. **A runnable exists, queued or running, exactly when `WAKES > 0` and the task is not
 //! finished.** Whoever raises `WAKES` from 0 schedules. A run ends by subtracting the wake-ups that it saw. A task that has
 //! completed keeps `WAKES > 0` for ever, so that late wakers schedule nothing.
 //!
@@ -18,7 +18,7 @@
 //! | wake by value, drop waker | last of `REFS`, `FINISHED`, no `HANDLE` | free |
 //! | drop waker | last of `REFS`, no `HANDLE`, not `FINISHED`, `WAKES` 0 | orphan: nobody can ever run it again |
 //! | run ends pending | `WAKES` n -> 0 | leave; without `HANDLE` and `REFS`: orphan |
-//! | run ends pending | `WAKES` n + m -> m | reschedule |
+//! | run ends pending | `WAKES` n + m -> m | reschedule; `CANCELLED`: drop the future, and end |
 //! | runner gives up | no `HANDLE`, no `REFS` | free; else `FINISHED` is added |
 //! | handle took the output | no `REFS` | free; else `HANDLE` becomes `FINISHED` |
 //! | handle dropped | `FINISHED`, no `REFS` | free; cancelling: `WAKES` 0 -> 1, schedule; detaching: maybe orphan |
@@ -31,7 +31,7 @@
 
 use core::fmt;
 
-use crate::sync::{AtomicU64, Retire, fence, order, wake_limit};
+use crate::sync::{AtomicU64, Retire, fence, order, ref_limit, wake_limit};
 
 const HANDLE: u64 = 1;
 const CANCELLED: u64 = 1 << 1;
@@ -39,8 +39,6 @@ const FINISHED: u64 = 1 << 2;
 const REF: u64 = 1 << 3;
 const WAKE: u64 = 1 << 32;
 const REFS: u64 = WAKE - REF;
-/// Half of the room for references: an increment that finds it in use ends the program before the counter can overflow.
-const REFS_TOP: u64 = 1 << 31;
 
 pub(super) struct State(AtomicU64);
 
@@ -84,8 +82,8 @@ impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State")
             .field("handle", &self.has_handle())
-            .field("cancelled", &self.is_cancelled())
-            .field("finished", &self.is_finished())
+            .field("cancel_requested", &self.is_cancelled())
+            .field("released", &self.is_finished())
             .field("wakers", &self.refs())
             .field("wakes", &self.wakes())
             .finish()
@@ -115,13 +113,19 @@ pub(super) enum OnRelease {
 pub(super) enum OnIdle {
     Leave,
     Reschedule,
+    /// The task was cancelled meanwhile: the runner drops the future.
+    Cancel(Snapshot),
     /// The task is ours alone, and its future is still there.
     Orphan,
 }
 
 impl State {
-    pub(super) fn new() -> Self {
-        Self(AtomicU64::new(HANDLE + WAKE))
+    pub(super) fn new(has_handle: bool) -> Self {
+        Self(AtomicU64::new(if has_handle {
+            HANDLE + WAKE
+        } else {
+            WAKE
+        }))
     }
 
     /// One more waker.
@@ -129,7 +133,8 @@ impl State {
     pub(super) fn add_waker(&self) {
         // ORDERING: clone. Relaxed: the new waker reaches another thread by some edge of its own, as with any counted pointer.
         let before = self.0.fetch_add(REF, order!(clone: Relaxed));
-        if before & REFS_TOP != 0 {
+        // Half of the room: the counter cannot overflow before the program has ended.
+        if before & REFS >= ref_limit() * REF {
             too_many_wakers();
         }
         self.check_wakes(Snapshot(before));
@@ -209,6 +214,11 @@ impl State {
         }
         // ORDERING: idle. Release, with `run` (Acquire) of the next run, through whatever wake-up causes it; and rule 1.
         let before = Snapshot(self.0.fetch_sub(consumed * WAKE, order!(idle: Release)));
+        if before.is_cancelled() {
+            // ORDERING: idle_cancel. Acquire: what came before the cancellation is visible to the future's drop.
+            fence(order!(idle_cancel: Acquire));
+            return OnIdle::Cancel(before);
+        }
         if before.wakes() != consumed {
             return OnIdle::Reschedule;
         }

@@ -8,7 +8,7 @@ use std::{
 
 use joint::{
     JoinError, JoinHandle,
-    task::{Cancel, JoinResult, Runnable},
+    task::{Builder, Cancel, Fallible, JoinResult, Runnable},
 };
 
 use crate::support::{Queue, ready};
@@ -23,19 +23,53 @@ fn a_runnable_is_one_word_and_a_handle_three() {
     assert_eq!(size_of::<JoinHandle<[u64; 64]>>(), 3 * WORD);
     assert_eq!(size_of::<JoinResult<u64>>(), 3 * WORD);
     assert_eq!(size_of::<Cancel<u64>>(), 3 * WORD);
+    assert_eq!(size_of::<Fallible<u64>>(), 3 * WORD);
+    assert_eq!(size_of::<Runnable<[u64; 64]>>(), WORD);
+    assert_eq!(size_of::<JoinHandle<u64, [u64; 64]>>(), 3 * WORD);
 }
+
+/// May be sent, and not shared.
+type Unshared = std::cell::Cell<u32>;
+/// May be shared, and not sent.
+type Unsent = std::sync::MutexGuard<'static, u32>;
+/// Neither.
+type Local = std::rc::Rc<u32>;
 
 /// It compiles.
 #[test]
 fn what_may_be_sent_and_shared() {
     fn sent_and_shared<T: Send + Sync + Unpin>() {}
-    /// May be sent, and not shared.
-    type Unshared = std::cell::Cell<u32>;
     sent_and_shared::<Runnable>();
+    sent_and_shared::<Runnable<u32>>();
     sent_and_shared::<JoinHandle<Unshared>>();
+    sent_and_shared::<JoinHandle<Unshared, u32>>();
     sent_and_shared::<JoinResult<Unshared>>();
+    sent_and_shared::<Fallible<Unshared>>();
     sent_and_shared::<Cancel<Unshared>>();
     sent_and_shared::<JoinError>();
+    sent_and_shared::<Builder<u32>>();
+}
+
+/// It compiles: for a type that has the trait, there would be two functions to choose from.
+macro_rules! lacks {
+    ($lacked:ident: $($type:ty),* $(,)?) => {$({
+        trait Ambiguous<A> {
+            fn chosen() {}
+        }
+        impl<T: ?Sized> Ambiguous<()> for T {}
+        impl<T: ?Sized + $lacked> Ambiguous<u8> for T {}
+        <$type as Ambiguous<_>>::chosen();
+    })*};
+}
+
+#[test]
+fn what_may_not_be_sent_or_not_be_shared() {
+    lacks!(Send: Runnable<Unshared>, Runnable<Unsent>, Runnable<Local>);
+    lacks!(Sync: Runnable<Unshared>, Runnable<Unsent>, Runnable<Local>);
+    lacks!(Send: JoinHandle<(), Unshared>, JoinHandle<(), Unsent>, JoinHandle<Local>);
+    lacks!(Sync: JoinHandle<(), Unshared>, JoinHandle<(), Unsent>, JoinHandle<Local>);
+    lacks!(Send: JoinResult<Local>, Fallible<Local>, Cancel<Local>);
+    lacks!(Sync: JoinResult<Local>, Fallible<Local>, Cancel<Local>);
 }
 
 #[test]

@@ -4,11 +4,17 @@
     reason = "to wake by value is what is tested"
 )]
 
+mod builder;
 mod cancel;
+mod debug;
+mod detached;
 mod join;
 mod layout;
+mod link;
+mod local;
 mod peers;
 mod product;
+mod schedule;
 mod support;
 mod threads;
 mod wake;

@@ -2,8 +2,10 @@
 #![allow(dead_code, reason = "each test program uses its part of it")]
 
 use std::{
+    any::Any,
     collections::VecDeque,
     future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::{
         Arc, Mutex,
@@ -20,21 +22,22 @@ use joint::{
 /// The smallest executor: runnables wait here until the test runs them.
 ///
 /// Its tasks hold a reference to it each, so that it tells how many of them have not been freed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Queue(Arc<Mutex<VecDeque<Runnable>>>);
+#[derive(Debug)]
+pub(crate) struct Queue<M = ()>(Arc<Mutex<VecDeque<Runnable<M>>>>);
+
+impl<M> Clone for Queue<M> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
 
 impl Queue {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     /// Spawns, and leaves the first runnable to the test.
     pub(crate) fn spawn<F>(&self, future: F) -> (Runnable, JoinHandle<F::Output>)
     where
         F: Future<Output: Send> + Send + 'static,
     {
-        let queue = self.clone();
-        task::spawn(future, move |runnable| queue.push(runnable))
+        task::spawn(future, self.scheduler())
     }
 
     /// Spawns, and puts the first runnable into the queue.
@@ -46,12 +49,27 @@ impl Queue {
         self.push(runnable);
         handle
     }
+}
 
-    pub(crate) fn push(&self, runnable: Runnable) {
+impl<M> Queue<M> {
+    pub(crate) fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// The schedule function of a task of this queue.
+    pub(crate) fn scheduler(&self) -> impl Fn(Runnable<M>) + Send + Sync + use<M>
+    where
+        M: Send + Sync,
+    {
+        let queue = self.clone();
+        move |runnable| queue.push(runnable)
+    }
+
+    pub(crate) fn push(&self, runnable: Runnable<M>) {
         self.0.lock().unwrap().push_back(runnable);
     }
 
-    pub(crate) fn pop(&self) -> Option<Runnable> {
+    pub(crate) fn pop(&self) -> Option<Runnable<M>> {
         self.0.lock().unwrap().pop_front()
     }
 
@@ -139,6 +157,20 @@ impl Wake for Wakes {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Relaxed);
     }
+}
+
+/// Demands that `f` panics.
+#[track_caller]
+pub(crate) fn panics<R>(f: impl FnOnce() -> R) -> Box<dyn Any + Send> {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(_) => panic!("it did not panic"),
+        Err(payload) => payload,
+    }
+}
+
+/// Whether two references are to the same place.
+pub(crate) fn same<T>(one: &T, other: &T) -> bool {
+    std::ptr::eq(one, other)
 }
 
 /// Polls once with a waker.

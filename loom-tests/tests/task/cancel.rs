@@ -3,11 +3,11 @@
 use std::{
     future::{Future, pending, poll_fn, ready},
     pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
 };
 
-use joint::{JoinError, task::JoinResult};
+use joint::{JoinError, JoinHandle, task::JoinResult};
 use loom_tests::{Value, Wakes};
 
 use crate::world::{
@@ -278,6 +278,68 @@ pub(crate) fn awaited_join_against_abort(how: Schedule) {
     });
 }
 
+/// A task that cancels itself, by its own handle and while it is polled, ends in that run, whatever others do with its wakers.
+fn cancelled_in_its_own_poll(how: Schedule, abort: bool, other: fn(Kept<Waker>)) {
+    explore(move |world| {
+        let place = Arc::new(Mutex::new(None::<Kept<JoinHandle<Value>>>));
+        let own = place.clone();
+        let future = poll_fn(move |_| {
+            let handle = own.lock().unwrap().take().expect("polled once");
+            if abort {
+                handle.abort();
+                *own.lock().unwrap() = Some(handle);
+            }
+            Poll::Pending
+        });
+        let (runnable, handle) = world.spawn(how, future);
+        let waker = waker_of(&runnable);
+        *place.lock().unwrap() = Some(handle);
+        let other = world.start(move || other(waker));
+        assert!(!runnable.take().run(), "scheduled again");
+        world.drain();
+        other.join().unwrap();
+        if let Some(handle) = place.lock().unwrap().take() {
+            assert!(!ended(Kept::new(handle.take().result())));
+        }
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+pub(crate) fn drop_of_the_handle_in_its_own_poll_against_wake(how: Schedule) {
+    cancelled_in_its_own_poll(how, false, |waker| waker.take().wake());
+}
+
+pub(crate) fn drop_of_the_handle_in_its_own_poll_against_last_waker(how: Schedule) {
+    cancelled_in_its_own_poll(how, false, drop);
+}
+
+pub(crate) fn abort_in_its_own_poll_against_wake(how: Schedule) {
+    cancelled_in_its_own_poll(how, true, |waker| waker.take().wake());
+}
+
+pub(crate) fn abort_in_its_own_poll_against_last_waker(how: Schedule) {
+    cancelled_in_its_own_poll(how, true, drop);
+}
+
+/// A task that is aborted and woken while it runs ends, in that run or in a next one. At most three preemptions.
+pub(crate) fn abort_against_wake_against_run(how: Schedule) {
+    explore_bounded(3, move |world| {
+        let (runnable, handle) = world.spawn(how, pending::<Value>());
+        let waker = waker_of(&runnable);
+        let others = [
+            world.start(move || waker.take().wake()),
+            world.start(move || {
+                runnable.take().run();
+            }),
+        ];
+        handle.abort();
+        world.drain();
+        join_all(others);
+        assert!(!ended(Kept::new(handle.take().result())));
+        assert!(world.runs() <= 2);
+    });
+}
+
 tests! {
     drop_of_the_handle_against_run
     drop_of_the_handle_against_completion
@@ -293,4 +355,9 @@ tests! {
     abort_and_drop_against_run
     awaited_cancel_against_run
     awaited_join_against_abort
+    drop_of_the_handle_in_its_own_poll_against_wake
+    drop_of_the_handle_in_its_own_poll_against_last_waker
+    abort_in_its_own_poll_against_wake
+    abort_in_its_own_poll_against_last_waker
+    abort_against_wake_against_run
 }

@@ -9,7 +9,11 @@ use std::{
 use joint::{JoinHandle, task::Runnable};
 use loom_tests::{Wakes, rmws_of};
 
-use crate::world::{Kept, Schedule::ZeroSized, World, explore, poll_once, waker_of};
+use crate::world::{
+    Kept,
+    Schedule::{Copied, ZeroSized},
+    World, explore, poll_once, waker_of,
+};
 
 fn spawn<F>(world: &World, future: F) -> (Runnable, JoinHandle<F::Output>)
 where
@@ -150,5 +154,59 @@ fn aborting_takes_one_and_again_none() {
         assert_eq!(rmws_of(|| handle.abort()), 0);
         assert_eq!(rmws_of(|| world.drain()), 1, "the end");
         assert_eq!(rmws_of(|| handle.abort()), 0, "of a task that has ended");
+    });
+}
+
+#[test]
+fn a_detached_task_takes_none_to_spawn_run_and_free() {
+    explore(|world| {
+        let taken = rmws_of(|| world.spawn_detached(ZeroSized, ready(7)).take().run());
+        assert_eq!(taken, 0);
+    });
+}
+
+#[test]
+fn a_wake_of_a_copied_schedule_function_takes_no_more_than_the_wake() {
+    explore(|world| {
+        let (runnable, handle) = world.spawn(Copied, pending::<()>());
+        let waker = waker_of(&runnable);
+        runnable.take().run();
+        // The slot that the test pushes to is loom's own, and is not counted.
+        assert_eq!(rmws_of(|| waker.wake_by_ref()), 1);
+        world.drain();
+        assert_eq!(rmws_of(|| waker.take().wake()), 1);
+        world.drain();
+        assert_eq!(rmws_of(|| drop(handle)), 2);
+        world.drain();
+    });
+}
+
+#[test]
+fn a_handle_that_was_joined_is_dropped_for_none() {
+    explore(|world| {
+        let (runnable, mut handle) = spawn(world, ready(7));
+        runnable.run();
+        assert_eq!(rmws_of(|| poll_once(&mut handle)), 0);
+        assert_eq!(rmws_of(|| drop(handle)), 0);
+    });
+}
+
+#[test]
+fn a_task_that_is_cancelled_while_it_runs_takes_two_to_end() {
+    explore(|world| {
+        let place = std::sync::Arc::new(std::sync::Mutex::new(None::<JoinHandle<()>>));
+        let own = place.clone();
+        let future = poll_fn(move |_| {
+            own.lock()
+                .unwrap()
+                .as_ref()
+                .expect("put there below")
+                .abort();
+            Poll::Pending
+        });
+        let (runnable, handle) = spawn(world, future);
+        *place.lock().unwrap() = Some(handle);
+        // The abort, the consumption of the wake-ups, and the end in the join word.
+        assert_eq!(rmws_of(|| runnable.run()), 1 + 2);
     });
 }

@@ -2,10 +2,14 @@
 
 use std::{future::poll_fn, task::Poll};
 
-use joint::model::set_wake_limit;
+use joint::{
+    JoinError, JoinHandle,
+    model::{set_ref_limit, set_wake_limit},
+};
 
 use crate::world::{
-    By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of,
+    By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
+    waker_of,
 };
 
 /// Lowers the limit for as long as it lives.
@@ -147,6 +151,139 @@ pub(crate) fn many_wakes_against_cancel(how: Schedule) {
     });
 }
 
+/// Aborted while the counter is full and the task runs: it ends, and nobody runs it twice at once. At most two preemptions.
+pub(crate) fn many_wakes_against_abort_against_run(how: Schedule) {
+    let _limit = Lowered::new();
+    explore_bounded(2, move |world| {
+        let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
+        let waker = waker_of(&runnable);
+        let others = [
+            world.start(move || {
+                for _ in 0..5 {
+                    waker.wake_by_ref();
+                }
+                waker.take().wake();
+            }),
+            world.start(move || {
+                runnable.take().run();
+            }),
+        ];
+        handle.abort();
+        world.drain();
+        join_all(others);
+        let result = poll_once(handle.take().result());
+        assert!(matches!(result, Poll::Ready(Err(JoinError::Cancelled))));
+    });
+}
+
+/// The handle is dropped while the counter is full and the task runs. At most two preemptions.
+pub(crate) fn many_wakes_against_drop_of_the_handle_against_run(how: Schedule) {
+    let _limit = Lowered::new();
+    explore_bounded(2, move |world| {
+        let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
+        let waker = waker_of(&runnable);
+        let others = [
+            world.start(move || {
+                for _ in 0..5 {
+                    Kept::new(waker.clone()).take().wake();
+                }
+                drop(waker);
+            }),
+            world.start(move || drop(handle)),
+        ];
+        world.run_and_drain(runnable);
+        join_all(others);
+    });
+}
+
+/// How many wake-ups of a task are not consumed.
+fn waiting(handle: &JoinHandle<()>) -> u64 {
+    let text = format!("{handle:?}");
+    let (_, count) = text.split_once("wakes: ").expect("shown by `Debug`");
+    let end = count
+        .find(|c: char| !c.is_ascii_digit())
+        .expect("more follows");
+    count[..end].parse().expect("digits")
+}
+
+/// However a task is woken, the count stays at the limit, but for the one of an abort.
+pub(crate) fn the_count_stays_at_the_limit(how: Schedule) {
+    let _limit = Lowered::new();
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
+        let waker = waker_of(&runnable);
+        let mut wakes = 1;
+        for by in [By::Reference, By::Value].into_iter().cycle().take(20) {
+            by.wake(Kept::new(waker.clone()));
+            wakes = u64::min(wakes + 1, 4);
+            let waiting = waiting(&handle);
+            assert!(
+                (wakes..=wakes + 1).contains(&waiting),
+                "{waiting} for {wakes}"
+            );
+        }
+        handle.abort();
+        assert!((4..=6).contains(&waiting(&handle)));
+        drop(waker);
+        world.run_and_drain(runnable);
+        assert_eq!(world.runs(), 0);
+        drop(handle);
+    });
+}
+
+/// A run consumes a part of what it has found, until little is left, and then the task rests.
+pub(crate) fn a_full_count_is_worked_off(how: Schedule) {
+    let _limit = Lowered::new();
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
+        let waker = waker_of(&runnable);
+        for _ in 0..20 {
+            waker.wake_by_ref();
+        }
+        world.run_and_drain(runnable);
+        assert!((3..=5).contains(&world.runs()));
+        assert_eq!(waiting(&handle), 0);
+        drop(waker);
+        drop(handle);
+        world.drain();
+    });
+}
+
+/// Half of the room for wakers is left to those that are made while the program ends: nobody can catch that, and go on.
+#[test]
+fn too_many_wakers_end_the_program() {
+    const INNER: &str = "JOINT_LOOM_TOO_MANY_WAKERS";
+    if std::env::var_os(INNER).is_some() {
+        set_ref_limit(4);
+        explore(|world| {
+            let (runnable, handle) = world.spawn(Schedule::ZeroSized, std::future::pending::<()>());
+            let mut wakers: Vec<_> = (0..4).map(|_| waker_of(&runnable)).collect();
+            eprintln!("as many as there may be");
+            wakers.push(waker_of(&runnable));
+            drop((wakers, handle));
+            world.run_and_drain(runnable);
+        });
+        std::process::exit(0);
+    }
+    let this = module_path!()
+        .split_once("::")
+        .expect("a module of the test program")
+        .1;
+    let inner = std::process::Command::new(std::env::current_exe().expect("a test is a program"))
+        .args([
+            &format!("{this}::too_many_wakers_end_the_program"),
+            "--exact",
+            "--nocapture",
+        ])
+        .env(INNER, "1")
+        .output()
+        .expect("a test can be run again");
+    let said = String::from_utf8_lossy(&inner.stderr);
+    assert!(said.contains("as many as there may be"), "{said}");
+    assert!(said.contains("more wakers than can be counted"), "{said}");
+    assert!(!inner.status.success(), "it went on: {said}");
+}
+
 tests! {
     many_wakes_by_reference_against_run
     many_wakes_by_value_against_run
@@ -154,4 +291,8 @@ tests! {
     wakes_of_an_ended_task
     many_wakes_of_oneself
     many_wakes_against_cancel
+    many_wakes_against_abort_against_run
+    many_wakes_against_drop_of_the_handle_against_run
+    the_count_stays_at_the_limit
+    a_full_count_is_worked_off
 }

@@ -37,6 +37,7 @@ killed! {
     drop_last by release::last_waker_dropped_against_detached_completion(ZeroSized);
     run by wake::wake_by_reference_against_run(ZeroSized);
     idle by wake::wake_by_reference_against_run(ZeroSized);
+    idle_cancel by cancel::abort_against_run(ZeroSized);
     idle_orphan by release::last_waker_dropped_against_idle(ZeroSized);
     finish_look by release::detach_against_completion(ZeroSized);
     finish by release::detach_against_completion(ZeroSized);

@@ -4,7 +4,7 @@
 
 use std::{
     future::{Future, pending, ready},
-    task::Poll,
+    task::{Poll, Waker},
 };
 
 use loom_tests::Value;
@@ -223,6 +223,32 @@ pub(crate) fn last_waker_dropped_against_join_against_completion(how: Schedule) 
     });
 }
 
+/// The handle has taken the output, and goes while the last waker does: it has kept the memory until then.
+fn handle_kept_after_the_output(how: Schedule, last: fn(Kept<Waker>)) {
+    explore(move |world| {
+        let (runnable, mut handle) = world.spawn(how, at_once(world));
+        let waker = waker_of(&runnable);
+        runnable.take().run();
+        let Poll::Ready(output) = poll_once(&mut *handle) else {
+            panic!("a task that has ended is ready")
+        };
+        let other = world.start(move || last(waker));
+        assert!(handle.is_finished());
+        drop(handle);
+        other.join().unwrap();
+        output.look();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+pub(crate) fn last_waker_dropped_against_a_handle_kept_after_the_output(how: Schedule) {
+    handle_kept_after_the_output(how, drop);
+}
+
+pub(crate) fn last_waker_woken_against_a_handle_kept_after_the_output(how: Schedule) {
+    handle_kept_after_the_output(how, |waker| waker.take().wake());
+}
+
 tests! {
     last_waker_dropped_against_detach
     two_last_wakers_dropped
@@ -239,4 +265,6 @@ tests! {
     last_waker_woken_against_join
     wake_of_an_ended_task_against_join
     last_waker_dropped_against_join_against_completion
+    last_waker_dropped_against_a_handle_kept_after_the_output
+    last_waker_woken_against_a_handle_kept_after_the_output
 }

@@ -23,7 +23,7 @@ use std::{
 
 use joint::{
     JoinHandle,
-    task::{self, Runnable},
+    task::{self, Builder, Copied, Runnable},
 };
 use loom::{
     cell::UnsafeCell,
@@ -39,6 +39,8 @@ pub(crate) enum Schedule {
     ZeroSized,
     /// It is a closure inside the task, which must live for as long as it is being called.
     Stored,
+    /// It is a closure inside the task, which is copied out of it before it is called.
+    Copied,
 }
 
 /// How many tasks a model has slots for.
@@ -76,6 +78,17 @@ impl Slot {
 fn push_to<const N: usize>(runnable: Runnable) {
     let slots = SLOTS.with_borrow(Clone::clone);
     slots.expect("a model runs")[N].push(runnable);
+}
+
+/// The schedule function that is copied: what it has captured is the slot's number. It goes on after it has passed the runnable
+/// on, when another thread may have freed the task.
+fn push_copied(slot: usize) -> impl Fn(Runnable) + Copy {
+    move |runnable| {
+        let slots = SLOTS.with_borrow(Clone::clone).expect("a model runs");
+        slots[slot].push(runnable);
+        slots[slot].0.load(Relaxed);
+        assert!(slot < TASKS, "captured, and overwritten");
+    }
 }
 
 /// Lives in a stored schedule function, and knows whether it still does.
@@ -195,16 +208,38 @@ impl World {
         };
         let (runnable, handle) = match how {
             Schedule::ZeroSized => task::spawn(future, push_to::<N>),
-            Schedule::Stored => {
-                let (slots, canary) = (self.slots.clone(), Canary::new());
-                task::spawn(future, move |runnable| {
-                    canary.look();
-                    slots[N].push(runnable);
-                    canary.look();
-                })
-            }
+            Schedule::Stored => task::spawn(future, self.push_stored(N)),
+            Schedule::Copied => Builder::new().spawn(|()| future, Copied(push_copied(N))),
         };
         (Kept::new(runnable), Kept::new(handle))
+    }
+
+    /// Spawns the task of slot 0 without a handle.
+    pub(crate) fn spawn_detached<F>(&self, how: Schedule, future: F) -> Kept<Runnable>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let future = Watched {
+            future,
+            whole: self.value(),
+            runs: self.runs.clone(),
+            task: 0,
+        };
+        Kept::new(match how {
+            Schedule::ZeroSized => task::spawn_detached(future, push_to::<0>),
+            Schedule::Stored => task::spawn_detached(future, self.push_stored(0)),
+            Schedule::Copied => Builder::new().spawn_detached(|()| future, Copied(push_copied(0))),
+        })
+    }
+
+    /// The schedule function that is stored, and knows whether it still is.
+    fn push_stored(&self, slot: usize) -> impl Fn(Runnable) + Send + Sync + use<> {
+        let (slots, canary) = (self.slots.clone(), Canary::new());
+        move |runnable| {
+            canary.look();
+            slots[slot].push(runnable);
+            canary.look();
+        }
     }
 
     /// Runs what is in the slots, until nothing is.

@@ -1,0 +1,259 @@
+//! An executor of about thirty lines on `joint::task`, its models, and a mistake that they catch: how to write your own, and how
+//! to know that it is right.
+//!
+//! The executor is written as it would be for threads of the system, but for where its mutex, its condition variable and its
+//! threads come from. With `--cfg joint_loom` the tasks' own atomics are the model's too, so a model runs the executor and all
+//! of `joint` below it in every order.
+#![cfg(joint_loom)]
+
+use std::{collections::VecDeque, future::Future};
+
+use joint::{
+    JoinError, JoinHandle, block_on, oneshot,
+    task::{self, Runnable},
+};
+use loom::{
+    sync::{Arc, Condvar, Mutex},
+    thread,
+};
+use loom_tests::{Drops, model, model_bounded};
+
+// The executor.
+
+struct Queue {
+    /// `None` once the executor has gone: a runnable that is dropped cancels its task.
+    runnables: Mutex<Option<VecDeque<Runnable>>>,
+    pushed: Condvar,
+}
+
+impl Queue {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            runnables: Mutex::new(Some(VecDeque::new())),
+            pushed: Condvar::new(),
+        })
+    }
+
+    fn push(&self, runnable: Runnable) {
+        if let Some(queue) = &mut *self.runnables.lock().unwrap() {
+            queue.push_back(runnable);
+            self.pushed.notify_one();
+        }
+        // Else it is dropped here, outside of the lock: a future's drop may wake another task.
+    }
+
+    fn work(&self) {
+        loop {
+            let mut runnables = self.runnables.lock().unwrap();
+            let runnable = loop {
+                let Some(queue) = &mut *runnables else { return };
+                match queue.pop_front() {
+                    Some(runnable) => break runnable,
+                    None => runnables = self.pushed.wait(runnables).unwrap(),
+                }
+            };
+            drop(runnables);
+            runnable.run();
+        }
+    }
+
+    fn shut_down(&self) {
+        let left = self.runnables.lock().unwrap().take();
+        self.pushed.notify_all();
+        drop(left);
+    }
+}
+
+fn spawn<T: Send + 'static>(
+    queue: &Arc<Queue>,
+    future: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    let own = queue.clone();
+    let (runnable, handle) = task::spawn(future, move |runnable| own.push(runnable));
+    runnable.schedule();
+    handle
+}
+
+// The models: each the smallest use of the executor in which something could go wrong. loom fails a model in which a thread
+// waits for ever, and one in which a reference to the queue is left over: a task that leaks keeps one.
+
+/// Runs `f` beside so many workers, and then shuts the executor down.
+fn with_workers(workers: usize, f: impl FnOnce(&Arc<Queue>)) {
+    let queue = Queue::new();
+    let workers: Vec<_> = (0..workers)
+        .map(|_| {
+            let queue = queue.clone();
+            thread::spawn(move || queue.work())
+        })
+        .collect();
+    f(&queue);
+    queue.shut_down();
+    for worker in workers {
+        worker.join().unwrap();
+    }
+}
+
+#[test]
+fn a_task_runs_and_its_handle_is_answered() {
+    model(|| {
+        with_workers(1, |queue| {
+            let handle = spawn(queue, async { 42 });
+            assert_eq!(block_on(handle), 42);
+        });
+    });
+}
+
+#[test]
+fn a_task_awaits_a_task() {
+    model_bounded(3, || {
+        with_workers(1, |queue| {
+            let first = spawn(queue, async { 40 });
+            let second = spawn(queue, async { first.await + 2 });
+            assert_eq!(block_on(second), 42);
+        });
+    });
+}
+
+#[test]
+fn a_task_awaits_a_task_that_another_worker_runs() {
+    model_bounded(3, || {
+        with_workers(2, |queue| {
+            let first = spawn(queue, async { 40 });
+            let second = spawn(queue, async { first.await + 2 });
+            assert_eq!(block_on(second), 42);
+        });
+    });
+}
+
+#[test]
+fn a_task_is_woken_by_another_thread() {
+    model_bounded(3, || {
+        with_workers(1, |queue| {
+            let (sender, receiver) = oneshot::channel();
+            let handle = spawn(queue, receiver);
+            let other = thread::spawn(move || sender.send(42).unwrap());
+            assert_eq!(block_on(handle), Ok(42));
+            other.join().unwrap();
+        });
+    });
+}
+
+#[test]
+fn two_workers_run_each_task_once() {
+    model_bounded(3, || {
+        with_workers(2, |queue| {
+            let drops = Drops::default();
+            let handles = [1, 2].map(|number| {
+                let value = drops.value();
+                spawn(queue, async move {
+                    value.look();
+                    number
+                })
+            });
+            assert_eq!(handles.map(block_on), [1, 2]);
+            drops.assert_all_of(2);
+        });
+    });
+}
+
+#[test]
+fn a_task_that_the_shutdown_finds_queued_is_cancelled() {
+    model(|| {
+        with_workers(0, |queue| {
+            let drops = Drops::default();
+            let value = drops.value();
+            let handle = spawn(queue, async move { drop(value) });
+            queue.shut_down();
+            drops.assert_all_of(1);
+            assert!(matches!(
+                block_on(handle.result()),
+                Err(JoinError::Cancelled)
+            ));
+        });
+    });
+}
+
+#[test]
+fn a_shutdown_answers_every_handle() {
+    model(|| {
+        let mut handles = Vec::new();
+        with_workers(1, |queue| {
+            handles.extend([1, 2].map(|number| (number, spawn(queue, async move { number }))));
+        });
+        for (number, handle) in handles {
+            match block_on(handle.result()) {
+                Ok(output) => assert_eq!(output, number),
+                Err(JoinError::Cancelled) => {}
+                Err(JoinError::Panicked(panic)) => panic.resume(),
+            }
+        }
+    });
+}
+
+#[test]
+fn a_task_that_outlives_the_executor_ends_when_it_is_woken() {
+    model(|| {
+        let (sender, receiver) = oneshot::channel::<u32>();
+        let mut handle = None;
+        with_workers(1, |queue| handle = Some(spawn(queue, receiver)));
+        // Never run, and cancelled by the shutdown; or idle, and cancelled by the push that the executor refuses.
+        let _ = sender.send(42);
+        let result = block_on(handle.take().unwrap().result());
+        assert!(matches!(result, Err(JoinError::Cancelled)));
+    });
+}
+
+// A mistake: the lock is given back between the look into the queue and the wait, and a push may come between the two.
+
+impl Queue {
+    fn work_carelessly(&self) {
+        loop {
+            let mut runnables = self.runnables.lock().unwrap();
+            let Some(queue) = &mut *runnables else { return };
+            let next = queue.pop_front();
+            drop(runnables);
+            match next {
+                Some(runnable) => drop(runnable.run()),
+                None => {
+                    let runnables = self.runnables.lock().unwrap();
+                    drop(self.pushed.wait(runnables).unwrap());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_model_catches_a_wake_up_that_is_lost() {
+    fails_with(
+        "the_model_catches_a_wake_up_that_is_lost",
+        "deadlock",
+        || {
+            model(|| {
+                let queue = Queue::new();
+                let own = queue.clone();
+                let worker = thread::spawn(move || own.work_carelessly());
+                let handle = spawn(&queue, async { 42 });
+                assert_eq!(block_on(handle), 42);
+                queue.shut_down();
+                worker.join().unwrap();
+            });
+        },
+    );
+}
+
+/// Demands that the model of a test fails, and says this. It runs in a process of its own, which a model that fails may end.
+fn fails_with(test: &str, text: &str, model: impl FnOnce()) {
+    const INNER: &str = "JOINT_GUIDE_FAILS";
+    if std::env::var_os(INNER).is_some() {
+        return model();
+    }
+    let inner = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(INNER, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&inner.stderr);
+    assert!(!inner.status.success(), "the model passes");
+    assert!(said.contains(text), "it failed otherwise: {said}");
+}

@@ -1,0 +1,130 @@
+//! Tasks that never had a handle: the runner and the wakers alone agree on who frees, and on the orphan.
+
+use std::{
+    future::{Future, pending, poll_fn, ready},
+    task::Poll,
+};
+
+use loom_tests::Value;
+
+use crate::world::{By, Flag, Schedule, World, explore, explore_bounded, join_all, waker_of};
+
+/// Ready as soon as the flag is up.
+fn once_up(world: &World, flag: &Flag) -> impl Future<Output = Value> + use<> {
+    let flag = flag.clone();
+    let mut value = Some(world.value());
+    poll_fn(move |_| match flag.is_up() {
+        true => Poll::Ready(value.take().expect("polled after it was ready")),
+        false => Poll::Pending,
+    })
+}
+
+/// The task ends while its last waker goes.
+pub(crate) fn last_waker_dropped_against_the_end(how: Schedule) {
+    explore(move |world| {
+        let runnable = world.spawn_detached(how, ready(world.value()));
+        let waker = waker_of(&runnable);
+        let other = world.start(move || drop(waker));
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// The task becomes idle while its last waker goes: one of the two finds the orphan.
+pub(crate) fn last_waker_dropped_against_an_idle_run(how: Schedule) {
+    explore(move |world| {
+        let runnable = world.spawn_detached(how, pending::<Value>());
+        let waker = waker_of(&runnable);
+        let other = world.start(move || drop(waker));
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// Both wakers of an idle task go at once.
+pub(crate) fn two_last_wakers_dropped_while_idle(how: Schedule) {
+    explore(move |world| {
+        let runnable = world.spawn_detached(how, pending::<Value>());
+        let (waker, clone) = (waker_of(&runnable), waker_of(&runnable));
+        runnable.take().run();
+        let other = world.start(move || drop(waker));
+        drop(clone);
+        world.drain();
+        other.join().unwrap();
+        assert_eq!(world.runs(), 1);
+    });
+}
+
+/// What came before the wake-up is seen by the run that it causes, and with that the task ends.
+fn woken_against_run(how: Schedule, by: By) {
+    explore(move |world| {
+        let arrived = Flag::new();
+        let ended = Flag::new();
+        let (future, end) = (once_up(world, &arrived), ended.clone());
+        let future = async move {
+            future.await;
+            end.raise();
+        };
+        let runnable = world.spawn_detached(how, future);
+        let waker = waker_of(&runnable);
+        let other = world.start(move || {
+            arrived.raise();
+            by.wake(waker);
+        });
+        world.run_and_drain(runnable);
+        other.join().unwrap();
+        assert!(ended.is_up(), "a wake-up was lost");
+        assert!(world.runs() <= 2);
+    });
+}
+
+pub(crate) fn woken_by_reference_against_run(how: Schedule) {
+    woken_against_run(how, By::Reference);
+}
+
+pub(crate) fn woken_by_value_against_run(how: Schedule) {
+    woken_against_run(how, By::Value);
+}
+
+/// The task is woken by its last waker but one while the last one goes and the first run ends. At most three preemptions.
+pub(crate) fn woken_against_last_waker_against_run(how: Schedule) {
+    explore_bounded(3, move |world| {
+        let arrived = Flag::new();
+        let runnable = world.spawn_detached(how, once_up(world, &arrived));
+        let (waker, clone) = (waker_of(&runnable), waker_of(&runnable));
+        let others = [
+            world.start(move || {
+                arrived.raise();
+                waker.take().wake();
+            }),
+            world.start(move || drop(clone)),
+        ];
+        world.run_and_drain(runnable);
+        join_all(others);
+        assert!(world.runs() <= 2);
+    });
+}
+
+/// The runnable is dropped while the last waker wakes.
+pub(crate) fn drop_of_the_runnable_against_wake(how: Schedule) {
+    explore(move |world| {
+        let runnable = world.spawn_detached(how, ready(world.value()));
+        let waker = waker_of(&runnable);
+        let other = world.start(move || waker.take().wake());
+        drop(runnable);
+        other.join().unwrap();
+        assert_eq!(world.runs(), 0);
+    });
+}
+
+tests! {
+    last_waker_dropped_against_the_end
+    last_waker_dropped_against_an_idle_run
+    two_last_wakers_dropped_while_idle
+    woken_by_reference_against_run
+    woken_by_value_against_run
+    woken_against_last_waker_against_run
+    drop_of_the_runnable_against_wake
+}

@@ -1,0 +1,117 @@
+//! Metadata: whoever holds a runnable or a handle may look at it while others end the task, and whoever frees drops it, once.
+
+use std::{
+    future::{pending, ready},
+    task::Poll,
+};
+
+use joint::{
+    JoinHandle,
+    task::{Builder, Runnable},
+};
+use loom_tests::Value;
+
+use crate::world::{Kept, World, explore, explore_bounded, join_all, poll_once};
+
+/// A value that several threads may look at, and one drops: one that drops it too early is a race.
+struct Tag(Value);
+
+// SAFETY: shared, it is only looked at.
+unsafe impl Sync for Tag {}
+
+type Spawned<T> = (Kept<Runnable<Tag>>, Kept<JoinHandle<T, Tag>>);
+
+/// A task with metadata that is never woken into a queue: a runnable that it would be scheduled with is dropped.
+fn spawn<F>(world: &World, future: F) -> Spawned<F::Output>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let builder = Builder::new().metadata(Tag(world.value()));
+    let (runnable, handle) = builder.spawn(|_| future, drop);
+    (Kept::new(runnable), Kept::new(handle))
+}
+
+/// Demands the output, and looks at it.
+#[track_caller]
+fn take(handle: &mut JoinHandle<Value, Tag>) {
+    let Poll::Ready(output) = poll_once(handle) else {
+        panic!("it has not ended")
+    };
+    output.look();
+}
+
+#[test]
+fn read_by_the_handle_while_a_runner_finishes() {
+    explore(|world| {
+        let (runnable, mut handle) = spawn(world, ready(world.value()));
+        let other = world.start(move || {
+            runnable.metadata().0.look();
+            runnable.take().run();
+        });
+        handle.metadata().0.look();
+        if handle.is_finished() {
+            take(&mut handle);
+        }
+        handle.metadata().0.look();
+        drop(handle);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn read_by_a_handle_that_lets_go_while_a_runner_finishes() {
+    explore(|world| {
+        let (runnable, handle) = spawn(world, ready(world.value()));
+        let other = world.start(move || {
+            runnable.metadata().0.look();
+            runnable.take().run();
+        });
+        handle.metadata().0.look();
+        handle.take().detach();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn read_by_a_runner_while_the_handle_cancels() {
+    explore(|world| {
+        let (runnable, handle) = spawn(world, pending::<Value>());
+        let other = world.start(move || drop(handle));
+        runnable.metadata().0.look();
+        runnable.take().run();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn read_by_a_joined_handle_while_the_last_waker_goes() {
+    explore(|world| {
+        let (runnable, mut handle) = spawn(world, ready(world.value()));
+        let waker = Kept::new(runnable.waker());
+        runnable.take().run();
+        take(&mut handle);
+        let other = world.start(move || drop(waker));
+        handle.metadata().0.look();
+        drop(handle);
+        other.join().unwrap();
+    });
+}
+
+/// The runner, the handle and the last waker all let go at once. At most three preemptions.
+#[test]
+fn dropped_by_the_last_of_three() {
+    explore_bounded(3, |world| {
+        let (runnable, handle) = spawn(world, ready(world.value()));
+        let waker = Kept::new(runnable.waker());
+        let others = [
+            world.start(move || drop(waker)),
+            world.start(move || {
+                handle.metadata().0.look();
+                handle.take().detach();
+            }),
+        ];
+        runnable.metadata().0.look();
+        runnable.take().run();
+        join_all(others);
+    });
+}

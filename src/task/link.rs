@@ -1,0 +1,73 @@
+//! [`Link`]: a word in each task for an executor's own queue.
+
+use core::{fmt, sync::atomic::Ordering};
+
+use crate::sync::AtomicPtr;
+
+/// A word in each task that belongs to whoever holds its [`Runnable`](super::Runnable): the link of an intrusive queue.
+///
+/// A queue that links tasks through it takes no memory of its own. The task never looks at the word, and does not keep it in
+/// order across a run: it is the holder's, who gets it by [`Runnable::link`](super::Runnable::link), or
+/// [`Runnable::raw_link`](super::Runnable::raw_link) when the queue keeps addresses.
+///
+/// # Example
+/// A stack of runnables, each linked to the one below.
+/// ```
+/// use joint::task::{self, Runnable};
+/// use std::ptr::{self, NonNull};
+/// use std::sync::atomic::Ordering::Relaxed;
+///
+/// let mut top = ptr::null_mut();
+/// let mut handles = Vec::new();
+/// for i in 0..3 {
+///     let (runnable, handle) = task::spawn(async move { i }, |_| {});
+///     runnable.link().set(top, Relaxed);
+///     top = runnable.into_raw().as_ptr();
+///     handles.push(handle);
+/// }
+/// while let Some(raw) = NonNull::new(top) {
+///     // SAFETY: every address came from `into_raw` above, and is used once.
+///     let runnable: Runnable = unsafe { Runnable::from_raw(raw) };
+///     top = runnable.link().get(Relaxed);
+///     runnable.run();
+/// }
+/// assert!(handles.iter().all(|handle| handle.is_finished()));
+/// ```
+#[repr(transparent)]
+pub struct Link(AtomicPtr<()>);
+
+impl Link {
+    pub(super) fn new() -> Self {
+        Self(AtomicPtr::new(core::ptr::null_mut()))
+    }
+
+    /// The word. A task starts with null.
+    ///
+    /// # Panics
+    /// As [`AtomicPtr::load`](core::sync::atomic::AtomicPtr::load).
+    #[inline]
+    pub fn get(&self, order: Ordering) -> *mut () {
+        self.0.load(order)
+    }
+
+    /// Writes the word.
+    ///
+    /// # Panics
+    /// As [`AtomicPtr::store`](core::sync::atomic::AtomicPtr::store).
+    #[inline]
+    pub fn set(&self, to: *mut (), order: Ordering) {
+        self.0.store(to, order);
+    }
+
+    /// Writes the word, and gives what it was.
+    #[inline]
+    pub fn swap(&self, to: *mut (), order: Ordering) -> *mut () {
+        self.0.swap(to, order)
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").finish_non_exhaustive()
+    }
+}

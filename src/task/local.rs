@@ -1,0 +1,96 @@
+//! A future that stays on its thread, in a task that does not.
+
+use core::{
+    cell::Cell,
+    future::Future,
+    mem::ManuallyDrop,
+    panic::Location,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use super::unwind::AbortOnUnwind;
+use crate::sync::{
+    thread::{self, ThreadId},
+    thread_local,
+};
+
+/// Panics when it is polled or dropped by another thread than the one that made it.
+pub(super) struct Checked<F> {
+    future: ManuallyDrop<F>,
+    thread: ThreadId,
+    spawned: &'static Location<'static>,
+    /// From the first poll on the future is pinned: its memory must not be used again before it is dropped.
+    polled: bool,
+}
+
+thread_local! {
+    /// Kept, because to ask for it takes a reference to the thread's handle.
+    static ID: Cell<Option<ThreadId>> = const { Cell::new(None) };
+}
+
+fn this_thread() -> ThreadId {
+    let kept = ID.try_with(|kept| {
+        let id = kept.get().unwrap_or_else(|| thread::current().id());
+        kept.set(Some(id));
+        id
+    });
+    // Where the thread-locals are gone, the thread still knows.
+    kept.unwrap_or_else(|_| thread::current().id())
+}
+
+impl<F> Checked<F> {
+    pub(super) fn new(future: F, spawned: &'static Location<'static>) -> Self {
+        Self {
+            future: ManuallyDrop::new(future),
+            thread: this_thread(),
+            spawned,
+            polled: false,
+        }
+    }
+
+    fn is_at_home(&self) -> bool {
+        self.thread == this_thread()
+    }
+}
+
+#[cold]
+fn wrong_thread(what: &str, spawned: &Location<'_>) -> ! {
+    panic!(
+        "a local task, spawned at {spawned}, was {what} by another thread: hand its runnables to the thread that spawned it"
+    );
+}
+
+impl<F: Future> Future for Checked<F> {
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        if !self.is_at_home() {
+            wrong_thread("polled", self.spawned);
+        }
+        // SAFETY: the future is pinned with `self`, and not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        this.polled = true;
+        // SAFETY: as above.
+        unsafe { Pin::new_unchecked(&mut *this.future) }.poll(cx)
+    }
+}
+
+impl<F> Drop for Checked<F> {
+    /// On another thread the future must not be touched. One that was never polled is leaked. One that was is pinned, and cannot
+    /// be left behind in memory that is given back: others may know where it is. That ends the program.
+    #[inline]
+    fn drop(&mut self) {
+        if !self.is_at_home() {
+            let _end = self.polled.then(|| {
+                AbortOnUnwind(
+                    "a local future that has been polled cannot be left to another thread",
+                )
+            });
+            wrong_thread("dropped", self.spawned);
+        }
+        // SAFETY: dropped here, once.
+        unsafe { ManuallyDrop::drop(&mut self.future) };
+    }
+}

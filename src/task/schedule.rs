@@ -1,0 +1,156 @@
+//! How a task reaches its executor: the schedule function.
+
+use core::{fmt, marker::PhantomData, mem::needs_drop};
+
+use super::Runnable;
+
+/// Why a runnable is scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScheduleInfo {
+    /// The task was woken while it ran: it comes straight from a run, and an executor that is fair puts it behind the others.
+    pub woken_while_running: bool,
+}
+
+impl ScheduleInfo {
+    pub(super) const WOKEN: Self = Self {
+        woken_while_running: false,
+    };
+    pub(super) const WOKEN_WHILE_RUNNING: Self = Self {
+        woken_while_running: true,
+    };
+}
+
+/// What a task calls with its next runnable.
+///
+/// Every `Fn(Runnable<M>)` is one; [`WithInfo`] makes one of a function that wants the [`ScheduleInfo`] as well. Implement it
+/// for a type of your own to give the function a name.
+///
+/// # Example
+/// ```
+/// use joint::task::{Builder, Runnable, Schedule, ScheduleInfo};
+/// use std::sync::mpsc::{Sender, channel};
+///
+/// struct Queue(Sender<Runnable>);
+///
+/// impl Schedule for Queue {
+///     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+///         self.0.send(runnable).unwrap();
+///     }
+/// }
+///
+/// let (sender, receiver) = channel();
+/// let (runnable, handle) = Builder::new().spawn(|()| async { 5 }, Queue(sender));
+/// runnable.schedule();
+/// receiver.recv().unwrap().run();
+/// assert_eq!(joint::block_on(handle), 5);
+/// ```
+pub trait Schedule<M = ()>: Sized {
+    /// Takes the runnable, to run it or to drop it, now or later and on any thread.
+    fn schedule(&self, runnable: Runnable<M>, info: ScheduleInfo);
+
+    /// Whether a reference has to keep the task's memory across the call. No other crate can say anything else, as it cannot make
+    /// a value.
+    #[doc(hidden)]
+    const STORED: sealed::Stored<Self> = sealed::Stored::BY_DEFAULT;
+}
+
+pub(super) mod sealed {
+    use super::{PhantomData, needs_drop};
+
+    /// The answer for one type of schedule function. It cannot pass for another type's.
+    #[derive(Debug)]
+    pub struct Stored<S>(bool, PhantomData<fn(&S)>);
+
+    impl<S> Stored<S> {
+        /// A type without size and without drop is nowhere, and so cannot vanish.
+        pub(crate) const BY_DEFAULT: Self =
+            Self(size_of::<S>() != 0 || needs_drop::<S>(), PhantomData);
+        /// The function may be copied out of the task before it is called.
+        pub(crate) const COPIED: Self = Self(false, PhantomData);
+
+        pub(crate) const fn get(&self) -> bool {
+            self.0
+        }
+    }
+}
+
+impl<M, S: Fn(Runnable<M>)> Schedule<M> for S {
+    #[inline]
+    fn schedule(&self, runnable: Runnable<M>, _: ScheduleInfo) {
+        self(runnable);
+    }
+}
+
+/// A schedule function that wants to know why it is called.
+///
+/// # Example
+/// ```
+/// use joint::task::{Builder, Runnable, ScheduleInfo, WithInfo};
+/// use std::sync::mpsc::channel;
+///
+/// let (sender, receiver) = channel();
+/// let schedule = WithInfo(move |runnable: Runnable, info: ScheduleInfo| {
+///     sender.send((runnable, info.woken_while_running)).unwrap();
+/// });
+/// let (runnable, handle) = Builder::new().spawn(|()| joint::yield_now(), schedule);
+/// runnable.run();
+/// let (runnable, woken_while_running) = receiver.recv().unwrap();
+/// assert!(woken_while_running);
+/// runnable.run();
+/// joint::block_on(handle);
+/// ```
+#[derive(Clone, Copy)]
+pub struct WithInfo<S>(pub S);
+
+impl<M, S: Fn(Runnable<M>, ScheduleInfo)> Schedule<M> for WithInfo<S> {
+    #[inline]
+    fn schedule(&self, runnable: Runnable<M>, info: ScheduleInfo) {
+        (self.0)(runnable, info);
+    }
+}
+
+/// A schedule function that is copied out of the task before it is called.
+///
+/// A function that takes up room in the task, such as a closure that has captured something, could be freed with the task while
+/// it is being called, because the runnable that it got may be run by another thread at once. Two atomic read-modify-writes a
+/// call prevent that. A function that can be copied, because it has captured references and numbers, does without.
+///
+/// # Example
+/// ```
+/// use joint::task::{Builder, Copied, Runnable};
+/// use std::sync::Mutex;
+///
+/// static QUEUES: [Mutex<Vec<Runnable>>; 2] = [const { Mutex::new(Vec::new()) }; 2];
+///
+/// let queue: usize = 1;
+/// let schedule = Copied(move |runnable: Runnable| QUEUES[queue].lock().unwrap().push(runnable));
+/// let (runnable, handle) = Builder::new().spawn(|()| async { 5 }, schedule);
+/// runnable.schedule();
+/// let runnable = QUEUES[1].lock().unwrap().pop().unwrap();
+/// runnable.run();
+/// assert_eq!(joint::block_on(handle), 5);
+/// ```
+#[derive(Clone, Copy)]
+pub struct Copied<S>(pub S);
+
+impl<M, S: Schedule<M> + Copy> Schedule<M> for Copied<S> {
+    #[inline]
+    fn schedule(&self, runnable: Runnable<M>, info: ScheduleInfo) {
+        self.0.schedule(runnable, info);
+    }
+
+    const STORED: sealed::Stored<Self> = sealed::Stored::COPIED;
+}
+
+impl<S> fmt::Debug for WithInfo<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WithInfo").finish_non_exhaustive()
+    }
+}
+
+impl<S> fmt::Debug for Copied<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Copied").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,320 @@
+//! What a builder adds to a task: metadata, a name, and a future that is made of the metadata.
+
+use std::{
+    future::{Future, pending, poll_fn},
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+    thread::{self, ThreadId},
+};
+
+use joint::{
+    JoinHandle,
+    task::{Builder, Runnable},
+};
+
+use crate::support::{Count, Dropped, Queue, panics, pending_once, poll, ready, same};
+
+/// Metadata that tells on which thread it was dropped, each time that it is.
+struct Tag {
+    number: u32,
+    drops: Arc<Mutex<Vec<ThreadId>>>,
+}
+
+impl Tag {
+    fn new() -> Self {
+        Self {
+            number: 7,
+            drops: Arc::default(),
+        }
+    }
+}
+
+impl Drop for Tag {
+    fn drop(&mut self) {
+        self.drops.lock().unwrap().push(thread::current().id());
+    }
+}
+
+/// A task of a queue, with such metadata, and where its drops are noted.
+struct Tagged {
+    queue: Queue<Tag>,
+    drops: Arc<Mutex<Vec<ThreadId>>>,
+}
+
+impl Tagged {
+    fn spawn<F>(future: F) -> (Self, Runnable<Tag>, JoinHandle<F::Output, Tag>)
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let (queue, tag) = (Queue::new(), Tag::new());
+        let drops = tag.drops.clone();
+        let builder = Builder::new().metadata(tag);
+        let (runnable, handle) = builder.spawn(|_| future, queue.scheduler());
+        (Self { queue, drops }, runnable, handle)
+    }
+
+    fn drops(&self) -> Vec<ThreadId> {
+        self.drops.lock().unwrap().clone()
+    }
+}
+
+#[test]
+fn the_future_is_made_of_the_metadata() {
+    let builder = Builder::new().metadata(String::from("seven"));
+    let (runnable, handle) = builder.spawn(
+        |text| {
+            let letters = text.len();
+            async move { letters }
+        },
+        |_| {},
+    );
+    runnable.run();
+    assert_eq!(ready(handle), 5);
+}
+
+#[test]
+fn metadata_is_one_place_for_runnable_and_handle() {
+    let (task, runnable, handle) = Tagged::spawn(pending_once());
+    assert_eq!(runnable.metadata().number, 7);
+    assert!(same(runnable.metadata(), handle.metadata()));
+    let waker = runnable.waker();
+    runnable.run();
+    waker.wake();
+    let runnable = task.queue.pop().unwrap();
+    assert!(same(runnable.metadata(), handle.metadata()));
+    runnable.run();
+    assert_eq!(handle.metadata().number, 7);
+    let mut result = handle.result();
+    assert!(poll(&mut result).is_ready());
+    assert_eq!(result.handle().metadata().number, 7, "taken, and kept");
+    assert!(task.drops().is_empty());
+    drop(result);
+    assert_eq!(task.drops().len(), 1);
+}
+
+/// A handle in a place that the task can reach.
+type Place<M> = Arc<Mutex<Option<JoinHandle<(), M>>>>;
+
+#[test]
+fn metadata_is_reached_through_the_handle_during_the_run() {
+    let place: Place<AtomicUsize> = Place::default();
+    let own = place.clone();
+    let future = async move {
+        let own = own.lock().unwrap();
+        own.as_ref().unwrap().metadata().fetch_add(1, Relaxed);
+    };
+    let builder = Builder::new().metadata(AtomicUsize::new(6));
+    let (runnable, handle) = builder.spawn(|_| future, |_| {});
+    *place.lock().unwrap() = Some(handle);
+    runnable.run();
+    let handle = place.lock().unwrap().take().unwrap();
+    assert_eq!(handle.metadata().load(Relaxed), 7);
+}
+
+#[test]
+fn metadata_is_dropped_by_the_handle_that_frees_last() {
+    let (task, runnable, handle) = Tagged::spawn(async {});
+    runnable.run();
+    assert!(task.drops().is_empty());
+    drop(handle);
+    assert_eq!(task.drops(), [thread::current().id()]);
+}
+
+#[test]
+fn metadata_is_dropped_by_the_run_that_frees_last() {
+    let (task, runnable, handle) = Tagged::spawn(async {});
+    handle.detach();
+    assert!(task.drops().is_empty());
+    runnable.run();
+    assert_eq!(task.drops(), [thread::current().id()]);
+}
+
+#[test]
+fn metadata_is_dropped_by_the_runnable_that_frees_last() {
+    let (task, runnable, handle) = Tagged::spawn(pending::<()>());
+    drop(handle);
+    assert!(task.drops().is_empty());
+    drop(runnable);
+    assert_eq!(task.drops(), [thread::current().id()]);
+}
+
+#[test]
+fn metadata_is_dropped_by_the_waker_that_frees_last_on_its_thread() {
+    for wakes in [false, true] {
+        let (task, runnable, handle) = Tagged::spawn(async {});
+        let waker = runnable.waker();
+        runnable.run();
+        drop(handle);
+        assert!(task.drops().is_empty());
+        let dropper = thread::spawn(move || if wakes { waker.wake() } else { drop(waker) });
+        let id = dropper.thread().id();
+        dropper.join().unwrap();
+        assert_eq!(task.drops(), [id]);
+    }
+}
+
+#[test]
+fn a_future_may_borrow_the_metadata() {
+    /// Looks at what it borrows when it is dropped.
+    struct Looking<'a>(&'a AtomicUsize);
+    impl Drop for Looking<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(10, Relaxed);
+        }
+    }
+    let builder = Builder::new().metadata(AtomicUsize::new(1));
+    let future = |count| async move {
+        let looking = Looking(count);
+        looking.0.fetch_add(1, Relaxed);
+    };
+    // SAFETY: all of it may be sent, and lives for ever but for what the future borrows of its own task.
+    let (runnable, handle) = unsafe { builder.spawn_unchecked(future, |_| {}) };
+    runnable.run();
+    assert_eq!(handle.metadata().load(Relaxed), 12);
+    ready(handle);
+}
+
+#[test]
+fn an_output_may_borrow_the_metadata_for_as_long_as_the_handle_lives() {
+    let builder = Builder::new().metadata(String::from("seven"));
+    // SAFETY: as above; the output is not used after the handle.
+    let (runnable, mut handle) =
+        unsafe { builder.spawn_unchecked(|text| async move { text.as_str() }, |_| {}) };
+    runnable.run();
+    assert_eq!(poll(&mut handle), Poll::Ready("seven"));
+}
+
+#[test]
+fn a_function_that_fails_to_make_the_future_leaks_nothing() {
+    let (metadata, function) = (Count::new(), Count::new());
+    let queue = Queue::new();
+    let (captured, counted) = (Dropped(function.clone()), queue.clone());
+    let builder = Builder::new()
+        .metadata(Dropped(metadata.clone()))
+        .name(String::from("never made"));
+    panics(|| {
+        builder.spawn(
+            |_| -> std::future::Ready<()> { panic!("no future") },
+            move |runnable| {
+                let _captured = &captured;
+                counted.push(runnable);
+            },
+        )
+    });
+    assert_eq!((metadata.get(), function.get(), queue.tasks()), (1, 1, 0));
+}
+
+#[test]
+fn a_name_is_there_for_runnable_and_handle() {
+    let names = [
+        Builder::new().name("static"),
+        Builder::new().name(String::from("owned")),
+        Builder::new().name("replaced").name("last"),
+    ];
+    for (builder, name) in names.into_iter().zip(["static", "owned", "last"]) {
+        let (runnable, handle) = builder.spawn(|()| async {}, |_| {});
+        assert_eq!((runnable.name(), handle.name()), (Some(name), Some(name)));
+        runnable.run();
+        let mut result = handle.result();
+        assert!(poll(&mut result).is_ready());
+        assert_eq!(result.handle().name(), Some(name), "taken, and kept");
+    }
+}
+
+#[test]
+fn a_task_has_no_name_but_what_it_was_given() {
+    let (runnable, handle) = Queue::new().spawn(async {});
+    assert_eq!((runnable.name(), handle.name()), (None, None));
+}
+
+#[test]
+fn metadata_and_a_name_go_together_in_any_order() {
+    let one = Builder::new().metadata(7u32).name("seven");
+    let other = Builder::default().name("seven").metadata(7u32);
+    for builder in [one, other] {
+        let (runnable, handle) = builder.spawn(|&number| async move { number }, |_| {});
+        assert_eq!((runnable.metadata(), runnable.name()), (&7, Some("seven")));
+        runnable.run();
+        assert_eq!(ready(handle), 7);
+    }
+}
+
+#[test]
+fn over_aligned_metadata_is_aligned() {
+    #[repr(align(256))]
+    struct Aligned(u8);
+    let builder = Builder::new().metadata(Aligned(7)).name("aligned");
+    let (runnable, handle) = builder.spawn(|metadata| std::future::ready(metadata.0), |_| {});
+    assert_eq!((&raw const *handle.metadata()).addr() % 256, 0);
+    runnable.run();
+    assert_eq!(ready(handle), 7);
+}
+
+#[test]
+fn a_runnable_with_metadata_makes_the_round_trip_through_its_address() {
+    let (task, runnable, handle) = Tagged::spawn(async {});
+    let raw = runnable.into_raw();
+    // SAFETY: the address was just taken from a runnable of such metadata, and is given back once.
+    let runnable: Runnable<Tag> = unsafe { Runnable::from_raw(raw) };
+    assert_eq!(runnable.metadata().number, 7);
+    runnable.run();
+    ready(handle);
+    assert_eq!(task.drops().len(), 1);
+}
+
+#[test]
+fn a_handle_goes_back_and_forth_between_its_ways_to_be_awaited() {
+    let (task, runnable, handle) = Tagged::spawn(async { 7 });
+    let handle = handle.result().into_handle().fallible().into_handle();
+    assert!(!handle.fallible().handle().is_finished());
+    runnable.run();
+    assert_eq!(
+        task.drops().len(),
+        1,
+        "the last of them was dropped, which cancelled"
+    );
+
+    let (task, runnable, handle) = Tagged::spawn(async { 7 });
+    runnable.run();
+    let cancel = handle.cancel();
+    assert!(cancel.handle().is_finished());
+    assert_eq!(
+        ready(cancel.into_handle()),
+        7,
+        "there before it was cancelled"
+    );
+    assert_eq!(task.drops().len(), 1);
+}
+
+#[test]
+fn a_detached_future_made_of_metadata_frees_it_when_it_ends() {
+    let tag = Tag::new();
+    let drops = tag.drops.clone();
+    let mut polls = 0;
+    let future = poll_fn(move |cx: &mut Context<'_>| {
+        polls += 1;
+        cx.waker().wake_by_ref();
+        if polls == 2 {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    });
+    let queue = Queue::new();
+    let runnable = Builder::new().metadata(tag).spawn_detached(
+        |_| Box::pin(future) as Pin<Box<dyn Future<Output = ()> + Send>>,
+        queue.scheduler(),
+    );
+    assert!(runnable.run());
+    assert!(drops.lock().unwrap().is_empty());
+    assert_eq!(
+        queue.pop().unwrap().metadata().number,
+        7,
+        "and dropped with that"
+    );
+    assert_eq!(drops.lock().unwrap().len(), 1);
+}

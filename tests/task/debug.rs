@@ -1,0 +1,249 @@
+//! What is shown of a task: its name, where it was spawned, and its state in words.
+
+use std::{
+    future::{Future, pending},
+    panic::panic_any,
+};
+
+use joint::{
+    JoinError, JoinHandle,
+    task::{self, Builder, Copied, PanicPayload, Runnable, ScheduleInfo, WithInfo},
+};
+
+use crate::support::{Queue, poll, ready};
+
+/// Demands that a text has all of these in it.
+#[track_caller]
+fn has(text: impl std::fmt::Debug, parts: &[&str]) {
+    let text = format!("{text:?}");
+    for part in parts {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+}
+
+/// What a task panicked with.
+#[track_caller]
+fn panic_of<M>(handle: JoinHandle<(), M>) -> PanicPayload {
+    match ready(handle.result()) {
+        Err(JoinError::Panicked(panic)) => panic,
+        other => panic!("not a panic: {other:?}"),
+    }
+}
+
+#[test]
+fn a_runnable_and_a_handle_show_name_place_and_state() {
+    let builder = Builder::new().metadata(7u32).name("seven");
+    let line = line!() + 1;
+    let (runnable, handle) = builder.spawn(|_| async {}, |_| {});
+    let here = format!("spawned: tests/task/debug.rs:{line}:");
+    has(
+        &runnable,
+        &[
+            "Runnable {",
+            "name: \"seven\"",
+            &here,
+            "handle: true",
+            "wakes: 1",
+        ],
+    );
+    has(
+        &handle,
+        &[
+            "JoinHandle {",
+            "name: \"seven\"",
+            &here,
+            "cancel_requested: false",
+            "released: false",
+            "wakers: 0",
+        ],
+    );
+    has(&handle, &["join: Completion(Pending)"]);
+    let waker = runnable.waker();
+    has(&handle, &["wakers: 1"]);
+    handle.abort();
+    has(&handle, &["cancel_requested: true"]);
+    drop(runnable);
+    has(
+        &handle,
+        &[
+            "join: Completion(Abandoned)",
+            "cancel_requested: true",
+            &here,
+        ],
+    );
+    drop((waker, handle));
+}
+
+#[test]
+fn a_task_without_a_name_shows_none() {
+    let (runnable, handle) = Queue::new().spawn(async {});
+    assert!(!format!("{runnable:?} {handle:?}").contains("name"));
+}
+
+#[test]
+fn a_joined_handle_still_shows_the_task() {
+    let builder = Builder::new().name("seven");
+    let (runnable, handle) = builder.spawn(|()| async {}, |_| {});
+    runnable.run();
+    let mut result = handle.result();
+    has(&result, &["join: Completion(Done)"]);
+    assert!(poll(&mut result).is_ready());
+    has(
+        &result,
+        &[
+            "JoinResult(JoinHandle {",
+            "seven",
+            "debug.rs:",
+            "state: State {",
+        ],
+    );
+}
+
+#[test]
+fn what_a_handle_turns_into_shows_the_handle() {
+    let handles = [(); 3].map(|()| Queue::new().spawn(async {}).1);
+    let [one, two, three] = handles;
+    has(
+        one.result(),
+        &["JoinResult(JoinHandle {", "spawned: ", "State {"],
+    );
+    has(
+        two.fallible(),
+        &["Fallible(JoinHandle {", "spawned: ", "State {"],
+    );
+    has(
+        three.cancel(),
+        &["Cancel(JoinHandle {", "spawned: ", "State {"],
+    );
+}
+
+#[test]
+fn a_builder_shows_what_it_was_given() {
+    let builder = Builder::new()
+        .metadata(7u32)
+        .name("seven")
+        .propagate_panic(false);
+    has(
+        &builder,
+        &[
+            "metadata: 7",
+            "name: Some(\"seven\")",
+            "propagate_panic: false",
+        ],
+    );
+    has(
+        Builder::new(),
+        &["metadata: ()", "name: None", "propagate_panic: true"],
+    );
+}
+
+#[test]
+fn what_has_nothing_to_show_shows_what_it_is() {
+    let (runnable, _handle) = Queue::new().spawn(async {});
+    has(runnable.link(), &["Link"]);
+    has(Copied(|_: Runnable| {}), &["Copied"]);
+    has(WithInfo(|_: Runnable, _: ScheduleInfo| {}), &["WithInfo"]);
+}
+
+#[test]
+fn a_panic_tells_the_task_its_place_and_its_text() {
+    let builder = Builder::new().name("seven");
+    let line = line!() + 1;
+    let (runnable, handle) = builder.spawn(|()| async { panic!("no {}", 1) }, |_| {});
+    runnable.run();
+    let panic = panic_of(handle);
+    assert_eq!(
+        (panic.message(), panic.task_name()),
+        (Some("no 1"), Some("seven"))
+    );
+    assert_eq!(
+        (panic.spawned().file(), panic.spawned().line()),
+        ("tests/task/debug.rs", line)
+    );
+    has(
+        &panic,
+        &[
+            "task_name: Some(\"seven\")",
+            "debug.rs:",
+            "message: \"no 1\"",
+        ],
+    );
+    let expected = format!(
+        "the task `seven` spawned at {} panicked: no 1",
+        panic.spawned()
+    );
+    assert_eq!(panic.to_string(), expected);
+    assert_eq!(JoinError::Panicked(panic).to_string(), expected);
+}
+
+#[test]
+fn a_panic_without_a_name_or_a_text_tells_the_place() {
+    let line = line!() + 1;
+    let (runnable, handle) = task::spawn(async { panic_any(7u32) }, |_| {});
+    runnable.run();
+    let panic = panic_of(handle);
+    assert_eq!((panic.message(), panic.task_name()), (None, None));
+    let text = panic.to_string();
+    let place = format!("tests/task/debug.rs:{line}:");
+    assert!(
+        text.starts_with(&format!("the task spawned at {place}")),
+        "{text}"
+    );
+    assert!(text.ends_with(" panicked"), "{text}");
+    has(&panic, &["not a text"]);
+    assert_eq!(panic.into_inner().downcast_ref(), Some(&7u32));
+}
+
+#[test]
+fn to_await_a_cancelled_task_tells_which_it_was() {
+    let (runnable, handle) = Builder::new().name("seven").spawn(|()| async {}, |_| {});
+    drop(runnable);
+    let payload = crate::support::panics(|| ready(handle));
+    let text = payload.downcast_ref::<String>().unwrap();
+    assert!(
+        text.contains("seven") && text.contains("debug.rs"),
+        "{text}"
+    );
+}
+
+/// The line of this file that a task says it was spawned at, and the place by its handle.
+#[track_caller]
+fn spawned_here<T>(handle: &JoinHandle<T>, line: u32) {
+    assert_eq!(handle.spawned().line(), line);
+    has(handle, &[&format!("spawned: tests/task/debug.rs:{line}:")]);
+}
+
+#[test]
+fn each_way_to_spawn_tells_the_line_of_its_caller() {
+    fn nothing() -> impl Future<Output = ()> + Send {
+        pending()
+    }
+    let (runnable, handle) = task::spawn(nothing(), |_| {});
+    spawned_here(&handle, line!() - 1);
+    assert_eq!(runnable.spawned().line(), line!() - 2);
+    let (_runnable, handle) = Builder::new().spawn(|()| nothing(), |_| {});
+    spawned_here(&handle, line!() - 1);
+    let (_runnable, handle) = task::spawn_local(nothing(), |_| {});
+    spawned_here(&handle, line!() - 1);
+    let (_runnable, handle) = Builder::new().spawn_local(|()| nothing(), |_| {});
+    spawned_here(&handle, line!() - 1);
+    let runnable = task::spawn_detached(nothing(), |_| {});
+    assert_eq!(runnable.spawned().line(), line!() - 1);
+    let runnable = Builder::new().spawn_detached(|()| nothing(), |_| {});
+    assert_eq!(runnable.spawned().line(), line!() - 1);
+    // SAFETY: all of it may be sent, and borrows nothing.
+    let (_runnable, handle) = unsafe { task::spawn_unchecked(nothing(), |_| {}) };
+    spawned_here(&handle, line!() - 1);
+}
+
+#[test]
+fn an_executors_tasks_tell_the_line_of_their_caller() {
+    let executor = joint::Executor::builder().workers(1).build().unwrap();
+    let handle = executor.spawn(pending::<()>());
+    spawned_here(&handle, line!() - 1);
+    let inside = executor.spawn(async {
+        let handle = joint::spawn(pending::<()>());
+        spawned_here(&handle, line!() - 1);
+    });
+    joint::block_on(inside);
+}

@@ -1,0 +1,148 @@
+//! Futures that stay on their thread, in tasks that do not.
+
+use std::{cell::Cell, future::pending, marker::PhantomData, rc::Rc, sync::Mutex, thread};
+
+use joint::{
+    JoinError, JoinHandle,
+    task::{self, Builder},
+};
+
+use crate::support::{Count, Dropped, Queue, pending_once, ready};
+
+/// Runs `f` in a thread of its own.
+fn elsewhere<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
+    thread::spawn(f).join().unwrap()
+}
+
+/// A local task of the queue, the line that it was spawned at, and what counts the drop of its future.
+fn spawn(queue: &Queue) -> (task::Runnable, JoinHandle<()>, u32, Count) {
+    /// Kept in sight: a future that is leaked must not take its count out of reach of a leak checker.
+    static COUNTS: Mutex<Vec<Count>> = Mutex::new(Vec::new());
+    let dropped = Count::new();
+    COUNTS.lock().unwrap().push(dropped.clone());
+    let guard = Dropped(dropped.clone());
+    let future = async move {
+        let _guard = (guard, PhantomData::<Rc<()>>);
+        pending::<()>().await;
+    };
+    let line = line!() + 1;
+    let (runnable, handle) = task::spawn_local(future, queue.scheduler());
+    (runnable, handle, line, dropped)
+}
+
+/// The text of the panic that a task ended with.
+#[track_caller]
+fn panic_of(handle: JoinHandle<()>) -> String {
+    let Err(JoinError::Panicked(panic)) = ready(handle.result()) else {
+        panic!("it did not panic")
+    };
+    String::from(panic.message().unwrap())
+}
+
+#[test]
+fn run_and_woken_on_its_own_thread_it_may_use_what_is_not_sent() {
+    let queue = Queue::new();
+    let shared = Rc::new(Cell::new(6));
+    let own = shared.clone();
+    let future = async move {
+        pending_once().await;
+        own.set(own.get() + 1);
+        own
+    };
+    let (runnable, handle) = task::spawn_local(future, queue.scheduler());
+    let waker = runnable.waker();
+    runnable.run();
+    elsewhere(move || waker.wake());
+    assert_eq!(queue.run(), 1);
+    let output = ready(handle);
+    assert!(Rc::ptr_eq(&output, &shared), "an output that is not sent");
+    assert_eq!((shared.get(), queue.tasks()), (7, 0));
+}
+
+#[test]
+fn an_output_that_is_not_sent_is_dropped_on_its_thread() {
+    let queue = Queue::new();
+    for detach_first in [false, true] {
+        let shared = Rc::new(());
+        let own = shared.clone();
+        let (runnable, handle) = task::spawn_local(async move { own }, queue.scheduler());
+        if detach_first {
+            handle.detach();
+            runnable.run();
+        } else {
+            runnable.run();
+            assert_eq!(Rc::strong_count(&shared), 2);
+            drop(handle);
+        }
+        assert_eq!((Rc::strong_count(&shared), queue.tasks()), (1, 0));
+    }
+}
+
+#[test]
+fn polled_by_another_thread_it_panics_and_the_future_is_not_touched() {
+    let queue = Queue::new();
+    let (runnable, handle, line, dropped) = spawn(&queue);
+    elsewhere(move || runnable.run());
+    let text = panic_of(handle);
+    assert!(text.contains("polled by another thread"), "{text}");
+    assert!(text.contains(&format!("local.rs:{line}:")), "{text}");
+    assert_eq!(
+        (dropped.get(), queue.tasks()),
+        (0, 0),
+        "leaked, and nothing else"
+    );
+}
+
+#[test]
+fn dropped_by_another_thread_it_panics_and_the_future_is_not_touched() {
+    let queue = Queue::new();
+    let (runnable, handle, line, dropped) = spawn(&queue);
+    elsewhere(move || drop(runnable));
+    let text = panic_of(handle);
+    assert!(text.contains("dropped by another thread"), "{text}");
+    assert!(text.contains(&format!("local.rs:{line}:")), "{text}");
+    assert_eq!(
+        (dropped.get(), queue.tasks()),
+        (0, 0),
+        "leaked, and nothing else"
+    );
+}
+
+#[test]
+fn its_last_waker_may_go_on_another_thread() {
+    let queue = Queue::new();
+    let (runnable, handle, _, dropped) = spawn(&queue);
+    let waker = runnable.waker();
+    handle.detach();
+    runnable.run();
+    elsewhere(move || drop(waker));
+    assert_eq!((queue.len(), dropped.get()), (1, 0), "this thread drops it");
+    assert_eq!(queue.run(), 1);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn a_handle_whose_output_may_be_sent_goes_to_another_thread() {
+    let queue = Queue::new();
+    let own = Rc::new(7);
+    let (runnable, handle) = task::spawn_local(async move { *own }, queue.scheduler());
+    let joiner = thread::spawn(move || joint::block_on(handle));
+    runnable.run();
+    assert_eq!(joiner.join().unwrap(), 7);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_builder_makes_them_too() {
+    let queue = Queue::new();
+    let builder = Builder::new().metadata(7u32).name("local");
+    let make = |&number: &u32| {
+        let own = Rc::new(number);
+        async move { own }
+    };
+    let (runnable, handle) = builder.spawn_local(make, queue.scheduler());
+    assert_eq!((runnable.metadata(), runnable.name()), (&7, Some("local")));
+    runnable.run();
+    assert_eq!(*ready(handle), 7);
+    assert_eq!(queue.tasks(), 0);
+}

@@ -1,0 +1,303 @@
+//! Schedule functions: what they are told, and how they are kept while they are called.
+
+use std::{
+    future::{Future, pending, poll_fn},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Poll, Waker},
+};
+
+use joint::{
+    JoinHandle,
+    task::{self, Builder, Copied, Runnable, Schedule, ScheduleInfo, WithInfo},
+};
+
+use crate::support::{Count, Dropped, Queue, pending_once, ready};
+
+/// Runnables, each with whether the task was woken while it ran.
+#[derive(Clone, Default)]
+struct Inbox(Arc<Mutex<Vec<(Runnable, bool)>>>);
+
+impl Inbox {
+    /// Spawns a task that is scheduled into it.
+    fn spawn<F>(&self, future: F) -> (Runnable, JoinHandle<F::Output>)
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let inbox = self.0.clone();
+        let schedule = WithInfo(move |runnable: Runnable, info: ScheduleInfo| {
+            inbox
+                .lock()
+                .unwrap()
+                .push((runnable, info.woken_while_running));
+        });
+        Builder::new().spawn(|()| future, schedule)
+    }
+
+    /// The one runnable that was scheduled, demanding that it was so for that reason.
+    #[track_caller]
+    fn take(&self, woken_while_running: bool) -> Runnable {
+        let mut inbox = self.0.lock().unwrap();
+        assert_eq!(inbox.len(), 1);
+        let (runnable, woken) = inbox.remove(0);
+        assert_eq!(woken, woken_while_running);
+        runnable
+    }
+}
+
+#[test]
+fn woken_while_it_runs_it_is_told_so() {
+    let inbox = Inbox::default();
+    let (runnable, handle) = inbox.spawn(joint::yield_now());
+    assert!(runnable.run());
+    assert!(!inbox.take(true).run());
+    ready(handle);
+}
+
+#[test]
+fn woken_while_idle_or_given_its_first_runnable_it_is_told_that() {
+    let inbox = Inbox::default();
+    let (runnable, handle) = inbox.spawn(pending::<()>());
+    runnable.schedule();
+    let runnable = inbox.take(false);
+    let waker = runnable.waker();
+    assert!(!runnable.run());
+    for wake in [
+        |waker: Waker| waker.wake(),
+        |waker: Waker| waker.wake_by_ref(),
+    ] {
+        wake(waker.clone());
+        assert!(!inbox.take(false).run());
+    }
+    drop(handle);
+    inbox.take(false).run();
+}
+
+#[test]
+fn cancelled_while_idle_is_not_woken_while_running() {
+    let inbox = Inbox::default();
+    let ways: [fn(JoinHandle<()>); 4] = [
+        |handle| handle.abort(),
+        |handle| drop(handle.cancel()),
+        JoinHandle::detach,
+        drop,
+    ];
+    for way in ways {
+        let (runnable, handle) = inbox.spawn(pending());
+        assert!(!runnable.run());
+        way(handle);
+        assert!(!inbox.take(false).run());
+    }
+}
+
+#[test]
+fn woken_before_it_runs_it_is_not_scheduled_at_all() {
+    let inbox = Inbox::default();
+    let (runnable, handle) = inbox.spawn(pending_once());
+    let waker = runnable.waker();
+    waker.wake_by_ref();
+    assert!(!runnable.run());
+    waker.wake();
+    inbox.take(false).run();
+    ready(handle);
+}
+
+#[test]
+fn rescheduled_by_hand_it_is_as_if_woken() {
+    let inbox = Inbox::default();
+    let (runnable, handle) = inbox.spawn(joint::yield_now());
+    runnable.run();
+    inbox.take(true).schedule();
+    inbox.take(false).run();
+    ready(handle);
+}
+
+/// A schedule function with a name, for tasks with metadata: into the queue that the metadata says.
+struct ByPriority([Queue<usize>; 2]);
+
+impl Schedule<usize> for ByPriority {
+    fn schedule(&self, runnable: Runnable<usize>, _: ScheduleInfo) {
+        let queue = &self.0[*runnable.metadata()];
+        queue.push(runnable);
+    }
+}
+
+#[test]
+fn a_type_of_ones_own_schedules_by_the_metadata() {
+    let queues = [Queue::new(), Queue::new()];
+    let handles = [0, 1, 1].map(|priority| {
+        let builder = Builder::new().metadata(priority);
+        let schedule = ByPriority(queues.clone());
+        let (runnable, handle) = builder.spawn(|&priority| async move { priority }, schedule);
+        runnable.schedule();
+        handle
+    });
+    assert_eq!((queues[0].len(), queues[1].len()), (1, 2));
+    assert_eq!((queues[1].run(), queues[0].run()), (2, 1));
+    assert_eq!(handles.map(ready), [0, 1, 1]);
+    assert_eq!((queues[0].tasks(), queues[1].tasks()), (0, 0));
+}
+
+/// A task that its schedule function runs, with a word that it has captured and looks at before and after. The word counts
+/// the calls that went well.
+fn run_inline(
+    future: impl Future<Output = ()> + Send + 'static,
+    calls: &'static AtomicUsize,
+) -> (Runnable, JoinHandle<()>) {
+    let captured = 0x5a5a_usize;
+    let schedule = Copied(move |runnable: Runnable| {
+        assert_eq!(captured, 0x5a5a);
+        runnable.run();
+        assert_eq!(captured, 0x5a5a, "overwritten, or read from freed memory");
+        calls.fetch_add(1, Relaxed);
+    });
+    Builder::new().spawn(|()| future, schedule)
+}
+
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+#[test]
+fn a_copied_function_may_run_its_task_to_the_end_and_free_it() {
+    let ways: [fn(Runnable, JoinHandle<()>); 6] = [
+        |runnable, handle| {
+            handle.detach();
+            runnable.schedule();
+        },
+        |runnable, handle| {
+            let waker = runnable.waker();
+            runnable.run();
+            handle.detach();
+            waker.wake();
+        },
+        |runnable, handle| {
+            let waker = runnable.waker();
+            runnable.run();
+            handle.detach();
+            // An orphan, which the function drops.
+            drop(waker);
+        },
+        |runnable, handle| {
+            runnable.run();
+            drop(handle);
+        },
+        |runnable, handle| {
+            runnable.run();
+            handle.detach();
+        },
+        |runnable, handle| {
+            runnable.run();
+            handle.abort();
+            assert!(handle.is_finished());
+        },
+    ];
+    for way in ways {
+        let dropped = Count::new();
+        let guard = Dropped(dropped.clone());
+        let future = async move {
+            let _guard = guard;
+            pending_once().await;
+        };
+        let before = CALLS.load(Relaxed);
+        let (runnable, handle) = run_inline(future, &CALLS);
+        way(runnable, handle);
+        assert_eq!((dropped.get(), CALLS.load(Relaxed)), (1, before + 1));
+    }
+}
+
+#[test]
+fn a_copied_function_may_run_a_task_that_wakes_itself() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let mut polls = 0;
+    let future = poll_fn(move |cx| {
+        polls += 1;
+        if polls == 3 {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    });
+    let (runnable, handle) = run_inline(future, &CALLS);
+    handle.detach();
+    runnable.run();
+    assert_eq!(CALLS.load(Relaxed), 2);
+}
+
+#[test]
+fn a_copied_function_may_be_told_why_and_have_metadata() {
+    static INBOX: Mutex<Vec<bool>> = Mutex::new(Vec::new());
+    let inbox = &INBOX;
+    let schedule = Copied(WithInfo(
+        move |runnable: Runnable<u32>, info: ScheduleInfo| {
+            assert_eq!(runnable.metadata(), &7);
+            inbox.lock().unwrap().push(info.woken_while_running);
+            runnable.run();
+        },
+    ));
+    let builder = Builder::new().metadata(7u32);
+    let (runnable, handle) = builder.spawn(|_| joint::yield_now(), schedule);
+    runnable.schedule();
+    assert_eq!(*inbox.lock().unwrap(), [false, true]);
+    ready(handle);
+}
+
+#[test]
+fn a_stored_function_may_drop_its_runnable() {
+    let ways: [fn(Runnable, JoinHandle<()>); 4] = [
+        |runnable, handle| {
+            runnable.schedule();
+            assert!(handle.is_finished());
+        },
+        |runnable, handle| {
+            let waker = runnable.waker();
+            runnable.run();
+            waker.wake();
+            assert!(handle.is_finished());
+        },
+        |runnable, handle| {
+            let waker = runnable.waker();
+            handle.detach();
+            runnable.run();
+            drop(waker);
+        },
+        |runnable, handle| {
+            runnable.run();
+            drop(handle);
+        },
+    ];
+    for way in ways {
+        let (futures, functions) = (Count::new(), Count::new());
+        let (guard, captured) = (Dropped(futures.clone()), Dropped(functions.clone()));
+        let future = async move {
+            let _guard = guard;
+            pending().await
+        };
+        let (runnable, handle) = task::spawn(future, move |runnable| {
+            drop(runnable);
+            assert_eq!(captured.0.get(), 0, "dropped while it was being called");
+        });
+        way(runnable, handle);
+        assert_eq!((futures.get(), functions.get()), (1, 1));
+    }
+}
+
+#[test]
+fn a_function_pointer_is_a_schedule_function() {
+    static QUEUE: Mutex<Vec<Runnable>> = Mutex::new(Vec::new());
+    fn push(runnable: Runnable) {
+        QUEUE.lock().unwrap().push(runnable);
+    }
+    let pointer: fn(Runnable) = push;
+    for copied in [false, true] {
+        let builder = Builder::new();
+        let (runnable, handle) = match copied {
+            false => builder.spawn(|()| async { 7 }, pointer),
+            true => builder.spawn(|()| async { 7 }, Copied(pointer)),
+        };
+        runnable.schedule();
+        let runnable = QUEUE.lock().unwrap().pop().unwrap();
+        runnable.run();
+        assert_eq!(ready(handle), 7);
+    }
+}

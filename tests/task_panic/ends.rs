@@ -1,0 +1,101 @@
+//! What ends the program: panics while panicking, where nobody is left to tell. Each test runs itself again in a process of its own.
+#![cfg(not(miri))]
+
+use std::{
+    future::{pending, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    process::{Command, Stdio},
+    sync::Arc,
+    task::{Poll, Wake, Waker},
+    thread,
+};
+
+use joint::task::{self, Builder};
+
+use crate::support::{OnDrop, Queue, poll_with};
+
+/// Set in the process that is to end.
+const INNER: &str = "JOINT_ENDS";
+
+/// Demands that `f` ends the program, and says so.
+#[track_caller]
+fn ends_the_program(says: &str, f: impl FnOnce()) {
+    if std::env::var_os(INNER).is_some() {
+        // What can be caught does not end the program.
+        let _ = catch_unwind(AssertUnwindSafe(f));
+        std::process::exit(0);
+    }
+    let test = thread::current();
+    let test = test.name().expect("a test's thread has its name");
+    let output = Command::new(std::env::current_exe().expect("a test is a program"))
+        .args([test, "--exact", "--nocapture"])
+        .env(INNER, "1")
+        .stdin(Stdio::null())
+        .output()
+        .expect("a test can be run again");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "it went on: {text}");
+    assert!(text.contains(says), "{text}");
+}
+
+fn panics_in_drop(text: &'static str) -> impl Send {
+    OnDrop(move || panic!("{text}"))
+}
+
+#[test]
+fn of_the_output_dropped_because_the_futures_drop_panicked() {
+    ends_the_program("what a panicking task has left", || {
+        let (future, output) = (panics_in_drop("future"), panics_in_drop("output"));
+        let mut output = Some(output);
+        let (runnable, _handle) = Queue::new().spawn(poll_fn(move |_| {
+            let _future = &future;
+            Poll::Ready(output.take().unwrap())
+        }));
+        runnable.run();
+    });
+}
+
+#[test]
+fn of_the_payload_that_an_orphans_drop_panicked_with() {
+    ends_the_program("what a panicking task has left", || {
+        let guard = OnDrop(|| panic_any(panics_in_drop("payload")));
+        let (runnable, handle) = Queue::new().spawn(async move {
+            let _guard = guard;
+            pending::<()>().await;
+        });
+        // The run leaves an orphan, whose panic nobody reads.
+        handle.detach();
+        runnable.run();
+    });
+}
+
+#[test]
+fn of_the_waker_of_one_who_waits_for_a_task_whose_panic_passes_through_the_run() {
+    struct Waiter;
+    impl Wake for Waiter {
+        fn wake(self: Arc<Self>) {
+            panic!("in the waker")
+        }
+    }
+    ends_the_program("waking the one who waits for a panicked task", || {
+        let builder = Builder::new().propagate_panic(false);
+        let (runnable, mut handle) = builder.spawn(|()| async { panic!("in poll") }, |_| {});
+        let waker = Waker::from(Arc::new(Waiter));
+        let pending = poll_with::<joint::JoinHandle<()>>(&mut handle, &waker);
+        assert!(pending.is_pending());
+        runnable.run();
+    });
+}
+
+/// A local future that has been polled is pinned: it can be neither touched on another thread nor left behind in memory that is
+/// given back.
+#[test]
+fn of_a_local_future_that_was_polled_and_comes_to_another_thread() {
+    ends_the_program("was dropped by another thread", || {
+        let (runnable, handle) = task::spawn_local(pending::<()>(), |runnable| {
+            let _ = thread::spawn(move || runnable.run()).join();
+        });
+        runnable.run();
+        handle.abort();
+    });
+}

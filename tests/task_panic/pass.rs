@@ -1,0 +1,167 @@
+//! Panics that pass through the run: tasks that do not keep them for whoever joins.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use joint::{
+    JoinError, JoinHandle,
+    task::{Builder, Runnable},
+};
+
+use crate::support::{Count, Dropped, OnDrop, Queue, Wakes, panics, poll_with, ready};
+
+fn spawn<F>(queue: &Queue, future: F) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let builder = Builder::new().propagate_panic(false);
+    builder.spawn(|()| future, queue.scheduler())
+}
+
+/// A future that counts its drop, and panics when it is polled.
+fn panicking(dropped: &Count) -> impl Future<Output = ()> + Send + use<> {
+    let guard = Dropped(dropped.clone());
+    async move {
+        let _guard = guard;
+        panic!("in poll")
+    }
+}
+
+fn is_cancelled<T>(handle: JoinHandle<T>) -> bool {
+    matches!(ready(handle.result()), Err(JoinError::Cancelled))
+}
+
+#[test]
+fn the_one_who_runs_gets_it_and_the_one_who_joins_learns_of_a_cancellation() {
+    let queue = Queue::new();
+    let (dropped, wakes) = (Count::new(), Wakes::new());
+    let (runnable, mut handle) = spawn(&queue, panicking(&dropped));
+    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+    let payload = panics(|| runnable.run());
+    assert_eq!(payload.downcast_ref(), Some(&"in poll"));
+    assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
+    assert_eq!(dropped.get(), 1);
+    assert!(is_cancelled(handle));
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn of_a_detached_task_the_one_who_runs_gets_it_too() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let (runnable, handle) = spawn(&queue, panicking(&dropped));
+    handle.detach();
+    panics(|| runnable.run());
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+
+    let builder = Builder::new().propagate_panic(false);
+    let runnable = builder.spawn_detached(|()| panicking(&dropped), queue.scheduler());
+    panics(|| runnable.run());
+    assert_eq!((dropped.get(), queue.tasks()), (2, 0));
+}
+
+#[test]
+fn after_waking_itself_it_is_not_run_again() {
+    let queue = Queue::new();
+    let future = poll_fn(|cx: &mut Context<'_>| -> Poll<()> {
+        cx.waker().wake_by_ref();
+        panic!("in poll")
+    });
+    let (runnable, handle) = spawn(&queue, future);
+    let waker = runnable.waker();
+    panics(|| runnable.run());
+    waker.wake();
+    assert_eq!(queue.len(), 0);
+    assert!(is_cancelled(handle));
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn after_its_handle_went_in_that_poll_nobody_else_learns_of_it() {
+    let queue = Queue::new();
+    let place = std::sync::Arc::new(std::sync::Mutex::new(None::<JoinHandle<()>>));
+    let own = place.clone();
+    let future = async move {
+        drop(own.lock().unwrap().take());
+        panic!("in poll")
+    };
+    let (runnable, handle) = spawn(&queue, future);
+    *place.lock().unwrap() = Some(handle);
+    panics(|| runnable.run());
+    assert_eq!((queue.len(), queue.tasks()), (0, 0));
+}
+
+/// Panics in its poll, or is ready there; and panics in its drop.
+struct Panicking {
+    in_poll: bool,
+    drops: Count,
+}
+
+impl Future for Panicking {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        assert!(!self.in_poll, "in poll");
+        Poll::Ready(())
+    }
+}
+
+impl Drop for Panicking {
+    fn drop(&mut self) {
+        self.drops.add();
+        panic!("in the future's drop");
+    }
+}
+
+#[test]
+fn when_the_futures_drop_panics_as_well_the_first_panic_passes() {
+    for detach in [false, true] {
+        let queue = Queue::new();
+        let drops = Count::new();
+        let future = Panicking {
+            in_poll: true,
+            drops: drops.clone(),
+        };
+        let (runnable, handle) = spawn(&queue, future);
+        let handle = match detach {
+            true => {
+                handle.detach();
+                None
+            }
+            false => Some(handle),
+        };
+        let payload = panics(|| runnable.run());
+        assert_eq!(payload.downcast_ref(), Some(&"in poll"));
+        assert_eq!(drops.get(), 1);
+        if let Some(handle) = handle {
+            ready(handle.result()).expect_err("there is no output");
+        }
+        assert_eq!(queue.tasks(), 0);
+    }
+}
+
+#[test]
+fn an_output_is_joined_as_ever() {
+    let queue = Queue::new();
+    let (runnable, handle) = spawn(&queue, async { 7 });
+    runnable.run();
+    assert_eq!(ready(handle), 7);
+    let output = OnDrop(|| panic!("in the output's drop"));
+    let (runnable, handle) = spawn(&queue, async move { output });
+    handle.detach();
+    assert!(!runnable.run(), "the output's drop is not the future's");
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_panic_that_is_propagated_by_choice_is_joined() {
+    let queue = Queue::new();
+    let builder = Builder::new().propagate_panic(false).propagate_panic(true);
+    let (runnable, handle) = builder.spawn(|()| panicking(&Count::new()), queue.scheduler());
+    assert!(!runnable.run());
+    assert!(crate::is_panicked(handle));
+    assert_eq!(queue.tasks(), 0);
+}

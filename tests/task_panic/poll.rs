@@ -1,0 +1,103 @@
+//! Panics while the future is polled.
+
+use std::{
+    future::poll_fn,
+    panic::panic_any,
+    sync::{Arc, Mutex},
+};
+
+use joint::{JoinError, JoinHandle};
+
+use crate::{
+    is_panicked,
+    support::{Count, Dropped, Queue, Wakes, panics, poll, poll_with, ready},
+};
+
+#[test]
+fn the_future_is_dropped_and_the_payload_arrives() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let guard = Dropped(dropped.clone());
+    let handle: JoinHandle<()> = queue.start(async move {
+        let _guard = guard;
+        panic_any(7u32)
+    });
+    assert!(!queue.pop().unwrap().run());
+    assert_eq!(dropped.get(), 1);
+    let Err(JoinError::Panicked(payload)) = ready(handle.result()) else {
+        panic!("not a panic")
+    };
+    assert_eq!(payload.message(), None);
+    assert_eq!(payload.into_inner().downcast_ref(), Some(&7u32));
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn the_one_who_waits_is_woken() {
+    let queue = Queue::new();
+    let wakes = Wakes::new();
+    let mut handle: JoinHandle<()> = queue.start(async { panic!("in poll") });
+    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+    queue.run();
+    assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
+    let payload = panics(|| poll(&mut handle));
+    assert_eq!(payload.downcast_ref(), Some(&"in poll"));
+    drop(handle);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn the_payload_of_a_detached_task_is_dropped() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let payload = Dropped(dropped.clone());
+    let future = async move { panic_any(payload) };
+    let handle: JoinHandle<()> = queue.start(future);
+    handle.detach();
+    queue.run();
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn an_unread_payload_is_dropped_with_the_handle() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let payload = Dropped(dropped.clone());
+    let handle: JoinHandle<()> = queue.start(async move { panic_any(payload) });
+    queue.run();
+    drop(handle);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn after_waking_itself_it_is_not_run_again() {
+    let queue = Queue::new();
+    let handle: JoinHandle<()> = queue.start(poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        panic!("in poll")
+    }));
+    assert_eq!(queue.run(), 1);
+    assert!(is_panicked(handle));
+    assert_eq!(queue.tasks(), 0);
+}
+
+/// Panics in two places one after the other, each caught: the second finds the task whole.
+#[test]
+fn one_after_the_other() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let payload = Dropped(dropped.clone());
+    let again = Arc::new(Mutex::new(Some(payload)));
+    let mut handle: JoinHandle<()> = queue.start(async move {
+        let payload = again.lock().unwrap().take().unwrap();
+        panic_any(payload)
+    });
+    queue.run();
+    let payload = panics(|| poll(&mut handle));
+    assert_eq!(dropped.get(), 0, "the payload is the one who awaits");
+    drop(payload);
+    assert_eq!(dropped.get(), 1);
+    panics(|| poll(&mut handle));
+    drop(handle);
+    assert_eq!(queue.tasks(), 0);
+}

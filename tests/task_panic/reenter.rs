@@ -1,0 +1,297 @@
+//! Uses of a task from inside the code that it calls: its own poll and drop, its schedule function, and the waker of whoever
+//! waits for it.
+
+use std::{
+    future::{Future, pending, poll_fn},
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Wake, Waker},
+};
+
+use joint::{
+    JoinHandle,
+    task::{self, Runnable},
+};
+
+use crate::support::{
+    Count, Dropped, OnDrop, Queue, Wakes, panics, pending_once, poll, poll_with, ready,
+};
+
+/// A place for a task's handle, which the task itself can reach.
+type Place = Arc<Mutex<Option<JoinHandle<()>>>>;
+
+/// Starts a task that finds its own handle in a place.
+fn with_its_handle<F>(queue: &Queue, future: impl FnOnce(Place) -> F) -> Place
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let place = Place::default();
+    let handle = queue.start(future(place.clone()));
+    *place.lock().unwrap() = Some(handle);
+    place
+}
+
+#[test]
+fn a_handle_polled_by_the_task_that_it_joins_is_dropped_with_it() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let guard = Dropped(dropped.clone());
+    // The registered waker is the task's own: the task would hold itself for ever, but for the abort.
+    let place = with_its_handle(&queue, |own| {
+        let mut guard = Some(guard);
+        poll_fn(move |cx| {
+            let mut handle = own.lock().unwrap().take().unwrap();
+            assert!(Pin::new(&mut handle).poll(cx).is_pending());
+            handle.abort();
+            drop(handle);
+            let _still_here = guard.as_mut().unwrap();
+            Poll::Pending
+        })
+    });
+    assert_eq!(queue.run(), 1);
+    assert_eq!(dropped.get(), 1);
+    drop(place);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_task_that_has_ended_by_itself_wakes_itself_in_vain() {
+    let queue = Queue::new();
+    let place = with_its_handle(&queue, |own| {
+        poll_fn(move |cx| {
+            let mut own = own.lock().unwrap();
+            assert!(Pin::new(own.as_mut().unwrap()).poll(cx).is_pending());
+            Poll::Ready(())
+        })
+    });
+    assert_eq!(queue.run(), 1);
+    assert_eq!(queue.len(), 0);
+    ready(place.lock().unwrap().take().unwrap());
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_handle_dropped_and_a_panic_in_the_same_poll() {
+    let queue = Queue::new();
+    let place = with_its_handle(&queue, |own| async move {
+        drop(own.lock().unwrap().take());
+        panic!("in poll")
+    });
+    assert_eq!(queue.run(), 1);
+    drop(place);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_handle_dropped_by_the_futures_drop() {
+    let queue = Queue::new();
+    let place = with_its_handle(&queue, |own| {
+        let guard = OnDrop(move || drop(own.lock().unwrap().take()));
+        async move {
+            let _guard = guard;
+            pending().await
+        }
+    });
+    queue.run();
+    place.lock().unwrap().as_ref().unwrap().abort();
+    assert_eq!(queue.run(), 1);
+    assert!(place.lock().unwrap().is_none());
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_future_that_wakes_its_task_in_its_drop_is_not_run_again() {
+    let queue = Queue::new();
+    let place = Arc::new(Mutex::new(None::<Waker>));
+    for by_handle in [false, true] {
+        let own = place.clone();
+        let guard = OnDrop(move || own.lock().unwrap().take().unwrap().wake());
+        let (runnable, handle) = queue.spawn(async move {
+            let _guard = guard;
+            pending::<()>().await;
+        });
+        *place.lock().unwrap() = Some(runnable.waker());
+        if by_handle {
+            runnable.run();
+            drop(handle);
+            assert_eq!(queue.run(), 1);
+        } else {
+            drop(runnable);
+            drop(handle);
+        }
+        assert_eq!((queue.len(), queue.tasks()), (0, 0));
+    }
+}
+
+#[test]
+fn an_output_that_wakes_its_task_in_its_drop_schedules_nothing() {
+    let queue = Queue::new();
+    for detach in [false, true] {
+        let place = Arc::new(Mutex::new(None::<Waker>));
+        let own = place.clone();
+        let output = OnDrop(move || own.lock().unwrap().take().unwrap().wake());
+        let (runnable, handle) = queue.spawn(async move { output });
+        *place.lock().unwrap() = Some(runnable.waker());
+        if detach {
+            handle.detach();
+            runnable.run();
+        } else {
+            runnable.run();
+            drop(handle);
+        }
+        assert!(place.lock().unwrap().is_none());
+        assert_eq!((queue.len(), queue.tasks()), (0, 0));
+    }
+}
+
+/// What is kept for a schedule function to drop.
+type Kept<T> = Arc<Mutex<Vec<T>>>;
+
+/// A task whose schedule function drops what is kept, before or after it passes the runnable on.
+fn dropping<T: Send + 'static>(queue: &Queue, before: bool) -> (Runnable, JoinHandle<()>, Kept<T>) {
+    let kept = Kept::default();
+    let (own, inner) = (kept.clone(), queue.clone());
+    let (runnable, handle) = task::spawn(pending(), move |runnable| {
+        let mut runnable = Some(runnable);
+        if !before {
+            inner.push(runnable.take().unwrap());
+        }
+        own.lock().unwrap().clear();
+        runnable
+            .into_iter()
+            .for_each(|runnable| inner.push(runnable));
+    });
+    (runnable, handle, kept)
+}
+
+#[test]
+fn the_last_other_waker_dropped_in_the_schedule_function() {
+    for before in [false, true] {
+        let queue = Queue::new();
+        let (runnable, handle, kept) = dropping(&queue, before);
+        let waker = runnable.waker();
+        kept.lock().unwrap().push(runnable.waker());
+        handle.detach();
+        runnable.run();
+        waker.wake();
+        assert_eq!(queue.run(), 1, "pending again, and nobody is left");
+        drop(kept);
+        assert_eq!((queue.len(), queue.tasks()), (0, 0));
+    }
+}
+
+#[test]
+fn the_handle_dropped_in_the_schedule_function() {
+    for before in [false, true] {
+        let queue = Queue::new();
+        let (runnable, handle, kept) = dropping(&queue, before);
+        let waker = runnable.waker();
+        runnable.run();
+        kept.lock().unwrap().push(handle);
+        waker.wake();
+        assert_eq!(queue.run(), 1, "cancelled by it");
+        drop(kept);
+        assert_eq!((queue.len(), queue.tasks()), (0, 0));
+    }
+}
+
+#[test]
+fn a_waiter_that_drops_the_handle_when_it_is_woken() {
+    /// Holds the handle that it was registered by.
+    struct Waiter(Place);
+    impl Wake for Waiter {
+        fn wake(self: Arc<Self>) {
+            drop(self.0.lock().unwrap().take());
+        }
+    }
+    // The task ends by an output, by a panic, or by the drop of its runnable.
+    let ends: [fn(Runnable); 2] = [
+        |runnable| {
+            runnable.run();
+        },
+        drop,
+    ];
+    for end in ends {
+        for panics in [false, true] {
+            let queue = Queue::new();
+            let place = Place::default();
+            let (runnable, mut handle) = queue.spawn(async move { assert!(!panics, "in poll") });
+            let waker = Waker::from(Arc::new(Waiter(place.clone())));
+            assert!(poll_with(&mut handle, &waker).is_pending());
+            *place.lock().unwrap() = Some(handle);
+            drop(waker);
+            end(runnable);
+            assert!(place.lock().unwrap().is_none());
+            assert_eq!(queue.tasks(), 0);
+        }
+    }
+}
+
+#[test]
+fn a_waiter_that_polls_the_handle_when_it_is_woken() {
+    struct Waiter(Place, Count);
+    impl Wake for Waiter {
+        fn wake(self: Arc<Self>) {
+            ready(self.0.lock().unwrap().take().unwrap());
+            self.1.add();
+        }
+    }
+    let queue = Queue::new();
+    let (place, joined) = (Place::default(), Count::new());
+    let mut handle = queue.start(async {});
+    let waker = Waker::from(Arc::new(Waiter(place.clone(), joined.clone())));
+    assert!(poll_with(&mut handle, &waker).is_pending());
+    *place.lock().unwrap() = Some(handle);
+    drop(waker);
+    queue.run();
+    assert_eq!((joined.get(), queue.tasks()), (1, 0));
+}
+
+#[test]
+fn a_task_that_outlives_its_executor_ends_when_it_is_woken() {
+    let queue = Queue::new();
+    let weak = Arc::new(queue.clone());
+    let (dropped, wakes) = (Count::new(), Wakes::new());
+    let guard = Dropped(dropped.clone());
+    let reached = Arc::downgrade(&weak);
+    let future = async move {
+        let _guard = guard;
+        pending_once().await;
+    };
+    let (runnable, mut handle) = task::spawn(future, move |runnable| {
+        if let Some(queue) = reached.upgrade() {
+            queue.push(runnable);
+        }
+    });
+    let waker = runnable.waker();
+    runnable.run();
+    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+    drop(weak);
+    assert_eq!((dropped.get(), wakes.count()), (0, 0));
+    waker.wake();
+    assert_eq!((dropped.get(), wakes.count(), wakes.wakers()), (1, 1, 0));
+    assert_eq!(poll(&mut handle.fallible()), Poll::Ready(None));
+}
+
+#[test]
+fn a_poll_that_runs_another_task_which_panics_is_not_disturbed() {
+    let queue = Queue::new();
+    let (other, joined) = joint::task::Builder::new().propagate_panic(false).spawn(
+        |()| async { panic!("in the other's poll") },
+        queue.scheduler(),
+    );
+    let mut other: Option<Runnable> = Some(other);
+    let future = poll_fn(move |_: &mut Context<'_>| {
+        let other = other.take().unwrap();
+        panics(|| other.run());
+        Poll::Ready(7)
+    });
+    let handle = queue.start(future);
+    queue.run();
+    assert_eq!(ready(handle), 7);
+    assert_eq!(
+        poll(&mut joined.fallible()),
+        Poll::<Option<()>>::Ready(None)
+    );
+    assert_eq!(queue.tasks(), 0);
+}

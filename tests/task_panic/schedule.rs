@@ -1,0 +1,168 @@
+//! Panics in the schedule function, before and after it has passed the runnable on.
+
+use std::{
+    future::poll_fn,
+    task::{Poll, Waker},
+};
+
+use joint::{
+    JoinError, JoinHandle,
+    task::{self, Runnable},
+};
+
+use crate::support::{Count, Dropped, OnDrop, Queue, Wakes, panics, poll_with, ready};
+
+/// When the function panics: with the runnable still in hand, or once it is in the queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum When {
+    Before,
+    After,
+}
+
+/// A task whose schedule function panics.
+struct Scheduled {
+    queue: Queue,
+    futures: Count,
+    functions: Count,
+}
+
+impl Scheduled {
+    fn new(when: When, wakes_itself: bool) -> (Self, Runnable, JoinHandle<()>) {
+        let (queue, futures, functions) = (Queue::new(), Count::new(), Count::new());
+        let (guard, function) = (Dropped(futures.clone()), Dropped(functions.clone()));
+        let mut woken = !wakes_itself;
+        let future = poll_fn(move |cx| {
+            let _guard = &guard;
+            if !std::mem::replace(&mut woken, true) {
+                cx.waker().wake_by_ref();
+            }
+            Poll::Pending
+        });
+        let inner = queue.clone();
+        let (runnable, handle) = task::spawn(future, move |runnable| {
+            let _function = &function;
+            if when == When::After {
+                inner.push(runnable);
+            }
+            panic!("in the schedule function")
+        });
+        let this = Self {
+            queue,
+            futures,
+            functions,
+        };
+        (this, runnable, handle)
+    }
+
+    /// Demands that the task is gone, or due if the function came to that, and then gone.
+    #[track_caller]
+    fn end(self, when: When) {
+        let due = self.queue.pop();
+        assert_eq!(due.is_some(), when == When::After);
+        drop(due);
+        assert_eq!((self.futures.get(), self.functions.get()), (1, 1));
+    }
+}
+
+fn each(wakes_itself: bool, f: impl Fn(Runnable, JoinHandle<()>)) {
+    for when in [When::Before, When::After] {
+        let (task, runnable, handle) = Scheduled::new(when, wakes_itself);
+        f(runnable, handle);
+        task.end(when);
+    }
+}
+
+fn woken(wake: fn(Waker)) {
+    each(false, |runnable, handle| {
+        let waker = runnable.waker();
+        runnable.run();
+        panics(|| wake(waker));
+        // It is cancelled, or due. Neither schedules it.
+        drop(handle);
+    });
+}
+
+#[test]
+fn woken_by_reference() {
+    woken(|waker| waker.wake_by_ref());
+}
+
+#[test]
+fn woken_by_value() {
+    woken(Waker::wake);
+}
+
+#[test]
+fn scheduled_again_by_a_run() {
+    each(true, |runnable, handle| {
+        panics(|| runnable.run());
+        drop(handle);
+    });
+}
+
+#[test]
+fn cancelled_by_its_handle() {
+    each(false, |runnable, mut handle| {
+        runnable.run();
+        let wakes = Wakes::new();
+        assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+        panics(|| drop(handle));
+        assert_eq!(wakes.wakers(), 0, "dropped also on unwinding");
+    });
+}
+
+#[test]
+fn aborted() {
+    for when in [When::Before, When::After] {
+        let (task, runnable, handle) = Scheduled::new(when, false);
+        runnable.run();
+        panics(|| handle.abort());
+        assert_eq!(handle.is_finished(), when == When::Before);
+        drop(task.queue.pop());
+        assert!(matches!(ready(handle.result()), Err(JoinError::Cancelled)));
+        task.end(When::Before);
+    }
+}
+
+#[test]
+fn orphaned_by_its_last_waker() {
+    each(false, |runnable, handle| {
+        let waker = runnable.waker();
+        runnable.run();
+        handle.detach();
+        panics(|| drop(waker));
+    });
+}
+
+#[test]
+fn orphaned_by_its_handle() {
+    each(false, |runnable, handle| {
+        runnable.run();
+        panics(|| handle.detach());
+    });
+}
+
+#[test]
+fn given_the_first_runnable() {
+    each(false, |runnable, handle| {
+        panics(|| runnable.schedule());
+        drop(handle);
+    });
+}
+
+#[test]
+fn dropped_with_a_panic() {
+    let (dropped, queue) = (Count::new(), Queue::<()>::new());
+    let count = dropped.clone();
+    let captured = OnDrop(move || {
+        count.add();
+        panic!("in the drop of the schedule function")
+    });
+    let counted = queue.clone();
+    let (runnable, handle) = task::spawn(async move { drop(counted) }, move |_| {
+        let _captured = &captured;
+    });
+    runnable.run();
+    panics(|| drop(handle));
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
