@@ -10,6 +10,8 @@ Usage: cargo xtask <command>
   loom [--full] [FILTER] the models, or those whose names contain FILTER;
                          --full explores every schedule, which can take hours
   bench [NAME]           all benches, or one
+  compat                 async-task's, async-executor's and smol's suites on compat/async-task;
+                         fetched from crates.io
   miri                   the tests under Miri; skipped unless nightly has miri and rust-src
   tsan                   the tests under ThreadSanitizer; skipped unless nightly has rust-src
   all                    check, then test
@@ -24,6 +26,7 @@ pub(crate) enum Command {
     Test,
     Loom { full: bool, filter: Option<String> },
     Bench { name: Option<String> },
+    Compat,
     Miri,
     Tsan,
     All,
@@ -46,6 +49,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         }
         "check" => Command::Check,
         "test" => Command::Test,
+        "compat" => Command::Compat,
         "miri" => Command::Miri,
         "tsan" => Command::Tsan,
         "all" => Command::All,
@@ -96,7 +100,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 8, "{names:?}");
+        assert_eq!(names.len(), 9, "{names:?}");
         for name in names {
             assert!(parsed(name).is_ok(), "{name}");
         }

@@ -1,6 +1,7 @@
 //! Every habit of the project as one command: `cargo xtask help` lists them.
 
 mod cli;
+mod compat;
 mod nightly;
 mod plans;
 mod step;
@@ -28,6 +29,7 @@ fn run(command: Command) -> i32 {
         Command::All => run_all("all", &plans::all()),
         Command::Loom { full, filter } => run_all("loom", &[plans::loom(full, filter.as_deref())]),
         Command::Bench { name } => run_all("bench", &[plans::bench(name.as_deref())]),
+        Command::Compat => compat::run(),
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),
         Command::Tsan => run_if("tsan", nightly::for_tsan().map(|host| plans::tsan(&host))),
         Command::Help => {

@@ -3,6 +3,8 @@
 use super::step::Step;
 
 const DENY: [&str; 3] = ["--", "-D", "warnings"];
+/// By its manifest: its name is also that of the crate whose place it takes.
+const COMPAT: [&str; 2] = ["--manifest-path", "compat/async-task/Cargo.toml"];
 
 pub(crate) fn check() -> Vec<Step> {
     let clippy = |name, args: &[&str]| Step::cargo(name, &[&["clippy"], args, &DENY].concat());
@@ -16,6 +18,10 @@ pub(crate) fn check() -> Vec<Step> {
         clippy(
             "lints without std",
             &["--package", "joint", "--no-default-features"],
+        ),
+        clippy(
+            "lints of compat without std",
+            &[&COMPAT[..], &["--no-default-features"]].concat(),
         ),
         // It lints `joint` as well: the cfg is set for all that is compiled in that folder.
         clippy("lints of the models", &["--all-targets"]).in_models(),
@@ -44,6 +50,10 @@ pub(crate) fn test() -> Vec<Step> {
         Step::cargo(
             "doc tests",
             &["test", "--package", "joint", "--doc", "--all-features"],
+        ),
+        Step::cargo(
+            "doc tests of compat",
+            &[&["test", "--doc"], &COMPAT[..]].concat(),
         ),
         Step::cargo("no_std build", &[&["check"], &no_std[..]].concat()),
         Step::cargo("no_std tests", &[&["test", "--lib"], &no_std[..]].concat()),
