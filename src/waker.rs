@@ -204,10 +204,8 @@ impl ThinWaker {
         match ManuallyDrop::new(self).kind() {
             // SAFETY: alive by the reference that `self` held, which is given up here.
             Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.wake) },
-            Kind::Foreign(boxed) => {
-                // SAFETY: `self` owned the block and does not drop it.
-                unsafe { unbox(boxed) }.wake();
-            }
+            // SAFETY: `self` owned the block and does not drop it.
+            Kind::Foreign(boxed) => unsafe { wake_foreign(boxed) },
         }
     }
 
@@ -338,6 +336,16 @@ unsafe fn unbox(boxed: NonNull<Waker>) -> Waker {
     // SAFETY: the block came from `heap::allocate::<Waker>`, and its waker has been moved out.
     unsafe { heap::release(boxed) };
     waker
+}
+
+/// Wakes a foreign waker by value. Apart, so that those who wake stay small.
+///
+/// # Safety
+/// As for [`unbox`].
+#[inline(never)]
+unsafe fn wake_foreign(boxed: NonNull<Waker>) {
+    // SAFETY: passed on from the caller.
+    unsafe { unbox(boxed) }.wake();
 }
 
 #[inline]

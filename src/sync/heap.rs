@@ -2,8 +2,8 @@
 //!
 //! Tasks, oneshots and boxed wakers come and go by the million, in few sizes. A block that is given back is kept by the thread
 //! that gives it back, in a list for its size, and is the next to be handed out there. That takes a tenth of the instructions of
-//! a general allocator, and no atomic operation. A thread keeps at most 64 KiB of a size; they are given back to the global
-//! allocator when the thread ends.
+//! a general allocator, and no atomic operation. A thread keeps at most 1 MiB; it is given back to the global allocator when the
+//! thread ends.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::{alloc::Layout, ptr::NonNull};
@@ -62,8 +62,8 @@ mod cache {
 
     /// Larger blocks are rare, and their price is in filling them.
     const LARGEST: usize = 256;
-    /// How many bytes a thread keeps in blocks of one size.
-    const KEPT: usize = 64 * 1024;
+    /// How many bytes a thread keeps: some ten thousand tasks, which come and go in bursts.
+    const KEPT: usize = 1024 * 1024;
 
     /// A block that is kept: the place of the next.
     struct Free {
@@ -71,30 +71,35 @@ mod cache {
     }
 
     /// The kept blocks of one size, the last one in front.
-    struct List {
-        first: Cell<Option<NonNull<Free>>>,
-        length: Cell<usize>,
-    }
+    type List = Cell<Option<NonNull<Free>>>;
 
-    /// One list for each multiple of `ALIGN`.
-    struct Cache([List; LARGEST / ALIGN]);
+    /// It has no drop, so that reaching it takes no look at whether it is alive.
+    struct Cache {
+        /// One for each multiple of `ALIGN`.
+        lists: [List; LARGEST / ALIGN],
+        /// How many bytes more it keeps. None before the thread's first block, which opens the cache, and none after its end.
+        room: Cell<usize>,
+        /// Set for good by the first block that is put.
+        opened: Cell<bool>,
+    }
 
     std::thread_local! {
         static CACHE: Cache = const {
-            Cache([const { List { first: Cell::new(None), length: Cell::new(0) } }; LARGEST / ALIGN])
+            Cache {
+                lists: [const { Cell::new(None) }; LARGEST / ALIGN],
+                room: Cell::new(0),
+                opened: Cell::new(false),
+            }
         };
+        static CLOSE: Close = const { Close };
     }
+
+    /// Empties the cache at the thread's end.
+    struct Close;
 
     #[inline]
     const fn is_kept(layout: Layout) -> bool {
         layout.align() == ALIGN && layout.size() <= LARGEST
-    }
-
-    impl Cache {
-        #[inline]
-        fn list(&self, layout: Layout) -> &List {
-            &self.0[layout.size() / ALIGN - 1]
-        }
     }
 
     /// A block that was allocated with this layout, if one is kept.
@@ -104,10 +109,7 @@ mod cache {
             return None;
         }
         // A thread that is past its thread-locals goes to the allocator.
-        CACHE
-            .try_with(|cache| cache.list(layout).pop())
-            .ok()
-            .flatten()
+        CACHE.try_with(|cache| cache.pop(layout)).ok().flatten()
     }
 
     /// Keeps a block, or says no.
@@ -121,51 +123,70 @@ mod cache {
         }
         // SAFETY: passed on from the caller.
         CACHE
-            .try_with(|cache| unsafe { cache.list(layout).push(block, KEPT / layout.size()) })
+            .try_with(|cache| unsafe { cache.push(block, layout) })
             .unwrap_or(false)
     }
 
-    impl List {
+    impl Cache {
         #[inline]
-        fn pop(&self) -> Option<NonNull<u8>> {
-            let block = self.first.get()?;
+        fn list(&self, layout: Layout) -> &List {
+            &self.lists[layout.size() / ALIGN - 1]
+        }
+
+        #[inline]
+        fn pop(&self, layout: Layout) -> Option<NonNull<u8>> {
+            let list = self.list(layout);
+            let block = list.get()?;
             // SAFETY: a kept block is ours, and `push` has written a `Free` into it.
             let free = unsafe { block.read() };
-            self.first.set(free.next);
-            self.length.set(self.length.get() - 1);
+            list.set(free.next);
+            self.room.set(self.room.get() + layout.size());
             Some(block.cast())
         }
 
         /// # Safety
-        /// The block is of this list's size, aligned to `ALIGN`, and the caller's to give up.
+        /// As for `put`; the layout is kept.
         #[inline]
-        unsafe fn push(&self, block: NonNull<u8>, kept: usize) -> bool {
-            if self.length.get() >= kept {
+        unsafe fn push(&self, block: NonNull<u8>, layout: Layout) -> bool {
+            if self.room.get() < layout.size() && !self.open() {
                 return false;
             }
+            let list = self.list(layout);
             let block = block.cast::<Free>();
+            let next = list.get();
             // SAFETY: a multiple of `ALIGN`, which is not 0, has room for a pointer and is aligned for it.
-            unsafe {
-                block.write(Free {
-                    next: self.first.get(),
-                })
-            };
-            self.first.set(Some(block));
-            self.length.set(self.length.get() + 1);
+            unsafe { block.write(Free { next }) };
+            list.set(Some(block));
+            self.room.set(self.room.get() - layout.size());
             true
         }
-    }
 
-    impl Drop for Cache {
-        fn drop(&mut self) {
-            for (i, list) in self.0.iter().enumerate() {
-                let layout = Layout::from_size_align((i + 1) * ALIGN, ALIGN);
-                let layout = layout.expect("at most `LARGEST`");
-                while let Some(block) = list.pop() {
+        /// Makes room, if the thread has made none before. A thread that is past its thread-locals keeps nothing.
+        #[cold]
+        fn open(&self) -> bool {
+            let opens = !self.opened.replace(true) && CLOSE.try_with(|_| ()).is_ok();
+            if opens {
+                self.room.set(KEPT);
+            }
+            opens
+        }
+
+        /// Gives all back, and keeps nothing any more.
+        fn close(&self) {
+            for size in (ALIGN..=LARGEST).step_by(ALIGN) {
+                let layout = Layout::from_size_align(size, ALIGN).expect("at most `LARGEST`");
+                while let Some(block) = self.pop(layout) {
                     // SAFETY: only blocks of this layout are put into this list.
                     unsafe { dealloc(block.as_ptr(), layout) };
                 }
             }
+            self.room.set(0);
+        }
+    }
+
+    impl Drop for Close {
+        fn drop(&mut self) {
+            let _ = CACHE.try_with(Cache::close);
         }
     }
 
@@ -190,13 +211,14 @@ mod cache {
 
         #[test]
         fn more_than_a_thread_keeps_goes_back_to_the_allocator() {
-            let blocks: Vec<_> = (0..KEPT).map(|_| allocate::<[u64; 8]>()).collect();
+            let blocks: Vec<_> = (0..=KEPT / 64).map(|_| allocate::<[u64; 8]>()).collect();
             for block in blocks {
                 // SAFETY: just allocated as that type.
                 unsafe { release(block) };
             }
-            let kept = super::CACHE.with(|cache| cache.0[7].length.get());
-            assert_eq!(kept, KEPT / 64);
+            let layout = super::Layout::new::<[u64; 8]>();
+            let kept = core::iter::from_fn(|| super::take(layout));
+            assert_eq!(kept.count(), KEPT / layout.size());
         }
     }
 }

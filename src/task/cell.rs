@@ -32,7 +32,7 @@ use core::{
 
 use super::{
     PanicPayload, Runnable, Schedule, ScheduleInfo,
-    header::{Head, Header, Output, Ran, Task, VTable, WAKER},
+    header::{Head, Header, OnAgain, Output, Ran, Task, VTable, WAKER},
     state::{OnIdle, Snapshot},
     unwind,
 };
@@ -213,7 +213,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
 
     /// # Safety
     /// The caller has the runnable, and gives it up.
-    unsafe fn run(task: Task) -> Ran {
+    unsafe fn run(task: Task, again: OnAgain) -> Ran {
         // SAFETY: the runnable keeps the task alive.
         let seen = unsafe { task.state() }.run();
         if seen.is_cancelled() {
@@ -223,7 +223,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         // SAFETY: passed on from the caller.
         match unwind::catch(|| unsafe { Self::poll(task) }) {
             // SAFETY: as above; the poll was pending.
-            Ok(Poll::Pending) => unsafe { Self::idle(task, seen) },
+            Ok(Poll::Pending) => unsafe { Self::idle(task, seen, again) },
             // SAFETY: as above; the poll is over, and the output is not in the stage.
             Ok(Poll::Ready(output)) => unsafe { Self::finish(task, seen, output) },
             // SAFETY: as above.
@@ -253,11 +253,17 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// # Safety
     /// The caller has the runnable, whose run began with `seen` and was pending; it gives it up.
     #[inline]
-    unsafe fn idle(task: Task, seen: Snapshot) -> Ran {
+    unsafe fn idle(task: Task, seen: Snapshot, again: OnAgain) -> Ran {
         // SAFETY: the runnable keeps the task alive.
         match unsafe { task.state() }.idle(seen) {
             OnIdle::Leave => Ran::Idle,
-            OnIdle::Reschedule => Ran::Again,
+            OnIdle::Reschedule => {
+                if let OnAgain::Schedule = again {
+                    // SAFETY: woken again, so there is a runnable, which nobody has.
+                    unsafe { Self::schedule_again(task) };
+                }
+                Ran::Again
+            }
             // SAFETY: the runnable is the caller's still, and the stage holds the future.
             OnIdle::Cancel(seen) => Ran::Ended(unsafe { Self::cancel_from(task, seen) }),
             OnIdle::Orphan => {
@@ -405,8 +411,24 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         })
     }
 
+    /// Schedules a task that was woken while it ran.
+    ///
+    /// # Safety
+    /// The caller has the runnable, and gives it up.
+    #[inline]
+    unsafe fn schedule_again(task: Task) {
+        if S::STORED.get() {
+            // SAFETY: passed on from the caller.
+            unsafe { task.schedule_held(ScheduleInfo::WOKEN_WHILE_RUNNING) };
+        } else {
+            // SAFETY: the runnable is given up, and the schedule function is not stored (rule 3).
+            unsafe { Self::schedule(task, ScheduleInfo::WOKEN_WHILE_RUNNING) };
+        }
+    }
+
     /// # Safety
     /// The task has to be scheduled, and rule 3 is kept.
+    #[inline]
     unsafe fn schedule(task: Task, info: ScheduleInfo) {
         let cell = task.0.cast::<Cell<F, S, M, N>>();
         // SAFETY: a task that has to be scheduled is alive; the place is computed, and nothing is read.

@@ -57,7 +57,7 @@ pub(super) struct Head<M> {
 pub(super) struct VTable {
     pub(super) waker: waker::VTable,
     /// Runs the task once.
-    pub(super) run: unsafe fn(Task) -> Ran,
+    pub(super) run: unsafe fn(Task, OnAgain) -> Ran,
     /// Drops the future without polling it, and completes.
     pub(super) cancel: unsafe fn(Task) -> Option<ThinWaker>,
     /// Hands a new runnable to the schedule function.
@@ -83,10 +83,19 @@ pub(super) type Output<T> = Result<T, PanicPayload>;
 pub(crate) enum Ran {
     /// The task waits for a wake-up, or has gone.
     Idle,
-    /// The task was woken while it ran: there is a runnable again, which is the caller's.
+    /// The task was woken while it ran: there is a runnable again, which [`OnAgain`] has said whose it is.
     Again,
     /// The task has ended. This waits for it, and has to be woken.
     Ended(Option<ThinWaker>),
+}
+
+/// What a run does with the runnable of a task that was woken while it ran.
+#[derive(Clone, Copy)]
+pub(super) enum OnAgain {
+    /// Gives it to the schedule function.
+    Schedule,
+    /// Leaves it to the caller.
+    Leave,
 }
 
 /// A task's address. Copies are free and own nothing; each use says why the task is alive.
@@ -138,11 +147,11 @@ impl Task {
     /// # Safety
     /// The caller has the runnable, and gives it up.
     #[inline]
-    pub(super) unsafe fn run(self) -> Ran {
+    pub(super) unsafe fn run(self, again: OnAgain) -> Ran {
         // SAFETY: the runnable keeps the task alive.
         let vtable = unsafe { self.vtable() };
         // SAFETY: passed on from the caller.
-        unsafe { (vtable.run)(self) }
+        unsafe { (vtable.run)(self, again) }
     }
 
     /// # Safety
@@ -164,6 +173,17 @@ impl Task {
         let vtable = unsafe { self.vtable() };
         // SAFETY: passed on from the caller.
         unsafe { (vtable.schedule)(self, info) }
+    }
+
+    /// As [`schedule`](Task::schedule), and keeps rule 3 itself.
+    ///
+    /// # Safety
+    /// The caller has the runnable, and gives it up.
+    pub(super) unsafe fn schedule_held(self, info: ScheduleInfo) {
+        // SAFETY: the runnable keeps the task alive up to the call.
+        let _held = unsafe { self.hold() };
+        // SAFETY: the runnable is given up, and rule 3 is kept by `_held`.
+        unsafe { self.schedule(info) };
     }
 
     /// # Safety

@@ -11,7 +11,7 @@ use core::{
 
 use super::{
     Link, ScheduleInfo,
-    header::{Ran, Task},
+    header::{OnAgain, Ran, Task},
 };
 use crate::waker::ThinWaker;
 
@@ -79,15 +79,10 @@ impl<M> Runnable<M> {
     /// theirs: their panics pass through, and leave the task whole.
     #[inline]
     pub fn run(self) -> bool {
-        let task = self.task;
-        match self.run_deferred() {
+        // SAFETY: the runnable is given up: it is not dropped.
+        match unsafe { ManuallyDrop::new(self).task.run(OnAgain::Schedule) } {
             Ran::Idle => false,
-            Ran::Again => {
-                // SAFETY: woken again, so there is a runnable, which nobody has.
-                let again = unsafe { Self::from_task(task) };
-                again.schedule_with(ScheduleInfo::WOKEN_WHILE_RUNNING);
-                true
-            }
+            Ran::Again => true,
             Ran::Ended(waiter) => {
                 if let Some(waiter) = waiter {
                     waiter.wake();
@@ -97,21 +92,14 @@ impl<M> Runnable<M> {
         }
     }
 
-    /// As [`run`](Runnable::run), but leaves it to the caller to schedule again and to wake the one who waits.
-    #[inline]
-    pub(crate) fn run_deferred(self) -> Ran {
-        let task = ManuallyDrop::new(self).task;
-        // SAFETY: the runnable is given up: it is not dropped.
-        unsafe { task.run() }
-    }
-
     /// As [`run`](Runnable::run), for an executor that queues the runnable itself when the task was woken while it ran, and
     /// that wants to know whom to wake when the task has ended.
     #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn run_in_executor(self) -> (Option<Self>, Option<ThinWaker>) {
-        let task = self.task;
-        match self.run_deferred() {
+        let task = ManuallyDrop::new(self).task;
+        // SAFETY: the runnable is given up: it is not dropped.
+        match unsafe { task.run(OnAgain::Leave) } {
             Ran::Idle => (None, None),
             // SAFETY: woken again, so there is a runnable, which nobody has.
             Ran::Again => (Some(unsafe { Self::from_task(task) }), None),
@@ -122,15 +110,12 @@ impl<M> Runnable<M> {
     /// Gives the runnable to the schedule function.
     #[inline]
     pub fn schedule(self) {
-        self.schedule_with(ScheduleInfo::WOKEN);
-    }
-
-    fn schedule_with(self, info: ScheduleInfo) {
-        let task = ManuallyDrop::new(self).task;
-        // SAFETY: the runnable keeps the task alive up to the call.
-        let _held = unsafe { task.hold() };
-        // SAFETY: the runnable is given up: it is not dropped. The call is covered by `_held`.
-        unsafe { task.schedule(info) };
+        // SAFETY: the runnable is given up: it is not dropped.
+        unsafe {
+            ManuallyDrop::new(self)
+                .task
+                .schedule_held(ScheduleInfo::WOKEN)
+        };
     }
 
     /// The metadata that the task was made with.
