@@ -12,6 +12,7 @@ Usage: cargo xtask <command>
   bench [NAME]           all benches, or one
   compat                 async-task's, async-executor's and smol's suites on compat/async-task;
                          fetched from crates.io
+  size                   what one more task type costs in code, beside async-task
   miri                   the tests under Miri; skipped unless nightly has miri and rust-src
   tsan                   the tests under ThreadSanitizer; skipped unless nightly has rust-src
   all                    check, then test
@@ -27,6 +28,7 @@ pub(crate) enum Command {
     Loom { full: bool, filter: Option<String> },
     Bench { name: Option<String> },
     Compat,
+    Size,
     Miri,
     Tsan,
     All,
@@ -50,6 +52,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         "check" => Command::Check,
         "test" => Command::Test,
         "compat" => Command::Compat,
+        "size" => Command::Size,
         "miri" => Command::Miri,
         "tsan" => Command::Tsan,
         "all" => Command::All,
@@ -100,7 +103,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 9, "{names:?}");
+        assert_eq!(names.len(), 10, "{names:?}");
         for name in names {
             assert!(parsed(name).is_ok(), "{name}");
         }

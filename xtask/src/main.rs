@@ -4,6 +4,7 @@ mod cli;
 mod compat;
 mod nightly;
 mod plans;
+mod size;
 mod step;
 
 use std::{env, process::exit};
@@ -30,6 +31,7 @@ fn run(command: Command) -> i32 {
         Command::Loom { full, filter } => run_all("loom", &[plans::loom(full, filter.as_deref())]),
         Command::Bench { name } => run_all("bench", &[plans::bench(name.as_deref())]),
         Command::Compat => compat::run(),
+        Command::Size => size::run(),
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),
         Command::Tsan => run_if("tsan", nightly::for_tsan().map(|host| plans::tsan(&host))),
         Command::Help => {

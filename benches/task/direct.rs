@@ -1,0 +1,228 @@
+//! What the two task crates do, without an executor: each row drives its tasks by hand.
+
+/// Both crates offer the same interface to what the rows need, and so are written once.
+macro_rules! peer {
+    ($name:ident: $spawn:path, $runnable:ty, $spawn_detached:expr) => {
+        pub(crate) mod $name {
+            use std::{
+                cell::{Cell, RefCell},
+                collections::VecDeque,
+                future::{Future, pending},
+                hint::black_box,
+                pin::{Pin, pin},
+                ptr::NonNull,
+                task::{Context, Poll, Waker},
+                time::{Duration, Instant},
+            };
+
+            use $spawn as spawn;
+
+            thread_local! {
+                static QUEUE: RefCell<VecDeque<$runnable>> = const { RefCell::new(VecDeque::new()) };
+            }
+
+            thread_local! {
+                static PLACE: Cell<Option<NonNull<()>>> = const { Cell::new(None) };
+            }
+
+            /// For the rows of one task: a place for its runnable, which costs next to nothing.
+            fn place(runnable: $runnable) {
+                PLACE.set(Some(runnable.into_raw()));
+            }
+
+            fn run_placed() {
+                while let Some(raw) = PLACE.take() {
+                    // SAFETY: put there by `place`, and taken out once.
+                    let runnable = unsafe { <$runnable>::from_raw(raw) };
+                    runnable.run();
+                }
+            }
+
+            fn push(runnable: $runnable) {
+                QUEUE.with_borrow_mut(|queue| queue.push_back(runnable));
+            }
+
+            fn run_all() {
+                while let Some(runnable) = QUEUE.with_borrow_mut(VecDeque::pop_front) {
+                    runnable.run();
+                }
+            }
+
+            fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+                let mut cx = Context::from_waker(Waker::noop());
+                Pin::new(future).poll(&mut cx)
+            }
+
+            fn timed(f: impl FnOnce()) -> Duration {
+                let start = Instant::now();
+                f();
+                start.elapsed()
+            }
+
+            pub(crate) fn spawn_run_join(times: u32) -> Duration {
+                timed(|| {
+                    for i in 0..times {
+                        let (runnable, mut handle) = spawn(async move { black_box(i) }, push);
+                        runnable.run();
+                        assert!(poll(&mut handle).is_ready());
+                    }
+                })
+            }
+
+            pub(crate) fn waiter_first(times: u32) -> Duration {
+                timed(|| {
+                    for i in 0..times {
+                        let (runnable, mut handle) = spawn(async move { black_box(i) }, push);
+                        assert!(poll(&mut handle).is_pending());
+                        runnable.run();
+                        assert!(poll(&mut handle).is_ready());
+                    }
+                })
+            }
+
+            /// The one who waits is a task as well, and asks again and again.
+            pub(crate) fn waiting_task_first(times: u32) -> Duration {
+                let parent = async move {
+                    for i in 0..times {
+                        let (runnable, handle) = spawn(async move { black_box(i) }, push);
+                        push(runnable);
+                        handle.await;
+                    }
+                };
+                let (runnable, mut handle) = spawn(parent, push);
+                push(runnable);
+                let taken = timed(run_all);
+                assert!(poll(&mut handle).is_ready());
+                taken
+            }
+
+            pub(crate) fn spawn_detached(times: u32) -> Duration {
+                timed(|| {
+                    for i in 0..times {
+                        let future = async move {
+                            black_box(i);
+                        };
+                        let runnable: $runnable = $spawn_detached(future, push);
+                        runnable.run();
+                    }
+                })
+            }
+
+            pub(crate) fn detached(times: u32) -> Duration {
+                timed(|| {
+                    for i in 0..times {
+                        let (runnable, handle) = spawn(async move { black_box(i) }, push);
+                        handle.detach();
+                        runnable.run();
+                    }
+                })
+            }
+
+            struct Yield(bool);
+
+            impl Future for Yield {
+                type Output = ();
+
+                fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+                    if self.0 {
+                        return Poll::Ready(());
+                    }
+                    self.0 = true;
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
+            }
+
+            pub(crate) fn yields(times: u32) -> Duration {
+                let future = async move {
+                    for _ in 0..times {
+                        Yield(false).await;
+                    }
+                };
+                let (runnable, mut handle) = spawn(future, place);
+                place(runnable);
+                let taken = timed(run_placed);
+                assert!(poll(&mut handle).is_ready());
+                taken
+            }
+
+            /// A wake-up from outside, and the run that it causes.
+            pub(crate) fn wakes(times: u32) -> Duration {
+                let (runnable, handle) = spawn(pending::<()>(), place);
+                let waker = runnable.waker();
+                runnable.run();
+                let taken = timed(|| {
+                    for _ in 0..times {
+                        waker.wake_by_ref();
+                        run_placed();
+                    }
+                });
+                drop(handle);
+                run_placed();
+                taken
+            }
+
+            /// Only the joins are timed.
+            pub(crate) fn join_ended(times: u32) -> Duration {
+                let mut handles: Vec<_> = (0..times)
+                    .map(|i| {
+                        let (runnable, handle) = spawn(async move { black_box(i) }, push);
+                        runnable.run();
+                        handle
+                    })
+                    .collect();
+                timed(|| {
+                    for mut handle in handles.drain(..) {
+                        assert!(poll(&mut handle).is_ready());
+                    }
+                })
+            }
+
+            /// Tasks that have run and wait are cancelled by dropping their handles, and run once more to be dropped.
+            pub(crate) fn cancel_storm(times: u32) -> Duration {
+                let rounds = times.div_ceil(super::super::STORM);
+                (0..rounds)
+                    .map(|_| {
+                        let handles: Vec<_> = (0..super::super::STORM)
+                            .map(|_| {
+                                let (runnable, handle) = spawn(pending::<()>(), push);
+                                runnable.run();
+                                handle
+                            })
+                            .collect();
+                        timed(|| {
+                            drop(handles);
+                            run_all();
+                        })
+                    })
+                    .sum()
+            }
+
+            pub(crate) fn burst(times: u32) -> Duration {
+                let mut handles = Vec::with_capacity(super::super::BURST as usize);
+                let rounds = times.div_ceil(super::super::BURST);
+                timed(|| {
+                    for _ in 0..rounds {
+                        for i in 0..super::super::BURST {
+                            let (runnable, handle) = spawn(async move { black_box(i) }, push);
+                            push(runnable);
+                            handles.push(handle);
+                        }
+                        run_all();
+                        for handle in handles.drain(..) {
+                            let mut handle = pin!(handle);
+                            assert!(poll(&mut handle).is_ready());
+                        }
+                    }
+                })
+            }
+        }
+    };
+}
+
+peer!(joint_task: joint::task::spawn, joint::task::Runnable, joint::task::spawn_detached);
+peer!(async_task_task: async_task::spawn, async_task::Runnable, |future, schedule| {
+    let (runnable, task) = async_task::spawn(future, schedule);
+    task.detach();
+    runnable
+});

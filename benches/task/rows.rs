@@ -1,0 +1,267 @@
+//! The rows that every runtime can do, written once: each module that says how to spawn has a copy.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::{Future, poll_fn},
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+
+thread_local! {
+    /// How many tasks have done what the row waits for.
+    static COUNT: Cell<u32> = const { Cell::new(0) };
+    /// At which count who is woken.
+    static WAITER: RefCell<Option<(u32, Waker)>> = const { RefCell::new(None) };
+}
+
+pub(crate) fn start_count() {
+    COUNT.set(0);
+}
+
+/// One more task has done it.
+pub(crate) fn count() {
+    COUNT.set(COUNT.get() + 1);
+    let reached =
+        WAITER.with_borrow_mut(|waiter| waiter.take_if(|(wanted, _)| *wanted == COUNT.get()));
+    if let Some((_, waker)) = reached {
+        waker.wake();
+    }
+}
+
+/// Until so many tasks have done it.
+pub(crate) async fn counted(wanted: u32) {
+    poll_fn(|cx| {
+        if COUNT.get() == wanted {
+            return Poll::Ready(());
+        }
+        WAITER.set(Some((wanted, cx.waker().clone())));
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Counts when it is dropped.
+pub(crate) struct CountsDrop;
+
+impl Drop for CountsDrop {
+    fn drop(&mut self) {
+        count();
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Yield(bool);
+
+impl Future for Yield {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+macro_rules! rows {
+    () => {
+        pub(crate) mod rows {
+            use std::{
+                hint::black_box,
+                time::{Duration, Instant},
+            };
+
+            use super::{
+                super::super::rows::{Yield, count, counted, start_count},
+                block_on, join, spawn, spawn_detached,
+            };
+
+            /// How many tasks there are at once in most rows.
+            const TASKS: u32 = super::super::super::STORM;
+
+            /// The one who joins is a task, and is there first.
+            pub(crate) fn spawn_join(times: u32) -> Duration {
+                block_on(async move {
+                    let start = Instant::now();
+                    for i in 0..times {
+                        join(spawn(async move { black_box(i) })).await;
+                    }
+                    start.elapsed()
+                })
+            }
+
+            pub(crate) fn spawn_join_many(times: u32) -> Duration {
+                block_on(async move {
+                    let mut handles = Vec::with_capacity(TASKS as usize);
+                    let start = Instant::now();
+                    for _ in 0..times / TASKS {
+                        handles.extend((0..TASKS).map(|i| spawn(async move { black_box(i) })));
+                        for handle in handles.drain(..) {
+                            join(handle).await;
+                        }
+                    }
+                    start.elapsed()
+                })
+            }
+
+            pub(crate) fn spawn_many_detached(times: u32) -> Duration {
+                block_on(async move {
+                    let start = Instant::now();
+                    for _ in 0..times / TASKS {
+                        start_count();
+                        for i in 0..TASKS {
+                            spawn_detached(async move {
+                                black_box(i);
+                                count();
+                            });
+                        }
+                        counted(TASKS).await;
+                    }
+                    start.elapsed()
+                })
+            }
+
+            /// 200 tasks that yield in turn.
+            pub(crate) fn yields(times: u32) -> Duration {
+                block_on(async move {
+                    let each = times / 200;
+                    let start = Instant::now();
+                    let many = (0..200).map(|_| {
+                        spawn(async move {
+                            for _ in 0..each {
+                                Yield::default().await;
+                            }
+                        })
+                    });
+                    for handle in many.collect::<Vec<_>>() {
+                        join(handle).await;
+                    }
+                    start.elapsed()
+                })
+            }
+
+            /// Only the joins are timed.
+            pub(crate) fn join_ended(times: u32) -> Duration {
+                block_on(async move {
+                    start_count();
+                    let spawn_one = |i| {
+                        spawn(async move {
+                            count();
+                            black_box(i)
+                        })
+                    };
+                    let handles: Vec<_> = (0..times).map(spawn_one).collect();
+                    counted(times).await;
+                    // The last task counts before it ends.
+                    Yield::default().await;
+                    let start = Instant::now();
+                    for handle in handles {
+                        join(handle).await;
+                    }
+                    start.elapsed()
+                })
+            }
+        }
+    };
+}
+
+macro_rules! rows_of_cancel {
+    () => {
+        pub(crate) mod rows_of_cancel {
+            use std::{
+                future::pending,
+                time::{Duration, Instant},
+            };
+
+            use super::{
+                super::super::rows::{CountsDrop, Yield, counted, start_count},
+                block_on, cancel, spawn,
+            };
+
+            const TASKS: u32 = super::super::super::STORM;
+
+            /// Tasks that have run and wait are cancelled, and their futures dropped.
+            pub(crate) fn cancel_many(times: u32) -> Duration {
+                block_on(async move {
+                    let mut taken = Duration::ZERO;
+                    for _ in 0..times / TASKS {
+                        start_count();
+                        let spawn_one = |_| {
+                            spawn(async {
+                                let _counts = CountsDrop;
+                                pending::<()>().await;
+                            })
+                        };
+                        let handles: Vec<_> = (0..TASKS).map(spawn_one).collect();
+                        Yield::default().await;
+                        let start = Instant::now();
+                        handles.into_iter().for_each(cancel);
+                        counted(TASKS).await;
+                        taken += start.elapsed();
+                    }
+                    taken
+                })
+            }
+        }
+    };
+}
+
+macro_rules! rows_of_threads {
+    () => {
+        pub(crate) mod rows_of_threads {
+            use std::{
+                future::poll_fn,
+                sync::{Arc, Mutex, mpsc},
+                task::Poll,
+                thread,
+                time::{Duration, Instant},
+            };
+
+            use super::{
+                super::super::rows::{count, counted, start_count},
+                block_on, cancel, spawn,
+            };
+
+            const TASKS: u32 = super::super::super::STORM;
+
+            /// Another thread wakes idle tasks, which run here; until all have run.
+            pub(crate) fn wake_from_elsewhere(times: u32) -> Duration {
+                block_on(async move {
+                    let wakers = Arc::new(Mutex::new(Vec::new()));
+                    start_count();
+                    let spawn_one = |_| {
+                        let mut wakers = Some(wakers.clone());
+                        spawn(poll_fn(move |cx| {
+                            if let Some(wakers) = wakers.take() {
+                                wakers.lock().expect("no panics").push(cx.waker().clone());
+                            }
+                            count();
+                            Poll::<()>::Pending
+                        }))
+                    };
+                    let handles: Vec<_> = (0..TASKS).map(spawn_one).collect();
+                    counted(TASKS).await;
+                    let wakers = std::mem::take(&mut *wakers.lock().expect("no panics"));
+                    let (go, gone) = mpsc::channel();
+                    let waking = thread::spawn(move || {
+                        for () in gone {
+                            wakers.iter().for_each(std::task::Waker::wake_by_ref);
+                        }
+                    });
+                    let start = Instant::now();
+                    for _ in 0..times / TASKS {
+                        start_count();
+                        go.send(()).expect("it listens");
+                        counted(TASKS).await;
+                    }
+                    let taken = start.elapsed();
+                    drop(go);
+                    waking.join().expect("no panics");
+                    handles.into_iter().for_each(cancel);
+                    taken
+                })
+            }
+        }
+    };
+}
