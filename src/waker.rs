@@ -401,7 +401,7 @@ impl WakerWords {
 
 #[cfg(test)]
 mod tests {
-    use alloc::{boxed::Box, sync::Arc, task::Wake};
+    use alloc::{sync::Arc, task::Wake};
     use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     use super::*;
@@ -458,18 +458,19 @@ mod tests {
     impl Discard for usize {}
 
     fn object(header: NonNull<Header>) -> &'static Own {
-        // SAFETY: the test's headers are the first fields of leaked objects.
+        // SAFETY: the test's one header is the first field of a static object.
         unsafe { header.cast::<Own>().as_ref() }
     }
 
     #[test]
     fn an_own_header_is_recognised_and_never_boxed() {
-        let own: &'static Own = Box::leak(Box::new(Own {
+        static OBJECT: Own = Own {
             header: Header::new(&OWN_TABLE),
             references: AtomicUsize::new(1),
             wakes: AtomicUsize::new(0),
-        }));
-        // SAFETY: the object is never freed, and the one reference is given away.
+        };
+        let own = &OBJECT;
+        // SAFETY: the object lives for ever, and the one reference is given away.
         let thin = unsafe { ThinWaker::from_header(NonNull::from(own).cast()) };
         let waker = Waker::from(thin);
         let again = ThinWaker::from(&waker);
