@@ -29,7 +29,7 @@ use crate::{
 const INJECTOR_INTERVAL: u32 = 61;
 /// How many tasks in a row may come from the slot.
 const SLOT_STREAK: u32 = 16;
-/// How often a worker looks round before it sleeps: for about as long as a wake-up would take to arrive.
+/// How often a worker looks round before it sleeps: a wake-up costs more than a look.
 const SEARCH_ROUNDS: u32 = 4;
 
 /// What belongs to one worker's thread alone.

@@ -95,6 +95,10 @@ pub(super) enum OnAgain {
     /// Gives it to the schedule function.
     Schedule,
     /// Leaves it to the caller.
+    #[cfg_attr(
+        not(feature = "std"),
+        expect(dead_code, reason = "the executor is the caller")
+    )]
     Leave,
 }
 
