@@ -116,9 +116,7 @@ impl Registration {
     pub const fn new() -> Self {
         Self(WakerWords::NONE)
     }
-}
 
-impl Registration {
     /// What the owner of an ended word may put here, to remember that.
     pub(crate) const ENDED: Self = Self(WakerWords::NOBODY);
 

@@ -4,11 +4,8 @@
 use std::{
     future::{Future, poll_fn, ready},
     pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll, Wake, Waker},
+    sync::Arc,
+    task::{Context, Poll, Waker},
     thread,
     time::{Duration, Instant},
 };
@@ -19,25 +16,9 @@ use joint::{
     waker::ThinWaker,
 };
 
-#[derive(Default)]
-struct Wakes(AtomicUsize);
-
-impl Wakes {
-    fn count(&self) -> usize {
-        self.0.load(Relaxed)
-    }
-}
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
-fn counting() -> (Arc<Wakes>, Waker) {
-    let wakes = Arc::new(Wakes::default());
-    (wakes.clone(), Waker::from(wakes))
-}
+#[path = "support/wakes.rs"]
+mod wakes;
+use wakes::counting;
 
 fn poll(waiter: &mut Waiter<'_>, waker: &Waker) -> Poll<Result<(), Abandoned>> {
     Pin::new(waiter).poll(&mut Context::from_waker(waker))

@@ -6,11 +6,8 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll, Wake, Waker},
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
     thread,
     time::{Duration, Instant},
 };
@@ -22,27 +19,9 @@ use joint::{
     },
 };
 
-/// Counts wake-ups; its references are its wakers.
-#[derive(Default)]
-struct Wakes(AtomicUsize);
-
-impl Wakes {
-    fn count(&self) -> usize {
-        self.0.load(Relaxed)
-    }
-}
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
-/// A waker that counts, and its other side.
-fn counting() -> (Arc<Wakes>, Waker) {
-    let wakes = Arc::new(Wakes::default());
-    (wakes.clone(), Waker::from(wakes))
-}
+#[path = "support/wakes.rs"]
+mod wakes;
+use wakes::counting;
 
 fn poll<T>(receiver: &mut Receiver<T>, waker: &Waker) -> Poll<Result<T, RecvError>> {
     Pin::new(receiver).poll(&mut Context::from_waker(waker))

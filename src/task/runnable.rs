@@ -75,7 +75,8 @@ impl<M> Runnable<M> {
     /// All that happened before a wake-up that caused this run, and in the runs before it, happens before the poll.
     ///
     /// # Panics
-    /// A panic of the future becomes the task's result. What the schedule function and the waker of the one who waits do is
+    /// A panic of the future becomes the task's result, or passes through, as
+    /// [`Builder::propagate_panic`](super::Builder::propagate_panic) says. What the schedule function and the waker of the one who waits do is
     /// theirs: their panics pass through, and leave the task whole.
     #[inline]
     pub fn run(self) -> bool {

@@ -11,13 +11,17 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, Waker},
 };
 
 use joint::{
     JoinHandle,
     task::{self, Runnable},
 };
+
+#[path = "../support/wakes.rs"]
+mod wakes;
+pub(crate) use wakes::Wakes;
 
 /// The smallest executor: runnables wait here until the test runs them.
 ///
@@ -127,35 +131,6 @@ pub(crate) struct OnDrop<F: FnMut()>(pub(crate) F);
 impl<F: FnMut()> Drop for OnDrop<F> {
     fn drop(&mut self) {
         (self.0)();
-    }
-}
-
-/// A waker that counts its wake-ups, and how many of it there are.
-#[derive(Debug, Default)]
-pub(crate) struct Wakes(AtomicUsize);
-
-impl Wakes {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::default()
-    }
-
-    pub(crate) fn waker(self: &Arc<Self>) -> Waker {
-        Waker::from(self.clone())
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.0.load(Relaxed)
-    }
-
-    /// How many wakers, and clones of them, are alive.
-    pub(crate) fn wakers(self: &Arc<Self>) -> usize {
-        Arc::strong_count(self) - 1
-    }
-}
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
     }
 }
 
