@@ -56,7 +56,7 @@ pub mod waker;
 pub use crate::completion::{Abandoned, Completer, Completion, Waiter};
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 #[doc(inline)]
-pub use crate::executor::{Executor, spawn, yield_now};
+pub use crate::executor::{Executor, spawn, spawn_detached, yield_now};
 #[cfg(target_has_atomic = "64")]
 #[doc(inline)]
 pub use crate::task::{JoinError, JoinHandle};
@@ -68,7 +68,45 @@ pub use crate::waker::park::block_on;
 #[cfg(joint_loom)]
 #[doc(hidden)]
 pub mod model {
-    pub use crate::sync::model::{Weakened, rmw_count, set_ref_limit, set_wake_limit, sites_seen};
+    pub use crate::sync::model::{
+        FencesTakeTurns, Weakened, rmw_count, set_ref_limit, set_wake_limit, sites_seen,
+    };
+
+    /// The executor's queue for what comes from outside.
+    #[cfg(feature = "std")]
+    #[allow(missing_debug_implementations, reason = "nothing to show")]
+    pub struct Injector(crate::executor::injector::Injector<()>);
+
+    #[cfg(feature = "std")]
+    #[allow(missing_docs, reason = "forwarded as it is")]
+    #[allow(clippy::new_without_default, reason = "forwarded as it is")]
+    impl Injector {
+        pub fn new() -> Self {
+            Self(crate::executor::injector::Injector::new())
+        }
+
+        pub fn push(&self, runnable: crate::task::Runnable) {
+            self.0.push(runnable);
+        }
+
+        pub fn is_empty(&self) -> bool {
+            self.0.is_empty()
+        }
+
+        pub fn take(&self, most: usize, take: impl FnMut(crate::task::Runnable)) {
+            self.0.take(most, take);
+        }
+    }
+
+    /// Cancels a task by its address, as the executor's register does.
+    ///
+    /// # Safety
+    /// As for the register: the future is not dropped during the call.
+    #[cfg(feature = "std")]
+    pub unsafe fn abort_raw(raw: core::ptr::NonNull<()>) -> Option<crate::task::Runnable> {
+        // SAFETY: passed on from the caller.
+        unsafe { crate::task::Runnable::abort_raw(raw) }
+    }
 
     /// The executor's sleep protocol, for models with queues of their own.
     #[cfg(feature = "std")]
@@ -82,8 +120,20 @@ pub mod model {
             Self(crate::executor::sleep::Sleep::new(workers))
         }
 
-        pub fn notify(&self) {
-            self.0.notify();
+        pub fn notify(&self, share: bool) -> bool {
+            self.0.notify(share)
+        }
+
+        pub fn notify_from_outside(&self, share: bool) {
+            self.0.notify_from_outside(share);
+        }
+
+        pub fn is_quiet(&self) -> bool {
+            self.0.is_quiet()
+        }
+
+        pub fn wants_watcher(&self) -> bool {
+            self.0.wants_watcher()
         }
 
         pub fn search(&self) {
@@ -94,8 +144,28 @@ pub mod model {
             self.0.found(has_work);
         }
 
-        pub fn sleep(&self, worker: usize, has_work: impl Fn() -> bool) -> bool {
-            self.0.sleep(worker, has_work)
+        /// True: woken; false: it is time to look again, at once or, with the longest limit, never.
+        pub fn watch(
+            &self,
+            worker: usize,
+            limit: core::time::Duration,
+            urgent: impl Fn() -> bool,
+        ) -> bool {
+            let watched = self.0.watch(worker, limit, urgent);
+            watched == crate::executor::sleep::Watched::Woken
+        }
+
+        pub fn sleep(
+            &self,
+            worker: usize,
+            urgent: impl Fn() -> bool,
+            has_work: impl Fn() -> bool,
+        ) -> bool {
+            self.0.sleep(worker, urgent, has_work)
+        }
+
+        pub fn wake_worker(&self, worker: usize) {
+            self.0.wake_worker(worker);
         }
 
         pub fn wake_all(&self) {

@@ -11,6 +11,8 @@
 //! * memory that two threads share is allocated by [`heap`] and every atomic and cell in it is [retired](Retire) right before
 //!   it is given back, so that the model sees a free that races with an access.
 
+#[cfg(all(not(joint_loom), feature = "std"))]
+pub(crate) mod asymmetric;
 #[cfg(not(joint_loom))]
 pub(crate) mod heap;
 #[cfg(joint_loom)]
@@ -19,7 +21,7 @@ pub(crate) mod model;
 #[cfg(joint_loom)]
 pub(crate) use model::{AtomicPtr, AtomicU64, UnsafeCell, fence, heap, ref_limit, wake_limit};
 #[cfg(all(joint_loom, feature = "std"))]
-pub(crate) use model::{AtomicUsize, Mutex, MutexGuard, thread, thread_local};
+pub(crate) use model::{AtomicUsize, Mutex, MutexGuard, asymmetric, thread, thread_local};
 
 #[cfg(not(joint_loom))]
 pub(crate) use core::sync::atomic::AtomicPtr;

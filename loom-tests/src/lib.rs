@@ -11,7 +11,7 @@ use std::{
     task::{Wake, Waker},
 };
 
-use joint::model::{Weakened, sites_seen};
+use joint::model::{FencesTakeTurns, Weakened, sites_seen};
 use loom::cell::UnsafeCell;
 
 pub use joint::model::rmw_count;
@@ -31,7 +31,10 @@ pub fn model_bounded(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
 fn check(preemptions: Option<usize>, f: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = preemptions;
-    builder.check(f);
+    builder.check(move || {
+        let _turns = FencesTakeTurns::new();
+        f();
+    });
 }
 
 /// How many atomic read-modify-writes `f` makes.

@@ -1,16 +1,19 @@
 //! Models of the executor's sleep protocol (`executor/sleep.rs`), with queues of their own: a queue is a count of tasks, to be
-//! looked at by plain loads, as a work-stealing queue is.
+//! looked at by plain loads.
 //!
 //! A worker takes one task and is then blocked by it for ever. So a task that is left in a queue while its worker sleeps is a
 //! deadlock, which the model reports.
 #![cfg(joint_loom)]
 
-use std::sync::{
-    Arc,
-    atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release},
+use std::{
+    sync::{
+        Arc,
+        atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release},
+    },
+    time::Duration,
 };
 
-use joint::model::Sleep;
+use joint::model::{Sleep, Weakened, sites_seen};
 use loom::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
@@ -26,7 +29,7 @@ impl Queue {
     }
 
     fn is_empty(&self) -> bool {
-        self.0.load(Acquire) == 0
+        self.0.load(Relaxed) == 0
     }
 
     fn push(&self) {
@@ -35,7 +38,7 @@ impl Queue {
 
     /// Takes up to `most` tasks, and says how many.
     fn take(&self, most: usize) -> usize {
-        let mut tasks = self.0.load(Acquire);
+        let mut tasks = self.0.load(Relaxed);
         loop {
             let taken = tasks.min(most);
             if taken == 0 {
@@ -56,10 +59,12 @@ impl Queue {
 #[derive(Clone, Copy, PartialEq)]
 enum Forget {
     Nothing,
-    /// S3, before it sleeps.
+    /// S3, as the last lookout to sleep.
     LookAsSleeper,
-    /// F3, as the last to search.
+    /// F3, as the last lookout to find something.
     LookAsFinder,
+    /// At what comes from outside, before it rests.
+    Urgent,
     /// To tell of what is left of a batch that it took without having searched.
     Rest,
 }
@@ -67,26 +72,44 @@ enum Forget {
 struct World {
     sleep: Sleep,
     injector: Queue,
-    /// One for each worker.
+    /// One for each worker, which all may take from.
     queues: Vec<Queue>,
+    /// One for each worker, which it alone takes from.
+    inboxes: Vec<Queue>,
     closed: AtomicBool,
     forget: Forget,
 }
 
 impl World {
+    /// All workers are active.
     fn new(workers: usize, injected: usize, forget: Forget) -> Arc<Self> {
+        let queues = || (0..workers).map(|_| Queue::new(0)).collect();
         Arc::new(Self {
             sleep: Sleep::new(workers),
             injector: Queue::new(injected),
-            queues: (0..workers).map(|_| Queue::new(0)).collect(),
+            queues: queues(),
+            inboxes: queues(),
             closed: AtomicBool::new(false),
             forget,
         })
     }
 
+    /// As `Shared::inject` for what any worker may run.
     fn inject(&self) {
         self.injector.push();
-        self.sleep.notify();
+        self.sleep.notify_from_outside(false);
+    }
+
+    /// As `Shared::inject` for what is pinned to a worker.
+    fn inject_pinned(&self, worker: usize) {
+        self.inboxes[worker].push();
+        self.sleep.wake_worker(worker);
+    }
+
+    /// As `Local::push` of an active worker.
+    fn push(&self, worker: usize) {
+        self.queues[worker].push();
+        self.sleep.notify(false);
     }
 
     fn has_work(&self) -> bool {
@@ -115,12 +138,40 @@ impl World {
 
     fn look_round(&self, worker: usize, batch: usize) -> bool {
         let others = (0..self.queues.len()).filter(|&i| i != worker);
-        self.take_injected(worker, batch) || { others }.any(|i| self.queues[i].take(1) == 1)
+        self.inboxes[worker].take(1) == 1 || self.take_injected(worker, batch) || { others }
+            .any(|i| self.queues[i].take(1) == 1)
     }
 
-    /// As `Local::search` in `executor/worker.rs`. True: a task was found; false: closed.
+    /// What keeps a worker from resting, as in `Local::look_out`.
+    fn urgent(&self, worker: usize) -> bool {
+        self.forget != Forget::Urgent
+            && (!self.inboxes[worker].is_empty()
+                || self.is_closed()
+                || !self.injector.is_empty() && self.sleep.is_quiet())
+    }
+
+    /// Rests as a sleeper.
+    fn rest(&self, worker: usize) {
+        let looks = self.forget != Forget::LookAsSleeper;
+        let has_work = || looks && self.has_work();
+        self.sleep.sleep(worker, || self.urgent(worker), has_work);
+    }
+
+    /// Leaves the searchers.
+    fn found(&self) {
+        let looks = self.forget != Forget::LookAsFinder;
+        self.sleep.found(|| looks && self.has_work());
+    }
+
+    /// As `Local::look_out`. True: a task was found; false: closed.
     fn search(&self, worker: usize, batch: usize) -> bool {
+        self.search_by(worker, batch, |_| self.rest(worker))
+    }
+
+    /// As [`search`](World::search), but rests as `rest` says, which is told how often it did before.
+    fn search_by(&self, worker: usize, batch: usize, rest: impl Fn(usize)) -> bool {
         self.sleep.search();
+        let mut rests = 0;
         let found = loop {
             if self.look_round(worker, batch) {
                 break true;
@@ -128,14 +179,31 @@ impl World {
             if self.is_closed() {
                 break false;
             }
-            let sleeper_looks = self.forget != Forget::LookAsSleeper;
-            self.sleep.sleep(worker, || {
-                sleeper_looks && (self.has_work() || self.is_closed())
-            });
+            rest(rests);
+            rests += 1;
         };
-        let finder_looks = self.forget != Forget::LookAsFinder;
-        self.sleep.found(|| finder_looks && self.has_work());
+        self.found();
         found
+    }
+
+    /// As [`search`](World::search), but watches instead, and for so long that it has to be woken.
+    fn search_and_watch_for_ever(&self, worker: usize) -> bool {
+        self.search_by(worker, 1, |_| {
+            self.sleep
+                .watch(worker, Duration::MAX, || self.urgent(worker));
+        })
+    }
+
+    /// As [`search`](World::search), but watches before it sleeps.
+    fn search_and_watch(&self, worker: usize, batch: usize) -> bool {
+        self.search_by(worker, batch, |rests| {
+            if rests == 0 {
+                self.sleep
+                    .watch(worker, Duration::ZERO, || self.urgent(worker));
+            } else {
+                self.rest(worker);
+            }
+        })
     }
 }
 
@@ -145,7 +213,7 @@ fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHa
     thread::spawn(move || f(&world))
 }
 
-fn push_against_sleep(forget: Forget) {
+fn outside_against_sleep(forget: Forget) {
     model(move || {
         let world = World::new(1, 0, forget);
         let worker = start(&world, |world| assert!(world.search(0, 1)));
@@ -155,12 +223,64 @@ fn push_against_sleep(forget: Forget) {
 }
 
 #[test]
-fn a_push_wakes_the_worker_that_goes_to_sleep() {
+fn a_push_from_outside_wakes_the_worker_that_goes_to_sleep() {
+    outside_against_sleep(Forget::Nothing);
+}
+
+/// What comes from outside is not left to a watcher while nobody is active.
+fn outside_against_watch(forget: Forget) {
+    model(move || {
+        let world = World::new(1, 0, forget);
+        let worker = start(&world, |world| assert!(world.search_and_watch_for_ever(0)));
+        world.inject();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_push_from_outside_wakes_the_worker_that_goes_to_watch() {
+    outside_against_watch(Forget::Nothing);
+}
+
+/// Both workers are active, one goes to watch and the other to sleep, and whoever runs the one task closes: it is left to nobody
+/// who watches while no worker is active. Preemption bound 3.
+#[test]
+fn a_push_from_outside_against_the_last_that_is_active() {
+    model_bounded(3, || {
+        let world = World::new(2, 0, Forget::Nothing);
+        let watcher = start(&world, |world| {
+            if world.search_and_watch_for_ever(0) {
+                world.close();
+            }
+        });
+        let sleeper = start(&world, |world| {
+            if world.search(1, 1) {
+                world.close();
+            }
+        });
+        world.inject();
+        watcher.join().unwrap();
+        sleeper.join().unwrap();
+    });
+}
+
+/// Worker 0 pushes, and is blocked by what it runs.
+fn push_against_sleep(forget: Forget) {
+    model(move || {
+        let world = World::new(2, 0, forget);
+        let worker = start(&world, |world| assert!(world.search(1, 1)));
+        world.push(0);
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_push_of_a_worker_wakes_the_one_that_goes_to_sleep() {
     push_against_sleep(Forget::Nothing);
 }
 
-/// One task lies there, another is pushed: two workers, each blocked by the task it takes, must run both.
-fn found_against_push(forget: Forget) {
+/// One task lies there, another comes from outside: two workers, each blocked by the task it takes, must run both.
+fn found_against_outside(forget: Forget) {
     model_bounded(3, move || {
         let world = World::new(2, 1, forget);
         let other = start(&world, |world| assert!(world.search(1, 1)));
@@ -173,7 +293,25 @@ fn found_against_push(forget: Forget) {
 
 /// Preemption bound 3.
 #[test]
-fn the_last_to_search_leaves_no_task_that_a_push_left_to_it() {
+fn the_last_lookout_leaves_no_task_that_came_from_outside() {
+    found_against_outside(Forget::Nothing);
+}
+
+/// One task lies there, another is pushed by worker 0, which is blocked by what it runs: the two others must run both.
+fn found_against_push(forget: Forget) {
+    model_bounded(3, move || {
+        let world = World::new(3, 1, forget);
+        let others = [1, 2].map(|i| start(&world, move |world| assert!(world.search(i, 1))));
+        world.push(0);
+        for worker in others {
+            worker.join().unwrap();
+        }
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn the_last_lookout_leaves_no_task_that_a_worker_left_to_it() {
     found_against_push(Forget::Nothing);
 }
 
@@ -198,6 +336,96 @@ fn a_push_reaches_one_of_two_workers() {
     });
 }
 
+/// Two workers, one of which watches before it sleeps, and two tasks from outside: each is blocked by one. Preemption bound 2.
+#[test]
+fn two_tasks_reach_two_workers() {
+    model_bounded(2, || {
+        let world = World::new(2, 0, Forget::Nothing);
+        let workers = [
+            start(&world, |world| assert!(world.search(0, 1))),
+            start(&world, |world| assert!(world.search_and_watch(1, 1))),
+        ];
+        world.inject();
+        world.inject();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
+
+/// Worker 0 has pushed two tasks and is blocked by what it runs. The two others, one of which watches before it sleeps, each are
+/// blocked by one. Preemption bound 2.
+#[test]
+fn two_tasks_of_a_worker_reach_two_others() {
+    model_bounded(2, || {
+        let world = World::new(3, 0, Forget::Nothing);
+        let workers = [
+            start(&world, |world| assert!(world.search(1, 1))),
+            start(&world, |world| assert!(world.search_and_watch(2, 1))),
+        ];
+        world.push(0);
+        world.push(0);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
+
+/// A worker pushes, and may rely on a watcher, which looks again and finds it, or sleeps as the last lookout. Worker 0 is blocked
+/// by what it runs.
+#[test]
+fn a_push_of_a_worker_is_found_by_a_watcher() {
+    model(|| {
+        let world = World::new(2, 0, Forget::Nothing);
+        let worker = start(&world, |world| assert!(world.search_and_watch(1, 1)));
+        world.push(0);
+        worker.join().unwrap();
+    });
+}
+
+/// A worker that pushes is given a hand when it asks for one, although somebody watches.
+#[test]
+fn a_push_that_is_to_be_shared_wakes_a_watcher_or_leaves_it_to_one_who_searches() {
+    model(|| {
+        let world = World::new(2, 0, Forget::Nothing);
+        let worker = start(&world, |world| assert!(world.search_and_watch(1, 1)));
+        world.queues[0].push();
+        world.sleep.notify(true);
+        worker.join().unwrap();
+    });
+}
+
+/// A worker pushes without any fence, and goes to sleep. The other, when nobody else is active, makes no fence that would count
+/// with the first one's light one: that it sees the push comes of the word and the lock that both go through. Preemption bound 3.
+fn push_of_one_who_sleeps_by_then(finds_other_work: bool) {
+    model_bounded(3, move || {
+        let _no_fence = Weakened::new("executor::sleep::push_fence", Relaxed);
+        let world = World::new(2, usize::from(finds_other_work), Forget::Nothing);
+        let pusher = start(&world, |world| {
+            world.push(0);
+            world.sleep.search();
+            // It cannot take what it has pushed unless it is told to, as when the injector's lock is held.
+            world
+                .sleep
+                .sleep(0, || world.is_closed(), || world.has_work());
+            world.sleep.found(|| false);
+            world.close();
+        });
+        if finds_other_work {
+            // A task that comes from nowhere: the worker looks at no queue.
+            world.sleep.search();
+            assert_eq!(world.injector.take(1), 1);
+            world.found();
+        } else {
+            world.sleep.search();
+            world.rest(1);
+            world.sleep.found(|| false);
+            world.close();
+        }
+        pusher.join().unwrap();
+    });
+}
+
 fn close_against_sleep(forget: Forget) {
     model(move || {
         let world = World::new(1, 0, forget);
@@ -212,6 +440,33 @@ fn a_close_wakes_the_worker_that_goes_to_sleep() {
     close_against_sleep(Forget::Nothing);
 }
 
+fn close_against_watch(forget: Forget) {
+    model(move || {
+        let world = World::new(1, 0, forget);
+        let worker = start(&world, |world| assert!(!world.search_and_watch_for_ever(0)));
+        world.close();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_close_wakes_the_worker_that_goes_to_watch() {
+    close_against_watch(Forget::Nothing);
+}
+
+/// A close and a push from outside at once: the worker runs the task or leaves, and in both cases it ends. Preemption bound 3.
+#[test]
+fn a_close_against_a_push_and_a_worker_that_goes_to_sleep() {
+    model_bounded(3, || {
+        let world = World::new(1, 0, Forget::Nothing);
+        let worker = start(&world, |world| while world.search(0, 1) {});
+        let pusher = start(&world, |world| world.inject());
+        world.close();
+        pusher.join().unwrap();
+        worker.join().unwrap();
+    });
+}
+
 /// Two workers sleep until there is a close, which whoever was woken sees at its first look, a relaxed one.
 fn close_wakes_all() {
     model_bounded(3, || {
@@ -219,7 +474,7 @@ fn close_wakes_all() {
         let work = |worker| {
             move |world: &World| {
                 world.sleep.search();
-                world.sleep.sleep(worker, || world.is_closed());
+                world.sleep.sleep(worker, || world.is_closed(), || false);
                 assert!(world.is_closed());
                 world.sleep.found(|| false);
             }
@@ -236,6 +491,59 @@ fn close_wakes_all() {
 #[test]
 fn a_close_wakes_all_workers_and_they_see_it() {
     close_wakes_all();
+}
+
+/// A task that is pinned to a worker, which goes to sleep: the only one, or while another runs something for ever.
+fn pinned_against_sleep(workers: usize, forget: Forget) {
+    model(move || {
+        let world = World::new(workers, 0, forget);
+        let worker = start(&world, |world| assert!(world.search(0, 1)));
+        world.inject_pinned(0);
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_pinned_task_wakes_its_worker_that_goes_to_sleep() {
+    pinned_against_sleep(1, Forget::Nothing);
+}
+
+#[test]
+fn a_pinned_task_wakes_its_worker_that_goes_to_sleep_as_the_last_lookout() {
+    pinned_against_sleep(2, Forget::Nothing);
+}
+
+fn pinned_against_watch(forget: Forget) {
+    model(move || {
+        let world = World::new(2, 0, forget);
+        let worker = start(&world, |world| assert!(world.search_and_watch_for_ever(0)));
+        world.inject_pinned(0);
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_pinned_task_wakes_its_worker_that_goes_to_watch() {
+    pinned_against_watch(Forget::Nothing);
+}
+
+/// Another worker rests too, and is left alone until the first one closes. Preemption bound 3.
+#[test]
+fn a_pinned_task_wakes_its_worker_and_not_another() {
+    model_bounded(3, || {
+        let world = World::new(2, 0, Forget::Nothing);
+        let workers = [
+            start(&world, |world| {
+                assert!(world.search(0, 1));
+                world.close();
+            }),
+            start(&world, |world| assert!(!world.search(1, 1))),
+        ];
+        world.inject_pinned(0);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
 }
 
 /// A searcher moves a batch into its own queue, and is blocked by the first task of it.
@@ -267,7 +575,7 @@ fn batch_against_found() {
 }
 
 #[test]
-fn the_last_to_search_sees_the_rest_of_another_searchers_batch() {
+fn the_last_lookout_sees_the_rest_of_another_searchers_batch() {
     batch_against_found();
 }
 
@@ -281,7 +589,7 @@ fn batch_without_search(forget: Forget) {
         });
         let taken = world.take_injected(0, 2);
         if taken && !world.queues[0].is_empty() && world.forget != Forget::Rest {
-            world.sleep.notify();
+            world.sleep.notify(false);
         }
         other.join().unwrap();
     });
@@ -292,7 +600,7 @@ fn the_rest_of_a_batch_taken_without_a_search_is_found() {
     batch_without_search(Forget::Nothing);
 }
 
-/// Preemption bound 3.
+/// The queue that is stolen from is crossbeam's, with its own proof; here it is what the protocol makes of it. Preemption bound 3.
 #[test]
 fn a_pop_and_a_steal_take_each_task_once() {
     model_bounded(3, || {
@@ -307,8 +615,7 @@ fn a_pop_and_a_steal_take_each_task_once() {
             })
         };
         for _ in 0..2 {
-            world.queues[0].push();
-            world.sleep.notify();
+            world.push(0);
         }
         while world.queues[0].take(1) == 1 {
             ran.fetch_add(1, Relaxed);
@@ -339,7 +646,7 @@ fn a_worker_is_woken_no_more_often_than_somebody_wakes() {
                 if is_over() {
                     break;
                 }
-                let slept = world.sleep.sleep(0, || world.has_work() || is_over());
+                let slept = world.sleep.sleep(0, is_over, || world.has_work());
                 woken += usize::from(slept);
             }
             world.sleep.found(|| world.has_work());
@@ -353,24 +660,59 @@ fn a_worker_is_woken_no_more_often_than_somebody_wakes() {
     });
 }
 
+#[test]
+fn what_a_worker_pushed_before_it_slept_is_seen_by_the_next_that_sleeps() {
+    push_of_one_who_sleeps_by_then(false);
+}
+
+#[test]
+fn what_a_worker_pushed_before_it_slept_is_seen_by_the_last_that_finds_something() {
+    push_of_one_who_sleeps_by_then(true);
+}
+
 macro_rules! killed {
-    ($($name:ident: $site:ident -> $ordering:ident by $model:expr;)*) => {$(
+    ($($name:ident: $site:ident -> $ordering:ident by $model:expr;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                assert_killed(concat!("executor::sleep::", stringify!($site)), Ordering::$ordering, || $model);
+            }
+        )*
+
+        /// No site that the models come to asks for more than `Relaxed` and is not in the list.
         #[test]
-        fn $name() {
-            assert_killed(concat!("executor::sleep::", stringify!($site)), Ordering::$ordering, || $model);
+        fn no_site_is_left_out() {
+            let killed = [$(concat!("executor::sleep::", stringify!($site))),*];
+            $($model;)*
+            for (site, asked) in sites_seen() {
+                let listed = asked == Relaxed || killed.contains(&&*site);
+                assert!(listed || !site.starts_with("executor::"), "no model kills `{site}`");
+            }
         }
-    )*};
+    };
 }
 
 killed! {
     push_fence_is_seq_cst: push_fence -> AcqRel by push_against_sleep(Forget::Nothing);
     push_fence_is_there: push_fence -> Relaxed by push_against_sleep(Forget::Nothing);
-    sleep_fence_is_seq_cst: sleep_fence -> AcqRel by push_against_sleep(Forget::Nothing);
-    sleep_fence_is_there: sleep_fence -> Relaxed by push_against_sleep(Forget::Nothing);
-    found_fence_is_seq_cst: found_fence -> AcqRel by found_against_push(Forget::Nothing);
-    found_fence_is_there: found_fence -> Relaxed by found_against_push(Forget::Nothing);
+    outside_fence_is_seq_cst: outside_fence -> AcqRel by outside_against_sleep(Forget::Nothing);
+    outside_fence_is_there: outside_fence -> Relaxed by outside_against_sleep(Forget::Nothing);
+    rest_fence_is_seq_cst: rest_fence -> AcqRel by outside_against_watch(Forget::Nothing);
+    rest_fence_is_there: rest_fence -> Relaxed by outside_against_watch(Forget::Nothing);
+    rest_fence_is_there_for_the_pinned: rest_fence -> Relaxed by pinned_against_watch(Forget::Nothing);
+    sleep_fence_is_seq_cst: sleep_fence -> AcqRel by outside_against_sleep(Forget::Nothing);
+    sleep_fence_is_there: sleep_fence -> Relaxed by outside_against_sleep(Forget::Nothing);
+    sleep_heavy_fence_is_seq_cst: sleep_heavy_fence -> AcqRel by push_against_sleep(Forget::Nothing);
+    sleep_heavy_fence_is_there: sleep_heavy_fence -> Relaxed by push_against_sleep(Forget::Nothing);
+    found_fence_is_seq_cst: found_fence -> AcqRel by found_against_outside(Forget::Nothing);
+    found_fence_is_there: found_fence -> Relaxed by found_against_outside(Forget::Nothing);
+    found_heavy_fence_is_seq_cst: found_heavy_fence -> AcqRel by found_against_push(Forget::Nothing);
+    found_heavy_fence_is_there: found_heavy_fence -> Relaxed by found_against_push(Forget::Nothing);
+    worker_fence_is_seq_cst: worker_fence -> AcqRel by pinned_against_sleep(1, Forget::Nothing);
+    worker_fence_is_there: worker_fence -> Relaxed by pinned_against_sleep(1, Forget::Nothing);
     found_releases_to_a_sleeper: found -> Relaxed by batch_against_sleep();
     found_releases_to_a_finder: found -> Relaxed by batch_against_found();
+    sleep_releases: sleep -> Relaxed by push_of_one_who_sleeps_by_then(true);
     slept_acquires: slept -> Relaxed by close_wakes_all();
     signal_releases: signal -> Relaxed by close_wakes_all();
 }
@@ -383,14 +725,44 @@ fn a_sleeper_must_look_again() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn the_last_finder_must_look_again() {
+fn the_last_finder_must_look_again_for_what_comes_from_outside() {
+    found_against_outside(Forget::LookAsFinder);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn the_last_finder_must_look_again_for_what_a_worker_pushes() {
     found_against_push(Forget::LookAsFinder);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_close_needs_the_sleepers_look() {
-    close_against_sleep(Forget::LookAsSleeper);
+    close_against_sleep(Forget::Urgent);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_close_needs_the_watchers_look() {
+    close_against_watch(Forget::Urgent);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_push_from_outside_needs_the_watchers_look() {
+    outside_against_watch(Forget::Urgent);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_pinned_task_needs_the_sleepers_look() {
+    pinned_against_sleep(1, Forget::Urgent);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_pinned_task_needs_the_watchers_look() {
+    pinned_against_watch(Forget::Urgent);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, format, string::String};
 use core::fmt;
 use std::{io, thread};
 
-use super::Executor;
+use super::{Executor, sleep::MOST_WORKERS};
 
 /// The settings of a new [`Executor`].
 ///
@@ -57,7 +57,7 @@ impl Builder {
     /// Starts the threads.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] when `workers` is 0; what the system says when it gives no thread. No thread is left
+    /// [`io::ErrorKind::InvalidInput`] when `workers` is 0, or more than a million; what the system says when it gives no thread. No thread is left
     /// behind then.
     ///
     /// # Panics
@@ -67,6 +67,11 @@ impl Builder {
         let workers = self.workers.unwrap_or_else(default);
         if workers == 0 {
             let message = "an executor needs at least one worker: `workers(0)` was asked for";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        if workers > MOST_WORKERS {
+            let message =
+                format!("an executor has at most {MOST_WORKERS} workers: {workers} were asked for");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         Executor::start(workers, &*self.thread_name, self.stack_size)

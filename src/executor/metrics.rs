@@ -16,13 +16,19 @@ impl Counter {
     /// To be called by the one thread that writes it.
     #[inline]
     pub(super) fn increment(&self) {
-        // ORDERING: count_look, count. Relaxed: a number for show, and this thread wrote it last.
-        let count = self.0.load(order!(count_look: Relaxed));
-        self.0.store(count + 1, order!(count: Relaxed));
+        self.set(self.get() + 1);
     }
 
-    fn get(&self) -> u64 {
-        // ORDERING: count_read. Relaxed: a number for show.
+    /// To be called by the one thread that writes it.
+    #[inline]
+    pub(super) fn set(&self, count: u64) {
+        // ORDERING: count. Relaxed: a number for show, and for choices that may be wrong.
+        self.0.store(count, order!(count: Relaxed));
+    }
+
+    #[inline]
+    pub(super) fn get(&self) -> u64 {
+        // ORDERING: count_read. Relaxed: as for `count`.
         self.0.load(order!(count_read: Relaxed))
     }
 }
@@ -34,6 +40,10 @@ pub(super) struct Counters {
     pub(super) polls: Counter,
     pub(super) steals: Counter,
     pub(super) parks: Counter,
+    pub(super) wakes: Counter,
+    pub(super) finished: Counter,
+    pub(super) cancelled: Counter,
+    pub(super) panicked: Counter,
 }
 
 impl Counters {
@@ -43,18 +53,20 @@ impl Counters {
             polls: Counter::new(),
             steals: Counter::new(),
             parks: Counter::new(),
+            wakes: Counter::new(),
+            finished: Counter::new(),
+            cancelled: Counter::new(),
+            panicked: Counter::new(),
         }
     }
 
-    pub(super) fn spawned(&self) -> u64 {
-        self.spawned.get()
-    }
-
-    pub(super) fn read(&self) -> WorkerMetrics {
+    pub(super) fn read(&self, queued: usize) -> WorkerMetrics {
         WorkerMetrics {
             polls: self.polls.get(),
             steals: self.steals.get(),
             parks: self.parks.get(),
+            wakes: self.wakes.get(),
+            queued,
         }
     }
 }
@@ -65,6 +77,12 @@ impl Counters {
 pub struct Metrics {
     /// Tasks spawned.
     pub spawned: u64,
+    /// Tasks that ended with an output.
+    pub finished: u64,
+    /// Tasks whose future was dropped before it was ready.
+    pub cancelled: u64,
+    /// Tasks that ended with a panic.
+    pub panicked: u64,
     /// Each worker's part.
     pub workers: Vec<WorkerMetrics>,
 }
@@ -80,7 +98,7 @@ impl Metrics {
         self.workers.iter().map(|worker| worker.steals).sum()
     }
 
-    /// How often the workers slept and were woken.
+    /// How often the workers went to sleep.
     pub fn parks(&self) -> u64 {
         self.workers.iter().map(|worker| worker.parks).sum()
     }
@@ -94,6 +112,10 @@ pub struct WorkerMetrics {
     pub polls: u64,
     /// How often it took tasks from another worker's queue.
     pub steals: u64,
-    /// How often it slept and was woken. One that sleeps now is not counted yet.
+    /// How often it went to sleep: until somebody wakes it, or for a while, when others are busy and it looks after their queues.
     pub parks: u64,
+    /// How often it woke another worker because of a task that it had queued.
+    pub wakes: u64,
+    /// Tasks in its queues, which others can steal.
+    pub queued: usize,
 }

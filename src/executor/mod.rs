@@ -22,8 +22,12 @@ use std::{
 };
 
 use crossbeam_deque::Worker;
+use crossbeam_utils::CachePadded;
 
 mod builder;
+pub(crate) mod inbox;
+pub(crate) mod injector;
+mod lookout;
 mod metrics;
 mod registry;
 mod shared;
@@ -34,8 +38,16 @@ pub use self::{
     builder::Builder,
     metrics::{Metrics, WorkerMetrics},
 };
-use self::{shared::Shared, worker::Local};
-use crate::{sync::order, task::JoinHandle};
+use self::{
+    metrics::{Counter, Counters},
+    registry::Lane,
+    shared::{Runnable, Shared},
+    worker::Local,
+};
+use crate::{
+    sync::{asymmetric, order},
+    task::JoinHandle,
+};
 
 /// A set of threads that run tasks.
 ///
@@ -98,15 +110,18 @@ impl Executor {
         thread_name: &dyn Fn(usize) -> String,
         stack_size: Option<usize>,
     ) -> io::Result<Self> {
-        let queues: Vec<_> = (0..workers).map(|_| Worker::new_fifo()).collect();
-        let shared = Arc::new(Shared::new(queues.iter().map(Worker::stealer).collect()));
+        asymmetric::prepare();
+        let queues = || -> Vec<_> { (0..workers).map(|_| Worker::new_fifo()).collect() };
+        let (normal, high) = (queues(), queues());
+        let stealers = |queues: &[Worker<_>]| queues.iter().map(Worker::stealer).collect();
+        let shared = Arc::new(Shared::new(stealers(&normal), stealers(&high)));
         let mut executor = Self {
             shared,
             threads: Vec::with_capacity(workers),
         };
-        let mut queues = queues.into_iter().enumerate();
-        while let Some((index, queue)) = queues.next() {
-            let local = Local::new(executor.shared.clone(), index, queue);
+        let mut queues = normal.into_iter().zip(high).enumerate();
+        while let Some((index, (normal, high))) = queues.next() {
+            let local = Local::new(executor.shared.clone(), index, normal, high);
             let mut thread = thread::Builder::new().name(thread_name(index));
             if let Some(size) = stack_size {
                 thread = thread.stack_size(size);
@@ -151,6 +166,32 @@ impl Executor {
         })
     }
 
+    /// Starts a task that nobody waits for. It may run at once, on any of the threads. Its output is dropped where it ends.
+    ///
+    /// It costs less than to [`spawn`](Executor::spawn) it and to [`detach`](JoinHandle::detach) its handle: there is no handle.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint::Executor::builder().build()?;
+    /// let (sender, receiver) = joint::oneshot::channel();
+    /// executor.spawn_detached(async move { sender.send(5).unwrap() });
+    /// assert_eq!(joint::block_on(receiver), Ok(5));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_detached<F>(&self, future: F)
+    where
+        F: Future + Send + 'static,
+    {
+        let spawned = Location::caller();
+        worker::with_current(|local| match local {
+            Some(local) if Arc::ptr_eq(local.shared(), &self.shared) => {
+                local.spawn_detached(spawned, future);
+            }
+            _ => self.inject(worker::new_detached(spawned, future)),
+        });
+    }
+
     fn spawn_outside<F>(
         &self,
         spawned: &'static Location<'static>,
@@ -160,32 +201,46 @@ impl Executor {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (runnable, handle) = worker::new_task(&self.shared, spawned, future);
+        let (runnable, handle) = worker::new_task(spawned, future);
+        self.inject(runnable);
+        handle
+    }
+
+    fn inject(&self, runnable: Runnable) {
         // ORDERING: spawned. Relaxed: a number for show.
         self.shared
             .spawned_outside
             .fetch_add(1, order!(spawned: Relaxed));
-        self.shared.inject(runnable);
-        handle
+        self.shared.inject(runnable, Lane::Normal);
     }
 
     /// How many workers it has.
     pub fn workers(&self) -> usize {
-        self.shared.stealers.len()
+        self.shared.workers()
     }
 
     /// What it has done so far. Each count is right by itself; they are not taken at one instant.
     pub fn metrics(&self) -> Metrics {
-        let counters = &self.shared.counters;
-        let inside: u64 = counters.iter().map(|counters| counters.spawned()).sum();
-        // ORDERING: spawned_read. Relaxed: a number for show.
-        let outside = self
-            .shared
-            .spawned_outside
-            .load(order!(spawned_read: Relaxed)) as u64;
+        let shared = &*self.shared;
+        let sum = |count: fn(&Counters) -> &Counter| -> u64 {
+            let counters = shared.counters.iter();
+            counters.map(|counters| count(counters).get()).sum()
+        };
+        // ORDERING: spawned_read, cancelled_read. Relaxed: numbers for show.
+        let spawned_outside = shared.spawned_outside.load(order!(spawned_read: Relaxed));
+        let cancelled_outside = shared
+            .cancelled_outside
+            .load(order!(cancelled_read: Relaxed));
+        let worker = |(i, counters): (usize, &CachePadded<Counters>)| {
+            let queued = shared.normal.stealers[i].len() + shared.high.stealers[i].len();
+            counters.read(queued)
+        };
         Metrics {
-            spawned: inside + outside,
-            workers: counters.iter().map(|counters| counters.read()).collect(),
+            spawned: sum(|counters| &counters.spawned) + spawned_outside as u64,
+            finished: sum(|counters| &counters.finished),
+            cancelled: sum(|counters| &counters.cancelled) + cancelled_outside as u64,
+            panicked: sum(|counters| &counters.panicked),
+            workers: shared.counters.iter().enumerate().map(worker).collect(),
         }
     }
 }
@@ -243,6 +298,30 @@ where
         Some(local) => local.spawn(spawned, future),
         None => Executor::global().spawn_outside(spawned, future),
     })
+}
+
+/// Starts a task that nobody waits for: on the executor whose task calls this, or else on the [global](Executor::global) one. See
+/// [`Executor::spawn_detached`].
+///
+/// # Panics
+/// When the global executor is needed and cannot be started.
+///
+/// # Example
+/// ```
+/// let (sender, receiver) = joint::oneshot::channel();
+/// joint::spawn_detached(async move { sender.send(5).unwrap() });
+/// assert_eq!(joint::block_on(receiver), Ok(5));
+/// ```
+#[track_caller]
+pub fn spawn_detached<F>(future: F)
+where
+    F: Future + Send + 'static,
+{
+    let spawned = Location::caller();
+    worker::with_current(|local| match local {
+        Some(local) => local.spawn_detached(spawned, future),
+        None => Executor::global().inject(worker::new_detached(spawned, future)),
+    });
 }
 
 /// Lets the other tasks that are due on the same worker run first.

@@ -1,125 +1,463 @@
-//! The register of tasks that wait: what a shutdown has to find, because no queue holds it.
+//! The register of tasks that wait: what a shutdown has to find, because no queue holds it; and where a waker learns whose task it
+//! has.
 //!
-//! A task is entered the first time that a poll of it is pending, and struck off when its future is dropped. A task that is
-//! ready at its first poll is never entered. The entry is a waker, and it keeps the executor's [`Shared`] alive: so a task that
-//! can still be woken can always reach the queues that it is to be put into.
+//! A task is entered when a poll of it is pending and it was not woken meanwhile, for the first time; or when it is made, where it
+//! has a worker or a lane of its own. It is struck off when its future is gone. A task that is ready, or woken, before its first
+//! poll is over is never entered. An entry is one word, the task's address, and owns nothing: since the future is there, so is the
+//! task. In turn the task's metadata, its [`Place`], is the entry's address, and the entry lies in a [`Chunk`], whose head says which
+//! executor and which lane the task belongs to.
+//!
+//! The normal lane's entries are each worker's own, without a lock: it enters its tasks, and strikes off those that end with it. Who
+//! strikes one off elsewhere pushes the entry on a stack, from where its worker takes it when it needs room.
+//!
+//! # Rules
+//! 1. A worker's own part of its shard is touched by that worker, until it leaves, and then by the last one to leave.
+//! 2. A future is dropped by one of the workers, or after the executor has terminated. So the last worker's walk over the entries
+//!    meets nobody who strikes one off.
+//! 3. What is left then, because a thread is waking it at that moment, is counted, and keeps the executor's [`Shared`] alive: a task
+//!    that can still be woken can always reach the queues that it is to be put into. So do the workers before.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{alloc::handle_alloc_error, sync::Arc, vec::Vec};
 use core::{
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll, Waker},
+    alloc::Layout,
+    cell::UnsafeCell,
+    ptr::{self, NonNull},
 };
 use std::sync::PoisonError;
 
 use crossbeam_utils::CachePadded;
-use slab::Slab;
 
-use super::{shared::Shared, worker};
-use crate::sync::Mutex;
+use super::shared::Shared;
+use crate::{
+    sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, order},
+    task::Runnable,
+};
 
-/// One shard for each worker, so that workers do not meet on one lock.
+/// Which queues a task goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Any worker's.
+    Normal,
+    /// Any worker's, before the normal ones.
+    High,
+    /// That worker's alone.
+    #[expect(dead_code, reason = "nothing is pinned yet")]
+    Pinned(usize),
+}
+
+/// What each of the executor's tasks carries: the address of its entry, or null.
+pub(super) struct Place(AtomicPtr<()>);
+
+impl Place {
+    pub(super) fn nowhere() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    #[inline]
+    fn entry(&self) -> *mut () {
+        // ORDERING: place_look. Relaxed: the entry is made by the runner, and who asks has come after that run.
+        self.0.load(order!(place_look: Relaxed))
+    }
+
+    /// Where an entered task belongs. To be asked by whoever has the runnable, or after an acquire of how the task became idle.
+    #[inline]
+    pub(super) fn home(&self) -> Option<Home> {
+        let chunk = Chunk::of(self.entry())?;
+        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive; its head is never written.
+        Some(unsafe { chunk.as_ref() }.home)
+    }
+
+    #[inline]
+    pub(super) fn is_entered(&self) -> bool {
+        !self.entry().is_null()
+    }
+}
+
+/// Where a task belongs.
+#[derive(Clone, Copy)]
+pub(super) struct Home {
+    /// Alive for as long as the task is entered.
+    pub(super) shared: *const Shared,
+    pub(super) lane: Lane,
+}
+
+/// How large a chunk is, and how it is aligned: an entry's chunk is found by its address.
+const CHUNK: usize = 1024;
+const HEAD: usize = 32;
+const ENTRIES: usize = (CHUNK - HEAD) / size_of::<*mut ()>();
+
+#[repr(C, align(1024))]
+struct Chunk {
+    home: Home,
+    shard: usize,
+    /// An entry is a task's address; a free one the address of the next free one, made odd.
+    entries: UnsafeCell<[*mut (); ENTRIES]>,
+}
+
+const _: () = assert!(
+    size_of::<Chunk>() == CHUNK,
+    "an entry finds its chunk by its address"
+);
+
+/// An entry that is free, before `next`.
+fn free(next: *mut ()) -> *mut () {
+    next.map_addr(|address| address | 1)
+}
+
+/// Room for entries of one lane. Whoever touches it is alone with it.
+#[derive(Default)]
+struct Room {
+    chunks: Vec<NonNull<Chunk>>,
+    /// The first free entry, or null.
+    free: *mut (),
+    live: usize,
+}
+
+// SAFETY: the chunks are the room's, but for their heads, which are never written.
+unsafe impl Send for Room {}
+
+/// A worker's entries of the normal lane.
+struct Own {
+    /// Rule 1.
+    room: UnsafeCell<Room>,
+    /// Entries that others have struck off, each with the next one's address: null ends it.
+    returned: AtomicPtr<()>,
+}
+
+// SAFETY: `room` is touched by one thread at a time, by rule 1; its leaving is ordered before the last one's look.
+unsafe impl Sync for Own {}
+
+/// A worker's entries, in shards so that workers do not meet.
+struct Shard {
+    normal: Own,
+    high: Mutex<Room>,
+    pinned: Mutex<Room>,
+}
+
 pub(super) struct Registry {
-    shards: Vec<CachePadded<Mutex<Slab<Waker>>>>,
+    shards: Vec<CachePadded<Shard>>,
+    /// Entries that were left when the executor terminated.
+    left: AtomicUsize,
+    /// While there are such.
+    keeper: Mutex<Option<Arc<Shared>>>,
 }
 
 impl Registry {
     pub(super) fn new(workers: usize) -> Self {
-        Self {
-            shards: (0..workers)
-                .map(|_| CachePadded::new(Mutex::new(Slab::new())))
-                .collect(),
-        }
-    }
-
-    fn insert(&self, shard: usize, waker: Waker) -> usize {
-        self.shards[shard]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(waker)
-    }
-
-    /// Strikes an entry off. The waker is dropped by the caller, outside of the lock.
-    fn remove(&self, shard: usize, key: usize) -> Option<Waker> {
-        self.shards[shard]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .try_remove(key)
-    }
-
-    /// Strikes all entries off. To be called when no task is polled any more: an entry made later could get the key of one
-    /// that was taken here.
-    pub(super) fn take_all(&self) -> Vec<Waker> {
-        let take = |shard: &CachePadded<Mutex<Slab<Waker>>>| {
-            core::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner))
+        let shard = |_| {
+            CachePadded::new(Shard {
+                normal: Own {
+                    room: UnsafeCell::default(),
+                    returned: AtomicPtr::new(ptr::null_mut()),
+                },
+                high: Mutex::default(),
+                pinned: Mutex::default(),
+            })
         };
-        self.shards
-            .iter()
-            .flat_map(take)
-            .map(|(_key, waker)| waker)
-            .collect()
-    }
-}
-
-/// A task's future, which enters itself into the register of the executor that polls it.
-pub(super) struct Registered<F> {
-    // Dropped before the entry: what the future does then may still need the executor.
-    future: F,
-    entry: Option<Entry>,
-}
-
-struct Entry {
-    shared: Arc<Shared>,
-    shard: u32,
-    key: u32,
-}
-
-impl<F> Registered<F> {
-    pub(super) fn new(future: F) -> Self {
         Self {
-            future,
-            entry: None,
+            shards: (0..workers).map(shard).collect(),
+            left: AtomicUsize::new(0),
+            keeper: Mutex::new(None),
         }
     }
-}
 
-impl<F: Future> Future for Registered<F> {
-    type Output = F::Output;
-
+    /// Enters a task of the normal lane that has been run by a worker.
+    ///
+    /// # Safety
+    /// The caller is that worker, and the task's runner; the task has this place and is in no register yet.
     #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: `future` is pinned with `self` and is not moved out; `entry` is never pinned.
-        let this = unsafe { self.get_unchecked_mut() };
+    pub(super) unsafe fn enter_normal(
+        shared: &Shared,
+        task: NonNull<()>,
+        place: &Place,
+        worker: usize,
+    ) {
+        let own = &shared.registry.shards[worker].normal;
+        // SAFETY: rule 1.
+        let room = unsafe { &mut *own.room.get() };
+        if room.free.is_null() {
+            // ORDERING: reuse. Acquire, with `return_entry`: whoever struck an entry off is done with it.
+            room.free = own.returned.swap(ptr::null_mut(), order!(reuse: Acquire));
+            room.count_returned();
+        }
+        room.enter(shared, task, place, Lane::Normal, worker);
+    }
+
+    /// Enters a task that has a worker or a lane of its own. `near` is the worker that does it, or any.
+    ///
+    /// # Safety
+    /// The caller has the task's runnable; the task has this place and is in no register yet.
+    #[expect(dead_code, reason = "nothing has a lane of its own yet")]
+    pub(super) unsafe fn enter(
+        shared: &Shared,
+        task: NonNull<()>,
+        place: &Place,
+        lane: Lane,
+        near: usize,
+    ) {
+        let registry = &shared.registry;
+        // ORDERING: left_again. Relaxed: it is not 0 for the last worker alone, which drops a future that spawns.
+        if registry.left.load(order!(left_again: Relaxed)) > 0 {
+            // ORDERING: left_more. Relaxed: nothing is published by it.
+            registry.left.fetch_add(1, order!(left_more: Relaxed));
+        }
+        let shards = &registry.shards;
+        let (room, shard) = match lane {
+            Lane::Pinned(worker) => (&shards[worker].pinned, worker),
+            Lane::High | Lane::Normal => (&shards[near].high, near),
+        };
+        lock(room).enter(shared, task, place, lane, shard);
+    }
+
+    /// Strikes a task off, if it was entered. `worker` is the one of the same executor that this thread is, if it is one.
+    ///
+    /// # Safety
+    /// The caller is the task's runner, whose future is gone.
+    #[inline]
+    pub(super) unsafe fn strike_off(
+        place: &Place,
+        worker: impl FnOnce(*const Shared) -> Option<usize>,
+    ) {
+        let entry = place.entry();
+        let Some(chunk) = Chunk::of(entry) else {
+            return;
+        };
+        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive; its head is never written.
+        let home = unsafe { (*chunk.as_ptr()).home };
         // SAFETY: as above.
-        let poll = unsafe { Pin::new_unchecked(&mut this.future) }.poll(cx);
-        if poll.is_pending() && this.entry.is_none() {
-            this.entry = worker::with_current(|local| {
-                local.map(|local| Entry::new(local, cx.waker().clone()))
-            });
+        let shard = unsafe { (*chunk.as_ptr()).shard };
+        // SAFETY: the entry keeps the executor alive.
+        let registry = unsafe { &raw const (*home.shared).registry };
+        // SAFETY: as above, up to the end of this function but for what `forget_left` says.
+        let this = unsafe { &*registry };
+        let shards = &this.shards[shard];
+        match (home.lane, worker(home.shared)) {
+            (Lane::Normal, Some(worker)) if worker == shard => {
+                // SAFETY: rule 1.
+                let room = unsafe { &mut *shards.normal.room.get() };
+                // SAFETY: an entry of the room, in use up to here.
+                unsafe { room.give_back(entry) };
+            }
+            (Lane::Normal, _) => {
+                // SAFETY: an entry in use up to here, which nobody else touches.
+                unsafe { shards.normal.return_entry(entry) };
+            }
+            (Lane::High, _) => {
+                // SAFETY: as for the normal lane.
+                unsafe { lock(&shards.high).give_back(entry) };
+            }
+            (Lane::Pinned(_), _) => {
+                // SAFETY: as for the normal lane.
+                unsafe { lock(&shards.pinned).give_back(entry) };
+            }
         }
-        poll
+        // SAFETY: alive: rule 3, as this task has not been counted off.
+        unsafe { Self::forget_left(registry) };
+    }
+
+    /// Counts one entry less of those that were left by a terminated executor. With the last one that may go, and this with it.
+    ///
+    /// # Safety
+    /// The register is there, and the caller has struck off an entry.
+    #[inline]
+    unsafe fn forget_left(this: *const Self) {
+        // SAFETY: by this function's contract.
+        let left = unsafe { &(*this).left };
+        // ORDERING: left_look. Relaxed: an executor that has not terminated has none. Who strikes off after that has seen it terminate.
+        if left.load(order!(left_look: Relaxed)) == 0 {
+            return;
+        }
+        // ORDERING: left. AcqRel: what the others did with the register happens before it goes.
+        if left.fetch_sub(1, order!(left: AcqRel)) == 1 {
+            // SAFETY: by this function's contract: the keeper keeps it.
+            let keeper = lock(unsafe { &(*this).keeper }).take();
+            drop(keeper);
+        }
+    }
+
+    /// Counts what is left, for rule 3. To be called by the last worker, before it says that the executor has terminated.
+    pub(super) fn count_left(shared: &Arc<Shared>) {
+        let registry = &shared.registry;
+        let live = |shard: &CachePadded<Shard>| {
+            // SAFETY: rule 1: the last worker.
+            let room = unsafe { &mut *shard.normal.room.get() };
+            // ORDERING: count_returned. Acquire: as for `reuse`.
+            let returned = shard
+                .normal
+                .returned
+                .swap(ptr::null_mut(), order!(count_returned: Acquire));
+            let free = core::mem::replace(&mut room.free, returned);
+            room.count_returned();
+            room.free = free;
+            room.live + lock(&shard.high).live + lock(&shard.pinned).live
+        };
+        let left = registry.shards.iter().map(live).sum();
+        if left > 0 {
+            *lock(&registry.keeper) = Some(shared.clone());
+            // ORDERING: count_left. Relaxed: published by the fence after the executor's phase is set.
+            registry.left.store(left, order!(count_left: Relaxed));
+        }
+    }
+
+    /// Cancels every task that waits, but those that are pinned to a worker, and whose runnable nobody has. To be called by the last
+    /// worker.
+    pub(super) fn cancel_all(&self) -> Vec<Runnable<Place>> {
+        let mut runnables = Vec::new();
+        for shard in &self.shards {
+            // SAFETY: rule 1: the last worker.
+            unsafe { &*shard.normal.room.get() }.cancel(&mut runnables);
+            lock(&shard.high).cancel(&mut runnables);
+        }
+        runnables
+    }
+
+    /// Cancels every task that waits, is pinned to a worker, and whose runnable nobody has.
+    pub(super) fn cancel_pinned(&self, worker: usize) -> Vec<Runnable<Place>> {
+        let mut runnables = Vec::new();
+        lock(&self.shards[worker].pinned).cancel(&mut runnables);
+        runnables
+    }
+
+    /// Whether a worker has tasks of its own that have not ended.
+    pub(super) fn has_pinned(&self, worker: usize) -> bool {
+        lock(&self.shards[worker].pinned).live > 0
     }
 }
 
-impl Entry {
-    fn new(local: &worker::Local, waker: Waker) -> Self {
-        let shard = local.index();
-        let key = local.shared().registry.insert(shard, waker);
-        let narrow = |n| u32::try_from(n).expect("an executor has fewer than 2^32 tasks");
-        Self {
-            shared: local.shared().clone(),
-            shard: narrow(shard),
-            key: narrow(key),
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Own {
+    /// # Safety
+    /// `entry` is one of this worker's, in use up to here, and the caller's.
+    unsafe fn return_entry(&self, entry: *mut ()) {
+        // ORDERING: return_look. Relaxed: the exchange decides.
+        let mut first = self.returned.load(order!(return_look: Relaxed));
+        loop {
+            // SAFETY: the caller's, until the exchange.
+            unsafe { entry.cast::<*mut ()>().write(free(first)) };
+            // ORDERING: return_entry, return_again. Release, with `reuse`. On failure nothing is read through the value.
+            let exchange = self.returned.compare_exchange(
+                first,
+                entry,
+                order!(return_entry: Release),
+                order!(return_again: Relaxed),
+            );
+            match exchange {
+                Ok(_) => return,
+                Err(now) => first = now,
+            }
         }
     }
 }
 
-impl Drop for Entry {
+impl Room {
+    #[inline]
+    fn enter(
+        &mut self,
+        shared: &Shared,
+        task: NonNull<()>,
+        place: &Place,
+        lane: Lane,
+        shard: usize,
+    ) {
+        if self.free.is_null() {
+            self.grow(shared, lane, shard);
+        }
+        let entry = self.free;
+        // SAFETY: a free entry of a chunk of this room.
+        let next = unsafe { entry.cast::<*mut ()>().replace(task.as_ptr()) };
+        self.free = next.map_addr(|address| address & !1);
+        self.live += 1;
+        // ORDERING: place. Relaxed: this run's end publishes it to whoever wakes the task after.
+        place.0.store(entry, order!(place: Relaxed));
+    }
+
+    /// # Safety
+    /// `entry` is one of this room's, and in use up to here.
+    #[inline]
+    unsafe fn give_back(&mut self, entry: *mut ()) {
+        // SAFETY: by this function's contract.
+        unsafe { entry.cast::<*mut ()>().write(free(self.free)) };
+        self.free = entry;
+        self.live -= 1;
+    }
+
+    /// The free entries are those that others have struck off: they are live no more.
+    fn count_returned(&mut self) {
+        let mut entry = self.free;
+        while !entry.is_null() {
+            self.live -= 1;
+            // SAFETY: a free entry of a chunk of this room.
+            let next = unsafe { entry.cast::<*mut ()>().read() };
+            entry = next.map_addr(|address| address & !1);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, shared: &Shared, lane: Lane, shard: usize) {
+        let chunk = Chunk::new(shared, lane, shard);
+        self.chunks.push(chunk);
+        // SAFETY: fresh.
+        let entries = unsafe { &raw mut (*chunk.as_ptr()).entries }.cast::<*mut ()>();
+        for i in (0..ENTRIES).rev() {
+            // SAFETY: inside the chunk.
+            let entry = unsafe { entries.add(i) };
+            // SAFETY: as above.
+            unsafe { entry.write(free(self.free)) };
+            self.free = entry.cast();
+        }
+    }
+
+    fn cancel(&self, runnables: &mut Vec<Runnable<Place>>) {
+        for chunk in &self.chunks {
+            // SAFETY: a chunk lives as long as the room.
+            let entries = unsafe { &raw const (*chunk.as_ptr()).entries }.cast::<*mut ()>();
+            for i in 0..ENTRIES {
+                // SAFETY: inside the chunk.
+                let entry = unsafe { entries.add(i) };
+                // SAFETY: nobody else touches entries now: rule 2, or the lock.
+                let task = unsafe { entry.read() };
+                if let Some(task) = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0) {
+                    // SAFETY: an entry in use: its future is there. All tasks of an executor have a `Place`.
+                    runnables.extend(unsafe { Runnable::abort_raw(task) });
+                }
+            }
+        }
+    }
+}
+
+impl Chunk {
+    fn new(shared: *const Shared, lane: Lane, shard: usize) -> NonNull<Self> {
+        let layout = Layout::new::<Self>();
+        // SAFETY: the layout has a size.
+        let chunk = unsafe { alloc::alloc::alloc(layout) }.cast::<Self>();
+        let Some(chunk) = NonNull::new(chunk) else {
+            handle_alloc_error(layout)
+        };
+        let empty = Self {
+            home: Home { shared, lane },
+            shard,
+            entries: UnsafeCell::new([ptr::null_mut(); ENTRIES]),
+        };
+        // SAFETY: fresh, and of that layout.
+        unsafe { chunk.write(empty) };
+        chunk
+    }
+
+    /// The chunk that an entry lies in.
+    #[inline]
+    fn of(entry: *mut ()) -> Option<NonNull<Self>> {
+        NonNull::new(entry.map_addr(|address| address & !(CHUNK - 1)).cast())
+    }
+}
+
+impl Drop for Room {
     fn drop(&mut self) {
-        drop(
-            self.shared
-                .registry
-                .remove(self.shard as usize, self.key as usize),
-        );
+        for chunk in self.chunks.drain(..) {
+            // SAFETY: made by `Chunk::new`. No entry is in use, as each keeps the executor alive.
+            unsafe { alloc::alloc::dealloc(chunk.as_ptr().cast(), Layout::new::<Chunk>()) };
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! What an executor's workers share: the injector, the ways to steal, the sleep protocol, the register, the counters.
 //!
 //! # Who keeps it alive
-//! Its workers, and every task that has been pending once ([`registry`](super::registry)). Wakers reach it through a bare address
-//! ([`Remote`]), which is good because a task is only scheduled while it is unfinished, and an unfinished task is
+//! Its workers, and every task in the [`registry`](super::registry). Wakers reach it through a bare address
+//! ([`Home`](super::registry::Home)), which is good because a task is only scheduled while it is unfinished and idle, and an unfinished
+//! task is
 //!
 //! 1. new, and in the hands of a worker or of an [`Executor`](super::Executor), or in a queue, all of which the last worker to
 //!    leave empties; or
@@ -10,21 +11,28 @@
 //! 3. registered.
 
 use alloc::{sync::Arc, vec::Vec};
-use core::task::Waker;
 
-use crossbeam_deque::{Injector, Steal, Stealer};
+use crossbeam_deque::Stealer;
 use crossbeam_utils::CachePadded;
 
 use super::{
+    inbox::Inbox,
+    injector::Injector,
     metrics::Counters,
-    registry::Registry,
+    registry::{Lane, Place, Registry},
     sleep::Sleep,
     worker::{self, Local},
 };
 use crate::{
-    sync::{AtomicUsize, Mutex, fence, order},
-    task::Runnable,
+    sync::{AtomicUsize, Mutex, fence, order, thread},
+    task::{self, End, Pending, Schedule, ScheduleInfo},
 };
+
+/// A task of the executor that is due to be run.
+pub(super) type Runnable = task::Runnable<Place>;
+
+/// How many nanoseconds a poll takes when it is worth a wake-up to have another worker do the next.
+const WORTH_A_WAKE: usize = 4_000;
 
 const OPEN: usize = 0;
 /// The workers are to leave.
@@ -32,14 +40,32 @@ const CLOSED: usize = 1;
 /// The last worker has left: whoever brings a runnable now disposes of it.
 const TERMINATED: usize = 2;
 
-pub(super) struct Shared {
-    pub(super) injector: Injector<Runnable>,
+/// A lane that all workers serve: what comes from outside, and the ways to steal from each worker's queue.
+pub(super) struct Queues {
+    pub(super) injector: Injector<Place>,
     pub(super) stealers: Vec<Stealer<Runnable>>,
+}
+
+impl Queues {
+    fn has_work(&self) -> bool {
+        !self.injector.is_empty() || self.stealers.iter().any(|stealer| !stealer.is_empty())
+    }
+}
+
+pub(super) struct Shared {
+    pub(super) normal: Queues,
+    pub(super) high: Queues,
+    /// What comes from elsewhere for one worker alone.
+    pub(super) inboxes: Vec<CachePadded<Inbox<Place>>>,
     pub(super) sleep: Sleep,
     pub(super) registry: Registry,
     pub(super) counters: Vec<CachePadded<Counters>>,
     /// Spawns from outside of the workers.
     pub(super) spawned_outside: CachePadded<AtomicUsize>,
+    /// Tasks that were cancelled by others than the workers.
+    pub(super) cancelled_outside: AtomicUsize,
+    /// How long a poll takes, these days, in nanoseconds.
+    poll_time: CachePadded<AtomicUsize>,
     phase: AtomicUsize,
     /// Workers that have not left.
     present: AtomicUsize,
@@ -49,26 +75,65 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(stealers: Vec<Stealer<Runnable>>) -> Self {
-        let workers = stealers.len();
-        Self {
+    pub(super) fn new(normal: Vec<Stealer<Runnable>>, high: Vec<Stealer<Runnable>>) -> Self {
+        let workers = normal.len();
+        let queues = |stealers| Queues {
             injector: Injector::new(),
             stealers,
+        };
+        Self {
+            normal: queues(normal),
+            high: queues(high),
+            inboxes: (0..workers)
+                .map(|_| CachePadded::new(Inbox::new()))
+                .collect(),
             sleep: Sleep::new(workers),
             registry: Registry::new(workers),
             counters: (0..workers)
                 .map(|_| CachePadded::new(Counters::new()))
                 .collect(),
             spawned_outside: CachePadded::new(AtomicUsize::new(0)),
+            cancelled_outside: AtomicUsize::new(0),
+            poll_time: CachePadded::new(AtomicUsize::new(0)),
             phase: AtomicUsize::new(OPEN),
             present: AtomicUsize::new(workers),
             disposer: Mutex::new(()),
         }
     }
 
-    /// Whether there is something to run in any queue.
+    pub(super) fn workers(&self) -> usize {
+        self.inboxes.len()
+    }
+
+    /// Whether there is something to run in any queue that all workers serve.
     pub(super) fn has_work(&self) -> bool {
-        !self.injector.is_empty() || self.stealers.iter().any(|stealer| !stealer.is_empty())
+        self.normal.has_work() || self.high.has_work()
+    }
+
+    pub(super) fn has_injected(&self) -> bool {
+        !self.normal.injector.is_empty() || !self.high.injector.is_empty()
+    }
+
+    /// How long a poll takes, these days, in nanoseconds: a hint.
+    #[inline]
+    pub(super) fn poll_time(&self) -> usize {
+        // ORDERING: poll_time_look. Relaxed: a hint.
+        self.poll_time.load(order!(poll_time_look: Relaxed))
+    }
+
+    pub(super) fn set_poll_time(&self, nanos: usize) {
+        // Written seldom: it is read at each push.
+        let before = self.poll_time();
+        if nanos.abs_diff(before) > before / 8 {
+            // ORDERING: poll_time. Relaxed: a hint.
+            self.poll_time.store(nanos, order!(poll_time: Relaxed));
+        }
+    }
+
+    /// Whether a task that is queued is worth a wake-up, so that another worker runs it.
+    #[inline]
+    pub(super) fn is_worth_a_wake(&self) -> bool {
+        self.poll_time() >= WORTH_A_WAKE
     }
 
     /// Whether the workers are to leave.
@@ -86,11 +151,24 @@ impl Shared {
     }
 
     /// Queues a runnable that comes from outside of the workers.
-    pub(super) fn inject(&self, runnable: Runnable) {
-        self.injector.push(runnable);
-        self.sleep.notify();
-        // ORDERING: late_look. Relaxed: ordered by the fence in `notify`, between the push and this look; `terminate` has its
-        // fence between setting the phase and its last look into the queue. One of the two sees the other.
+    pub(super) fn inject(&self, runnable: Runnable, lane: Lane) {
+        match lane {
+            Lane::Normal | Lane::High => {
+                let queues = if lane == Lane::High {
+                    &self.high
+                } else {
+                    &self.normal
+                };
+                queues.injector.push(runnable);
+                self.sleep.notify_from_outside(self.is_worth_a_wake());
+            }
+            Lane::Pinned(worker) => {
+                self.inboxes[worker].push(runnable);
+                self.sleep.wake_worker(worker);
+            }
+        }
+        // ORDERING: late_look. Relaxed: ordered by the fences of `notify_from_outside` and `wake_worker`, between the push and this
+        // look; `terminate` has its fence between setting the phase and its last look into the queues. One of the two sees the other.
         if self.phase.load(order!(late_look: Relaxed)) == TERMINATED {
             self.dispose();
         }
@@ -102,8 +180,22 @@ impl Shared {
         self.present.fetch_sub(workers, order!(never_came: Relaxed));
     }
 
-    /// A worker leaves, with its own queue empty. The last one cancels all that is left.
+    /// A worker leaves. It drops what is its own; the last one drops all that is left.
     pub(super) fn leave(&self, local: &Local) {
+        // A local future is dropped on this thread or nowhere: wake-ups of it that are under way are waited for.
+        loop {
+            local.discard_queued();
+            let waiting = self.registry.cancel_pinned(local.index());
+            if waiting.is_empty() && !self.registry.has_pinned(local.index()) {
+                break;
+            }
+            if waiting.is_empty() {
+                thread::yield_now();
+            }
+            for runnable in waiting {
+                worker::guarded(|| drop(runnable));
+            }
+        }
         // ORDERING: leave. AcqRel: what the others did as workers is over before the last one cleans up.
         if self.present.fetch_sub(1, order!(leave: AcqRel)) != 1 {
             return;
@@ -111,13 +203,15 @@ impl Shared {
         loop {
             local.discard_queued();
             self.dispose();
-            let waiting = self.registry.take_all();
+            let waiting = self.registry.cancel_all();
             if waiting.is_empty() {
                 break;
             }
-            // Woken, they are queued here, and discarded in the next round.
-            waiting.into_iter().for_each(Waker::wake);
+            for runnable in waiting {
+                worker::guarded(|| drop(runnable));
+            }
         }
+        Registry::count_left(local.shared());
         // ORDERING: terminate. Relaxed: ordered by the fence.
         self.phase.store(TERMINATED, order!(terminate: Relaxed));
         // ORDERING: terminate_fence. SeqCst: see `inject`.
@@ -126,60 +220,100 @@ impl Shared {
         local.discard_queued();
     }
 
-    /// Drops what is in the injector, and with it the futures.
+    /// Drops what came from outside, and with it the futures.
     fn dispose(&self) {
         loop {
-            // Whoever holds it looks into the queue again after giving it up.
+            // Whoever holds it looks into the queues again after giving it up.
             let Ok(guard) = self.disposer.try_lock() else {
                 return;
             };
-            loop {
-                match self.injector.steal() {
-                    Steal::Success(runnable) => worker::guarded(|| drop(runnable)),
-                    Steal::Retry => {}
-                    Steal::Empty => break,
+            for runnable in self.everything_injected() {
+                let was_counted = worker::dispose(self, runnable);
+                if !was_counted {
+                    // ORDERING: cancelled_outside. Relaxed: a number for show.
+                    self.cancelled_outside
+                        .fetch_add(1, order!(cancelled_outside: Relaxed));
                 }
             }
             drop(guard);
-            // ORDERING: dispose_fence. SeqCst: giving up the lock against this look; the other side pushes, has the fence of
-            // `notify`, and then tries the lock.
+            // ORDERING: dispose_fence. SeqCst: giving up the lock against this look; the other side pushes, has a fence, and then
+            // tries the lock.
             fence(order!(dispose_fence: SeqCst));
-            if self.injector.is_empty() {
+            if !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty()) {
                 return;
             }
         }
     }
+
+    fn everything_injected(&self) -> Vec<Runnable> {
+        let mut all = Vec::new();
+        for queues in [&self.high, &self.normal] {
+            queues
+                .injector
+                .take(usize::MAX, |runnable| all.push(runnable));
+        }
+        all.extend(self.inboxes.iter().flat_map(|inbox| inbox.take_all()));
+        all
+    }
 }
 
-/// An executor's address in its tasks' schedule functions.
+/// What the tasks call: it finds the executor by the task's [`Place`], and takes up no room.
 #[derive(Clone, Copy)]
-pub(super) struct Remote(*const Shared);
+pub(super) struct Home;
 
-// SAFETY: `Shared` is shared between threads; see the module for why it is alive.
-unsafe impl Send for Remote {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Remote {}
-
-impl Remote {
-    pub(super) fn of(shared: &Arc<Shared>) -> Self {
-        Self(Arc::as_ptr(shared))
-    }
-
-    /// Queues a runnable of this executor: at the worker that this thread is, or else in the injector.
+impl Schedule<Place> for Home {
+    /// Queues a task that was idle, and so is registered: at the worker that this thread is, or else where that can be seen from.
     #[inline]
-    pub(super) fn schedule(self, runnable: Runnable) {
+    fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+        // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the place is what the runner has made it.
+        fence(order!(woken: Acquire));
+        let home = runnable.metadata().home();
+        let home = home.expect("a task that has been idle is registered");
         worker::with_current(|local| match local {
-            Some(local) if core::ptr::eq(&**local.shared(), self.0) => local.push(runnable),
-            _ => self.inject(runnable),
+            Some(local) if core::ptr::eq(&**local.shared(), home.shared) => {
+                local.push(runnable, home.lane);
+            }
+            _ => {
+                // SAFETY: there is a runnable, so the task is unfinished and registered, which keeps the executor alive up to the push.
+                unsafe { Arc::increment_strong_count(home.shared) };
+                // SAFETY: as above; the count that was just added is taken over. From the push on it is what keeps it alive.
+                let shared = unsafe { Arc::from_raw(home.shared) };
+                shared.inject(runnable, home.lane);
+            }
         });
     }
 
-    fn inject(self, runnable: Runnable) {
-        // SAFETY: the address is that of an `Arc`'s content. There is a runnable, so the task is unfinished, and what keeps an
-        // unfinished task's executor alive does so until the push, at least.
-        unsafe { Arc::increment_strong_count(self.0) };
-        // SAFETY: as above; the count that was just added is taken over. From the push on it is what keeps `Shared` alive.
-        let shared = unsafe { Arc::from_raw(self.0) };
-        shared.inject(runnable);
+    #[inline]
+    fn pending(&self, task: &Pending<'_, Place>) {
+        if task.metadata().is_entered() || task.is_woken() {
+            return;
+        }
+        worker::with_current(|local| {
+            let local = local.expect("the executor's tasks are run by its workers");
+            // SAFETY: lent by the runner, and in no register yet.
+            unsafe {
+                Registry::enter_normal(
+                    local.shared(),
+                    task.as_ptr(),
+                    task.metadata(),
+                    local.index(),
+                );
+            }
+        });
+    }
+
+    #[inline]
+    fn ended(&self, place: &Place, how: End) {
+        worker::with_current(|local| {
+            if let Some(local) = local {
+                local.count_end(how);
+            }
+            let worker = |shared| {
+                let local = local.filter(|local| core::ptr::eq(&**local.shared(), shared));
+                local.map(Local::index)
+            };
+            // SAFETY: called by the runner, whose future is gone.
+            unsafe { Registry::strike_off(place, worker) };
+        });
     }
 }

@@ -1,177 +1,372 @@
 //! How workers go to sleep without missing a wake-up, and how few of them are woken.
 //!
-//! One word counts the workers that search for work and those that sleep; a list under a mutex says which sleep.
+//! A worker is *active* (it runs tasks), or it *searches*, *watches* or *sleeps*. One word counts the three that are not active; a
+//! list under a mutex says who watches and who sleeps. A watcher sleeps too, but for a while only, and then looks again: as long as
+//! somebody watches or searches, a **lookout**, the workers that push need not wake anybody, and a task that is stuck behind a
+//! long poll is found by the lookout within that while.
 //!
 //! # The handshake
 //!
 //! A push and a worker that goes to sleep form a store-load race: each writes one place and then reads the other's. It is the
-//! one place in the crate where acquire and release do not do, and both sides have a `SeqCst` fence.
+//! one place in the crate where acquire and release do not do, and both sides have a fence. The push's is [light] when it is made by
+//! a worker, which pushes often: the other side's is heavy then.
 //!
 //! | push (`notify`) | sleep | end of a search (`found`) |
 //! |---|---|---|
 //! | P1 put the task into a queue | S1 leave the searchers, join the sleepers | F1 leave the searchers |
 //! | P2 fence | S2 fence | F2 fence |
-//! | P3 read the counts: nobody searches and somebody sleeps: wake one | S3 look into every queue: work: stay awake | F3 was the last: look into every queue: work: wake one |
+//! | P3 read the counts: no lookout and somebody sleeps: wake one | S3 was the last lookout: look into every queue: work: stay awake | F3 was the last lookout: look into every queue: work: wake one |
 //!
-//! **No task is left in a queue while all other workers sleep.** Take a push and a worker that sleeps. The two fences are
-//! ordered. If S2 comes before P2, then P3 sees S1 (or later): either it wakes a sleeper, or it sees a searcher. If P2 comes
-//! before S2, then S3 sees P1, and the worker stays awake. Left is the push that relied on a searcher: P3 read the counts before
-//! that searcher left them (its S1 or F1), so P2 comes before its S2 or F2, or else P3 had seen it leave; hence its S3 or F3
-//! sees P1. A searcher that was not the last leaves this to the last, whose fence comes later still.
+//! **No task is left in a queue while nobody is active who could run it and no lookout is left.** Take a push and a worker that
+//! sleeps. The two fences are ordered. If S2 comes before P2, then P3 sees S1 (or later): either it wakes a sleeper, or it sees a
+//! lookout. If P2 comes before S2, then S3 sees P1, and the worker stays awake. Left is the push that relied on a lookout: P3 read
+//! the counts before that one left the lookouts (its S1 or F1), so P2 comes before its S2 or F2, or else P3 had seen it leave; hence its S3 or F3
+//! sees P1. A lookout that was not the last leaves this to the last, whose fence comes later still. From watching a worker comes
+//! back to searching, and stays a lookout all the while.
+//!
+//! The heavy fence is left out where no other worker is active by S1 or F1. Only active workers make light fences, and one that
+//! becomes active later has changed the counts after S1 or F1, so that its P3 sees that. One that was active before has changed them
+//! before, by a release that S1 or F1 acquires, and with that its pushes are seen by S3 or F3.
 //!
 //! A worker that takes a batch from another place has it in hand for a moment, where no look sees it. When it is a searcher, it
 //! leaves the searchers after the batch is in its own queue, by a release that the fence of whoever leaves after it acquires:
 //! so the last look of the last of them sees what the others took. When it is not, it says so by a `notify` of its own.
 //!
+//! **What comes from outside is not left to a lookout while no worker is active.** The outsider has a real fence, and wakes somebody
+//! when it reads that none is active and none searches; who goes to watch or to sleep looks once more at what outsiders push to,
+//! after a real fence of its own (`urgent`). It is the same race with the same two cases.
+//!
 //! To end, the mutex does: the flag is set before `wake_all` takes it, and a worker that is not on the list by then takes it
-//! later, and sees the flag in S3.
+//! later, and sees the flag in its last look.
 //!
 //! What was rejected: waking a worker for each push (a wake-up costs more than most tasks), and letting a push that relies on
-//! a searcher be forgotten when that searcher finds something else (the task would wait for the pusher's own worker).
+//! a lookout be forgotten when that lookout finds something else (the task would wait for the pusher's own worker).
+//!
+//! [light]: crate::sync::asymmetric
 
 use crate::sync::{
-    AtomicUsize, Mutex, MutexGuard, fence, order,
+    AtomicU64, AtomicUsize, Mutex, MutexGuard, asymmetric, fence, order,
     thread::{self, Thread},
 };
 use alloc::vec::Vec;
+use core::time::Duration;
 use std::sync::PoisonError;
 
-/// One searching worker, in the counts.
-const SEARCHING: usize = 1;
-/// One sleeping worker, in the counts: above all that can search.
-const SLEEPING: usize = 1 << (usize::BITS / 2);
+/// One searching worker, in the counts. The other two lie above all that can search.
+const SEARCHING: u64 = 1;
+const WATCHING: u64 = 1 << 20;
+const SLEEPING: u64 = 1 << 40;
+/// Each count has room for this many.
+pub(crate) const MOST_WORKERS: usize = (WATCHING - 1) as usize;
 
 const ASLEEP: usize = 0;
 const WOKEN: usize = 1;
 
 pub(crate) struct Sleep {
-    /// `SEARCHING` and `SLEEPING`, added up. Sleepers are counted under the mutex only.
-    counts: AtomicUsize,
-    sleepers: Mutex<Vec<Sleeper>>,
+    /// `SEARCHING`, `WATCHING` and `SLEEPING`, added up. The latter two are changed under the mutex only.
+    counts: AtomicU64,
+    resting: Mutex<Vec<Resting>>,
     /// One for each worker: what it sleeps on.
     signals: Vec<AtomicUsize>,
 }
 
-struct Sleeper {
+/// A worker that watches or sleeps.
+struct Resting {
     worker: usize,
     thread: Thread,
+    /// `WATCHING` or `SLEEPING`.
+    how: u64,
+}
+
+/// How a time of watching ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watched {
+    Woken,
+    /// It is time to look again.
+    Over,
+}
+
+#[derive(Clone, Copy)]
+struct Counts(u64);
+
+impl Counts {
+    fn searching(self) -> u64 {
+        self.0 % WATCHING
+    }
+
+    fn watching(self) -> u64 {
+        self.0 % SLEEPING / WATCHING
+    }
+
+    fn sleeping(self) -> u64 {
+        self.0 / SLEEPING
+    }
+
+    fn lookouts(self) -> u64 {
+        self.searching() + self.watching()
+    }
+
+    fn needs_lookout(self) -> bool {
+        self.0 >= SLEEPING && self.0 % SLEEPING == 0
+    }
+
+    /// Somebody could be woken, and nobody searches already.
+    fn has_hands(self) -> bool {
+        self.0 >= WATCHING && self.searching() == 0
+    }
+}
+
+/// Why somebody is to be woken.
+#[derive(Clone, Copy)]
+enum Reason {
+    /// There is no lookout.
+    Lookout,
+    /// There is more work than the active workers should do alone.
+    Hands,
+}
+
+impl Reason {
+    fn holds(self, counts: Counts) -> bool {
+        match self {
+            Self::Lookout => counts.needs_lookout(),
+            Self::Hands => counts.has_hands(),
+        }
+    }
 }
 
 impl Sleep {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
-            counts: AtomicUsize::new(0),
-            sleepers: Mutex::new(Vec::with_capacity(workers)),
+            counts: AtomicU64::new(0),
+            resting: Mutex::new(Vec::with_capacity(workers)),
             signals: (0..workers).map(|_| AtomicUsize::new(ASLEEP)).collect(),
         }
     }
 
-    /// After a push: wakes a worker when somebody sleeps and nobody is searching already.
+    fn workers(&self) -> u64 {
+        self.signals.len() as u64
+    }
+
+    /// How many workers run tasks.
+    fn active(&self, counts: Counts) -> u64 {
+        self.workers() - counts.lookouts() - counts.sleeping()
+    }
+
+    /// After a push by an active worker: wakes somebody when there is no lookout; or, when `share`, unless somebody searches. True:
+    /// somebody was woken.
     #[inline]
-    pub(crate) fn notify(&self) {
+    pub(crate) fn notify(&self, share: bool) -> bool {
         // ORDERING: push_fence. SeqCst: P2 of the handshake, with `sleep_fence` and `found_fence`.
-        fence(order!(push_fence: SeqCst));
+        asymmetric::light(order!(push_fence: SeqCst));
         // ORDERING: push_look. Relaxed: ordered by the fence.
-        let counts = self.counts.load(order!(push_look: Relaxed));
-        if counts >= SLEEPING && counts % SLEEPING == 0 {
-            self.wake_one();
+        let counts = Counts(self.counts.load(order!(push_look: Relaxed)));
+        if counts.needs_lookout() {
+            return self.wake_one(Reason::Lookout);
         }
+        share && counts.has_hands() && self.wake_one(Reason::Hands)
+    }
+
+    /// After a push by anybody else: wakes somebody, also, when no worker is active.
+    pub(crate) fn notify_from_outside(&self, share: bool) {
+        // ORDERING: outside_fence. SeqCst: P2 of the handshake, also with `rest_fence`.
+        fence(order!(outside_fence: SeqCst));
+        // ORDERING: outside_look. Relaxed: ordered by the fence.
+        let counts = Counts(self.counts.load(order!(outside_look: Relaxed)));
+        if counts.needs_lookout() {
+            self.wake_one(Reason::Lookout);
+        } else if (share || self.active(counts) == 0) && counts.has_hands() {
+            self.wake_one(Reason::Hands);
+        }
+    }
+
+    /// Whether nobody but those who search runs anything.
+    pub(crate) fn is_quiet(&self) -> bool {
+        // ORDERING: quiet_look. Relaxed: for a choice that may be wrong.
+        self.active(Counts(self.counts.load(order!(quiet_look: Relaxed)))) == 0
+    }
+
+    /// Whether a searcher that finds nothing should watch: others are active, and there is no other lookout.
+    pub(crate) fn wants_watcher(&self) -> bool {
+        // ORDERING: wanted_look. Relaxed: for a choice that may be wrong.
+        let counts = Counts(self.counts.load(order!(wanted_look: Relaxed)));
+        self.active(counts) > 0 && counts.lookouts() == 1
+    }
+
+    /// Whether a worker has nothing to run but might have: a hint for those who can split their work.
+    #[expect(dead_code, reason = "nobody splits work yet")]
+    #[inline]
+    pub(crate) fn is_anybody_idle(&self) -> bool {
+        // ORDERING: idle_look. Relaxed: a hint.
+        self.counts.load(order!(idle_look: Relaxed)) != 0
     }
 
     /// A worker begins to look for work in other places than its own.
     pub(crate) fn search(&self) {
-        // ORDERING: search. Relaxed: a push that sees it relies on the fence at the end of this search.
+        // ORDERING: search. Relaxed: whoever counts on this one as a searcher counts on what it does when it leaves the lookouts.
         self.counts.fetch_add(SEARCHING, order!(search: Relaxed));
     }
 
-    /// A searching worker has found work. When it was the last to search and `has_work` sees more, it wakes another.
+    /// A searching worker has found work. When it was the last lookout and `has_work` sees more, it wakes another.
     pub(crate) fn found(&self, has_work: impl Fn() -> bool) {
-        // ORDERING: found. Release, with `found_fence` and `sleep_fence`, which follow an operation on the same word and so
-        // acquire: what this searcher has put into its queue is seen by the looks of those who leave after it.
-        let before = self.counts.fetch_sub(SEARCHING, order!(found: Release));
-        if before % SLEEPING != SEARCHING || before < SLEEPING {
+        // ORDERING: found. Release, with the fence of whoever leaves the lookouts later, which follows an operation on the same word
+        // and so acquires (`found_fence`, `found_heavy_fence`, `sleep_heavy_fence`): what this searcher has put into its queue is
+        // seen by that one's look.
+        let before = Counts(self.counts.fetch_sub(SEARCHING, order!(found: Release)));
+        if before.lookouts() != 1 || before.sleeping() == 0 {
             return;
         }
-        // ORDERING: found_fence. SeqCst: F2 of the handshake, with `push_fence`.
-        fence(order!(found_fence: SeqCst));
+        if self.active(before) == 0 {
+            // ORDERING: found_fence. SeqCst: F2 of the handshake, with `outside_fence`.
+            fence(order!(found_fence: SeqCst));
+        } else {
+            // ORDERING: found_heavy_fence. SeqCst: F2 of the handshake, with `push_fence`.
+            asymmetric::heavy(order!(found_heavy_fence: SeqCst));
+        }
         if has_work() {
-            self.wake_one();
+            self.wake_one(Reason::Lookout);
         }
     }
 
-    /// A searching worker that has found nothing sleeps until it is woken, or does not when `has_work` sees something.
-    /// It comes back as a searcher. True: it has slept.
-    pub(crate) fn sleep(&self, worker: usize, has_work: impl Fn() -> bool) -> bool {
-        let mut sleepers = self.lock();
-        sleepers.push(Sleeper {
-            worker,
-            thread: thread::current(),
-        });
-        // ORDERING: sleep. Relaxed: ordered by the fence.
-        self.counts
-            .fetch_add(SLEEPING - SEARCHING, order!(sleep: Relaxed));
-        drop(sleepers);
-        // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `push_fence`.
-        fence(order!(sleep_fence: SeqCst));
-        if has_work() && self.rise(worker) {
+    /// A searching worker rests for a while as a watcher, and comes back as a searcher. It does not rest when `urgent` sees something.
+    pub(crate) fn watch(
+        &self,
+        worker: usize,
+        limit: Duration,
+        urgent: impl Fn() -> bool,
+    ) -> Watched {
+        self.rest(worker, WATCHING);
+        // ORDERING: rest_fence. SeqCst: with `outside_fence`.
+        fence(order!(rest_fence: SeqCst));
+        if !urgent() {
+            thread::park_timeout(limit);
+        }
+        if self.rise(worker) {
+            return Watched::Over;
+        }
+        // The signal was given before the list could be seen without this worker.
+        self.wait_for_signal(worker);
+        Watched::Woken
+    }
+
+    /// A searching worker that has found nothing sleeps until it is woken, and comes back as a searcher. It does not sleep when
+    /// `urgent` sees something, nor when it was the last lookout and `has_work` does. True: it has slept.
+    pub(crate) fn sleep(
+        &self,
+        worker: usize,
+        urgent: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
+    ) -> bool {
+        let before = self.rest(worker, SLEEPING);
+        let was_last = before.lookouts() == 1;
+        if was_last && self.active(before) > 0 {
+            // ORDERING: sleep_heavy_fence. SeqCst: S2 of the handshake, with `push_fence`; and as `sleep_fence`.
+            asymmetric::heavy(order!(sleep_heavy_fence: SeqCst));
+        } else {
+            // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `outside_fence`.
+            fence(order!(sleep_fence: SeqCst));
+        }
+        if (urgent() || was_last && has_work()) && self.rise(worker) {
             return false;
         }
+        self.wait_for_signal(worker);
+        true
+    }
+
+    /// Wakes all that rest.
+    pub(crate) fn wake_all(&self) {
+        let mut resting = self.lock();
+        // First all signals, then all unparks: between an unpark and the end of the lock the model checker bears no atomics.
+        for one in &*resting {
+            self.signal(one);
+        }
+        for one in resting.drain(..) {
+            one.thread.unpark();
+        }
+    }
+
+    /// Wakes one worker, if it rests. To be called after a push to what that one alone takes from.
+    pub(crate) fn wake_worker(&self, worker: usize) {
+        // ORDERING: worker_fence. SeqCst: the push against this look, with `rest_fence`, `sleep_fence` and `sleep_heavy_fence`.
+        fence(order!(worker_fence: SeqCst));
+        // ORDERING: worker_look. Relaxed: ordered by the fence.
+        if Counts(self.counts.load(order!(worker_look: Relaxed))).0 < WATCHING {
+            return;
+        }
+        let mut resting = self.lock();
+        let place = resting.iter().position(|one| one.worker == worker);
+        if let Some(place) = place {
+            let one = resting.remove(place);
+            self.signal(&one);
+            one.thread.unpark();
+        }
+    }
+
+    /// Wakes one worker, if the reason still holds. It comes back as a searcher. Those that sleep come first: a watcher looks by itself.
+    #[cold]
+    fn wake_one(&self, reason: Reason) -> bool {
+        let mut resting = self.lock();
+        // ORDERING: wake_look. Relaxed: whoever searches by now relies on the fence at its end.
+        let counts = Counts(self.counts.load(order!(wake_look: Relaxed)));
+        if !reason.holds(counts) {
+            return false;
+        }
+        let sleeps = |one: &Resting| one.how == SLEEPING;
+        let place = resting.iter().rposition(sleeps);
+        let Some(place) = place.or_else(|| resting.len().checked_sub(1)) else {
+            return false;
+        };
+        let one = resting.remove(place);
+        self.signal(&one);
+        one.thread.unpark();
+        true
+    }
+
+    /// A searching worker joins those that rest. Comes back with the counts before.
+    fn rest(&self, worker: usize, how: u64) -> Counts {
+        let mut resting = self.lock();
+        resting.push(Resting {
+            worker,
+            thread: thread::current(),
+            how,
+        });
+        // ORDERING: sleep. Release, with `found_fence`, which acquires: what this worker pushed when it was active is seen by the
+        // look of one who finds nobody active. To those who rest after it, the mutex shows it.
+        Counts(
+            self.counts
+                .fetch_add(how - SEARCHING, order!(sleep: Release)),
+        )
+    }
+
+    /// Tells a worker that it is being taken off the list, which the caller has locked. To be unparked next.
+    fn signal(&self, one: &Resting) {
+        // ORDERING: rouse. Relaxed: what the woken worker must see comes with the signal.
+        self.counts
+            .fetch_sub(one.how - SEARCHING, order!(rouse: Relaxed));
+        // ORDERING: signal. Release, with `slept`.
+        self.signals[one.worker].swap(WOKEN, order!(signal: Release));
+    }
+
+    fn wait_for_signal(&self, worker: usize) {
         // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible.
         while self.signals[worker].swap(ASLEEP, order!(slept: Acquire)) == ASLEEP {
             thread::park();
         }
-        true
-    }
-
-    /// Wakes all that sleep.
-    pub(crate) fn wake_all(&self) {
-        let mut sleepers = self.lock();
-        // First all signals, then all unparks: between an unpark and the end of the lock the model checker bears no atomics.
-        for sleeper in &*sleepers {
-            self.signal(sleeper);
-        }
-        for sleeper in sleepers.drain(..) {
-            sleeper.thread.unpark();
-        }
-    }
-
-    /// Wakes one worker, unless one has begun to search meanwhile. It comes back as a searcher.
-    #[cold]
-    fn wake_one(&self) {
-        let mut sleepers = self.lock();
-        // ORDERING: wake_look. Relaxed: whoever searches by now relies on the fence at its end.
-        if self.counts.load(order!(wake_look: Relaxed)) % SLEEPING != 0 {
-            return;
-        }
-        if let Some(sleeper) = sleepers.pop() {
-            self.signal(&sleeper);
-            sleeper.thread.unpark();
-        }
-    }
-
-    /// Tells a worker that it is being taken off the list, which the caller has locked. To be unparked next.
-    fn signal(&self, sleeper: &Sleeper) {
-        // ORDERING: rouse. Relaxed: what the woken worker must see comes with the signal.
-        self.counts
-            .fetch_sub(SLEEPING - SEARCHING, order!(rouse: Relaxed));
-        // ORDERING: signal. Release, with `slept`.
-        self.signals[sleeper.worker].swap(WOKEN, order!(signal: Release));
     }
 
     /// Takes a worker off the list again. False: somebody has woken it already, and its signal is on the way.
     fn rise(&self, worker: usize) -> bool {
-        let mut sleepers = self.lock();
-        let Some(place) = sleepers.iter().position(|sleeper| sleeper.worker == worker) else {
+        let mut resting = self.lock();
+        let Some(place) = resting.iter().position(|one| one.worker == worker) else {
             return false;
         };
-        sleepers.swap_remove(place);
-        // ORDERING: rise. Relaxed: as for `search`.
+        let one = resting.swap_remove(place);
+        // ORDERING: rise. Relaxed: as for `rouse`.
         self.counts
-            .fetch_sub(SLEEPING - SEARCHING, order!(rise: Relaxed));
+            .fetch_sub(one.how - SEARCHING, order!(rise: Relaxed));
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Sleeper>> {
-        self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Resting>> {
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

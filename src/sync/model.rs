@@ -17,6 +17,7 @@ use core::{
 use std::{
     collections::{BTreeMap, VecDeque},
     string::{String, ToString},
+    sync::Arc,
     vec::Vec,
 };
 
@@ -30,6 +31,8 @@ std::thread_local! {
     static REF_LIMIT: Cell<u64> = const { Cell::new(1 << 28) };
     static OVERRIDES: RefCell<Vec<(String, Ordering)>> = const { RefCell::new(Vec::new()) };
     static SITES: RefCell<BTreeMap<String, Ordering>> = const { RefCell::new(BTreeMap::new()) };
+    /// What fences go through one after the other. Relaxed, so that it orders nothing else.
+    static TURNS: RefCell<Option<Arc<loom::sync::atomic::AtomicUsize>>> = const { RefCell::new(None) };
     static FREED: RefCell<Freed> = const { RefCell::new(Freed { blocks: BTreeMap::new(), order: VecDeque::new() }) };
     static TRACKS: RefCell<BTreeMap<usize, ManuallyDrop<loom::alloc::Track<()>>>> = const { RefCell::new(BTreeMap::new()) };
 }
@@ -124,9 +127,44 @@ pub(crate) use model_thread_local as thread_local;
 /// A fence, or nothing where a run has weakened it to `Relaxed`.
 #[track_caller]
 pub(crate) fn fence(order: Ordering) {
+    if order == Ordering::SeqCst {
+        if let Some(turns) = TURNS.with_borrow(Clone::clone) {
+            turns.fetch_add(1, Ordering::Relaxed);
+        }
+    }
     if order != Ordering::Relaxed {
         loom::sync::atomic::fence(order);
     }
+}
+
+/// While it lives, other threads of the model may come between a `SeqCst` fence and what its thread did before.
+///
+/// By itself loom makes a fence in one step with the operation before it, and so tries too few orders of two such fences. To be
+/// made at the beginning of each run of a model.
+#[derive(Debug)]
+pub struct FencesTakeTurns(());
+
+impl FencesTakeTurns {
+    /// From here on.
+    #[must_use = "fences take turns for as long as the value lives"]
+    #[allow(clippy::new_without_default, reason = "where it is made matters")]
+    pub fn new() -> Self {
+        TURNS.set(Some(Arc::new(loom::sync::atomic::AtomicUsize::new(0))));
+        Self(())
+    }
+}
+
+impl Drop for FencesTakeTurns {
+    fn drop(&mut self) {
+        TURNS.set(None);
+    }
+}
+
+/// Both sides' fences are real ones, which is what the pair promises at most.
+pub(crate) mod asymmetric {
+    pub(crate) use super::{fence as heavy, fence as light};
+
+    pub(crate) fn prepare() {}
 }
 
 /// Released blocks, kept so that their addresses are not used again while a model may still reach for them.
@@ -310,11 +348,16 @@ pub(crate) mod heap {
     }
 }
 
-/// loom's threads. A wait with a time limit gives way once and comes back, as one that woke early may.
+/// loom's threads. A wait with a time limit gives way once and comes back, as one that woke early may; the longest limit is never
+/// over.
 pub(crate) mod thread {
-    pub(crate) use loom::thread::{Thread, ThreadId, current, park};
+    pub(crate) use loom::thread::{Thread, ThreadId, current, park, yield_now};
 
-    pub(crate) fn park_timeout(_limit: core::time::Duration) {
-        loom::thread::yield_now();
+    pub(crate) fn park_timeout(limit: core::time::Duration) {
+        if limit == core::time::Duration::MAX {
+            park();
+        } else {
+            yield_now();
+        }
     }
 }

@@ -33,6 +33,7 @@ use core::{
 use super::{
     PanicPayload, Runnable, Schedule, ScheduleInfo,
     header::{Head, Header, OnAgain, Output, Ran, Task, VTable, WAKER},
+    schedule::sealed::End,
     state::{OnIdle, Snapshot},
     unwind,
 };
@@ -139,6 +140,34 @@ where
     unsafe { place.write(stage) };
     core::mem::forget(unmade);
     task
+}
+
+/// A task at the end of a pending run, in the hands of its runner.
+#[allow(missing_debug_implementations, reason = "for this crate's executor")]
+pub struct Pending<'a, M> {
+    task: Task,
+    seen: Snapshot,
+    metadata: &'a M,
+}
+
+#[cfg(feature = "std")]
+impl<M> Pending<'_, M> {
+    /// Whether the task was woken since the run began, and so will be run again.
+    #[inline]
+    pub(crate) fn is_woken(&self) -> bool {
+        // SAFETY: the runner, who has lent this, keeps the task alive.
+        unsafe { self.task.state() }.is_woken_since(self.seen)
+    }
+
+    #[inline]
+    pub(crate) fn metadata(&self) -> &M {
+        self.metadata
+    }
+
+    /// The task's address, as [`Runnable::into_raw`] gives it.
+    pub(crate) fn as_ptr(&self) -> NonNull<()> {
+        self.task.as_ptr()
+    }
 }
 
 /// A task whose future is still being made, when making it panics.
@@ -254,6 +283,14 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// The caller has the runnable, whose run began with `seen` and was pending; it gives it up.
     #[inline]
     unsafe fn idle(task: Task, seen: Snapshot, again: OnAgain) -> Ran {
+        // SAFETY: the runnable keeps the task alive, and its metadata is an `M`.
+        let metadata = unsafe { task.metadata::<M>() };
+        // SAFETY: the runnable keeps the task alive.
+        unsafe { Self::hooks(task) }.pending(&Pending {
+            task,
+            seen,
+            metadata,
+        });
         // SAFETY: the runnable keeps the task alive.
         match unsafe { task.state() }.idle(seen) {
             OnIdle::Leave => Ran::Idle,
@@ -268,7 +305,8 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             OnIdle::Cancel(seen) => Ran::Ended(unsafe { Self::cancel_from(task, seen) }),
             OnIdle::Orphan => {
                 // SAFETY: an orphan's stage is the caller's, and holds the future.
-                let _ = unsafe { Self::drop_future(task) }.map_err(unwind::drop_quietly);
+                let _ = unsafe { Self::drop_future(task, End::Cancelled) }
+                    .map_err(unwind::drop_quietly);
                 // SAFETY: an orphan is the caller's alone, and its stage is empty now.
                 unsafe { task.free() };
                 Ran::Idle
@@ -283,7 +321,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     #[inline(always)]
     unsafe fn finish(task: Task, seen: Snapshot, output: F::Output) -> Ran {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
-        if let Err(payload) = unsafe { Self::drop_future(task) } {
+        if let Err(payload) = unsafe { Self::drop_future(task, End::Output) } {
             unwind::drop_quietly(output);
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
             return Ran::Ended(unsafe { Self::end_in_panic(task, seen, payload) });
@@ -303,7 +341,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         // SAFETY: the runnable keeps the task alive.
         if unsafe { task.propagates_panic() } {
             // SAFETY: the stage is the runner's (rule 1), and holds the future.
-            let _ = unsafe { Self::drop_future(task) }.map_err(unwind::drop_quietly);
+            let _ = unsafe { Self::drop_future(task, End::Panic) }.map_err(unwind::drop_quietly);
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
             return Ran::Ended(unsafe { Self::end_in_panic(task, seen, payload) });
         }
@@ -360,7 +398,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// The caller has the runnable, whose state was `seen`, and gives it up.
     unsafe fn cancel_from(task: Task, seen: Snapshot) -> Option<ThinWaker> {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
-        if let Err(payload) = unsafe { Self::drop_future(task) } {
+        if let Err(payload) = unsafe { Self::drop_future(task, End::Cancelled) } {
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
             return unsafe { Self::end_in_panic(task, seen, payload) };
         }
@@ -398,17 +436,34 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         None
     }
 
-    /// Drops the future in place. The stage is empty after this, also when the drop panics.
+    /// Drops the future in place, for a task that ends as `how` says. The stage is empty after this, also when the drop panics.
     ///
     /// # Safety
     /// The stage is the caller's (rule 1), and holds the future.
     #[inline]
-    unsafe fn drop_future(task: Task) -> Result<(), unwind::Payload> {
+    unsafe fn drop_future(task: Task, how: End) -> Result<(), unwind::Payload> {
         // SAFETY: whose stage the caller has is alive.
-        unsafe { Self::stage(task) }.with_mut(|stage| {
+        let dropped = unsafe { Self::stage(task) }.with_mut(|stage| {
             // SAFETY: it holds the future, and counts as empty from here on.
             unwind::catch(|| unsafe { stage.cast::<F>().drop_in_place() })
-        })
+        });
+        // SAFETY: whose stage the caller has is alive, and its metadata is an `M`.
+        let metadata = unsafe { task.metadata::<M>() };
+        let how = if dropped.is_ok() { how } else { End::Panic };
+        // SAFETY: as above.
+        unsafe { Self::hooks(task) }.ended(metadata, how);
+        dropped
+    }
+
+    /// The schedule function, for what it does beside scheduling.
+    ///
+    /// # Safety
+    /// The task is alive for as long as the reference is used.
+    #[inline]
+    unsafe fn hooks<'a>(task: Task) -> &'a S {
+        let cell = task.0.cast::<Cell<F, S, M, N>>();
+        // SAFETY: alive by this function's contract; the field is never written.
+        unsafe { &(*cell.as_ptr()).schedule }
     }
 
     /// Schedules a task that was woken while it ran.

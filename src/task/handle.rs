@@ -131,6 +131,19 @@ impl<T, M> JoinHandle<T, M> {
         unsafe { self.task.metadata() }
     }
 
+    /// A handle that does not show the metadata.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn without_metadata(self) -> JoinHandle<T> {
+        let this = ManuallyDrop::new(self);
+        // Its metadata is of no size, and so can be read in the place of any other.
+        JoinHandle {
+            registration: this.registration,
+            task: this.task,
+            output: PhantomData,
+        }
+    }
+
     /// The task's name, if it was given one.
     pub fn name(&self) -> Option<&str> {
         // SAFETY: the handle keeps the task alive.

@@ -126,6 +126,8 @@ pub use self::{
     runnable::Runnable,
     schedule::{Copied, Schedule, ScheduleInfo, WithInfo},
 };
+#[cfg(feature = "std")]
+pub(crate) use self::{cell::Pending, schedule::sealed::End};
 
 /// Makes a task of a future. Nothing runs yet: the runnable is due to be run, and is the caller's.
 ///

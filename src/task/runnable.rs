@@ -12,6 +12,7 @@ use core::{
 use super::{
     Link, ScheduleInfo,
     header::{OnAgain, Ran, Task},
+    state::OnWake,
 };
 use crate::waker::ThinWaker;
 
@@ -105,6 +106,21 @@ impl<M> Runnable<M> {
             // SAFETY: woken again, so there is a runnable, which nobody has.
             Ran::Again => (Some(unsafe { Self::from_task(task) }), None),
             Ran::Ended(waiter) => (None, waiter),
+        }
+    }
+
+    /// Cancels a task that is kept by its address while nobody has its runnable. Comes back with the runnable if that makes one.
+    ///
+    /// # Safety
+    /// `raw` is the address of a task whose metadata is an `M`, and whose future is not dropped during the call.
+    #[cfg(feature = "std")]
+    pub(crate) unsafe fn abort_raw(raw: NonNull<()>) -> Option<Self> {
+        let task = Task::from_ptr(raw);
+        // SAFETY: a task is alive as long as its future is there.
+        match unsafe { task.state() }.abort() {
+            // SAFETY: the state word has said that there is a runnable, which nobody has.
+            OnWake::Schedule => Some(unsafe { Self::from_task(task) }),
+            OnWake::Nothing => None,
         }
     }
 

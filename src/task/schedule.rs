@@ -2,7 +2,7 @@
 
 use core::{fmt, marker::PhantomData, mem::needs_drop};
 
-use super::Runnable;
+use super::{Runnable, cell::Pending};
 
 /// Why a runnable is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +53,29 @@ pub trait Schedule<M = ()>: Sized {
     /// a value.
     #[doc(hidden)]
     const STORED: sealed::Stored<Self> = sealed::Stored::BY_DEFAULT;
+
+    /// A poll was pending. Unless the task is woken before the run ends, nothing is left of it but what its wakers hold. For this
+    /// crate's executor: no other crate can name the argument's type.
+    #[doc(hidden)]
+    #[inline]
+    fn pending(&self, _task: &Pending<'_, M>) {}
+
+    /// The future is gone, and the task is about to end so. For this crate's executor.
+    #[doc(hidden)]
+    #[inline]
+    fn ended(&self, _metadata: &M, _how: sealed::End) {}
 }
 
-pub(super) mod sealed {
+pub(crate) mod sealed {
     use super::{PhantomData, needs_drop};
+
+    /// How a task ends.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum End {
+        Output,
+        Panic,
+        Cancelled,
+    }
 
     /// The answer for one type of schedule function. It cannot pass for another type's.
     #[derive(Debug)]

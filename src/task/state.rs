@@ -205,6 +205,14 @@ impl State {
         Snapshot(self.0.load(order!(run: Acquire)))
     }
 
+    /// Whether the task was woken since a run started from `seen`. Once it is, it stays so until that run ends.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(super) fn is_woken_since(&self, seen: Snapshot) -> bool {
+        // ORDERING: woken_look. Relaxed: nothing is read through it, and the end of the run looks again.
+        Snapshot(self.0.load(order!(woken_look: Relaxed))).wakes() != seen.wakes()
+    }
+
     /// Ends a pending run that started from `seen`.
     #[inline]
     pub(super) fn idle(&self, seen: Snapshot) -> OnIdle {
@@ -308,12 +316,17 @@ impl State {
         OnRelease::Nothing
     }
 
-    /// The handle cancels the task, and stays. Any number of threads may do so at once.
+    /// Cancels the task, by a handle, which stays, or by whoever knows that the future is still there. Any number of threads may do so
+    /// at once.
+    ///
+    /// An orphan is left alone: whoever has made it one is about to schedule it, and by a plain store.
     pub(super) fn abort(&self) -> OnWake {
         // ORDERING: abort_look. Relaxed: the exchange below decides.
         let mut seen = self.0.load(order!(abort_look: Relaxed));
         loop {
-            if Snapshot(seen).is_cancelled() {
+            let snapshot = Snapshot(seen);
+            let is_orphan = snapshot.is_unreachable() && snapshot.wakes() == 0;
+            if snapshot.is_cancelled() || is_orphan {
                 return OnWake::Nothing;
             }
             // ORDERING: abort, abort_again. Release: as for `wake`. On failure nothing is read through the value.

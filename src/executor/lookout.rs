@@ -1,0 +1,268 @@
+//! What a worker does when it has nothing to run: it looks after the others, takes over what they should not do alone, and sleeps.
+//!
+//! To move a task to another processor costs more than many a task. So a queue is not robbed because there is something in it. Its
+//! worker keeps it for as long as it gets on fast. It is robbed
+//!
+//! * when polls take long, these days ([`WORTH_A_STEAL`]): who looks out measures that, for itself and for those whom it watches;
+//! * when its worker has been in one poll for [`PATIENCE`]: first of one task, to see how long that takes; of half of what is there when
+//!   it has been for [`STUCK`].
+//!
+//! What comes from outside is left to the active workers, if there are any, under the same conditions. A lookout whose help is not
+//! needed looks again after a while, and after twice that while, up to [`LONGEST_WATCH`]. When nobody gets on and nothing is queued,
+//! it sleeps.
+
+use alloc::vec::Vec;
+use core::{cell::Cell, hint, time::Duration};
+use std::time::Instant;
+
+use crossbeam_deque::{Steal, Stealer, Worker};
+
+use super::{
+    shared::{Queues, Runnable},
+    sleep::Watched,
+    worker::Local,
+};
+
+/// How many nanoseconds a poll takes when it is worth being done elsewhere.
+const WORTH_A_STEAL: usize = 600;
+/// How long a worker may be in one poll before a task is taken from its queue.
+const PATIENCE: Duration = Duration::from_micros(50);
+/// How long a worker may be in one poll before its queue is halved.
+const STUCK: Duration = Duration::from_millis(1);
+const FIRST_WATCH: Duration = Duration::from_micros(50);
+const LONGEST_WATCH: Duration = Duration::from_millis(1);
+/// How often a worker looks round before it rests: a rest costs more than a look.
+const LOOKS: u32 = 4;
+/// How often a worker looks for what comes from outside before it searches.
+const LINGER: u32 = 4;
+/// How many tasks are stolen at once.
+const MOST_STOLEN: usize = 256;
+
+/// What a worker knows of the others.
+pub(super) struct Lookout {
+    seen: Vec<Cell<Seen>>,
+    /// When this worker began to be active, and how many runs it had made by then.
+    began: Cell<(Instant, u64)>,
+    random: Cell<u32>,
+}
+
+/// A worker, when its count of polls was last seen to have changed.
+#[derive(Clone, Copy)]
+struct Seen {
+    polls: u64,
+    since: Instant,
+    /// Whether there was something in its queue.
+    is_busy: bool,
+}
+
+/// What the others look like from here.
+struct View {
+    now: Instant,
+    /// A worker's count of polls has changed since the last look.
+    gets_on: bool,
+    /// None has for [`PATIENCE`].
+    all_stuck: bool,
+}
+
+impl Lookout {
+    pub(super) fn new(index: usize, workers: usize) -> Self {
+        let now = Instant::now();
+        let seen = Seen {
+            polls: 0,
+            since: now,
+            is_busy: false,
+        };
+        Self {
+            seen: (0..workers).map(|_| Cell::new(seen)).collect(),
+            began: Cell::new((now, 0)),
+            random: Cell::new(0x9e37_79b9 ^ (index as u32 + 1).wrapping_mul(0x85eb_ca6b)),
+        }
+    }
+
+    /// A step of Marsaglia's xorshift.
+    fn random(&self) -> u32 {
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.random.set(x);
+        x
+    }
+}
+
+impl Local {
+    /// Looks for work elsewhere, rests when there is none, and runs what it finds.
+    pub(super) fn look_out(&self) {
+        if let Some(injected) = self.linger() {
+            return self.run(injected);
+        }
+        self.judge_own_polls();
+        let shared = &**self.shared();
+        shared.sleep.search();
+        let mut watch = FIRST_WATCH;
+        let found = loop {
+            let (found, gets_on) = self.look_round();
+            if found.is_some() {
+                break found;
+            }
+            if shared.is_closed() {
+                break None;
+            }
+            // What outsiders push to: the active workers look there by themselves.
+            let urgent = || {
+                let injected = || shared.has_injected() && shared.sleep.is_quiet();
+                self.has_pinned() || shared.is_closed() || injected()
+            };
+            let has_queued = shared.has_work();
+            if shared.sleep.wants_watcher() && (gets_on || has_queued) {
+                self.counters().parks.increment();
+                watch = match shared.sleep.watch(self.index(), watch, urgent) {
+                    Watched::Woken => FIRST_WATCH,
+                    Watched::Over => LONGEST_WATCH.min(2 * watch),
+                };
+            } else {
+                if shared
+                    .sleep
+                    .sleep(self.index(), urgent, || shared.has_work())
+                {
+                    self.counters().parks.increment();
+                }
+                watch = FIRST_WATCH;
+            }
+        };
+        shared.sleep.found(|| shared.has_work());
+        self.lookout.began.set((Instant::now(), self.runs()));
+        if let Some(runnable) = found {
+            self.run(runnable);
+        }
+    }
+
+    /// Waits a moment for what comes from outside, still as an active worker: a thread that pushes one task after the other finds
+    /// nothing to do but to push, and what it has pushed meanwhile is taken at once.
+    fn linger(&self) -> Option<Runnable> {
+        (0..LINGER).find_map(|_| {
+            for _ in 0..32 {
+                hint::spin_loop();
+            }
+            self.next_injected()
+        })
+    }
+
+    /// At the end of being active: whether the polls of that time were long.
+    fn judge_own_polls(&self) {
+        let (began, runs) = self.lookout.began.get();
+        let runs = self.runs() - runs;
+        if runs > 0 {
+            self.judge(began.elapsed(), runs);
+        }
+    }
+
+    fn judge(&self, time: Duration, polls: u64) {
+        let mean = time.as_nanos() / u128::from(polls);
+        self.shared()
+            .set_poll_time(usize::try_from(mean).unwrap_or(usize::MAX));
+    }
+
+    /// Looks a few times for something to take over. Comes with whether the others get on.
+    fn look_round(&self) -> (Option<Runnable>, bool) {
+        let mut gets_on = false;
+        for look in 0..LOOKS {
+            let view = self.view();
+            gets_on |= view.gets_on;
+            let found = self.look(&view);
+            if found.is_some() {
+                return (found, gets_on);
+            }
+            for _ in 0..(1 << look) * 8 {
+                hint::spin_loop();
+            }
+        }
+        (None, gets_on)
+    }
+
+    fn look(&self, view: &View) -> Option<Runnable> {
+        let shared = &**self.shared();
+        if let Some(own) = self.next_pinned() {
+            return Some(own);
+        }
+        if shared.poll_time() >= WORTH_A_STEAL || view.all_stuck || shared.sleep.is_quiet() {
+            if let Some(injected) = self.take_injected() {
+                return Some(injected);
+            }
+        }
+        if shared.has_work() {
+            self.steal(view)
+        } else {
+            None
+        }
+    }
+
+    /// Sees how the others get on.
+    fn view(&self) -> View {
+        let mut view = View {
+            now: Instant::now(),
+            gets_on: false,
+            all_stuck: true,
+        };
+        let others = (0..self.lookout.seen.len()).filter(|&i| i != self.index());
+        for i in others {
+            let polls = self.shared().counters[i].polls.get();
+            let before = self.lookout.seen[i].get();
+            if before.polls != polls {
+                let is_busy = !self.shared().normal.stealers[i].is_empty();
+                let time = view.now - before.since;
+                if before.is_busy && is_busy && time >= PATIENCE {
+                    self.judge(time, polls - before.polls);
+                }
+                self.lookout.seen[i].set(Seen {
+                    polls,
+                    since: view.now,
+                    is_busy,
+                });
+                view.gets_on = true;
+                view.all_stuck = false;
+            } else if view.now - before.since < PATIENCE {
+                view.all_stuck = false;
+            }
+        }
+        view
+    }
+
+    fn steal(&self, view: &View) -> Option<Runnable> {
+        let shared = self.shared();
+        let workers = shared.workers();
+        let start = self.lookout.random() as usize % workers;
+        let others = |&i: &usize| i != self.index();
+        let order = (start..workers).chain(0..start).filter(others);
+        let stolen = order.into_iter().find_map(|i| {
+            let stuck_for = view.now - self.lookout.seen[i].get().since;
+            let most = if shared.poll_time() >= WORTH_A_STEAL || stuck_for >= STUCK {
+                MOST_STOLEN
+            } else if stuck_for >= PATIENCE {
+                1
+            } else {
+                return None;
+            };
+            let take =
+                |queues: &Queues, own: &Worker<Runnable>| take(&queues.stealers[i], own, most);
+            take(&shared.high, &self.high).or_else(|| take(&shared.normal, &self.normal))
+        })?;
+        self.counters().steals.increment();
+        Some(stolen)
+    }
+}
+
+/// Takes up to half of what is in a queue, and not more than `most`. Tries again for as long as other workers are in the way.
+fn take(from: &Stealer<Runnable>, own: &Worker<Runnable>, most: usize) -> Option<Runnable> {
+    loop {
+        let stolen = match most {
+            1 => from.steal(),
+            _ => from.steal_batch_with_limit_and_pop(own, most),
+        };
+        match stolen {
+            Steal::Success(runnable) => return Some(runnable),
+            Steal::Empty => return None,
+            Steal::Retry => hint::spin_loop(),
+        }
+    }
+}
