@@ -18,6 +18,8 @@
 //! No operation has a state in which the other side has to wait: each is at most one load and one exchange, plus one plain
 //! store where a registration met the end and puts it back.
 //!
+//! Where waiters follow one another on one word, see `succession.rs`.
+//!
 //! **The law.** After its exchange, a side touches only what the exchange returned, unless that says that the rest is its own.
 //! The other side may free the word at once.
 
@@ -38,6 +40,8 @@ use crate::{
     sync::{AtomicPtr, Retire, const_unless_modelled, order},
     waker::{ThinWaker, WakerWords},
 };
+
+mod succession;
 
 const PENDING: *mut () = ptr::null_mut();
 const DONE: *mut () = ptr::without_provenance_mut(1);
@@ -278,9 +282,10 @@ impl Completion {
         // the completer came first, its result is visible (`complete`, Release).
         let before = word.swap(raw.as_ptr(), order!(register: AcqRel));
         if let Some(ended) = ended(before) {
-            // ORDERING: restore. Relaxed: the completer has finished, so only the waiter looks at the word any more. The end
-            // stands in the word again before the waker is dropped, whose code is the user's.
-            word.store(before, order!(restore: Relaxed));
+            // ORDERING: restore. Release: what the completer wrote is passed on to whoever would succeed this waiter
+            // (`succeed_ended`, Acquire). The waiter itself has it from its exchange. The end stands in the word again before
+            // the waker is dropped, whose code is the user's.
+            word.store(before, order!(restore: Release));
             // SAFETY: the word that was put in and has been overwritten by its only other reader-to-be.
             drop(unsafe { ThinWaker::from_raw(raw) });
             return Poll::Ready(ended);

@@ -10,6 +10,7 @@
 //! | [`completion`] | the word itself: two sides that borrow it, or raw operations for those who embed it |
 //! | [`waker`] | [`ThinWaker`](waker::ThinWaker), a waker in one word |
 //! | [`oneshot`] | one value from one thread to another, awaited, or waited for with or without a deadline |
+//! | [`shared`] | one value for many waiters, which come and go at any time |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
 //! | [`executor`] | [`Executor`], [`spawn`], [`yield_now`] (feature `std`) |
 //!
@@ -48,6 +49,7 @@ pub mod completion;
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 pub mod executor;
 pub mod oneshot;
+pub mod shared;
 #[cfg(target_has_atomic = "64")]
 pub mod task;
 pub mod waker;

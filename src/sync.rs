@@ -19,18 +19,16 @@ pub(crate) mod heap;
 pub(crate) mod model;
 
 #[cfg(joint_loom)]
-pub(crate) use model::{AtomicPtr, AtomicU64, UnsafeCell, fence, heap, ref_limit, wake_limit};
+pub(crate) use model::{
+    AtomicPtr, AtomicU64, AtomicUsize, UnsafeCell, fence, heap, ref_limit, wake_limit,
+};
 #[cfg(all(joint_loom, feature = "std"))]
-pub(crate) use model::{AtomicUsize, Mutex, MutexGuard, asymmetric, thread, thread_local};
+pub(crate) use model::{Mutex, MutexGuard, asymmetric, thread, thread_local};
 
-#[cfg(not(joint_loom))]
-pub(crate) use core::sync::atomic::AtomicPtr;
 #[cfg(all(not(joint_loom), target_has_atomic = "64"))]
 pub(crate) use core::sync::atomic::AtomicU64;
-#[cfg(all(not(joint_loom), feature = "std"))]
-pub(crate) use core::sync::atomic::AtomicUsize;
-#[cfg(all(not(joint_loom), any(feature = "std", target_has_atomic = "64")))]
-pub(crate) use core::sync::atomic::fence;
+#[cfg(not(joint_loom))]
+pub(crate) use core::sync::atomic::{AtomicPtr, AtomicUsize, fence};
 #[cfg(not(joint_loom))]
 pub(crate) use real::UnsafeCell;
 #[cfg(all(not(joint_loom), target_has_atomic = "64"))]
@@ -103,6 +101,12 @@ mod real {
             Self(core::cell::UnsafeCell::new(value))
         }
 
+        /// Hands out the pointer for reading.
+        #[inline(always)]
+        pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+            f(self.0.get())
+        }
+
         /// Hands out the pointer for a write or an exclusive access.
         #[inline(always)]
         pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
@@ -126,7 +130,6 @@ mod real {
         fn retire(&mut self) {}
     }
 
-    #[cfg(feature = "std")]
     impl Retire for core::sync::atomic::AtomicUsize {
         #[inline(always)]
         fn retire(&mut self) {}

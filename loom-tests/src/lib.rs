@@ -190,12 +190,20 @@ pub struct Value {
 
 // SAFETY: the cell holds nothing; it is looked at by reference, and taken by the one owner.
 unsafe impl Send for Value {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Value {}
 
 impl Value {
     /// Looks at it.
     #[track_caller]
     pub fn look(&self) {
         self.whole.with(|_| ());
+    }
+
+    /// Takes it for itself: whatever others did with it must be over.
+    #[track_caller]
+    pub fn take(&self) {
+        self.whole.with_mut(|_| ());
     }
 }
 

@@ -302,6 +302,12 @@ impl<T> UnsafeCell<T> {
     }
 
     #[track_caller]
+    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        assert_live(self);
+        self.0.with(f)
+    }
+
+    #[track_caller]
     pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         assert_live(self);
         self.0.with_mut(f)

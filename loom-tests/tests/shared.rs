@@ -1,0 +1,486 @@
+//! Models of the shared result: the sender in a thread of its own against those who wait, for each thing that they can do.
+//!
+//! The model watches the memory of the block and of every place: a leak, a double free, a use after the free, and a free that is
+//! not ordered after all that others did fail it. The value fails it when it is not seen whole, or not dropped exactly once.
+#![cfg(joint_loom)]
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Poll, Waker},
+};
+
+use joint::shared::{self, Closed, Sender, Shared, Wait};
+use loom::thread;
+use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded, rmws_of};
+
+/// What the sender's thread does.
+#[derive(Clone, Copy, PartialEq)]
+enum Act {
+    Send,
+    Drop,
+}
+use Act::{Drop as Close, Send};
+
+impl Act {
+    fn with(self, sender: Sender<Value>, drops: &Drops) {
+        match self {
+            Send => sender.send(drops.value()),
+            Close => drop(sender),
+        }
+    }
+
+    /// Whether the answer is the one to what was done.
+    fn assert_answer(self, answer: Result<&Value, Closed>) {
+        match answer {
+            Ok(value) => {
+                assert!(self == Send);
+                value.look();
+            }
+            Err(Closed) => assert!(self == Close),
+        }
+    }
+}
+
+fn poll<'a>(wait: &mut Wait<'a, Value>, wakes: &Arc<Wakes>) -> Poll<Result<&'a Value, Closed>> {
+    Pin::new(wait).poll(&mut Context::from_waker(&wakes.waker()))
+}
+
+/// Registers a waiter whose wake-ups nobody counts.
+fn register(shared: &Shared<Value>) -> Wait<'_, Value> {
+    let mut wait = shared.wait();
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut wait).poll(&mut cx).is_pending());
+    wait
+}
+
+/// Lets so many come at once and go again.
+fn come_and_go<const N: usize>(shared: &Shared<Value>) {
+    let _waits: [_; N] = std::array::from_fn(|_| register(shared));
+}
+
+/// A sender that acts in a thread of its own, after something was done while it had not.
+struct Against {
+    act: Act,
+    drops: Drops,
+    sender: thread::JoinHandle<()>,
+}
+
+impl Against {
+    fn after(act: Act, before: impl FnOnce(&Shared<Value>)) -> (Shared<Value>, Self) {
+        let drops = Drops::default();
+        let (tx, shared) = shared::channel();
+        before(&shared);
+        let sender = {
+            let drops = drops.clone();
+            thread::spawn(move || act.with(tx, &drops))
+        };
+        (shared, Self { act, drops, sender })
+    }
+
+    fn new(act: Act) -> (Shared<Value>, Self) {
+        Self::after(act, |_| ())
+    }
+
+    /// Waits for the sender's thread. Whatever checks an order comes before.
+    fn join(self) -> Ended {
+        self.sender.join().unwrap();
+        Ended(self.act, self.drops)
+    }
+}
+
+/// What there is to check when all threads are done.
+struct Ended(Act, Drops);
+
+impl Ended {
+    /// Drops the last `Shared`.
+    fn with(self, last: Shared<Value>) {
+        drop(last);
+        self.1.assert_all_of(usize::from(self.0 == Send));
+    }
+}
+
+/// Polls once, and then goes.
+fn poll_and_go(act: Act, shared: &Shared<Value>) {
+    let wakes = Wakes::new();
+    let mut wait = shared.wait();
+    let ready = match poll(&mut wait, &wakes) {
+        Poll::Ready(answer) => {
+            act.assert_answer(answer);
+            true
+        }
+        Poll::Pending => false,
+    };
+    drop(wait);
+    assert!(wakes.count() <= usize::from(!ready));
+}
+
+fn look(act: Act) {
+    model(move || {
+        let (shared, against) = Against::new(act);
+        match shared.try_get() {
+            Ok(Some(value)) => act.assert_answer(Ok(value)),
+            Ok(None) => {}
+            Err(Closed) => act.assert_answer(Err(Closed)),
+        }
+        against.join().with(shared);
+    });
+}
+
+fn poll_and_wait(act: Act) {
+    model(move || {
+        let (shared, against) = Against::new(act);
+        let wakes = Wakes::new();
+        let mut wait = shared.wait();
+        match poll(&mut wait, &wakes) {
+            Poll::Ready(answer) => {
+                act.assert_answer(answer);
+                assert_eq!(wakes.count(), 0, "it was never pending");
+            }
+            Poll::Pending => {
+                if let Poll::Ready(answer) = poll(&mut wait, &wakes) {
+                    act.assert_answer(answer);
+                }
+            }
+        }
+        drop(wait);
+        against.join().with(shared);
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+fn wake(act: Act) {
+    model(move || {
+        let (shared, against) = Against::new(act);
+        let wakes = Wakes::new();
+        let mut wait = shared.wait();
+        let pending = poll(&mut wait, &wakes).is_pending();
+        let ended = against.join();
+        assert_eq!(wakes.count(), usize::from(pending));
+        match poll(&mut wait, &wakes) {
+            Poll::Ready(answer) => act.assert_answer(answer),
+            Poll::Pending => panic!("a wake-up without an answer"),
+        }
+        drop(wait);
+        ended.with(shared);
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+fn another_waker(act: Act) {
+    model(move || {
+        let (shared, against) = Against::new(act);
+        let (first, last) = (Wakes::new(), Wakes::new());
+        let mut wait = shared.wait();
+        let polled = poll(&mut wait, &first).is_ready();
+        let polled_again = polled || poll(&mut wait, &last).is_ready();
+        let ended = against.join();
+        // The sender's end may come between the poll and the wake-up, which then finds nobody.
+        assert!(first.count() <= usize::from(!polled && polled_again));
+        assert_eq!(last.count(), usize::from(!polled_again));
+        match poll(&mut wait, &last) {
+            Poll::Ready(answer) => act.assert_answer(answer),
+            Poll::Pending => panic!("a wake-up without an answer"),
+        }
+        drop(wait);
+        ended.with(shared);
+        assert_eq!((first.wakers(), last.wakers()), (0, 0));
+    });
+}
+
+fn poll_then_drop(act: Act) {
+    model(move || {
+        let (shared, against) = Against::new(act);
+        poll_and_go(act, &shared);
+        against.join().with(shared);
+    });
+}
+
+/// The waiter is a `Shared` of its own, the last but the sender's.
+fn last_shared_dropped(act: Act) {
+    model(move || {
+        let (shared, against) = Against::new(act);
+        poll_and_go(act, &shared);
+        drop(shared);
+        let Ended(_, drops) = against.join();
+        drops.assert_all_of(usize::from(act == Send));
+    });
+}
+
+fn clones_dropped(act: Act) {
+    model(move || {
+        let (shared, against) = Against::new(act);
+        let clone = shared.clone();
+        let other = thread::spawn(move || {
+            if let Some(value) = clone.get() {
+                value.look();
+            }
+        });
+        drop(shared);
+        other.join().unwrap();
+        let Ended(_, drops) = against.join();
+        drops.assert_all_of(usize::from(act == Send));
+    });
+}
+
+fn two_waiters(act: Act) {
+    model_bounded(2, move || {
+        let (shared, against) = Against::new(act);
+        let clone = shared.clone();
+        let other = thread::spawn(move || poll_and_go(act, &clone));
+        let wakes = Wakes::new();
+        let mut wait = shared.wait();
+        let pending = poll(&mut wait, &wakes).is_pending();
+        other.join().unwrap();
+        let ended = against.join();
+        assert_eq!(wakes.count(), usize::from(pending));
+        assert!(poll(&mut wait, &wakes).is_ready());
+        drop(wait);
+        ended.with(shared);
+    });
+}
+
+/// All places are vacant, and the one who comes takes one over.
+fn succession(act: Act) {
+    model(move || {
+        let (shared, against) = Against::after(act, come_and_go::<2>);
+        let wakes = Wakes::new();
+        let mut wait = shared.wait();
+        let pending = match poll(&mut wait, &wakes) {
+            Poll::Ready(answer) => {
+                act.assert_answer(answer);
+                false
+            }
+            Poll::Pending => true,
+        };
+        let ended = against.join();
+        assert_eq!(wakes.count(), usize::from(pending));
+        assert!(poll(&mut wait, &wakes).is_ready());
+        drop(wait);
+        ended.with(shared);
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+type First = Pin<Box<dyn Future<Output = ()> + std::marker::Send>>;
+
+/// A waiter that owns its `Shared`, in the place where the next look starts. The three others are free.
+fn waits_in_the_first_place(shared: &Shared<Value>) -> First {
+    come_and_go::<4>(shared);
+    let mut wait = Box::pin(wait_of(shared.clone()));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(wait.as_mut().poll(&mut cx).is_pending());
+    // These take the others in turn, so that the next look starts at the front again.
+    for _ in 0..3 {
+        come_and_go::<1>(shared);
+    }
+    wait
+}
+
+/// One waiter does something when the end comes, while another wants to succeed it in its place.
+fn succession_to_one_who(
+    act: Act,
+    does: impl Fn(First) + Copy + std::marker::Send + Sync + 'static,
+) {
+    model_bounded(2, move || {
+        let mut first = None;
+        let (shared, against) =
+            Against::after(act, |shared| first = Some(waits_in_the_first_place(shared)));
+        let first = thread::spawn(move || first.into_iter().for_each(does));
+        let wakes = Wakes::new();
+        let mut wait = shared.wait();
+        let pending = match poll(&mut wait, &wakes) {
+            Poll::Ready(answer) => {
+                act.assert_answer(answer);
+                false
+            }
+            Poll::Pending => true,
+        };
+        first.join().unwrap();
+        let ended = against.join();
+        assert_eq!(wakes.count(), usize::from(pending), "a waiter was lost");
+        drop(wait);
+        ended.with(shared);
+    });
+}
+
+fn succession_to_one_who_goes(act: Act) {
+    succession_to_one_who(act, drop);
+}
+
+/// It puts the end back into the word.
+fn succession_to_one_who_polls_again(act: Act) {
+    succession_to_one_who(act, |mut first| {
+        let waker = Wakes::new().waker();
+        let _ = first.as_mut().poll(&mut Context::from_waker(&waker));
+    });
+}
+
+/// A waiter that owns its `Shared`.
+async fn wait_of(shared: Shared<Value>) {
+    if let Ok(value) = shared.wait().await {
+        value.look();
+    }
+}
+
+/// One comes when the end has come, and perhaps all others have gone and the list with them.
+fn late_comer(act: Act) {
+    model_bounded(3, move || {
+        let (shared, against) = Against::after(act, come_and_go::<1>);
+        let clone = shared.clone();
+        let late = thread::spawn(move || poll_and_go(act, &clone));
+        late.join().unwrap();
+        against.join().with(shared);
+    });
+}
+
+/// Three come at once, and there are as many places for them as they make.
+fn three_come_at_once() {
+    model_bounded(2, || {
+        let (tx, shared) = shared::channel();
+        let clone = shared.clone();
+        let two = thread::spawn(move || come_and_go::<2>(&clone));
+        drop(register(&shared));
+        two.join().unwrap();
+        drop(tx);
+    });
+}
+
+/// One has counted two places, and then looks from where another has stopped: at a place that it has not seen pushed.
+fn a_look_goes_on_in_newer_places() {
+    model_bounded(2, || {
+        let (tx, shared) = shared::channel();
+        come_and_go::<2>(&shared);
+        let clone = shared.clone();
+        let other = thread::spawn(move || {
+            come_and_go::<3>(&clone);
+            come_and_go::<1>(&clone);
+        });
+        drop(register(&shared));
+        other.join().unwrap();
+        drop(tx);
+    });
+}
+
+/// What the sender did before it went is seen by whoever learns of that.
+fn close_publishes() {
+    model(|| {
+        let (tx, shared) = shared::channel::<Value>();
+        let drops = Drops::default();
+        let said = Arc::new(drops.value());
+        let theirs = said.clone();
+        let sender = thread::spawn(move || {
+            theirs.look();
+            drop(tx);
+        });
+        if shared.try_get().is_err() {
+            said.take();
+        }
+        sender.join().unwrap();
+    });
+}
+
+macro_rules! models {
+    ($($name:ident / $against_drop:ident: $model:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            $model(Send);
+        }
+
+        #[test]
+        fn $against_drop() {
+            $model(Close);
+        }
+    )*};
+}
+
+models! {
+    send_against_look / close_against_look: look;
+    send_against_poll / close_against_poll: poll_and_wait;
+    send_against_wake / close_against_wake: wake;
+    send_against_another_waker / close_against_another_waker: another_waker;
+    send_against_poll_then_drop / close_against_poll_then_drop: poll_then_drop;
+    send_against_the_last_shared_dropped / close_against_the_last_shared_dropped: last_shared_dropped;
+    send_against_clones_dropped / close_against_clones_dropped: clones_dropped;
+    send_against_two_waiters / close_against_two_waiters: two_waiters;
+    send_against_succession / close_against_succession: succession;
+    send_against_succession_to_one_who_goes / close_against_succession_to_one_who_goes: succession_to_one_who_goes;
+    send_against_succession_to_one_who_polls_again / close_against_succession_to_one_who_polls_again: succession_to_one_who_polls_again;
+    send_against_a_late_comer / close_against_a_late_comer: late_comer;
+}
+
+#[test]
+fn three_who_come_at_once() {
+    three_come_at_once();
+}
+
+#[test]
+fn what_comes_before_a_close() {
+    close_publishes();
+}
+
+#[test]
+fn a_look_in_newer_places() {
+    a_look_goes_on_in_newer_places();
+}
+
+#[test]
+fn each_path_takes_the_read_modify_writes_that_are_promised() {
+    model(|| {
+        let drops = Drops::default();
+        let (tx, shared) = shared::channel();
+        assert_eq!(rmws_of(|| tx.send(drops.value())), 2);
+        assert_eq!(rmws_of(|| drop(shared.clone())), 2);
+        assert_eq!(rmws_of(|| shared.get().unwrap().look()), 0);
+        let wakes = Wakes::new();
+        assert_eq!(rmws_of(|| poll(&mut shared.wait(), &wakes).is_ready()), 0);
+        drop(shared);
+
+        let (tx, shared) = shared::channel();
+        let (mut wait, mut gone) = (shared.wait(), shared.wait());
+        assert_eq!(rmws_of(|| poll(&mut wait, &wakes).is_pending()), 2);
+        assert_eq!(rmws_of(|| poll(&mut wait, &wakes).is_pending()), 0);
+        let other = Wakes::new();
+        assert_eq!(rmws_of(|| poll(&mut wait, &other).is_pending()), 1);
+        assert_eq!(rmws_of(|| poll(&mut gone, &other).is_pending()), 2);
+        assert_eq!(rmws_of(|| drop(gone)), 2);
+        assert_eq!(rmws_of(|| tx.send(drops.value())), 3 + 2);
+        assert_eq!((wakes.count(), other.count()), (0, 1));
+        // And one to free the list.
+        assert_eq!(rmws_of(|| poll(&mut wait, &other).is_ready()), 1 + 1);
+        drop(wait);
+        drop(shared);
+        drops.assert_all_of(2);
+    });
+}
+
+/// Each half of each ordering is needed: without it, the model that is named here fails.
+macro_rules! caught {
+    ($($name:ident: $site:literal to $weaker:ident by $model:ident($($act:ident)?);)*) => {$(
+        #[test]
+        fn $name() {
+            assert_killed($site, Ordering::$weaker, || $model($(Act::$act)?));
+        }
+    )*};
+}
+
+caught! {
+    weakened_look_is_caught: "shared::waiters::look" to Relaxed by look(Send);
+    weakened_done_release_is_caught: "shared::waiters::done" to Acquire by look(Send);
+    weakened_done_acquire_is_caught: "shared::waiters::done" to Release by wake(Send);
+    weakened_closed_release_is_caught: "shared::waiters::closed" to Acquire by close_publishes();
+    weakened_closed_acquire_is_caught: "shared::waiters::closed" to Release by wake(Drop);
+    weakened_push_is_caught: "shared::waiters::push" to Relaxed by wake(Send);
+    weakened_push_ended_is_caught: "shared::waiters::push_ended" to Relaxed by poll_and_wait(Send);
+    weakened_enter_is_caught: "shared::waiters::enter" to Relaxed by late_comer(Send);
+    weakened_go_out_is_caught: "shared::waiters::go_out" to Relaxed by poll_then_drop(Send);
+    weakened_sweep_is_caught: "shared::waiters::sweep" to Relaxed by poll_then_drop(Send);
+    weakened_resume_is_caught: "shared::waiters::resume" to Relaxed by a_look_goes_on_in_newer_places();
+    weakened_pass_is_caught: "shared::waiters::pass" to Relaxed by a_look_goes_on_in_newer_places();
+    weakened_release_is_caught: "shared::block::release" to Relaxed by clones_dropped(Send);
+    weakened_free_is_caught: "shared::block::free" to Relaxed by clones_dropped(Send);
+    weakened_succeed_is_caught: "completion::succession::succeed" to Relaxed by succession(Send);
+    weakened_succeed_ended_is_caught: "completion::succession::succeed_ended" to Relaxed by succession(Send);
+    weakened_restore_is_caught: "completion::restore" to Relaxed by succession_to_one_who_polls_again(Send);
+}

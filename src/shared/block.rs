@@ -1,0 +1,174 @@
+//! The memory that all share, and [`Handle`], one reference to it.
+//!
+//! Rules for the fields:
+//!
+//! 1. `waiters` is used by everyone who holds a handle.
+//! 2. `value` is the sender's until `waiters` says that there is a value. From then on everyone who holds a handle may read it,
+//!    and the last one drops it.
+//! 3. `references` counts the handles; whoever brings it to zero frees.
+
+use core::{marker::PhantomData, mem::MaybeUninit, ptr::NonNull};
+
+use super::{Closed, waiters::Waiters};
+use crate::{
+    completion::Ended,
+    sync::{AtomicUsize, Retire, UnsafeCell, fence, heap, order},
+};
+
+struct Block<T> {
+    waiters: Waiters,
+    references: AtomicUsize,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+/// More references than memory can hold handles: clones were leaked in a loop.
+const MAX_REFERENCES: usize = isize::MAX as usize;
+
+/// One reference to a block.
+pub(super) struct Handle<T> {
+    block: NonNull<Block<T>>,
+    value: PhantomData<T>,
+}
+
+// SAFETY: the value is read by reference wherever a handle is, and dropped where the last one is.
+unsafe impl<T: Send + Sync> Send for Handle<T> {}
+// SAFETY: as for `Send`; a handle is cloned by reference.
+unsafe impl<T: Send + Sync> Sync for Handle<T> {}
+
+impl<T> Handle<T> {
+    /// Two references to a new block: the sender's, and that of the first who may wait.
+    pub(super) fn pair() -> (Self, Self) {
+        let block = heap::allocate::<Block<T>>();
+        let value = Block {
+            waiters: Waiters::new(),
+            references: AtomicUsize::new(2),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        };
+        // SAFETY: the block is fresh and ours.
+        unsafe { block.write(value) };
+        (Self::of(block), Self::of(block))
+    }
+
+    fn of(block: NonNull<Block<T>>) -> Self {
+        Self {
+            block,
+            value: PhantomData,
+        }
+    }
+
+    #[inline]
+    pub(super) fn waiters(&self) -> &Waiters {
+        // SAFETY: alive by this reference.
+        unsafe { &(*self.block.as_ptr()).waiters }
+    }
+
+    /// Whether this is the only reference. A relaxed look, for show.
+    pub(super) fn is_last(&self) -> bool {
+        // SAFETY: alive by this reference.
+        let references = unsafe { &(*self.block.as_ptr()).references };
+        // ORDERING: is_last. Relaxed: an answer for show.
+        references.load(order!(is_last: Relaxed)) == 1
+    }
+
+    /// Puts the value in.
+    ///
+    /// # Safety
+    /// The caller is the sender, before the end, and does this once.
+    #[inline]
+    pub(super) unsafe fn put(&self, value: T) {
+        self.cell().with_mut(|place| {
+            // SAFETY: by rule 2 nobody else touches the place.
+            unsafe { place.write(MaybeUninit::new(value)) }
+        });
+    }
+
+    /// The answer, if it is known.
+    #[inline]
+    pub(super) fn answer(&self) -> Option<Result<&T, Closed>> {
+        let ended = self.waiters().ended()?;
+        // SAFETY: the waiters have just said so.
+        Some(unsafe { self.answer_of(ended) })
+    }
+
+    /// # Safety
+    /// The wait has ended so.
+    #[inline]
+    pub(super) unsafe fn answer_of(&self, ended: Ended) -> Result<&T, Closed> {
+        match ended {
+            Ended::Done => Ok(self.cell().with(|place| {
+                // SAFETY: the sender has put a value in, and by rule 2 it stays as it is while there is a handle.
+                unsafe { &*place.cast::<T>() }
+            })),
+            Ended::Abandoned => Err(Closed),
+        }
+    }
+
+    #[inline]
+    fn cell(&self) -> &UnsafeCell<MaybeUninit<T>> {
+        // SAFETY: alive by this reference. The reference is to the cell alone.
+        unsafe { &(*self.block.as_ptr()).value }
+    }
+}
+
+impl<T> Clone for Handle<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        // SAFETY: alive by this reference.
+        let references = unsafe { &(*self.block.as_ptr()).references };
+        // ORDERING: clone. Relaxed: the new reference reaches another thread by some edge of its own.
+        if references.fetch_add(1, order!(clone: Relaxed)) > MAX_REFERENCES {
+            // ORDERING: unclone. Relaxed: it takes back what no handle stands for, and `self` keeps the count above zero.
+            references.fetch_sub(1, order!(unclone: Relaxed));
+            panic!(
+                "more clones of a `Shared` than memory can hold; do not forget clones in a loop"
+            );
+        }
+        Self::of(self.block)
+    }
+}
+
+impl<T> Drop for Handle<T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: alive up to the exchange. The reference is to the atomic alone, which may vanish during the call.
+        let references = unsafe { &(*self.block.as_ptr()).references };
+        // ORDERING: release, free. Release, with the fence below: all uses of the block come before it is freed.
+        if references.fetch_sub(1, order!(release: Release)) != 1 {
+            return;
+        }
+        fence(order!(free: Acquire));
+        // SAFETY: that was the last reference.
+        unsafe { free(self.block) };
+    }
+}
+
+/// Drops the value if there is one, and frees the block, even when the value's destructor panics.
+///
+/// # Safety
+/// The block came from `Handle::pair`, and nobody else uses it any more.
+#[inline(never)]
+unsafe fn free<T>(block: NonNull<Block<T>>) {
+    /// Frees the memory.
+    struct Owned<T>(NonNull<Block<T>>);
+    impl<T> Drop for Owned<T> {
+        fn drop(&mut self) {
+            // SAFETY: the block is ours alone.
+            let block = unsafe { self.0.as_mut() };
+            // SAFETY: the sender and all who could wait held references, and have given them up.
+            unsafe { block.waiters.retire() };
+            block.references.retire();
+            block.value.retire();
+            // SAFETY: it came from `heap::allocate`, and nobody uses it any more. No field has a destructor to run.
+            unsafe { heap::release(self.0) };
+        }
+    }
+    let owned = Owned(block);
+    // SAFETY: the block is ours alone, and alive until `owned` is dropped.
+    let block = unsafe { owned.0.as_ref() };
+    if block.waiters.ended() == Some(Ended::Done) {
+        block.value.with_mut(|place| {
+            // SAFETY: the sender has put a value in, and by rule 2 it is ours to drop, once.
+            unsafe { place.cast::<T>().drop_in_place() }
+        });
+    }
+}

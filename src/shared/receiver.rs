@@ -1,0 +1,257 @@
+//! [`Shared`] and [`Wait`]: those who wait.
+
+#[cfg(feature = "std")]
+use core::pin::pin;
+use core::{
+    fmt,
+    future::Future,
+    panic::{RefUnwindSafe, UnwindSafe},
+    pin::Pin,
+    task::{Context, Poll},
+};
+#[cfg(feature = "std")]
+use std::time::{Duration, Instant};
+
+use super::{Closed, block::Handle, seat::Seat};
+#[cfg(feature = "std")]
+use crate::waker::park;
+
+/// A value that will come, for as many as hold a clone of this.
+///
+/// Awaited, it gives a clone of the value. [`wait`](Shared::wait) and the blocking calls give a reference to it, and ask no
+/// `Clone` of it. The value lives until the last `Shared` is dropped.
+///
+/// Each clone is a waiter of its own, which may be polled with one waker after another and dropped at any time; so is every
+/// [`Wait`]. Once there is an answer, every further poll or call gives the same one at once.
+///
+/// # Cost
+/// One word and what a waiter remembers: four words. A clone, and its drop, are one atomic read-modify-write each. For that of
+/// a wait see the [module](super).
+///
+/// # Example
+/// ```
+/// let (sender, shared) = joint::shared::channel();
+/// let waiters: Vec<_> = (0..3)
+///     .map(|n| {
+///         let shared = shared.clone();
+///         joint::spawn(async move { n + shared.await.unwrap() })
+///     })
+///     .collect();
+/// sender.send(10);
+/// let answers: Vec<_> = waiters.into_iter().map(joint::block_on).collect();
+/// assert_eq!(answers, [10, 11, 12]);
+/// ```
+#[must_use = "futures do nothing unless awaited"]
+pub struct Shared<T> {
+    seat: Seat,
+    handle: Handle<T>,
+}
+
+impl<T> Unpin for Shared<T> {}
+impl<T: RefUnwindSafe> UnwindSafe for Shared<T> {}
+impl<T: RefUnwindSafe> RefUnwindSafe for Shared<T> {}
+
+impl<T> Shared<T> {
+    pub(super) fn new(handle: Handle<T>) -> Self {
+        Self {
+            seat: Seat::new(),
+            handle,
+        }
+    }
+
+    /// The value, if it has come.
+    ///
+    /// One load. Wait-free. All that the sender did before it sent happens before this call's return.
+    ///
+    /// # Example
+    /// ```
+    /// let (sender, shared) = joint::shared::channel();
+    /// assert_eq!(shared.get(), None);
+    /// sender.send("here");
+    /// assert_eq!(shared.get(), Some(&"here"));
+    /// ```
+    #[inline]
+    pub fn get(&self) -> Option<&T> {
+        self.try_get().ok().flatten()
+    }
+
+    /// The value, or `None` while the sender may still send. As [`get`](Shared::get), but tells who will wait in vain.
+    ///
+    /// # Errors
+    /// [`Closed`] when no value will come any more.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::shared::{self, Closed};
+    ///
+    /// let (sender, shared) = shared::channel::<u32>();
+    /// assert_eq!(shared.try_get(), Ok(None));
+    /// drop(sender);
+    /// assert_eq!(shared.try_get(), Err(Closed));
+    /// ```
+    #[inline]
+    pub fn try_get(&self) -> Result<Option<&T>, Closed> {
+        self.handle.answer().transpose()
+    }
+
+    /// Whether a wait would return at once: the value is there, or none will come any more. One load.
+    #[inline]
+    pub fn is_finished(&self) -> bool {
+        self.handle.waiters().ended().is_some()
+    }
+
+    /// Waits for a reference to the value.
+    ///
+    /// # Example
+    /// ```
+    /// struct NoClone(u32);
+    ///
+    /// let (sender, shared) = joint::shared::channel();
+    /// let worker = std::thread::spawn(move || sender.send(NoClone(7)));
+    /// assert_eq!(joint::block_on(async { shared.wait().await.unwrap().0 }), 7);
+    /// worker.join().unwrap();
+    /// ```
+    #[inline]
+    pub fn wait(&self) -> Wait<'_, T> {
+        Wait {
+            shared: self,
+            seat: Seat::new(),
+        }
+    }
+
+    /// Blocks the thread until the value comes or the sender has gone.
+    ///
+    /// # Cost
+    /// One load when the answer is there already. On a worker of an executor it blocks that worker: await instead.
+    ///
+    /// # Errors
+    /// [`Closed`] when no value will come any more.
+    ///
+    /// # Example
+    /// ```
+    /// let (sender, shared) = joint::shared::channel();
+    /// let worker = std::thread::spawn(move || sender.send(3));
+    /// assert_eq!(shared.wait_blocking(), Ok(&3));
+    /// worker.join().unwrap();
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn wait_blocking(&self) -> Result<&T, Closed> {
+        match self.handle.answer() {
+            Some(answer) => answer,
+            None => park::block_on(self.wait()),
+        }
+    }
+
+    /// As [`wait_blocking`](Shared::wait_blocking), but for no longer than `limit`: `None` when nothing came in time. A limit that
+    /// lies past what the clock can tell is none.
+    ///
+    /// # Errors
+    /// [`Closed`] when no value will come any more.
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let (sender, shared) = joint::shared::channel();
+    /// assert_eq!(shared.wait_timeout(Duration::from_millis(1)), Ok(None));
+    /// sender.send(4);
+    /// assert_eq!(shared.wait_timeout(Duration::from_millis(1)), Ok(Some(&4)));
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn wait_timeout(&self, limit: Duration) -> Result<Option<&T>, Closed> {
+        match self.handle.answer() {
+            Some(answer) => answer.map(Some),
+            None => park::block_on_for(pin!(self.wait()), limit).transpose(),
+        }
+    }
+
+    /// As [`wait_timeout`](Shared::wait_timeout), up to a point in time. One that has passed makes it a look.
+    ///
+    /// # Errors
+    /// [`Closed`] when no value will come any more.
+    #[cfg(feature = "std")]
+    pub fn wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
+        match self.handle.answer() {
+            Some(answer) => answer.map(Some),
+            None => park::block_on_until(pin!(self.wait()), Some(deadline)).transpose(),
+        }
+    }
+}
+
+/// Another waiter for the same value.
+///
+/// # Panics
+/// When there are more than `isize::MAX` clones, which can only be where clones are leaked in a loop.
+impl<T> Clone for Shared<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self::new(self.handle.clone())
+    }
+}
+
+impl<T: Clone> Future for Shared<T> {
+    type Output = Result<T, Closed>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        // SAFETY: the waiters are always those of the handle, which keeps them alive.
+        let poll = unsafe { this.seat.poll(this.handle.waiters(), cx.waker()) };
+        // SAFETY: the waiters have just said so.
+        poll.map(|ended| unsafe { this.handle.answer_of(ended) }.cloned())
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: as in `poll`. The handle is dropped after this, even if the waker that is dropped here panics.
+        unsafe { self.seat.leave(self.handle.waiters()) };
+    }
+}
+
+impl<T> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("is_finished", &self.is_finished())
+            .finish()
+    }
+}
+
+/// The future of [`Shared::wait`]: a reference to the value. A waiter of its own, which may be dropped at any time.
+///
+/// Polled again after it was ready, it gives the same answer.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Wait<'a, T> {
+    shared: &'a Shared<T>,
+    seat: Seat,
+}
+
+impl<'a, T> Future for Wait<'a, T> {
+    type Output = Result<&'a T, Closed>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let shared = self.shared;
+        // SAFETY: the waiters are always those of the one `Shared`, which the borrow keeps alive.
+        let poll = unsafe { self.seat.poll(shared.handle.waiters(), cx.waker()) };
+        // SAFETY: the waiters have just said so.
+        poll.map(|ended| unsafe { shared.handle.answer_of(ended) })
+    }
+}
+
+impl<T> Drop for Wait<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: as in `poll`.
+        unsafe { self.seat.leave(self.shared.handle.waiters()) };
+    }
+}
+
+impl<T> fmt::Debug for Wait<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wait")
+            .field("is_finished", &self.shared.is_finished())
+            .finish()
+    }
+}

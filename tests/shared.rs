@@ -1,0 +1,582 @@
+//! The promises of the shared result, through its public API.
+#![cfg(feature = "std")]
+
+use std::{
+    cell::Cell,
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint::{
+    block_on,
+    shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future},
+};
+
+#[path = "support/wakes.rs"]
+mod wakes;
+use wakes::counting;
+
+fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(waker))
+}
+
+/// A waker that acts when it is woken, once.
+fn waker_that(act: impl FnOnce() + Send + 'static) -> Waker {
+    struct Acts(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+    impl Wake for Acts {
+        fn wake(self: Arc<Self>) {
+            let act = self.0.lock().unwrap().take();
+            if let Some(act) = act {
+                act();
+            }
+        }
+    }
+    Waker::from(Arc::new(Acts(Mutex::new(Some(Box::new(act))))))
+}
+
+/// Panics without the hook, whose report nobody reads.
+fn quiet_panic(what: &'static str) -> ! {
+    std::panic::resume_unwind(Box::new(what))
+}
+
+/// Counts its drops and its clones.
+struct Counted<'a> {
+    drops: &'a Cell<usize>,
+    clones: &'a Cell<usize>,
+}
+
+impl Clone for Counted<'_> {
+    fn clone(&self) -> Self {
+        self.clones.set(self.clones.get() + 1);
+        Self { ..*self }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.drops.set(self.drops.get() + 1);
+    }
+}
+
+#[test]
+fn a_value_sent_before_the_first_poll_is_there_at_once() {
+    let (tx, mut shared) = channel();
+    tx.send(1);
+    let (wakes, waker) = counting();
+    assert_eq!(poll(&mut shared, &waker), Poll::Ready(Ok(1)));
+    assert_eq!(poll(&mut shared.wait(), &waker), Poll::Ready(Ok(&1)));
+    assert_eq!((wakes.count(), wakes.wakers()), (0, 1));
+}
+
+#[test]
+fn a_value_wakes_each_waiter_once() {
+    let (tx, shared) = channel();
+    let waiters = [(); 5].map(|()| (shared.clone(), counting()));
+    let waiters = waiters.map(|(mut shared, (wakes, waker))| {
+        assert!(poll(&mut shared, &waker).is_pending());
+        assert!(poll(&mut shared, &waker).is_pending());
+        (shared, wakes, waker)
+    });
+    tx.send("value");
+    for (mut shared, wakes, waker) in waiters {
+        assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
+        assert_eq!(poll(&mut shared, &waker), Poll::Ready(Ok("value")));
+    }
+}
+
+#[test]
+fn a_dropped_sender_wakes_each_waiter_once_and_answers_closed() {
+    let (tx, mut shared) = channel::<u8>();
+    let (wakes, waker) = counting();
+    let other = shared.clone();
+    let mut wait = other.wait();
+    assert!(poll(&mut shared, &waker).is_pending());
+    assert!(poll(&mut wait, &waker).is_pending());
+    drop(tx);
+    assert_eq!(wakes.count(), 2);
+    assert_eq!(poll(&mut shared, &waker), Poll::Ready(Err(Closed)));
+    assert_eq!(poll(&mut wait, &waker), Poll::Ready(Err(Closed)));
+    assert_eq!(other.try_get(), Err(Closed));
+    assert_eq!((other.get(), other.wait_blocking()), (None, Err(Closed)));
+}
+
+#[test]
+fn an_answer_is_given_again() {
+    let (tx, mut shared) = channel();
+    let (_, waker) = counting();
+    assert!(poll(&mut shared, &waker).is_pending());
+    tx.send(1);
+    for _ in 0..3 {
+        assert_eq!(poll(&mut shared, &waker), Poll::Ready(Ok(1)));
+        assert_eq!(shared.wait_blocking(), Ok(&1));
+        assert_eq!(shared.wait_timeout(Duration::ZERO), Ok(Some(&1)));
+        assert_eq!(shared.wait_deadline(Instant::now()), Ok(Some(&1)));
+    }
+}
+
+#[test]
+fn the_last_waker_is_woken_and_no_other() {
+    let (tx, mut shared) = channel();
+    let wakers = [counting(), counting(), counting()];
+    for (_, waker) in &wakers {
+        assert!(poll(&mut shared, waker).is_pending());
+    }
+    for (wakes, _) in &wakers[..2] {
+        assert_eq!(wakes.wakers(), 1, "an older waker is kept");
+    }
+    tx.send(1);
+    let counts = wakers.each_ref().map(|(wakes, _)| wakes.count());
+    assert_eq!(counts, [0, 0, 1]);
+}
+
+#[test]
+fn a_waiter_that_has_gone_is_not_woken_and_leaves_no_waker() {
+    let (tx, mut shared) = channel();
+    let (stays, stays_waker) = counting();
+    assert!(poll(&mut shared, &stays_waker).is_pending());
+    let (gone, gone_waker) = counting();
+    let mut clone = shared.clone();
+    assert!(poll(&mut clone, &gone_waker).is_pending());
+    let mut wait = shared.wait();
+    assert!(poll(&mut wait, &gone_waker).is_pending());
+    drop(wait);
+    drop(clone);
+    drop(gone_waker);
+    assert_eq!(gone.wakers(), 0);
+    tx.send(1);
+    assert_eq!((stays.count(), gone.count()), (1, 0));
+}
+
+#[test]
+fn one_who_comes_after_another_has_gone_is_woken_in_its_place() {
+    let (tx, shared) = channel();
+    let (gone, gone_waker) = counting();
+    let (stays, stays_waker) = counting();
+    let mut kept = Vec::new();
+    for _ in 0..100 {
+        for _ in 0..3 {
+            assert!(poll(&mut shared.wait(), &gone_waker).is_pending());
+        }
+        let mut clone = shared.clone();
+        assert!(poll(&mut clone, &stays_waker).is_pending());
+        kept.push(clone);
+    }
+    tx.send(1);
+    assert_eq!((stays.count(), gone.count()), (100, 0));
+    for mut shared in kept {
+        assert_eq!(poll(&mut shared, &stays_waker), Poll::Ready(Ok(1)));
+    }
+}
+
+#[test]
+fn the_value_is_cloned_for_each_answer_and_dropped_with_the_last_shared() {
+    let (drops, clones) = (Cell::new(0), Cell::new(0));
+    let (drops, clones) = (&drops, &clones);
+    let (tx, mut shared) = channel();
+    tx.send(Counted { drops, clones });
+    assert!(shared.get().is_some() && block_on(shared.wait()).is_ok());
+    assert_eq!(clones.get(), 0);
+    drop(poll(&mut shared, Waker::noop()));
+    drop(block_on(shared.clone()));
+    assert_eq!((drops.get(), clones.get()), (2, 2));
+    let last = shared.clone();
+    drop(shared);
+    assert_eq!(drops.get(), 2);
+    drop(last);
+    assert_eq!((drops.get(), clones.get()), (3, 2));
+}
+
+#[test]
+fn a_value_that_nobody_waits_for_is_dropped() {
+    let (drops, clones) = (Cell::new(0), Cell::new(0));
+    let (tx, shared) = channel();
+    assert!(!tx.is_closed());
+    drop(shared.clone());
+    assert!(!tx.is_closed());
+    drop(shared);
+    assert!(tx.is_closed());
+    tx.send(Counted {
+        drops: &drops,
+        clones: &clones,
+    });
+    assert_eq!(drops.get(), 1);
+}
+
+#[test]
+fn a_value_without_clone_is_waited_for_by_reference() {
+    struct NoClone(u32);
+    let (tx, shared) = channel();
+    let mut wait = pin!(async { shared.wait().await.map(|value: &NoClone| value.0) });
+    let (wakes, waker) = counting();
+    let mut cx = Context::from_waker(&waker);
+    assert!(wait.as_mut().poll(&mut cx).is_pending());
+    tx.send(NoClone(7));
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(wait.as_mut().poll(&mut cx), Poll::Ready(Ok(7)));
+}
+
+#[test]
+fn a_wait_in_vain_leaves_no_trace() {
+    let (tx, shared) = channel();
+    assert_eq!(shared.wait_timeout(Duration::ZERO), Ok(None));
+    assert_eq!(shared.wait_timeout(Duration::from_micros(10)), Ok(None));
+    assert_eq!(shared.wait_deadline(Instant::now()), Ok(None));
+    assert!(!shared.is_finished());
+    tx.send(1);
+    assert!(shared.is_finished());
+    assert_eq!(shared.wait_timeout(Duration::ZERO), Ok(Some(&1)));
+}
+
+#[test]
+fn threads_that_block_and_tasks_that_await_all_get_the_value() {
+    for _ in 0..if cfg!(miri) { 3 } else { 50 } {
+        let (tx, shared) = channel();
+        let start = Arc::new(Barrier::new(5));
+        let waiters = [0, 1, 2, 3].map(|n| {
+            let (shared, start) = (shared.clone(), start.clone());
+            thread::spawn(move || {
+                start.wait();
+                match n % 2 {
+                    0 => shared.wait_blocking().cloned(),
+                    _ => block_on(shared),
+                }
+            })
+        });
+        drop(shared);
+        start.wait();
+        tx.send(vec![1, 2, 3]);
+        for waiter in waiters {
+            assert_eq!(waiter.join().unwrap(), Ok(vec![1, 2, 3]));
+        }
+    }
+}
+
+#[test]
+fn many_come_and_go_in_many_threads_until_the_value_comes() {
+    const THREADS: usize = 4;
+    let rounds = if cfg!(miri) { 50 } else { 20_000 };
+    let (tx, shared) = channel();
+    let went = Arc::new(AtomicUsize::new(0));
+    let threads: Vec<_> = (0..THREADS)
+        .map(|n| {
+            let (shared, went) = (shared.clone(), went.clone());
+            thread::spawn(move || {
+                let (wakes, waker) = counting();
+                for round in 0..rounds {
+                    let mut first = shared.wait();
+                    let mut second = shared.clone();
+                    let pending = poll(&mut first, &waker).is_pending();
+                    let _ = poll(&mut second, &waker);
+                    if (round + n) % 2 == 0 {
+                        drop(first);
+                        let _ = poll(&mut second, Waker::noop());
+                    }
+                    assert!(pending);
+                    went.fetch_add(1, Relaxed);
+                }
+                drop(waker);
+                assert_eq!((wakes.count(), wakes.wakers()), (0, 0));
+                shared.wait_blocking().copied()
+            })
+        })
+        .collect();
+    // The value comes while the last of them may still come and go.
+    let last = shared.clone();
+    let coming = thread::spawn(move || {
+        while !last.is_finished() {
+            let _ = poll(&mut last.wait(), Waker::noop());
+        }
+    });
+    while went.load(Relaxed) < THREADS * rounds {
+        thread::yield_now();
+    }
+    tx.send(7);
+    for thread in threads {
+        assert_eq!(thread.join().unwrap(), Ok(7));
+    }
+    coming.join().unwrap();
+}
+
+#[test]
+fn a_waker_that_panics_keeps_no_other_from_being_woken() {
+    for sends in [true, false] {
+        let (tx, shared) = channel();
+        let (wakes, waker) = counting();
+        let mut waiters: Vec<_> = (0..6).map(|_| shared.clone()).collect();
+        for (n, waiter) in waiters.iter_mut().enumerate() {
+            let bad = waker_that(|| quiet_panic("wake"));
+            let waker = if n % 2 == 0 { &bad } else { &waker };
+            assert!(poll(waiter, waker).is_pending());
+        }
+        let end = || if sends { tx.send(1) } else { drop(tx) };
+        let panic = catch_unwind(AssertUnwindSafe(end)).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"wake"));
+        assert_eq!(wakes.count(), 3);
+        let answer = if sends { Ok(1) } else { Err(Closed) };
+        for mut waiter in waiters {
+            assert_eq!(poll(&mut waiter, &waker), Poll::Ready(answer));
+        }
+        assert_eq!(wakes.wakers(), 1);
+    }
+}
+
+#[test]
+fn a_waker_that_drops_the_last_shared_while_it_is_woken() {
+    let (tx, mut shared) = channel();
+    let value = Arc::new(());
+    let slot = Arc::new(Mutex::new(None::<Vec<Shared<Arc<()>>>>));
+    let theirs = slot.clone();
+    let waker = waker_that(move || drop(theirs.lock().unwrap().take()));
+    let (wakes, other) = counting();
+    let mut clone = shared.clone();
+    assert!(poll(&mut clone, &other).is_pending());
+    assert!(poll(&mut shared, &waker).is_pending());
+    let mut last = shared.clone();
+    assert!(poll(&mut last, &other).is_pending());
+    *slot.lock().unwrap() = Some(vec![clone, shared, last]);
+    tx.send(value.clone());
+    assert!(slot.lock().unwrap().is_none());
+    assert_eq!(Arc::strong_count(&value), 1);
+    // Of the two others the one that comes after the drop is not there any more.
+    assert!(wakes.count() <= 2);
+    assert_eq!(wakes.wakers(), 1);
+}
+
+#[test]
+fn a_waker_that_polls_the_others_while_it_is_woken_finds_the_value() {
+    let (tx, mut shared) = channel();
+    let (wakes, other) = counting();
+    let mut others = [shared.clone(), shared.clone()];
+    assert!(poll(&mut others[0], &other).is_pending());
+    let answers = Arc::new(Mutex::new(Vec::new()));
+    let theirs = answers.clone();
+    let waiting = Arc::new(Mutex::new(None::<[Shared<i32>; 2]>));
+    let taken = waiting.clone();
+    let waker = waker_that(move || {
+        for mut shared in taken.lock().unwrap().take().unwrap() {
+            theirs.lock().unwrap().push(poll(&mut shared, &other));
+            let late = shared.clone();
+            theirs.lock().unwrap().push(poll(&mut { late }, &other));
+        }
+    });
+    assert!(poll(&mut shared, &waker).is_pending());
+    let (_, third) = counting();
+    assert!(poll(&mut others[1], &third).is_pending());
+    *waiting.lock().unwrap() = Some(others);
+    tx.send(5);
+    assert_eq!(*answers.lock().unwrap(), [Poll::Ready(Ok(5)); 4]);
+    assert!(wakes.count() <= 1);
+}
+
+#[test]
+fn a_waker_whose_clone_ends_the_wait() {
+    use std::task::{RawWaker, RawWakerVTable};
+    type Slot = Mutex<Option<Sender<u8>>>;
+    static TABLE: RawWakerVTable = RawWakerVTable::new(
+        |data| {
+            // SAFETY: the data is the slot of the test, which outlives the wakers.
+            let tx = unsafe { &*data.cast::<Slot>() }.lock().unwrap().take();
+            if let Some(tx) = tx {
+                tx.send(3);
+            }
+            RawWaker::new(data, &TABLE)
+        },
+        |_| {},
+        |_| {},
+        |_| {},
+    );
+    let (tx, mut shared) = channel();
+    let slot: Slot = Mutex::new(Some(tx));
+    // SAFETY: the table keeps nothing alive, and the slot outlives the waker.
+    let waker = unsafe { Waker::new((&raw const slot).cast(), &TABLE) };
+    assert_eq!(poll(&mut shared, &waker), Poll::Ready(Ok(3)));
+}
+
+#[test]
+fn a_waker_whose_drop_panics_leaves_all_sound() {
+    struct Bomb;
+    impl Wake for Bomb {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            quiet_panic("drop")
+        }
+    }
+    fn armed(shared: &mut Shared<u8>) {
+        let waker = Waker::from(Arc::new(Bomb));
+        assert!(poll(shared, &waker).is_pending());
+    }
+    // The waiter goes.
+    let (tx, shared) = channel();
+    let mut clone = shared.clone();
+    armed(&mut clone);
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(clone))).is_err());
+    // It takes another waker.
+    let mut again = shared.clone();
+    armed(&mut again);
+    let (wakes, waker) = counting();
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut again, &waker))).is_err());
+    // It is woken.
+    let mut woken = shared.clone();
+    armed(&mut woken);
+    assert!(catch_unwind(AssertUnwindSafe(|| tx.send(1))).is_err());
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(poll(&mut again, &waker), Poll::Ready(Ok(1)));
+    assert_eq!(poll(&mut woken, &waker), Poll::Ready(Ok(1)));
+}
+
+#[test]
+fn a_value_whose_clone_panics_can_be_asked_for_again() {
+    struct Once(Cell<bool>);
+    impl Clone for Once {
+        fn clone(&self) -> Self {
+            if !self.0.replace(true) {
+                quiet_panic("clone");
+            }
+            Self(Cell::new(true))
+        }
+    }
+    let (tx, mut shared) = channel();
+    let (wakes, waker) = counting();
+    assert!(poll(&mut shared, &waker).is_pending());
+    tx.send(Once(Cell::new(false)));
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut shared, &waker))).is_err());
+    assert!(matches!(poll(&mut shared, &waker), Poll::Ready(Ok(_))));
+    assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
+}
+
+#[test]
+fn every_order_of_drops_drops_the_value_and_the_wakers_once() {
+    // Which of the three, the sender and two waiters, acts in which order, and whether the waiters were polled before.
+    const ORDERS: [[usize; 3]; 6] = [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [2, 0, 1],
+        [1, 2, 0],
+        [2, 1, 0],
+    ];
+    for order in ORDERS {
+        for polled in 0..4 {
+            for sends in [true, false] {
+                let value = Arc::new(());
+                let (wakes, waker) = counting();
+                let (tx, first) = channel();
+                let mut waiters = [Some(first.clone()), Some(first)];
+                let mut tx = Some(tx);
+                for (n, waiter) in waiters.iter_mut().flatten().enumerate() {
+                    if polled & (1 << n) != 0 {
+                        assert!(poll(waiter, &waker).is_pending());
+                    }
+                }
+                for who in order {
+                    match who {
+                        0 => match tx.take() {
+                            Some(tx) if sends => tx.send(value.clone()),
+                            tx => drop(tx),
+                        },
+                        n => drop(waiters[n - 1].take()),
+                    }
+                }
+                assert_eq!(Arc::strong_count(&value), 1, "{order:?} {polled} {sends}");
+                assert_eq!(wakes.wakers(), 1, "{order:?} {polled} {sends}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wait_that_is_forgotten_takes_nothing_with_it() {
+    let value = Arc::new(());
+    let (tx, shared) = channel();
+    let (wakes, waker) = counting();
+    let mut wait = shared.wait();
+    assert!(poll(&mut wait, &waker).is_pending());
+    std::mem::forget(wait);
+    tx.send(value.clone());
+    assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
+    drop(shared);
+    assert_eq!(Arc::strong_count(&value), 1);
+}
+
+#[test]
+fn a_future_is_shared_by_its_driver() {
+    let (input, output) = channel();
+    let (driver, shared) = from_future(async move { output.await.map(|n: u32| 2 * n) });
+    let (wakes, waker) = counting();
+    let mut cx = Context::from_waker(&waker);
+    let mut driver = pin!(driver);
+    assert!(driver.as_mut().poll(&mut cx).is_pending());
+    let mut wait = shared.wait();
+    assert!(poll(&mut wait, &waker).is_pending());
+    input.send(21);
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(driver.as_mut().poll(&mut cx), Poll::Ready(()));
+    assert_eq!(wakes.count(), 2);
+    assert_eq!(driver.as_mut().poll(&mut cx), Poll::Ready(()));
+    assert_eq!(poll(&mut wait, &waker), Poll::Ready(Ok(&Ok(42))));
+}
+
+#[test]
+fn a_driver_that_is_dropped_or_panics_closes() {
+    let (driver, shared) = from_future(std::future::pending::<u8>());
+    drop(driver);
+    assert_eq!(block_on(shared), Err(Closed));
+
+    let (driver, shared) = from_future(async { quiet_panic("poll") });
+    let run = || block_on(driver);
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    let answer: Result<u8, Closed> = block_on(shared);
+    assert_eq!(answer, Err(Closed));
+}
+
+#[test]
+fn a_panicking_task_closes_what_it_drives() {
+    let (driver, shared) = from_future(poll_fn(|_| -> Poll<u8> { quiet_panic("poll") }));
+    let task = joint::spawn(driver);
+    assert_eq!(shared.wait_blocking(), Err(Closed));
+    assert!(block_on(task.result()).is_err());
+}
+
+#[test]
+fn they_go_where_their_value_may_go_and_take_little_room() {
+    fn send_sync<T: Send + Sync>() {}
+    fn unpin<T: Unpin>() {}
+    fn unwind<T: UnwindSafe + RefUnwindSafe>() {}
+    send_sync::<Sender<Cell<u8>>>();
+    send_sync::<Shared<u8>>();
+    send_sync::<Wait<'_, u8>>();
+    send_sync::<Driver<std::future::Ready<u8>>>();
+    unpin::<(
+        Sender<std::marker::PhantomPinned>,
+        Shared<std::marker::PhantomPinned>,
+    )>();
+    unpin::<Wait<'_, std::marker::PhantomPinned>>();
+    unwind::<(Sender<Cell<u8>>, Shared<u8>)>();
+    unwind::<Wait<'_, u8>>();
+    assert_eq!(size_of::<Sender<u8>>(), size_of::<usize>());
+    assert_eq!(size_of::<Shared<u8>>(), 4 * size_of::<usize>());
+}
+
+#[test]
+fn they_say_what_they_are() {
+    let (tx, shared) = channel::<u8>();
+    assert_eq!(format!("{tx:?}"), "Sender { is_closed: false }");
+    assert_eq!(format!("{shared:?}"), "Shared { is_finished: false }");
+    let wait = shared.wait();
+    drop(tx);
+    assert_eq!(format!("{wait:?}"), "Wait { is_finished: true }");
+    let (driver, _shared) = from_future(async { 1 });
+    assert_eq!(format!("{driver:?}"), "Driver { is_finished: false }");
+    let closed: &dyn std::error::Error = &Closed;
+    assert_eq!(closed.to_string(), "the sender was dropped without sending");
+}

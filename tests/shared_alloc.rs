@@ -1,0 +1,311 @@
+//! What a shared result allocates, that many who come and go do not make it grow, and that it gives everything back.
+#![cfg(feature = "std")]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    ptr,
+    sync::{Arc, Barrier},
+    task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker},
+    time::Duration,
+};
+
+use joint::shared::{Sender, Shared, Wait, channel};
+
+/// Counts what each thread allocates and gives back.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<Count> = const { Cell::new(Count { allocated: 0, live: 0 }) };
+}
+
+#[derive(Clone, Copy)]
+struct Count {
+    allocated: usize,
+    live: isize,
+}
+
+fn count(allocated: usize, live: isize) {
+    // A thread that is past its thread-locals is none that a test looks at.
+    let _ = COUNT.try_with(|count| {
+        let before = count.get();
+        count.set(Count {
+            allocated: before.allocated + allocated,
+            live: before.live + live,
+        });
+    });
+}
+
+// SAFETY: all is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(1, 1);
+        // SAFETY: passed on from the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        count(0, -1);
+        // SAFETY: passed on from the caller.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// How many blocks `f` allocates on a thread that keeps none yet. All of them, but for small ones that the thread keeps to use
+/// again, must have been given back when it ends.
+fn allocations(f: impl Fn() + Sync) -> usize {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let before = COUNT.get();
+            f();
+            let first = COUNT.get();
+            f();
+            let second = COUNT.get();
+            assert_eq!(second.live, first.live, "blocks are leaked, or freed twice");
+            first.allocated - before.allocated
+        });
+        thread.join().unwrap()
+    })
+}
+
+fn register<'a, T>(shared: &'a Shared<T>, waker: &Waker) -> Wait<'a, T> {
+    let mut wait = shared.wait();
+    let mut cx = Context::from_waker(waker);
+    assert!(Pin::new(&mut wait).poll(&mut cx).is_pending());
+    wait
+}
+
+/// A value of a size of which no thread keeps blocks.
+type Large = [u64; 1024];
+const LARGE: Large = [7; 1024];
+
+/// Each waiter's waker is foreign, and boxed as long as it waits. A thread keeps the boxes, and uses them again.
+fn places(allocations: usize, waiters: usize) -> usize {
+    allocations - 1 - waiters
+}
+
+#[test]
+fn a_value_that_nobody_waits_for_is_one_allocation_whoever_is_last() {
+    let got = || {
+        let (tx, shared) = channel();
+        let clone = shared.clone();
+        tx.send(LARGE);
+        assert_eq!(shared.get(), Some(&LARGE));
+        assert_eq!(clone.wait_blocking(), Ok(&LARGE));
+    };
+    assert_eq!(allocations(got), 1);
+    let not_got = || {
+        let (tx, shared) = channel();
+        drop(shared);
+        tx.send(LARGE);
+    };
+    assert_eq!(allocations(not_got), 1);
+    let not_sent = || {
+        let (tx, shared) = channel::<Large>();
+        drop(tx);
+        drop(shared);
+    };
+    assert_eq!(allocations(not_sent), 1);
+}
+
+#[test]
+fn so_many_waiters_at_once_take_so_many_places() {
+    let wait = || {
+        let (tx, shared) = channel();
+        let waits: Vec<_> = (0..100).map(|_| register(&shared, Waker::noop())).collect();
+        tx.send(LARGE);
+        drop(waits);
+    };
+    // The vector of waiters knows its length, and is one allocation.
+    assert_eq!(places(allocations(wait) - 1, 100), 100);
+}
+
+#[test]
+fn a_million_who_come_and_go_take_two_places_for_each_that_is_there_at_a_time() {
+    const AT_ONCE: usize = 8;
+    let rounds = if cfg!(miri) { 100 } else { 1_000_000 };
+    let come_and_go = || {
+        let (tx, shared) = channel();
+        let mut waits: [_; AT_ONCE] = std::array::from_fn(|_| None);
+        for round in 0..rounds {
+            // One that is there goes, not always the oldest or the newest, and another comes.
+            let who = (round * 5 + round / 7) % AT_ONCE;
+            waits[who] = None;
+            waits[who] = Some(register(&shared, Waker::noop()));
+        }
+        tx.send(LARGE);
+    };
+    let places = places(allocations(come_and_go), AT_ONCE);
+    assert!(places <= 2 * AT_ONCE, "{places} places");
+}
+
+#[test]
+fn threads_that_come_and_go_against_each_other_keep_to_the_bound() {
+    const THREADS: usize = 4;
+    let rounds = if cfg!(miri) { 20 } else { 50_000 };
+    let (tx, shared) = channel::<Large>();
+    let start = Barrier::new(THREADS);
+    let allocated: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|_| {
+                scope.spawn(|| {
+                    start.wait();
+                    let before = COUNT.get().allocated;
+                    let mut stays = register(&shared, Waker::noop());
+                    for _ in 0..rounds {
+                        stays = register(&shared, Waker::noop());
+                    }
+                    drop(stays);
+                    COUNT.get().allocated - before
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).sum()
+    });
+    tx.send(LARGE);
+    // Two wait at a time in each thread, each with a waker in a box. A thread that came too late with a place keeps it.
+    let (places, boxes, late) = (2 * 2 * THREADS, 2 * THREADS, THREADS);
+    assert!(allocated <= places + boxes + late, "{allocated} blocks");
+}
+
+#[test]
+fn waves_of_waiters_take_no_more_places_than_the_largest_asks_for() {
+    let waves = || {
+        let (tx, shared) = channel();
+        let stays = register(&shared, Waker::noop());
+        for wave in [50, 10, 49, 1, 1, 30, 50] {
+            let waits: [_; 50] =
+                std::array::from_fn(|n| (n < wave).then(|| register(&shared, Waker::noop())));
+            drop(waits);
+        }
+        tx.send(LARGE);
+        drop(stays);
+    };
+    let places = places(allocations(waves), 51);
+    assert!(places <= 2 * 51, "{places} places");
+}
+
+#[test]
+fn a_blocking_wait_that_gives_up_takes_its_place_again() {
+    let wait = || {
+        let (tx, shared) = channel();
+        for _ in 0..1000 {
+            assert_eq!(shared.wait_timeout(Duration::ZERO), Ok(None));
+        }
+        tx.send(LARGE);
+        assert_eq!(shared.wait_blocking(), Ok(&LARGE));
+    };
+    // The block, two places, and the thread's parker, which is kept.
+    assert!(allocations(wait) <= 1 + 2 + 1);
+}
+
+/// It stays on its thread, and does not outlive the slot.
+fn waker_whose_clone_sends(slot: &Cell<Option<Sender<u32>>>) -> Waker {
+    static TABLE: RawWakerVTable = RawWakerVTable::new(
+        |data| {
+            // SAFETY: the data is the slot, which the caller keeps alive, on the same thread.
+            let slot = unsafe { &*data.cast::<Cell<Option<Sender<u32>>>>() };
+            slot.take().into_iter().for_each(|tx| tx.send(1));
+            RawWaker::new(data, &TABLE)
+        },
+        |_| {},
+        |_| {},
+        |_| {},
+    );
+    // SAFETY: the table does nothing but look at the slot, where the waker is cloned by the one who made it.
+    unsafe { Waker::new(ptr::from_ref(slot).cast(), &TABLE) }
+}
+
+#[test]
+fn all_places_are_given_back_when_the_value_has_come_and_not_with_it() {
+    // More than a thread keeps.
+    const WAITERS: usize = if cfg!(miri) { 100 } else { 200_000 };
+    let (tx, shared) = channel();
+    let before = COUNT.get().live;
+    let mut waits: Vec<_> = (0..WAITERS)
+        .map(|_| register(&shared, Waker::noop()))
+        .collect();
+    let waiting = COUNT.get().live - before;
+    assert!(waiting >= 2 * WAITERS as isize, "a place and a waker each");
+    // One more comes, and finds that the wait has ended while it came.
+    let slot = Cell::new(Some(tx));
+    let waker = waker_whose_clone_sends(&slot);
+    let mut late = shared.wait();
+    let poll = Pin::new(&mut late).poll(&mut Context::from_waker(&waker));
+    assert_eq!(poll, Poll::Ready(Ok(&1)));
+    for wait in &mut waits {
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(Pin::new(wait).poll(&mut cx).is_ready());
+    }
+    let kept = COUNT.get().live - before;
+    // The vector, and 1 MiB of blocks of two words at least.
+    assert!(kept <= 1 + 1024 * 1024 / 16, "{kept} are kept");
+    assert_eq!(shared.get(), Some(&1));
+}
+
+/// Its destructor panics.
+struct Bomb(#[expect(dead_code, reason = "memory that must be given back")] Box<u8>);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        // Unwinds without the hook, which would allocate for its report.
+        std::panic::resume_unwind(Box::new(()));
+    }
+}
+
+#[test]
+fn a_value_whose_drop_panics_leaks_nothing() {
+    let dropped_by_the_last = || {
+        let (tx, shared) = channel();
+        let wait = register(&shared, Waker::noop());
+        tx.send(Bomb(Box::new(1)));
+        drop(wait);
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(shared))).is_err());
+    };
+    allocations(dropped_by_the_last);
+    let dropped_by_the_sender = || {
+        let (tx, shared) = channel();
+        drop(shared);
+        let send = || tx.send(Bomb(Box::new(1)));
+        assert!(catch_unwind(AssertUnwindSafe(send)).is_err());
+    };
+    allocations(dropped_by_the_sender);
+}
+
+#[test]
+fn wakers_that_panic_leak_nothing() {
+    struct Bad;
+    impl Wake for Bad {
+        fn wake(self: Arc<Self>) {
+            std::panic::resume_unwind(Box::new(()));
+        }
+    }
+    let woken = || {
+        let (tx, shared) = channel();
+        let waits: [_; 4] = std::array::from_fn(|_| register(&shared, &Arc::new(Bad).into()));
+        assert!(catch_unwind(AssertUnwindSafe(|| tx.send(LARGE))).is_err());
+        drop(waits);
+    };
+    allocations(woken);
+}
+
+#[test]
+fn a_wait_that_is_forgotten_leaks_nothing() {
+    let forgotten = || {
+        let (tx, shared) = channel();
+        std::mem::forget(register(&shared, Waker::noop()));
+        tx.send(LARGE);
+        drop(shared);
+        let (tx, shared) = channel::<Large>();
+        std::mem::forget(register(&shared, Waker::noop()));
+        drop(shared);
+        drop(tx);
+    };
+    allocations(forgotten);
+}
