@@ -58,7 +58,9 @@ pub mod waker;
 pub use crate::completion::{Abandoned, Completer, Completion, Waiter};
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 #[doc(inline)]
-pub use crate::executor::{Executor, spawn, spawn_detached, yield_now};
+pub use crate::executor::{
+    Executor, JoinSet, async_scope, scope, spawn, spawn_detached, yield_now,
+};
 #[cfg(target_has_atomic = "64")]
 #[doc(inline)]
 pub use crate::task::{JoinError, JoinHandle};

@@ -27,16 +27,20 @@ use crossbeam_utils::CachePadded;
 mod builder;
 pub(crate) mod inbox;
 pub(crate) mod injector;
+mod join_set;
 mod lookout;
 mod metrics;
 mod registry;
+mod scope;
 mod shared;
 pub(crate) mod sleep;
 mod worker;
 
 pub use self::{
     builder::Builder,
+    join_set::JoinSet,
     metrics::{Metrics, WorkerMetrics},
+    scope::{AsyncScope, Scope, ScopedHandle, ScopedResult, async_scope, scope},
 };
 use self::{
     metrics::{Counter, Counters},

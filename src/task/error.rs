@@ -78,6 +78,20 @@ impl PanicPayload {
         }))
     }
 
+    /// For those who catch the panics of what a task without a name polls.
+    #[cfg(feature = "std")]
+    #[cold]
+    pub(crate) fn caught(
+        payload: Box<dyn Any + Send>,
+        spawned: &'static Location<'static>,
+    ) -> Self {
+        Self(Box::new(Panic {
+            payload,
+            name: None,
+            spawned,
+        }))
+    }
+
     /// The text of the panic, when it was made with one, as `panic!` does.
     pub fn message(&self) -> Option<&str> {
         let text = self.0.payload.downcast_ref::<&'static str>().copied();

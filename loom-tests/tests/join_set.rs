@@ -1,0 +1,236 @@
+//! Models of the set of tasks on its real source: tasks that end in threads of their own against the set that waits for them, lets
+//! them go, or goes itself.
+#![cfg(joint_loom)]
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Poll},
+};
+
+use joint::{
+    JoinHandle, JoinSet,
+    model::sites_seen,
+    task::{self, Runnable},
+};
+use loom::thread::{self, JoinHandle as Thread};
+use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded};
+
+/// A task that is ready at its first poll.
+fn value(drops: &Drops) -> (Runnable, JoinHandle<Value>) {
+    let value = drops.value();
+    task::spawn(async { value }, |_| unreachable!("never woken"))
+}
+
+fn run(runnable: Runnable) -> Thread<()> {
+    thread::spawn(move || {
+        runnable.run();
+    })
+}
+
+fn poll(set: &mut JoinSet<Value>, wakes: &Arc<Wakes>) -> Poll<Option<Value>> {
+    let waker = wakes.waker();
+    let poll = set.poll_join_next(&mut Context::from_waker(&waker));
+    poll.map(|next| {
+        let value = next?.unwrap();
+        value.look();
+        Some(value)
+    })
+}
+
+/// Polls until the set is empty, by the rule that a pending set is polled again after a wake-up alone.
+fn drain(mut set: JoinSet<Value>, mut threads: Vec<Thread<()>>, mut left: usize) {
+    loop {
+        let wakes = Wakes::new();
+        match poll(&mut set, &wakes) {
+            Poll::Ready(Some(_)) => left -= 1,
+            Poll::Ready(None) => break,
+            Poll::Pending => {
+                assert!(
+                    !threads.is_empty(),
+                    "all have ended, and a result is missing"
+                );
+                threads.drain(..).for_each(|thread| thread.join().unwrap());
+                assert_eq!(wakes.count(), 1, "a result that nobody was woken for");
+            }
+        }
+        assert_eq!(wakes.wakers(), 0);
+    }
+    assert_eq!(left, 0);
+    threads.drain(..).for_each(|thread| thread.join().unwrap());
+}
+
+fn ends_against_polls(tasks: usize) {
+    let drops = Drops::default();
+    let (runnables, set): (Vec<_>, JoinSet<_>) = (0..tasks).map(|_| value(&drops)).unzip();
+    let threads = runnables.into_iter().map(run).collect();
+    drain(set, threads, tasks);
+    drops.assert_all_of(tasks);
+}
+
+#[test]
+fn an_end_against_polls() {
+    model(|| ends_against_polls(1));
+}
+
+#[test]
+fn two_ends_against_polls() {
+    model_bounded(3, || ends_against_polls(2));
+}
+
+fn another_waker() {
+    model(|| {
+        let drops = Drops::default();
+        let (runnable, handle) = value(&drops);
+        let mut set = JoinSet::from_iter([handle]);
+        let thread = run(runnable);
+        let (first, last) = (Wakes::new(), Wakes::new());
+        let polled = poll(&mut set, &first).is_ready();
+        let polled_again = polled || poll(&mut set, &last).is_ready();
+        thread.join().unwrap();
+        if !polled_again {
+            assert_eq!((first.count(), last.count()), (0, 1));
+            assert!(matches!(poll(&mut set, &last), Poll::Ready(Some(_))));
+        } else {
+            assert_eq!(first.count(), usize::from(!polled));
+        }
+        assert_eq!((first.wakers(), last.wakers()), (0, 0));
+        drop(set);
+        drops.assert_all_of(1);
+    });
+}
+
+#[test]
+fn an_end_against_another_waker() {
+    another_waker();
+}
+
+#[test]
+fn an_end_against_its_insertion() {
+    model(|| {
+        let drops = Drops::default();
+        let (runnable, handle) = value(&drops);
+        let thread = run(runnable);
+        let set = JoinSet::from_iter([handle]);
+        drain(set, vec![thread], 1);
+        drops.assert_all_of(1);
+    });
+}
+
+#[test]
+fn an_end_against_the_insertion_of_another() {
+    model_bounded(3, || {
+        let drops = Drops::default();
+        let ((first, first_handle), (second, second_handle)) = (value(&drops), value(&drops));
+        let mut set = JoinSet::from_iter([first_handle]);
+        let thread = run(first);
+        let wakes = Wakes::new();
+        let waits = poll(&mut set, &wakes).is_pending();
+        second.run();
+        set.insert(second_handle);
+        thread.join().unwrap();
+        assert_eq!(wakes.count(), usize::from(waits), "woken once for both");
+        drain(set, Vec::new(), 1 + usize::from(waits));
+        drops.assert_all_of(2);
+    });
+}
+
+/// Looks for what has ended until all is found: no wake-up and no join makes an edge.
+fn looks() {
+    model(|| {
+        let drops = Drops::default();
+        let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..2).map(|_| value(&drops)).unzip();
+        let threads: Vec<_> = runnables.into_iter().map(run).collect();
+        while !set.is_empty() {
+            match set.try_join_next() {
+                Some(result) => result.unwrap().look(),
+                None => thread::yield_now(),
+            }
+        }
+        drops.assert_all_of(2);
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+    });
+}
+
+#[test]
+fn two_ends_against_looks() {
+    looks();
+}
+
+fn gone(detach: bool, polled: bool) {
+    model(move || {
+        let drops = Drops::default();
+        let (runnable, handle) = value(&drops);
+        let mut set = JoinSet::from_iter([handle]);
+        let thread = run(runnable);
+        let wakes = Wakes::new();
+        let taken = polled && poll(&mut set, &wakes).is_ready();
+        if detach {
+            set.detach_all();
+            let mut after = Wakes::new();
+            assert!(matches!(poll(&mut set, &after), Poll::Ready(None)));
+            after = Wakes::new();
+            let (second, handle) = value(&drops);
+            set.insert(handle);
+            assert!(poll(&mut set, &after).is_pending());
+            second.run();
+            assert_eq!(after.count(), 1);
+            assert!(matches!(poll(&mut set, &after), Poll::Ready(Some(_))));
+        }
+        drop(set);
+        thread.join().unwrap();
+        let woken = polled && !taken;
+        assert!(wakes.count() <= usize::from(woken));
+        assert!(!detach || wakes.count() == usize::from(woken));
+        assert_eq!(wakes.wakers(), 0);
+        drops.assert_all_of(1 + usize::from(detach));
+    });
+}
+
+#[test]
+fn an_end_against_the_drop_of_the_set() {
+    gone(false, false);
+}
+
+#[test]
+fn an_end_against_the_drop_of_a_set_that_was_waited_for() {
+    gone(false, true);
+}
+
+#[test]
+fn an_end_against_the_detaching_of_a_set_that_was_waited_for() {
+    gone(true, true);
+}
+
+/// Each half of each ordering is needed: without it, the model that is named here fails.
+macro_rules! caught {
+    ($($name:ident: $site:literal to $weaker:ident by $model:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            let site = concat!("executor::join_set::ready::", $site);
+            assert_killed(site, Ordering::$weaker, || $model);
+        }
+    )*
+
+        /// No site that the models come to asks for more than `Relaxed` and is not in the list.
+        #[test]
+        fn no_site_is_left_out() {
+            let killed = [$(concat!("executor::join_set::ready::", $site)),*];
+            another_waker();
+            looks();
+            gone(true, true);
+            for (site, asked) in sites_seen() {
+                let listed = asked == Ordering::Relaxed || killed.contains(&&*site);
+                assert!(listed || !site.starts_with("executor::join_set"), "no model kills `{site}`");
+            }
+        }
+    };
+}
+
+caught! {
+    weakened_push_release_is_caught: "push" to Acquire by looks();
+    weakened_push_acquire_is_caught: "push" to Release by another_waker();
+    weakened_take_is_caught: "take" to Relaxed by looks();
+    weakened_register_is_caught: "register" to Relaxed by another_waker();
+}

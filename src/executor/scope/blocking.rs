@@ -1,0 +1,168 @@
+//! [`scope`]: a thread that lends its frame to tasks, and does not go on before they have ended.
+
+use core::{fmt, future::Future, marker::PhantomData, mem, panic::AssertUnwindSafe};
+use std::panic::{catch_unwind, resume_unwind};
+
+use super::{super::worker, AbortOnUnwind, Inner, Place, ScopedHandle};
+use crate::{executor::Executor, waker::park::block_on};
+
+/// Starts tasks that may borrow all that outlives the call of [`scope`], and the scope itself: so they can start others.
+pub struct Scope<'scope, 'env: 'scope> {
+    inner: Inner,
+    executor: &'scope Executor,
+    /// Invariant: see the header of the scopes.
+    lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Starts a task. It may run at once, on any of the executor's threads.
+    ///
+    /// Dropping the handle lets the task run on; the scope waits for it. After the scope's closure has panicked nothing is started any
+    /// more: the future is dropped, and its handle says that it was cancelled.
+    ///
+    /// # Cost
+    /// Four allocations: the task, the future that is behind a pointer in it, the result, and what tells the scope of the end.
+    #[track_caller]
+    pub fn spawn<F>(&'scope self, future: F) -> ScopedHandle<'scope, F::Output>
+    where
+        F: Future + Send + 'scope,
+        F::Output: Send + 'scope,
+    {
+        // SAFETY: `'scope` is that of `Executor::scope`, which joins the task before it ends: fact 4 of the header.
+        unsafe { self.inner.spawn(Place::On(self.executor), future, ()) }
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}
+
+impl Executor {
+    /// Calls `f` with a scope, in which tasks can be started that borrow, and blocks this thread until all of them have ended.
+    ///
+    /// It is for threads outside of the executor, as [`std::thread::scope`] is for any. Inside a task use
+    /// [`async_scope`](crate::async_scope): on a worker of another executor this call would block that worker. The executor cannot be
+    /// dropped meanwhile, since it is borrowed. A task that never ends, or a handle of another task that is awaited in vain, keeps the
+    /// call from returning.
+    ///
+    /// All that the tasks did happens before it returns.
+    ///
+    /// # Cost
+    /// One allocation, and those of each [`Scope::spawn`].
+    ///
+    /// # Panics
+    /// * When `f` panics, with that panic: nothing is started any more, the tasks are cancelled, and it returns when they have ended.
+    ///   A task that is being polled ends that poll first.
+    /// * When `f` returns and a task has panicked, with the first such panic that no [`ScopedHandle`] has given out. The other tasks
+    ///   are not cancelled.
+    /// * Called on a worker of this executor: blocked, it could not run the tasks that it waits for.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint::Executor::builder().workers(2).build()?;
+    /// let mut numbers = [1, 2, 3, 4];
+    /// executor.scope(|s| {
+    ///     for half in numbers.chunks_mut(2) {
+    ///         s.spawn(async move { half.iter_mut().for_each(|n| *n *= 10) });
+    ///     }
+    /// });
+    /// assert_eq!(numbers, [10, 20, 30, 40]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn scope<'env, F, R>(&self, f: F) -> R
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+    {
+        assert!(
+            !self.runs_this_thread(),
+            "`scope` was called on a worker of the executor that is to run its tasks, and would block it; use \
+             `joint::async_scope` inside a task, or call `scope` on another thread"
+        );
+        let scope = Scope {
+            inner: Inner::new(),
+            executor: self,
+            lifetimes: PhantomData,
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+        let guard = AbortOnUnwind;
+        match &outcome {
+            Ok(_) => block_on(scope.inner.join()),
+            Err(_) => block_on(scope.inner.cancel()),
+        }
+        mem::forget(guard);
+        match outcome {
+            Ok(output) => {
+                scope.inner.resume();
+                output
+            }
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+
+    /// Whether the calling thread is one of its workers.
+    fn runs_this_thread(&self) -> bool {
+        worker::with_current(|local| {
+            local.is_some_and(|local| alloc::sync::Arc::ptr_eq(local.shared(), &self.shared))
+        })
+    }
+}
+
+/// As [`Executor::scope`] on the [global](Executor::global) executor: calls `f` with a scope, in which tasks can be started that
+/// borrow, and blocks this thread until all of them have ended.
+///
+/// # Panics
+/// As [`Executor::scope`]; when the global executor cannot be started.
+///
+/// # Example
+/// ```
+/// let words = vec!["one", "two", "three"];
+/// let longest = joint::scope(|s| {
+///     let lengths: Vec<_> = words.iter().map(|word| s.spawn(async { word.len() })).collect();
+///     lengths.into_iter().map(joint::block_on).max()
+/// });
+/// assert_eq!(longest, Some(5));
+/// ```
+///
+/// A task cannot borrow what ends before the scope does:
+/// ```compile_fail,E0373
+/// joint::scope(|s| {
+///     let inside = 1;
+///     s.spawn(async { inside + 1 });
+/// });
+/// ```
+/// ```compile_fail,E0597
+/// joint::scope(|s| {
+///     let inside = 1;
+///     let inside = &inside;
+///     s.spawn(async move { inside + 1 });
+/// });
+/// ```
+/// Nor can it borrow what is in use meanwhile:
+/// ```compile_fail,E0499
+/// let mut count = 0;
+/// joint::scope(|s| {
+///     s.spawn(async { count += 1 });
+///     s.spawn(async { count += 1 });
+/// });
+/// ```
+/// And nothing of a task leaves the scope:
+/// ```compile_fail
+/// let text = String::from("text");
+/// let handle = joint::scope(|s| s.spawn(async { text.len() }));
+/// ```
+/// ```compile_fail,E0521
+/// let mut handles = Vec::new();
+/// joint::scope(|s| handles.push(s.spawn(async {})));
+/// ```
+/// ```compile_fail
+/// let shared = std::rc::Rc::new(1);
+/// joint::scope(|s| s.spawn(async { drop(shared) }));
+/// ```
+pub fn scope<'env, F, R>(f: F) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+{
+    Executor::global().scope(f)
+}
