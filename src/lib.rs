@@ -12,7 +12,7 @@
 //! | [`oneshot`] | one value from one thread to another, awaited, or waited for with or without a deadline |
 //! | [`shared`] | one value for many waiters, which come and go at any time |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
-//! | [`executor`] | [`Executor`], [`spawn`], [`yield_now`] (feature `std`) |
+//! | [`executor`] | [`Executor`], [`spawn`], [`yield_now`]; [`LocalExecutor`]; task-local values (feature `std`) |
 //!
 //! [`block_on`] lets a thread wait for any future (feature `std`).
 //!
@@ -29,12 +29,14 @@
 //! # In your own models
 //! Built with `RUSTFLAGS="--cfg joint_loom"`, the crate runs on [loom](https://docs.rs/loom): its atomics, cells, memory and parked
 //! threads take part in `loom::model`, so that an executor of your own on [`task`], or a structure on [`Completion`], can be
-//! model-checked as it is. Use them inside a model only, and loom's threads and locks beside them. [`Executor`] has threads of the
-//! system, and is not for models.
+//! model-checked as it is. Use them inside a model only, and loom's threads and locks beside them. A [`LocalExecutor`]
+//! runs on a thread of the model; [`Executor`] has threads of the system, and is not for models.
 //!
 //! # Features
 //! `std`, on by default: the executor, `block_on`, every blocking wait, and panics of tasks caught. Without it the crate needs
 //! `alloc` alone. [`task`] and [`executor`] need atomics of 64 bits.
+//!
+//! `blocking`, on by default: `executor::spawn_blocking`, on the threads of the crate `blocking`.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(
     not(target_has_atomic = "64"),
@@ -56,10 +58,14 @@ pub mod waker;
 
 #[doc(inline)]
 pub use crate::completion::{Abandoned, Completer, Completion, Waiter};
+#[cfg(all(feature = "blocking", target_has_atomic = "64"))]
+#[doc(inline)]
+pub use crate::executor::spawn_blocking;
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 #[doc(inline)]
 pub use crate::executor::{
-    Executor, JoinSet, async_scope, scope, spawn, spawn_detached, yield_now,
+    Executor, JoinSet, LocalExecutor, TaskLocal, async_scope, scope, spawn, spawn_detached,
+    yield_now,
 };
 #[cfg(target_has_atomic = "64")]
 #[doc(inline)]
@@ -174,6 +180,66 @@ pub mod model {
 
         pub fn wake_all(&self) {
             self.0.wake_all();
+        }
+    }
+
+    /// What wakes and parks a local executor's thread.
+    #[cfg(feature = "std")]
+    #[allow(missing_debug_implementations, reason = "nothing to show")]
+    pub struct LocalDriver(crate::executor::local::driver::Driver);
+
+    #[cfg(feature = "std")]
+    #[allow(missing_docs, reason = "forwarded as it is")]
+    #[allow(clippy::new_without_default, reason = "as the other models' parts")]
+    impl LocalDriver {
+        pub fn new() -> Self {
+            Self(crate::executor::local::driver::Driver::new())
+        }
+
+        pub fn waker(&self) -> crate::waker::ThinWaker {
+            self.0.waker()
+        }
+
+        pub fn take_wake(&self) -> bool {
+            self.0.take_wake()
+        }
+
+        pub fn park(&self) {
+            self.0.park();
+        }
+    }
+
+    /// A local executor's inbox, for models that take the owner's part themselves.
+    #[cfg(feature = "std")]
+    #[allow(missing_debug_implementations, reason = "nothing to show")]
+    pub struct LocalInbox(crate::executor::local::inbox::Inbox);
+
+    #[cfg(feature = "std")]
+    #[allow(missing_docs, reason = "forwarded as it is")]
+    #[allow(clippy::new_without_default, reason = "as the other models' parts")]
+    impl LocalInbox {
+        pub fn new() -> Self {
+            Self(crate::executor::local::inbox::Inbox::new())
+        }
+
+        pub fn push(&self, runnable: crate::task::Runnable) {
+            // SAFETY: the caller has a reference, and models run runnables on any thread.
+            unsafe { crate::executor::local::inbox::Inbox::push(&raw const self.0, runnable) };
+        }
+
+        pub fn take(&self, each: impl FnMut(crate::task::Runnable)) {
+            self.0.take(each);
+        }
+
+        pub fn rise(
+            &self,
+            each: impl FnMut(crate::task::Runnable),
+        ) -> Option<crate::waker::ThinWaker> {
+            self.0.rise(each)
+        }
+
+        pub fn sleep(&self, waker: crate::waker::ThinWaker) -> bool {
+            self.0.sleep(waker).is_ok()
         }
     }
 }

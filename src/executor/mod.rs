@@ -6,6 +6,9 @@
 //!
 //! [`spawn`] and [`yield_now`] are for use inside a task; [`Executor`] is for those who want one of their own; and
 //! [`block_on`](crate::block_on) is how a thread outside waits for any of it.
+//!
+//! Beside it: [`LocalExecutor`], for tasks that stay on one thread; [`TaskLocal`], for values that tasks carry with them; and
+//! `spawn_blocking`, for functions that block (feature `blocking`).
 
 use alloc::{string::String, sync::Arc, vec::Vec};
 use core::{
@@ -24,23 +27,31 @@ use std::{
 use crossbeam_deque::Worker;
 use crossbeam_utils::CachePadded;
 
+#[cfg(feature = "blocking")]
+mod blocking;
 mod builder;
 pub(crate) mod inbox;
 pub(crate) mod injector;
 mod join_set;
+pub mod local;
 mod lookout;
 mod metrics;
 mod registry;
 mod scope;
 mod shared;
 pub(crate) mod sleep;
+mod task_local;
 mod worker;
 
+#[cfg(feature = "blocking")]
+pub use self::blocking::spawn_blocking;
 pub use self::{
     builder::Builder,
     join_set::JoinSet,
+    local::{LocalExecutor, LocalMetrics},
     metrics::{Metrics, WorkerMetrics},
     scope::{AsyncScope, Scope, ScopedHandle, ScopedResult, async_scope, scope},
+    task_local::{NotSet, TaskLocal, TaskLocalScope},
 };
 use self::{
     metrics::{Counter, Counters},

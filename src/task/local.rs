@@ -29,7 +29,9 @@ thread_local! {
     static ID: Cell<Option<ThreadId>> = const { Cell::new(None) };
 }
 
-fn this_thread() -> ThreadId {
+/// Which thread this is. Two are never the same, also one after the other.
+#[inline]
+pub(crate) fn this_thread() -> ThreadId {
     let kept = ID.try_with(|kept| {
         let id = kept.get().unwrap_or_else(|| thread::current().id());
         kept.set(Some(id));

@@ -116,6 +116,8 @@ mod schedule;
 mod state;
 mod unwind;
 
+#[cfg(feature = "std")]
+pub(crate) use self::local::this_thread;
 pub use self::{
     builder::Builder,
     cell::{Name, Named, Unnamed},

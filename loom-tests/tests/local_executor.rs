@@ -1,0 +1,416 @@
+//! Models of the local executor: its inbox by itself, with a counting waker for the one who sleeps, and the whole, whose thread is
+//! one of the model's.
+#![cfg(joint_loom)]
+
+use std::{
+    future::{Future, poll_fn},
+    rc::Rc,
+    sync::{
+        Arc, Mutex,
+        atomic::{
+            AtomicBool, AtomicUsize,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
+    task::{Poll, Waker},
+};
+
+use joint::{
+    LocalExecutor, block_on,
+    model::{LocalDriver, LocalInbox, sites_seen},
+    task::{self, Runnable},
+    waker::ThinWaker,
+};
+use loom::{cell::UnsafeCell, thread};
+use loom_tests::{Wakes, assert_killed, model, model_bounded};
+
+/// What another thread writes before it pushes or wakes.
+struct Cell(UnsafeCell<u32>);
+
+// SAFETY: the model reports races.
+unsafe impl Send for Cell {}
+// SAFETY: as above.
+unsafe impl Sync for Cell {}
+
+impl Cell {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(UnsafeCell::new(0)))
+    }
+
+    fn write(&self) {
+        // SAFETY: the model reports races.
+        self.0.with_mut(|value| unsafe { *value = 7 });
+    }
+
+    fn read(&self) -> u32 {
+        // SAFETY: the model reports races.
+        self.0.with(|value| unsafe { *value })
+    }
+}
+
+/// How often tasks have run.
+type Ran = Arc<AtomicUsize>;
+
+/// A thread that writes and then pushes a task that reads. The task is made here: to make an atomic is an edge for the model.
+fn start_pusher(inbox: &Arc<LocalInbox>, ran: &Ran) -> thread::JoinHandle<()> {
+    let (inbox, ran, cell) = (inbox.clone(), ran.clone(), Cell::new());
+    let read = cell.clone();
+    let future = async move {
+        assert_eq!(read.read(), 7);
+        ran.fetch_add(1, Relaxed);
+    };
+    let runnable = task::spawn_detached(future, |_| unreachable!("never woken"));
+    thread::spawn(move || {
+        cell.write();
+        inbox.push(runnable);
+    })
+}
+
+fn run(runnable: Runnable) {
+    runnable.run();
+}
+
+/// Two threads push, and the owner takes until it has both. It gives way in between: loom does not try by itself to let a push come
+/// before the look of `take`, as it compares an exchange with the last access alone, which is the push's own look.
+fn pushes_against_take() {
+    model_bounded(3, || {
+        let inbox = Arc::new(LocalInbox::new());
+        let ran = Arc::new(AtomicUsize::new(0));
+        for _ in 0..2 {
+            start_pusher(&inbox, &ran);
+        }
+        let mut taken = 0;
+        while taken < 2 {
+            thread::yield_now();
+            inbox.take(|runnable| {
+                taken += 1;
+                runnable.run();
+            });
+        }
+        assert_eq!(ran.load(Relaxed), 2);
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn each_push_is_taken_once_and_whole() {
+    pushes_against_take();
+}
+
+/// One thread pushes twice: the order stays.
+#[test]
+fn what_one_thread_pushes_is_taken_in_its_order() {
+    model(|| {
+        let inbox = Arc::new(LocalInbox::new());
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let pusher = {
+            let (inbox, order) = (inbox.clone(), order.clone());
+            thread::spawn(move || {
+                for i in 0..2 {
+                    let order = order.clone();
+                    let future = async move { order.lock().unwrap().push(i) };
+                    inbox.push(task::spawn_detached(future, |_| {}));
+                }
+            })
+        };
+        while order.lock().unwrap().len() < 2 {
+            thread::yield_now();
+            inbox.take(run);
+        }
+        pusher.join().unwrap();
+        assert_eq!(*order.lock().unwrap(), [0, 1]);
+    });
+}
+
+/// The owner goes to sleep while two threads push: it finds one of the pushes, or one of them wakes it, once.
+fn pushes_against_sleep() {
+    model_bounded(3, || {
+        let inbox = Arc::new(LocalInbox::new());
+        let ran = Arc::new(AtomicUsize::new(0));
+        let pushers = [(); 2].map(|()| start_pusher(&inbox, &ran));
+        let wakes = Wakes::new();
+        let slept = inbox.sleep(ThinWaker::from(wakes.waker()));
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
+        assert_eq!(wakes.count(), usize::from(slept));
+        assert_eq!(wakes.wakers(), 0);
+        assert!(inbox.rise(run).is_none());
+        assert_eq!(ran.load(Relaxed), 2);
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_push_wakes_the_owner_that_sleeps_once() {
+    pushes_against_sleep();
+}
+
+/// The owner rises by itself while another thread pushes: either has the waker, and who pushed has woken it.
+fn push_against_rise() {
+    model(|| {
+        let inbox = Arc::new(LocalInbox::new());
+        let ran = Arc::new(AtomicUsize::new(0));
+        let wakes = Wakes::new();
+        assert!(inbox.sleep(ThinWaker::from(wakes.waker())));
+        let pusher = start_pusher(&inbox, &ran);
+        let own = inbox.rise(run);
+        pusher.join().unwrap();
+        assert_eq!(wakes.count(), usize::from(own.is_none()));
+        inbox.take(run);
+        assert_eq!(ran.load(Relaxed), 1);
+        drop(own);
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+#[test]
+fn an_owner_that_rises_has_its_waker_or_was_woken() {
+    push_against_rise();
+}
+
+/// Is ready at its second poll. At the first it gives its waker to `to`.
+fn second_poll(to: impl FnOnce(Waker)) -> impl Future<Output = ()> {
+    let mut to = Some(to);
+    poll_fn(move |cx| match to.take() {
+        Some(to) => {
+            to(cx.waker().clone());
+            Poll::Pending
+        }
+        None => Poll::Ready(()),
+    })
+}
+
+/// A wake-up that is seen without a sleep. It is the second one: the first unparks, which would be an edge by itself. The thread is
+/// not joined, as the model takes a wake-up of a thread that joins for the end of that.
+fn wake_against_look() {
+    model(|| {
+        let cell = Cell::new();
+        let over = Arc::new(AtomicBool::new(false));
+        let driver = LocalDriver::new();
+        let (written, woken, waker) = (cell.clone(), over.clone(), driver.waker());
+        thread::spawn(move || {
+            waker.wake_by_ref();
+            written.write();
+            waker.wake_by_ref();
+            woken.store(true, Relaxed);
+            drop(waker);
+        });
+        thread::yield_now();
+        let over = over.load(Relaxed);
+        if driver.take_wake() && over {
+            assert_eq!(cell.read(), 7);
+        }
+        drop(driver);
+    });
+}
+
+#[test]
+fn what_came_before_a_wake_up_from_elsewhere_is_seen() {
+    wake_against_look();
+}
+
+#[test]
+fn a_wake_up_from_elsewhere_ends_the_sleep_of_the_main_future() {
+    model(|| {
+        let executor = LocalExecutor::new();
+        executor.block_on(second_poll(|waker| {
+            thread::spawn(move || waker.wake());
+        }));
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_wake_up_from_elsewhere_runs_a_task_of_a_sleeping_executor() {
+    model_bounded(3, || {
+        let cell = Cell::new();
+        let executor = LocalExecutor::new();
+        let (written, read) = (cell.clone(), cell.clone());
+        let task = executor.spawn(async move {
+            let local = Rc::new(());
+            second_poll(move |waker| {
+                thread::spawn(move || {
+                    written.write();
+                    waker.wake();
+                });
+            })
+            .await;
+            drop(local);
+            read.read()
+        });
+        assert_eq!(executor.block_on(task), 7);
+    });
+}
+
+/// The same, driven by another waker.
+#[test]
+fn a_wake_up_from_elsewhere_wakes_who_drives_a_run() {
+    model_bounded(2, || {
+        let executor = LocalExecutor::new();
+        let task = executor.spawn(second_poll(|waker| {
+            thread::spawn(move || waker.wake());
+        }));
+        block_on(executor.run(task));
+    });
+}
+
+/// A waker of the main future, cloned, used and dropped while the executor ends. Not joined: the model takes a wake-up of a
+/// thread that joins for the end of that.
+fn main_waker_against_end() {
+    model(|| {
+        let executor = LocalExecutor::new();
+        let waker = executor.block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
+        thread::spawn(move || {
+            let second = waker.clone();
+            second.wake();
+            drop(waker);
+        });
+        drop(executor);
+    });
+}
+
+#[test]
+fn a_waker_of_the_main_future_may_outlive_the_executor() {
+    main_waker_against_end();
+}
+
+/// It is cloned on one thread and dropped on the other, both ways.
+#[test]
+fn references_are_counted_across_threads() {
+    model(|| {
+        let executor = LocalExecutor::new();
+        let waker = executor.block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
+        let kept = waker.clone();
+        let other = thread::spawn(move || {
+            let clones = (waker.clone(), waker.clone());
+            drop(waker);
+            clones
+        });
+        drop(kept);
+        let clones = other.join().unwrap();
+        drop(clones.0);
+        drop(executor);
+        drop(clones.1);
+    });
+}
+
+/// Demands to be dropped by the thread that made it.
+struct AtHome(thread::ThreadId, Arc<AtomicUsize>);
+
+impl AtHome {
+    fn new(drops: &Arc<AtomicUsize>) -> Self {
+        Self(thread::current().id(), drops.clone())
+    }
+}
+
+impl Drop for AtHome {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert!(
+                self.0 == thread::current().id(),
+                "a local future, elsewhere"
+            );
+            self.1.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// Preemption bound 3.
+fn wake_against_end() {
+    model_bounded(3, || {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let executor = LocalExecutor::new();
+        let slot = Arc::new(Mutex::new(None));
+        let (guard, keep) = (AtHome::new(&drops), slot.clone());
+        let handle = executor.spawn(async move {
+            let _guard = guard;
+            second_poll(move |waker| *keep.lock().unwrap() = Some(waker)).await;
+        });
+        assert!(executor.try_tick());
+        let waker = slot.lock().unwrap().take().unwrap();
+        let waking = thread::spawn(move || {
+            waker.wake();
+            drop(handle);
+        });
+        drop(executor);
+        assert_eq!(drops.load(Relaxed), 1);
+        waking.join().unwrap();
+    });
+}
+
+#[test]
+fn the_end_waits_for_a_task_that_is_being_woken_and_drops_it_at_home() {
+    wake_against_end();
+}
+
+/// Preemption bound 3.
+#[test]
+fn the_end_against_the_drop_of_the_handle() {
+    model_bounded(3, || {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let executor = LocalExecutor::new();
+        let guard = AtHome::new(&drops);
+        let handle = executor.spawn(async move {
+            let _guard = guard;
+            std::future::pending::<()>().await;
+        });
+        assert!(executor.try_tick());
+        let dropping = thread::spawn(move || drop(handle));
+        drop(executor);
+        assert_eq!(drops.load(Relaxed), 1);
+        dropping.join().unwrap();
+    });
+}
+
+/// What a sleeper must not do: to sleep although the inbox has said that something was pushed.
+#[test]
+#[should_panic(expected = "was pushed, and nobody will wake")]
+fn a_sleeper_must_heed_the_inbox() {
+    model(|| {
+        let inbox = Arc::new(LocalInbox::new());
+        let ran = Arc::new(AtomicUsize::new(0));
+        let pusher = start_pusher(&inbox, &ran);
+        let wakes = Wakes::new();
+        inbox.sleep(ThinWaker::from(wakes.waker()));
+        pusher.join().unwrap();
+        inbox.take(run);
+        assert!(
+            wakes.count() == 1,
+            "a task was pushed, and nobody will wake the sleeper"
+        );
+    });
+}
+
+macro_rules! killed {
+    ($($name:ident: $site:literal -> $ordering:ident by $model:ident;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                assert_killed(concat!("executor::local::", $site), $ordering, || $model());
+            }
+        )*
+
+        /// No site that the models come to asks for more than `Relaxed` and is not in the list.
+        #[test]
+        fn no_site_is_left_out() {
+            let killed = [$(concat!("executor::local::", $site)),*];
+            $($model();)*
+            for (site, asked) in sites_seen() {
+                let listed = asked == Relaxed || killed.contains(&&*site);
+                assert!(listed || !site.starts_with("executor::local::"), "no model kills `{site}`");
+            }
+        }
+    };
+}
+
+killed! {
+    push_releases: "inbox::push" -> Acquire by pushes_against_take;
+    push_acquires: "inbox::push" -> Release by pushes_against_sleep;
+    take_acquires: "inbox::take" -> Relaxed by pushes_against_take;
+    sleep_releases: "inbox::sleep" -> Relaxed by pushes_against_sleep;
+    notify_releases: "driver::notify" -> Relaxed by wake_against_look;
+    take_of_a_wake_up_acquires: "driver::take" -> Relaxed by wake_against_look;
+    release_releases: "driver::release" -> Relaxed by main_waker_against_end;
+    free_acquires: "driver::free" -> Relaxed by main_waker_against_end;
+}

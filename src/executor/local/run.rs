@@ -1,0 +1,99 @@
+//! [`Run`]: a local executor as a future, driven by whatever polls it.
+
+use core::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use super::home::{Home, INBOX_INTERVAL};
+use crate::waker::ThinWaker;
+
+/// The future of [`LocalExecutor::run`](super::LocalExecutor::run).
+#[must_use = "futures do nothing unless awaited"]
+pub struct Run<'a, F> {
+    home: &'a Home,
+    future: F,
+    has_claim: bool,
+    /// How many of the tasks that were due when the main future was last polled have not run since.
+    left: usize,
+    /// The waker of the last sleep, to be used again.
+    spare: Option<ThinWaker>,
+}
+
+impl<'a, F> Run<'a, F> {
+    pub(super) fn new(home: &'a Home, future: F) -> Self {
+        Self {
+            home,
+            future,
+            has_claim: false,
+            left: 0,
+            spare: None,
+        }
+    }
+
+    fn give_up(&mut self) {
+        if core::mem::take(&mut self.has_claim) {
+            drop(self.home.rise());
+            self.home.unclaim();
+        }
+    }
+}
+
+impl<F: Future> Future for Run<'_, F> {
+    type Output = F::Output;
+
+    /// # Panics
+    /// When the future's `poll` does; when the executor is being driven by somebody else already.
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        // SAFETY: `future` is pinned with `self` and is not moved out; the rest is never pinned.
+        let this = unsafe { self.get_unchecked_mut() };
+        let home = this.home;
+        if !this.has_claim {
+            home.claim();
+            this.has_claim = true;
+        }
+        home.drive(|| {
+            if let Some(waker) = home.rise() {
+                this.spare = Some(waker);
+            }
+            // What is woken while a round lasts waits for the next: so the main future has its turn after all that was due.
+            let is_turn = this.left == 0 || home.due() == 0;
+            if is_turn {
+                // SAFETY: as above.
+                let future = unsafe { Pin::new_unchecked(&mut this.future) };
+                if let Poll::Ready(output) = future.poll(cx) {
+                    this.give_up();
+                    return Poll::Ready(output);
+                }
+                this.left = home.due();
+            }
+            this.left -= home.run_some(this.left.min(INBOX_INTERVAL));
+            // This poll may have been the main future's wake-up: one that has passed it over is made up for.
+            if is_turn && home.due() == 0 {
+                let spare = this.spare.take();
+                let known = spare.filter(|spare| spare.will_wake(cx.waker()));
+                let waker = known.unwrap_or_else(|| ThinWaker::from(cx.waker()));
+                match home.sleep_as(waker) {
+                    Ok(()) => return Poll::Pending,
+                    Err(waker) => this.spare = Some(waker),
+                }
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        })
+    }
+}
+
+impl<F> Drop for Run<'_, F> {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
+
+impl<F> fmt::Debug for Run<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").finish_non_exhaustive()
+    }
+}
