@@ -12,7 +12,7 @@
 //! | [`oneshot`] | one value from one thread to another, awaited, or waited for with or without a deadline |
 //! | [`shared`] | one value for many waiters, which come and go at any time |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
-//! | [`executor`] | [`Executor`], [`spawn`], [`yield_now`]; [`LocalExecutor`]; task-local values (feature `std`) |
+//! | [`executor`] | [`Executor`], [`spawn`], [`yield_now`], [`join()`]; [`JoinSet`], [`scope`]; [`LocalExecutor`]; task-local values (feature `std`) |
 //!
 //! [`block_on`] lets a thread wait for any future (feature `std`).
 //!
@@ -64,8 +64,8 @@ pub use crate::executor::spawn_blocking;
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 #[doc(inline)]
 pub use crate::executor::{
-    Executor, JoinSet, LocalExecutor, TaskLocal, async_scope, scope, spawn, spawn_detached,
-    yield_now,
+    Executor, JoinSet, LocalExecutor, TaskLocal, async_scope, join, join_async, scope, spawn,
+    spawn_detached, yield_now,
 };
 #[cfg(target_has_atomic = "64")]
 #[doc(inline)]
@@ -105,6 +105,61 @@ pub mod model {
 
         pub fn take(&self, most: usize, take: impl FnMut(crate::task::Runnable)) {
             self.0.take(most, take);
+        }
+    }
+
+    /// One worker's forks, for models with workers of their own. A join waits for a thief without helping.
+    #[cfg(feature = "std")]
+    #[allow(missing_debug_implementations, reason = "nothing to show")]
+    pub struct Forks(crate::executor::fork_join::forks::Forks);
+
+    #[cfg(feature = "std")]
+    struct Alone;
+
+    #[cfg(feature = "std")]
+    impl crate::executor::fork_join::forks::Surroundings for Alone {
+        fn offered(&self) {}
+
+        fn wait(&self, wait: crate::executor::fork_join::job::Wait) -> crate::completion::Ended {
+            wait.block()
+        }
+    }
+
+    #[cfg(feature = "std")]
+    #[allow(missing_docs, reason = "forwarded as it is")]
+    impl Forks {
+        pub fn new(capacity: usize) -> Self {
+            Self(crate::executor::fork_join::forks::Forks::new(capacity))
+        }
+
+        /// # Safety
+        /// Called by one thread, the owner, alone.
+        pub unsafe fn join<RA, RB: Send>(
+            &self,
+            a: impl FnOnce() -> RA,
+            b: impl FnOnce() -> RB + Send,
+        ) -> (RA, RB) {
+            // SAFETY: passed on from the caller.
+            unsafe { self.0.join(&Alone, a, b) }
+        }
+
+        pub fn has_jobs(&self) -> bool {
+            self.0.oldest().is_some()
+        }
+
+        /// Marks the oldest, and says whether it was marked already.
+        pub fn mark(&self) -> bool {
+            self.0.oldest().is_some_and(|index| self.0.mark(index))
+        }
+
+        /// Takes the oldest, and hands it to `run` as a function. Whoever does not call that gives it back.
+        pub fn steal(&self, run: impl FnOnce(&mut dyn FnMut())) -> bool {
+            let Some(taken) = self.0.steal() else {
+                return false;
+            };
+            let mut taken = Some(taken);
+            run(&mut || taken.take().expect("run once").run());
+            true
         }
     }
 

@@ -7,6 +7,8 @@
 //! * when its worker has been in one poll for [`PATIENCE`]: first of one task, to see how long that takes; of half of what is there when
 //!   it has been for [`STUCK`].
 //!
+//! A side of a join is taken under conditions of its own (`fork_join/help.rs`), when there is no task to take over.
+//!
 //! What comes from outside is left to the active workers, if there are any, under the same conditions. A lookout whose help is not
 //! needed looks again after a while, and after twice that while, up to [`LONGEST_WATCH`]. When nobody gets on and nothing is queued,
 //! it sleeps.
@@ -18,6 +20,7 @@ use std::time::Instant;
 use crossbeam_deque::{Steal, Stealer, Worker};
 
 use super::{
+    fork_join::Taken,
     shared::{Queues, Runnable},
     sleep::Watched,
     worker::Local,
@@ -53,6 +56,12 @@ struct Seen {
     since: Instant,
     /// Whether there was something in its queue.
     is_busy: bool,
+}
+
+/// What a look brings.
+enum Found {
+    Task(Runnable),
+    Fork(Taken),
 }
 
 /// What the others look like from here.
@@ -100,6 +109,7 @@ impl Local {
         let shared = &**self.shared();
         shared.sleep.search();
         let mut watch = FIRST_WATCH;
+        let mut expects = false;
         let found = loop {
             let (found, gets_on) = self.look_round();
             if found.is_some() {
@@ -116,7 +126,9 @@ impl Local {
             let has_queued = shared.has_work();
             if shared.sleep.wants_watcher() && (gets_on || has_queued) {
                 self.counters().parks.increment();
-                watch = match shared.sleep.watch(self.index(), watch, urgent) {
+                expects = self.helper.expects(expects);
+                let limit = if expects { FIRST_WATCH } else { watch };
+                watch = match shared.sleep.watch(self.index(), limit, urgent) {
                     Watched::Woken => FIRST_WATCH,
                     Watched::Over => LONGEST_WATCH.min(2 * watch),
                 };
@@ -132,8 +144,10 @@ impl Local {
         };
         shared.sleep.found(|| shared.has_work());
         self.lookout.began.set((Instant::now(), self.runs()));
-        if let Some(runnable) = found {
-            self.run(runnable);
+        match found {
+            Some(Found::Task(runnable)) => self.run(runnable),
+            Some(Found::Fork(taken)) => taken.run(),
+            None => {}
         }
     }
 
@@ -164,7 +178,7 @@ impl Local {
     }
 
     /// Looks a few times for something to take over. Comes with whether the others get on.
-    fn look_round(&self) -> (Option<Runnable>, bool) {
+    fn look_round(&self) -> (Option<Found>, bool) {
         let mut gets_on = false;
         for look in 0..LOOKS {
             let view = self.view();
@@ -180,7 +194,12 @@ impl Local {
         (None, gets_on)
     }
 
-    fn look(&self, view: &View) -> Option<Runnable> {
+    fn look(&self, view: &View) -> Option<Found> {
+        let task = self.look_for_task(view).map(Found::Task);
+        task.or_else(|| self.take_fork(view.now).map(Found::Fork))
+    }
+
+    fn look_for_task(&self, view: &View) -> Option<Runnable> {
         let shared = &**self.shared();
         if let Some(own) = self.next_pinned() {
             return Some(own);
@@ -228,13 +247,17 @@ impl Local {
         view
     }
 
+    /// All other workers, in an order that begins anywhere.
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> {
+        let workers = self.shared().workers();
+        let start = self.lookout.random() as usize % workers;
+        let own = self.index();
+        (start..workers).chain(0..start).filter(move |&i| i != own)
+    }
+
     fn steal(&self, view: &View) -> Option<Runnable> {
         let shared = self.shared();
-        let workers = shared.workers();
-        let start = self.lookout.random() as usize % workers;
-        let others = |&i: &usize| i != self.index();
-        let order = (start..workers).chain(0..start).filter(others);
-        let stolen = order.into_iter().find_map(|i| {
+        let stolen = self.others().find_map(|i| {
             let stuck_for = view.now - self.lookout.seen[i].get().since;
             let most = if shared.poll_time() >= WORTH_A_STEAL || stuck_for >= STUCK {
                 MOST_STOLEN

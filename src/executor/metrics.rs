@@ -110,7 +110,7 @@ impl Metrics {
 pub struct WorkerMetrics {
     /// Runs of tasks.
     pub polls: u64,
-    /// How often it took tasks from another worker's queue.
+    /// How often it took tasks from another worker's queue, or a side of another worker's [`join`](crate::join).
     pub steals: u64,
     /// How often it went to sleep: until somebody wakes it, or for a while, when others are busy and it looks after their queues.
     pub parks: u64,

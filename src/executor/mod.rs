@@ -30,8 +30,10 @@ use crossbeam_utils::CachePadded;
 #[cfg(feature = "blocking")]
 mod blocking;
 mod builder;
+pub(crate) mod fork_join;
 pub(crate) mod inbox;
 pub(crate) mod injector;
+mod join_async;
 mod join_set;
 pub mod local;
 mod lookout;
@@ -47,6 +49,8 @@ mod worker;
 pub use self::blocking::spawn_blocking;
 pub use self::{
     builder::Builder,
+    fork_join::join,
+    join_async::join_async,
     join_set::JoinSet,
     local::{LocalExecutor, LocalMetrics},
     metrics::{Metrics, WorkerMetrics},

@@ -16,6 +16,7 @@ use crossbeam_deque::Stealer;
 use crossbeam_utils::CachePadded;
 
 use super::{
+    fork_join::Forks,
     inbox::Inbox,
     injector::Injector,
     metrics::Counters,
@@ -33,6 +34,9 @@ pub(super) type Runnable = task::Runnable<Place>;
 
 /// How many nanoseconds a poll takes when it is worth a wake-up to have another worker do the next.
 const WORTH_A_WAKE: usize = 4_000;
+
+/// How many forks of one worker lie open at most.
+const MOST_FORKS: usize = 1024;
 
 const OPEN: usize = 0;
 /// The workers are to leave.
@@ -57,6 +61,8 @@ pub(super) struct Shared {
     pub(super) high: Queues,
     /// What comes from elsewhere for one worker alone.
     pub(super) inboxes: Vec<CachePadded<Inbox<Place>>>,
+    /// What each worker has forked and others may take.
+    pub(super) forks: Vec<CachePadded<Forks>>,
     pub(super) sleep: Sleep,
     pub(super) registry: Registry,
     pub(super) counters: Vec<CachePadded<Counters>>,
@@ -87,6 +93,9 @@ impl Shared {
             inboxes: (0..workers)
                 .map(|_| CachePadded::new(Inbox::new()))
                 .collect(),
+            forks: (0..workers)
+                .map(|_| CachePadded::new(Forks::new(MOST_FORKS)))
+                .collect(),
             sleep: Sleep::new(workers),
             registry: Registry::new(workers),
             counters: (0..workers)
@@ -107,7 +116,12 @@ impl Shared {
 
     /// Whether there is something to run in any queue that all workers serve.
     pub(super) fn has_work(&self) -> bool {
-        self.normal.has_work() || self.high.has_work()
+        self.normal.has_work() || self.high.has_work() || self.has_forks()
+    }
+
+    /// Whether there is a side of a join that others could take.
+    pub(super) fn has_forks(&self) -> bool {
+        self.forks.iter().any(|forks| forks.oldest().is_some())
     }
 
     pub(super) fn has_injected(&self) -> bool {

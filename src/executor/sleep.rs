@@ -193,7 +193,6 @@ impl Sleep {
     }
 
     /// Whether a worker has nothing to run but might have: a hint for those who can split their work.
-    #[expect(dead_code, reason = "nobody splits work yet")]
     #[inline]
     pub(crate) fn is_anybody_idle(&self) -> bool {
         // ORDERING: idle_look. Relaxed: a hint.

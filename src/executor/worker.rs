@@ -20,6 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crossbeam_deque::Worker;
 
 use super::{
+    fork_join::{Forks, Helper},
     lookout::Lookout,
     metrics::Counters,
     registry::{Lane, Place},
@@ -59,10 +60,24 @@ pub(super) struct Local {
     /// Whether a task of another executor is being disposed of.
     is_elsewhere: Cell<bool>,
     pub(super) lookout: Lookout,
+    pub(super) helper: Helper,
 }
 
 thread_local! {
     static CURRENT: Cell<*const Local> = const { Cell::new(ptr::null()) };
+}
+
+thread_local! {
+    /// The current worker's forks: a join takes no more than this.
+    static FORKS: Cell<*const Forks> = const { Cell::new(ptr::null()) };
+}
+
+/// The forks of the worker that this thread is. Not to be kept.
+#[inline]
+pub(super) fn own_forks<'a>() -> Option<&'a Forks> {
+    let forks = FORKS.with(Cell::get);
+    // SAFETY: set by `Local::main` to what lives as long as the executor, which outlives the worker, and reset before that goes.
+    unsafe { forks.as_ref() }
 }
 
 /// Calls `f` with the worker that this thread is.
@@ -107,6 +122,7 @@ impl Local {
     ) -> Self {
         Self {
             lookout: Lookout::new(index, shared.workers()),
+            helper: Helper::new(shared.workers()),
             shared,
             index,
             normal,
@@ -247,10 +263,13 @@ impl Local {
         impl Drop for Reset {
             fn drop(&mut self) {
                 CURRENT.with(|current| current.set(ptr::null()));
+                FORKS.with(|forks| forks.set(ptr::null()));
             }
         }
         CURRENT.with(|current| current.set(&raw const self));
+        FORKS.with(|forks| forks.set(&raw const *self.shared.forks[self.index]));
         let _reset = Reset;
+        self.helper.begin();
         while !self.shared.is_closed() {
             match self.next() {
                 Some(runnable) => self.run(runnable),

@@ -1,0 +1,324 @@
+//! Models of fork-join (`executor/fork_join`): an owner that joins, and one or two thieves that try to take what it forks.
+//!
+//! Both closures look at values that the model watches, so a job that is run before it has reached the thief, or twice, or a
+//! result that is read before it has reached the owner, is a race or a wrong count; a frame that is left too early is a race
+//! with the owner's last look at it. That last one is what rayon had to mend more than once (its issues 929, 934 and 1011):
+//! the thread that finished a job touched the latch again, in a frame that its owner had left by then.
+#![cfg(joint_loom)]
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use joint::model::Forks;
+use loom::thread;
+use loom_tests::{Drops, Value, assert_killed, model, model_bounded};
+
+/// Not the model's: these make no edges.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Count {
+    fn bump(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[track_caller]
+    fn assert(&self, expected: usize) {
+        assert_eq!(self.0.load(Ordering::Relaxed), expected);
+    }
+}
+
+fn start(f: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
+    thread::spawn(f)
+}
+
+/// A join of the owner's, whose two sides make a value each.
+fn join_two(forks: &Forks, drops: &Drops, runs: &Count) -> (Value, Value) {
+    let input = drops.value();
+    // SAFETY: called by the one owner.
+    let (a, b) = unsafe {
+        forks.join(
+            || drops.value(),
+            move || {
+                input.look();
+                runs.bump();
+                drops.value()
+            },
+        )
+    };
+    a.look();
+    b.look();
+    (a, b)
+}
+
+/// One join against one thief that tries once.
+fn join_against_theft() {
+    model(|| {
+        let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
+        let runs = Arc::new(Count::default());
+        let thief = start({
+            let forks = forks.clone();
+            move || {
+                forks.steal(|run| run());
+            }
+        });
+        drop(join_two(&forks, &drops, &runs));
+        thief.join().unwrap();
+        runs.assert(1);
+        drops.assert_all_of(3);
+        assert!(!forks.has_jobs());
+    });
+}
+
+#[test]
+fn each_side_runs_once_whoever_takes_it() {
+    join_against_theft();
+}
+
+/// Two joins in a row use the same place of the list. Preemption bound 3.
+fn joins_in_a_row() {
+    model_bounded(3, || {
+        let (forks, drops) = (Arc::new(Forks::new(1)), Drops::default());
+        let runs = Arc::new(Count::default());
+        let thief = start({
+            let forks = forks.clone();
+            move || {
+                forks.steal(|run| run());
+            }
+        });
+        drop(join_two(&forks, &drops, &runs));
+        drop(join_two(&forks, &drops, &runs));
+        thief.join().unwrap();
+        runs.assert(2);
+        drops.assert_all_of(6);
+    });
+}
+
+#[test]
+fn a_thief_that_comes_late_takes_the_next_job_in_that_place_or_none() {
+    joins_in_a_row();
+}
+
+/// A join inside of `a`: the thief can take the outer job by what it reads of the inner one's push or pop. Preemption bound
+/// 3.
+fn nested() {
+    model_bounded(3, || {
+        let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
+        let runs = Arc::new(Count::default());
+        let thief = start({
+            let forks = forks.clone();
+            move || {
+                forks.steal(|run| run());
+            }
+        });
+        let input = drops.value();
+        let (forks, drops, runs) = (&*forks, &drops, &*runs);
+        // SAFETY: called by the one owner.
+        let (a, b) = unsafe {
+            forks.join(
+                || join_two(forks, drops, runs),
+                move || {
+                    input.look();
+                    runs.bump();
+                    drops.value()
+                },
+            )
+        };
+        a.0.look();
+        b.look();
+        drop((a, b));
+        thief.join().unwrap();
+        runs.assert(2);
+        drops.assert_all_of(5);
+    });
+}
+
+#[test]
+fn the_oldest_is_taken_whole_while_younger_ones_come_and_go() {
+    nested();
+}
+
+/// Two thieves want the same job, or one each. Preemption bound 2.
+#[test]
+fn two_thieves_never_take_the_same() {
+    model_bounded(2, || {
+        let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
+        let runs = Arc::new(Count::default());
+        let thieves = [(); 2].map(|()| {
+            let forks = forks.clone();
+            start(move || {
+                forks.steal(|run| run());
+            })
+        });
+        // SAFETY: called by the one owner.
+        let (a, ()) = unsafe { forks.join(|| join_two(&forks, &drops, &runs), || runs.bump()) };
+        drop(a);
+        for thief in thieves {
+            thief.join().unwrap();
+        }
+        runs.assert(2);
+        drops.assert_all_of(3);
+        assert!(!forks.has_jobs());
+    });
+}
+
+/// What another thief or a lookout does to an entry changes nothing of the job. Preemption bound 3.
+#[test]
+fn a_mark_changes_no_job() {
+    model_bounded(3, || {
+        let (forks, drops) = (Arc::new(Forks::new(1)), Drops::default());
+        let runs = Arc::new(Count::default());
+        let thief = start({
+            let forks = forks.clone();
+            move || {
+                forks.mark();
+                forks.mark();
+                forks.steal(|run| run());
+            }
+        });
+        drop(join_two(&forks, &drops, &runs));
+        drop(join_two(&forks, &drops, &runs));
+        thief.join().unwrap();
+        runs.assert(2);
+        drops.assert_all_of(6);
+    });
+}
+
+/// A thief that gives a job back unused leaves it to the owner.
+#[test]
+fn a_job_that_is_given_back_is_run_by_its_owner() {
+    model(|| {
+        let (forks, drops) = (Arc::new(Forks::new(1)), Drops::default());
+        let runs = Arc::new(Count::default());
+        let thief = start({
+            let forks = forks.clone();
+            move || {
+                forks.steal(|_| ());
+            }
+        });
+        drop(join_two(&forks, &drops, &runs));
+        thief.join().unwrap();
+        runs.assert(1);
+        drops.assert_all_of(3);
+    });
+}
+
+/// A panic that the panic hook does not tell of.
+fn quiet_panic() {
+    resume_unwind(Box::new("on purpose"));
+}
+
+/// `a` panics while a thief may be running `b`: the owner's frame stays until it has ended.
+#[test]
+fn a_panic_waits_for_the_other_side() {
+    model(|| {
+        let (forks, runs) = (Arc::new(Forks::new(1)), Arc::new(Count::default()));
+        let stolen = Arc::new(Count::default());
+        let thief = start({
+            let (forks, stolen) = (forks.clone(), stolen.clone());
+            move || {
+                if forks.steal(|run| run()) {
+                    stolen.bump();
+                }
+            }
+        });
+        let here = loom::cell::UnsafeCell::new(());
+        /// Lets the closure be sent: the frame is kept.
+        struct Here<'a>(&'a loom::cell::UnsafeCell<()>);
+        // SAFETY: the cell is there to have its accesses watched.
+        unsafe impl Send for Here<'_> {}
+        let place = Here(&here);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: called by the one owner.
+            unsafe {
+                forks.join(quiet_panic, || {
+                    let place = place;
+                    place.0.with_mut(|_| ());
+                    runs.bump();
+                })
+            }
+        }));
+        // The other side is over: this is no race.
+        here.with_mut(|_| ());
+        assert!(outcome.is_err());
+        thief.join().unwrap();
+        runs.assert(stolen.0.load(Ordering::Relaxed));
+        assert!(!forks.has_jobs());
+    });
+}
+
+/// `b` panics, here or there: the owner learns of it, and `a`'s result is dropped.
+#[test]
+fn a_panic_of_the_other_side_is_the_owners() {
+    model(|| {
+        let (forks, result) = (Arc::new(Forks::new(1)), Arc::new(()));
+        let thief = start({
+            let forks = forks.clone();
+            move || {
+                forks.steal(|run| run());
+            }
+        });
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: called by the one owner.
+            unsafe { forks.join(|| result.clone(), quiet_panic) }
+        }));
+        assert!(outcome.is_err());
+        thief.join().unwrap();
+        assert_eq!(Arc::strong_count(&result), 1);
+    });
+}
+
+#[test]
+fn without_the_owners_fence_both_have_the_job() {
+    assert_killed(
+        "executor::fork_join::forks::pop_fence",
+        Ordering::Relaxed,
+        join_against_theft,
+    );
+}
+
+#[test]
+fn without_the_thiefs_fence_both_have_the_job() {
+    assert_killed(
+        "executor::fork_join::forks::steal_fence",
+        Ordering::Relaxed,
+        join_against_theft,
+    );
+}
+
+#[test]
+fn a_push_must_release_the_job() {
+    assert_killed(
+        "executor::fork_join::forks::push",
+        Ordering::Relaxed,
+        join_against_theft,
+    );
+}
+
+#[test]
+fn a_thief_must_acquire_the_job() {
+    assert_killed(
+        "executor::fork_join::forks::steal_look",
+        Ordering::Relaxed,
+        joins_in_a_row,
+    );
+}
+
+#[test]
+fn a_taker_must_release_its_result() {
+    assert_killed(
+        "completion::complete",
+        Ordering::Acquire,
+        join_against_theft,
+    );
+}
+
+#[test]
+fn an_owner_must_acquire_the_result() {
+    assert_killed("completion::poll", Ordering::Relaxed, join_against_theft);
+}

@@ -1,0 +1,382 @@
+//! [`Forks`]: one worker's jobs that others may take, and [`join`](Forks::join) on them.
+//!
+//! A stack of addresses: the owner pushes and pops at the top, thieves take the oldest, from the bottom. `top` is the
+//! owner's; `first` is how many were taken, and is changed under the thieves' lock.
+//!
+//! # Pop against theft
+//! A store-load race, settled by a pair of fences as in `sleep.rs`; the owner's is light, so a pop that meets no thief costs
+//! no atomic read-modify-write and, where the system pays for heavy fences, no fence instruction.
+//!
+//! | pop of job `i` | theft of job `i`, under the lock |
+//! |---|---|
+//! | P1 `top = i` | T1 `first = i + 1` |
+//! | P2 fence | T2 fence |
+//! | P3 read `first`: `i` or less: the job is the owner's | T3 read `top`: more than `i`: the job is the thief's |
+//! | else settle: read `first` again, under the lock | else `first = i` again |
+//!
+//! **Exactly one of them has the job.** The two fences are ordered. If P2 comes before T2, then T3 sees P1 or what the owner did later: the
+//! thief retreats, or has another job, which was pushed in that place later; with P2 of that one's pop the argument begins
+//! anew. If T2 comes before P2, then P3 sees T1 (or a later theft), and the owner asks for the lock. With that it knows
+//! whether the thief has retreated.
+//!
+//! What T3 reads is more than `i` and was written with Release by a push of `i` or of a later job, or by a pop of a later
+//! one, all of which come after the entry of `i` was written: so the thief reads that entry after T3, and no newer one, for
+//! the owner cannot pass the pop of `i` that would have to come before.
+//!
+//! # Limit
+//! A push and a pop cost more than many a closure, and the oldest jobs are the largest. So a join that finds [`KEPT_OPEN`]
+//! jobs open just runs its closures in turn. But what is skipped is never offered again, and it need not be small: a chain
+//! of joins goes down to its end at once, and works on the way back. So whoever has nothing to do [asks](Forks::ask) for
+//! more, and then, and after each theft, the owner pushes [`CREDIT`] jobs without regard to how many are open.
+//!
+//! # Marks
+//! A thief can set the lowest bit of an entry; a push clears it. So an entry that was marked a while ago, and is still,
+//! belongs to a job that is as old at least. It tells the jobs that are worth a theft, and costs the owner nothing.
+
+use alloc::vec::Vec;
+use core::ptr::{self, NonNull};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::PoisonError,
+};
+
+use crossbeam_utils::CachePadded;
+
+use super::job::{Header, Job, Taken, Wait};
+use crate::{
+    completion::Ended,
+    sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, asymmetric, order},
+};
+
+const MARK: usize = 1;
+
+/// How many jobs are kept open without need.
+const KEPT_OPEN: usize = 4;
+/// How many more are, once somebody has asked for them.
+const CREDIT: usize = 256;
+
+pub(crate) struct Forks {
+    /// How many jobs lie here, and where the next goes.
+    top: AtomicUsize,
+    /// From how many on nothing is pushed.
+    limit: AtomicUsize,
+    /// How many pushes the owner makes in excess before it sets the limit.
+    credit: AtomicUsize,
+    jobs: Vec<AtomicPtr<Header>>,
+    /// How many of them were taken. The owner reads it with each pop.
+    first: CachePadded<AtomicUsize>,
+    thieves: Mutex<()>,
+}
+
+/// What a join asks of its surroundings. Neither may panic. Models have others than workers have.
+pub(crate) trait Surroundings {
+    /// A job was pushed where no other was left to take.
+    fn offered(&self);
+
+    /// Comes back when a job's taker has finished.
+    fn wait(&self, wait: Wait) -> Ended;
+}
+
+impl Forks {
+    /// Room for so many jobs. What is forked beyond that runs in its place.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            top: AtomicUsize::new(0),
+            limit: AtomicUsize::new(capacity),
+            credit: AtomicUsize::new(CREDIT),
+            jobs: (0..capacity)
+                .map(|_| AtomicPtr::new(ptr::null_mut()))
+                .collect(),
+            first: CachePadded::new(AtomicUsize::new(0)),
+            thieves: Mutex::new(()),
+        }
+    }
+
+    /// Runs both, `b` after `a` unless a thief takes it.
+    ///
+    /// # Safety
+    /// Called by the one thread that owns this.
+    #[inline]
+    pub(crate) unsafe fn join<A, B, RA, RB>(
+        &self,
+        around: &impl Surroundings,
+        a: A,
+        b: B,
+    ) -> (RA, RB)
+    where
+        A: FnOnce() -> RA,
+        B: FnOnce() -> RB + Send,
+        RB: Send,
+    {
+        // ORDERING: own_top, limit_look. Relaxed: only the owner writes the one, and the other is a hint.
+        let index = self.top.load(order!(own_top: Relaxed));
+        if index >= self.limit.load(order!(limit_look: Relaxed)) {
+            return (a(), b());
+        }
+        // SAFETY: passed on from the caller.
+        unsafe { self.join_open(index, around, a, b) }
+    }
+
+    /// As [`join`](Forks::join), with `b` where thieves see it.
+    ///
+    /// # Safety
+    /// Called by the one thread that owns this; `index` is the top.
+    #[inline(never)]
+    unsafe fn join_open<A, B, RA, RB>(
+        &self,
+        index: usize,
+        around: &impl Surroundings,
+        a: A,
+        b: B,
+    ) -> (RA, RB)
+    where
+        A: FnOnce() -> RA,
+        B: FnOnce() -> RB + Send,
+        RB: Send,
+    {
+        let Some(entry) = self.jobs.get(index) else {
+            return (a(), b());
+        };
+        let mut job = Job::new(b);
+        // ORDERING: entry. Relaxed: published by `push`.
+        entry.store(Job::as_ptr(&raw const job), order!(entry: Relaxed));
+        // ORDERING: push. Release, with `steal_look`: the thief sees the entry and the job.
+        self.top.store(index + 1, order!(push: Release));
+        // ORDERING: empty_look. Relaxed: a thief that is about to retreat looks again.
+        let first = self.first.load(order!(empty_look: Relaxed));
+        if first >= index {
+            around.offered();
+        } else if index >= first + KEPT_OPEN {
+            self.use_credit(first);
+        }
+        // Rule 3 of `job.rs`: nothing leaves this frame before the job is back.
+        let of_a = catch_unwind(AssertUnwindSafe(a));
+        if self.pop(index) {
+            // SAFETY: popped, so it was not taken and will not be.
+            let b = unsafe { job.take_work() };
+            job.retire();
+            let ra = of_a.unwrap_or_else(|payload| resume_unwind(payload));
+            return (ra, b());
+        }
+        let of_b = Self::collect(&job, |wait| around.wait(wait));
+        job.retire();
+        let ra = of_a.unwrap_or_else(|payload| resume_unwind(payload));
+        (ra, of_b.unwrap_or_else(|payload| resume_unwind(payload)))
+    }
+
+    /// Counts a push in excess.
+    #[inline]
+    fn use_credit(&self, first: usize) {
+        // ORDERING: credit_look, credit. Relaxed: the owner's alone.
+        let left = self.credit.load(order!(credit_look: Relaxed)) - 1;
+        self.credit.store(
+            if left == 0 { CREDIT } else { left },
+            order!(credit: Relaxed),
+        );
+        if left == 0 {
+            // ORDERING: limit. Relaxed: a hint.
+            self.limit.store(first + KEPT_OPEN, order!(limit: Relaxed));
+        }
+    }
+
+    /// Has the owner leave more jobs open, for a while.
+    pub(crate) fn ask(&self) {
+        // ORDERING: ask. Relaxed: a hint.
+        self.limit.store(self.jobs.len(), order!(ask: Relaxed));
+    }
+
+    /// Takes the job at the top back. False: a thief has it.
+    #[inline]
+    fn pop(&self, index: usize) -> bool {
+        // ORDERING: pop. Release, with `steal_look`: a thief of an older job that reads this sees that one's entry. The
+        // model checker changes threads between this and the fence in no run, and so cannot tell it from Relaxed.
+        self.top.store(index, order!(pop: Release));
+        // ORDERING: pop_fence. SeqCst: P2, with `steal_fence`.
+        asymmetric::light(order!(pop_fence: SeqCst));
+        // ORDERING: pop_look. Relaxed: ordered by the fence. What a taker did comes with the completion.
+        self.first.load(order!(pop_look: Relaxed)) <= index || self.settle(index)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle(&self, index: usize) -> bool {
+        let _thieves = self.lock();
+        // ORDERING: settle_look, settle. Relaxed: under the lock.
+        if self.first.load(order!(settle_look: Relaxed)) <= index {
+            return true;
+        }
+        self.first.store(index, order!(settle: Relaxed));
+        false
+    }
+
+    /// Waits for a job that was taken.
+    #[cold]
+    #[inline(never)]
+    fn collect<F: FnOnce() -> R, R>(
+        job: &Job<F, R>,
+        wait: impl FnOnce(Wait) -> Ended,
+    ) -> std::thread::Result<R> {
+        let header = Job::as_ptr(job);
+        // SAFETY: the address of a reference.
+        let header = unsafe { NonNull::new_unchecked(header) };
+        // SAFETY: `job` is borrowed from the owner's frame.
+        match wait(unsafe { Wait::new(header) }) {
+            // SAFETY: the taker has finished, and this is called once for each job.
+            Ended::Done => unsafe { job.take_result() },
+            Ended::Abandoned => {
+                // SAFETY: given back unused (rule 1).
+                let work = unsafe { job.take_work() };
+                catch_unwind(AssertUnwindSafe(work))
+            }
+        }
+    }
+
+    /// The place of the oldest job that is left to take, if any.
+    #[inline]
+    pub(crate) fn oldest(&self) -> Option<usize> {
+        // ORDERING: oldest_first, oldest_top. Relaxed: a hint; and for the sleep protocol, which has a fence before it.
+        let first = self.first.load(order!(oldest_first: Relaxed));
+        (self.top.load(order!(oldest_top: Relaxed)) > first).then_some(first)
+    }
+
+    /// Marks a job. True: it was marked already.
+    pub(crate) fn mark(&self, index: usize) -> bool {
+        let Some(entry) = self.jobs.get(index) else {
+            return false;
+        };
+        // ORDERING: mark_look. Relaxed: a hint.
+        let job = entry.load(order!(mark_look: Relaxed));
+        if job.addr() & MARK != 0 {
+            return true;
+        }
+        let marked = job.map_addr(|address| address | MARK);
+        // ORDERING: mark, mark_failed. Relaxed: the mark is a hint, and changes nothing of what the address leads to.
+        let _ = entry.compare_exchange(
+            job,
+            marked,
+            order!(mark: Relaxed),
+            order!(mark_failed: Relaxed),
+        );
+        false
+    }
+
+    /// Takes the oldest job. Nothing, when there is none or another thief is at it.
+    #[cold]
+    pub(crate) fn steal(&self) -> Option<Taken> {
+        let _thieves = self.thieves.try_lock().ok()?;
+        let index = self.oldest()?;
+        // ORDERING: steal. Relaxed: under the lock against other thieves, ordered by the fence against the owner.
+        self.first.store(index + 1, order!(steal: Relaxed));
+        // ORDERING: steal_fence. SeqCst: T2, with `pop_fence`.
+        asymmetric::heavy(order!(steal_fence: SeqCst));
+        // ORDERING: steal_look. Acquire, with `push` and `pop`: the entry and the job are whole.
+        if self.top.load(order!(steal_look: Acquire)) <= index {
+            // ORDERING: retreat. Relaxed: whoever acts on it has the lock.
+            self.first.store(index, order!(retreat: Relaxed));
+            return None;
+        }
+        self.ask();
+        // ORDERING: taken. Relaxed: after `steal_look`.
+        let job = self.jobs[index].load(order!(taken: Relaxed));
+        let job = NonNull::new(job.map_addr(|address| address & !MARK));
+        let job = job.expect("below the top each place holds a job");
+        // SAFETY: the one thief, by the header of this file. The owner keeps the frame until it has the job back. Work and
+        // result are `Send`, as `join` demands.
+        Some(unsafe { Taken::new(job) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.thieves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// Here and not in `tests`, so that Miri sees the races without an executor around them.
+#[cfg(test)]
+mod tests {
+    use alloc::{boxed::Box, string::String};
+    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::thread;
+
+    use super::{AssertUnwindSafe, Ended, Forks, Surroundings, Wait, catch_unwind, resume_unwind};
+
+    struct Alone;
+
+    impl Surroundings for Alone {
+        fn offered(&self) {}
+
+        fn wait(&self, wait: Wait) -> Ended {
+            wait.block()
+        }
+    }
+
+    /// A join whose sides borrow and make values with memory of their own, nested as deep as said.
+    fn words(forks: &Forks, depth: usize, word: &str) -> String {
+        if depth == 0 {
+            return word.into();
+        }
+        let a = || words(forks, depth - 1, word);
+        // SAFETY: called by the one owner, as `a` is never taken.
+        let (a, b) = unsafe { forks.join(&Alone, a, || String::from(word)) };
+        a + &b
+    }
+
+    #[test]
+    fn an_owner_against_thieves() {
+        let forks = Forks::new(8);
+        let over = AtomicUsize::new(0);
+        thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(|| {
+                    while over.load(Relaxed) == 0 {
+                        if let Some(index) = forks.oldest() {
+                            forks.mark(index);
+                        }
+                        if let Some(taken) = forks.steal() {
+                            taken.run();
+                        }
+                        thread::yield_now();
+                    }
+                });
+            }
+            for _ in 0..if cfg!(miri) { 10 } else { 1_000 } {
+                assert_eq!(words(&forks, 4, "ab"), "ab".repeat(5));
+                thread::yield_now();
+            }
+            over.store(1, Relaxed);
+        });
+        assert_eq!(forks.oldest(), None);
+    }
+
+    #[test]
+    fn panics_of_either_side_against_a_thief() {
+        let forks = Forks::new(8);
+        let over = AtomicUsize::new(0);
+        let quiet = || -> String { resume_unwind(Box::new("on purpose")) };
+        thread::scope(|s| {
+            s.spawn(|| {
+                while over.load(Relaxed) == 0 {
+                    if let Some(taken) = forks.steal() {
+                        taken.run();
+                    }
+                    thread::yield_now();
+                }
+            });
+            for round in 0..if cfg!(miri) { 10 } else { 1_000 } {
+                let word = String::from("ab");
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    if round % 2 == 0 {
+                        // SAFETY: called by the one owner.
+                        unsafe { forks.join(&Alone, || word.clone(), quiet) }
+                    } else {
+                        // SAFETY: called by the one owner.
+                        unsafe { forks.join(&Alone, quiet, || word.clone()) }
+                    }
+                }));
+                assert!(outcome.is_err());
+                thread::yield_now();
+            }
+            over.store(1, Relaxed);
+        });
+        assert_eq!(forks.oldest(), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! What a worker does about the forks of the others: it takes those that are worth it, when it has nothing to run or waits
+//! for a fork of its own.
+//!
+//! A theft costs both sides about a microsecond. So a fork is taken only once it is [`WORTH_A_THEFT`] old: then what runs
+//! before it takes that long at least, and what is forked together is most often alike.
+//!
+//! **No deadlock.** A worker that waits for a fork waits for a taker that runs it. Were there a circle of workers of which
+//! each waits for something that lies under what the next one is running, then each of these somethings had begun before
+//! what lies above it, which in turn had begun before it forked what the one before took: around the circle each had begun
+//! before itself.
+//!
+//! **How deep the stack gets.** A worker that waits helps only while less than [`ROOM_TO_HELP`] of its stack is in use. So its
+//! stack holds that much, and on top of it at most what the last thing that it took needs without any theft.
+
+use alloc::vec::Vec;
+use core::{cell::Cell, future::poll_fn, hint, pin::pin, time::Duration};
+use std::time::Instant;
+
+use super::job::{Taken, Wait};
+use crate::{completion::Ended, executor::worker::Local, waker::park::block_on_for};
+
+/// How long a fork must have lain open.
+const WORTH_A_THEFT: Duration = Duration::from_micros(20);
+/// How much of a worker's stack may be in use, in bytes, when it takes over something in addition.
+const ROOM_TO_HELP: usize = 64 << 10;
+/// How often a worker that waits looks round before it blocks.
+const LOOKS: u32 = 7;
+const FIRST_BLOCK: Duration = Duration::from_micros(50);
+const LONGEST_BLOCK: Duration = Duration::from_millis(1);
+
+/// What a worker knows of the others' forks.
+pub(in crate::executor) struct Helper {
+    seen: Vec<Cell<Seen>>,
+    /// Whether something was seen that is not old enough yet.
+    has_young: Cell<bool>,
+    /// Where the worker's stack begins.
+    stack: Cell<usize>,
+}
+
+/// The oldest fork of a worker.
+#[derive(Clone, Copy)]
+struct Seen {
+    index: usize,
+    /// Since when it is known to lie there.
+    since: Instant,
+}
+
+impl Helper {
+    pub(in crate::executor) fn new(workers: usize) -> Self {
+        let seen = Seen {
+            index: usize::MAX,
+            since: Instant::now(),
+        };
+        Self {
+            seen: (0..workers).map(|_| Cell::new(seen)).collect(),
+            has_young: Cell::new(false),
+            stack: Cell::new(0),
+        }
+    }
+
+    /// To be called at the bottom of the worker's stack.
+    pub(in crate::executor) fn begin(&self) {
+        self.stack.set(stack_now());
+    }
+
+    /// Whether it is worth looking again soon. Not twice in a row: what is always young is not worth it.
+    pub(in crate::executor) fn expects(&self, did_expect: bool) -> bool {
+        self.has_young.replace(false) && !did_expect
+    }
+
+    fn has_room(&self) -> bool {
+        self.stack.get().abs_diff(stack_now()) < ROOM_TO_HELP
+    }
+}
+
+/// About where the stack ends.
+#[inline(never)]
+fn stack_now() -> usize {
+    let here = 0u8;
+    (&raw const here).addr()
+}
+
+impl Local {
+    /// Tells of the first fork that others can take: wakes somebody when all the others sleep.
+    #[inline]
+    pub(super) fn tell_of_fork(&self) {
+        if self.shared().sleep.notify(false) {
+            self.counters().wakes.increment();
+            self.shared().forks[self.index()].ask();
+        }
+    }
+
+    /// Takes over a fork of another worker, if there is one that is worth it.
+    pub(in crate::executor) fn take_fork(&self, now: Instant) -> Option<Taken> {
+        let taken = self.others().find_map(|i| self.take_fork_of(i, now))?;
+        self.counters().steals.increment();
+        Some(taken)
+    }
+
+    fn take_fork_of(&self, worker: usize, now: Instant) -> Option<Taken> {
+        let forks = &self.shared().forks[worker];
+        let seen = &self.helper.seen[worker];
+        let Some(index) = forks.oldest() else {
+            forks.ask();
+            return None;
+        };
+        if !forks.mark(index) || seen.get().index != index {
+            seen.set(Seen { index, since: now });
+            self.helper.has_young.set(true);
+            return None;
+        }
+        if now.saturating_duration_since(seen.get().since) < WORTH_A_THEFT {
+            self.helper.has_young.set(true);
+            return None;
+        }
+        let taken = forks.steal();
+        // The next one begins to be known right away: it is old enough by the time that this one is done.
+        if let Some(index) = forks.oldest() {
+            forks.mark(index);
+            seen.set(Seen { index, since: now });
+        }
+        taken
+    }
+
+    /// Waits for a fork that another worker has taken, and meanwhile takes over others.
+    pub(super) fn wait_helping(&self, mut wait: Wait) -> Ended {
+        if !self.helper.has_room() {
+            return wait.block();
+        }
+        let mut limit = FIRST_BLOCK;
+        loop {
+            for look in 0..LOOKS {
+                if let Some(ended) = wait.ended() {
+                    return ended;
+                }
+                if let Some(taken) = self.take_fork(Instant::now()) {
+                    taken.run();
+                    limit = FIRST_BLOCK;
+                }
+                for _ in 0..(1 << look) * 8 {
+                    hint::spin_loop();
+                }
+            }
+            let ended = pin!(poll_fn(|cx| wait.poll(cx)));
+            if let Some(ended) = block_on_for(ended, limit) {
+                return ended;
+            }
+            limit = LONGEST_BLOCK.min(2 * limit);
+        }
+    }
+}
