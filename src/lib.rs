@@ -12,7 +12,7 @@
 //! | [`oneshot`] | one value from one thread to another, awaited, or waited for with or without a deadline |
 //! | [`shared`] | one value for many waiters, which come and go at any time |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
-//! | [`executor`] | [`Executor`], [`spawn`], [`yield_now`], [`join()`]; [`JoinSet`], [`scope`]; [`LocalExecutor`]; task-local values (feature `std`) |
+//! | [`executor`] | [`Executor`], [`spawn`], [`TaskBuilder`], [`yield_now`], [`join()`]; [`JoinSet`], [`scope`]; [`LocalExecutor`]; task-local values (feature `std`) |
 //!
 //! [`block_on`] lets a thread wait for any future (feature `std`).
 //!
@@ -37,6 +37,13 @@
 //! `alloc` alone. [`task`] and [`executor`] need atomics of 64 bits.
 //!
 //! `blocking`, on by default: `executor::spawn_blocking`, on the threads of the crate `blocking`.
+//!
+//! `tracing`: each of the executor's tasks has a span of the crate [tracing](https://docs.rs/tracing), of level debug and target
+//! `joint::task`, with the fields `task.name`, `task.kind` (`normal`, `high`, `pinned` or `local`) and `task.spawned`. It is entered
+//! whenever the future is polled or dropped, has no parent, and follows from the span that the task was spawned in.
+//!
+//! `trace`: `Builder::trace` makes an executor keep what its workers do; `Executor::trace` gives it back, to be looked at as it is
+//! or in <https://ui.perfetto.dev>.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(
     not(target_has_atomic = "64"),
@@ -64,8 +71,8 @@ pub use crate::executor::spawn_blocking;
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 #[doc(inline)]
 pub use crate::executor::{
-    Executor, JoinSet, LocalExecutor, TaskLocal, async_scope, join, join_async, scope, spawn,
-    spawn_detached, yield_now,
+    Executor, JoinSet, LocalExecutor, Priority, TaskBuilder, TaskLocal, async_scope, join,
+    join_async, scope, spawn, spawn_detached, spawn_local, yield_now,
 };
 #[cfg(target_has_atomic = "64")]
 #[doc(inline)]

@@ -19,11 +19,7 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use joint::{
-    Executor, JoinError, block_on,
-    executor::{LocalExecutor, local::spawn_local},
-    oneshot, yield_now,
-};
+use joint::{Executor, JoinError, LocalExecutor, block_on, oneshot, spawn_local, yield_now};
 use wakes::counting;
 
 /// What the tasks of a test write down.

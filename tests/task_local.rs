@@ -118,7 +118,7 @@ fn a_value_goes_with_its_future_from_thread_to_thread() {
 fn a_child_has_a_value_when_it_is_carried() {
     let executor = LocalExecutor::new();
     let task = executor.spawn(NAME.scope("parent".into(), async {
-        let spawn = |future| joint::executor::local::spawn_local(future);
+        let spawn = |future| joint::spawn_local(future);
         let read = || async { NAME.try_with(String::clone).ok() };
         let carried: Pin<Box<dyn Future<Output = _>>> = Box::pin(NAME.carry(read()));
         let bare: Pin<Box<dyn Future<Output = _>>> = Box::pin(read());

@@ -128,15 +128,13 @@ impl Local {
                 self.counters().parks.increment();
                 expects = self.helper.expects(expects);
                 let limit = if expects { FIRST_WATCH } else { watch };
-                watch = match shared.sleep.watch(self.index(), limit, urgent) {
+                watch = match self.rest(|| shared.sleep.watch(self.index(), limit, urgent)) {
                     Watched::Woken => FIRST_WATCH,
                     Watched::Over => LONGEST_WATCH.min(2 * watch),
                 };
             } else {
-                if shared
-                    .sleep
-                    .sleep(self.index(), urgent, || shared.has_work())
-                {
+                let has_work = || shared.has_work();
+                if self.rest(|| shared.sleep.sleep(self.index(), urgent, has_work)) {
                     self.counters().parks.increment();
                 }
                 watch = FIRST_WATCH;
@@ -201,7 +199,7 @@ impl Local {
 
     fn look_for_task(&self, view: &View) -> Option<Runnable> {
         let shared = &**self.shared();
-        if let Some(own) = self.next_pinned() {
+        if let Some(own) = self.next_own() {
             return Some(own);
         }
         if shared.poll_time() >= WORTH_A_STEAL || view.all_stuck || shared.sleep.is_quiet() {
@@ -268,7 +266,10 @@ impl Local {
             };
             let take =
                 |queues: &Queues, own: &Worker<Runnable>| take(&queues.stealers[i], own, most);
-            take(&shared.high, &self.high).or_else(|| take(&shared.normal, &self.normal))
+            let stolen = take(&shared.high, &self.high);
+            let stolen = stolen.or_else(|| take(&shared.normal, &self.normal))?;
+            record!(shared.hooks, Some(self.index()), Steal(i));
+            Some(stolen)
         })?;
         self.counters().steals.increment();
         Some(stolen)

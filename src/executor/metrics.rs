@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use super::shared::Shared;
+
 use crate::sync::{AtomicU64, order};
 
 /// A count that one thread writes and any thread reads.
@@ -41,6 +43,8 @@ pub(super) struct Counters {
     pub(super) steals: Counter,
     pub(super) parks: Counter,
     pub(super) wakes: Counter,
+    /// The length of the queue of pinned tasks.
+    pub(super) pinned: Counter,
     pub(super) finished: Counter,
     pub(super) cancelled: Counter,
     pub(super) panicked: Counter,
@@ -54,19 +58,21 @@ impl Counters {
             steals: Counter::new(),
             parks: Counter::new(),
             wakes: Counter::new(),
+            pinned: Counter::new(),
             finished: Counter::new(),
             cancelled: Counter::new(),
             panicked: Counter::new(),
         }
     }
 
-    pub(super) fn read(&self, queued: usize) -> WorkerMetrics {
+    fn read(&self, queued: usize) -> WorkerMetrics {
         WorkerMetrics {
             polls: self.polls.get(),
             steals: self.steals.get(),
             parks: self.parks.get(),
             wakes: self.wakes.get(),
             queued,
+            pinned: self.pinned.get() as usize,
         }
     }
 }
@@ -88,6 +94,44 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    pub(super) fn of(shared: &Shared) -> Self {
+        let sum = |count: fn(&Counters) -> &Counter| -> u64 {
+            let counters = shared.counters.iter();
+            counters.map(|counters| count(counters).get()).sum()
+        };
+        // ORDERING: cancelled_read, panicked_read. Relaxed: numbers for show.
+        let cancelled = shared
+            .cancelled_outside
+            .load(order!(cancelled_read: Relaxed));
+        let panicked = shared.panicked_outside.load(order!(panicked_read: Relaxed));
+        let ended = [
+            sum(|counters| &counters.finished),
+            sum(|counters| &counters.cancelled) + cancelled as u64,
+            sum(|counters| &counters.panicked) + panicked as u64,
+        ];
+        // ORDERING: spawned_read. Relaxed: a number for show.
+        // Read last, so that what is live seldom comes out too small.
+        let spawned = shared.spawned_outside.load(order!(spawned_read: Relaxed));
+        let workers = shared.counters.iter().enumerate().map(|(i, counters)| {
+            let queued = shared.normal.stealers[i].len() + shared.high.stealers[i].len();
+            counters.read(queued)
+        });
+        Self {
+            spawned: sum(|counters| &counters.spawned) + spawned as u64,
+            finished: ended[0],
+            cancelled: ended[1],
+            panicked: ended[2],
+            workers: workers.collect(),
+        }
+    }
+
+    /// Tasks that have been spawned and have not ended.
+    pub fn live(&self) -> u64 {
+        // What has not been seen to be spawned may have been seen to end.
+        let ended = self.finished + self.cancelled + self.panicked;
+        self.spawned.saturating_sub(ended)
+    }
+
     /// The polls of all workers.
     pub fn polls(&self) -> u64 {
         self.workers.iter().map(|worker| worker.polls).sum()
@@ -96,6 +140,11 @@ impl Metrics {
     /// The steals of all workers.
     pub fn steals(&self) -> u64 {
         self.workers.iter().map(|worker| worker.steals).sum()
+    }
+
+    /// How often workers woke another worker.
+    pub fn wakes(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.wakes).sum()
     }
 
     /// How often the workers went to sleep.
@@ -118,4 +167,6 @@ pub struct WorkerMetrics {
     pub wakes: u64,
     /// Tasks in its queues, which others can steal.
     pub queued: usize,
+    /// Tasks that are [pinned](super::TaskBuilder::on_worker) to it and due, but for those that have just come from elsewhere.
+    pub pinned: usize,
 }

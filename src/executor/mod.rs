@@ -4,13 +4,26 @@
 //! an injector; who waited for a task that ends runs next on the same worker. A worker with nothing to do sleeps, and is woken
 //! by a push only when nobody is searching already (`sleep.rs` has the proof that no wake-up is missed).
 //!
-//! [`spawn`] and [`yield_now`] are for use inside a task; [`Executor`] is for those who want one of their own; and
+//! # Fairness
+//! No task that is due waits for ever behind others, however these wake each other or come anew. A worker runs
+//!
+//! * who waited for the task that has just ended, if it ended there: at most 16 such in a row. What follows counts only the other runs;
+//! * what it has of [high priority](Priority::High), oldest first: at most 32 in a row while it has others;
+//! * what is in its own queue, oldest first: the oldest within 64 runs;
+//! * what is pinned to it, oldest first: the oldest within 80 runs, and while there are more, one in eight runs at the least;
+//! * what comes from outside, in batches of up to 64: the oldest of normal priority that no other worker takes within 61 runs.
+//!   That of high priority is brought among the worker's own in the same time.
+//!
+//! A worker that is in a long poll runs nothing else. What is in its queue is taken over by others then; what is pinned to it waits.
+//!
+//! [`spawn`], [`spawn_local`] and [`yield_now`] are for use inside a task; a [`TaskBuilder`] spawns with a name, a priority or a worker
+//! of its own; [`Executor`] is for those who want one of their own; and
 //! [`block_on`](crate::block_on) is how a thread outside waits for any of it.
 //!
 //! Beside it: [`LocalExecutor`], for tasks that stay on one thread; [`TaskLocal`], for values that tasks carry with them; and
 //! `spawn_blocking`, for functions that block (feature `blocking`).
 
-use alloc::{string::String, sync::Arc, vec::Vec};
+use alloc::{sync::Arc, vec::Vec};
 use core::{
     fmt,
     future::Future,
@@ -25,12 +38,26 @@ use std::{
 };
 
 use crossbeam_deque::Worker;
-use crossbeam_utils::CachePadded;
+
+/// Keeps what has happened, if a trace was asked for: of which hooks, by which worker, what.
+#[cfg(feature = "trace")]
+macro_rules! record {
+    ($hooks:expr, $worker:expr, $event:ident $($of:tt)?) => {
+        if let Some(recorder) = &$hooks.recorder {
+            recorder.record($worker, $crate::executor::trace::Event::$event $($of)?);
+        }
+    };
+}
+#[cfg(not(feature = "trace"))]
+macro_rules! record {
+    ($hooks:expr, $worker:expr, $event:ident $($of:tt)?) => {};
+}
 
 #[cfg(feature = "blocking")]
 mod blocking;
 mod builder;
 pub(crate) mod fork_join;
+mod hooks;
 pub(crate) mod inbox;
 pub(crate) mod injector;
 mod join_async;
@@ -42,38 +69,40 @@ mod registry;
 mod scope;
 mod shared;
 pub(crate) mod sleep;
+mod span;
+mod task_builder;
 mod task_local;
+#[cfg(feature = "trace")]
+mod trace;
+mod turn;
 mod worker;
 
 #[cfg(feature = "blocking")]
 pub use self::blocking::spawn_blocking;
+#[cfg(feature = "trace")]
+pub use self::trace::{Span, SpanKind, Trace};
 pub use self::{
     builder::Builder,
     fork_join::join,
+    hooks::{TaskEnd, TaskInfo},
     join_async::join_async,
     join_set::JoinSet,
     local::{LocalExecutor, LocalMetrics},
     metrics::{Metrics, WorkerMetrics},
     scope::{AsyncScope, Scope, ScopedHandle, ScopedResult, async_scope, scope},
+    task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
     task_local::{NotSet, TaskLocal, TaskLocalScope},
 };
-use self::{
-    metrics::{Counter, Counters},
-    registry::Lane,
-    shared::{Runnable, Shared},
-    worker::Local,
-};
-use crate::{
-    sync::{asymmetric, order},
-    task::JoinHandle,
-};
+use self::{registry::Lane, shared::Shared, worker::Local};
+use crate::{sync::asymmetric, task::JoinHandle};
 
 /// A set of threads that run tasks.
 ///
 /// # Dropping
 /// Shuts down in order: each worker ends the poll that it is in, or is about to begin, and polls no task again; the threads are
 /// joined, for which the drop blocks as long as these polls take; every future that is left is dropped on one of them; whoever waits for one learns that it was
-/// [cancelled](crate::JoinError::Cancelled). A task that some other thread is waking at that very moment is dropped by that thread.
+/// [cancelled](crate::JoinError::Cancelled). A task that some other thread is waking at that very moment is dropped by that thread;
+/// but if it is [pinned](Executor::spawn_on) to a worker, that wake-up is waited for, and the worker drops it.
 ///
 /// Dropped by one of its own tasks, it cannot wait for that task's worker: everything else is waited for, and that worker leaves
 /// when the task's poll ends.
@@ -124,35 +153,37 @@ impl Executor {
         })
     }
 
-    fn start(
-        workers: usize,
-        thread_name: &dyn Fn(usize) -> String,
-        stack_size: Option<usize>,
-    ) -> io::Result<Self> {
+    fn start(workers: usize, settings: Builder) -> io::Result<Self> {
+        /// Counts the workers that were not started as gone, also when a thread's name panics.
+        struct Missing<'a>(&'a Shared, usize);
+        impl Drop for Missing<'_> {
+            fn drop(&mut self) {
+                self.0.never_came(self.1);
+            }
+        }
         asymmetric::prepare();
         let queues = || -> Vec<_> { (0..workers).map(|_| Worker::new_fifo()).collect() };
         let (normal, high) = (queues(), queues());
         let stealers = |queues: &[Worker<_>]| queues.iter().map(Worker::stealer).collect();
-        let shared = Arc::new(Shared::new(stealers(&normal), stealers(&high)));
+        let shared = Arc::new(Shared::new(
+            stealers(&normal),
+            stealers(&high),
+            settings.hooks,
+        ));
         let mut executor = Self {
-            shared,
+            shared: shared.clone(),
             threads: Vec::with_capacity(workers),
         };
-        let mut queues = normal.into_iter().zip(high).enumerate();
-        while let Some((index, (normal, high))) = queues.next() {
-            let local = Local::new(executor.shared.clone(), index, normal, high);
-            let mut thread = thread::Builder::new().name(thread_name(index));
-            if let Some(size) = stack_size {
+        // Dropped before the executor, which waits for those that were started.
+        let mut missing = Missing(&shared, workers);
+        for (index, (normal, high)) in normal.into_iter().zip(high).enumerate() {
+            let local = Local::new(shared.clone(), index, normal, high);
+            let mut thread = thread::Builder::new().name((settings.thread_name)(index));
+            if let Some(size) = settings.stack_size {
                 thread = thread.stack_size(size);
             }
-            match thread.spawn(|| local.main()) {
-                Ok(handle) => executor.threads.push(handle),
-                Err(error) => {
-                    // This one and those that were not tried yet.
-                    executor.shared.never_came(queues.len() + 1);
-                    return Err(error);
-                }
-            }
+            executor.threads.push(thread.spawn(|| local.main())?);
+            missing.1 -= 1;
         }
         Ok(executor)
     }
@@ -207,7 +238,10 @@ impl Executor {
             Some(local) if Arc::ptr_eq(local.shared(), &self.shared) => {
                 local.spawn_detached(spawned, future);
             }
-            _ => self.inject(worker::new_detached(spawned, future)),
+            _ => {
+                let runnable = task_builder::new_detached(spawned, future);
+                task_builder::launch(&self.shared, None, runnable, Lane::Normal);
+            }
         });
     }
 
@@ -220,17 +254,9 @@ impl Executor {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (runnable, handle) = worker::new_task(spawned, future);
-        self.inject(runnable);
+        let (runnable, handle) = task_builder::new_task(spawned, future);
+        task_builder::launch(&self.shared, None, runnable, Lane::Normal);
         handle
-    }
-
-    fn inject(&self, runnable: Runnable) {
-        // ORDERING: spawned. Relaxed: a number for show.
-        self.shared
-            .spawned_outside
-            .fetch_add(1, order!(spawned: Relaxed));
-        self.shared.inject(runnable, Lane::Normal);
     }
 
     /// How many workers it has.
@@ -238,29 +264,45 @@ impl Executor {
         self.shared.workers()
     }
 
-    /// What it has done so far. Each count is right by itself; they are not taken at one instant.
+    /// What it has done so far. Each count is right by itself; they are not taken at one instant. When nothing happens in the
+    /// executor any more, as far as the caller knows, they agree: all that was spawned has ended or is live.
+    ///
+    /// # Cost
+    /// Some loads for each worker here. The workers pay a store for what they count, to memory of their own.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint::Executor::builder().workers(1).build()?;
+    /// let never = executor.spawn(std::future::pending::<()>());
+    /// joint::block_on(executor.spawn(async {}));
+    /// let metrics = executor.metrics();
+    /// assert_eq!((metrics.spawned, metrics.finished, metrics.live()), (2, 1, 1));
+    /// # drop(never);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn metrics(&self) -> Metrics {
-        let shared = &*self.shared;
-        let sum = |count: fn(&Counters) -> &Counter| -> u64 {
-            let counters = shared.counters.iter();
-            counters.map(|counters| count(counters).get()).sum()
-        };
-        // ORDERING: spawned_read, cancelled_read. Relaxed: numbers for show.
-        let spawned_outside = shared.spawned_outside.load(order!(spawned_read: Relaxed));
-        let cancelled_outside = shared
-            .cancelled_outside
-            .load(order!(cancelled_read: Relaxed));
-        let worker = |(i, counters): (usize, &CachePadded<Counters>)| {
-            let queued = shared.normal.stealers[i].len() + shared.high.stealers[i].len();
-            counters.read(queued)
-        };
-        Metrics {
-            spawned: sum(|counters| &counters.spawned) + spawned_outside as u64,
-            finished: sum(|counters| &counters.finished),
-            cancelled: sum(|counters| &counters.cancelled) + cancelled_outside as u64,
-            panicked: sum(|counters| &counters.panicked),
-            workers: shared.counters.iter().enumerate().map(worker).collect(),
-        }
+        Metrics::of(&self.shared)
+    }
+
+    /// What its workers have done lately, if [`Builder::trace`] has asked for it.
+    ///
+    /// # Cost
+    /// A copy of all that is kept. Each worker has to wait for the copy of its own part when it has something to keep meanwhile.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint::Executor::builder().workers(2).trace(10_000).build()?;
+    /// joint::block_on(executor.task().name("hello").spawn(async {}));
+    /// let trace = executor.trace().unwrap();
+    /// let mut json = Vec::new();
+    /// trace.write_to(&mut json)?;
+    /// assert!(String::from_utf8(json).unwrap().contains("\"hello\""));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(feature = "trace")]
+    pub fn trace(&self) -> Option<Trace> {
+        let recorder = self.shared.hooks.recorder.as_ref()?;
+        Some(recorder.read())
     }
 }
 
@@ -339,7 +381,10 @@ where
     let spawned = Location::caller();
     worker::with_current(|local| match local {
         Some(local) => local.spawn_detached(spawned, future),
-        None => Executor::global().inject(worker::new_detached(spawned, future)),
+        None => {
+            let runnable = task_builder::new_detached(spawned, future);
+            task_builder::launch(&Executor::global().shared, None, runnable, Lane::Normal);
+        }
     });
 }
 

@@ -41,8 +41,18 @@ pub(super) enum Lane {
     /// Any worker's, before the normal ones.
     High,
     /// That worker's alone.
-    #[expect(dead_code, reason = "nothing is pinned yet")]
     Pinned(usize),
+}
+
+impl Lane {
+    /// For those who watch.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::High => "high",
+            Self::Pinned(_) => "pinned",
+        }
+    }
 }
 
 /// What each of the executor's tasks carries: the address of its entry, or null.
@@ -187,7 +197,6 @@ impl Registry {
     ///
     /// # Safety
     /// The caller has the task's runnable; the task has this place and is in no register yet.
-    #[expect(dead_code, reason = "nothing has a lane of its own yet")]
     pub(super) unsafe fn enter(
         shared: &Shared,
         task: NonNull<()>,

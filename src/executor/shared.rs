@@ -17,6 +17,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     fork_join::Forks,
+    hooks::Hooks,
     inbox::Inbox,
     injector::Injector,
     metrics::Counters,
@@ -26,7 +27,7 @@ use super::{
 };
 use crate::{
     sync::{AtomicUsize, Mutex, fence, order, thread},
-    task::{self, End, Pending, Schedule, ScheduleInfo},
+    task::{self, End, Ended, Pending, Schedule, ScheduleInfo},
 };
 
 /// A task of the executor that is due to be run.
@@ -70,6 +71,11 @@ pub(super) struct Shared {
     pub(super) spawned_outside: CachePadded<AtomicUsize>,
     /// Tasks that were cancelled by others than the workers.
     pub(super) cancelled_outside: AtomicUsize,
+    /// Of these, the tasks that panicked instead, when their future was dropped.
+    pub(super) panicked_outside: AtomicUsize,
+    pub(super) hooks: Hooks,
+    /// Whether tasks have to be told of, each.
+    pub(super) watches_tasks: bool,
     /// How long a poll takes, these days, in nanoseconds.
     poll_time: CachePadded<AtomicUsize>,
     phase: AtomicUsize,
@@ -81,7 +87,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(normal: Vec<Stealer<Runnable>>, high: Vec<Stealer<Runnable>>) -> Self {
+    pub(super) fn new(
+        normal: Vec<Stealer<Runnable>>,
+        high: Vec<Stealer<Runnable>>,
+        hooks: Hooks,
+    ) -> Self {
         let workers = normal.len();
         let queues = |stealers| Queues {
             injector: Injector::new(),
@@ -103,6 +113,9 @@ impl Shared {
                 .collect(),
             spawned_outside: CachePadded::new(AtomicUsize::new(0)),
             cancelled_outside: AtomicUsize::new(0),
+            panicked_outside: AtomicUsize::new(0),
+            watches_tasks: hooks.watch_tasks(),
+            hooks: hooks.prepare(workers),
             poll_time: CachePadded::new(AtomicUsize::new(0)),
             phase: AtomicUsize::new(OPEN),
             present: AtomicUsize::new(workers),
@@ -242,12 +255,7 @@ impl Shared {
                 return;
             };
             for runnable in self.everything_injected() {
-                let was_counted = worker::dispose(self, runnable);
-                if !was_counted {
-                    // ORDERING: cancelled_outside. Relaxed: a number for show.
-                    self.cancelled_outside
-                        .fetch_add(1, order!(cancelled_outside: Relaxed));
-                }
+                worker::dispose(self, runnable);
             }
             drop(guard);
             // ORDERING: dispose_fence. SeqCst: giving up the lock against this look; the other side pushes, has a fence, and then
@@ -257,6 +265,17 @@ impl Shared {
                 return;
             }
         }
+    }
+
+    /// Counts a task that was ended by another thread than one of the workers.
+    pub(super) fn count_end_outside(&self, how: End) {
+        let count = match how {
+            End::Panic => &self.panicked_outside,
+            // Outside of the workers no task is polled.
+            End::Cancelled | End::Output => &self.cancelled_outside,
+        };
+        // ORDERING: ended_outside. Relaxed: a number for show.
+        count.fetch_add(1, order!(ended_outside: Relaxed));
     }
 
     fn everything_injected(&self) -> Vec<Runnable> {
@@ -285,6 +304,11 @@ impl Schedule<Place> for Home {
         let home = home.expect("a task that has been idle is registered");
         worker::with_current(|local| match local {
             Some(local) if core::ptr::eq(&**local.shared(), home.shared) => {
+                record!(
+                    local.shared().hooks,
+                    Some(local.index()),
+                    Wake(runnable.id())
+                );
                 local.push(runnable, home.lane);
             }
             _ => {
@@ -292,6 +316,7 @@ impl Schedule<Place> for Home {
                 unsafe { Arc::increment_strong_count(home.shared) };
                 // SAFETY: as above; the count that was just added is taken over. From the push on it is what keeps it alive.
                 let shared = unsafe { Arc::from_raw(home.shared) };
+                record!(shared.hooks, None, Wake(runnable.id()));
                 shared.inject(runnable, home.lane);
             }
         });
@@ -317,17 +342,16 @@ impl Schedule<Place> for Home {
     }
 
     #[inline]
-    fn ended(&self, place: &Place, how: End) {
-        worker::with_current(|local| {
-            if let Some(local) = local {
-                local.count_end(how);
-            }
-            let worker = |shared| {
+    fn ended(&self, task: &Ended<'_, Place>, how: End) {
+        worker::ended(task, how);
+        let worker = |shared| {
+            worker::with_current(|local| {
                 let local = local.filter(|local| core::ptr::eq(&**local.shared(), shared));
                 local.map(Local::index)
-            };
-            // SAFETY: called by the runner, whose future is gone.
-            unsafe { Registry::strike_off(place, worker) };
-        });
+            })
+        };
+        // Last, as this may be what has kept the executor.
+        // SAFETY: called by the runner, whose future is gone.
+        unsafe { Registry::strike_off(task.metadata(), worker) };
     }
 }

@@ -1,17 +1,15 @@
-//! One worker: its queues, its next-task slot, and its loop. `lookout.rs` has what it does when it has nothing to run.
-//!
-//! What runs next: the slot, which holds the one who waited for the task that has just ended; else a queue, oldest first: the high
-//! lane's, the worker's own, and what is pinned to the worker; else the injector. Whoever comes late in that row comes first now and
-//! then: see the constants. So no task starves behind others, however they wake each other.
+//! One worker: its queues, its next-task slot, and its loop. `turn.rs` has what it runs next, `lookout.rs` what it does when it has
+//! nothing to run.
 //!
 //! The slot cannot be stolen from, and need not be: it is filled only by the wake-up of a waiting task, after the last poll of the
 //! task that it waited for, and emptied by the very next run. A foreign waker, whose code may do anything and for any time, finds
 //! it closed.
 
-use alloc::{collections::VecDeque, sync::Arc};
+use alloc::{collections::VecDeque, string::String, sync::Arc};
 use core::{
     cell::{Cell, RefCell},
     future::Future,
+    mem,
     panic::Location,
     ptr,
 };
@@ -21,24 +19,20 @@ use crossbeam_deque::Worker;
 
 use super::{
     fork_join::{Forks, Helper},
+    hooks::{Hooks, TaskInfo},
     lookout::Lookout,
     metrics::Counters,
     registry::{Lane, Place},
-    shared::{Home, Queues, Runnable, Shared},
+    shared::{Runnable, Shared},
+    task_builder::{launch, new_detached, new_task},
+    turn::Turns,
 };
 use crate::{
     sync::thread_local,
-    task::{Builder, End, JoinHandle},
+    task::{End, Ended, JoinHandle},
+    waker::ThinWaker,
 };
 
-/// Every so many runs a worker looks first at what comes from outside. Prime, so that it falls in step with no pattern of work.
-const INJECTOR_INTERVAL: u64 = 61;
-/// How many tasks in a row may come from the slot.
-const SLOT_STREAK: u32 = 16;
-/// How many tasks in a row may come from the high lane.
-const HIGH_STREAK: u32 = 32;
-/// How many tasks a worker takes from the injector at once.
-const BATCH: usize = 64;
 /// How many tasks a worker's own queue holds. What is more goes to the injector, whose queue takes no memory.
 const MOST_QUEUED: usize = 1 << 14;
 
@@ -48,17 +42,18 @@ pub(super) struct Local {
     index: usize,
     pub(super) normal: Worker<Runnable>,
     pub(super) high: Worker<Runnable>,
-    pinned: RefCell<VecDeque<Runnable>>,
-    slot: Cell<Option<Runnable>>,
+    pub(super) pinned: RefCell<VecDeque<Runnable>>,
+    pub(super) slot: Cell<Option<Runnable>>,
     /// Whether a push goes to the slot: while the one who waited for a task is being woken.
     slot_is_open: Cell<bool>,
-    /// Runs in a row that came from the slot.
-    slot_streak: Cell<u32>,
-    /// Runs in a row that came from the high lane.
-    high_streak: Cell<u32>,
     runs: Cell<u64>,
+    /// [`Shared::watches_tasks`], where it costs no look elsewhere.
+    watches_tasks: bool,
+    /// For the name of a task that may be gone after its run.
+    name: RefCell<String>,
     /// Whether a task of another executor is being disposed of.
     is_elsewhere: Cell<bool>,
+    pub(super) turns: Turns,
     pub(super) lookout: Lookout,
     pub(super) helper: Helper,
 }
@@ -80,11 +75,16 @@ pub(super) fn own_forks<'a>() -> Option<&'a Forks> {
     unsafe { forks.as_ref() }
 }
 
+thread_local! {
+    /// Whose runnable is being disposed of.
+    static DISPOSING: Cell<*const Shared> = const { Cell::new(ptr::null()) };
+}
+
 /// Calls `f` with the worker that this thread is.
 #[inline]
 pub(super) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
-    // SAFETY: set by `Local::main` to a value that outlives it on this thread's stack, and reset before that goes.
+    // SAFETY: set by `Local::work` to a value that outlives it on this thread's stack, and reset before that goes.
     f(unsafe { current.as_ref() })
 }
 
@@ -93,24 +93,50 @@ pub(super) fn guarded(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         // The payload's own drop may panic as well. What that leaves is not worth the worker.
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            core::mem::forget(again);
+            mem::forget(again);
         }
     }
 }
 
-/// Drops a runnable of `shared`, and with it the future. True: a worker of that executor does it, and has counted it.
-pub(super) fn dispose(shared: &Shared, runnable: Runnable) -> bool {
+/// Drops a runnable of `shared`, and with it the future, on whatever thread this is.
+pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
     with_current(|local| {
         let is_its_worker = local.is_some_and(|local| ptr::eq(&*local.shared, shared));
-        if let Some(local) = local {
-            let before = local.is_elsewhere.replace(!is_its_worker);
-            guarded(|| drop(runnable));
+        let elsewhere = local.map(|local| (local, local.is_elsewhere.replace(!is_its_worker)));
+        let before = DISPOSING.with(|disposing| disposing.replace(shared));
+        guarded(|| drop(runnable));
+        DISPOSING.with(|disposing| disposing.set(before));
+        if let Some((local, before)) = elsewhere {
             local.is_elsewhere.set(before);
-        } else {
-            guarded(|| drop(runnable));
         }
-        is_its_worker
-    })
+    });
+}
+
+/// Counts and tells of a task whose future has just been dropped on this thread: by the executor's own worker, or by [`dispose`].
+#[inline]
+pub(super) fn ended(task: &Ended<'_, Place>, how: End) {
+    with_current(|local| match local {
+        Some(local) if !local.is_elsewhere.get() => {
+            local.count_end(how);
+            if local.watches_tasks {
+                let hooks = &local.shared.hooks;
+                record!(hooks, Some(local.index), Gone(task.id(), how));
+                hooks.ended(task, how);
+            }
+        }
+        _ => ended_elsewhere(task, how),
+    });
+}
+
+#[cold]
+fn ended_elsewhere(task: &Ended<'_, Place>, how: End) {
+    let disposing = DISPOSING.with(Cell::get);
+    // SAFETY: set by `dispose`, which has been lent it, for as long as it drops the future.
+    if let Some(shared) = unsafe { disposing.as_ref() } {
+        shared.count_end_outside(how);
+        record!(shared.hooks, None, Gone(task.id(), how));
+        shared.hooks.ended(task, how);
+    }
 }
 
 impl Local {
@@ -123,6 +149,7 @@ impl Local {
         Self {
             lookout: Lookout::new(index, shared.workers()),
             helper: Helper::new(shared.workers()),
+            watches_tasks: shared.watches_tasks,
             shared,
             index,
             normal,
@@ -130,10 +157,10 @@ impl Local {
             pinned: RefCell::default(),
             slot: Cell::new(None),
             slot_is_open: Cell::new(false),
-            slot_streak: Cell::new(0),
-            high_streak: Cell::new(0),
             runs: Cell::new(0),
+            name: RefCell::default(),
             is_elsewhere: Cell::new(false),
+            turns: Turns::default(),
         }
     }
 
@@ -152,15 +179,13 @@ impl Local {
         &self.shared.counters[self.index]
     }
 
+    #[inline]
     pub(super) fn runs(&self) -> u64 {
         self.runs.get()
     }
 
     #[inline]
-    pub(super) fn count_end(&self, how: End) {
-        if self.is_elsewhere.get() {
-            return;
-        }
+    fn count_end(&self, how: End) {
         let counters = self.counters();
         match how {
             End::Output => &counters.finished,
@@ -181,8 +206,12 @@ impl Local {
         F::Output: Send + 'static,
     {
         let (runnable, handle) = new_task(spawned, future);
-        self.counters().spawned.increment();
-        self.push_normal(runnable);
+        if self.watches_tasks {
+            launch(&self.shared, Some(self), runnable, Lane::Normal);
+        } else {
+            self.counters().spawned.increment();
+            self.push_normal(runnable);
+        }
         handle
     }
 
@@ -191,8 +220,13 @@ impl Local {
     where
         F: Future + Send + 'static,
     {
-        self.counters().spawned.increment();
-        self.push_normal(new_detached(spawned, future));
+        let runnable = new_detached(spawned, future);
+        if self.watches_tasks {
+            launch(&self.shared, Some(self), runnable, Lane::Normal);
+        } else {
+            self.counters().spawned.increment();
+            self.push_normal(runnable);
+        }
     }
 
     /// Queues a runnable where it belongs.
@@ -202,7 +236,9 @@ impl Local {
             Lane::Normal => self.push_normal(runnable),
             Lane::High => self.push_high(runnable),
             Lane::Pinned(worker) if worker == self.index => {
-                self.pinned.borrow_mut().push_back(runnable);
+                let mut pinned = self.pinned.borrow_mut();
+                pinned.push_back(runnable);
+                self.set_pinned_turn(pinned.len());
             }
             Lane::Pinned(_) => self.shared.inject(runnable, lane),
         }
@@ -210,7 +246,7 @@ impl Local {
 
     #[inline]
     fn push_normal(&self, runnable: Runnable) {
-        if self.slot_is_open.get() && self.slot_streak.get() < SLOT_STREAK {
+        if self.slot_is_open.get() && self.turns.slot_is_due() {
             let displaced = self.slot.replace(Some(runnable));
             let Some(displaced) = displaced else { return };
             self.queue(displaced);
@@ -236,7 +272,7 @@ impl Local {
     }
 
     #[inline]
-    fn notify(&self) {
+    pub(super) fn notify(&self) {
         if self.shared.sleep.notify(self.shared.is_worth_a_wake()) {
             self.counters().wakes.increment();
         }
@@ -259,6 +295,11 @@ impl Local {
 
     /// The whole life of a worker.
     pub(super) fn main(self) {
+        self.work();
+        Hooks::worker(&self.shared.hooks.on_thread_stop, self.index);
+    }
+
+    fn work(&self) {
         struct Reset;
         impl Drop for Reset {
             fn drop(&mut self) {
@@ -266,23 +307,27 @@ impl Local {
                 FORKS.with(|forks| forks.set(ptr::null()));
             }
         }
-        CURRENT.with(|current| current.set(&raw const self));
+        CURRENT.with(|current| current.set(ptr::from_ref(self)));
         FORKS.with(|forks| forks.set(&raw const *self.shared.forks[self.index]));
         let _reset = Reset;
         self.helper.begin();
+        Hooks::worker(&self.shared.hooks.on_thread_start, self.index);
         while !self.shared.is_closed() {
             match self.next() {
                 Some(runnable) => self.run(runnable),
                 None => self.look_out(),
             }
         }
-        self.shared.leave(&self);
+        self.shared.leave(self);
     }
 
     pub(super) fn run(&self, runnable: Runnable) {
         self.runs.set(self.runs.get() + 1);
         self.counters().polls.set(self.runs.get());
-        let (again, waiter) = runnable.run_in_executor();
+        let (again, waiter) = match self.watches_tasks {
+            false => runnable.run_in_executor(),
+            true => self.run_watched(runnable),
+        };
         if let Some(runnable) = again {
             self.requeue(runnable);
         }
@@ -293,81 +338,36 @@ impl Local {
         }
     }
 
-    /// What this worker has to run, without a search.
-    #[inline]
-    fn next(&self) -> Option<Runnable> {
-        if let Some(runnable) = self.slot.take() {
-            self.slot_streak.set(self.slot_streak.get() + 1);
-            return Some(runnable);
-        }
-        self.slot_streak.set(0);
-        if self.runs.get() % INJECTOR_INTERVAL == 0 {
-            if let Some(injected) = self.next_in_turn() {
-                return Some(injected);
-            }
-        }
-        self.next_high()
-            .or_else(|| self.normal.pop())
-            .or_else(|| self.next_pinned())
-            .or_else(|| self.next_injected())
-    }
-
-    #[inline]
-    fn next_high(&self) -> Option<Runnable> {
-        if self.high.is_empty() {
-            return None;
-        }
-        let streak = self.high_streak.get();
-        if streak == HIGH_STREAK {
-            self.high_streak.set(0);
-            return None;
-        }
-        self.high_streak.set(streak + 1);
-        self.high.pop()
-    }
-
-    pub(super) fn next_pinned(&self) -> Option<Runnable> {
-        let mut pinned = self.pinned.borrow_mut();
-        pinned.extend(self.shared.inboxes[self.index].take_all());
-        pinned.pop_front()
-    }
-
-    /// What has come last in the row for long.
     #[cold]
-    fn next_in_turn(&self) -> Option<Runnable> {
-        // In turn, as either could always have something.
-        if self.runs.get() / INJECTOR_INTERVAL % 2 == 0 {
-            self.next_pinned().or_else(|| self.next_injected())
-        } else {
-            self.next_injected().or_else(|| self.next_pinned())
-        }
+    fn run_watched(&self, runnable: Runnable) -> (Option<Runnable>, Option<ThinWaker>) {
+        let hooks = &self.shared.hooks;
+        hooks.before_poll(&runnable);
+        let (id, spawned) = (runnable.id(), runnable.spawned());
+        // Taken out: a hook's code could come back here.
+        let mut kept = self.name.take();
+        kept.clear();
+        let has_name = hooks.after_poll.is_some() && runnable.name().is_some();
+        kept.push_str(runnable.name().filter(|_| has_name).unwrap_or_default());
+        record!(
+            hooks,
+            Some(self.index),
+            Begin(runnable.id(), runnable.name().map(Box::from), spawned)
+        );
+        let ran = runnable.run_in_executor();
+        record!(hooks, Some(self.index), End(ran.0.is_some()));
+        hooks.after_poll(&TaskInfo::new(id, has_name.then_some(&*kept), spawned));
+        self.name.replace(kept);
+        ran
     }
 
-    /// Takes from the injector outside of a search, and tells the others when there is more than this worker runs next.
-    pub(super) fn next_injected(&self) -> Option<Runnable> {
-        let injected = self.take_injected()?;
-        if !self.normal.is_empty() || !self.high.is_empty() || self.shared.has_injected() {
-            self.notify();
-        }
-        Some(injected)
-    }
-
-    /// Takes a batch from the injector to the worker's own queues. The first comes back.
-    pub(super) fn take_injected(&self) -> Option<Runnable> {
-        let take = |queues: &Queues, own: &Worker<Runnable>| {
-            let mut first = None;
-            queues.injector.take(BATCH, |runnable| match first {
-                None => first = Some(runnable),
-                Some(_) => own.push(runnable),
-            });
-            first
-        };
-        take(&self.shared.high, &self.high).or_else(|| take(&self.shared.normal, &self.normal))
-    }
-
-    /// Whether there is something that this worker alone can run.
-    pub(super) fn has_pinned(&self) -> bool {
-        !self.shared.inboxes[self.index].is_empty() || !self.pinned.borrow().is_empty()
+    /// Calls the hooks round a rest.
+    pub(super) fn rest<R>(&self, rest: impl FnOnce() -> R) -> R {
+        Hooks::worker(&self.shared.hooks.on_park, self.index);
+        record!(self.shared.hooks, Some(self.index), Park);
+        let rested = rest();
+        record!(self.shared.hooks, Some(self.index), Unpark);
+        Hooks::worker(&self.shared.hooks.on_unpark, self.index);
+        rested
     }
 
     /// Drops what is queued here, and with it the futures; and what that queues.
@@ -383,29 +383,4 @@ impl Local {
             guarded(|| drop(runnable));
         }
     }
-}
-
-/// A task of the executor, not yet queued.
-#[inline]
-pub(super) fn new_task<F>(
-    spawned: &'static Location<'static>,
-    future: F,
-) -> (Runnable, JoinHandle<F::Output>)
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    let builder = Builder::spawned_at(spawned).metadata(Place::nowhere());
-    let (runnable, handle) = builder.spawn(|_| future, Home);
-    (runnable, handle.without_metadata())
-}
-
-/// A task of the executor that nobody joins, not yet queued.
-#[inline]
-pub(super) fn new_detached<F>(spawned: &'static Location<'static>, future: F) -> Runnable
-where
-    F: Future + Send + 'static,
-{
-    let builder = Builder::spawned_at(spawned).metadata(Place::nowhere());
-    builder.spawn_detached(|_| future, Home)
 }

@@ -155,7 +155,7 @@ impl<M, N: cell::Name> Builder<M, N> {
         M: Send + Sync + 'static,
         N: 'static,
     {
-        let spawned = Location::caller();
+        let spawned = self.spawned.unwrap_or(Location::caller());
         let future = |metadata: &M| Checked::new(future(metadata), spawned);
         // SAFETY: the future checks on which thread it is. All else may be sent and shared, and lives as long as it likes; an
         // output that may not be sent is in the hands of the future's thread, which drops it, and of a handle that is not sent.

@@ -33,6 +33,7 @@ use core::{
 use super::{
     PanicPayload, Runnable, Schedule, ScheduleInfo,
     header::{Head, Header, OnAgain, Output, Ran, Task, VTable, WAKER},
+    lent::{Ended, Pending},
     schedule::sealed::End,
     state::{OnIdle, Snapshot},
     unwind,
@@ -140,34 +141,6 @@ where
     unsafe { place.write(stage) };
     core::mem::forget(unmade);
     task
-}
-
-/// A task at the end of a pending run, in the hands of its runner.
-#[allow(missing_debug_implementations, reason = "for this crate's executor")]
-pub struct Pending<'a, M> {
-    task: Task,
-    seen: Snapshot,
-    metadata: &'a M,
-}
-
-#[cfg(feature = "std")]
-impl<M> Pending<'_, M> {
-    /// Whether the task was woken since the run began, and so will be run again.
-    #[inline]
-    pub(crate) fn is_woken(&self) -> bool {
-        // SAFETY: the runner, who has lent this, keeps the task alive.
-        unsafe { self.task.state() }.is_woken_since(self.seen)
-    }
-
-    #[inline]
-    pub(crate) fn metadata(&self) -> &M {
-        self.metadata
-    }
-
-    /// The task's address, as [`Runnable::into_raw`] gives it.
-    pub(crate) fn as_ptr(&self) -> NonNull<()> {
-        self.task.as_ptr()
-    }
 }
 
 /// A task whose future is still being made, when making it panics.
@@ -451,7 +424,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         let metadata = unsafe { task.metadata::<M>() };
         let how = if dropped.is_ok() { how } else { End::Panic };
         // SAFETY: as above.
-        unsafe { Self::hooks(task) }.ended(metadata, how);
+        unsafe { Self::hooks(task) }.ended(&Ended { task, metadata }, how);
         dropped
     }
 

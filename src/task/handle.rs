@@ -10,7 +10,9 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::{Cancel, Fallible, JoinError, JoinResult, ScheduleInfo, header::Task, state::OnWake};
+use super::{
+    Cancel, Fallible, Id, JoinError, JoinResult, ScheduleInfo, header::Task, state::OnWake,
+};
 use crate::completion::{Completion, Detached, Ended, Registration};
 
 /// Awaits a task, and owns it: dropped, it cancels the task.
@@ -142,6 +144,11 @@ impl<T, M> JoinHandle<T, M> {
             task: this.task,
             output: PhantomData,
         }
+    }
+
+    /// What tells this task from others.
+    pub fn id(&self) -> Id {
+        Id::of(self.task)
     }
 
     /// The task's name, if it was given one.

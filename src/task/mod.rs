@@ -107,7 +107,9 @@ mod cell;
 mod error;
 mod handle;
 mod header;
+mod id;
 mod join;
+mod lent;
 mod link;
 #[cfg(feature = "std")]
 mod local;
@@ -123,13 +125,17 @@ pub use self::{
     cell::{Name, Named, Unnamed},
     error::{JoinError, PanicPayload},
     handle::JoinHandle,
+    id::Id,
     join::{Cancel, Fallible, JoinResult},
     link::Link,
     runnable::Runnable,
     schedule::{Copied, Schedule, ScheduleInfo, WithInfo},
 };
 #[cfg(feature = "std")]
-pub(crate) use self::{cell::Pending, schedule::sealed::End};
+pub(crate) use self::{
+    lent::{Ended, Pending},
+    schedule::sealed::End,
+};
 
 /// Makes a task of a future. Nothing runs yet: the runnable is due to be run, and is the caller's.
 ///

@@ -10,9 +10,8 @@ use core::{
 };
 
 use super::{
-    Link, ScheduleInfo,
+    Id, Link, ScheduleInfo,
     header::{OnAgain, Ran, Task},
-    state::OnWake,
 };
 use crate::waker::ThinWaker;
 
@@ -119,8 +118,8 @@ impl<M> Runnable<M> {
         // SAFETY: a task is alive as long as its future is there.
         match unsafe { task.state() }.abort() {
             // SAFETY: the state word has said that there is a runnable, which nobody has.
-            OnWake::Schedule => Some(unsafe { Self::from_task(task) }),
-            OnWake::Nothing => None,
+            super::state::OnWake::Schedule => Some(unsafe { Self::from_task(task) }),
+            super::state::OnWake::Nothing => None,
         }
     }
 
@@ -157,6 +156,17 @@ impl<M> Runnable<M> {
     pub unsafe fn raw_link<'a>(raw: NonNull<()>) -> &'a Link {
         // SAFETY: the runnable that the address stands for keeps the task alive.
         unsafe { Task::from_ptr(raw).link() }
+    }
+
+    /// What tells this task from others.
+    pub fn id(&self) -> Id {
+        Id::of(self.task)
+    }
+
+    /// The task's address, as [`into_raw`](Runnable::into_raw) gives it.
+    #[cfg(feature = "std")]
+    pub(crate) fn as_ptr(&self) -> NonNull<()> {
+        self.task.as_ptr()
     }
 
     /// The task's name, if it was given one.

@@ -2,7 +2,10 @@
 
 use core::{fmt, marker::PhantomData, mem::needs_drop};
 
-use super::{Runnable, cell::Pending};
+use super::{
+    Runnable,
+    lent::{Ended, Pending},
+};
 
 /// Why a runnable is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +66,7 @@ pub trait Schedule<M = ()>: Sized {
     /// The future is gone, and the task is about to end so. For this crate's executor.
     #[doc(hidden)]
     #[inline]
-    fn ended(&self, _metadata: &M, _how: sealed::End) {}
+    fn ended(&self, _task: &Ended<'_, M>, _how: sealed::End) {}
 }
 
 pub(crate) mod sealed {

@@ -12,7 +12,6 @@ pub(crate) mod inbox;
 mod register;
 mod run;
 
-#[allow(unused_imports, reason = "for the executor's own `spawn_local`")]
 pub(super) use self::home::with_current;
 pub use self::run::Run;
 use crate::task::JoinHandle;
@@ -197,42 +196,6 @@ impl LocalExecutor {
     pub fn metrics(&self) -> LocalMetrics {
         self.home.metrics()
     }
-}
-
-/// Starts a task on the [`LocalExecutor`] that is running on this thread. Otherwise as [`LocalExecutor::spawn`].
-///
-/// # Panics
-/// When none is: outside of a local executor's tasks and main futures.
-///
-/// # Example
-/// ```
-/// use joint::executor::{LocalExecutor, local::spawn_local};
-///
-/// let executor = LocalExecutor::new();
-/// let sum = executor.block_on(async {
-///     let parts: Vec<_> = (0..10).map(|i| spawn_local(async move { i })).collect();
-///     let mut sum = 0;
-///     for part in parts {
-///         sum += part.await;
-///     }
-///     sum
-/// });
-/// assert_eq!(sum, 45);
-/// ```
-#[track_caller]
-pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
-where
-    F: Future + 'static,
-    F::Output: 'static,
-{
-    let spawned = Location::caller();
-    home::with_current(|home| match home {
-        Some(home) => home.spawn(spawned, future),
-        None => panic!(
-            "`spawn_local` was called where no `LocalExecutor` runs: call it in a task or a main future of one, or use \
-             `LocalExecutor::spawn`"
-        ),
-    })
 }
 
 // No user code runs while anything is half done.

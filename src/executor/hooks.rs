@@ -1,0 +1,166 @@
+//! The hooks: what a user of an executor has called when something happens in it.
+//!
+//! A hook is user code. It is called where nothing is half done and no lock is held that it could want, and its panic is caught.
+
+use alloc::boxed::Box;
+use core::{fmt, panic::Location};
+
+use super::{shared::Runnable, worker::guarded};
+use crate::task::{End, Ended, Id};
+
+/// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the others there.
+#[derive(Clone, Copy)]
+pub struct TaskInfo<'a> {
+    id: Id,
+    name: Option<&'a str>,
+    spawned: &'static Location<'static>,
+}
+
+impl<'a> TaskInfo<'a> {
+    pub(super) fn new(id: Id, name: Option<&'a str>, spawned: &'static Location<'static>) -> Self {
+        Self { id, name, spawned }
+    }
+
+    fn of(runnable: &'a Runnable) -> Self {
+        Self::new(runnable.id(), runnable.name(), runnable.spawned())
+    }
+
+    /// What tells the task from others, for as long as it lives. Its handle [has it too](crate::JoinHandle::id).
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Its name, if it was given one.
+    pub fn name(&self) -> Option<&'a str> {
+        self.name
+    }
+
+    /// Where it was spawned.
+    pub fn spawned(&self) -> &'static Location<'static> {
+        self.spawned
+    }
+}
+
+impl fmt::Debug for TaskInfo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskInfo")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("spawned", &format_args!("{}", self.spawned))
+            .finish()
+    }
+}
+
+/// How a task has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskEnd {
+    /// Its future was ready.
+    Finished,
+    /// Its future was dropped before it was ready.
+    Cancelled,
+    /// Its future panicked, in a poll or when it was dropped.
+    Panicked,
+}
+
+impl TaskEnd {
+    pub(super) fn of(how: End) -> Self {
+        match how {
+            End::Output => Self::Finished,
+            End::Cancelled => Self::Cancelled,
+            End::Panic => Self::Panicked,
+        }
+    }
+}
+
+type TaskHook = Box<dyn Fn(&TaskInfo<'_>) + Send + Sync>;
+type EndHook = Box<dyn Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync>;
+type WorkerHook = Box<dyn Fn(usize) + Send + Sync>;
+
+#[derive(Default)]
+pub(super) struct Hooks {
+    pub(super) on_spawn: Option<TaskHook>,
+    pub(super) before_poll: Option<TaskHook>,
+    pub(super) after_poll: Option<TaskHook>,
+    pub(super) on_end: Option<EndHook>,
+    pub(super) on_thread_start: Option<WorkerHook>,
+    pub(super) on_thread_stop: Option<WorkerHook>,
+    pub(super) on_park: Option<WorkerHook>,
+    pub(super) on_unpark: Option<WorkerHook>,
+    /// How many records to keep of each worker.
+    #[cfg(feature = "trace")]
+    pub(super) trace: Option<usize>,
+    #[cfg(feature = "trace")]
+    pub(super) recorder: Option<super::trace::Recorder>,
+}
+
+impl Hooks {
+    /// Makes room for the trace, if one was asked for.
+    pub(super) fn prepare(self, workers: usize) -> Self {
+        #[cfg(feature = "trace")]
+        let this = {
+            let mut this = self;
+            let recorder = |most| super::trace::Recorder::new(workers, most);
+            this.recorder = this.trace.map(recorder);
+            this
+        };
+        #[cfg(not(feature = "trace"))]
+        let (this, _) = (self, workers);
+        this
+    }
+
+    /// Whether there is something to do for each task or each poll.
+    pub(super) fn watch_tasks(&self) -> bool {
+        #[cfg(feature = "trace")]
+        if self.trace.is_some() {
+            return true;
+        }
+        self.on_spawn.is_some()
+            || self.before_poll.is_some()
+            || self.after_poll.is_some()
+            || self.on_end.is_some()
+    }
+
+    #[cold]
+    pub(super) fn spawned(&self, runnable: &Runnable) {
+        if let Some(hook) = &self.on_spawn {
+            guarded(|| hook(&TaskInfo::of(runnable)));
+        }
+    }
+
+    pub(super) fn before_poll(&self, runnable: &Runnable) {
+        if let Some(hook) = &self.before_poll {
+            guarded(|| hook(&TaskInfo::of(runnable)));
+        }
+    }
+
+    pub(super) fn after_poll(&self, info: &TaskInfo<'_>) {
+        if let Some(hook) = &self.after_poll {
+            guarded(|| hook(info));
+        }
+    }
+
+    #[cold]
+    pub(super) fn ended<M>(&self, task: &Ended<'_, M>, how: End) {
+        if let Some(hook) = &self.on_end {
+            let info = TaskInfo::new(task.id(), task.name(), task.spawned());
+            guarded(|| hook(&info, TaskEnd::of(how)));
+        }
+    }
+
+    /// Calls one of the hooks for workers.
+    pub(super) fn worker(hook: &Option<WorkerHook>, index: usize) {
+        if let Some(hook) = hook {
+            guarded(|| hook(index));
+        }
+    }
+}
+
+impl Drop for Hooks {
+    /// The last one to leave drops what the hooks have captured: a worker's thread, often.
+    fn drop(&mut self) {
+        guarded(|| drop((self.on_spawn.take(), self.before_poll.take())));
+        guarded(|| drop((self.after_poll.take(), self.on_end.take())));
+        guarded(|| drop((self.on_thread_start.take(), self.on_thread_stop.take())));
+        guarded(|| drop((self.on_park.take(), self.on_unpark.take())));
+    }
+}

@@ -1,0 +1,46 @@
+//! With the feature `tracing`: a span for each task, entered whenever its future is polled or dropped.
+
+use core::panic::Location;
+
+#[cfg(feature = "tracing")]
+use tracing::{Instrument, Span, debug_span, instrument::Instrumented};
+
+/// A future in its task's span.
+#[cfg(feature = "tracing")]
+pub(super) type Traced<F> = Instrumented<F>;
+/// A future.
+#[cfg(not(feature = "tracing"))]
+pub(super) type Traced<F> = F;
+
+/// Puts a future into its task's span. The span has no parent, since the task outlives whoever spawns it, and follows from where it
+/// was spawned.
+#[cfg(feature = "tracing")]
+pub(super) fn traced<F>(
+    future: F,
+    kind: &'static str,
+    name: Option<&str>,
+    spawned: &'static Location<'static>,
+) -> Traced<F> {
+    let span = debug_span!(
+        target: "joint::task",
+        parent: None,
+        "task",
+        task.name = name,
+        task.kind = kind,
+        task.spawned = %spawned,
+    );
+    span.follows_from(Span::current());
+    future.instrument(span)
+}
+
+/// Without the feature there are no spans.
+#[cfg(not(feature = "tracing"))]
+#[inline(always)]
+pub(super) fn traced<F>(
+    future: F,
+    _kind: &'static str,
+    _name: Option<&str>,
+    _spawned: &'static Location<'static>,
+) -> Traced<F> {
+    future
+}

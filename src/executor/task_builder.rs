@@ -1,0 +1,392 @@
+//! [`TaskBuilder`]: a task with a name, a priority or a worker of its own; and how every task of an executor is made.
+
+use alloc::{borrow::Cow, sync::Arc};
+use core::{fmt, future::Future, panic::Location};
+
+use super::{
+    Executor, local,
+    registry::{Lane, Place, Registry},
+    shared::{Home, Runnable, Shared},
+    span::traced,
+    worker::{self, Local},
+};
+use crate::{
+    sync::order,
+    task::{Builder, JoinHandle},
+};
+
+/// How urgent a task is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Priority {
+    /// In turn with all the others.
+    #[default]
+    Normal,
+    /// Before the normal ones, of which one in 33 runs is left to them all the same: see [`TaskBuilder::priority`].
+    High,
+}
+
+/// A task that is to be spawned with more than a future.
+///
+/// Made by [`new`](TaskBuilder::new), for the executor that [`spawn`](crate::spawn) takes, or by [`Executor::task`].
+///
+/// # Cost
+/// A name is an allocation of its own if it is a `String`. A task of high priority or with a worker of its own is entered in the
+/// executor's register when it is spawned, under a lock, which other tasks are when they first wait.
+///
+/// # Example
+/// ```
+/// use joint::{Priority, TaskBuilder};
+///
+/// let executor = joint::Executor::builder().workers(2).build()?;
+/// let handle = executor.task().name("flush").priority(Priority::High).spawn(async { 7 });
+/// assert_eq!(handle.name(), Some("flush"));
+/// assert_eq!(joint::block_on(handle), 7);
+///
+/// let pinned = executor.task().on_worker(1).spawn(async { joint::executor::current_worker() });
+/// assert_eq!(joint::block_on(pinned), Some(1));
+///
+/// let global = TaskBuilder::new().name("elsewhere").spawn(async {});
+/// joint::block_on(global);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use = "nothing is made before `spawn`"]
+pub struct TaskBuilder<'a> {
+    executor: Option<&'a Executor>,
+    name: Option<Cow<'static, str>>,
+    priority: Priority,
+    worker: Option<usize>,
+}
+
+impl TaskBuilder<'static> {
+    /// A task for the executor whose task calls `spawn`, or else for the [global](Executor::global) one.
+    pub const fn new() -> Self {
+        Self::on(None)
+    }
+}
+
+impl Default for TaskBuilder<'static> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'a> TaskBuilder<'a> {
+    const fn on(executor: Option<&'a Executor>) -> Self {
+        Self {
+            executor,
+            name: None,
+            priority: Priority::Normal,
+            worker: None,
+        }
+    }
+
+    /// A name, for errors, `Debug`, hooks and traces.
+    pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// How urgent it is. A worker runs what it has of high priority first, oldest first, but never more than 32 such tasks in a row
+    /// while there are others, so that these go on as well.
+    ///
+    /// A task that has a worker of its own goes by its turn on that worker, and has no priority.
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Runs the task on that worker alone, by its index from 0: it is never stolen, also when others have nothing to do. Its future is
+    /// polled on that worker's thread only. Wake-ups of it from elsewhere wake that worker.
+    ///
+    /// It gets its turn within a bounded number of runs of others: see [fairness](crate::executor#fairness).
+    pub fn on_worker(mut self, worker: usize) -> Self {
+        self.worker = Some(worker);
+        self
+    }
+
+    /// Starts the task, as [`Executor::spawn`].
+    ///
+    /// # Panics
+    /// When the executor has no worker of that index; when a priority is asked for together with a worker; when the global
+    /// executor is needed and cannot be started.
+    #[track_caller]
+    pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let spawned = Location::caller();
+        self.with_target(|name, lane, shared, local| {
+            let lane = lane.unwrap_or(Lane::Normal);
+            let future = traced(future, lane.name(), name.as_deref(), spawned);
+            let (runnable, handle) = match name {
+                None => {
+                    let (runnable, handle) = builder(spawned).spawn(|_| future, Home);
+                    (runnable, handle.without_metadata())
+                }
+                Some(name) => {
+                    let builder = builder(spawned).name(name);
+                    let (runnable, handle) = builder.spawn(|_| future, Home);
+                    (runnable, handle.without_metadata())
+                }
+            };
+            launch(shared, local, runnable, lane);
+            handle
+        })
+    }
+
+    /// Starts a task that need not be `Send`, on the worker that calls this: as [`spawn_local`].
+    ///
+    /// # Panics
+    /// On any thread but a worker of the executor. When another worker is asked for with [`on_worker`](TaskBuilder::on_worker), or a
+    /// priority.
+    #[track_caller]
+    pub fn spawn_local<F>(self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let spawned = Location::caller();
+        if worker::with_current(|local| local.is_none()) {
+            no_worker();
+        }
+        self.with_target(|name, lane, shared, local| {
+            let Some(local) = local else { no_worker() };
+            let own = Lane::Pinned(local.index());
+            if lane.is_some_and(|lane| lane != own) {
+                panic!(
+                    "a local task runs on the worker that spawns it, which is worker {}: leave out `on_worker` and `priority`",
+                    local.index()
+                );
+            }
+            let future = traced(future, "local", name.as_deref(), spawned);
+            let (runnable, handle) = match name {
+                None => {
+                    let (runnable, handle) = builder(spawned).spawn_local(|_| future, Home);
+                    (runnable, handle.without_metadata())
+                }
+                Some(name) => {
+                    let builder = builder(spawned).name(name);
+                    let (runnable, handle) = builder.spawn_local(|_| future, Home);
+                    (runnable, handle.without_metadata())
+                }
+            };
+            launch(shared, Some(local), runnable, own);
+            handle
+        })
+    }
+
+    /// Calls `f` with the name, the lane if one was asked for, the executor, and the worker of it that this thread is.
+    #[track_caller]
+    fn with_target<R>(
+        self,
+        f: impl FnOnce(Option<Cow<'static, str>>, Option<Lane>, &Arc<Shared>, Option<&Local>) -> R,
+    ) -> R {
+        let executor = match self.executor {
+            None if worker::with_current(|local| local.is_none()) => Some(Executor::global()),
+            executor => executor,
+        };
+        let current = |local: &Local| local.shared().workers();
+        let workers = match executor {
+            Some(executor) => executor.workers(),
+            None => worker::with_current(|local| local.map_or(0, current)),
+        };
+        let lane = match (self.worker, self.priority) {
+            (None, Priority::Normal) => None,
+            (None, Priority::High) => Some(Lane::High),
+            (Some(_), Priority::High) => panic!(
+                "a task that is pinned to a worker goes by its turn there: leave out `priority` or `on_worker`"
+            ),
+            (Some(worker), _) if worker >= workers => panic!(
+                "the executor has {workers} workers, numbered from 0: there is no worker {worker} to run a task on"
+            ),
+            (Some(worker), _) => Some(Lane::Pinned(worker)),
+        };
+        worker::with_current(|local| match (executor, local) {
+            (Some(executor), local) => {
+                let is_its = |local: &&Local| Arc::ptr_eq(local.shared(), &executor.shared);
+                f(self.name, lane, &executor.shared, local.filter(is_its))
+            }
+            (None, Some(local)) => f(self.name, lane, local.shared(), Some(local)),
+            (None, None) => unreachable!("without a worker it is the global executor"),
+        })
+    }
+}
+
+#[cold]
+#[track_caller]
+fn no_worker() -> ! {
+    panic!(
+        "`spawn_local` was called outside of the executor's workers and of every `LocalExecutor`: call it in a task of one, or use \
+         `LocalExecutor::spawn`"
+    );
+}
+
+impl fmt::Debug for TaskBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskBuilder")
+            .field("name", &self.name)
+            .field("priority", &self.priority)
+            .field("worker", &self.worker)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Executor {
+    /// A task of this executor with more than a future.
+    pub fn task(&self) -> TaskBuilder<'_> {
+        TaskBuilder::on(Some(self))
+    }
+
+    /// Starts a task on one of the workers, by its index from 0, which alone will run it: as
+    /// [`TaskBuilder::on_worker`].
+    ///
+    /// # Panics
+    /// When there is no worker of that index: they are [`workers`](Executor::workers) many.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint::Executor::builder().workers(2).build()?;
+    /// let handle = executor.spawn_on(1, async { joint::executor::current_worker() });
+    /// assert_eq!(joint::block_on(handle), Some(1));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_on<F>(&self, worker: usize, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.task().on_worker(worker).spawn(future)
+    }
+}
+
+/// Starts a task that need not be `Send`, on the [`LocalExecutor`](crate::LocalExecutor) that is running on this thread, or else on the worker whose
+/// task calls this. It is polled and dropped on that thread alone.
+///
+/// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself. Its wakers may travel. When the
+/// executor shuts down while one of them wakes the task, the worker waits for that wake-up, which is some instructions long, to drop
+/// the future itself.
+///
+/// # Panics
+/// On any other thread.
+///
+/// # Example
+/// ```
+/// use std::rc::Rc;
+///
+/// let local = joint::LocalExecutor::new();
+/// let sum = local.block_on(async {
+///     let parts: Vec<_> = (0..10).map(|i| joint::spawn_local(async move { i })).collect();
+///     let mut sum = 0;
+///     for part in parts {
+///         sum += part.await;
+///     }
+///     sum
+/// });
+/// assert_eq!(sum, 45);
+///
+/// let sum = joint::spawn(async {
+///     // Sent to its worker as a function: what is not `Send` is made there.
+///     let local = || {
+///         let shared = Rc::new(40);
+///         joint::spawn_local(async move { *shared + 2 })
+///     };
+///     local().await
+/// });
+/// assert_eq!(joint::block_on(sum), 42);
+/// ```
+///
+/// The output of such a task stays on the thread too: a handle whose output is not `Send` is none either.
+/// ```compile_fail,E0277
+/// use std::rc::Rc;
+///
+/// fn send<T: Send>(_: T) {}
+/// send(joint::spawn_local(async { Rc::new(1) }));
+/// ```
+#[track_caller]
+pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let spawned = Location::caller();
+    let spawned_there = local::with_current(|home| match home {
+        Some(home) => Ok(home.spawn(spawned, future)),
+        None => Err(future),
+    });
+    spawned_there.unwrap_or_else(|future| TaskBuilder::new().spawn_local(future))
+}
+
+/// The index of the worker that this thread is, in its executor; none on other threads.
+///
+/// # Example
+/// ```
+/// assert_eq!(joint::executor::current_worker(), None);
+/// let executor = joint::Executor::builder().workers(1).build()?;
+/// let inside = executor.spawn(async { joint::executor::current_worker() });
+/// assert_eq!(joint::block_on(inside), Some(0));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn current_worker() -> Option<usize> {
+    worker::with_current(|local| local.map(Local::index))
+}
+
+#[inline]
+fn builder(spawned: &'static Location<'static>) -> Builder<Place> {
+    Builder::spawned_at(spawned).metadata(Place::nowhere())
+}
+
+/// A task of an executor, not yet queued.
+#[inline]
+pub(super) fn new_task<F>(
+    spawned: &'static Location<'static>,
+    future: F,
+) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let future = traced(future, Lane::Normal.name(), None, spawned);
+    let (runnable, handle) = builder(spawned).spawn(|_| future, Home);
+    (runnable, handle.without_metadata())
+}
+
+/// A task of an executor that nobody joins, not yet queued.
+#[inline]
+pub(super) fn new_detached<F>(spawned: &'static Location<'static>, future: F) -> Runnable
+where
+    F: Future + Send + 'static,
+{
+    let future = traced(future, Lane::Normal.name(), None, spawned);
+    builder(spawned).spawn_detached(|_| future, Home)
+}
+
+/// Brings a new task into its first queue. `local` is the executor's worker that this thread is.
+pub(super) fn launch(shared: &Arc<Shared>, local: Option<&Local>, runnable: Runnable, lane: Lane) {
+    match local {
+        Some(local) => local.counters().spawned.increment(),
+        None => {
+            // ORDERING: spawned. Relaxed: a number for show.
+            shared
+                .spawned_outside
+                .fetch_add(1, order!(spawned: Relaxed));
+        }
+    }
+    if shared.watches_tasks {
+        shared.hooks.spawned(&runnable);
+        record!(shared.hooks, local.map(Local::index), Spawn(runnable.id()));
+    }
+    if lane != Lane::Normal {
+        let any = runnable.id().get().get() / size_of::<Arc<()>>() % shared.workers();
+        let near = local.map_or(any, Local::index);
+        // SAFETY: the task is new, and its runnable here.
+        unsafe { Registry::enter(shared, runnable.as_ptr(), runnable.metadata(), lane, near) };
+    }
+    match local {
+        Some(local) => local.push(runnable, lane),
+        None => shared.inject(runnable, lane),
+    }
+}

@@ -1,0 +1,173 @@
+//! With the feature `tracing`: each task has a span, which is entered whenever its future is polled or dropped.
+#![cfg(feature = "tracing")]
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Debug,
+    future::pending,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use joint::{Executor, Priority, TaskBuilder, block_on, spawn_local, yield_now};
+use tracing_core::{
+    Dispatch, Event, Field, Metadata, Subscriber,
+    field::Visit,
+    span::{Attributes, Current, Id, Record},
+};
+
+/// What has become of a span.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    fields: BTreeMap<&'static str, String>,
+    is_root: bool,
+    entered: usize,
+    exited: usize,
+    closed: bool,
+}
+
+static SPANS: Mutex<Option<HashMap<u64, Seen>>> = Mutex::new(None);
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+fn with_span(id: &Id, f: impl FnOnce(&mut Seen)) {
+    let mut spans = SPANS.lock().unwrap();
+    f(spans
+        .get_or_insert_default()
+        .entry(id.into_u64())
+        .or_default());
+}
+
+struct Notes;
+
+impl Subscriber for Notes {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "joint::task"
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        struct Fields<'a>(&'a mut BTreeMap<&'static str, String>);
+        impl Visit for Fields<'_> {
+            fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+                self.0.insert(field.name(), format!("{value:?}"));
+            }
+
+            fn record_str(&mut self, field: &Field, value: &str) {
+                self.0.insert(field.name(), value.into());
+            }
+        }
+        let id = Id::from_u64(NEXT.fetch_add(1, Relaxed));
+        with_span(&id, |seen| {
+            span.record(&mut Fields(&mut seen.fields));
+            seen.is_root = span.is_root();
+        });
+        id
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, id: &Id) {
+        with_span(id, |seen| seen.entered += 1);
+    }
+
+    fn exit(&self, id: &Id) {
+        with_span(id, |seen| seen.exited += 1);
+    }
+
+    fn try_close(&self, id: Id) -> bool {
+        with_span(&id, |seen| seen.closed = true);
+        true
+    }
+
+    fn current_span(&self) -> Current {
+        Current::none()
+    }
+}
+
+/// The one span of that name.
+fn span(name: &str) -> Seen {
+    // Whichever test comes first.
+    let spans = SPANS.lock().unwrap();
+    let named = |seen: &&Seen| {
+        seen.fields
+            .get("task.name")
+            .is_some_and(|other| other == name)
+    };
+    let mut spans = spans.iter().flat_map(HashMap::values).filter(named);
+    let span = spans.next().unwrap().clone();
+    assert!(spans.next().is_none());
+    span
+}
+
+fn executor() -> Executor {
+    // Only the first time: the other tests have the same one.
+    let _ = tracing_core::dispatcher::set_global_default(Dispatch::new(Notes));
+    Executor::builder().workers(2).build().unwrap()
+}
+
+#[test]
+fn a_span_says_which_task_it_is() {
+    let executor = executor();
+    let (line, handle) = (line!(), executor.task().name("which").spawn(async {}));
+    block_on(handle);
+    let seen = span("which");
+    assert!(seen.is_root);
+    assert_eq!(seen.fields["task.kind"], "normal");
+    assert!(seen.fields["task.spawned"].starts_with(&format!("{}:{line}:", file!())));
+}
+
+#[test]
+fn a_span_is_entered_for_each_poll_and_for_the_drop() {
+    let executor = executor();
+    block_on(executor.task().name("polled").spawn(async {
+        yield_now().await;
+        yield_now().await;
+    }));
+    let seen = span("polled");
+    assert_eq!((seen.entered, seen.exited, seen.closed), (4, 4, true));
+}
+
+#[test]
+fn a_span_is_closed_when_the_task_is_cancelled_or_panics() {
+    let executor = executor();
+    let waits = executor.task().name("cancelled").spawn(pending::<()>());
+    assert_eq!(block_on(waits.cancel()), None);
+    let panics = executor
+        .task()
+        .name("panicked")
+        .spawn(async { panic!("no") });
+    assert!(block_on(panics.result()).is_err());
+    assert!(span("cancelled").closed);
+    let seen = span("panicked");
+    assert!(seen.closed);
+    assert_eq!((seen.entered, seen.exited), (2, 2));
+}
+
+#[test]
+fn a_span_says_what_kind_of_task_it_is() {
+    let executor = executor();
+    let high = executor.task().name("a high one").priority(Priority::High);
+    block_on(high.spawn(async {}));
+    block_on(
+        executor
+            .task()
+            .name("a pinned one")
+            .on_worker(1)
+            .spawn(async {}),
+    );
+    block_on(executor.spawn(async {
+        spawn_local(async {}).await;
+        TaskBuilder::new()
+            .name("a local one")
+            .spawn_local(async {})
+            .await;
+    }));
+    for kind in ["high", "pinned", "local"] {
+        assert_eq!(span(&format!("a {kind} one")).fields["task.kind"], kind);
+    }
+}
