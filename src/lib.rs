@@ -180,6 +180,28 @@ pub mod model {
         unsafe { crate::task::Runnable::abort_raw(raw) }
     }
 
+    /// The executor's end, for models with queues of their own.
+    #[cfg(feature = "std")]
+    #[allow(missing_debug_implementations, reason = "nothing to show")]
+    pub struct Gate(crate::executor::gate::Gate);
+
+    #[cfg(feature = "std")]
+    #[allow(missing_docs, reason = "forwarded as it is")]
+    #[allow(clippy::new_without_default, reason = "forwarded as it is")]
+    impl Gate {
+        pub fn new() -> Self {
+            Self(crate::executor::gate::Gate::new())
+        }
+
+        pub fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+            self.0.pushed(discard, is_empty);
+        }
+
+        pub fn terminate(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+            self.0.terminate(discard, is_empty);
+        }
+    }
+
     /// The executor's sleep protocol, for models with queues of their own.
     #[cfg(feature = "std")]
     #[allow(missing_debug_implementations, reason = "nothing to show")]

@@ -315,10 +315,10 @@ fn the_last_lookout_leaves_no_task_that_a_worker_left_to_it() {
     found_against_push(Forget::Nothing);
 }
 
-/// Two workers, one task, and whoever runs it closes: each must end. Preemption bound 3.
+/// Two workers, one task, and whoever runs it closes: each must end. Preemption bound 2.
 #[test]
 fn a_push_reaches_one_of_two_workers() {
-    model_bounded(3, || {
+    model_bounded(2, || {
         let world = World::new(2, 0, Forget::Nothing);
         let work = |worker| {
             move |world: &World| {

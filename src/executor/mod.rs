@@ -57,6 +57,7 @@ macro_rules! record {
 mod blocking;
 mod builder;
 pub(crate) mod fork_join;
+pub(crate) mod gate;
 mod hooks;
 pub(crate) mod inbox;
 pub(crate) mod injector;

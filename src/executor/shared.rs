@@ -17,6 +17,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     fork_join::Forks,
+    gate::Gate,
     hooks::Hooks,
     inbox::Inbox,
     injector::Injector,
@@ -26,7 +27,7 @@ use super::{
     worker::{self, Local},
 };
 use crate::{
-    sync::{AtomicUsize, Mutex, fence, order, thread},
+    sync::{AtomicUsize, fence, order, thread},
     task::{self, End, Ended, Pending, Schedule, ScheduleInfo},
 };
 
@@ -38,12 +39,6 @@ const WORTH_A_WAKE: usize = 4_000;
 
 /// How many forks of one worker lie open at most.
 const MOST_FORKS: usize = 1024;
-
-const OPEN: usize = 0;
-/// The workers are to leave.
-const CLOSED: usize = 1;
-/// The last worker has left: whoever brings a runnable now disposes of it.
-const TERMINATED: usize = 2;
 
 /// A lane that all workers serve: what comes from outside, and the ways to steal from each worker's queue.
 pub(super) struct Queues {
@@ -78,12 +73,9 @@ pub(super) struct Shared {
     pub(super) watches_tasks: bool,
     /// How long a poll takes, these days, in nanoseconds.
     poll_time: CachePadded<AtomicUsize>,
-    phase: AtomicUsize,
+    gate: Gate,
     /// Workers that have not left.
     present: AtomicUsize,
-    /// Held by whoever disposes of late runnables, one at a time, so that a chain of tasks that wake each other when they
-    /// are dropped does not recurse.
-    disposer: Mutex<()>,
 }
 
 impl Shared {
@@ -117,9 +109,8 @@ impl Shared {
             watches_tasks: hooks.watch_tasks(),
             hooks: hooks.prepare(workers),
             poll_time: CachePadded::new(AtomicUsize::new(0)),
-            phase: AtomicUsize::new(OPEN),
+            gate: Gate::new(),
             present: AtomicUsize::new(workers),
-            disposer: Mutex::new(()),
         }
     }
 
@@ -166,14 +157,12 @@ impl Shared {
     /// Whether the workers are to leave.
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
-        // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task; one that goes to sleep is woken after.
-        self.phase.load(order!(phase_look: Relaxed)) != OPEN
+        self.gate.is_closed()
     }
 
     /// Tells the workers to leave.
     pub(super) fn close(&self) {
-        // ORDERING: close. Relaxed: ordered by the mutex in `wake_all`.
-        self.phase.store(CLOSED, order!(close: Relaxed));
+        self.gate.close();
         self.sleep.wake_all();
     }
 
@@ -194,11 +183,9 @@ impl Shared {
                 self.sleep.wake_worker(worker);
             }
         }
-        // ORDERING: late_look. Relaxed: ordered by the fences of `notify_from_outside` and `wake_worker`, between the push and this
-        // look; `terminate` has its fence between setting the phase and its last look into the queues. One of the two sees the other.
-        if self.phase.load(order!(late_look: Relaxed)) == TERMINATED {
-            self.dispose();
-        }
+        // `notify_from_outside` and `wake_worker` have the fence.
+        self.gate
+            .pushed(|| self.discard_injected(), || self.has_none_injected());
     }
 
     /// Counts workers that were never started as gone.
@@ -229,7 +216,8 @@ impl Shared {
         }
         loop {
             local.discard_queued();
-            self.dispose();
+            self.gate
+                .dispose(|| self.discard_injected(), || self.has_none_injected());
             let waiting = self.registry.cancel_all();
             if waiting.is_empty() {
                 break;
@@ -239,31 +227,19 @@ impl Shared {
             }
         }
         Registry::count_left(local.shared());
-        // ORDERING: terminate. Relaxed: ordered by the fence.
-        self.phase.store(TERMINATED, order!(terminate: Relaxed));
-        // ORDERING: terminate_fence. SeqCst: see `inject`.
-        fence(order!(terminate_fence: SeqCst));
-        self.dispose();
+        self.gate
+            .terminate(|| self.discard_injected(), || self.has_none_injected());
         local.discard_queued();
     }
 
+    fn has_none_injected(&self) -> bool {
+        !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty())
+    }
+
     /// Drops what came from outside, and with it the futures.
-    fn dispose(&self) {
-        loop {
-            // Whoever holds it looks into the queues again after giving it up.
-            let Ok(guard) = self.disposer.try_lock() else {
-                return;
-            };
-            for runnable in self.everything_injected() {
-                worker::dispose(self, runnable);
-            }
-            drop(guard);
-            // ORDERING: dispose_fence. SeqCst: giving up the lock against this look; the other side pushes, has a fence, and then
-            // tries the lock.
-            fence(order!(dispose_fence: SeqCst));
-            if !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty()) {
-                return;
-            }
+    fn discard_injected(&self) {
+        for runnable in self.everything_injected() {
+            worker::dispose(self, runnable);
         }
     }
 

@@ -25,8 +25,9 @@
 //! back to searching, and stays a lookout all the while.
 //!
 //! The heavy fence is left out where no other worker is active by S1 or F1. Only active workers make light fences, and one that
-//! becomes active later has changed the counts after S1 or F1, so that its P3 sees that. One that was active before has changed them
-//! before, by a release that S1 or F1 acquires, and with that its pushes are seen by S3 or F3.
+//! becomes active later has changed the counts after S1 or F1, so that its P3 sees that. One that was active before sleeps by now, as
+//! there is no other lookout: what it pushed came before its own S1, which releases, under the mutex too. The fence after F1, or
+//! the mutex of S1, acquires that, so that S3 or F3 sees its pushes.
 //!
 //! A worker that takes a batch from another place has it in hand for a moment, where no look sees it. When it is a searcher, it
 //! leaves the searchers after the batch is in its own queue, by a release that the fence of whoever leaves after it acquires:

@@ -9,19 +9,29 @@ use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence, fence};
 
 use super::order;
 
-/// What [`prepare`] has not found out yet is as if there were no such call.
-const BY_BOTH: usize = 0;
-const BY_SYSTEM: usize = 1;
+/// [`prepare`] has not been called yet: as `BY_BOTH`.
+const UNKNOWN: usize = 0;
+const BY_BOTH: usize = 1;
+const BY_SYSTEM: usize = 2;
 
-static WHO_PAYS: AtomicUsize = AtomicUsize::new(BY_BOTH);
+/// Settled once. If it changed later, a heavy fence that has not seen it yet could meet a light one that has, and nobody would pay.
+static WHO_PAYS: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
 /// Finds out what the system can do. To be called before threads are started that use the fences.
 pub(crate) fn prepare() {
     // Each time: a child of a fork has to say it for itself.
-    if system::register() {
-        // ORDERING: who_pays. Relaxed: the start of the threads publishes it, and a fence that sees it late is a real one.
-        WHO_PAYS.store(BY_SYSTEM, order!(who_pays: Relaxed));
-    }
+    let who = if system::register() {
+        BY_SYSTEM
+    } else {
+        BY_BOTH
+    };
+    // ORDERING: who_pays, who_pays_already. Relaxed: the start of the threads publishes it, so that their fences agree.
+    let _ = WHO_PAYS.compare_exchange(
+        UNKNOWN,
+        who,
+        order!(who_pays: Relaxed),
+        order!(who_pays_already: Relaxed),
+    );
 }
 
 /// The fence of the frequent side.
@@ -37,7 +47,7 @@ pub(crate) fn light(order: Ordering) {
 
 /// The fence of the rare side. On Linux it can take as long as an interrupt of every processor that the program runs on.
 pub(crate) fn heavy(order: Ordering) {
-    // ORDERING: who_pays_heavy. Relaxed: as for `light`; no light fence trusts the system unless this one asks it.
+    // ORDERING: who_pays_heavy. Relaxed: see `prepare`.
     if WHO_PAYS.load(order!(who_pays_heavy: Relaxed)) == BY_SYSTEM {
         system::barrier();
     }
@@ -72,4 +82,66 @@ mod system {
     }
 
     pub(super) fn barrier() {}
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use core::{hint, sync::atomic::Ordering::Relaxed};
+    use std::{thread, vec::Vec};
+
+    use super::*;
+
+    const ROUNDS: usize = 50_000;
+
+    /// A place of its own, so that a write to it takes its time.
+    #[repr(align(128))]
+    struct Line(AtomicUsize);
+
+    static LIGHT: Line = Line(AtomicUsize::new(0));
+    static HEAVY: Line = Line(AtomicUsize::new(0));
+    static LIGHT_DONE: Line = Line(AtomicUsize::new(0));
+    static HEAVY_DONE: Line = Line(AtomicUsize::new(0));
+    /// Written by both before each round: what comes after waits behind it in the writer's store buffer.
+    static IN_THE_WAY: [Line; 8] = [const { Line(AtomicUsize::new(0)) }; 8];
+
+    fn wait_for(round: usize, place: &Line) {
+        let mut looks = 0_u32;
+        while place.0.load(Relaxed) < round {
+            looks += 1;
+            if looks % 256 == 0 {
+                thread::yield_now();
+            } else {
+                hint::spin_loop();
+            }
+        }
+    }
+
+    /// One side: each round it writes its own place and then reads the other's. Comes back with what it read.
+    fn side(own: &Line, other: &Line, done: [&Line; 2], barrier: fn(Ordering)) -> Vec<usize> {
+        let rounds = 1..=ROUNDS;
+        rounds
+            .map(|round| {
+                for line in &IN_THE_WAY {
+                    line.0.store(round, Relaxed);
+                }
+                own.0.store(round, Relaxed);
+                barrier(Ordering::SeqCst);
+                let seen = other.0.load(Relaxed);
+                done[0].0.store(round, Relaxed);
+                wait_for(round, done[1]);
+                seen
+            })
+            .collect()
+    }
+
+    /// Of two that write one place and then read the other's, one sees the other.
+    #[test]
+    fn a_light_and_a_heavy_fence_do_not_pass_each_other() {
+        prepare();
+        let other = thread::spawn(|| side(&HEAVY, &LIGHT, [&HEAVY_DONE, &LIGHT_DONE], heavy));
+        let by_light = side(&LIGHT, &HEAVY, [&LIGHT_DONE, &HEAVY_DONE], light);
+        let by_heavy = other.join().expect("no panic");
+        let missed = (0..ROUNDS).filter(|&i| by_light[i] <= i && by_heavy[i] <= i);
+        assert_eq!(missed.count(), 0, "rounds in which neither saw the other");
+    }
 }

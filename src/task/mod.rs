@@ -7,7 +7,7 @@
 //! # Promises
 //! * One allocation a task. A runnable is one word, a handle three.
 //! * No operation waits for another thread: each is a bounded number of atomic instructions, beside the allocator and what it calls
-//!   of others, but [`JoinHandle::abort`], and a wake-up of a task that billions of wake-ups wait for, which are lock-free.
+//!   of others, but [`JoinHandle::abort`] and the drop of a [`JoinHandle`] whose task has not ended, and a wake-up of a task that billions of wake-ups wait for, which are lock-free.
 //! * Spawn, run, join and drop take one atomic read-modify-write in all; four when the one who waits, another task, came first.
 //! * The future and the output are each dropped exactly once (but see [`spawn_local`]): the future before its task ends for those who wait, on the thread
 //!   that runs or drops the runnable.

@@ -298,13 +298,25 @@ impl State {
 
     /// The handle goes and cancels the task.
     pub(super) fn cancel(&self) -> OnRelease {
-        // ORDERING: cancel_look. Relaxed: only this handle cancels, and what it did itself it sees.
-        if Snapshot(self.0.load(order!(cancel_look: Relaxed))).is_cancelled() {
-            return self.detach();
-        }
-        let change = CANCELLED + WAKE - HANDLE;
-        // ORDERING: cancel. Release: as for `wake`, and rule 1.
-        let before = Snapshot(self.0.fetch_add(change, order!(cancel: Release)));
+        // ORDERING: cancel_look. Relaxed: the exchange below decides.
+        let mut seen = self.0.load(order!(cancel_look: Relaxed));
+        let before = loop {
+            if Snapshot(seen).is_cancelled() {
+                return self.detach();
+            }
+            // Not an addition: others cancel too, and the flag added twice would be another one.
+            // ORDERING: cancel, cancel_again. Release: as for `wake`, and rule 1. On failure nothing is read through the value.
+            let exchange = self.0.compare_exchange(
+                seen,
+                seen + CANCELLED + WAKE - HANDLE,
+                order!(cancel: Release),
+                order!(cancel_again: Relaxed),
+            );
+            match exchange {
+                Ok(before) => break Snapshot(before),
+                Err(now) => seen = now,
+            }
+        };
         if before.wakes() == 0 {
             return OnRelease::Schedule;
         }

@@ -1,0 +1,78 @@
+//! How far an executor has closed, and how what comes too late is disposed of.
+//!
+//! The last worker terminates: nobody takes from the queues any more. A push from outside and that are a store-load race, as
+//! in `sleep.rs`: one pushes, has a fence, and looks whether it is too late; the other sets the phase, has a fence, and looks into
+//! the queues. One of the two sees the other. Whoever is too late disposes of all that is queued, one at a time, so that a chain of
+//! tasks that wake each other when they are dropped does not recurse. Who does not get the lock leaves it to the one who has
+//! it, and looks again after giving it up: the same race once more.
+
+use crate::sync::{AtomicUsize, Mutex, fence, order};
+
+const OPEN: usize = 0;
+/// The workers are to leave.
+const CLOSED: usize = 1;
+/// The last worker has left: whoever brings a runnable now disposes of it.
+const TERMINATED: usize = 2;
+
+pub(crate) struct Gate {
+    phase: AtomicUsize,
+    /// Held by whoever disposes of late runnables.
+    disposer: Mutex<()>,
+}
+
+impl Gate {
+    pub(crate) fn new() -> Self {
+        Self {
+            phase: AtomicUsize::new(OPEN),
+            disposer: Mutex::new(()),
+        }
+    }
+
+    /// Whether the workers are to leave.
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task; one that goes to sleep is woken after.
+        self.phase.load(order!(phase_look: Relaxed)) != OPEN
+    }
+
+    /// Tells the workers to leave. All are to be woken next.
+    pub(crate) fn close(&self) {
+        // ORDERING: close. Relaxed: ordered by the mutex in `Sleep::wake_all`.
+        self.phase.store(CLOSED, order!(close: Relaxed));
+    }
+
+    /// After a push and a `SeqCst` fence: disposes of what is queued if the last worker has gone. See [`dispose`](Gate::dispose).
+    pub(crate) fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+        // ORDERING: late_look. Acquire, with `terminate`: what the last worker did before is visible to whoever is too late. Against the
+        // push it is ordered by the caller's fence.
+        if self.phase.load(order!(late_look: Acquire)) == TERMINATED {
+            self.dispose(discard, is_empty);
+        }
+    }
+
+    /// Nobody takes from the queues from here on. Disposes of what is there. See [`dispose`](Gate::dispose).
+    pub(crate) fn terminate(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+        // ORDERING: terminate. Release, with `late_look`. Against a push it is ordered by `dispose_fence`, of this thread or of one that
+        // has the lock because it has seen this.
+        self.phase.store(TERMINATED, order!(terminate: Release));
+        self.dispose(discard, is_empty);
+    }
+
+    /// Empties the queues by `discard`, which may push again, until they are empty or somebody else does it.
+    pub(crate) fn dispose(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+        loop {
+            let Ok(guard) = self.disposer.try_lock() else {
+                return;
+            };
+            discard();
+            drop(guard);
+            // ORDERING: dispose_fence. SeqCst, with the fence of whoever pushes. What comes before it, here: the phase is set, or was
+            // seen to be, and the lock is given up. After it: the look into the queues. There: the push; then the look at the
+            // phase, and the attempt at the lock.
+            fence(order!(dispose_fence: SeqCst));
+            if is_empty() {
+                return;
+            }
+        }
+    }
+}
