@@ -146,6 +146,6 @@ mod real {
     #[cfg(target_has_atomic = "64")]
     #[inline(always)]
     pub(crate) const fn ref_limit() -> u64 {
-        1 << 28
+        1 << 27
     }
 }

@@ -79,11 +79,11 @@ fn small() -> (Runnable, JoinHandle<u32>) {
 }
 
 #[test]
-fn a_small_task_takes_one_block_of_at_most_56_bytes() {
+fn a_small_task_takes_one_block_of_at_most_48_bytes() {
     afresh(|| {
         let (task, taken) = taken(small);
         assert_eq!(taken.blocks, 1);
-        assert!(taken.bytes <= 56, "{taken:?}");
+        assert!(taken.bytes <= 48, "{taken:?}");
         drop(task);
     });
 }
@@ -93,7 +93,7 @@ fn a_small_task_without_a_handle_takes_no_more() {
     afresh(|| {
         let (task, taken) = taken(|| task::spawn_detached(async { 7u32 }, |_| {}));
         assert_eq!(taken.blocks, 1);
-        assert!(taken.bytes <= 56, "{taken:?}");
+        assert!(taken.bytes <= 48, "{taken:?}");
         drop(task);
     });
 }

@@ -28,7 +28,7 @@ use super::Retire;
 std::thread_local! {
     static RMWS: Cell<usize> = const { Cell::new(0) };
     static WAKE_LIMIT: Cell<u64> = const { Cell::new(1 << 31) };
-    static REF_LIMIT: Cell<u64> = const { Cell::new(1 << 28) };
+    static REF_LIMIT: Cell<u64> = const { Cell::new(1 << 27) };
     static OVERRIDES: RefCell<Vec<(String, Ordering)>> = const { RefCell::new(Vec::new()) };
     static SITES: RefCell<BTreeMap<String, Ordering>> = const { RefCell::new(BTreeMap::new()) };
     /// What fences go through one after the other. Relaxed, so that it orders nothing else.

@@ -5,7 +5,7 @@
 //! metadata
 //! schedule function
 //! name      of a named task
-//! stage     the future, later its output or its panic; empty once dropped or taken
+//! stage     the future, later its output or its panic (the state word says which); empty once dropped or taken
 //! ```
 //!
 //! Who touches what:
@@ -32,7 +32,7 @@ use core::{
 
 use super::{
     PanicPayload, Runnable, Schedule, ScheduleInfo,
-    header::{Head, Header, OnAgain, Output, Ran, Task, VTable, WAKER},
+    header::{Head, Header, OnAgain, Ran, Task, VTable, WAKER},
     lent::{Ended, Pending},
     schedule::sealed::End,
     state::{OnIdle, Snapshot},
@@ -70,11 +70,12 @@ impl Name for Named {
     }
 }
 
-/// The future, or its output: both at its address.
+/// The future, or its output, or its panic: each at its address.
 #[repr(C)]
 union Stage<F: Future> {
     future: ManuallyDrop<F>,
-    output: ManuallyDrop<Output<F::Output>>,
+    output: ManuallyDrop<F::Output>,
+    panic: ManuallyDrop<PanicPayload>,
 }
 
 #[repr(C)]
@@ -300,7 +301,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             return Ran::Ended(unsafe { Self::end_in_panic(task, seen, payload) });
         }
         // SAFETY: the stage is the runner's (rule 1), and is empty.
-        unsafe { Self::fill(task, Ok(output)) };
+        unsafe { Self::fill(task, output) };
         // SAFETY: the stage holds the output.
         Ran::Ended(unsafe { Self::complete(task, seen) })
     }
@@ -340,19 +341,21 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         // SAFETY: the runnable keeps the task alive.
         let panic = unsafe { PanicPayload::of(task, payload) };
         // SAFETY: the stage is the runner's (rule 1), and is empty.
-        unsafe { Self::fill(task, Err(panic)) };
-        // SAFETY: the stage holds the panic.
+        unsafe { Self::fill(task, panic) };
+        // SAFETY: the runnable keeps the task alive.
+        unsafe { task.state() }.set_panicked();
+        // SAFETY: the stage holds the panic, and the state word says so.
         unsafe { Self::complete(task, seen) }
     }
 
     /// # Safety
-    /// The stage is the caller's (rule 1), and is empty.
+    /// The stage is the caller's (rule 1), and is empty. `T` is the output or `PanicPayload`.
     #[inline(always)]
-    unsafe fn fill(task: Task, output: Output<F::Output>) {
+    unsafe fn fill<T>(task: Task, end: T) {
         // SAFETY: whose stage the caller has is alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
-            // SAFETY: the stage is the caller's, and is empty.
-            unsafe { stage.cast::<Output<F::Output>>().write(output) };
+            // SAFETY: the stage is the caller's, is empty, and has room for it.
+            unsafe { stage.cast::<T>().write(end) };
         });
     }
 
@@ -491,12 +494,19 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     }
 
     /// # Safety
-    /// The stage is the caller's (rule 1), and holds the output.
+    /// The stage is the caller's (rule 1), and holds the output, or the panic if the state word says so.
     unsafe fn drop_output(task: Task) {
         // SAFETY: whose stage the caller has is alive.
+        let is_panicked = unsafe { task.state() }.is_panicked();
+        // SAFETY: as above.
         unsafe { Self::stage(task) }.with_mut(|stage| {
-            // SAFETY: it holds the output, and counts as empty from here on.
-            unsafe { stage.cast::<Output<F::Output>>().drop_in_place() };
+            if is_panicked {
+                // SAFETY: it holds the panic, and counts as empty from here on.
+                unsafe { stage.cast::<PanicPayload>().drop_in_place() };
+            } else {
+                // SAFETY: it holds the output, and counts as empty from here on.
+                unsafe { stage.cast::<F::Output>().drop_in_place() };
+            }
         });
     }
 

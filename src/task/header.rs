@@ -62,9 +62,9 @@ pub(super) struct VTable {
     pub(super) cancel: unsafe fn(Task) -> Option<ThinWaker>,
     /// Hands a new runnable to the schedule function.
     pub(super) schedule: unsafe fn(Task, ScheduleInfo),
-    /// Where the `Output<T>` is, for whoever may touch it.
+    /// Where the stage is, for whoever may touch it.
     pub(super) output: unsafe fn(Task) -> NonNull<()>,
-    /// Drops the `Output<T>` in the stage.
+    /// Drops the output or the panic in the stage.
     pub(super) drop_output: unsafe fn(Task),
     /// Drops the schedule function and the metadata, and gives the memory back.
     pub(super) free: unsafe fn(Task),
@@ -76,7 +76,7 @@ pub(super) struct VTable {
     pub(super) propagate_panic: bool,
 }
 
-/// What is in the stage of a completed task that was not cancelled.
+/// How a task has ended that was not cancelled. Its stage holds the one or the other, and the state word says which.
 pub(super) type Output<T> = Result<T, PanicPayload>;
 
 /// How a run ended.
@@ -258,9 +258,14 @@ impl Task {
         // SAFETY: the handle keeps the task alive.
         let vtable = unsafe { self.vtable() };
         // SAFETY: passed on from the caller.
-        let output = unsafe { (vtable.output)(self) }.cast::<Output<T>>();
+        let stage = unsafe { (vtable.output)(self) };
+        // SAFETY: the handle keeps the task alive.
+        if unsafe { self.state() }.is_panicked() {
+            // SAFETY: the stage holds the panic, which counts as moved out from here on.
+            return Err(unsafe { stage.cast::<PanicPayload>().read() });
+        }
         // SAFETY: the stage holds the output, which counts as moved out from here on.
-        unsafe { output.read() }
+        Ok(unsafe { stage.cast::<T>().read() })
     }
 
     /// # Safety

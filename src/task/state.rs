@@ -5,7 +5,8 @@
 //! | 0 | `HANDLE` | the [`JoinHandle`](super::JoinHandle) has not given the task up yet |
 //! | 1 | `CANCELLED` | the next run drops the future instead of polling it |
 //! | 2 | `FINISHED` | the future is gone, and so is one of runner and handle: the other side's last reference frees |
-//! | 3..31 | `REFS` | wakers alive; neither the runnable nor the handle counts |
+//! | 3 | `PANICKED` | the task has ended with a panic, which is in the stage in the place of an output |
+//! | 4..31 | `REFS` | wakers alive; neither the runnable nor the handle counts |
 //! | 32..63 | `WAKES` | wake-ups that no run has consumed yet |
 //!
 //! It starts at `HANDLE + WAKE`, or at `WAKE` for a task that is spawned detached. **A runnable exists, queued or running, exactly when `WAKES > 0` and the task is not
@@ -36,7 +37,8 @@ use crate::sync::{AtomicU64, Retire, fence, order, ref_limit, wake_limit};
 const HANDLE: u64 = 1;
 const CANCELLED: u64 = 1 << 1;
 const FINISHED: u64 = 1 << 2;
-const REF: u64 = 1 << 3;
+const PANICKED: u64 = 1 << 3;
+const REF: u64 = 1 << 4;
 const WAKE: u64 = 1 << 32;
 const REFS: u64 = WAKE - REF;
 
@@ -246,6 +248,20 @@ impl State {
         self.0
             .fetch_sub(wake_limit() / 4 * WAKE, order!(consume_part: Relaxed));
         OnIdle::Reschedule
+    }
+
+    /// The runner has put a panic into the stage, and is about to complete.
+    #[cold]
+    pub(super) fn set_panicked(&self) {
+        // ORDERING: panicked. Relaxed: published as the stage is, by the join word.
+        self.0.fetch_add(PANICKED, order!(panicked: Relaxed));
+    }
+
+    /// Whether there is a panic in the stage. To be asked by whoever has the stage of a completed task.
+    #[inline]
+    pub(super) fn is_panicked(&self) -> bool {
+        // ORDERING: panicked_look. Relaxed: as for `panicked`.
+        self.0.load(order!(panicked_look: Relaxed)) & PANICKED != 0
     }
 
     /// The runner gives the finished task up, and has found that the handle will not take the output. True: free.

@@ -1,0 +1,128 @@
+//! What the executor takes of the heap: nothing for a task beside its one block, and nothing that stays.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    future::pending,
+    sync::{
+        Barrier, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use joint::{Executor, block_on, spawn, yield_now};
+
+/// Counts what all threads have.
+struct Counting;
+
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BYTES.fetch_add(layout.size(), Relaxed);
+        // SAFETY: passed on from the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: passed on from the caller.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The tests count what all threads have: one at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn executor() -> Executor {
+    Executor::builder().workers(1).build().unwrap()
+}
+
+const TASKS: usize = 100_000;
+/// A task with a future and an output of a word or less.
+const BLOCK: usize = 56;
+
+#[test]
+fn a_task_that_is_queued_takes_its_block_and_nothing_else() {
+    let _alone = alone();
+    let executor = executor();
+    let (begin, end) = (Barrier::new(2), Barrier::new(2));
+    // The one worker is in a poll, so none of the tasks is run.
+    let taken = std::thread::scope(|threads| {
+        threads.spawn(|| {
+            executor.scope(|scope| {
+                scope.spawn(async {
+                    begin.wait();
+                    end.wait();
+                });
+            });
+        });
+        begin.wait();
+        let before = BYTES.load(Relaxed);
+        for _ in 0..TASKS {
+            executor.spawn_detached(async { 7u32 });
+        }
+        let taken = BYTES.load(Relaxed) - before;
+        end.wait();
+        taken
+    });
+    assert!(taken <= TASKS * BLOCK, "{taken} bytes for {TASKS} tasks");
+}
+
+#[test]
+fn a_task_that_waits_takes_its_block_and_one_word_more() {
+    let _alone = alone();
+    let executor = executor();
+    let waiting = |tasks| {
+        let before = BYTES.load(Relaxed);
+        block_on(executor.spawn(async move {
+            for _ in 0..tasks {
+                // Not detached: no handle that would be kept, and nobody to wake it but the executor's end.
+                spawn(async {
+                    pending::<()>().await;
+                    7u32
+                })
+                .detach();
+                yield_now().await;
+            }
+        }));
+        BYTES.load(Relaxed) - before
+    };
+    waiting(1);
+    let bytes = waiting(TASKS);
+    // The word is in chunks of a kibibyte, of which an array keeps the addresses.
+    let most = TASKS * (BLOCK + 8) * 102 / 100;
+    assert!(bytes <= most, "{bytes} bytes for {TASKS} tasks");
+}
+
+#[test]
+fn executors_in_a_loop_leave_no_memory_behind() {
+    let _alone = alone();
+    let live = |executors: usize| {
+        for _ in 0..executors {
+            let executor = Executor::builder().workers(2).build().unwrap();
+            executor.spawn(pending::<()>()).detach();
+            block_on(executor.spawn(async {
+                let children: Vec<_> = (0..100).map(|_| spawn(yield_now())).collect();
+                for child in children {
+                    child.await;
+                }
+            }));
+            drop(executor);
+        }
+        BYTES.load(Relaxed)
+    };
+    // What is made once stays: among it the garbage of the queues' library, which it collects in its own time.
+    let before = live(50);
+    let after = live(200);
+    assert!(
+        after <= before + 16 * 1024,
+        "{before} bytes became {after} in 200 executors"
+    );
+}
