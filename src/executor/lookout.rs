@@ -4,8 +4,8 @@
 //! worker keeps it for as long as it gets on fast. It is robbed
 //!
 //! * when polls take long, these days ([`WORTH_A_STEAL`]): who looks out measures that, for itself and for those whom it watches;
-//! * when its worker has been in one poll for [`PATIENCE`]: first of one task, to see how long that takes; of half of what is there when
-//!   it has been for [`STUCK`].
+//! * when its worker has been in one poll for [`PATIENCE`]: of one task, to see how long that takes, and of another after twice that
+//!   time, and so on; of half of what is there when it has been for [`STUCK`].
 //!
 //! A side of a join is taken under conditions of its own (`fork_join/help.rs`), when there is no task to take over.
 //!
@@ -54,6 +54,8 @@ pub(super) struct Lookout {
 struct Seen {
     polls: u64,
     since: Instant,
+    /// How long it may be in that poll before the next task is taken from its queue.
+    patience: Duration,
     /// Whether there was something in its queue.
     is_busy: bool,
 }
@@ -79,6 +81,7 @@ impl Lookout {
         let seen = Seen {
             polls: 0,
             since: now,
+            patience: PATIENCE,
             is_busy: false,
         };
         Self {
@@ -234,6 +237,7 @@ impl Local {
                 self.lookout.seen[i].set(Seen {
                     polls,
                     since: view.now,
+                    patience: PATIENCE,
                     is_busy,
                 });
                 view.gets_on = true;
@@ -256,10 +260,11 @@ impl Local {
     fn steal(&self, view: &View) -> Option<Runnable> {
         let shared = self.shared();
         let stolen = self.others().find_map(|i| {
-            let stuck_for = view.now - self.lookout.seen[i].get().since;
+            let seen = self.lookout.seen[i].get();
+            let stuck_for = view.now - seen.since;
             let most = if shared.poll_time() >= WORTH_A_STEAL || stuck_for >= STUCK {
                 MOST_STOLEN
-            } else if stuck_for >= PATIENCE {
+            } else if stuck_for >= seen.patience {
                 1
             } else {
                 return None;
@@ -268,6 +273,10 @@ impl Local {
                 |queues: &Queues, own: &Worker<Runnable>| take(&queues.stealers[i], own, most);
             let stolen = take(&shared.high, &self.high);
             let stolen = stolen.or_else(|| take(&shared.normal, &self.normal))?;
+            if most == 1 {
+                let patience = 2 * stuck_for;
+                self.lookout.seen[i].set(Seen { patience, ..seen });
+            }
             record!(shared.hooks, Some(self.index()), Steal(i));
             Some(stolen)
         })?;

@@ -9,7 +9,9 @@ Usage: cargo xtask <command>
   test                   unit, integration and doc tests, examples, benches run once, no_std, models
   loom [--full] [FILTER] the models, or those whose names contain FILTER;
                          --full explores every schedule, which can take hours
-  bench [NAME]           all benches, or one
+  bench [--readme] [NAME]
+                         all benches, or one; --readme runs those that the README shows, or one of them,
+                         and writes the figures of the last runs into README.md and docs/measured.svg
   compat                 async-task's, async-executor's and smol's suites on compat/async-task;
                          fetched from crates.io
   size                   what one more task type costs in code, beside async-task
@@ -26,7 +28,7 @@ pub(crate) enum Command {
     Check,
     Test,
     Loom { full: bool, filter: Option<String> },
-    Bench { name: Option<String> },
+    Bench { name: Option<String>, readme: bool },
     Compat,
     Size,
     Miri,
@@ -44,10 +46,13 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         return Err("no command given".to_owned());
     };
     let command = match name.as_str() {
-        "loom" => return loom(rest),
+        "loom" => {
+            let (full, filter) = switch_and_name("loom", "--full", rest)?;
+            return Ok(Command::Loom { full, filter });
+        }
         "bench" => {
-            let name = at_most_one("bench", rest)?;
-            return Ok(Command::Bench { name });
+            let (readme, name) = switch_and_name("bench", "--readme", rest)?;
+            return Ok(Command::Bench { name, readme });
         }
         "check" => Command::Check,
         "test" => Command::Test,
@@ -66,13 +71,14 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
     }
 }
 
-fn loom(words: &[String]) -> Result<Command, String> {
-    let (full, rest): (Vec<_>, Vec<_>) = words.iter().cloned().partition(|word| word == "--full");
-    let filter = at_most_one("loom", &rest)?;
-    Ok(Command::Loom {
-        full: !full.is_empty(),
-        filter,
-    })
+/// Whether the switch is there, and the name beside it.
+fn switch_and_name(
+    command: &str,
+    switch: &str,
+    words: &[String],
+) -> Result<(bool, Option<String>), String> {
+    let (switches, rest): (Vec<_>, Vec<_>) = words.iter().cloned().partition(|word| word == switch);
+    Ok((!switches.is_empty(), at_most_one(command, &rest)?))
 }
 
 fn at_most_one(command: &str, words: &[String]) -> Result<Option<String>, String> {
@@ -122,10 +128,16 @@ mod tests {
     }
 
     #[test]
-    fn bench_takes_a_name() {
-        assert_eq!(parsed("bench"), Ok(Command::Bench { name: None }));
-        let name = Some("task".to_owned());
-        assert_eq!(parsed("bench task"), Ok(Command::Bench { name }));
+    fn bench_takes_a_switch_and_a_name_in_any_order() {
+        let bench = |readme, name: Option<&str>| {
+            let name = name.map(str::to_owned);
+            Ok(Command::Bench { name, readme })
+        };
+        assert_eq!(parsed("bench"), bench(false, None));
+        assert_eq!(parsed("bench task"), bench(false, Some("task")));
+        assert_eq!(parsed("bench --readme"), bench(true, None));
+        assert_eq!(parsed("bench --readme flow"), bench(true, Some("flow")));
+        assert_eq!(parsed("bench flow --readme"), bench(true, Some("flow")));
     }
 
     #[test]

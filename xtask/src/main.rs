@@ -2,8 +2,11 @@
 
 mod cli;
 mod compat;
+mod figures;
 mod nightly;
 mod plans;
+mod plot;
+mod readme;
 mod size;
 mod step;
 
@@ -29,7 +32,7 @@ fn run(command: Command) -> i32 {
         Command::Test => run_all("test", &plans::test()),
         Command::All => run_all("all", &plans::all()),
         Command::Loom { full, filter } => run_all("loom", &[plans::loom(full, filter.as_deref())]),
-        Command::Bench { name } => run_all("bench", &[plans::bench(name.as_deref())]),
+        Command::Bench { name, readme } => bench(name.as_deref(), readme),
         Command::Compat => compat::run(),
         Command::Size => size::run(),
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),
@@ -38,6 +41,20 @@ fn run(command: Command) -> i32 {
             print!("{}", cli::USAGE);
             0
         }
+    }
+}
+
+/// Runs all benches or one; for the README those whose figures it shows.
+fn bench(name: Option<&str>, readme: bool) -> i32 {
+    let steps: Vec<_> = match name {
+        None if readme => (readme::BENCHES.iter())
+            .map(|name| plans::bench(Some(name)))
+            .collect(),
+        _ => vec![plans::bench(name)],
+    };
+    match run_all("bench", &steps) {
+        0 if readme => readme::run(),
+        code => code,
     }
 }
 

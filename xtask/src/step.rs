@@ -67,6 +67,18 @@ impl Step {
         self.env(key, flags)
     }
 
+    /// Sets a cfg for all that is compiled, beside the flags that are set.
+    pub(crate) fn cfg(self, cfg: &str) -> Self {
+        match env::var("CARGO_ENCODED_RUSTFLAGS") {
+            // It goes before the other.
+            Ok(set) => {
+                let flags = appended(Some(set), &format!("--cfg\u{1f}{cfg}"), '\u{1f}');
+                self.env("CARGO_ENCODED_RUSTFLAGS", flags)
+            }
+            Err(_) => self.flags("RUSTFLAGS", &format!("--cfg {cfg}")),
+        }
+    }
+
     /// Runs in the models' package, whose own configuration sets the cfg and the target folder.
     ///
     /// Variables of the environment would override that configuration, so they are given the same contents.

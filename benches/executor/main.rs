@@ -1,0 +1,89 @@
+//! The executor beside its peers: every row of what tasks do, with two workers each and on one thread; fork and join on the
+//! stack; and how the time changes from one worker to all.
+//!
+//! First the tables. With `JOINT_CRITERION=1` the same rows then run under criterion, for figures with a history.
+//!
+//! `cargo xtask bench executor`, or `cargo bench --bench executor`, which leaves out the peers that need a newer compiler; with
+//! `-- FILTER` only the rows whose titles contain it; with `-- --test` each row runs once.
+
+use std::time::Duration;
+
+mod fork_join;
+#[cfg(joint_peers)]
+mod nexosim;
+mod rows;
+mod scaling;
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "each bench uses a part")]
+mod support;
+
+use support::{
+    locals::{
+        async_executor::AsyncExecutorLocal,
+        joint::JointLocal,
+        queue::{AsyncTaskQueue, JointQueue},
+        tokio::TokioLocal,
+    },
+    pools::{
+        async_executor::{AsyncExecutor, AsyncExecutorStatic},
+        joint::Joint,
+        nio::Nio,
+        tokio::TokioPool,
+    },
+    runtime::{Pool, Runtime},
+    table::{Row, Table},
+};
+
+const WORKERS: usize = 2;
+
+fn two_workers() -> Table {
+    fn rows<R: Runtime>() -> Vec<Row<R>> {
+        let mut rows = rows::inside();
+        rows.extend(rows::outside());
+        rows
+    }
+    let table = Table::new("tasks, two workers", Duration::from_secs(5))
+        .with("joint", Joint::start(WORKERS), rows())
+        .with("tokio", TokioPool::start(WORKERS), rows())
+        .with("async-executor", AsyncExecutor::start(WORKERS), rows())
+        .with(
+            "async-executor static",
+            AsyncExecutorStatic::start(WORKERS),
+            rows(),
+        )
+        .with("nio", Nio::start(WORKERS), rows());
+    #[cfg(joint_peers)]
+    let table = table
+        .with(
+            "forte",
+            support::pools::forte::Forte::start(WORKERS),
+            rows(),
+        )
+        .with_runs("nexosim", nexosim::rows(WORKERS));
+    table
+}
+
+fn one_thread() -> Table {
+    let table = Table::new("tasks, one thread", Duration::from_secs(1))
+        .with("joint", &JointLocal, rows::inside())
+        .with("joint queue", &JointQueue, rows::inside())
+        .with("async-task queue", &AsyncTaskQueue, rows::inside())
+        .with("async-executor static", &AsyncExecutorLocal, rows::inside())
+        .with("tokio", &TokioLocal, rows::inside());
+    #[cfg(unix)]
+    let table = {
+        let mut rows = rows::inside();
+        rows.retain(|row| row.title != rows::ABORT);
+        table.with("monoio", &support::locals::monoio::MonoioLocal, rows)
+    };
+    table
+}
+
+fn main() {
+    let tables = [
+        two_workers(),
+        one_thread(),
+        fork_join::table(Duration::from_secs(2)),
+    ];
+    support::table::main("executor", &tables, scaling::print);
+}

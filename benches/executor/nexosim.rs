@@ -1,0 +1,31 @@
+//! nexosim's executor: it can do what needs no handle and no spawning from inside.
+
+use std::{
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+use nexosim::dev_hooks::Executor;
+
+use super::rows::{MANY, OUTSIDE_DETACHED, PING_PONG_OUTSIDE, all_detached, all_ping_pong, count};
+use crate::support::{runtime::leak, table::Run};
+
+/// The rows that it can do.
+pub(crate) fn rows(workers: usize) -> [(&'static str, u64, Run); 2] {
+    let executor: &Mutex<Executor> = leak(Mutex::new(Executor::new(workers)));
+    // The tasks start when all are there, and the call returns when all have ended.
+    let timed = move |spawn_all: &dyn Fn(&Executor)| -> Duration {
+        let mut executor = executor.lock().expect("no panics");
+        let start = Instant::now();
+        spawn_all(&executor);
+        executor.run();
+        start.elapsed()
+    };
+    let detached = move || timed(&|executor| all_detached(|i| executor.spawn_and_forget(count(i))));
+    let ping_pong =
+        move || timed(&|executor| all_ping_pong(|player| executor.spawn_and_forget(player)));
+    [
+        (OUTSIDE_DETACHED, MANY as u64, Box::new(detached)),
+        (PING_PONG_OUTSIDE, 1_000, Box::new(ping_pong)),
+    ]
+}

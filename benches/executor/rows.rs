@@ -1,0 +1,305 @@
+//! What each row does, once for all contestants.
+
+use std::{
+    future::{Future, pending},
+    hint::black_box,
+    pin::Pin,
+    time::{Duration, Instant},
+};
+
+use crate::support::{
+    runtime::Runtime,
+    signal::{Countdown, CountsDrop},
+    table::{Row, settle},
+};
+
+pub(crate) const MANY: usize = 10_000;
+pub(crate) const FAN: usize = 1_000;
+const TURNS: usize = 1_000;
+/// The branches that the doubly recursive way to compute it spawns.
+const FIB: (u32, u64) = (20, 10_945);
+
+pub(crate) const OUTSIDE_DETACHED: &str = "10k spawned outside, detached";
+pub(crate) const PING_PONG_OUTSIDE: &str = "ping-pong 1,000, outside";
+pub(crate) const ABORT: &str = "abort 10k pending";
+
+// Rows run one after the other.
+static DONE: Countdown = Countdown::new();
+static DROPPED: Countdown = Countdown::new();
+
+/// What one thread can do too.
+pub(crate) fn inside<R: Runtime>() -> Vec<Row<R>> {
+    let row = |title, operations: usize, run| Row {
+        title,
+        operations: operations as u64,
+        run,
+    };
+    vec![
+        row("spawn and join", TURNS, spawn_join::<R>),
+        row("10k spawned inside, joined", MANY, many_inside::<R>),
+        row("fan of 1k", 10 * FAN, fan::<R>),
+        row("fan of 1k, each yields once", 10 * FAN, fan_of_yields::<R>),
+        row("yield, 200 x 1,000", 200 * TURNS, yields::<R>),
+        row("ping-pong 1,000, inside", TURNS, ping_pong_inside::<R>),
+        row("chained spawn 1,000", TURNS, chain::<R>),
+        Row {
+            title: "fib(20), one branch spawned",
+            operations: FIB.1,
+            run: fibonacci::<R>,
+        },
+        row("join of a finished task", FAN, join_finished::<R>),
+        row("spawn detached 10k", MANY, many_detached::<R>),
+        row(ABORT, MANY, abort::<R>),
+    ]
+}
+
+/// What takes a thread beside the runtime's.
+pub(crate) fn outside<R: Runtime>() -> Vec<Row<R>> {
+    let row = |title, operations: usize, run| Row {
+        title,
+        operations: operations as u64,
+        run,
+    };
+    vec![
+        row("10k spawned outside, joined", MANY, many_outside::<R>),
+        row(OUTSIDE_DETACHED, MANY, many_outside_detached::<R>),
+        row(PING_PONG_OUTSIDE, TURNS, ping_pong_outside::<R>),
+    ]
+}
+
+pub(crate) fn spawn_join<R: Runtime>(runtime: &'static R) -> Duration {
+    runtime.run(async move {
+        let start = Instant::now();
+        for i in 0..TURNS {
+            black_box(R::join(runtime.spawn(async move { i })).await);
+        }
+        start.elapsed()
+    })
+}
+
+/// Spawns so many tasks, then joins them.
+pub(crate) async fn fan_out<R, F>(runtime: &'static R, tasks: usize, task: impl Fn(usize) -> F)
+where
+    R: Runtime,
+    F: Future<Output: Send> + Send + 'static,
+{
+    let handles: Vec<_> = (0..tasks).map(|i| runtime.spawn(task(i))).collect();
+    for handle in handles {
+        black_box(R::join(handle).await);
+    }
+}
+
+pub(crate) fn many_inside<R: Runtime>(runtime: &'static R) -> Duration {
+    runtime.run(async move {
+        let start = Instant::now();
+        fan_out(runtime, MANY, |i| async move { i }).await;
+        start.elapsed()
+    })
+}
+
+fn fan<R: Runtime>(runtime: &'static R) -> Duration {
+    runtime.run(async move {
+        let start = Instant::now();
+        for _ in 0..10 {
+            fan_out(runtime, FAN, |i| async move { i }).await;
+        }
+        start.elapsed()
+    })
+}
+
+fn fan_of_yields<R: Runtime>(runtime: &'static R) -> Duration {
+    runtime.run(async move {
+        let start = Instant::now();
+        for _ in 0..10 {
+            fan_out(runtime, FAN, |_| R::yield_now()).await;
+        }
+        start.elapsed()
+    })
+}
+
+fn yields<R: Runtime>(runtime: &'static R) -> Duration {
+    let one = |_| async {
+        for _ in 0..TURNS {
+            R::yield_now().await;
+        }
+    };
+    runtime.run(async move {
+        let start = Instant::now();
+        fan_out(runtime, 200, one).await;
+        start.elapsed()
+    })
+}
+
+/// The two ends of a channel. It is nobody's own.
+type Ends = (oneshot::Sender<usize>, oneshot::Receiver<usize>);
+
+/// Sends the ball, and waits until it is back.
+async fn ping(i: usize, there: oneshot::Sender<usize>, back: oneshot::Receiver<usize>) {
+    there.send(i).expect("somebody waits");
+    black_box(back.await.expect("a ball"));
+    DONE.done();
+}
+
+async fn pong(there: oneshot::Receiver<usize>, back: oneshot::Sender<usize>) {
+    let ball = there.await.expect("a ball");
+    back.send(ball).expect("somebody waits");
+}
+
+fn ping_pong_inside<R: Runtime>(runtime: &'static R) -> Duration {
+    runtime.run(async move {
+        let start = Instant::now();
+        DONE.start(TURNS);
+        for i in 0..TURNS {
+            runtime.spawn_detached(async move {
+                let (there, ball): Ends = oneshot::channel();
+                let (back, ball_again): Ends = oneshot::channel();
+                runtime.spawn_detached(pong(ball, back));
+                ping(i, there, ball_again).await;
+            });
+        }
+        DONE.over().await;
+        start.elapsed()
+    })
+}
+
+/// Spawns both players from outside, by the function.
+pub(crate) fn all_ping_pong(mut spawn: impl FnMut(Pin<Box<dyn Future<Output = ()> + Send>>)) {
+    DONE.start(TURNS);
+    for i in 0..TURNS {
+        let (there, ball): Ends = oneshot::channel();
+        let (back, ball_again): Ends = oneshot::channel();
+        spawn(Box::pin(pong(ball, back)));
+        spawn(Box::pin(ping(i, there, ball_again)));
+    }
+}
+
+fn ping_pong_outside<R: Runtime>(runtime: &'static R) -> Duration {
+    let start = Instant::now();
+    all_ping_pong(|player| runtime.spawn_outside_detached(player));
+    joint::block_on(DONE.over());
+    start.elapsed()
+}
+
+pub(crate) fn many_outside<R: Runtime>(runtime: &'static R) -> Duration {
+    let start = Instant::now();
+    let spawn = |i| runtime.spawn_outside(async move { i });
+    let handles: Vec<_> = (0..MANY).map(spawn).collect();
+    joint::block_on(async {
+        for handle in handles {
+            black_box(R::join(handle).await);
+        }
+    });
+    start.elapsed()
+}
+
+/// Spawns detached tasks by the function.
+pub(crate) fn all_detached(mut spawn: impl FnMut(usize)) {
+    DONE.start(MANY);
+    (0..MANY).for_each(&mut spawn);
+}
+
+/// What each detached task does.
+pub(crate) async fn count(i: usize) {
+    black_box(i);
+    DONE.done();
+}
+
+fn many_outside_detached<R: Runtime>(runtime: &'static R) -> Duration {
+    let start = Instant::now();
+    all_detached(|i| runtime.spawn_outside_detached(count(i)));
+    joint::block_on(DONE.over());
+    start.elapsed()
+}
+
+fn many_detached<R: Runtime>(runtime: &'static R) -> Duration {
+    runtime.run(async move {
+        let start = Instant::now();
+        all_detached(|i| runtime.spawn_detached(count(i)));
+        DONE.over().await;
+        start.elapsed()
+    })
+}
+
+fn chain<R: Runtime>(runtime: &'static R) -> Duration {
+    fn link<R: Runtime>(runtime: &'static R, left: usize) {
+        runtime.spawn_detached(async move {
+            match left {
+                0 => DONE.done(),
+                _ => link(runtime, left - 1),
+            }
+        });
+    }
+    runtime.run(async move {
+        let start = Instant::now();
+        DONE.start(1);
+        link(runtime, TURNS - 1);
+        DONE.over().await;
+        start.elapsed()
+    })
+}
+
+fn fibonacci<R: Runtime>(runtime: &'static R) -> Duration {
+    type Boxed = Pin<Box<dyn Future<Output = u64> + Send>>;
+
+    fn fib<R: Runtime>(runtime: &'static R, n: u32) -> Boxed {
+        Box::pin(async move {
+            if n < 2 {
+                return u64::from(n);
+            }
+            let one = runtime.spawn(fib(runtime, n - 1));
+            let other = fib(runtime, n - 2).await;
+            R::join(one).await + other
+        })
+    }
+    runtime.run(async move {
+        let start = Instant::now();
+        assert_eq!(fib(runtime, black_box(FIB.0)).await, 6_765);
+        start.elapsed()
+    })
+}
+
+/// Only the joins are timed.
+fn join_finished<R: Runtime>(runtime: &'static R) -> Duration {
+    let handles = runtime.run(async move {
+        DONE.start(FAN);
+        let spawn = |i| {
+            runtime.spawn(async move {
+                DONE.done();
+                i
+            })
+        };
+        let handles: Vec<_> = (0..FAN).map(spawn).collect();
+        DONE.over().await;
+        handles
+    });
+    // The last one counts before it ends.
+    settle();
+    runtime.run(async move {
+        let start = Instant::now();
+        for handle in handles {
+            black_box(R::join(handle).await);
+        }
+        start.elapsed()
+    })
+}
+
+/// From the first cancellation until all futures are dropped.
+fn abort<R: Runtime>(runtime: &'static R) -> Duration {
+    runtime.run(async move {
+        DONE.start(MANY);
+        DROPPED.start(MANY);
+        let spawn = |_| {
+            runtime.spawn(async {
+                let _counts = CountsDrop(&DROPPED);
+                DONE.done();
+                pending::<()>().await;
+            })
+        };
+        let handles: Vec<_> = (0..MANY).map(spawn).collect();
+        DONE.over().await;
+        let start = Instant::now();
+        handles.into_iter().for_each(R::cancel);
+        DROPPED.over().await;
+        start.elapsed()
+    })
+}

@@ -1,0 +1,71 @@
+//! How much memory the program holds: what it has asked the allocator for, and what the system has given it.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    fs,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+/// The system's allocator, and a count of the bytes that are allocated.
+struct Counting;
+
+#[global_allocator]
+static HEAP: Counting = Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: everything is passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.fetch_add(layout.size(), Relaxed);
+        // SAFETY: the caller's promises are those that this needs.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's promises are those that this needs; the block came from there.
+        unsafe { System.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        LIVE.fetch_add(size, Relaxed);
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's promises are those that this needs; the block came from there.
+        unsafe { System.realloc(block, layout, size) }
+    }
+}
+
+/// Bytes at one moment.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory {
+    live: usize,
+    resident: Option<usize>,
+}
+
+impl Memory {
+    pub(crate) fn now() -> Self {
+        Self {
+            live: LIVE.load(Relaxed),
+            resident: resident(),
+        }
+    }
+
+    /// What came since, for each of so many: live, and resident where that is known.
+    pub(crate) fn each_since(self, before: Self, count: usize) -> (f64, Option<f64>) {
+        let each = |now: usize, before: usize| (now as f64 - before as f64) / count as f64;
+        let resident = self.resident.zip(before.resident);
+        let resident = resident.map(|(now, before)| each(now, before));
+        (each(self.live, before.live), resident)
+    }
+}
+
+/// Linux alone says it in a file.
+fn resident() -> Option<usize> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: usize = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kilobytes * 1024)
+}

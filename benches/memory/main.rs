@@ -1,0 +1,201 @@
+//! What a task takes of memory, at a million of them, beside the peers. Each contestant is measured in a process of its own,
+//! with one worker.
+//!
+//! `cargo xtask bench memory`, or `cargo bench --bench memory`, which leaves out the peer that needs a newer compiler; with
+//! `-- --test` a thousand tasks.
+
+use std::{env, future::pending, process::Command};
+
+mod heap;
+#[path = "../support/mod.rs"]
+#[allow(dead_code, reason = "each bench uses a part")]
+mod support;
+
+use heap::Memory;
+use support::{
+    locals::queue::{AsyncTaskQueue, JointQueue},
+    options::Options,
+    pools::{
+        async_executor::{AsyncExecutor, AsyncExecutorStatic},
+        joint::Joint,
+        nio::Nio,
+        tokio::TokioPool,
+    },
+    report::{Figure, Report},
+    runtime::{Pool, Runtime},
+    signal::Countdown,
+};
+
+/// How the tasks are when the memory is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Queued,
+    Waiting,
+}
+
+/// The contestants: what a process of one does, given the state and the number of tasks.
+type Child = fn(State, usize);
+
+const CONTESTANTS: &[(&str, Child)] = &[
+    ("joint", |state, count| {
+        measure(Joint::start(1), state, count)
+    }),
+    ("joint queue", |state, count| {
+        measure(&JointQueue, state, count)
+    }),
+    ("async-task queue", |state, count| {
+        measure(&AsyncTaskQueue, state, count)
+    }),
+    ("tokio", |state, count| {
+        measure(TokioPool::start(1), state, count)
+    }),
+    ("async-executor", |state, count| {
+        measure(AsyncExecutor::start(1), state, count)
+    }),
+    ("async-executor static", |state, count| {
+        measure(AsyncExecutorStatic::start(1), state, count)
+    }),
+    ("nio", |state, count| measure(Nio::start(1), state, count)),
+    #[cfg(unix)]
+    ("monoio", |state, count| {
+        measure(&support::locals::monoio::MonoioLocal, state, count)
+    }),
+    #[cfg(joint_peers)]
+    ("forte", |state, count| {
+        measure(support::pools::forte::Forte::start(1), state, count)
+    }),
+];
+
+/// Tasks that are polled before the next ones are spawned, so that no queue grows.
+const BATCH: usize = 1_000;
+
+/// Measures and prints, and ends the process.
+fn measure<R: Runtime>(runtime: &'static R, state: State, count: usize) {
+    static POLLED: Countdown = Countdown::new();
+
+    runtime.run(async move {
+        // What is allocated once is not counted.
+        for handle in (0..BATCH)
+            .map(|_| runtime.spawn(async { 7u32 }))
+            .collect::<Vec<_>>()
+        {
+            R::join(handle).await;
+        }
+        let mut handles = touched(count);
+        let before = Memory::now();
+        match state {
+            // It is the one worker's current poll that spawns them.
+            State::Queued => handles.extend((0..count).map(|_| runtime.spawn(async { 7u32 }))),
+            State::Waiting => {
+                for _ in 0..count / BATCH {
+                    POLLED.start(BATCH);
+                    let one = |_| {
+                        runtime.spawn(async {
+                            POLLED.done();
+                            pending::<u32>().await
+                        })
+                    };
+                    handles.extend((0..BATCH).map(one));
+                    POLLED.over().await;
+                }
+            }
+        }
+        let (live, resident) = Memory::now().each_since(before, count);
+        println!("{live} {}", resident.unwrap_or(f64::NAN));
+        std::process::exit(0);
+    })
+}
+
+/// Room that the system has given already.
+fn touched<T>(count: usize) -> Vec<T> {
+    let mut room: Vec<T> = Vec::with_capacity(count);
+    for slot in room.spare_capacity_mut() {
+        let byte = slot.as_mut_ptr().cast::<u8>();
+        assert_ne!(size_of::<T>(), 0, "a handle has a first byte");
+        // SAFETY: the first byte of room for one, which belongs to the vector. A write that nobody may leave out.
+        unsafe { byte.write_volatile(0) };
+    }
+    room
+}
+
+/// Live and resident bytes for each task, as a process of its own prints them.
+fn ask(contestant: &str, state: State, count: usize) -> [f64; 2] {
+    let program = env::current_exe().expect("the path of this program");
+    let child = Command::new(program)
+        .args([
+            "child",
+            contestant,
+            &format!("{state:?}"),
+            &count.to_string(),
+        ])
+        .output()
+        .expect("a process to be had");
+    let printed = String::from_utf8_lossy(&child.stdout).into_owned();
+    let figures = printed.split_whitespace().map(|word| word.parse().ok());
+    let figures = figures.collect::<Option<Vec<f64>>>();
+    match figures.as_deref() {
+        Some(&[live, resident]) => [live, resident],
+        _ => panic!(
+            "{contestant} printed {printed:?}, {}: {}",
+            child.status,
+            String::from_utf8_lossy(&child.stderr)
+        ),
+    }
+}
+
+fn print(options: &Options, report: &mut Report) {
+    let count = if options.once { BATCH } else { 1_000_000 };
+    let title = "bytes for each of a million tasks";
+    report.head(title, CONTESTANTS.iter().map(|contestant| contestant.0));
+    for (state, name) in [
+        (State::Queued, "spawned, not run yet"),
+        (State::Waiting, "polled once, waiting"),
+    ] {
+        let asked = CONTESTANTS.iter().map(|(name, _)| ask(name, state, count));
+        let asked: Vec<_> = asked.collect();
+        for (kind, what) in ["live heap", "resident"].iter().enumerate() {
+            let row = format!("{name}: {what}");
+            if asked.iter().any(|figures| figures[kind].is_nan()) {
+                println!("\nThe system does not say what is resident.");
+                continue;
+            }
+            let figures: Vec<_> = (CONTESTANTS.iter().zip(&asked))
+                .map(|((name, _), figures)| Figure {
+                    contestant: (*name).to_owned(),
+                    value: Some(figures[kind]),
+                    ratio: figures[kind] / asked[0][kind],
+                    is_peer: !name.starts_with("joint"),
+                })
+                .collect();
+            report.row(title, &row, "bytes", &figures);
+        }
+    }
+}
+
+fn main() {
+    let words: Vec<_> = env::args().skip(1).collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["child", contestant, state, count] => child(contestant, state, count),
+        _ => parent(),
+    }
+}
+
+fn parent() {
+    let options = Options::read();
+    let mut report = Report::start("memory", &options);
+    print(&options, &mut report);
+    report.end();
+}
+
+fn child(contestant: &str, state: &str, count: &str) {
+    let (_, child) = CONTESTANTS
+        .iter()
+        .find(|(name, _)| *name == contestant)
+        .expect("a contestant's name");
+    let state = match state {
+        "Queued" => State::Queued,
+        _ => State::Waiting,
+    };
+    child(state, count.parse().expect("a number of tasks"));
+}

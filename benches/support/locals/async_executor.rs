@@ -1,0 +1,46 @@
+//! async-executor's executor of one thread, leaked, which its feature `static` makes cheaper.
+
+use std::future::Future;
+
+use async_executor::{LocalExecutor, StaticLocalExecutor, Task};
+
+use crate::support::runtime::Runtime;
+
+pub(crate) struct AsyncExecutorLocal;
+
+thread_local! {
+    static EXECUTOR: &'static StaticLocalExecutor = LocalExecutor::new().leak();
+}
+
+impl Runtime for AsyncExecutorLocal {
+    type Handle<T: Send + 'static> = Task<T>;
+
+    fn spawn<T, F>(&'static self, future: F) -> Task<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        EXECUTOR.with(|executor| executor.spawn(future))
+    }
+
+    fn join<T: Send + 'static>(task: Task<T>) -> impl Future<Output = T> + Send {
+        task
+    }
+
+    fn detach<T: Send + 'static>(task: Task<T>) {
+        task.detach();
+    }
+
+    fn cancel<T: Send + 'static>(task: Task<T>) {
+        drop(task);
+    }
+
+    fn run<T, F>(&'static self, future: F) -> T
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let executor = EXECUTOR.with(|executor| *executor);
+        joint::block_on(executor.run(executor.spawn(future)))
+    }
+}

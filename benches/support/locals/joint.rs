@@ -1,0 +1,49 @@
+//! joint's executor of one thread.
+
+use std::future::Future;
+
+use joint::{JoinHandle, LocalExecutor, spawn_local};
+
+use crate::support::runtime::Runtime;
+
+pub(crate) struct JointLocal;
+
+thread_local! {
+    static EXECUTOR: LocalExecutor = LocalExecutor::new();
+}
+
+impl Runtime for JointLocal {
+    type Handle<T: Send + 'static> = JoinHandle<T>;
+
+    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        spawn_local(future)
+    }
+
+    fn join<T: Send + 'static>(handle: JoinHandle<T>) -> impl Future<Output = T> + Send {
+        handle
+    }
+
+    fn detach<T: Send + 'static>(handle: JoinHandle<T>) {
+        handle.detach();
+    }
+
+    fn cancel<T: Send + 'static>(handle: JoinHandle<T>) {
+        drop(handle);
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + Send {
+        joint::yield_now()
+    }
+
+    fn run<T, F>(&'static self, future: F) -> T
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        EXECUTOR.with(|executor| executor.block_on(executor.spawn(future)))
+    }
+}

@@ -1,0 +1,48 @@
+//! monoio, on its driver without `io_uring`. It cannot cancel a task.
+
+use std::{cell::RefCell, future::Future};
+
+use monoio::{LegacyDriver, Runtime as Monoio, RuntimeBuilder, task::JoinHandle};
+
+use crate::support::runtime::Runtime;
+
+pub(crate) struct MonoioLocal;
+
+thread_local! {
+    static RUNTIME: RefCell<Monoio<LegacyDriver>> =
+        RefCell::new(RuntimeBuilder::<LegacyDriver>::new().build().expect("a runtime"));
+}
+
+impl Runtime for MonoioLocal {
+    type Handle<T: Send + 'static> = JoinHandle<T>;
+
+    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        monoio::spawn(future)
+    }
+
+    fn join<T: Send + 'static>(handle: JoinHandle<T>) -> impl Future<Output = T> + Send {
+        handle
+    }
+
+    fn detach<T: Send + 'static>(handle: JoinHandle<T>) {
+        drop(handle);
+    }
+
+    fn cancel<T: Send + 'static>(_: JoinHandle<T>) {
+        unreachable!("the rows that cancel leave it out");
+    }
+
+    fn run<T, F>(&'static self, future: F) -> T
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        RUNTIME.with_borrow_mut(|runtime| {
+            runtime.block_on(async { Self::join(self.spawn(future)).await })
+        })
+    }
+}

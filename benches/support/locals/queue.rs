@@ -1,0 +1,93 @@
+//! The two task crates, each with a `VecDeque` for a queue: the shortest executor that they make possible.
+
+/// Both crates offer the same interface to what the rows need, and so are written once.
+macro_rules! queue {
+    ($name:ident: $runnable:ty, $handle:ident, $spawn:path, |$future:ident| $detached:expr) => {
+        pub(crate) struct $name;
+
+        const _: () = {
+            thread_local! {
+                static QUEUE: RefCell<VecDeque<$runnable>> = const { RefCell::new(VecDeque::new()) };
+            }
+
+            fn push(runnable: $runnable) {
+                QUEUE.with_borrow_mut(|queue| queue.push_back(runnable));
+            }
+
+            impl Runtime for $name {
+                type Handle<T: Send + 'static> = $handle<T>;
+
+                fn spawn<T, F>(&'static self, future: F) -> $handle<T>
+                where
+                    T: Send + 'static,
+                    F: Future<Output = T> + Send + 'static,
+                {
+                    let (runnable, handle) = $spawn(future, push);
+                    push(runnable);
+                    handle
+                }
+
+                fn spawn_detached<F>(&'static self, $future: F)
+                where
+                    F: Future<Output = ()> + Send + 'static,
+                {
+                    push($detached);
+                }
+
+                fn join<T: Send + 'static>(handle: $handle<T>) -> impl Future<Output = T> + Send {
+                    handle
+                }
+
+                fn detach<T: Send + 'static>(handle: $handle<T>) {
+                    handle.detach();
+                }
+
+                fn cancel<T: Send + 'static>(handle: $handle<T>) {
+                    drop(handle);
+                }
+
+                /// Runs all that there is. The rows wait for nothing from outside.
+                fn run<T, F>(&'static self, future: F) -> T
+                where
+                    T: Send + 'static,
+                    F: Future<Output = T> + Send + 'static,
+                {
+                    let mut handle = pin!(self.spawn(future));
+                    while let Some(runnable) = QUEUE.with_borrow_mut(VecDeque::pop_front) {
+                        runnable.run();
+                    }
+                    match handle.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                        Poll::Ready(output) => output,
+                        Poll::Pending => panic!("nothing is left to run, and the task waits"),
+                    }
+                }
+            }
+        };
+    };
+}
+
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    future::Future,
+    pin::pin,
+    task::{Context, Poll, Waker},
+};
+
+use async_task::Task;
+use joint::JoinHandle;
+
+use crate::support::runtime::Runtime;
+
+queue!(
+    JointQueue: joint::task::Runnable, JoinHandle, joint::task::spawn,
+    |future| joint::task::spawn_detached(future, push)
+);
+queue!(
+    AsyncTaskQueue: async_task::Runnable, Task, async_task::spawn,
+    |future| {
+        let (runnable, task) = async_task::spawn(future, push);
+        task.detach();
+        runnable
+    }
+);

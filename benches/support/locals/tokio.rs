@@ -1,0 +1,52 @@
+//! tokio's runtime of one thread.
+
+use std::future::Future;
+
+use tokio::{
+    runtime::{Builder, Runtime as Tokio},
+    task::JoinHandle,
+};
+
+use crate::support::runtime::Runtime;
+
+pub(crate) struct TokioLocal;
+
+thread_local! {
+    static RUNTIME: Tokio = Builder::new_current_thread().build().expect("a runtime");
+}
+
+impl Runtime for TokioLocal {
+    type Handle<T: Send + 'static> = JoinHandle<T>;
+
+    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        tokio::spawn(future)
+    }
+
+    async fn join<T: Send + 'static>(handle: JoinHandle<T>) -> T {
+        handle.await.expect("no task fails")
+    }
+
+    fn detach<T: Send + 'static>(handle: JoinHandle<T>) {
+        drop(handle);
+    }
+
+    fn cancel<T: Send + 'static>(handle: JoinHandle<T>) {
+        handle.abort();
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + Send {
+        tokio::task::yield_now()
+    }
+
+    fn run<T, F>(&'static self, future: F) -> T
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        RUNTIME.with(|runtime| runtime.block_on(async { Self::join(self.spawn(future)).await }))
+    }
+}

@@ -1,0 +1,54 @@
+//! async-executor, as it is and leaked, which its feature `static` makes cheaper. Both have threads that block on `run`.
+
+use std::{
+    future::{Future, pending},
+    thread,
+};
+
+use async_executor::{Executor, StaticExecutor, Task};
+
+use crate::support::runtime::{Pool, Runtime, leak};
+
+pub(crate) struct AsyncExecutor(Executor<'static>);
+pub(crate) struct AsyncExecutorStatic(&'static StaticExecutor);
+
+macro_rules! runtime {
+    ($name:ident: $new:expr) => {
+        impl Pool for $name {
+            fn start(workers: usize) -> &'static Self {
+                let this = leak(Self($new));
+                for _ in 0..workers {
+                    thread::spawn(|| joint::block_on(this.0.run(pending::<()>())));
+                }
+                this
+            }
+        }
+
+        impl Runtime for $name {
+            type Handle<T: Send + 'static> = Task<T>;
+
+            fn spawn<T, F>(&'static self, future: F) -> Task<T>
+            where
+                T: Send + 'static,
+                F: Future<Output = T> + Send + 'static,
+            {
+                self.0.spawn(future)
+            }
+
+            fn join<T: Send + 'static>(task: Task<T>) -> impl Future<Output = T> + Send {
+                task
+            }
+
+            fn detach<T: Send + 'static>(task: Task<T>) {
+                task.detach();
+            }
+
+            fn cancel<T: Send + 'static>(task: Task<T>) {
+                drop(task);
+            }
+        }
+    };
+}
+
+runtime!(AsyncExecutor: Executor::new());
+runtime!(AsyncExecutorStatic: Executor::new().leak());

@@ -1,0 +1,43 @@
+//! forte's thread pool.
+
+use std::future::Future;
+
+use forte::{FutureMarker, Task, ThreadPool};
+
+use crate::support::runtime::{Pool, Runtime, leak};
+
+pub(crate) struct Forte(ThreadPool);
+
+impl Pool for Forte {
+    fn start(workers: usize) -> &'static Self {
+        let this = leak(Self(ThreadPool::new()));
+        this.0.resize_to(workers);
+        this
+    }
+}
+
+impl Runtime for Forte {
+    type Handle<T: Send + 'static> = Task<T>;
+
+    /// A task that is spawned so stays with its worker until another one is hungry; by way of the worker it would be offered at
+    /// once, which costs more in every row.
+    fn spawn<T, F>(&'static self, future: F) -> Task<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        self.0.spawn::<FutureMarker, _>(future)
+    }
+
+    fn join<T: Send + 'static>(task: Task<T>) -> impl Future<Output = T> + Send {
+        task
+    }
+
+    fn detach<T: Send + 'static>(task: Task<T>) {
+        task.detach();
+    }
+
+    fn cancel<T: Send + 'static>(task: Task<T>) {
+        drop(task);
+    }
+}

@@ -1,0 +1,66 @@
+//! joint's executor.
+
+use std::future::Future;
+
+use joint::{Executor, JoinHandle};
+
+use crate::support::runtime::{Pool, Runtime, leak};
+
+pub(crate) struct Joint(Executor);
+
+impl Pool for Joint {
+    fn start(workers: usize) -> &'static Self {
+        let started = Executor::builder().workers(workers).build();
+        leak(Self(started.expect("threads to be had")))
+    }
+}
+
+impl Runtime for Joint {
+    type Handle<T: Send + 'static> = JoinHandle<T>;
+
+    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        joint::spawn(future)
+    }
+
+    fn spawn_outside<T, F>(&'static self, future: F) -> JoinHandle<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        self.0.spawn(future)
+    }
+
+    fn spawn_detached<F>(&'static self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        joint::spawn_detached(future);
+    }
+
+    fn spawn_outside_detached<F>(&'static self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.0.spawn_detached(future);
+    }
+
+    fn join<T: Send + 'static>(handle: JoinHandle<T>) -> impl Future<Output = T> + Send {
+        handle
+    }
+
+    fn detach<T: Send + 'static>(handle: JoinHandle<T>) {
+        handle.detach();
+    }
+
+    fn cancel<T: Send + 'static>(handle: JoinHandle<T>) {
+        drop(handle);
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + Send {
+        joint::yield_now()
+    }
+}

@@ -1,0 +1,49 @@
+//! nio's runtime: a thread for each core, and tasks that may move between them.
+
+use std::future::Future;
+
+use nio::{JoinHandle, Runtime as Threads, RuntimeBuilder};
+
+use crate::support::runtime::{Pool, Runtime, leak};
+
+pub(crate) struct Nio(Threads);
+
+impl Pool for Nio {
+    fn start(workers: usize) -> &'static Self {
+        let workers = u8::try_from(workers).expect("no more workers than nio can have");
+        let started = RuntimeBuilder::new().worker_threads(workers).rt();
+        leak(Self(started.expect("threads to be had")))
+    }
+}
+
+impl Runtime for Nio {
+    type Handle<T: Send + 'static> = JoinHandle<T>;
+
+    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        nio::spawn(future)
+    }
+
+    fn spawn_outside<T, F>(&'static self, future: F) -> JoinHandle<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        self.0.spawn(future)
+    }
+
+    async fn join<T: Send + 'static>(handle: JoinHandle<T>) -> T {
+        handle.await.expect("no task fails")
+    }
+
+    fn detach<T: Send + 'static>(handle: JoinHandle<T>) {
+        drop(handle);
+    }
+
+    fn cancel<T: Send + 'static>(handle: JoinHandle<T>) {
+        handle.abort();
+    }
+}

@@ -1,0 +1,163 @@
+//! Where the figures go: to the reader as Markdown, and to a file with a JSON object for each line.
+
+use std::{
+    env,
+    fmt::Write as _,
+    fs::{self, File},
+    io::Write as _,
+    path::PathBuf,
+};
+
+use super::{options::Options, placement::Placement};
+
+/// What one contestant has in one row.
+pub(crate) struct Figure {
+    pub(crate) contestant: String,
+    /// `None`: it cannot.
+    pub(crate) value: Option<f64>,
+    /// To the first contestant's.
+    pub(crate) ratio: f64,
+    /// Not joint's own, nor what the least work takes.
+    pub(crate) is_peer: bool,
+}
+
+pub(crate) struct Report {
+    bench: &'static str,
+    /// None for a run of each row once, which says nothing about speed.
+    file: Option<File>,
+    placement: Placement,
+    /// Where it was found to have changed, in words.
+    moved: Vec<String>,
+    /// Rows in which the first contestant is not the first to finish, in words.
+    behind: Vec<String>,
+}
+
+impl Report {
+    /// Says what the machine is like. A run of each row once leaves no file.
+    pub(crate) fn start(bench: &'static str, options: &Options) -> Self {
+        let file = (!options.once).then(|| {
+            let path = path(bench);
+            let folder = path.parent().expect("a file in a folder");
+            let made = fs::create_dir_all(folder).and_then(|()| File::create(&path));
+            made.unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()))
+        });
+        let placement = Placement::probe();
+        println!("# {bench}\n\nProcessors at the start: {placement}.");
+        if !cfg!(joint_peers) {
+            println!("Without the peers that `cargo xtask bench {bench}` adds.");
+        }
+        println!("Beside each figure, how much it is of the first contestant's.");
+        let mut report = Self {
+            bench,
+            file,
+            placement,
+            moved: Vec::new(),
+            behind: Vec::new(),
+        };
+        report.record_placement("start");
+        report
+    }
+
+    /// The head of a table.
+    pub(crate) fn head<'a>(&self, title: &str, contestants: impl Iterator<Item = &'a str>) {
+        let contestants: Vec<_> = contestants.collect();
+        println!("\n| {title} | {} | best peer |", contestants.join(" | "));
+        println!("|{}", "---|".repeat(2 + contestants.len()));
+    }
+
+    /// Looks where the processors are before a row.
+    pub(crate) fn probe(&mut self, table: &str, row: &str) {
+        let placement = Placement::probe();
+        if placement.name() != self.placement.name() {
+            let line = format!("before `{row}` of `{table}`: {placement}");
+            self.moved.push(line);
+        }
+        self.placement = placement;
+    }
+
+    pub(crate) fn row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
+        let (first, peers) = figures.split_first().expect("contestants");
+        let own = first.value.expect("the first contestant has all rows");
+        let mut line = format!("| {row} | **{own:.1}** |");
+        for peer in peers {
+            let Figure { value, ratio, .. } = peer;
+            let written = match value {
+                Some(value) => write!(line, " {value:.1} ({ratio:.2}) |"),
+                None => write!(line, " - |"),
+            };
+            written.expect("a string takes all");
+        }
+        let best = peers
+            .iter()
+            .filter(|peer| peer.value.is_some() && peer.is_peer);
+        match best.min_by(|a, b| a.ratio.total_cmp(&b.ratio)) {
+            Some(best) => {
+                let in_words = format!("{} {:.2}", best.contestant, best.ratio);
+                println!("{line} {in_words} |");
+                if best.ratio < 1.0 && first.contestant.starts_with("joint") {
+                    self.behind
+                        .push(format!("`{row}` of `{table}`: {own:.1}, {in_words}"));
+                }
+            }
+            None => println!("{line} - |"),
+        }
+        self.record_row(table, row, unit, figures);
+    }
+
+    /// Says what has changed, and where the first contestant is behind.
+    pub(crate) fn end(mut self) {
+        let placement = Placement::probe();
+        println!("\nProcessors at the end: {placement}.");
+        if placement.name() != self.placement.name() {
+            self.moved.push(format!("at the end: {placement}"));
+        }
+        if !self.moved.is_empty() {
+            println!("They moved during the run:");
+            self.moved.iter().for_each(|line| println!("* {line}"));
+        }
+        if !self.behind.is_empty() && self.file.is_some() {
+            println!("\nA peer is faster in:");
+            self.behind.iter().for_each(|line| println!("* {line}"));
+        }
+        self.placement = placement;
+        self.record_placement("end");
+    }
+
+    pub(crate) fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
+        let (bench, placement) = (self.bench, self.placement.name());
+        for figure in figures {
+            let Some(value) = figure.value else { continue };
+            let Figure {
+                contestant,
+                ratio,
+                is_peer,
+                ..
+            } = figure;
+            self.record(&format!(
+                "{{\"bench\":{bench:?},\"table\":{table:?},\"row\":{row:?},\"contestant\":{contestant:?},\"unit\":{unit:?},\"value\":{value:.3},\"ratio\":{ratio:.4},\"is_peer\":{is_peer},\"placement\":{placement:?}}}"
+            ));
+        }
+    }
+
+    fn record_placement(&mut self, when: &str) {
+        let (bench, placement) = (self.bench, self.placement.name());
+        let trip = self.placement.nanoseconds();
+        let trip = trip.map_or_else(|| "null".to_owned(), |trip| format!("{trip:.0}"));
+        self.record(&format!(
+            "{{\"bench\":{bench:?},\"when\":{when:?},\"placement\":{placement:?},\"round_trip_ns\":{trip}}}"
+        ));
+    }
+
+    fn record(&mut self, line: &str) {
+        if let Some(file) = &mut self.file {
+            writeln!(file, "{line}").expect("the file of the figures can be written");
+        }
+    }
+}
+
+/// `NAME.jsonl` in `JOINT_BENCH_OUT`, or in cargo's folder for such files.
+fn path(bench: &str) -> PathBuf {
+    let folder = env::var_os("JOINT_BENCH_OUT");
+    let folder = folder.unwrap_or_else(|| concat!(env!("CARGO_TARGET_TMPDIR"), "/bench").into());
+    PathBuf::from(folder).join(format!("{bench}.jsonl"))
+}

@@ -1,0 +1,225 @@
+//! A table of rows and contestants, who take turns round by round: each ratio compares what ran at the same time on the same
+//! machine.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use criterion::{Criterion, Throughput};
+
+use super::{
+    options::Options,
+    report::{Figure, Report},
+};
+
+/// One way to do a row once; it tells how long that took.
+pub(crate) type Run = Box<dyn Fn() -> Duration>;
+
+/// A row for contestants of type `R`.
+pub(crate) struct Row<R: 'static> {
+    pub(crate) title: &'static str,
+    /// How many operations one run makes.
+    pub(crate) operations: u64,
+    pub(crate) run: fn(&'static R) -> Duration,
+}
+
+struct Contestant {
+    name: String,
+    /// Not joint's own, nor what the least work takes.
+    is_peer: bool,
+    /// As many as the table has rows. `None`: it cannot.
+    runs: Vec<Option<Run>>,
+}
+
+pub(crate) struct Table {
+    title: &'static str,
+    rows: Vec<(&'static str, u64)>,
+    contestants: Vec<Contestant>,
+    /// For each row.
+    budget: Duration,
+}
+
+/// Fewer rounds make no median, more make no better one.
+const ROUNDS: std::ops::RangeInclusive<usize> = 11..=1001;
+
+impl Table {
+    pub(crate) fn new(title: &'static str, budget: Duration) -> Self {
+        Self {
+            title,
+            rows: Vec::new(),
+            contestants: Vec::new(),
+            budget,
+        }
+    }
+
+    /// Adds a contestant. The first one has all rows, and is the one that the others are compared with.
+    pub(crate) fn with<R: Sync>(
+        self,
+        name: impl Into<String>,
+        runtime: &'static R,
+        rows: impl IntoIterator<Item = Row<R>>,
+    ) -> Self {
+        let rows = rows.into_iter().map(|row| {
+            let run: Run = Box::new(move || (row.run)(runtime));
+            (row.title, row.operations, run)
+        });
+        self.with_runs(name, rows)
+    }
+
+    pub(crate) fn with_runs(
+        mut self,
+        name: impl Into<String>,
+        rows: impl IntoIterator<Item = (&'static str, u64, Run)>,
+    ) -> Self {
+        let mut rows: Vec<_> = rows.into_iter().collect();
+        if self.contestants.is_empty() {
+            self.rows = rows.iter().map(|row| (row.0, row.1)).collect();
+        }
+        let runs = self.rows.iter().map(|&(title, operations)| {
+            let place = rows.iter().position(|row| row.0 == title)?;
+            let (_, its_operations, run) = rows.swap_remove(place);
+            assert_eq!(operations, its_operations, "{title} is the same work");
+            Some(run)
+        });
+        let name = name.into();
+        let runs = runs.collect();
+        assert!(
+            rows.is_empty(),
+            "{name} has rows that the first one has not"
+        );
+        self.contestants.push(Contestant {
+            is_peer: !name.starts_with("joint"),
+            name,
+            runs,
+        });
+        self
+    }
+
+    /// The contestant that was added last is what the least work takes.
+    pub(crate) fn floor(mut self) -> Self {
+        let last = self.contestants.last_mut();
+        last.expect("a contestant").is_peer = false;
+        self
+    }
+
+    /// Measures and prints the rows that are asked for.
+    pub(crate) fn print(&self, options: &Options, report: &mut Report) {
+        let names = self.contestants.iter().map(|contestant| &*contestant.name);
+        let mut has_head = false;
+        self.each_row(options, report, |title, figures, report| {
+            if !std::mem::replace(&mut has_head, true) {
+                report.head(self.title, names.clone());
+            }
+            report.row(self.title, title, "ns", figures);
+        });
+    }
+
+    /// Measures the rows that are asked for, and gives the figures of all contestants.
+    pub(crate) fn each_row(
+        &self,
+        options: &Options,
+        report: &mut Report,
+        mut each: impl FnMut(&str, &[Figure], &mut Report),
+    ) {
+        for (row, &(title, operations)) in self.rows.iter().enumerate() {
+            if options.wants(self.title, title) {
+                report.probe(self.title, title);
+                let rounds = self.measure(row, options.once);
+                let figures = 0..self.contestants.len();
+                let figures = figures.map(|i| self.figure(i, &rounds, operations));
+                each(title, &figures.collect::<Vec<_>>(), report);
+            }
+        }
+    }
+
+    /// One contestant's medians over the rounds.
+    fn figure(&self, i: usize, rounds: &[Vec<f64>], operations: u64) -> Figure {
+        let time = median(rounds.iter().map(|round| round[i])) / operations as f64;
+        let ratio = median(rounds.iter().map(|round| round[i] / round[0]));
+        Figure {
+            contestant: self.contestants[i].name.clone(),
+            value: (!time.is_nan()).then_some(time),
+            ratio,
+            is_peer: self.contestants[i].is_peer,
+        }
+    }
+
+    /// Each round's times in nanoseconds, not a number for those who cannot.
+    fn measure(&self, row: usize, once: bool) -> Vec<Vec<f64>> {
+        let turn = |first: usize| {
+            let mut times = vec![f64::NAN; self.contestants.len()];
+            for i in 0..times.len() {
+                let i = (first + i) % times.len();
+                if let Some(run) = &self.contestants[i].runs[row] {
+                    settle();
+                    times[i] = run().as_secs_f64() * 1e9;
+                }
+            }
+            times
+        };
+        if once {
+            return vec![turn(0)];
+        }
+        // Threads, queues and the allocator get what they need once.
+        (0..3).for_each(|round| drop(turn(round)));
+        let start = Instant::now();
+        let mut rounds = Vec::new();
+        while rounds.len() < *ROUNDS.start()
+            || (rounds.len() < *ROUNDS.end() && start.elapsed() < self.budget)
+        {
+            rounds.push(turn(rounds.len()));
+        }
+        rounds
+    }
+
+    /// The same rows, each contestant by itself, for figures with a history.
+    pub(crate) fn criterion(&self, criterion: &mut Criterion) {
+        for (row, &(title, operations)) in self.rows.iter().enumerate() {
+            let mut group = criterion.benchmark_group(format!("{}: {title}", self.title));
+            group.throughput(Throughput::Elements(operations));
+            for contestant in &self.contestants {
+                let Some(run) = &contestant.runs[row] else {
+                    continue;
+                };
+                group.bench_function(&contestant.name, |b| {
+                    b.iter_custom(|times| (0..times).map(|_| run()).sum());
+                });
+            }
+            group.finish();
+        }
+    }
+}
+
+/// Lets the workers of the last contestant go to sleep, who search for a while.
+pub(crate) fn settle() {
+    thread::sleep(Duration::from_micros(200));
+}
+
+/// Not a number, if one of them is none.
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// What a bench of tables does.
+pub(crate) fn main(bench: &'static str, tables: &[Table], more: impl Fn(&Options, &mut Report)) {
+    let options = Options::read();
+    let mut report = Report::start(bench, &options);
+    for table in tables {
+        table.print(&options, &mut report);
+    }
+    more(&options, &mut report);
+    report.end();
+    if options.wants_criterion() {
+        let mut criterion = Criterion::default()
+            .warm_up_time(Duration::from_millis(300))
+            .measurement_time(Duration::from_secs(1))
+            .configure_from_args();
+        for table in tables {
+            table.criterion(&mut criterion);
+        }
+        criterion.final_summary();
+    }
+}

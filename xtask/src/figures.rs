@@ -1,0 +1,226 @@
+//! The figures that the benches leave behind: a JSON object for each line.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use serde_json::Value;
+
+/// One contestant in one row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Figure {
+    pub(crate) contestant: String,
+    pub(crate) value: f64,
+    /// To the first contestant of the row.
+    pub(crate) ratio: f64,
+    /// Not this crate's own, nor what the least work takes.
+    pub(crate) is_peer: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) title: String,
+    /// In the order of the run: the first is the one that the others are compared with.
+    pub(crate) figures: Vec<Figure>,
+}
+
+impl Row {
+    pub(crate) fn of(&self, contestant: &str) -> Option<&Figure> {
+        let mut figures = self.figures.iter();
+        figures.find(|figure| figure.contestant == contestant)
+    }
+
+    /// The peer with the smallest ratio.
+    pub(crate) fn best_peer(&self) -> Option<&Figure> {
+        let peers = self.figures.iter().filter(|figure| figure.is_peer);
+        peers.min_by(|a, b| a.ratio.total_cmp(&b.ratio))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) unit: String,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Table {
+    /// All that are in some row, those of the first row first.
+    pub(crate) fn contestants(&self) -> Vec<&str> {
+        let mut all = Vec::new();
+        for figure in self.rows.iter().flat_map(|row| &row.figures) {
+            if !all.contains(&&*figure.contestant) {
+                all.push(&figure.contestant);
+            }
+        }
+        all
+    }
+
+    /// Whether it compares this crate with others.
+    pub(crate) fn compares(&self) -> bool {
+        self.unit != "part"
+            && self
+                .contestants()
+                .first()
+                .is_some_and(|first| first.starts_with("joint"))
+    }
+}
+
+/// What a run of some benches found.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Figures {
+    pub(crate) tables: Vec<Table>,
+    /// How the processors were to each other while times were taken.
+    pub(crate) placements: BTreeSet<String>,
+}
+
+/// Reads the file of each bench.
+pub(crate) fn read(folder: &Path, benches: &[&str]) -> Result<Figures, String> {
+    let mut figures = Figures::default();
+    for bench in benches {
+        let path = folder.join(format!("{bench}.jsonl"));
+        let text = fs::read_to_string(&path).map_err(|error| {
+            format!(
+                "cannot read {}: {error}; `cargo xtask bench {bench}` writes it",
+                path.display()
+            )
+        })?;
+        let parsed = figures.add(&text);
+        parsed.map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(figures)
+}
+
+impl Figures {
+    fn add(&mut self, text: &str) -> Result<(), String> {
+        for (n, line) in (1..).zip(text.lines()) {
+            self.add_line(line)
+                .map_err(|error| format!("line {n}: {error}"))?;
+        }
+        Ok(())
+    }
+
+    fn add_line(&mut self, line: &str) -> Result<(), String> {
+        let object: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let word = |key: &str| {
+            let word = object[key].as_str().map(str::to_owned);
+            word.ok_or_else(|| format!("{key:?} is no string"))
+        };
+        let number = |key: &str| {
+            let number = object[key].as_f64();
+            number.ok_or_else(|| format!("{key:?} is no number"))
+        };
+        let placement = word("placement")?;
+        if object.get("row").is_none() {
+            return Ok(());
+        }
+        let figure = Figure {
+            contestant: word("contestant")?,
+            value: number("value")?,
+            ratio: number("ratio")?,
+            is_peer: object["is_peer"]
+                .as_bool()
+                .ok_or("\"is_peer\" is no boolean")?,
+        };
+        let unit = word("unit")?;
+        if unit != "bytes" {
+            self.placements.insert(placement);
+        }
+        let rows = &mut self.table(word("table")?, unit).rows;
+        let title = word("row")?;
+        match rows.last_mut() {
+            Some(row) if row.title == title => row.figures.push(figure),
+            _ => rows.push(Row {
+                title,
+                figures: vec![figure],
+            }),
+        }
+        Ok(())
+    }
+
+    fn table(&mut self, title: String, unit: String) -> &mut Table {
+        let place = self.tables.iter().position(|table| table.title == title);
+        let place = place.unwrap_or_else(|| {
+            let rows = Vec::new();
+            self.tables.push(Table { title, unit, rows });
+            self.tables.len() - 1
+        });
+        &mut self.tables[place]
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Two tables, in one of which a peer is faster and another cannot do a row.
+    pub(crate) fn sample() -> Figures {
+        let line = |table, row, contestant: &str, value: f64, ratio: f64| {
+            let is_peer = !contestant.starts_with("joint");
+            format!(
+                "{{\"bench\":\"b\",\"table\":\"{table}\",\"row\":\"{row}\",\"contestant\":\"{contestant}\",\"unit\":\"ns\",\"value\":{value},\"ratio\":{ratio},\"is_peer\":{is_peer},\"placement\":\"near\"}}\n"
+            )
+        };
+        let mut text =
+            "{\"bench\":\"b\",\"when\":\"start\",\"placement\":\"far\",\"round_trip_ns\":430}\n"
+                .to_owned();
+        text += &line("one", "a < b", "joint", 50.0, 1.0);
+        text += &line("one", "a < b", "tokio", 100.0, 2.0);
+        text += &line("one", "a < b", "nio", 25.0, 0.5);
+        text += &line("one", "c", "joint", 8.25, 1.0);
+        text += &line("one", "c", "tokio", 82.5, 10.0);
+        text = text.replace("near", "far");
+        text += &line("two", "c", "joint queue", 4.0, 1.0);
+        text += &line("two", "c", "monoio", 5.0, 1.25);
+        let mut figures = Figures::default();
+        figures.add(&text).expect("it is well formed");
+        figures
+    }
+
+    #[test]
+    fn lines_become_tables() {
+        let figures = sample();
+        let placements: Vec<_> = figures.placements.iter().collect();
+        assert_eq!(placements, ["far", "near"]);
+        let titles: Vec<_> = figures.tables.iter().map(|table| &table.title).collect();
+        assert_eq!(titles, ["one", "two"]);
+        let one = &figures.tables[0];
+        assert_eq!(one.contestants(), ["joint", "tokio", "nio"]);
+        assert_eq!(
+            one.rows[0].best_peer().map(|peer| &*peer.contestant),
+            Some("nio")
+        );
+        assert_eq!(one.rows[1].of("nio"), None);
+        assert_eq!(
+            one.rows[1].of("tokio").map(|figure| figure.ratio),
+            Some(10.0)
+        );
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        for (line, culprit) in [
+            ("{", "EOF"),
+            ("{}", "\"placement\" is no string"),
+            (
+                "{\"placement\":\"near\",\"row\":\"a\"}",
+                "\"contestant\" is no string",
+            ),
+            (
+                "{\"placement\":\"near\",\"row\":\"a\",\"contestant\":\"b\",\"value\":\"1\"}",
+                "\"value\" is no number",
+            ),
+        ] {
+            let text = format!("{{\"placement\":\"near\"}}\n{line}");
+            let error = Figures::default().add(&text).expect_err(line);
+            assert!(
+                error.starts_with("line 2: ") && error.contains(culprit),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_missing_file_comes_with_the_command_that_writes_it() {
+        let error = read(Path::new("no-such-folder"), &["flow"]).expect_err("it is missing");
+        assert!(error.contains("`cargo xtask bench flow`"), "{error}");
+    }
+}
