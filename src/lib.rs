@@ -12,7 +12,7 @@
 //! | [`oneshot`] | one value from one thread to another, awaited, or waited for with or without a deadline |
 //! | [`shared`] | one value for many waiters, which come and go at any time |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
-//! | [`executor`] | [`Executor`], [`spawn`], [`TaskBuilder`], [`yield_now`], [`join()`]; [`JoinSet`], [`scope`]; [`LocalExecutor`]; task-local values (feature `std`) |
+//! | [`executor`] | [`Executor`], [`spawn`], [`TaskBuilder`], [`yield_now`]; [`JoinSet`], [`scope`], [`join()`]; [`LocalExecutor`]; [`TaskLocal`] (feature `std`) |
 //!
 //! [`block_on`] lets a thread wait for any future (feature `std`).
 //!
@@ -36,7 +36,7 @@
 //! `std`, on by default: the executor, `block_on`, every blocking wait, and panics of tasks caught. Without it the crate needs
 //! `alloc` alone. [`task`] and [`executor`] need atomics of 64 bits.
 //!
-//! `blocking`, on by default: `executor::spawn_blocking`, on the threads of the crate `blocking`.
+//! `blocking`, on by default: `spawn_blocking`, on the threads of the crate `blocking`.
 //!
 //! `tracing`: each of the executor's tasks has a span of the crate [tracing](https://docs.rs/tracing), of level debug and target
 //! `joint::task`, with the fields `task.name`, `task.kind` (`normal`, `high`, `pinned` or `local`) and `task.spawned`. It is entered

@@ -371,6 +371,33 @@ fn a_detached_task_runs_on() {
 }
 
 #[test]
+fn a_detached_task_that_nobody_can_wake_ends() {
+    let executor = executor(2);
+    let (sender, receiver) = oneshot::channel::<()>();
+    let (kept, keeps) = oneshot::channel::<Waker>();
+    let mut kept = Some(kept);
+    executor.spawn_detached(async move {
+        let _dropped_with_it = sender;
+        poll_fn(|cx| {
+            if let Some(kept) = kept.take() {
+                kept.send(cx.waker().clone()).unwrap();
+            }
+            Poll::<()>::Pending
+        })
+        .await;
+    });
+    executor.spawn_detached(pending::<()>());
+    let waker = block_on(keeps).unwrap();
+    assert!(!receiver.is_finished());
+    drop(waker);
+    assert!(block_on(receiver).is_err());
+    while executor.metrics().live() > 0 {
+        thread::yield_now();
+    }
+    assert_eq!(executor.metrics().cancelled, 2);
+}
+
+#[test]
 fn metrics_count_spawns_and_polls() {
     let executor = executor(1);
     let inside = executor.spawn(async {

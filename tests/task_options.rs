@@ -277,6 +277,29 @@ fn high_is_stolen_from_a_worker_that_is_stuck() {
     block_on(stuck);
 }
 
+/// Most often the other worker sleeps when the turn of the local task comes, before that of the one who yields.
+#[test]
+fn a_local_task_that_blocks_does_not_hold_up_whom_it_overtook() {
+    let executor = executor(2);
+    for _ in 0..100 {
+        let overtaken = executor.spawn(async {
+            let (sender, receiver) = mpsc::channel::<()>();
+            let blocks = Arc::new(AtomicBool::new(false));
+            let begins = blocks.clone();
+            spawn_local(async move {
+                begins.store(true, Relaxed);
+                receiver.recv().unwrap();
+            })
+            .detach();
+            while !blocks.load(Relaxed) {
+                yield_now().await;
+            }
+            sender.send(()).unwrap();
+        });
+        block_on(overtaken);
+    }
+}
+
 /// Makes a world in which one worker has tasks of all kinds that never end, and looks how long one kind has to wait.
 fn longest_wait_of(kind: &'static str, others: &[&'static str]) -> usize {
     let executor = executor(1);
@@ -382,6 +405,28 @@ fn a_flood_of_high_tasks_from_outside_does_not_starve_a_normal_one() {
 fn a_flood_of_pinned_tasks_from_outside_does_not_starve_a_normal_one() {
     let wait = wait_of_one_from_outside(|executor| executor.task().on_worker(0));
     assert!(wait <= 61, "{wait}");
+}
+
+#[test]
+fn a_high_task_from_outside_does_not_starve_behind_many_high_ones() {
+    let executor = executor(1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let busy = Busy::on(&executor, 0);
+    let log = Log::default();
+    let for_ever = |task: TaskBuilder<'_>| task.spawn(log.for_ever("inside", &stop));
+    // More of them than the worker takes at once.
+    let mut handles: Vec<_> = (0..100)
+        .map(|_| for_ever(executor.task().priority(Priority::High)))
+        .collect();
+    handles.push(for_ever(executor.task()));
+    drop(busy);
+    while log.all().len() < 1_000 {
+        thread::yield_now();
+    }
+    let outside = executor.task().priority(Priority::High);
+    block_on(outside.spawn(async {}));
+    stop.store(true, Relaxed);
+    handles.into_iter().for_each(block_on);
 }
 
 #[test]
@@ -876,4 +921,13 @@ fn pinned_tasks_are_spawned_and_woken_from_all_sides() {
         }
     });
     assert_eq!(executor.metrics().finished, 12_000);
+}
+
+#[test]
+fn a_detached_task_has_a_name_and_a_worker_too() {
+    let executor = Executor::builder().workers(2).build().unwrap();
+    let (sender, receiver) = joint::oneshot::channel();
+    let task = executor.task().name("alone").on_worker(1);
+    task.spawn_detached(async move { sender.send(joint::executor::current_worker()).unwrap() });
+    assert_eq!(joint::block_on(receiver), Ok(Some(1)));
 }

@@ -24,7 +24,7 @@ use crate::task::{Builder, JoinHandle, Runnable};
 ///
 /// # Example
 /// ```
-/// let task = joint::executor::spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
+/// let task = joint::spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
 /// let text = joint::block_on(task)?;
 /// assert!(text.contains("joint"));
 /// # Ok::<(), std::io::Error>(())

@@ -43,7 +43,7 @@ use super::{
 #[must_use = "nothing is started before `build`"]
 pub struct Builder {
     workers: Option<usize>,
-    pub(super) thread_name: Box<dyn Fn(usize) -> String>,
+    pub(super) thread_name: Box<dyn Fn(usize) -> String + Send + Sync>,
     pub(super) stack_size: Option<usize>,
     pub(super) hooks: Hooks,
 }
@@ -66,7 +66,7 @@ impl Builder {
     }
 
     /// The name of each worker's thread, by its index from 0. By default `joint-0` and so on.
-    pub fn thread_name(mut self, name: impl Fn(usize) -> String + 'static) -> Self {
+    pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.thread_name = Box::new(name);
         self
     }

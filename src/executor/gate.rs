@@ -37,8 +37,9 @@ impl Gate {
 
     /// Tells the workers to leave. All are to be woken next.
     pub(crate) fn close(&self) {
-        // ORDERING: close. Relaxed: ordered by the mutex in `Sleep::wake_all`.
-        self.phase.store(CLOSED, order!(close: Relaxed));
+        // ORDERING: close. Release, with an acquire of whoever has seen it and leaves: what came before, such as the count of workers that
+        // were never started. What sleeps is ordered by the mutex in `Sleep::wake_all`.
+        self.phase.store(CLOSED, order!(close: Release));
     }
 
     /// After a push and a `SeqCst` fence: disposes of what is queued if the last worker has gone. See [`dispose`](Gate::dispose).

@@ -1,8 +1,9 @@
 //! A work-stealing executor: tasks on many threads.
 //!
-//! Each worker has a queue of its own, from which the others steal when they have nothing to do; tasks from outside come through
-//! an injector; who waited for a task that ends runs next on the same worker. A worker with nothing to do sleeps, and is woken
-//! by a push only when nobody is searching already (`sleep.rs` has the proof that no wake-up is missed).
+//! Each worker has a queue of its own, from which those with nothing to do steal when polls take long, or when it does not get on;
+//! tasks from outside come through an injector; who waited for a task that ends runs next on the same worker. A worker with
+//! nothing to do looks after the others for as long as they are busy, and then sleeps (`sleep.rs` has the proof that no wake-up is
+//! missed).
 //!
 //! # Fairness
 //! No task that is due waits for ever behind others, however these wake each other or come anew. A worker runs
@@ -16,9 +17,10 @@
 //!
 //! A worker that is in a long poll runs nothing else. What is in its queue is taken over by others then; what is pinned to it waits.
 //!
-//! [`spawn`], [`spawn_local`] and [`yield_now`] are for use inside a task; a [`TaskBuilder`] spawns with a name, a priority or a worker
-//! of its own; [`Executor`] is for those who want one of their own; and
-//! [`block_on`](crate::block_on) is how a thread outside waits for any of it.
+//! [`spawn`] and [`spawn_detached`] start tasks, from anywhere; [`spawn_local`] and [`yield_now`] are for use inside a task; a
+//! [`TaskBuilder`] spawns with a name, a priority or a worker of its own; a [`JoinSet`] joins many tasks in the order in which they
+//! end; [`scope`] and [`async_scope`] start tasks that borrow; [`join()`] and [`join_async`] split work in two. [`Executor`] is for those
+//! who want one of their own; and [`block_on`](crate::block_on) is how a thread outside waits for any of it.
 //!
 //! Beside it: [`LocalExecutor`], for tasks that stay on one thread; [`TaskLocal`], for values that tasks carry with them; and
 //! `spawn_blocking`, for functions that block (feature `blocking`).
@@ -109,8 +111,9 @@ use crate::{sync::asymmetric, task::JoinHandle};
 /// when the task's poll ends.
 ///
 /// # Detached tasks
-/// A task whose handle was detached lives until it ends, or until the executor is dropped: also when it waits for something
-/// that can never come.
+/// A task whose handle was detached, or that was [spawned so](Executor::spawn_detached), lives until it ends, or until the executor is
+/// dropped. When it waits, and its last waker is dropped, nobody can ever wake it: then its future is dropped, as if it had been
+/// cancelled.
 ///
 /// # Panics of tasks
 /// A task that panics ends; its panic is for whoever awaits it. The worker goes on.

@@ -86,7 +86,7 @@ impl Place {
 /// Where a task belongs.
 #[derive(Clone, Copy)]
 pub(super) struct Home {
-    /// Alive for as long as the task is entered.
+    /// Alive for as long as the task is entered. An `Arc`'s own address, to be counted through.
     pub(super) shared: *const Shared,
     pub(super) lane: Lane,
 }
@@ -177,7 +177,7 @@ impl Registry {
     /// The caller is that worker, and the task's runner; the task has this place and is in no register yet.
     #[inline]
     pub(super) unsafe fn enter_normal(
-        shared: &Shared,
+        shared: &Arc<Shared>,
         task: NonNull<()>,
         place: &Place,
         worker: usize,
@@ -198,7 +198,7 @@ impl Registry {
     /// # Safety
     /// The caller has the task's runnable; the task has this place and is in no register yet.
     pub(super) unsafe fn enter(
-        shared: &Shared,
+        shared: &Arc<Shared>,
         task: NonNull<()>,
         place: &Place,
         lane: Lane,
@@ -303,7 +303,7 @@ impl Registry {
         let left = registry.shards.iter().map(live).sum();
         if left > 0 {
             *lock(&registry.keeper) = Some(shared.clone());
-            // ORDERING: count_left. Relaxed: published by the fence after the executor's phase is set.
+            // ORDERING: count_left. Relaxed: published by the executor's phase, which is set next (`shared::terminate`).
             registry.left.store(left, order!(count_left: Relaxed));
         }
     }
@@ -365,7 +365,7 @@ impl Room {
     #[inline]
     fn enter(
         &mut self,
-        shared: &Shared,
+        shared: &Arc<Shared>,
         task: NonNull<()>,
         place: &Place,
         lane: Lane,
@@ -405,8 +405,8 @@ impl Room {
     }
 
     #[cold]
-    fn grow(&mut self, shared: &Shared, lane: Lane, shard: usize) {
-        let chunk = Chunk::new(shared, lane, shard);
+    fn grow(&mut self, shared: &Arc<Shared>, lane: Lane, shard: usize) {
+        let chunk = Chunk::new(Arc::as_ptr(shared), lane, shard);
         self.chunks.push(chunk);
         // SAFETY: fresh.
         let entries = unsafe { &raw mut (*chunk.as_ptr()).entries }.cast::<*mut ()>();

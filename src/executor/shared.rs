@@ -1,7 +1,7 @@
 //! What an executor's workers share: the injector, the ways to steal, the sleep protocol, the register, the counters.
 //!
 //! # Who keeps it alive
-//! Its workers, and every task in the [`registry`](super::registry). Wakers reach it through a bare address
+//! Its workers, and after them every task that is left in the [`registry`](super::registry). Wakers reach it through a bare address
 //! ([`Home`](super::registry::Home)), which is good because a task is only scheduled while it is unfinished and idle, and an unfinished
 //! task is
 //!
@@ -190,12 +190,15 @@ impl Shared {
 
     /// Counts workers that were never started as gone.
     pub(super) fn never_came(&self, workers: usize) {
-        // ORDERING: never_came. Relaxed: they have done nothing that anybody has to see.
+        // ORDERING: never_came. Relaxed: they have done nothing that anybody has to see. `close` publishes the number to those who
+        // count themselves off.
         self.present.fetch_sub(workers, order!(never_came: Relaxed));
     }
 
     /// A worker leaves. It drops what is its own; the last one drops all that is left.
     pub(super) fn leave(&self, local: &Local) {
+        // ORDERING: leave_fence. Acquire, with `close`: those that never came have been counted off.
+        fence(order!(leave_fence: Acquire));
         // A local future is dropped on this thread or nowhere: wake-ups of it that are under way are waited for.
         loop {
             local.discard_queued();

@@ -32,7 +32,7 @@ pub enum Priority {
 ///
 /// # Cost
 /// A name is an allocation of its own if it is a `String`. A task of high priority or with a worker of its own is entered in the
-/// executor's register when it is spawned, under a lock, which other tasks are when they first wait.
+/// executor's register when it is spawned, under a lock; others are when they first wait, without one.
 ///
 /// # Example
 /// ```
@@ -137,10 +137,35 @@ impl<'a> TaskBuilder<'a> {
         })
     }
 
-    /// Starts a task that need not be `Send`, on the worker that calls this: as [`spawn_local`].
+    /// Starts a task that nobody waits for, as [`Executor::spawn_detached`].
     ///
     /// # Panics
-    /// On any thread but a worker of the executor. When another worker is asked for with [`on_worker`](TaskBuilder::on_worker), or a
+    /// As [`spawn`](TaskBuilder::spawn).
+    #[track_caller]
+    pub fn spawn_detached<F>(self, future: F)
+    where
+        F: Future + Send + 'static,
+    {
+        let spawned = Location::caller();
+        self.with_target(|name, lane, shared, local| {
+            let lane = lane.unwrap_or(Lane::Normal);
+            let future = traced(future, lane.name(), name.as_deref(), spawned);
+            let runnable = match name {
+                None => builder(spawned).spawn_detached(|_| future, Home),
+                Some(name) => {
+                    let builder = builder(spawned).name(name);
+                    builder.spawn_detached(|_| future, Home)
+                }
+            };
+            launch(shared, local, runnable, lane);
+        });
+    }
+
+    /// Starts a task that need not be `Send`, on the worker that calls this: as [`spawn_local`], but never on a
+    /// [`LocalExecutor`](crate::LocalExecutor).
+    ///
+    /// # Panics
+    /// On any thread but a worker of the executor, or of any executor for a [`new`](TaskBuilder::new) one. When another worker is asked for with [`on_worker`](TaskBuilder::on_worker), or a
     /// priority.
     #[track_caller]
     pub fn spawn_local<F>(self, future: F) -> JoinHandle<F::Output>
@@ -219,8 +244,8 @@ impl<'a> TaskBuilder<'a> {
 #[track_caller]
 fn no_worker() -> ! {
     panic!(
-        "`spawn_local` was called outside of the executor's workers and of every `LocalExecutor`: call it in a task of one, or use \
-         `LocalExecutor::spawn`"
+        "a local task was spawned outside of the executor's workers: call `spawn_local` in a task of an executor, or, in one of a \
+         `LocalExecutor`, without a `TaskBuilder`"
     );
 }
 

@@ -33,7 +33,7 @@ use crate::sync::thread_local;
 ///
 /// # Example
 /// ```
-/// use joint::executor::TaskLocal;
+/// use joint::TaskLocal;
 ///
 /// static REQUEST: TaskLocal<u64> = TaskLocal::new();
 ///
@@ -51,7 +51,7 @@ use crate::sync::thread_local;
 ///
 /// A `const` is not one name but many, and is refused:
 /// ```compile_fail,E0716
-/// const REQUEST: joint::executor::TaskLocal<u64> = joint::executor::TaskLocal::new();
+/// const REQUEST: joint::TaskLocal<u64> = joint::TaskLocal::new();
 /// let future = REQUEST.scope(7, async {});
 /// drop(future);
 /// ```
@@ -153,7 +153,7 @@ impl<T> TaskLocal<T> {
     ///
     /// # Example
     /// ```
-    /// static DEPTH: joint::executor::TaskLocal<u32> = joint::executor::TaskLocal::new();
+    /// static DEPTH: joint::TaskLocal<u32> = joint::TaskLocal::new();
     ///
     /// assert_eq!(DEPTH.sync_scope(1, || DEPTH.get()), 1);
     /// ```
@@ -193,7 +193,7 @@ impl<T> TaskLocal<T> {
     ///
     /// # Example
     /// ```
-    /// static DEPTH: joint::executor::TaskLocal<u32> = joint::executor::TaskLocal::new();
+    /// static DEPTH: joint::TaskLocal<u32> = joint::TaskLocal::new();
     ///
     /// let error = DEPTH.try_with(|_| ()).unwrap_err();
     /// assert!(error.to_string().starts_with("the task-local value of type `u32`"));
@@ -215,9 +215,9 @@ impl<T> TaskLocal<T> {
     #[track_caller]
     pub fn get(&'static self) -> T
     where
-        T: Copy,
+        T: Clone,
     {
-        self.with(|value| *value)
+        self.with(T::clone)
     }
 }
 

@@ -122,10 +122,10 @@ impl Local {
         }
         self.turns.next.set(self.turns.injector.get());
         if is_injectors {
-            if self.high.len() < BATCH {
-                let injector = &self.shared().high.injector;
-                injector.take(BATCH, |runnable| self.high.push(runnable));
-            }
+            // However many there are already: others that come anew here must not keep these out for ever.
+            let room = BATCH.saturating_sub(self.high.len()).max(1);
+            let injector = &self.shared().high.injector;
+            injector.take(room, |runnable| self.high.push(runnable));
             let injected = take_batch(&self.shared().normal, &self.normal);
             if injected.is_some() || !self.high.is_empty() {
                 self.tell_of_injected();
@@ -135,7 +135,12 @@ impl Local {
                 return injected;
             }
         }
-        self.next_pinned()
+        let pinned = self.next_pinned();
+        if pinned.is_some() && !self.normal.is_empty() {
+            // It is run before one of the queue that may have been left untold of, since it was next.
+            self.notify();
+        }
+        pinned
     }
 
     /// Takes from the injector outside of a search, and tells the others when there is more than this worker runs next.

@@ -278,13 +278,14 @@ impl Local {
         }
     }
 
-    /// Queues a runnable that this worker has just run. Alone in the queue it is no reason to wake anybody: it is next.
+    /// Queues a runnable that this worker has just run. Alone it is no reason to wake anybody: it is next; but for what is pinned,
+    /// whose turn tells of it.
     #[inline]
     fn requeue(&self, runnable: Runnable) {
         match runnable.metadata().home() {
             Some(home) if home.lane != Lane::Normal => self.push(runnable, home.lane),
             _ => {
-                let is_alone = self.normal.is_empty();
+                let is_alone = self.normal.is_empty() && self.high.is_empty();
                 self.queue(runnable);
                 if !is_alone {
                     self.notify();

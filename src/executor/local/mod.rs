@@ -49,7 +49,7 @@ use crate::task::JoinHandle;
 ///
 /// # Example
 /// ```
-/// use joint::executor::LocalExecutor;
+/// use joint::LocalExecutor;
 /// use std::{cell::Cell, rc::Rc};
 ///
 /// let executor = LocalExecutor::new();
@@ -74,11 +74,11 @@ use crate::task::JoinHandle;
 /// It stays on its thread:
 /// ```compile_fail,E0277
 /// fn is_send<T: Send>(_: T) {}
-/// is_send(joint::executor::LocalExecutor::new());
+/// is_send(joint::LocalExecutor::new());
 /// ```
 /// and so does the handle of a task whose output does:
 /// ```compile_fail,E0277
-/// let executor = joint::executor::LocalExecutor::new();
+/// let executor = joint::LocalExecutor::new();
 /// let handle = executor.spawn(async { std::rc::Rc::new(1) });
 /// std::thread::spawn(move || handle);
 /// ```
@@ -116,7 +116,7 @@ impl LocalExecutor {
     /// ```
     /// use std::rc::Rc;
     ///
-    /// let executor = joint::executor::LocalExecutor::new();
+    /// let executor = joint::LocalExecutor::new();
     /// let handle = executor.spawn(async { Rc::new(42) });
     /// assert_eq!(*executor.block_on(handle), 42);
     /// ```
@@ -141,7 +141,7 @@ impl LocalExecutor {
     ///
     /// # Example
     /// ```
-    /// let executor = joint::executor::LocalExecutor::new();
+    /// let executor = joint::LocalExecutor::new();
     /// assert_eq!(executor.block_on(async { 6 * 7 }), 42);
     /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
@@ -159,7 +159,7 @@ impl LocalExecutor {
     ///
     /// # Example
     /// ```
-    /// use joint::executor::LocalExecutor;
+    /// use joint::LocalExecutor;
     ///
     /// let outer = LocalExecutor::new();
     /// let task = outer.spawn(async {
@@ -177,7 +177,7 @@ impl LocalExecutor {
     ///
     /// # Example
     /// ```
-    /// let executor = joint::executor::LocalExecutor::new();
+    /// let executor = joint::LocalExecutor::new();
     /// let handle = executor.spawn(async { 1 });
     /// assert!(executor.try_tick());
     /// assert!(!executor.try_tick());
