@@ -19,7 +19,7 @@
 //!
 //! [`spawn`] and [`spawn_detached`] start tasks, from anywhere; [`spawn_local`] and [`yield_now`] are for use inside a task; a
 //! [`TaskBuilder`] spawns with a name, a priority or a worker of its own; a [`JoinSet`] joins many tasks in the order in which they
-//! end; [`scope`] and [`async_scope`] start tasks that borrow; [`join()`] and [`join_async`] split work in two. [`Executor`] is for those
+//! end; [`scope()`] and [`async_scope`] start tasks that borrow; [`join()`] and [`join_async()`] split work in two. [`Executor`] is for those
 //! who want one of their own; and [`block_on`](crate::block_on) is how a thread outside waits for any of it.
 //!
 //! Beside it: [`LocalExecutor`], for tasks that stay on one thread; [`TaskLocal`], for values that tasks carry with them; and
