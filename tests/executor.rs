@@ -587,28 +587,34 @@ fn ping_pong_between_two_tasks() {
     block_on(game);
 }
 
+/// The other worker never has nothing to do.
 #[test]
-fn an_idle_executor_sleeps_and_stays_asleep() {
+fn a_task_that_blocks_its_worker_does_not_hold_up_those_behind_it_while_all_others_are_busy() {
     let executor = executor(2);
-    // A sleep is counted when it is over, and a worker may find new work before it falls asleep: so more than one try.
-    let mut tries = 0;
-    while executor.metrics().parks() == 0 {
-        assert!(tries < 1_000_000, "the workers never sleep");
-        tries += 1;
-        block_on(executor.spawn(async {}));
-        thread::yield_now();
-    }
-    // What is still on its way comes to rest; then nothing moves.
-    let mut still = 0;
-    let mut before = executor.metrics();
-    for _ in 0..1_000_000 {
-        thread::yield_now();
-        let now = executor.metrics();
-        still = if now == before { still + 1 } else { 0 };
-        before = now;
-        if still == 1_000 {
-            return;
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let over = Arc::new(AtomicBool::new(false));
+    let busy = {
+        let over = over.clone();
+        move || {
+            let over = over.clone();
+            async move {
+                while !over.load(Relaxed) {
+                    yield_now().await;
+                }
+            }
         }
-    }
-    panic!("the workers are never at rest");
+    };
+    block_on(executor.spawn(async move {
+        // One for each worker: that of the blocked one is taken over as well.
+        let both = [spawn(busy()), spawn(busy())];
+        let blocked = spawn(async move {
+            spawn(async move { sender.send(()).unwrap() }).detach();
+            receiver.recv().unwrap();
+        });
+        blocked.await;
+        over.store(true, Relaxed);
+        for one in both {
+            one.await;
+        }
+    }));
 }

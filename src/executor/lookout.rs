@@ -9,6 +9,8 @@
 //!
 //! A side of a join is taken under conditions of its own (`fork_join/help.rs`), when there is no task to take over.
 //!
+//! An active worker looks after those that are stuck too, now and then (`turn.rs`).
+//!
 //! What comes from outside is left to the active workers, if there are any, under the same conditions. A lookout whose help is not
 //! needed looks again after a while, and after twice that while, up to [`LONGEST_WATCH`]. When nobody gets on and nothing is queued,
 //! it sleeps.
@@ -255,6 +257,22 @@ impl Local {
         let start = self.lookout.random() as usize % workers;
         let own = self.index();
         (start..workers).chain(0..start).filter(move |&i| i != own)
+    }
+
+    /// Looks, as an active worker, after those that have been in one poll for [`STUCK`]: when no worker is ever idle, nobody else does.
+    #[cold]
+    pub(super) fn rescue(&self) -> Option<Runnable> {
+        let view = self.view();
+        let shared = self.shared();
+        let stuck = |&i: &usize| view.now - self.lookout.seen[i].get().since >= STUCK;
+        let stolen = self.others().filter(stuck).find_map(|i| {
+            let take = |queues: &Queues, own| take(&queues.stealers[i], own, MOST_STOLEN);
+            let high = take(&shared.high, &self.high);
+            high.or_else(|| take(&shared.normal, &self.normal))
+        })?;
+        self.counters().steals.increment();
+        self.notify();
+        Some(stolen)
     }
 
     fn steal(&self, view: &View) -> Option<Runnable> {

@@ -15,7 +15,8 @@
 //! * what comes from outside, in batches of up to 64: the oldest of normal priority that no other worker takes within 61 runs.
 //!   That of high priority is brought among the worker's own in the same time.
 //!
-//! A worker that is in a long poll runs nothing else. What is in its queue is taken over by others then; what is pinned to it waits.
+//! A worker that is in a long poll runs nothing else. What is in its queue is taken over then: by those that have nothing to do, within a
+//! millisecond or two; and when there are none, by one that looks round every 61 to 976 runs. What is pinned to it waits.
 //!
 //! [`spawn`] and [`spawn_detached`] start tasks, from anywhere; [`spawn_local`] and [`yield_now`] are for use inside a task; a
 //! [`TaskBuilder`] spawns with a name, a priority or a worker of its own; a [`JoinSet`] joins many tasks in the order in which they
@@ -29,6 +30,7 @@ use alloc::{sync::Arc, vec::Vec};
 use core::{
     fmt,
     future::Future,
+    mem,
     panic::{Location, RefUnwindSafe, UnwindSafe},
     pin::Pin,
     task::{Context, Poll},
@@ -68,6 +70,7 @@ mod join_set;
 pub mod local;
 mod lookout;
 mod metrics;
+mod process;
 mod registry;
 mod scope;
 mod shared;
@@ -96,7 +99,7 @@ pub use self::{
     task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
     task_local::{NotSet, TaskLocal, TaskLocalScope},
 };
-use self::{registry::Lane, shared::Shared, worker::Local};
+use self::{process::Process, registry::Lane, shared::Shared, worker::Local};
 use crate::{sync::asymmetric, task::JoinHandle};
 
 /// A set of threads that run tasks.
@@ -108,7 +111,17 @@ use crate::{sync::asymmetric, task::JoinHandle};
 /// but if it is [pinned](Executor::spawn_on) to a worker, that wake-up is waited for, and the worker drops it.
 ///
 /// Dropped by one of its own tasks, it cannot wait for that task's worker: everything else is waited for, and that worker leaves
-/// when the task's poll ends.
+/// when the task's poll ends. So no poll of another task may wait for that drop: neither one that blocks until the dropping task
+/// has ended, nor one that is in a [`join`] whose other side is what drops the executor. Each would wait for the other for ever.
+///
+/// # Forks
+/// The child of a `fork` inherits an executor, the [global](Executor::global) one too, without its threads. To drop it there is
+/// good, and does nothing: its memory, its tasks and their futures stay as they are. All else must be left alone there, handles
+/// and wakers of its tasks included: nothing would ever run, and a lock that some thread held at the fork stays locked. So must
+/// the global one, which `joint::spawn` uses, and the threads of `spawn_blocking`, once the parent has used them.
+///
+/// An executor that the child starts works like any other. The parent takes no notice. A task that forks must not return in the
+/// child: that would go on as a worker.
 ///
 /// # Detached tasks
 /// A task whose handle was detached, or that was [spawned so](Executor::spawn_detached), lives until it ends, or until the executor is
@@ -135,6 +148,8 @@ use crate::{sync::asymmetric, task::JoinHandle};
 pub struct Executor {
     shared: Arc<Shared>,
     threads: Vec<ThreadHandle<()>>,
+    /// Where the threads are.
+    process: Process,
 }
 
 impl Executor {
@@ -168,6 +183,9 @@ impl Executor {
         asymmetric::prepare();
         let queues = || -> Vec<_> { (0..workers).map(|_| Worker::new_fifo()).collect() };
         let (normal, high) = (queues(), queues());
+        // The first steal or growth of a queue sets up, under a lock, what all queues of the program share. Done here, it is not
+        // half done at a fork that comes later.
+        let _nothing = normal[0].stealer().steal();
         let stealers = |queues: &[Worker<_>]| queues.iter().map(Worker::stealer).collect();
         let shared = Arc::new(Shared::new(
             stealers(&normal),
@@ -177,6 +195,7 @@ impl Executor {
         let mut executor = Self {
             shared: shared.clone(),
             threads: Vec::with_capacity(workers),
+            process: Process::current(),
         };
         // Dropped before the executor, which waits for those that were started.
         let mut missing = Missing(&shared, workers);
@@ -316,6 +335,11 @@ impl RefUnwindSafe for Executor {}
 
 impl Drop for Executor {
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            // There are no threads here to join, and each lock may be held by one of them.
+            mem::forget(mem::take(&mut self.threads));
+            return;
+        }
         self.shared.close();
         let this_thread = thread::current().id();
         for handle in self
@@ -418,7 +442,7 @@ impl Future for YieldNow {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if core::mem::replace(&mut self.yielded, true) {
+        if mem::replace(&mut self.yielded, true) {
             return Poll::Ready(());
         }
         cx.waker().wake_by_ref();

@@ -18,6 +18,8 @@ use super::{
 const INJECTOR_INTERVAL: u64 = 61;
 /// After so many runs a worker looks first at what is pinned to it, if there was more at the last look.
 const PINNED_INTERVAL: u64 = 4;
+/// After so many turns of the injector a worker looks after those that are stuck in a poll.
+const RESCUE_INTERVAL: u64 = 16;
 /// How many tasks in a row may come from the slot.
 const SLOT_STREAK: u32 = 16;
 /// How many tasks in a row may come from the high lane.
@@ -36,6 +38,8 @@ pub(super) struct Turns {
     next: Cell<u64>,
     /// By which run that is what comes from outside.
     injector: Cell<u64>,
+    /// How many turns of the injector are left before the next look after those that are stuck.
+    rescue: Cell<u64>,
 }
 
 impl Turns {
@@ -122,6 +126,9 @@ impl Local {
         }
         self.turns.next.set(self.turns.injector.get());
         if is_injectors {
+            if let Some(stolen) = self.rescue_in_turn() {
+                return Some(stolen);
+            }
             // However many there are already: others that come anew here must not keep these out for ever.
             let room = BATCH.saturating_sub(self.high.len()).max(1);
             let injector = &self.shared().high.injector;
@@ -141,6 +148,17 @@ impl Local {
             self.notify();
         }
         pinned
+    }
+
+    /// What is stuck behind another worker's poll, if it is time to look. Where polls are long, it is at each turn.
+    fn rescue_in_turn(&self) -> Option<Runnable> {
+        let turns = self.turns.rescue.get();
+        if turns > 0 && !self.shared().is_worth_a_wake() {
+            self.turns.rescue.set(turns - 1);
+            return None;
+        }
+        self.turns.rescue.set(RESCUE_INTERVAL);
+        self.rescue()
     }
 
     /// Takes from the injector outside of a search, and tells the others when there is more than this worker runs next.

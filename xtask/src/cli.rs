@@ -12,6 +12,7 @@ Usage: cargo xtask <command>
   bench [--readme] [NAME]
                          all benches, or one; --readme runs those that the README shows, or one of them,
                          and writes the figures of the last runs into README.md and docs/measured.svg
+  soak [MINUTES]         everything at once for so long, 5 minutes unless said otherwise
   compat                 async-task's, async-executor's and smol's suites on compat/async-task;
                          fetched from crates.io
   size                   what one more task type costs in code, beside async-task
@@ -23,12 +24,13 @@ Usage: cargo xtask <command>
 Every command passes on the status of the step that failed.
 ";
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     Check,
     Test,
     Loom { full: bool, filter: Option<String> },
     Bench { name: Option<String>, readme: bool },
+    Soak { minutes: f64 },
     Compat,
     Size,
     Miri,
@@ -54,6 +56,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
             let (readme, name) = switch_and_name("bench", "--readme", rest)?;
             return Ok(Command::Bench { name, readme });
         }
+        "soak" => return soak(rest),
         "check" => Command::Check,
         "test" => Command::Test,
         "compat" => Command::Compat,
@@ -81,6 +84,21 @@ fn switch_and_name(
     Ok((!switches.is_empty(), at_most_one(command, &rest)?))
 }
 
+/// How long a soak may be: a day.
+const MOST_MINUTES: f64 = 24.0 * 60.0;
+
+fn soak(words: &[String]) -> Result<Command, String> {
+    let Some(word) = at_most_one("soak", words)? else {
+        return Ok(Command::Soak { minutes: 5.0 });
+    };
+    match word.parse() {
+        Ok(minutes) if minutes > 0.0 && minutes <= MOST_MINUTES => Ok(Command::Soak { minutes }),
+        _ => Err(format!(
+            "soak takes a number of minutes, up to {MOST_MINUTES}, but was given {word}"
+        )),
+    }
+}
+
 fn at_most_one(command: &str, words: &[String]) -> Result<Option<String>, String> {
     if let Some(option) = words.iter().find(|word| word.starts_with('-')) {
         return Err(format!("{command} has no option {option}"));
@@ -89,7 +107,7 @@ fn at_most_one(command: &str, words: &[String]) -> Result<Option<String>, String
         [] => Ok(None),
         [name] => Ok(Some(name.clone())),
         [_, second, ..] => Err(format!(
-            "{command} takes one name, but was given {second} too"
+            "{command} takes one word, but was given {second} too"
         )),
     }
 }
@@ -109,7 +127,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 10, "{names:?}");
+        assert_eq!(names.len(), 11, "{names:?}");
         for name in names {
             assert!(parsed(name).is_ok(), "{name}");
         }
@@ -141,6 +159,12 @@ mod tests {
     }
 
     #[test]
+    fn soak_takes_minutes() {
+        assert_eq!(parsed("soak"), Ok(Command::Soak { minutes: 5.0 }));
+        assert_eq!(parsed("soak 0.5"), Ok(Command::Soak { minutes: 0.5 }));
+    }
+
+    #[test]
     fn help_wins() {
         for line in ["help", "--help", "-h", "check --help"] {
             assert_eq!(parsed(line), Ok(Command::Help), "{line}");
@@ -156,6 +180,10 @@ mod tests {
             ("loom --ful", "--ful"),
             ("loom one two", "two"),
             ("bench -x", "-x"),
+            ("soak long", "long"),
+            ("soak 0", "0"),
+            ("soak inf", "inf"),
+            ("soak NaN", "NaN"),
         ] {
             let error = parsed(line).expect_err(line);
             assert!(

@@ -33,6 +33,7 @@ fn run(command: Command) -> i32 {
         Command::All => run_all("all", &plans::all()),
         Command::Loom { full, filter } => run_all("loom", &[plans::loom(full, filter.as_deref())]),
         Command::Bench { name, readme } => bench(name.as_deref(), readme),
+        Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
         Command::Compat => compat::run(),
         Command::Size => size::run(),
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),

@@ -88,6 +88,21 @@ pub(crate) fn bench(name: Option<&str>) -> Step {
         .env("JOINT_BENCH_OUT", readme::folder().to_string_lossy())
 }
 
+/// In release, where more happens in the time.
+pub(crate) fn soak(minutes: f64) -> Step {
+    let args = [
+        "test",
+        "--release",
+        "--package",
+        "joint",
+        "--test",
+        "soak",
+        "--",
+        "--nocapture",
+    ];
+    Step::cargo("soak", &args).env("JOINT_SOAK_MINUTES", minutes.to_string())
+}
+
 /// What makes unsafe blocks: the executor's tests run for hours there, mostly in the queues of another crate.
 pub(crate) fn miri() -> Step {
     let targets = ["completion", "oneshot", "shared", "task", "task_panic"];
@@ -139,6 +154,13 @@ mod tests {
         assert!(line.contains("JOINT_LOOM_FULL=1 "), "{line}");
         assert!(line.ends_with("cargo test --release -- wake"), "{line}");
         assert!(!loom(false, None).to_string().contains("FULL"));
+    }
+
+    #[test]
+    fn a_soak_is_told_how_long_it_takes_and_shows_what_it_counts() {
+        let line = soak(0.5).to_string();
+        assert!(line.starts_with("JOINT_SOAK_MINUTES=0.5 "), "{line}");
+        assert!(line.ends_with("--test soak -- --nocapture"), "{line}");
     }
 
     #[test]

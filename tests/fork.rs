@@ -1,0 +1,154 @@
+//! A fork without exec: the child may drop the executor that it inherits, and one that it starts works; the parent goes on.
+//!
+//! A program of its own with one test, so that no other test's thread holds a lock of the process at the fork.
+#![cfg(unix)]
+
+use std::{
+    future::poll_fn,
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::{Poll, Waker},
+    thread,
+};
+
+use joint::{Executor, JoinHandle, block_on, spawn};
+
+const FORKS: usize = 50;
+const WAKERS: usize = 2;
+
+fn executor(workers: usize) -> Executor {
+    Executor::builder().workers(workers).build().unwrap()
+}
+
+/// Runs a function in a child, and waits for its end there.
+fn in_child(child: impl FnOnce()) {
+    // SAFETY: it asks for nothing by itself. The child allocates and starts threads, which the C libraries that Rust's std supports
+    // allow after a fork, and ends without running what the parent has registered for its exit.
+    let id = unsafe { libc::fork() };
+    match id {
+        -1 => panic!("no child: {}", io::Error::last_os_error()),
+        0 => {
+            // What hangs is ended by a signal.
+            // SAFETY: it asks for nothing.
+            unsafe { libc::alarm(60) };
+            let outcome = catch_unwind(AssertUnwindSafe(child));
+            // SAFETY: it asks for nothing.
+            unsafe { libc::_exit(i32::from(outcome.is_err())) }
+        }
+        _ => {
+            let mut status = 0;
+            // SAFETY: the status is a place to write to.
+            while unsafe { libc::waitpid(id, &raw mut status, 0) } == -1 {
+                let error = io::Error::last_os_error();
+                assert_eq!(error.kind(), io::ErrorKind::Interrupted, "{error}");
+            }
+            let how = match libc::WIFSIGNALED(status) {
+                true => "was ended by a signal",
+                false => "has failed",
+            };
+            assert_eq!(status, 0, "the child {how}, status {status:#x}");
+        }
+    }
+}
+
+fn fibonacci(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = joint::join(|| fibonacci(n - 1), || fibonacci(n - 2));
+    a + b
+}
+
+/// An executor's whole life: tasks from outside and from inside, joins, and the end.
+fn use_another() {
+    let executor = executor(2);
+    let parents: Vec<_> = (0..20)
+        .map(|_| {
+            executor.spawn(async {
+                let children: Vec<_> = (0..20u64).map(|n| spawn(async move { n })).collect();
+                let mut sum = 0;
+                for child in children {
+                    sum += child.await;
+                }
+                sum
+            })
+        })
+        .collect();
+    let sum: u64 = parents.into_iter().map(block_on).sum();
+    assert_eq!(sum, 20 * 190);
+    let metrics = executor.metrics();
+    assert_eq!((metrics.finished, metrics.live()), (20 * 21, 0));
+    assert_eq!(executor.install(|| fibonacci(16)), 987);
+    drop(executor);
+}
+
+/// A task that waits until it is told that it is over, and shows its waker meanwhile.
+fn woken_for_ever(
+    executor: &Executor,
+    over: &Arc<AtomicBool>,
+    wakers: &Arc<Mutex<Vec<Waker>>>,
+) -> JoinHandle<u64> {
+    let (over, wakers) = (over.clone(), wakers.clone());
+    let mut polls = 0;
+    executor.spawn(poll_fn(move |cx| {
+        if polls == 0 {
+            wakers.lock().unwrap().push(cx.waker().clone());
+        }
+        polls += 1;
+        match over.load(Relaxed) {
+            true => Poll::Ready(polls),
+            false => Poll::Pending,
+        }
+    }))
+}
+
+#[test]
+fn a_child_may_drop_what_it_inherits_and_start_its_own() {
+    block_on(Executor::global().spawn(async {}));
+    for _ in 0..FORKS {
+        let mut inherited = Some(executor(2));
+        let over = Arc::<AtomicBool>::default();
+        let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+        let executor = inherited.as_ref().unwrap();
+        let tasks = [(); WAKERS].map(|()| woken_for_ever(executor, &over, &wakers));
+        while wakers.lock().unwrap().len() < WAKERS {
+            thread::yield_now();
+        }
+        // Workers that fall asleep and are woken all the time hold the locks of that now and then, and so at some of the forks.
+        let wakers = wakers.lock().unwrap().split_off(0);
+        let threads = wakers.into_iter().map(|waker| {
+            let over = over.clone();
+            thread::spawn(move || {
+                while !over.load(Relaxed) {
+                    waker.wake_by_ref();
+                    thread::yield_now();
+                }
+                waker.wake();
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+
+        in_child(|| {
+            drop(inherited.take());
+            use_another();
+        });
+        // There the worker's own thread is the one that goes on.
+        let executor = inherited.as_ref().unwrap();
+        block_on(executor.spawn(async { in_child(use_another) }));
+
+        over.store(true, Relaxed);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        for task in tasks {
+            assert!(block_on(task) > 0);
+        }
+        assert_eq!(executor.metrics().live(), 0);
+        assert_eq!(executor.install(|| fibonacci(16)), 987);
+        drop(inherited);
+    }
+}
