@@ -2,7 +2,6 @@
 #![cfg(feature = "std")]
 
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -13,49 +12,11 @@ use std::{
     time::Duration,
 };
 
+#[path = "support/counting.rs"]
+mod counting;
+
+use counting::COUNT;
 use joint::shared::{Sender, Shared, Wait, channel};
-
-/// Counts what each thread allocates and gives back.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<Count> = const { Cell::new(Count { allocated: 0, live: 0 }) };
-}
-
-#[derive(Clone, Copy)]
-struct Count {
-    allocated: usize,
-    live: isize,
-}
-
-fn count(allocated: usize, live: isize) {
-    // A thread that is past its thread-locals is none that a test looks at.
-    let _ = COUNT.try_with(|count| {
-        let before = count.get();
-        count.set(Count {
-            allocated: before.allocated + allocated,
-            live: before.live + live,
-        });
-    });
-}
-
-// SAFETY: all is passed on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(1, 1);
-        // SAFETY: passed on from the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        count(0, -1);
-        // SAFETY: passed on from the caller.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// How many blocks `f` allocates on a thread that keeps none yet. All of them, but for small ones that the thread keeps to use
 /// again, must have been given back when it ends.

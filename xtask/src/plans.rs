@@ -15,6 +15,7 @@ pub(crate) fn check() -> Vec<Step> {
     vec![
         Step::cargo("format", &["fmt", "--all", "--check"]),
         clippy("lints", &["--workspace", "--all-targets", "--all-features"]),
+        clippy("lints of the default features", &["--package", "joint"]),
         clippy(
             "lints without std",
             &["--package", "joint", "--no-default-features"],
@@ -46,6 +47,11 @@ pub(crate) fn test() -> Vec<Step> {
         Step::cargo(
             "tests, benches",
             &["test", "--workspace", "--all-targets", "--all-features"],
+        ),
+        // Without what the other features put into each task.
+        Step::cargo(
+            "memory of tasks",
+            &["test", "--package", "joint", "--test", "executor_alloc"],
         ),
         Step::cargo(
             "doc tests",

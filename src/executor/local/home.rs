@@ -16,10 +16,7 @@ use core::{
     ptr::{self, NonNull},
     task::{Context, Poll},
 };
-use std::{
-    collections::VecDeque,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::collections::VecDeque;
 
 use crossbeam_utils::CachePadded;
 
@@ -30,6 +27,7 @@ use super::{
     register::{Register, Registered},
 };
 use crate::{
+    executor::worker::guarded,
     sync::{Retire, UnsafeCell, heap, thread::ThreadId, thread_local},
     task::{Builder, Copied, JoinHandle, Runnable, Schedule, ScheduleInfo, this_thread},
     waker::ThinWaker,
@@ -118,16 +116,6 @@ impl Schedule for Address {
         let inbox = unsafe { &raw const (*self.0).inbox };
         // SAFETY: alive until the owner has the runnable. A `CachePadded` starts with what it pads.
         unsafe { Inbox::push(inbox.cast(), runnable) };
-    }
-}
-
-/// Runs what may panic and must not take the executor down. The panic hook has told of the panic.
-fn guarded(f: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        // The payload's own drop may panic as well. What that leaves is not worth the executor.
-        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            core::mem::forget(again);
-        }
     }
 }
 
