@@ -244,8 +244,8 @@ impl<'a> TaskBuilder<'a> {
 #[track_caller]
 fn no_worker() -> ! {
     panic!(
-        "a local task was spawned outside of the executor's workers: call `spawn_local` in a task of an executor, or, in one of a \
-         `LocalExecutor`, without a `TaskBuilder`"
+        "a local task was spawned outside of the executor's workers: call `spawn_local` in a task of an executor or of a \
+         `LocalExecutor`, there without a `TaskBuilder`, or use `LocalExecutor::spawn`"
     );
 }
 
