@@ -259,20 +259,29 @@ impl Local {
         (start..workers).chain(0..start).filter(move |&i| i != own)
     }
 
-    /// Looks, as an active worker, after those that have been in one poll for [`STUCK`]: when no worker is ever idle, nobody else does.
+    /// Looks, as an active worker, after those that have been in one poll for [`STUCK`], and takes half of a queue home: when no worker is
+    /// ever idle, nobody else does.
     #[cold]
-    pub(super) fn rescue(&self) -> Option<Runnable> {
+    pub(super) fn rescue(&self) {
         let view = self.view();
         let shared = self.shared();
         let stuck = |&i: &usize| view.now - self.lookout.seen[i].get().since >= STUCK;
-        let stolen = self.others().filter(stuck).find_map(|i| {
-            let take = |queues: &Queues, own| take(&queues.stealers[i], own, MOST_STOLEN);
+        let found = self.others().filter(stuck).any(|i| {
+            let take = |queues: &Queues, own| {
+                let stolen = queues.stealers[i].steal_batch_with_limit(own, MOST_STOLEN);
+                stolen.is_success()
+            };
             let high = take(&shared.high, &self.high);
-            high.or_else(|| take(&shared.normal, &self.normal))
-        })?;
-        self.counters().steals.increment();
-        self.notify();
-        Some(stolen)
+            let found = take(&shared.normal, &self.normal) || high;
+            if found {
+                record!(shared.hooks, Some(self.index()), Steal(i));
+            }
+            found
+        });
+        if found {
+            self.counters().steals.increment();
+            self.notify();
+        }
     }
 
     fn steal(&self, view: &View) -> Option<Runnable> {

@@ -126,9 +126,7 @@ impl Local {
         }
         self.turns.next.set(self.turns.injector.get());
         if is_injectors {
-            if let Some(stolen) = self.rescue_in_turn() {
-                return Some(stolen);
-            }
+            self.rescue_in_turn();
             // However many there are already: others that come anew here must not keep these out for ever.
             let room = BATCH.saturating_sub(self.high.len()).max(1);
             let injector = &self.shared().high.injector;
@@ -150,15 +148,15 @@ impl Local {
         pinned
     }
 
-    /// What is stuck behind another worker's poll, if it is time to look. Where polls are long, it is at each turn.
-    fn rescue_in_turn(&self) -> Option<Runnable> {
+    /// Takes home what is stuck behind another worker's poll, if it is time to look. Where polls are long, it is at each turn.
+    fn rescue_in_turn(&self) {
         let turns = self.turns.rescue.get();
         if turns > 0 && !self.shared().is_worth_a_wake() {
             self.turns.rescue.set(turns - 1);
-            return None;
+        } else {
+            self.turns.rescue.set(RESCUE_INTERVAL);
+            self.rescue();
         }
-        self.turns.rescue.set(RESCUE_INTERVAL);
-        self.rescue()
     }
 
     /// Takes from the injector outside of a search, and tells the others when there is more than this worker runs next.
