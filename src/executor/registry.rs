@@ -115,12 +115,21 @@ fn free(next: *mut ()) -> *mut () {
 }
 
 /// Room for entries of one lane. Whoever touches it is alone with it.
-#[derive(Default)]
 struct Room {
     chunks: Vec<NonNull<Chunk>>,
     /// The first free entry, or null.
     free: *mut (),
     live: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            chunks: Vec::new(),
+            free: ptr::null_mut(),
+            live: 0,
+        }
+    }
 }
 
 // SAFETY: the chunks are the room's, but for their heads, which are never written.
