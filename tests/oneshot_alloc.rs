@@ -13,7 +13,7 @@ use std::{
 #[path = "support/counting.rs"]
 mod counting;
 
-use counting::COUNT;
+use counting::{Bomb, COUNT};
 use joint::oneshot::{Receiver, channel};
 
 /// How many blocks `f` allocates. It must give all of them back, but for small ones that the thread keeps to use again: the first
@@ -114,16 +114,6 @@ fn a_blocking_wait_allocates_nothing_once_the_thread_has_waited_before() {
         assert_eq!(rx.recv(), Ok(LARGE));
     };
     assert_eq!(allocations(wait), 1);
-}
-
-/// Its destructor panics.
-struct Bomb(#[expect(dead_code, reason = "memory that must be given back")] Box<u8>);
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        // Unwinds without the hook, which would allocate for its report.
-        std::panic::resume_unwind(Box::new(()));
-    }
 }
 
 #[test]

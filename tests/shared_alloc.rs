@@ -15,7 +15,7 @@ use std::{
 #[path = "support/counting.rs"]
 mod counting;
 
-use counting::COUNT;
+use counting::{Bomb, COUNT};
 use joint::shared::{Sender, Shared, Wait, channel};
 
 /// How many blocks `f` allocates on a thread that keeps none yet. All of them, but for small ones that the thread keeps to use
@@ -208,16 +208,6 @@ fn all_places_are_given_back_when_the_value_has_come_and_not_with_it() {
     // The vector, and 1 MiB of blocks of two words at least.
     assert!(kept <= 1 + 1024 * 1024 / 16, "{kept} are kept");
     assert_eq!(shared.get(), Some(&1));
-}
-
-/// Its destructor panics.
-struct Bomb(#[expect(dead_code, reason = "memory that must be given back")] Box<u8>);
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        // Unwinds without the hook, which would allocate for its report.
-        std::panic::resume_unwind(Box::new(()));
-    }
 }
 
 #[test]

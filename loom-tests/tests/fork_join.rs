@@ -37,6 +37,14 @@ fn start(f: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
     thread::spawn(f)
 }
 
+/// A thread that steals once, and runs what it gets.
+fn start_thief(forks: &Arc<Forks>) -> thread::JoinHandle<()> {
+    let forks = forks.clone();
+    start(move || {
+        forks.steal(|run| run());
+    })
+}
+
 /// A join of the owner's, whose two sides make a value each.
 fn join_two(forks: &Forks, drops: &Drops, runs: &Count) -> (Value, Value) {
     let input = drops.value();
@@ -61,12 +69,7 @@ fn join_against_theft() {
     model(|| {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
         let runs = Arc::new(Count::default());
-        let thief = start({
-            let forks = forks.clone();
-            move || {
-                forks.steal(|run| run());
-            }
-        });
+        let thief = start_thief(&forks);
         drop(join_two(&forks, &drops, &runs));
         thief.join().unwrap();
         runs.assert(1);
@@ -85,12 +88,7 @@ fn joins_in_a_row() {
     model_bounded(3, || {
         let (forks, drops) = (Arc::new(Forks::new(1)), Drops::default());
         let runs = Arc::new(Count::default());
-        let thief = start({
-            let forks = forks.clone();
-            move || {
-                forks.steal(|run| run());
-            }
-        });
+        let thief = start_thief(&forks);
         drop(join_two(&forks, &drops, &runs));
         drop(join_two(&forks, &drops, &runs));
         thief.join().unwrap();
@@ -110,12 +108,7 @@ fn nested() {
     model_bounded(3, || {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
         let runs = Arc::new(Count::default());
-        let thief = start({
-            let forks = forks.clone();
-            move || {
-                forks.steal(|run| run());
-            }
-        });
+        let thief = start_thief(&forks);
         let input = drops.value();
         let (forks, drops, runs) = (&*forks, &drops, &*runs);
         // SAFETY: called by the one owner.
@@ -257,12 +250,7 @@ fn a_panic_waits_for_the_other_side() {
 fn a_panic_of_the_other_side_is_the_owners() {
     model(|| {
         let (forks, result) = (Arc::new(Forks::new(1)), Arc::new(()));
-        let thief = start({
-            let forks = forks.clone();
-            move || {
-                forks.steal(|run| run());
-            }
-        });
+        let thief = start_thief(&forks);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: called by the one owner.
             unsafe { forks.join(|| result.clone(), quiet_panic) }

@@ -231,11 +231,9 @@ impl Executor {
         F::Output: Send + 'static,
     {
         let spawned = Location::caller();
-        worker::with_current(|local| match local {
-            Some(local) if Arc::ptr_eq(local.shared(), &self.shared) => {
-                local.spawn(spawned, future)
-            }
-            _ => self.spawn_outside(spawned, future),
+        worker::with_worker_of(&raw const *self.shared, |local| match local {
+            Some(local) => local.spawn(spawned, future),
+            None => self.spawn_outside(spawned, future),
         })
     }
 
@@ -257,15 +255,23 @@ impl Executor {
         F: Future + Send + 'static,
     {
         let spawned = Location::caller();
-        worker::with_current(|local| match local {
-            Some(local) if Arc::ptr_eq(local.shared(), &self.shared) => {
-                local.spawn_detached(spawned, future);
-            }
-            _ => {
-                let runnable = task_builder::new_detached(spawned, future);
-                task_builder::launch(&self.shared, None, runnable, Lane::Normal);
-            }
+        worker::with_worker_of(&raw const *self.shared, |local| match local {
+            Some(local) => local.spawn_detached(spawned, future),
+            None => self.spawn_detached_outside(spawned, future),
         });
+    }
+
+    fn spawn_detached_outside<F>(&self, spawned: &'static Location<'static>, future: F)
+    where
+        F: Future + Send + 'static,
+    {
+        let runnable = task_builder::new_detached(spawned, future);
+        task_builder::launch(&self.shared, None, runnable, Lane::Normal);
+    }
+
+    /// Whether the calling thread is one of its workers.
+    fn runs_this_thread(&self) -> bool {
+        worker::with_worker_of(&raw const *self.shared, |local| local.is_some())
     }
 
     fn spawn_outside<F>(
@@ -409,10 +415,7 @@ where
     let spawned = Location::caller();
     worker::with_current(|local| match local {
         Some(local) => local.spawn_detached(spawned, future),
-        None => {
-            let runnable = task_builder::new_detached(spawned, future);
-            task_builder::launch(&Executor::global().shared, None, runnable, Lane::Normal);
-        }
+        None => Executor::global().spawn_detached_outside(spawned, future),
     });
 }
 

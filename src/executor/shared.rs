@@ -209,9 +209,7 @@ impl Shared {
             if waiting.is_empty() {
                 thread::yield_now();
             }
-            for runnable in waiting {
-                worker::guarded(|| drop(runnable));
-            }
+            worker::discard(waiting);
         }
         // ORDERING: leave. AcqRel: what the others did as workers is over before the last one cleans up.
         if self.present.fetch_sub(1, order!(leave: AcqRel)) != 1 {
@@ -225,9 +223,7 @@ impl Shared {
             if waiting.is_empty() {
                 break;
             }
-            for runnable in waiting {
-                worker::guarded(|| drop(runnable));
-            }
+            worker::discard(waiting);
         }
         Registry::count_left(local.shared());
         self.gate
@@ -281,8 +277,8 @@ impl Schedule<Place> for Home {
         fence(order!(woken: Acquire));
         let home = runnable.metadata().home();
         let home = home.expect("a task that has been idle is registered");
-        worker::with_current(|local| match local {
-            Some(local) if core::ptr::eq(&**local.shared(), home.shared) => {
+        worker::with_worker_of(home.shared, |local| match local {
+            Some(local) => {
                 record!(
                     local.shared().hooks,
                     Some(local.index()),
@@ -290,7 +286,7 @@ impl Schedule<Place> for Home {
                 );
                 local.push(runnable, home.lane);
             }
-            _ => {
+            None => {
                 // SAFETY: there is a runnable, so the task is unfinished and registered, which keeps the executor alive up to the push.
                 unsafe { Arc::increment_strong_count(home.shared) };
                 // SAFETY: as above; the count that was just added is taken over. From the push on it is what keeps it alive.
@@ -323,12 +319,7 @@ impl Schedule<Place> for Home {
     #[inline]
     fn ended(&self, task: &Ended<'_, Place>, how: End) {
         worker::ended(task, how);
-        let worker = |shared| {
-            worker::with_current(|local| {
-                let local = local.filter(|local| core::ptr::eq(&**local.shared(), shared));
-                local.map(Local::index)
-            })
-        };
+        let worker = |shared| worker::with_worker_of(shared, |local| local.map(Local::index));
         // Last, as this may be what has kept the executor.
         // SAFETY: called by the runner, whose future is gone.
         unsafe { Registry::strike_off(task.metadata(), worker) };

@@ -122,18 +122,11 @@ impl<'a> TaskBuilder<'a> {
             let lane = lane.unwrap_or(Lane::Normal);
             let future = traced(future, lane.name(), name.as_deref(), spawned);
             let (runnable, handle) = match name {
-                None => {
-                    let (runnable, handle) = builder(spawned).spawn(|_| future, Home);
-                    (runnable, handle.without_metadata())
-                }
-                Some(name) => {
-                    let builder = builder(spawned).name(name);
-                    let (runnable, handle) = builder.spawn(|_| future, Home);
-                    (runnable, handle.without_metadata())
-                }
+                None => builder(spawned).spawn(|_| future, Home),
+                Some(name) => builder(spawned).name(name).spawn(|_| future, Home),
             };
             launch(shared, local, runnable, lane);
-            handle
+            handle.without_metadata()
         })
     }
 
@@ -152,10 +145,7 @@ impl<'a> TaskBuilder<'a> {
             let future = traced(future, lane.name(), name.as_deref(), spawned);
             let runnable = match name {
                 None => builder(spawned).spawn_detached(|_| future, Home),
-                Some(name) => {
-                    let builder = builder(spawned).name(name);
-                    builder.spawn_detached(|_| future, Home)
-                }
+                Some(name) => builder(spawned).name(name).spawn_detached(|_| future, Home),
             };
             launch(shared, local, runnable, lane);
         });
@@ -188,18 +178,11 @@ impl<'a> TaskBuilder<'a> {
             }
             let future = traced(future, "local", name.as_deref(), spawned);
             let (runnable, handle) = match name {
-                None => {
-                    let (runnable, handle) = builder(spawned).spawn_local(|_| future, Home);
-                    (runnable, handle.without_metadata())
-                }
-                Some(name) => {
-                    let builder = builder(spawned).name(name);
-                    let (runnable, handle) = builder.spawn_local(|_| future, Home);
-                    (runnable, handle.without_metadata())
-                }
+                None => builder(spawned).spawn_local(|_| future, Home),
+                Some(name) => builder(spawned).name(name).spawn_local(|_| future, Home),
             };
             launch(shared, Some(local), runnable, own);
-            handle
+            handle.without_metadata()
         })
     }
 

@@ -88,6 +88,12 @@ pub(super) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     f(unsafe { current.as_ref() })
 }
 
+/// Calls `f` with the worker of that executor that this thread is. The address is compared, and not read through.
+#[inline]
+pub(super) fn with_worker_of<R>(shared: *const Shared, f: impl FnOnce(Option<&Local>) -> R) -> R {
+    with_current(|local| f(local.filter(|local| ptr::eq(&*local.shared, shared))))
+}
+
 /// Runs what may panic and must not take the worker down. The panic hook has told of the panic.
 pub(super) fn guarded(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
@@ -95,6 +101,13 @@ pub(super) fn guarded(f: impl FnOnce()) {
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             mem::forget(again);
         }
+    }
+}
+
+/// Drops runnables of this worker's executor, and with them the futures.
+pub(super) fn discard(runnables: impl IntoIterator<Item = Runnable>) {
+    for runnable in runnables {
+        guarded(|| drop(runnable));
     }
 }
 
@@ -380,8 +393,6 @@ impl Local {
                 .or_else(|| self.normal.pop())
                 .or_else(|| self.next_pinned())
         };
-        while let Some(runnable) = next() {
-            guarded(|| drop(runnable));
-        }
+        discard(core::iter::from_fn(next));
     }
 }

@@ -1,4 +1,4 @@
-//! An allocator that counts, for each thread.
+//! An allocator that counts, for each thread; and a value that must not leak.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -46,3 +46,15 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
+
+/// Its destructor panics.
+pub(crate) struct Bomb(
+    #[expect(dead_code, reason = "memory that must be given back")] pub(crate) Box<u8>,
+);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        // Unwinds without the hook, which would allocate for its report.
+        std::panic::resume_unwind(Box::new(()));
+    }
+}

@@ -1,6 +1,5 @@
 //! [`join`]: two closures, of which another worker may take one.
 
-use alloc::sync::Arc;
 use core::{
     future::Future,
     pin::Pin,
@@ -153,9 +152,7 @@ impl Executor {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        if worker::with_current(|local| {
-            local.is_some_and(|local| Arc::ptr_eq(local.shared(), &self.shared))
-        }) {
+        if self.runs_this_thread() {
             return f();
         }
         let mut job = Job::new(f);

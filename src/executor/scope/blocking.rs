@@ -3,7 +3,7 @@
 use core::{fmt, future::Future, marker::PhantomData, mem, panic::AssertUnwindSafe};
 use std::panic::{catch_unwind, resume_unwind};
 
-use super::{super::worker, AbortOnUnwind, Inner, Place, ScopedHandle};
+use super::{AbortOnUnwind, Inner, Place, ScopedHandle};
 use crate::{executor::Executor, waker::park::block_on};
 
 /// Starts tasks that may borrow all that outlives the call of [`scope`], and the scope itself: so they can start others.
@@ -99,13 +99,6 @@ impl Executor {
             }
             Err(payload) => resume_unwind(payload),
         }
-    }
-
-    /// Whether the calling thread is one of its workers.
-    fn runs_this_thread(&self) -> bool {
-        worker::with_current(|local| {
-            local.is_some_and(|local| alloc::sync::Arc::ptr_eq(local.shared(), &self.shared))
-        })
     }
 }
 
