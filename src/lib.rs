@@ -13,6 +13,8 @@
 //! | [`shared`] | one value for many waiters, which come and go at any time |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
 //! | [`executor`] | [`Executor`], [`spawn`], [`TaskBuilder`], [`yield_now`]; [`JoinSet`], [`scope`], [`join()`]; [`LocalExecutor`]; [`TaskLocal`] (feature `std`) |
+//! | [`time`] | [`sleep`](time::sleep()), [`Timer`](time::Timer), [`interval`](time::interval()), [`timeout`](time::timeout()) (feature `io`) |
+//! | [`io`] | [`AsyncFd`](io::AsyncFd); TCP, UDP, Unix sockets and pipes (feature `io`) |
 //!
 //! [`block_on`] lets a thread wait for any future (feature `std`).
 //!
@@ -38,12 +40,30 @@
 //!
 //! `blocking`, on by default: `spawn_blocking`, on the threads of the crate `blocking`.
 //!
+//! `io`, on by default: [`time`] and [`io`], on a driver of each executor's own.
+//!
 //! `tracing`: each of the executor's tasks has a span of the crate [tracing](https://docs.rs/tracing), of level debug and target
 //! `joint::task`, with the fields `task.name`, `task.kind` (`normal`, `high`, `pinned` or `local`) and `task.spawned`. It is entered
 //! whenever the future is polled or dropped, has no parent, and follows from the span that the task was spawned in.
 //!
 //! `trace`: `Builder::trace` makes an executor keep what its workers do; `Executor::trace` gives it back, to be looked at as it is
 //! or in <https://ui.perfetto.dev>.
+//!
+//! # Systems
+//! What a worker with nothing to do waits in, when there is a timer or a descriptor (feature `io`). As long as there are timers alone,
+//! that is its own parked thread, with the earliest deadline as its limit; from the first descriptor on, the system's queue of events:
+//!
+//! | system | source of events | source of time | state |
+//! |---|---|---|---|
+//! | Linux | `epoll`, edge-triggered; an `eventfd` interrupts it | one `timerfd`, to the nanosecond | tested |
+//! | Android | `epoll`, by polling | one `timerfd`, to the nanosecond, by polling | type-checked, where its target is installed |
+//! | macOS | `kqueue`, by polling | the limit of `kevent`, to the nanosecond | type-checked |
+//! | FreeBSD | `kqueue`, by polling | the limit of `kevent`, to the nanosecond | type-checked |
+//! | Windows | I/O completion port, for sockets alone, by polling | the limit of the wait, up to the next millisecond | type-checked |
+//!
+//! Type-checked, by `cargo xtask portable`, means that nobody has run it there; what goes through the crate
+//! [polling](https://docs.rs/polling) is tested on Linux too. Packet pipes, and timers that are descriptors (the example
+//! `fizz_buzz`), are Linux's own.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(
     not(target_has_atomic = "64"),
@@ -57,10 +77,14 @@ mod sync;
 pub mod completion;
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 pub mod executor;
+#[cfg(all(feature = "io", target_has_atomic = "64"))]
+pub mod io;
 pub mod oneshot;
 pub mod shared;
 #[cfg(target_has_atomic = "64")]
 pub mod task;
+#[cfg(all(feature = "io", target_has_atomic = "64"))]
+pub mod time;
 pub mod waker;
 
 #[doc(inline)]
@@ -202,6 +226,11 @@ pub mod model {
         }
     }
 
+    #[cfg(feature = "io")]
+    mod driver;
+    #[cfg(feature = "io")]
+    pub use driver::Driven;
+
     /// The executor's sleep protocol, for models with queues of their own.
     #[cfg(feature = "std")]
     #[allow(missing_debug_implementations, reason = "nothing to show")]
@@ -211,7 +240,7 @@ pub mod model {
     #[allow(missing_docs, reason = "forwarded as it is")]
     impl Sleep {
         pub fn new(workers: usize) -> Self {
-            Self(crate::executor::sleep::Sleep::new(workers))
+            Self(crate::executor::sleep::Sleep::new(workers, || {}))
         }
 
         pub fn notify(&self, share: bool) -> bool {
@@ -245,7 +274,9 @@ pub mod model {
             limit: core::time::Duration,
             urgent: impl Fn() -> bool,
         ) -> bool {
-            let watched = self.0.watch(worker, limit, urgent);
+            let watched = self
+                .0
+                .watch(worker, limit, urgent, crate::executor::sleep::Bed::Thread);
             watched == crate::executor::sleep::Watched::Woken
         }
 
@@ -255,7 +286,12 @@ pub mod model {
             urgent: impl Fn() -> bool,
             has_work: impl Fn() -> bool,
         ) -> bool {
-            self.0.sleep(worker, urgent, has_work)
+            self.0.sleep(
+                worker,
+                urgent,
+                has_work,
+                crate::executor::sleep::Bed::Thread,
+            )
         }
 
         pub fn wake_worker(&self, worker: usize) {
@@ -264,6 +300,131 @@ pub mod model {
 
         pub fn wake_all(&self) {
             self.0.wake_all();
+        }
+    }
+
+    /// One worker's queue of deadlines.
+    #[cfg(feature = "io")]
+    #[allow(missing_debug_implementations, reason = "nothing to show")]
+    pub struct Timers(crate::executor::driver::timers::Timers);
+
+    /// Which of the timers.
+    #[cfg(feature = "io")]
+    #[derive(Debug)]
+    pub struct TimerKey(crate::executor::driver::timers::Key);
+
+    #[cfg(feature = "io")]
+    #[allow(missing_docs, reason = "forwarded as it is")]
+    #[allow(clippy::new_without_default, reason = "as the other models' parts")]
+    impl Timers {
+        pub fn new() -> Self {
+            Self(crate::executor::driver::timers::Timers::new())
+        }
+
+        pub fn earliest(&self) -> u64 {
+            self.0.earliest()
+        }
+
+        /// None: closed. True: it is the earliest.
+        pub fn insert(&self, deadline: u64, waker: core::task::Waker) -> Option<(TimerKey, bool)> {
+            let (key, first) = self.0.insert(deadline, waker).ok()?;
+            Some((TimerKey(key), first))
+        }
+
+        /// None: closed. True: fired, and the place is given back.
+        pub fn poll(&self, key: &TimerKey, waker: &core::task::Waker) -> Option<bool> {
+            self.0.poll(&key.0, waker).ok()
+        }
+
+        pub fn remove(&self, key: &TimerKey) -> Option<core::task::Waker> {
+            self.0.remove(&key.0)
+        }
+
+        pub fn fire(&self, now: u64, woken: &mut alloc::vec::Vec<core::task::Waker>) -> bool {
+            self.0.fire(now, woken)
+        }
+
+        pub fn close(&self) -> alloc::vec::Vec<core::task::Waker> {
+            self.0.close()
+        }
+    }
+
+    /// Both directions of a descriptor, for models with events and descriptors of their own.
+    #[cfg(feature = "io")]
+    #[allow(missing_debug_implementations, reason = "nothing to show")]
+    pub struct Source(crate::executor::driver::reactor::Source);
+
+    /// An operation that reads or writes up to so many bytes.
+    #[cfg(feature = "io")]
+    struct Try<F>(usize, F);
+
+    #[cfg(feature = "io")]
+    impl<F: FnMut() -> std::io::Result<usize>>
+        crate::executor::driver::reactor::direction::Attempt<usize> for Try<F>
+    {
+        fn attempt(&mut self) -> std::io::Result<usize> {
+            self.1()
+        }
+
+        fn fell_short(&self, result: &usize) -> bool {
+            *result < self.0
+        }
+
+        fn arm(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[cfg(feature = "io")]
+    #[allow(missing_docs, reason = "forwarded as it is")]
+    #[allow(clippy::new_without_default, reason = "as the other models' parts")]
+    impl Source {
+        pub fn new() -> Self {
+            Self(crate::executor::driver::reactor::Source::new(false))
+        }
+
+        fn direction(
+            &self,
+            write: bool,
+        ) -> &crate::executor::driver::reactor::direction::Direction {
+            use crate::executor::driver::reactor::Interest;
+            let interest = if write {
+                Interest::Write
+            } else {
+                Interest::Read
+            };
+            self.0.direction(interest)
+        }
+
+        pub fn event(&self, write: bool, unsure: bool) -> alloc::vec::Vec<core::task::Waker> {
+            let mut woken = alloc::vec::Vec::new();
+            self.direction(write).event(unsure, &mut woken);
+            woken
+        }
+
+        pub fn end(&self) -> alloc::vec::Vec<core::task::Waker> {
+            let mut woken = alloc::vec::Vec::new();
+            self.0.end(&mut woken);
+            woken
+        }
+
+        /// Fewer bytes than asked for are a short count.
+        pub fn poll(
+            &self,
+            write: bool,
+            cx: &mut core::task::Context<'_>,
+            asked: usize,
+            operation: impl FnMut() -> std::io::Result<usize>,
+        ) -> core::task::Poll<std::io::Result<usize>> {
+            self.direction(write).poll(cx, Try(asked, operation))
+        }
+
+        pub async fn done(
+            &self,
+            write: bool,
+            operation: impl FnMut() -> std::io::Result<usize>,
+        ) -> std::io::Result<usize> {
+            self.direction(write).done(Try(0, operation)).await
         }
     }
 

@@ -185,3 +185,30 @@ fn the_other_workers_sleep_during_a_long_poll_with_nothing_queued() {
         seen.assert_rest(workers as u64, &elsewhere);
     }
 }
+
+/// So they make no system call before the first deadline.
+#[cfg(feature = "io")]
+#[test]
+fn the_workers_of_an_executor_with_pending_timers_sleep_until_the_first() {
+    use std::time::Duration;
+
+    let elsewhere = Elsewhere::new();
+    for workers in [1, 2, 4] {
+        let seen = Seen::new("timed", workers);
+        let hour = Duration::from_secs(3600);
+        let pending: Vec<_> = (0..1_000)
+            .map(|n| {
+                seen.executor
+                    .spawn(joint::time::sleep(hour + Duration::from_millis(n)))
+            })
+            .collect();
+        seen.assert_rest(workers as u64, &elsewhere);
+        let sooner = seen
+            .executor
+            .spawn(joint::time::sleep(Duration::from_millis(1)));
+        block_on(sooner);
+        seen.assert_rest(workers as u64, &elsewhere);
+        drop(pending);
+        seen.assert_rest(workers as u64, &elsewhere);
+    }
+}

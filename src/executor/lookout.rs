@@ -24,7 +24,7 @@ use crossbeam_deque::{Steal, Stealer, Worker};
 use super::{
     fork_join::Taken,
     shared::{Queues, Runnable},
-    sleep::Watched,
+    sleep::{Bed, Watched},
     worker::Local,
 };
 
@@ -107,6 +107,9 @@ impl Lookout {
 impl Local {
     /// Looks for work elsewhere, rests when there is none, and runs what it finds.
     pub(super) fn look_out(&self) {
+        if self.attend() {
+            return;
+        }
         if let Some(injected) = self.linger() {
             return self.run(injected);
         }
@@ -123,29 +126,42 @@ impl Local {
             if shared.is_closed() {
                 break None;
             }
+            let mut keeper = shared.driver.keep();
+            let keeps = keeper.is_some();
             // What outsiders push to: the active workers look there by themselves.
             let urgent = || {
                 let injected = || shared.has_injected() && shared.sleep.is_quiet();
-                self.has_pinned() || shared.is_closed() || injected()
+                let vacant = || !keeps && shared.driver.is_vacant();
+                self.has_pinned() || shared.is_closed() || injected() || vacant()
+            };
+            let mut lie = keeper.as_mut().map(|keeper| |limit| keeper.lie(limit));
+            let bed = match &mut lie {
+                Some(lie) => Bed::Driver(lie),
+                None => Bed::Thread,
             };
             let has_queued = shared.has_work();
             if shared.sleep.wants_watcher() && (gets_on || has_queued) {
                 self.counters().parks.increment();
                 expects = self.helper.expects(expects);
                 let limit = if expects { FIRST_WATCH } else { watch };
-                watch = match self.rest(|| shared.sleep.watch(self.index(), limit, urgent)) {
+                watch = match self.rest(|| shared.sleep.watch(self.index(), limit, urgent, bed)) {
                     Watched::Woken => FIRST_WATCH,
                     Watched::Over => LONGEST_WATCH.min(2 * watch),
                 };
             } else {
                 let has_work = || shared.has_work();
-                if self.rest(|| shared.sleep.sleep(self.index(), urgent, has_work)) {
+                if self.rest(|| shared.sleep.sleep(self.index(), urgent, has_work, bed)) {
                     self.counters().parks.increment();
                 }
                 watch = FIRST_WATCH;
             }
+            if let Some(keeper) = keeper {
+                self.attend_as(keeper);
+            }
         };
-        shared.sleep.found(|| shared.has_work());
+        shared
+            .sleep
+            .found(|| shared.has_work() || self.leaves_driver());
         self.lookout.began.set((Instant::now(), self.runs()));
         match found {
             Some(Found::Task(runnable)) => self.run(runnable),

@@ -18,6 +18,15 @@
 //! A worker that is in a long poll runs nothing else. What is in its queue is taken over then: by those that have nothing to do, within a
 //! millisecond or two; and when there are none, by one that looks round every 61 to 976 runs. What is pinned to it waits.
 //!
+//! # Timers and descriptors
+//! What [`time`](crate::time) and [`io`](crate::io) wait for is the matter of the executor whose worker first polls it, or else, on
+//! any other thread and in a [`LocalExecutor`], of the [global](Executor::global) one. There is no thread for it: a worker that has
+//! nothing to do waits there, until the earliest deadline or until a descriptor is ready, and what gets due then is run on that
+//! worker. Workers that are all busy look there between two polls: after at most 61 runs at the deadlines of their own tasks, and,
+//! in turn, of the others'; at the descriptors likewise, but not more often than every 20 microseconds. When the worker that waits
+//! there gets something to do, it comes back after that; another one that sleeps is woken in its place only where polls have been
+//! long, 50 microseconds and more.
+//!
 //! [`spawn`] and [`spawn_detached`] start tasks, from anywhere; [`spawn_local`] and [`yield_now`] are for use inside a task; a
 //! [`TaskBuilder`] spawns with a name, a priority or a worker of its own; a [`JoinSet`] joins many tasks in the order in which they
 //! end; [`scope()`] and [`async_scope`] start tasks that borrow; [`join()`] and [`join_async()`] split work in two. [`Executor`] is for those
@@ -57,9 +66,12 @@ macro_rules! record {
     ($hooks:expr, $worker:expr, $event:ident $($of:tt)?) => {};
 }
 
+#[cfg_attr(not(feature = "io"), path = "attend_absent.rs")]
+mod attend;
 #[cfg(feature = "blocking")]
 mod blocking;
 mod builder;
+pub(crate) mod driver;
 pub(crate) mod fork_join;
 pub(crate) mod gate;
 mod hooks;
@@ -267,6 +279,12 @@ impl Executor {
     {
         let runnable = task_builder::new_detached(spawned, future);
         task_builder::launch(&self.shared, None, runnable, Lane::Normal);
+    }
+
+    /// What its workers share.
+    #[cfg(feature = "io")]
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Whether the calling thread is one of its workers.

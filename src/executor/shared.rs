@@ -16,6 +16,7 @@ use crossbeam_deque::Stealer;
 use crossbeam_utils::CachePadded;
 
 use super::{
+    driver::Driver,
     fork_join::Forks,
     gate::Gate,
     hooks::Hooks,
@@ -36,6 +37,10 @@ pub(super) type Runnable = task::Runnable<Place>;
 
 /// How many nanoseconds a poll takes when it is worth a wake-up to have another worker do the next.
 const WORTH_A_WAKE: usize = 4_000;
+
+/// How many nanoseconds a poll takes when another worker is to wait in the driver meanwhile.
+#[cfg(feature = "io")]
+const KEEPS_THE_DRIVER_WAITING: usize = 50_000;
 
 /// How many forks of one worker lie open at most.
 const MOST_FORKS: usize = 1024;
@@ -60,6 +65,7 @@ pub(super) struct Shared {
     /// What each worker has forked and others may take.
     pub(super) forks: Vec<CachePadded<Forks>>,
     pub(super) sleep: Sleep,
+    pub(super) driver: Arc<Driver>,
     pub(super) registry: Registry,
     pub(super) counters: Vec<CachePadded<Counters>>,
     /// Spawns from outside of the workers.
@@ -85,6 +91,7 @@ impl Shared {
         hooks: Hooks,
     ) -> Self {
         let workers = normal.len();
+        let driver = Arc::new(Driver::new(workers));
         let queues = |stealers| Queues {
             injector: Injector::new(),
             stealers,
@@ -98,7 +105,11 @@ impl Shared {
             forks: (0..workers)
                 .map(|_| CachePadded::new(Forks::new(MOST_FORKS)))
                 .collect(),
-            sleep: Sleep::new(workers),
+            sleep: {
+                let driver = driver.clone();
+                Sleep::new(workers, move || driver.ring())
+            },
+            driver,
             registry: Registry::new(workers),
             counters: (0..workers)
                 .map(|_| CachePadded::new(Counters::new()))
@@ -152,6 +163,12 @@ impl Shared {
     #[inline]
     pub(super) fn is_worth_a_wake(&self) -> bool {
         self.poll_time() >= WORTH_A_WAKE
+    }
+
+    /// Whether a worker that begins a poll is away from the driver for so long that another one is worth a wake-up.
+    #[cfg(feature = "io")]
+    pub(super) fn keeps_the_driver_waiting(&self) -> bool {
+        self.poll_time() >= KEEPS_THE_DRIVER_WAITING
     }
 
     /// Whether the workers are to leave.
@@ -228,6 +245,7 @@ impl Shared {
         Registry::count_left(local.shared());
         self.gate
             .terminate(|| self.discard_injected(), || self.has_none_injected());
+        worker::wake_all(self.driver.close());
         local.discard_queued();
     }
 

@@ -37,6 +37,9 @@
 //! when it reads that none is active and none searches; who goes to watch or to sleep looks once more at what outsiders push to,
 //! after a real fence of its own (`urgent`). It is the same race with the same two cases.
 //!
+//! A worker rests on its own thread's parker, or in the [driver](super::driver), which holds one of them at a time: the **keeper**.
+//! That one rises by itself, too, when there is something to do in the driver. Others are woken before it is.
+//!
 //! To end, the mutex does: the flag is set before `wake_all` takes it, and a worker that is not on the list by then takes it
 //! later, and sees the flag in its last look.
 //!
@@ -49,8 +52,8 @@ use crate::sync::{
     AtomicU64, AtomicUsize, Mutex, MutexGuard, asymmetric, fence, order,
     thread::{self, Thread},
 };
-use alloc::vec::Vec;
-use core::time::Duration;
+use alloc::{boxed::Box, vec::Vec};
+use core::{mem, time::Duration};
 use std::sync::PoisonError;
 
 /// One searching worker, in the counts. The other two lie above all that can search.
@@ -69,6 +72,8 @@ pub(crate) struct Sleep {
     resting: Mutex<Vec<Resting>>,
     /// One for each worker: what it sleeps on.
     signals: Vec<AtomicUsize>,
+    /// Wakes whoever is in the driver, or is about to be.
+    ring: Box<dyn Fn() + Send + Sync>,
 }
 
 /// A worker that watches or sleeps.
@@ -77,6 +82,37 @@ struct Resting {
     thread: Thread,
     /// `WATCHING` or `SLEEPING`.
     how: u64,
+    /// Whether it is the keeper.
+    keeps: bool,
+}
+
+/// Where a worker rests.
+pub(crate) enum Bed<'a> {
+    Thread,
+    /// In the driver, by a function that comes back when it is rung for, after at most that time, or early for no reason. True:
+    /// there is something to do.
+    Driver(&'a mut dyn FnMut(Option<Duration>) -> bool),
+}
+
+impl Bed<'_> {
+    fn keeps(&self) -> bool {
+        matches!(self, Self::Driver(_))
+    }
+
+    /// True: the worker has to rise by itself.
+    fn lie(&mut self, limit: Option<Duration>) -> bool {
+        match (self, limit) {
+            (Self::Driver(lie), limit) => lie(limit),
+            (Self::Thread, Some(limit)) => {
+                thread::park_timeout(limit);
+                false
+            }
+            (Self::Thread, None) => {
+                thread::park();
+                false
+            }
+        }
+    }
 }
 
 /// How a time of watching ended.
@@ -136,11 +172,13 @@ impl Reason {
 }
 
 impl Sleep {
-    pub(crate) fn new(workers: usize) -> Self {
+    /// `ring` makes the driver's function come back: the call that is under way, or else the next.
+    pub(crate) fn new(workers: usize, ring: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
             counts: AtomicU64::new(0),
             resting: Mutex::new(Vec::with_capacity(workers)),
             signals: (0..workers).map(|_| AtomicUsize::new(ASLEEP)).collect(),
+            ring: Box::new(ring),
         }
     }
 
@@ -233,30 +271,32 @@ impl Sleep {
         worker: usize,
         limit: Duration,
         urgent: impl Fn() -> bool,
+        mut bed: Bed<'_>,
     ) -> Watched {
-        self.rest(worker, WATCHING);
+        self.rest(worker, WATCHING, &bed);
         // ORDERING: rest_fence. SeqCst: with `outside_fence`.
         fence(order!(rest_fence: SeqCst));
         if !urgent() {
-            thread::park_timeout(limit);
+            bed.lie(Some(limit));
         }
         if self.rise(worker) {
             return Watched::Over;
         }
         // The signal was given before the list could be seen without this worker.
-        self.wait_for_signal(worker);
+        self.wait_for_signal(worker, bed);
         Watched::Woken
     }
 
-    /// A searching worker that has found nothing sleeps until it is woken, and comes back as a searcher. It does not sleep when
+    /// A searching worker that has found nothing sleeps until it is woken, or has something to do in the driver, and comes back as a searcher. It does not sleep when
     /// `urgent` sees something, nor when it was the last lookout and `has_work` does. True: it has slept.
     pub(crate) fn sleep(
         &self,
         worker: usize,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
+        bed: Bed<'_>,
     ) -> bool {
-        let before = self.rest(worker, SLEEPING);
+        let before = self.rest(worker, SLEEPING, &bed);
         let was_last = before.lookouts() == 1;
         if was_last && self.active(before) > 0 {
             // ORDERING: sleep_heavy_fence. SeqCst: S2 of the handshake, with `push_fence`; and as `sleep_fence`.
@@ -268,19 +308,21 @@ impl Sleep {
         if (urgent() || was_last && has_work()) && self.rise(worker) {
             return false;
         }
-        self.wait_for_signal(worker);
+        self.wait_for_signal(worker, bed);
         true
     }
 
     /// Wakes all that rest.
     pub(crate) fn wake_all(&self) {
-        let mut resting = self.lock();
-        // First all signals, then all unparks: between an unpark and the end of the lock the model checker bears no atomics.
-        for one in &*resting {
-            self.signal(one);
-        }
-        for one in resting.drain(..) {
-            one.thread.unpark();
+        let woken = {
+            let mut resting = self.lock();
+            for one in &*resting {
+                self.signal(one);
+            }
+            mem::take(&mut *resting)
+        };
+        for one in &woken {
+            self.unpark(one);
         }
     }
 
@@ -292,42 +334,55 @@ impl Sleep {
         if Counts(self.counts.load(order!(worker_look: Relaxed))).0 < WATCHING {
             return;
         }
-        let mut resting = self.lock();
-        let place = resting.iter().position(|one| one.worker == worker);
-        if let Some(place) = place {
-            let one = resting.remove(place);
-            self.signal(&one);
-            one.thread.unpark();
-        }
+        self.wake_first(|one| one.worker == worker);
     }
 
-    /// Wakes one worker, if the reason still holds. It comes back as a searcher. Those that sleep come first: a watcher looks by itself.
-    #[cold]
-    fn wake_one(&self, reason: Reason) -> bool {
-        let mut resting = self.lock();
-        // ORDERING: wake_look. Relaxed: whoever searches by now relies on the fence at its end.
-        let counts = Counts(self.counts.load(order!(wake_look: Relaxed)));
-        if !reason.holds(counts) {
-            return false;
-        }
-        let sleeps = |one: &Resting| one.how == SLEEPING;
-        let place = resting.iter().rposition(sleeps);
-        let Some(place) = place.or_else(|| resting.len().checked_sub(1)) else {
-            return false;
+    /// Wakes the keeper, if it rests.
+    #[cfg(feature = "io")]
+    pub(crate) fn wake_keeper(&self) {
+        self.wake_first(|one| one.keeps);
+    }
+
+    fn wake_first(&self, which: impl Fn(&Resting) -> bool) {
+        self.wake(|resting| resting.iter().position(which));
+    }
+
+    /// Wakes the one in the place that `choose` says. True: there is one.
+    fn wake(&self, choose: impl FnOnce(&[Resting]) -> Option<usize>) -> bool {
+        let one = {
+            let mut resting = self.lock();
+            let Some(place) = choose(&resting) else {
+                return false;
+            };
+            let one = resting.remove(place);
+            self.signal(&one);
+            one
         };
-        let one = resting.remove(place);
-        self.signal(&one);
-        one.thread.unpark();
+        self.unpark(&one);
         true
     }
 
+    /// Wakes one worker, if the reason still holds. It comes back as a searcher. Those that sleep come first: a watcher looks by itself;
+    /// and of these the keeper last.
+    #[cold]
+    fn wake_one(&self, reason: Reason) -> bool {
+        let rank = |one: &Resting| (one.how == SLEEPING, !one.keeps);
+        self.wake(|resting| {
+            // ORDERING: wake_look. Relaxed: whoever searches by now relies on the fence at its end.
+            let counts = Counts(self.counts.load(order!(wake_look: Relaxed)));
+            let ranked = (0..resting.len()).filter(|_| reason.holds(counts));
+            ranked.max_by_key(|&i| rank(&resting[i]))
+        })
+    }
+
     /// A searching worker joins those that rest. Comes back with the counts before.
-    fn rest(&self, worker: usize, how: u64) -> Counts {
+    fn rest(&self, worker: usize, how: u64, bed: &Bed<'_>) -> Counts {
         let mut resting = self.lock();
         resting.push(Resting {
             worker,
             thread: thread::current(),
             how,
+            keeps: bed.keeps(),
         });
         // ORDERING: sleep. Release, with `found_fence`, which acquires: what this worker pushed when it was active is seen by the
         // look of one who finds nobody active. To those who rest after it, the mutex shows it.
@@ -346,10 +401,21 @@ impl Sleep {
         self.signals[one.worker].swap(WOKEN, order!(signal: Release));
     }
 
-    fn wait_for_signal(&self, worker: usize) {
+    /// After [`signal`](Sleep::signal), with the list unlocked: it would hold up who rises.
+    fn unpark(&self, one: &Resting) {
+        one.thread.unpark();
+        if one.keeps {
+            (self.ring)();
+        }
+    }
+
+    fn wait_for_signal(&self, worker: usize, mut bed: Bed<'_>) {
         // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible.
         while self.signals[worker].swap(ASLEEP, order!(slept: Acquire)) == ASLEEP {
-            thread::park();
+            // Not on the list any more, it has its signal by now.
+            if bed.lie(None) && self.rise(worker) {
+                return;
+            }
         }
     }
 

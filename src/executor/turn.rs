@@ -14,7 +14,7 @@ use super::{
     worker::Local,
 };
 
-/// After so many runs a worker looks first at what comes from outside.
+/// After so many runs a worker looks first at what comes from outside, and at the driver.
 const INJECTOR_INTERVAL: u64 = 61;
 /// After so many runs a worker looks first at what is pinned to it, if there was more at the last look.
 const PINNED_INTERVAL: u64 = 4;
@@ -123,6 +123,7 @@ impl Local {
         let is_injectors = runs >= self.turns.injector.get();
         if is_injectors {
             self.turns.injector.set(runs + INJECTOR_INTERVAL);
+            self.attend_in_turn();
         }
         self.turns.next.set(self.turns.injector.get());
         if is_injectors {

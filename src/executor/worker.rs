@@ -12,12 +12,14 @@ use core::{
     mem,
     panic::Location,
     ptr,
+    task::Waker,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crossbeam_deque::Worker;
 
 use super::{
+    attend::Attendant,
     fork_join::{Forks, Helper},
     hooks::{Hooks, TaskInfo},
     lookout::Lookout,
@@ -56,6 +58,8 @@ pub(super) struct Local {
     pub(super) turns: Turns,
     pub(super) lookout: Lookout,
     pub(super) helper: Helper,
+    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "nothing to attend to"))]
+    pub(super) attendant: Attendant,
 }
 
 thread_local! {
@@ -101,6 +105,13 @@ pub(super) fn guarded(f: impl FnOnce()) {
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             mem::forget(again);
         }
+    }
+}
+
+/// Wakes them all: none is kept from it by what another one does.
+pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
+    for waker in wakers {
+        guarded(|| waker.wake());
     }
 }
 
@@ -162,6 +173,7 @@ impl Local {
         Self {
             lookout: Lookout::new(index, shared.workers()),
             helper: Helper::new(shared.workers()),
+            attendant: Attendant::default(),
             watches_tasks: shared.watches_tasks,
             shared,
             index,

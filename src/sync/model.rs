@@ -321,6 +321,34 @@ impl<T> Retire for UnsafeCell<T> {
     }
 }
 
+/// The last of those who wait, with the edges of the real one: it is registered before the wakers are taken, or after, and then by who sees
+/// what the taker did before.
+#[cfg(feature = "io")]
+#[derive(Debug)]
+pub(crate) struct AtomicWaker(Mutex<Option<core::task::Waker>>);
+
+#[cfg(feature = "io")]
+impl AtomicWaker {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    pub(crate) fn register(&self, waker: &core::task::Waker) {
+        let before = self.lock().replace(waker.clone());
+        drop(before);
+    }
+
+    pub(crate) fn take(&self) -> Option<core::task::Waker> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<core::task::Waker>> {
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
 /// Blocks that the model watches for leaks, double frees and uses after the free.
 pub(crate) mod heap {
     use super::{FREED, Layout, ManuallyDrop, NonNull, TRACKS};
@@ -359,8 +387,9 @@ pub(crate) mod heap {
 pub(crate) mod thread {
     pub(crate) use loom::thread::{Thread, ThreadId, current, park, yield_now};
 
+    /// No model lasts an hour.
     pub(crate) fn park_timeout(limit: core::time::Duration) {
-        if limit == core::time::Duration::MAX {
+        if limit.as_secs() >= 3600 {
             park();
         } else {
             yield_now();

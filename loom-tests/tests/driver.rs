@@ -1,0 +1,284 @@
+//! Models of how a worker rests in the driver (`executor/driver/keeper.rs`, `executor/sleep.rs`): what makes it rise, and what must
+//! not be missed. Of deadlines there are those that have passed and those that never do; a model that ends in a worker asleep is a
+//! deadlock, which loom reports.
+#![cfg(joint_loom)]
+
+use std::sync::{
+    Arc,
+    atomic::Ordering::{Acquire, Relaxed, Release},
+};
+
+use joint::model::{Driven, sites_seen};
+use loom::{
+    sync::atomic::{AtomicBool, AtomicUsize},
+    thread,
+};
+use loom_tests::{Wakes, assert_killed, model, model_bounded};
+
+/// What is due by the time it is armed.
+const PAST: u64 = 0;
+/// In a century, by the clock of the driver.
+const FUTURE: u64 = 3_000_000_000_000_000_000;
+
+/// Which part is left out, to show that it must not be.
+#[derive(Clone, Copy, PartialEq)]
+enum Forget {
+    Nothing,
+    /// That who rests elsewhere looks whether the driver has become of use.
+    Vacancy,
+    /// To ring for a worker that rests in the driver.
+    Ring,
+}
+
+struct World {
+    driven: Driven,
+    queue: AtomicUsize,
+    closed: AtomicBool,
+    forget: Forget,
+}
+
+impl World {
+    fn new(workers: usize, forget: Forget) -> Arc<Self> {
+        Arc::new(Self {
+            driven: Driven::new(workers, forget != Forget::Ring),
+            queue: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+            forget,
+        })
+    }
+
+    fn inject(&self) {
+        self.queue.fetch_add(1, Release);
+        self.driven.notify_from_outside();
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Relaxed);
+        self.driven.wake_all();
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
+    }
+
+    fn has_work(&self) -> bool {
+        self.queue.load(Relaxed) > 0
+    }
+
+    fn take(&self) -> bool {
+        let tasks = self.queue.load(Relaxed);
+        let rest = tasks.saturating_sub(1);
+        tasks > 0 && { &self.queue }
+            .compare_exchange(tasks, rest, Acquire, Relaxed)
+            .is_ok()
+    }
+
+    /// As `Local::look_out`, until `is_over`.
+    fn search(&self, worker: usize, is_over: impl Fn(&Self) -> bool) {
+        self.driven.search();
+        while !is_over(self) {
+            let looks = self.forget != Forget::Vacancy;
+            let urgent = || self.is_closed() || self.has_work();
+            self.driven.rest(worker, looks, urgent, || self.has_work());
+        }
+        self.driven.found(|| self.has_work());
+    }
+}
+
+fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHandle<()> {
+    let world = world.clone();
+    thread::spawn(move || f(&world))
+}
+
+/// A worker with nothing to do, in the driver or not, until what comes from another thread has been told of to its waker. `before`
+/// prepares the world.
+fn against_rest(forget: Forget, before: fn(&Driven), come: fn(&Driven, &Arc<Wakes>)) {
+    model_bounded(3, move || {
+        let world = World::new(1, forget);
+        before(&world.driven);
+        let wakes = Wakes::new();
+        let worker = start(&world, {
+            let wakes = wakes.clone();
+            move |world| world.search(0, |_| wakes.count() == 1)
+        });
+        come(&world.driven, &wakes);
+        worker.join().unwrap();
+    });
+}
+
+fn unused(_: &Driven) {}
+
+fn far_deadline(driven: &Driven) {
+    driven.arm(FUTURE, Wakes::new().waker());
+}
+
+fn reactor(driven: &Driven) {
+    driven.make_reactor();
+}
+
+fn deadline(driven: &Driven, wakes: &Arc<Wakes>) {
+    driven.arm(PAST, wakes.waker());
+}
+
+fn first_descriptor(driven: &Driven, wakes: &Arc<Wakes>) {
+    driven.make_reactor();
+    driven.tell(wakes.waker());
+}
+
+/// Preemption bound 3.
+#[test]
+fn the_first_deadline_reaches_a_worker_that_goes_to_sleep_elsewhere() {
+    against_rest(Forget::Nothing, unused, deadline);
+}
+
+/// Preemption bound 3.
+#[test]
+fn an_earlier_deadline_reaches_the_keeper() {
+    against_rest(Forget::Nothing, far_deadline, deadline);
+}
+
+/// Preemption bound 3.
+#[test]
+fn an_earlier_deadline_reaches_the_keeper_in_the_reactor() {
+    against_rest(Forget::Nothing, reactor, deadline);
+}
+
+/// Preemption bound 3.
+#[test]
+fn the_first_descriptor_reaches_a_worker_that_goes_to_sleep_elsewhere() {
+    against_rest(Forget::Nothing, unused, first_descriptor);
+}
+
+/// Preemption bound 3.
+#[test]
+fn the_first_descriptor_reaches_a_keeper_that_sleeps_until_a_deadline() {
+    against_rest(Forget::Nothing, far_deadline, first_descriptor);
+}
+
+/// Worker 0 has begun to sleep until a deadline. Worker 1 is active, arms some that are earlier, and is blocked then by what it runs.
+fn deadlines_of_a_worker(deadlines: usize) {
+    model_bounded(3, move || {
+        let world = World::new(2, Forget::Nothing);
+        far_deadline(&world.driven);
+        let wakes = Wakes::new();
+        let worker = start(&world, {
+            let wakes = wakes.clone();
+            move |world| world.search(0, |_| wakes.count() == deadlines)
+        });
+        for _ in 0..deadlines {
+            world.driven.arm_as(1, PAST, wakes.waker());
+        }
+        worker.join().unwrap();
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn an_earlier_deadline_of_a_busy_worker_reaches_the_keeper() {
+    deadlines_of_a_worker(1);
+}
+
+/// The second is told of while the keeper may have risen for the first. Preemption bound 3.
+#[test]
+fn two_deadlines_of_a_busy_worker_reach_the_keeper() {
+    deadlines_of_a_worker(2);
+}
+
+/// A task from outside, and the end, against a worker that rests in the driver.
+fn push_and_close(forget: Forget, before: fn(&Driven)) {
+    model_bounded(3, move || {
+        let world = World::new(1, forget);
+        before(&world.driven);
+        let worker = start(&world, |world| {
+            world.search(0, World::take);
+            world.search(0, World::is_closed);
+        });
+        world.inject();
+        world.close();
+        worker.join().unwrap();
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_push_and_the_end_reach_the_keeper() {
+    push_and_close(Forget::Nothing, far_deadline);
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_push_and_the_end_reach_the_keeper_in_the_reactor() {
+    push_and_close(Forget::Nothing, reactor);
+}
+
+/// Of two workers one rests in the driver, and the other on its own. Each is kept busy by one thing: a task from outside, or a
+/// deadline. Whoever of them rises first for the deadline has to leave the task to the other, or come back for it.
+fn two_workers(before: fn(&Driven)) {
+    model_bounded(2, move || {
+        let world = World::new(2, Forget::Nothing);
+        before(&world.driven);
+        let wakes = Wakes::new();
+        let workers = [0, 1].map(|i| {
+            let wakes = wakes.clone();
+            start(&world, move |world| {
+                let is_over = |world: &World| wakes.count() == 1 && !world.has_work();
+                world.search(i, |world| {
+                    world.take();
+                    is_over(world) || world.is_closed()
+                });
+                world.close();
+            })
+        });
+        world.inject();
+        deadline(&world.driven, &wakes);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
+
+/// Preemption bound 2.
+#[test]
+fn a_task_and_a_deadline_reach_two_workers() {
+    two_workers(far_deadline);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_rests_elsewhere_must_look_whether_the_driver_is_of_use() {
+    against_rest(Forget::Vacancy, unused, deadline);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_keeper_in_the_reactor_must_be_rung_for() {
+    push_and_close(Forget::Ring, reactor);
+}
+
+#[test]
+fn a_new_deadline_releases() {
+    assert_killed("executor::driver::keeper::hurry", Relaxed, || {
+        deadlines_of_a_worker(1);
+    });
+}
+
+#[test]
+fn going_to_sleep_acquires() {
+    assert_killed("executor::driver::keeper::doze", Relaxed, || {
+        deadlines_of_a_worker(1);
+    });
+}
+
+/// No site that the models come to asks for more than `Relaxed` and is not weakened above.
+#[test]
+fn no_site_is_left_out() {
+    against_rest(Forget::Nothing, far_deadline, first_descriptor);
+    deadlines_of_a_worker(1);
+    for (site, asked) in sites_seen() {
+        let listed = asked == Relaxed || ["hurry", "doze"].iter().any(|name| site.ends_with(name));
+        assert!(
+            listed || !site.starts_with("executor::driver::keeper"),
+            "no model kills `{site}`"
+        );
+    }
+}

@@ -1,0 +1,394 @@
+//! Models of what is known of a descriptor, and of those who wait for it (`executor/driver/reactor`), with descriptors of their own:
+//! a count of the bytes that have come, to be looked at by plain loads, and a count of those that were read.
+//!
+//! Waiters are polled by hand. Each is pending only if it will be woken, and each byte that has come is read.
+#![cfg(joint_loom)]
+
+use std::{
+    cell::Cell,
+    future::Future,
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::Ordering::{self, Relaxed},
+    },
+    task::{Context, Poll, Waker},
+};
+
+use joint::model::{Source, sites_seen};
+use loom::{sync::atomic::AtomicUsize, thread};
+use loom_tests::{Wakes, assert_killed, model, model_bounded};
+
+struct World {
+    source: Source,
+    come: AtomicUsize,
+    read: AtomicUsize,
+}
+
+/// By what one waits.
+#[derive(Clone, Copy)]
+enum By {
+    /// A `poll_…` function.
+    Call,
+    Future,
+}
+
+impl World {
+    fn new(come: usize) -> Arc<Self> {
+        Arc::new(Self {
+            source: Source::new(),
+            come: AtomicUsize::new(come),
+            read: AtomicUsize::new(0),
+        })
+    }
+
+    /// So many bytes come, and the system tells of it.
+    fn arrive(&self, count: usize) {
+        // A plain store, for one thread alone lets them come: a read-modify-write would be seen by all.
+        let come = self.come.load(Relaxed);
+        self.come.store(come + count, Relaxed);
+        wake(self.source.event(false, false));
+    }
+
+    /// Reads up to `most` bytes.
+    fn try_read(&self, most: usize) -> io::Result<usize> {
+        let mut read = self.read.load(Relaxed);
+        loop {
+            let count = most.min(self.come.load(Relaxed).saturating_sub(read));
+            if count == 0 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let taken = (self.read).compare_exchange(read, read + count, Relaxed, Relaxed);
+            match taken {
+                Ok(_) => return Ok(count),
+                Err(now) => read = now,
+            }
+        }
+    }
+}
+
+fn wake(wakers: Vec<Waker>) {
+    wakers.into_iter().for_each(Waker::wake);
+}
+
+/// One who waits for one byte, and how often it was woken.
+struct Reader {
+    world: Arc<World>,
+    wakes: Arc<Wakes>,
+    future: Option<Pin<Box<dyn Future<Output = io::Result<usize>>>>>,
+}
+
+// SAFETY: its future holds references that may be sent, and is polled by whoever has the reader.
+unsafe impl Send for Reader {}
+
+impl Reader {
+    fn new(world: &Arc<World>, by: By) -> Self {
+        let world = world.clone();
+        let own = world.clone();
+        let future = async move { own.source.done(false, || own.try_read(1)).await };
+        Self {
+            world,
+            wakes: Wakes::new(),
+            future: match by {
+                By::Call => None,
+                By::Future => Some(Box::pin(future)),
+            },
+        }
+    }
+
+    fn poll(&mut self) -> Poll<io::Result<usize>> {
+        let waker = self.wakes.waker();
+        let mut cx = Context::from_waker(&waker);
+        match &mut self.future {
+            Some(future) => future.as_mut().poll(&mut cx),
+            None => {
+                let read = || self.world.try_read(1);
+                self.world.source.poll(false, &mut cx, 0, read)
+            }
+        }
+    }
+
+    /// Polls once. Its answer is to be had by [`finish`](Reader::finish).
+    fn begin(mut self) -> (Self, Poll<io::Result<usize>>) {
+        let first = self.poll();
+        (self, first)
+    }
+
+    /// After all has come that will come.
+    fn finish(mut self, first: Poll<io::Result<usize>>) -> io::Result<usize> {
+        match first {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => {
+                assert_eq!(self.wakes.count(), 1, "woken");
+                match self.poll() {
+                    Poll::Ready(answer) => answer,
+                    Poll::Pending => panic!("woken for nothing, and never again"),
+                }
+            }
+        }
+    }
+}
+
+/// An event against an attempt that would block, its clearing, and its registration.
+fn event_against_wait(by: By) {
+    model(move || {
+        let world = World::new(0);
+        let system = thread::spawn({
+            let world = world.clone();
+            move || world.arrive(1)
+        });
+        let (reader, first) = Reader::new(&world, by).begin();
+        system.join().unwrap();
+        assert_eq!(reader.finish(first).unwrap(), 1);
+    });
+}
+
+#[test]
+fn an_event_against_a_caller_that_waits() {
+    event_against_wait(By::Call);
+}
+
+#[test]
+fn an_event_against_a_future_that_waits() {
+    event_against_wait(By::Future);
+}
+
+/// Two events: the first may be used up by the time the second comes. Preemption bound 3.
+fn two_events_against_two_reads(by: By) {
+    model_bounded(3, move || {
+        let world = World::new(0);
+        let system = thread::spawn({
+            let world = world.clone();
+            move || {
+                world.arrive(1);
+                world.arrive(1);
+            }
+        });
+        let mut read = 0;
+        let mut pending = None;
+        for _ in 0..2 {
+            let (reader, first) = Reader::new(&world, by).begin();
+            match first {
+                Poll::Ready(count) => read += count.unwrap(),
+                Poll::Pending => {
+                    pending = Some(reader);
+                    break;
+                }
+            }
+        }
+        system.join().unwrap();
+        if let Some(mut reader) = pending {
+            assert!(reader.wakes.count() >= 1, "woken");
+            read += match reader.poll() {
+                Poll::Ready(count) => count.unwrap(),
+                Poll::Pending => panic!("woken for nothing"),
+            };
+        }
+        while let Ok(count) = world.try_read(1) {
+            read += count;
+        }
+        assert_eq!(read, 2);
+    });
+}
+
+#[test]
+fn two_events_against_a_caller_that_reads_twice() {
+    two_events_against_two_reads(By::Call);
+}
+
+#[test]
+fn two_events_against_futures_that_read_twice() {
+    two_events_against_two_reads(By::Future);
+}
+
+/// One event is enough for two waiters, of which the one's attempt does not hide the other's byte. Preemption bound 3.
+#[test]
+fn two_waiters_and_one_event_for_both() {
+    model_bounded(3, || {
+        let world = World::new(0);
+        let other = thread::spawn({
+            let reader_world = world.clone();
+            move || Reader::new(&reader_world, By::Future).begin()
+        });
+        let system = thread::spawn({
+            let world = world.clone();
+            move || world.arrive(2)
+        });
+        let (reader, first) = Reader::new(&world, By::Future).begin();
+        let (other, others_first) = other.join().unwrap();
+        system.join().unwrap();
+        assert_eq!(reader.finish(first).unwrap(), 1);
+        assert_eq!(other.finish(others_first).unwrap(), 1);
+    });
+}
+
+/// One byte for two waiters: one gets it, and the other is woken by the next. Preemption bound 3.
+#[test]
+fn two_waiters_and_two_events() {
+    model_bounded(3, || {
+        let world = World::new(0);
+        let other = thread::spawn({
+            let reader_world = world.clone();
+            move || Reader::new(&reader_world, By::Future).begin()
+        });
+        let (mut reader, mut first) = Reader::new(&world, By::Call).begin();
+        world.arrive(1);
+        let (mut other, mut others_first) = other.join().unwrap();
+        let mut read = 0;
+        for (reader, first) in [(&mut reader, &mut first), (&mut other, &mut others_first)] {
+            if first.is_pending() && reader.wakes.count() == 1 {
+                *first = reader.poll();
+            }
+            read += usize::from(first.is_ready());
+        }
+        assert_eq!(read, 1);
+        let before = reader.wakes.count() + other.wakes.count();
+        world.arrive(1);
+        let woken = reader.wakes.count() + other.wakes.count() - before;
+        assert!(woken >= 1, "the one that waits is woken");
+        for (reader, first) in [(&mut reader, &mut first), (&mut other, &mut others_first)] {
+            if first.is_pending() {
+                assert!(reader.poll().is_ready());
+            }
+        }
+    });
+}
+
+/// A waiter goes while an event takes the wakers: nothing of it is left, and who stays is served.
+#[test]
+fn a_waiter_that_goes_against_an_event() {
+    model(|| {
+        let world = World::new(0);
+        let mut stays = Reader::new(&world, By::Future);
+        assert!(stays.poll().is_pending());
+        let mut goes = Reader::new(&world, By::Future);
+        assert!(goes.poll().is_pending());
+        let system = thread::spawn({
+            let world = world.clone();
+            move || world.arrive(1)
+        });
+        goes.future = None;
+        system.join().unwrap();
+        assert_eq!(goes.wakes.wakers(), 0);
+        assert_eq!(stays.finish(Poll::Pending).unwrap(), 1);
+    });
+}
+
+/// The end against a registration: nobody waits for ever.
+fn end_against_wait(by: By) {
+    model(move || {
+        let world = World::new(0);
+        let end = thread::spawn({
+            let world = world.clone();
+            move || wake(world.source.end())
+        });
+        let (reader, first) = Reader::new(&world, by).begin();
+        end.join().unwrap();
+        let error = reader.finish(first).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Other);
+    });
+}
+
+#[test]
+fn the_end_against_a_caller_that_waits() {
+    end_against_wait(By::Call);
+}
+
+#[test]
+fn the_end_against_a_future_that_waits() {
+    end_against_wait(By::Future);
+}
+
+/// The registration goes while somebody waits by a call, and the system tells of it: the waker is dropped once.
+#[test]
+fn a_source_dropped_against_an_event() {
+    model(|| {
+        let world = World::new(0);
+        let mut reader = Reader::new(&world, By::Call);
+        assert!(reader.poll().is_pending());
+        let wakes = reader.wakes.clone();
+        let system = thread::spawn(move || world.arrive(1));
+        drop(reader);
+        system.join().unwrap();
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+/// A stream's read that falls short, against more that comes: the next read does not miss it.
+#[test]
+fn a_short_read_against_an_event() {
+    model(|| {
+        let world = World::new(1);
+        let system = thread::spawn({
+            let world = world.clone();
+            move || world.arrive(1)
+        });
+        let wakes = Wakes::new();
+        let read = Cell::new(0);
+        let poll = || {
+            let waker = wakes.waker();
+            let mut cx = Context::from_waker(&waker);
+            let poll = (world.source).poll(false, &mut cx, 4, || world.try_read(4));
+            poll.map(|count| read.set(read.get() + count.unwrap()))
+        };
+        assert!(poll().is_ready());
+        let waits = read.get() == 1 && poll().is_pending();
+        system.join().unwrap();
+        if waits {
+            assert_eq!(wakes.count(), 1);
+            assert!(poll().is_ready());
+        }
+        assert_eq!(read.get(), 2);
+        assert!(poll().is_pending());
+    });
+}
+
+/// The end of a stream lies behind a read that falls short, and has been told of with it: the next read is tried.
+#[test]
+fn a_short_read_after_a_hang_up_is_no_end() {
+    model(|| {
+        let world = World::new(1);
+        wake(world.source.event(false, true));
+        let wakes = Wakes::new();
+        let waker = wakes.waker();
+        let mut cx = Context::from_waker(&waker);
+        let poll = (world.source).poll(false, &mut cx, 4, || world.try_read(4));
+        assert!(matches!(poll, Poll::Ready(Ok(1))));
+        let end = world.source.poll(false, &mut cx, 4, || Ok(0));
+        assert!(matches!(end, Poll::Ready(Ok(0))));
+    });
+}
+
+macro_rules! killed {
+    ($($name:ident: $site:literal -> $ordering:ident by $model:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            assert_killed($site, Ordering::$ordering, || $model);
+        }
+    )*};
+}
+
+killed! {
+    look_acquires: "executor::driver::reactor::readiness::look" -> Relaxed by event_against_wait(By::Call);
+    look_acquires_for_futures: "executor::driver::reactor::readiness::look" -> Relaxed by event_against_wait(By::Future);
+    raise_releases: "executor::driver::reactor::readiness::raise" -> Relaxed by event_against_wait(By::Call);
+    raise_releases_for_futures: "executor::driver::reactor::readiness::raise" -> Relaxed by event_against_wait(By::Future);
+}
+
+/// No site of the word asks for more than `Relaxed` but those above.
+#[test]
+fn no_site_is_left_out() {
+    event_against_wait(By::Future);
+    end_against_wait(By::Call);
+    let mut ours = 0;
+    for (site, asked) in sites_seen() {
+        let Some(name) = site.strip_prefix("executor::driver::reactor::readiness::") else {
+            continue;
+        };
+        ours += 1;
+        let is_killed = ["look", "raise"].contains(&name);
+        assert!(is_killed || asked == Relaxed, "no model kills `{site}`");
+    }
+    assert_eq!(ours, 7);
+}

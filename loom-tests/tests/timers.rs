@@ -1,0 +1,317 @@
+//! Models of a queue of deadlines (`executor/driver/timers.rs`): who waits for a timer races with who fires it, with who ends it
+//! all, and with who gives it up. No wake-up is lost, none comes twice, and every waker is dropped.
+//!
+//! All of it is under one lock, and so the models ask what may happen between two times that somebody has it: a poll with another waker
+//! has it twice.
+#![cfg(joint_loom)]
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize as Counter, Ordering::Relaxed},
+};
+
+use joint::model::{TimerKey, Timers, sites_seen};
+use loom::{
+    sync::atomic::{AtomicUsize, Ordering::SeqCst, fence},
+    thread,
+};
+use loom_tests::{Wakes, model};
+
+const NEVER: u64 = u64::MAX;
+const DUE: u64 = 5;
+
+struct World {
+    timers: Timers,
+    /// Touched before what races, which gives up the lock in one step with what comes before: so that others come between. Relaxed,
+    /// so that it makes no edges.
+    gap: AtomicUsize,
+    /// No atomics of the model: they make no edges.
+    woken: Counter,
+    is_closed: AtomicBool,
+}
+
+impl World {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            timers: Timers::new(),
+            gap: AtomicUsize::new(0),
+            woken: Counter::new(0),
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    fn insert(&self, deadline: u64, wakes: &Arc<Wakes>) -> TimerKey {
+        let inserted = self.timers.insert(deadline, wakes.waker());
+        inserted.expect("nobody has closed it").0
+    }
+
+    fn gap(&self) {
+        self.gap.fetch_add(1, Relaxed);
+    }
+
+    /// As the worker: fires all that is due, and wakes them after that.
+    fn fire(&self) {
+        let mut woken = Vec::new();
+        while self.timers.fire(DUE, &mut woken) {}
+        self.gap();
+        self.woken.fetch_add(woken.len(), Relaxed);
+        for waker in woken {
+            waker.wake();
+        }
+    }
+
+    /// As the executor's end.
+    fn close(&self) {
+        self.gap();
+        let woken = self.timers.close();
+        self.is_closed.store(true, Relaxed);
+        self.gap();
+        for waker in woken {
+            waker.wake();
+        }
+    }
+}
+
+/// Runs `f` on a thread of the model.
+fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHandle<()> {
+    let world = world.clone();
+    thread::spawn(move || f(&world))
+}
+
+/// How many times each was woken; each of their wakers has been dropped.
+#[track_caller]
+fn counts(wakes: &[&Arc<Wakes>]) -> Vec<usize> {
+    let counts = wakes.iter().map(|wakes| {
+        assert_eq!(wakes.wakers(), 0, "a waker was kept");
+        wakes.count()
+    });
+    counts.collect()
+}
+
+#[test]
+fn fire_against_cancel() {
+    model(|| {
+        let (world, wakes) = (World::new(), Wakes::new());
+        let key = world.insert(DUE, &wakes);
+        let firer = start(&world, World::fire);
+        world.gap();
+        let given_back = world.timers.remove(&key).map(drop);
+        firer.join().unwrap();
+        let fired = usize::from(given_back.is_none());
+        assert_eq!(counts(&[&wakes]), [fired]);
+        assert_eq!(world.timers.earliest(), NEVER);
+    });
+}
+
+/// Its place is taken by another timer at once, which the firer's knowledge of the first must not reach.
+#[test]
+fn fire_against_cancel_and_a_new_timer() {
+    model(|| {
+        let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
+        let key = world.insert(DUE, &first);
+        let firer = start(&world, World::fire);
+        world.gap();
+        let given_back = world.timers.remove(&key).map(drop);
+        let key = world.insert(DUE + 1, &second);
+        firer.join().unwrap();
+        assert_eq!(world.timers.poll(&key, &second.waker()), Some(false));
+        assert_eq!(world.timers.earliest(), DUE + 1);
+        drop(world.timers.remove(&key));
+        let fired = usize::from(given_back.is_none());
+        assert_eq!(counts(&[&first, &second]), [fired, 0]);
+    });
+}
+
+/// Polled with another waker: that one is woken, or the poll says that it has fired.
+#[test]
+fn fire_against_a_poll_with_another_waker() {
+    model(|| {
+        let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
+        let key = world.insert(DUE, &first);
+        let firer = start(&world, World::fire);
+        world.gap();
+        let fired = world.timers.poll(&key, &second.waker());
+        let fired = fired.expect("nobody closes it");
+        firer.join().unwrap();
+        if !fired {
+            assert_eq!(world.timers.poll(&key, &second.waker()), Some(true));
+        }
+        let second_woken = usize::from(!fired);
+        assert_eq!(counts(&[&first, &second]), [1 - second_woken, second_woken]);
+    });
+}
+
+/// Inserted while another fires: fired now or later, and the firer goes by what it has seen.
+#[test]
+fn fire_against_an_insertion() {
+    model(|| {
+        let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
+        world.insert(DUE, &first);
+        let firer = start(&world, World::fire);
+        world.gap();
+        world.insert(DUE - 1, &second);
+        firer.join().unwrap();
+        let seen = second.count();
+        assert_eq!(world.timers.earliest() == NEVER, seen == 1);
+        world.fire();
+        assert_eq!(counts(&[&first, &second]), [1, 1]);
+    });
+}
+
+/// Fired by a worker while the executor ends: woken once, by one of them.
+#[test]
+fn fire_against_the_end() {
+    model(|| {
+        let (world, wakes) = (World::new(), Wakes::new());
+        let key = world.insert(DUE, &wakes);
+        let firer = start(&world, World::fire);
+        world.close();
+        firer.join().unwrap();
+        assert_eq!(world.timers.poll(&key, &wakes.waker()), None);
+        assert!(world.timers.remove(&key).is_none());
+        assert_eq!(world.timers.earliest(), NEVER);
+        assert_eq!(counts(&[&wakes]), [1]);
+    });
+}
+
+/// Polled with another waker while the executor ends: the poll says that it has gone, or that waker is woken to learn of it.
+#[test]
+fn the_end_against_a_poll_with_another_waker() {
+    model(|| {
+        let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
+        let key = world.insert(DUE, &first);
+        let closer = start(&world, World::close);
+        world.gap();
+        let polled = world.timers.poll(&key, &second.waker());
+        closer.join().unwrap();
+        let second_woken = match polled {
+            Some(false) => 1,
+            None => 0,
+            Some(true) => panic!("nobody fires"),
+        };
+        assert_eq!(counts(&[&first, &second]), [1 - second_woken, second_woken]);
+    });
+}
+
+/// Inserted or removed while the executor ends: refused, or taken along.
+#[test]
+fn the_end_against_an_insertion_and_a_cancel() {
+    model(|| {
+        let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
+        let key = world.insert(DUE, &first);
+        let closer = start(&world, World::close);
+        world.gap();
+        let is_taken = world.timers.insert(DUE, second.waker()).is_some();
+        world.gap();
+        let given_back = world.timers.remove(&key).is_some();
+        closer.join().unwrap();
+        let woken = [!given_back, is_taken].map(usize::from);
+        assert_eq!(counts(&[&first, &second]), woken);
+    });
+}
+
+/// Two fire at once: each timer once, by one of them, and neither leaves one to the other.
+#[test]
+fn two_firers_at_once() {
+    model(|| {
+        let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
+        world.insert(DUE, &first);
+        world.insert(DUE - 1, &second);
+        let other = start(&world, World::fire);
+        world.fire();
+        other.join().unwrap();
+        assert_eq!(world.woken.load(Relaxed), 2);
+        assert_eq!(counts(&[&first, &second]), [1, 1]);
+    });
+}
+
+/// Whoever is told that its timer is the earliest, by a flag that orders, finds it in `earliest`; and one that fires finds it due.
+#[test]
+fn who_comes_after_an_insertion_sees_its_deadline() {
+    model(|| {
+        let (world, wakes) = (World::new(), Wakes::new());
+        let told = Arc::new(AtomicUsize::new(0));
+        let inserter = {
+            let (told, waker) = (told.clone(), wakes.waker());
+            start(&world, move |world| {
+                let (_, is_first) = world.timers.insert(DUE, waker).unwrap();
+                assert!(is_first);
+                told.store(1, std::sync::atomic::Ordering::Release);
+            })
+        };
+        if told.load(std::sync::atomic::Ordering::Acquire) == 1 {
+            assert_eq!(world.timers.earliest(), DUE);
+            world.fire();
+            assert_eq!(wakes.count(), 1);
+        }
+        inserter.join().unwrap();
+        world.fire();
+        assert_eq!(counts(&[&wakes]), [1]);
+    });
+}
+
+/// With a fence on each side, one of two sees the other: who inserts, and who says that it sleeps.
+fn insertion_against_a_sleeper(fences: bool) {
+    let fence = move |gap: &World| {
+        gap.gap();
+        if fences {
+            fence(SeqCst);
+        }
+    };
+    model(move || {
+        let (world, wakes) = (World::new(), Wakes::new());
+        let sleeps = Arc::new(AtomicUsize::new(0));
+        let inserter = {
+            let (sleeps, waker) = (sleeps.clone(), wakes.waker());
+            start(&world, move |world| {
+                world.timers.insert(DUE, waker).unwrap();
+                fence(world);
+                world.is_closed.store(sleeps.load(Relaxed) == 1, Relaxed);
+            })
+        };
+        sleeps.store(1, Relaxed);
+        fence(&world);
+        let seen = world.timers.earliest() == DUE;
+        inserter.join().unwrap();
+        assert!(seen || world.is_closed.load(Relaxed), "both missed");
+        world.fire();
+    });
+}
+
+#[test]
+fn a_fence_on_each_side_shows_the_deadline_to_a_sleeper() {
+    insertion_against_a_sleeper(true);
+}
+
+#[test]
+#[should_panic(expected = "both missed")]
+fn without_fences_it_may_be_missed() {
+    insertion_against_a_sleeper(false);
+}
+
+/// A model that passes with the operation deleted is none.
+#[test]
+#[should_panic(expected = "a waker was kept")]
+fn a_timer_that_is_not_fired_is_noticed() {
+    model(|| {
+        let (world, wakes) = (World::new(), Wakes::new());
+        world.insert(DUE, &wakes);
+        let other = start(&world, |world| {
+            world.gap();
+        });
+        other.join().unwrap();
+        assert_eq!(counts(&[&wakes]), [1]);
+    });
+}
+
+/// No site of the queue asks for more than `Relaxed`: the lock orders.
+#[test]
+fn the_lock_orders_all() {
+    two_firers_at_once();
+    let sites = sites_seen();
+    let mut ours = sites
+        .iter()
+        .filter(|(site, _)| site.starts_with("executor::driver::timers::"));
+    assert!(ours.clone().count() == 2);
+    assert!(ours.all(|(_, asked)| *asked == Relaxed));
+}

@@ -1,0 +1,22 @@
+//! How a worker attends to the driver that there is not: without the feature `io`.
+
+use super::{driver::Keeper, worker::Local};
+
+#[derive(Default)]
+pub(super) struct Attendant;
+
+impl Local {
+    pub(super) fn attend(&self) -> bool {
+        false
+    }
+
+    pub(super) fn attend_in_turn(&self) {}
+
+    pub(super) fn attend_as(&self, keeper: Keeper) {
+        match keeper.0 {}
+    }
+
+    pub(super) fn leaves_driver(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,34 @@
+//! The driver of an executor that has none: without the feature `io`.
+
+use alloc::vec::Vec;
+use core::{convert::Infallible, task::Waker, time::Duration};
+
+pub(crate) struct Driver;
+
+pub(crate) struct Keeper(pub(crate) Infallible);
+
+impl Driver {
+    pub(crate) fn new(_: usize) -> Self {
+        Self
+    }
+
+    pub(crate) fn is_vacant(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn keep(&self) -> Option<Keeper> {
+        None
+    }
+
+    pub(crate) fn ring(&self) {}
+
+    pub(crate) fn close(&self) -> Vec<Waker> {
+        Vec::new()
+    }
+}
+
+impl Keeper {
+    pub(crate) fn lie(&mut self, _: Option<Duration>) -> bool {
+        match self.0 {}
+    }
+}

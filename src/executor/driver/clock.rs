@@ -1,0 +1,38 @@
+//! The time, in nanoseconds since the program first asked for it. Monotonic.
+
+use core::time::Duration;
+use std::{sync::OnceLock, time::Instant};
+
+/// Later than any time: for 584 years.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+fn base() -> Instant {
+    static BASE: OnceLock<Instant> = OnceLock::new();
+    *BASE.get_or_init(Instant::now)
+}
+
+pub(crate) fn now() -> u64 {
+    nanos(Instant::now())
+}
+
+/// An instant before the first is taken for that one, and one too far away for [`NEVER`].
+pub(crate) fn nanos(instant: Instant) -> u64 {
+    let since = instant.saturating_duration_since(base());
+    u64::try_from(since.as_nanos()).unwrap_or(NEVER)
+}
+
+/// `now`, and so much later.
+pub(crate) fn after(now: u64, duration: Duration) -> u64 {
+    let nanos = u64::try_from(duration.as_nanos()).unwrap_or(NEVER);
+    now.saturating_add(nanos)
+}
+
+/// Has the system wake this thread at its time, and not with others that are due up to 50 microseconds later.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn ask_for_punctuality() {
+    // Refused, timers are as late as elsewhere.
+    let _ = rustix::thread::set_current_timer_slack(core::num::NonZeroU64::new(1));
+}
+
+#[cfg(any(not(target_os = "linux"), miri))]
+pub(crate) fn ask_for_punctuality() {}

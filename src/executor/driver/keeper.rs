@@ -1,0 +1,259 @@
+//! [`Driver`], and [`Keeper`], the one worker that waits in it.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::{task::Waker, time::Duration};
+use std::{
+    io,
+    sync::{OnceLock, PoisonError, TryLockError},
+};
+
+use super::{
+    clock::{self, NEVER},
+    reactor::{Events, Reactor},
+    timers::Timers,
+};
+use crate::{
+    executor::sleep::Sleep,
+    sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, order, thread},
+};
+
+/// What tells of descriptors, as far as the driver knows it.
+pub(crate) trait Outside: Sized {
+    /// What is told of at once.
+    type Events;
+
+    fn new() -> io::Result<Self>;
+    fn events() -> Self::Events;
+    fn has_sources(&self) -> bool;
+    fn wait(&self, events: &mut Self::Events, until: Option<u64>, woken: &mut Vec<Waker>);
+    fn interrupt(&self);
+    fn close(&self) -> Vec<Waker>;
+}
+
+impl Outside for Reactor {
+    type Events = Events;
+
+    fn new() -> io::Result<Self> {
+        Self::new()
+    }
+
+    fn events() -> Events {
+        Events::new()
+    }
+
+    fn has_sources(&self) -> bool {
+        self.has_sources()
+    }
+
+    fn wait(&self, events: &mut Events, until: Option<u64>, woken: &mut Vec<Waker>) {
+        self.wait(events, until, woken);
+    }
+
+    fn interrupt(&self) {
+        self.interrupt();
+    }
+
+    fn close(&self) -> Vec<Waker> {
+        self.close()
+    }
+}
+
+/// Until when a keeper sleeps that does not sleep.
+const AWAKE: u64 = 0;
+
+/// One executor's.
+pub(crate) struct Driver<R: Outside = Reactor> {
+    /// One for each worker, and the last for all other threads.
+    timers: Vec<Arc<Timers>>,
+    reactor: OnceLock<Arc<R>>,
+    /// Held by whoever makes the reactor.
+    making: Mutex<()>,
+    /// Not 0 from the first timer or descriptor on.
+    used: AtomicUsize,
+    asleep_until: AtomicU64,
+    desk: Mutex<Desk<R::Events>>,
+}
+
+/// What the keeper works with.
+struct Desk<E> {
+    events: Option<E>,
+    woken: Vec<Waker>,
+}
+
+impl<R: Outside> Driver<R> {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            timers: (0..=workers).map(|_| Arc::new(Timers::new())).collect(),
+            reactor: OnceLock::new(),
+            making: Mutex::new(()),
+            used: AtomicUsize::new(0),
+            asleep_until: AtomicU64::new(AWAKE),
+            desk: Mutex::new(Desk {
+                events: None,
+                woken: Vec::new(),
+            }),
+        }
+    }
+
+    /// Whether there has ever been a timer or a descriptor.
+    #[inline]
+    pub(crate) fn is_used(&self) -> bool {
+        // ORDERING: used_look. Relaxed: ordered by the fences of the sleep protocol, where it counts.
+        self.used.load(order!(used_look: Relaxed)) != 0
+    }
+
+    /// Whether somebody should keep it and nobody does.
+    pub(crate) fn is_vacant(&self) -> bool {
+        self.keep().is_some()
+    }
+
+    /// Makes the calling worker the keeper, if there is any use for one and nobody else is.
+    pub(crate) fn keep(&self) -> Option<Keeper<'_, R>> {
+        if !self.is_used() {
+            return None;
+        }
+        let desk = match self.desk.try_lock() {
+            Ok(desk) => desk,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(Keeper { driver: self, desk })
+    }
+
+    /// Those of a worker, or of all other threads, which have the number after the last worker's.
+    pub(crate) fn timers(&self, worker: usize) -> &Arc<Timers> {
+        &self.timers[worker]
+    }
+
+    pub(crate) fn all_timers(&self) -> &[Arc<Timers>] {
+        &self.timers
+    }
+
+    fn earliest(&self) -> u64 {
+        let earliest = self.timers.iter().map(|timers| timers.earliest());
+        earliest.min().unwrap_or(NEVER)
+    }
+
+    pub(crate) fn has_sources(&self) -> bool {
+        self.reactor
+            .get()
+            .is_some_and(|reactor| reactor.has_sources())
+    }
+
+    /// To be called when `deadline` has become the earliest of some timers, or with 0 when the reactor has been made: sees to it that
+    /// a keeper that sleeps beyond it is woken. When nobody sleeps here, `if_awake` has to see to it that somebody is awake.
+    pub(crate) fn hurry(&self, deadline: u64, sleep: &Sleep, if_awake: impl FnOnce()) {
+        if !self.is_used() {
+            // ORDERING: used. Relaxed: ordered by the fences of the sleep protocol, where it counts.
+            self.used.store(1, order!(used: Relaxed));
+        }
+        // An exchange that changes nothing: it has its place in the order of those of the keeper.
+        // ORDERING: hurry. Release, with `doze`: a keeper that goes to sleep after this sees the deadline.
+        let until = self.asleep_until.fetch_add(0, order!(hurry: Release));
+        if until == AWAKE {
+            if_awake();
+        } else if until > deadline {
+            sleep.wake_keeper();
+        }
+    }
+
+    /// The reactor, and whether this call has made it, so that [`hurry`](Driver::hurry) is to be called.
+    pub(crate) fn reactor(&self) -> io::Result<(&Arc<R>, bool)> {
+        if let Some(reactor) = self.reactor.get() {
+            return Ok((reactor, false));
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = self.reactor.get().is_none();
+        if is_new {
+            let _set = self.reactor.set(Arc::new(R::new()?));
+        }
+        let reactor = self.reactor.get().expect("it has just been made");
+        Ok((reactor, is_new))
+    }
+
+    /// Makes the keeper's wait come back: the one that is under way, or else the next. What waits on its thread's parker is unparked
+    /// beside this.
+    pub(crate) fn ring(&self) {
+        if let Some(reactor) = self.reactor.get() {
+            reactor.interrupt();
+        }
+    }
+
+    /// The executor has gone: ends all that is waited for here. Whoever waits elsewhere for what was served here is to be woken, and
+    /// finds out.
+    pub(crate) fn close(&self) -> Vec<Waker> {
+        let mut woken: Vec<_> = self
+            .timers
+            .iter()
+            .flat_map(|timers| timers.close())
+            .collect();
+        if let Some(reactor) = self.reactor.get() {
+            woken.extend(reactor.close());
+        }
+        woken
+    }
+}
+
+/// Nobody else keeps the driver meanwhile.
+pub(crate) struct Keeper<'a, R: Outside = Reactor> {
+    driver: &'a Driver<R>,
+    desk: MutexGuard<'a, Desk<R::Events>>,
+}
+
+impl<R: Outside> Keeper<'_, R> {
+    /// Sleeps until there is something to do, until somebody rings, or for that long. True: there is something to do.
+    pub(crate) fn lie(&mut self, limit: Option<Duration>) -> bool {
+        let now = clock::now();
+        let limit = limit.map_or(NEVER, |limit| clock::after(now, limit));
+        let until = self.doze(limit);
+        if until > now {
+            self.wait(until, now);
+        }
+        // An exchange, so that what `hurry` has released to it goes on to the next `doze`.
+        // ORDERING: rise. Relaxed: `doze` acquires.
+        self.driver.asleep_until.swap(AWAKE, order!(rise: Relaxed));
+        !self.desk.woken.is_empty() || self.driver.earliest() <= clock::now()
+    }
+
+    /// Writes down until when the keeper sleeps: the earliest deadline or the limit.
+    fn doze(&self, limit: u64) -> u64 {
+        let mut until = self.driver.earliest().min(limit);
+        loop {
+            // Not taken for `AWAKE`, if it is the very first instant.
+            // ORDERING: doze. Acquire, with `hurry`: a deadline that was told of before is seen by the look that follows.
+            self.driver
+                .asleep_until
+                .swap(until.max(1), order!(doze: Acquire));
+            let earliest = self.driver.earliest();
+            if earliest >= until {
+                return until;
+            }
+            until = earliest;
+        }
+    }
+
+    fn wait(&mut self, until: u64, now: u64) {
+        let until = (until != NEVER).then_some(until);
+        let Desk { events, woken } = &mut *self.desk;
+        if let Some(reactor) = self.driver.reactor.get() {
+            reactor.wait(events.get_or_insert_with(R::events), until, woken);
+        } else if let Some(until) = until {
+            thread::park_timeout(Duration::from_nanos(until - now));
+        } else {
+            thread::park();
+        }
+    }
+
+    /// Looks for what is ready, without waiting.
+    pub(crate) fn look(&mut self) {
+        let Desk { events, woken } = &mut *self.desk;
+        if let Some(reactor) = self.driver.reactor.get() {
+            reactor.wait(events.get_or_insert_with(R::events), Some(0), woken);
+        }
+    }
+
+    /// Ends the keeping, and hands out who waited for what has been found ready.
+    pub(crate) fn leave(mut self, woken: &mut Vec<Waker>) {
+        woken.append(&mut self.desk.woken);
+    }
+}

@@ -1,0 +1,174 @@
+//! [`Registration`]: a descriptor that the reactor knows, for as long as this lives.
+
+use alloc::sync::Arc;
+use core::task::{Context, Poll};
+use std::io;
+
+use super::{
+    Reactor, Source,
+    direction::{Attempt, Direction},
+    raw::{self, Raw},
+    source::Interest,
+};
+
+/// It is to be dropped before its descriptor is closed.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    reactor: Arc<Reactor>,
+    source: Arc<Source>,
+    key: usize,
+    raw: Raw,
+}
+
+impl Registration {
+    pub(super) fn new(reactor: Arc<Reactor>, source: Arc<Source>, key: usize, raw: Raw) -> Self {
+        Self {
+            reactor,
+            source,
+            key,
+            raw,
+        }
+    }
+
+    /// Tries `operation` unless it is known that it would block, and says so when it does. Then the caller's task is woken by the
+    /// next event, unless it is called for the same direction again before, from another task.
+    #[inline]
+    pub(crate) fn poll<R>(
+        &self,
+        interest: Interest,
+        cx: &mut Context<'_>,
+        operation: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.direction(interest)
+            .poll(cx, self.plain(interest, operation))
+    }
+
+    /// As [`poll`](Registration::poll), for a stream: `operation` reads or writes up to `asked` bytes. When it does some, but not all,
+    /// the next call waits for an event at once, without asking the system. Only for descriptors where a short count means
+    /// that the other end's data, or the room for ours, is used up. That holds for TCP; not for a Unix stream that is read,
+    /// where a read ends at a message with descriptors or credentials, nor for anything with packets.
+    #[inline]
+    pub(crate) fn poll_stream(
+        &self,
+        interest: Interest,
+        cx: &mut Context<'_>,
+        asked: usize,
+        operation: impl FnMut() -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        let counted = Counted {
+            plain: self.plain(interest, operation),
+            asked,
+        };
+        self.direction(interest).poll(cx, counted)
+    }
+
+    /// Tries `operation`, and again at each event, until it does not block.
+    pub(crate) async fn done<R>(
+        &self,
+        interest: Interest,
+        operation: impl FnMut() -> io::Result<R>,
+    ) -> io::Result<R> {
+        let plain = self.plain(interest, operation);
+        self.direction(interest).done(plain).await
+    }
+
+    /// Waits until the system says that the direction is ready, now and not before this call: for operations that are tried elsewhere, so
+    /// that what they have found out is not known here.
+    pub(crate) fn poll_ready(
+        &self,
+        interest: Interest,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let ready = self.poll(interest, cx, || self.ask(interest));
+        ready.map_ok(|()| self.asked(interest))
+    }
+
+    /// As [`poll_ready`](Registration::poll_ready), for any number of waiters.
+    pub(crate) async fn ready(&self, interest: Interest) -> io::Result<()> {
+        self.done(interest, || self.ask(interest)).await?;
+        self.asked(interest);
+        Ok(())
+    }
+
+    fn ask(&self, interest: Interest) -> io::Result<()> {
+        // SAFETY: the descriptor is open, as whoever has registered it promised.
+        unsafe { raw::ask(self.raw, interest) }
+    }
+
+    /// Where the system cannot be asked, it tells by an event each time that somebody waits. So this one is used up.
+    fn asked(&self, interest: Interest) {
+        if !raw::CAN_ASK {
+            self.direction(interest).forget();
+        }
+    }
+
+    fn direction(&self, interest: Interest) -> &Direction {
+        self.source.direction(interest)
+    }
+
+    fn plain<F>(&self, interest: Interest, operation: F) -> Plain<'_, F> {
+        Plain {
+            registration: self,
+            interest,
+            operation,
+        }
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        // SAFETY: the key is this one's, and the descriptor is still open, as whoever has registered it promised.
+        unsafe { self.reactor.deregister(self.key, self.raw) };
+    }
+}
+
+struct Plain<'a, F> {
+    registration: &'a Registration,
+    interest: Interest,
+    operation: F,
+}
+
+impl<R, F: FnMut() -> io::Result<R>> Attempt<R> for Plain<'_, F> {
+    #[inline]
+    fn attempt(&mut self) -> io::Result<R> {
+        (self.operation)()
+    }
+
+    #[inline]
+    fn fell_short(&self, _result: &R) -> bool {
+        false
+    }
+
+    fn arm(&self) -> io::Result<()> {
+        let Registration {
+            reactor,
+            source,
+            key,
+            raw,
+        } = self.registration;
+        let selector = &reactor.selector;
+        // SAFETY: the descriptor is open, as whoever has registered it promised.
+        unsafe { selector.arm(*raw, *key, source, self.interest) }
+    }
+}
+
+struct Counted<'a, F> {
+    plain: Plain<'a, F>,
+    asked: usize,
+}
+
+impl<F: FnMut() -> io::Result<usize>> Attempt<usize> for Counted<'_, F> {
+    #[inline]
+    fn attempt(&mut self) -> io::Result<usize> {
+        self.plain.attempt()
+    }
+
+    #[inline]
+    fn fell_short(&self, result: &usize) -> bool {
+        (1..self.asked).contains(result)
+    }
+
+    fn arm(&self) -> io::Result<()> {
+        Attempt::<usize>::arm(&self.plain)
+    }
+}

@@ -1,0 +1,309 @@
+//! [`Epoll`]: Linux's, with one system call for each wait.
+//!
+//! Descriptors are added once, for both directions, and edge-triggered: the system tells of each change, and never needs to be asked
+//! again. So are two descriptors of our own, which are never read, as each write and each expiry is a change:
+//!
+//! * the **bell**, an `eventfd`: one write interrupts the wait;
+//! * the **timer**, a `timerfd`: it is set when the time to wait for is another one than it is set to, and not for each wait.
+//!
+//! The descriptor of the `epoll` is that of a [`Poller`], which is never asked to wait or to notify, so that what it has put in for
+//! itself, under a key of its own, never gets ready.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+};
+
+use polling::Poller;
+use rustix::{
+    buffer::spare_capacity,
+    event::{
+        EventfdFlags,
+        epoll::{self, EventData, EventFlags},
+        eventfd,
+    },
+    io::Errno,
+    time::{
+        ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
+        clock_gettime, timerfd_create, timerfd_settime,
+    },
+};
+
+use super::super::{
+    super::clock::{self, NEVER},
+    raw::{self, Raw},
+    source::Event,
+};
+use crate::sync::{AtomicU64, order};
+
+/// The most that one wait brings.
+const MOST: usize = 1024;
+
+/// Keys of our own descriptors. `u64::MAX` is the poller's.
+const BELL: u64 = u64::MAX - 1;
+const TIMER: u64 = u64::MAX - 2;
+
+#[derive(Default)]
+pub(super) struct Events(Vec<epoll::Event>);
+
+// SAFETY: what could be a pointer in an event is always a key here.
+unsafe impl Send for Events {}
+
+pub(crate) struct Epoll {
+    poller: Poller,
+    bell: OwnedFd,
+    /// None where the system refuses one. Limits are in milliseconds then.
+    timer: Option<Timer>,
+}
+
+impl Epoll {
+    /// None where the system has not what it takes.
+    pub(super) fn new() -> io::Result<Option<Self>> {
+        let poller = Poller::new()?;
+        let bell = match eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK) {
+            Ok(bell) => bell,
+            Err(error) if is_shortage(error) => return Err(error.into()),
+            Err(_) => return Ok(None),
+        };
+        add(&poller, &bell, BELL, EventFlags::IN)?;
+        let timer = Timer::new()?;
+        if let Some(timer) = &timer {
+            add(&poller, &timer.fd, TIMER, EventFlags::IN)?;
+        }
+        Ok(Some(Self {
+            poller,
+            bell,
+            timer,
+        }))
+    }
+
+    /// # Safety
+    /// As for [`Selector::add`](super::Selector::add).
+    pub(super) unsafe fn add(&self, raw: Raw, key: usize) -> io::Result<()> {
+        // SAFETY: the caller's descriptor is open.
+        let fd = unsafe { raw::borrow(raw) };
+        let both = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::PRI;
+        Ok(add(&self.poller, fd, key as u64, both)?)
+    }
+
+    /// # Safety
+    /// As for [`Selector::delete`](super::Selector::delete).
+    pub(super) unsafe fn delete(&self, raw: Raw) {
+        // SAFETY: passed on from the caller.
+        let fd = unsafe { raw::borrow(raw) };
+        // It can fail only for a descriptor that was closed without being deleted, and then there is nothing to delete.
+        let _ = epoll::delete(&self.poller, fd);
+    }
+
+    pub(super) fn wait(&self, events: &mut super::Events, until: u64) {
+        let events = &mut events.epoll.0;
+        events.clear();
+        events.reserve(MOST);
+        let timeout = match (until, &self.timer) {
+            (0, _) => Some(Timespec::default()),
+            (_, Some(timer)) => timer.set(until).err().map(|_| in_millis(until)),
+            (NEVER, None) => None,
+            (_, None) => Some(in_millis(until)),
+        };
+        // An error is an early return with nothing.
+        let _ = epoll::wait(&self.poller, spare_capacity(events), timeout.as_ref());
+    }
+
+    pub(super) fn each(&self, events: &super::Events, mut each: impl FnMut(usize, Event)) {
+        for told in &events.epoll.0 {
+            match (told.data.u64(), &self.timer) {
+                (TIMER, Some(timer)) => timer.expired(),
+                (BELL | u64::MAX, _) => {}
+                (key, _) => each(key as usize, event(told.flags)),
+            }
+        }
+    }
+
+    pub(super) fn interrupt(&self) {
+        let ring = || rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        if ring() == Err(Errno::AGAIN) {
+            // It has counted as far as it can, and begins anew.
+            let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+            let _ = ring();
+        }
+    }
+}
+
+fn add(poller: &Poller, fd: impl AsFd, key: u64, flags: EventFlags) -> Result<(), Errno> {
+    epoll::add(poller, fd, EventData::new_u64(key), flags | EventFlags::ET)
+}
+
+/// What is refused for now, and not for ever.
+fn is_shortage(error: Errno) -> bool {
+    [Errno::MFILE, Errno::NFILE, Errno::NOMEM].contains(&error)
+}
+
+fn event(flags: EventFlags) -> Event {
+    let failed = flags.intersects(EventFlags::HUP | EventFlags::ERR);
+    let odd = flags.intersects(EventFlags::RDHUP | EventFlags::PRI);
+    Event {
+        readable: failed || odd || flags.contains(EventFlags::IN),
+        writable: failed || flags.contains(EventFlags::OUT),
+        unsure_read: failed || odd,
+        unsure_write: failed,
+    }
+}
+
+/// What is left until then, rounded up.
+fn in_millis(until: u64) -> Timespec {
+    let left = until.saturating_sub(clock::now());
+    let millis = left.div_ceil(1_000_000).min(i32::MAX as u64);
+    timespec(Duration::from_millis(millis))
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos() as _,
+    }
+}
+
+struct Timer {
+    fd: OwnedFd,
+    /// What has to be added to the driver's clock for the system's.
+    offset: u64,
+    /// The time that it is set to, in the driver's clock. `NEVER`: it is not.
+    set_to: AtomicU64,
+}
+
+impl Timer {
+    /// None where the system has no such thing.
+    fn new() -> io::Result<Option<Self>> {
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let fd = match timerfd_create(TimerfdClockId::Monotonic, flags) {
+            Ok(fd) => fd,
+            Err(error) if is_shortage(error) => return Err(error.into()),
+            Err(_) => return Ok(None),
+        };
+        Ok(Some(Self {
+            fd,
+            offset: offset(),
+            set_to: AtomicU64::new(NEVER),
+        }))
+    }
+
+    /// Sets it, unless it is set so.
+    fn set(&self, until: u64) -> Result<(), Errno> {
+        // ORDERING: set_look. Relaxed: only who waits is here, and the right to wait is handed on with an order of its own.
+        if self.set_to.load(order!(set_look: Relaxed)) == until {
+            return Ok(());
+        }
+        let expires = match until {
+            NEVER => Duration::ZERO,
+            _ => Duration::from_nanos(until.saturating_add(self.offset)),
+        };
+        let value = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: timespec(expires),
+        };
+        timerfd_settime(&self.fd, TimerfdTimerFlags::ABSTIME, &value)?;
+        // ORDERING: set. Relaxed: as `set_look`.
+        self.set_to.store(until, order!(set: Relaxed));
+        Ok(())
+    }
+
+    fn expired(&self) {
+        // ORDERING: expired. Relaxed: as `set_look`.
+        self.set_to.store(NEVER, order!(expired: Relaxed));
+    }
+}
+
+/// Never too small, so that nothing expires too early; and too large by no more than the shortest of a few looks at both clocks took.
+fn offset() -> u64 {
+    let look = |_| {
+        let before = clock::now();
+        let system = clock_gettime(ClockId::Monotonic);
+        let nanos = system.tv_sec as u64 * 1_000_000_000 + system.tv_nsec as u64;
+        nanos.saturating_sub(before)
+    };
+    (0..5).map(look).min().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epoll() -> Epoll {
+        let epoll = Epoll::new().expect("descriptors enough");
+        epoll.expect("a system with all that it takes")
+    }
+
+    fn wait(epoll: &Epoll, until: u64) -> usize {
+        let mut events = super::super::Events::new();
+        epoll.wait(&mut events, until);
+        epoll.each(&events, |key, _| panic!("an event of {key}"));
+        events.epoll.0.len()
+    }
+
+    #[test]
+    fn the_bell_rings_after_it_has_counted_as_far_as_it_can() {
+        let epoll = epoll();
+        let most = (u64::MAX - 1).to_ne_bytes();
+        rustix::io::write(&epoll.bell, &most).expect("room");
+        assert_eq!(wait(&epoll, NEVER), 1);
+        for _ in 0..3 {
+            assert_eq!(wait(&epoll, 0), 0);
+            epoll.interrupt();
+            assert_eq!(wait(&epoll, NEVER), 1);
+        }
+    }
+
+    #[test]
+    fn without_a_timer_limits_are_rounded_up() {
+        let mut epoll = epoll();
+        epoll.timer = None;
+        for nanos in [1, 999_999, 1_000_001] {
+            let until = clock::now() + nanos;
+            assert_eq!(wait(&epoll, until), 0);
+            assert!(clock::now() >= until);
+        }
+        assert_eq!(wait(&epoll, 1), 0);
+    }
+
+    /// What is set is kept for as long as it is waited for, and the next wait for it needs nothing new.
+    #[test]
+    fn the_timer_is_set_for_another_time_alone() {
+        let epoll = epoll();
+        let timer = epoll.timer.as_ref().expect("a timer");
+        let left = || {
+            rustix::time::timerfd_gettime(&timer.fd)
+                .expect("its own")
+                .it_value
+        };
+        let until = clock::now() + 3_600_000_000_000;
+        epoll.interrupt();
+        assert_eq!(wait(&epoll, until), 1);
+        assert!(left().tv_sec > 3_590);
+        // Set behind its back to what is over in two hours: not set again, it stays so.
+        let value = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: timespec(Duration::from_secs(7_200)),
+        };
+        timerfd_settime(&timer.fd, TimerfdTimerFlags::empty(), &value).expect("its own");
+        epoll.interrupt();
+        assert_eq!(wait(&epoll, until), 1);
+        assert!(left().tv_sec > 7_190);
+        epoll.interrupt();
+        assert_eq!(wait(&epoll, NEVER), 1);
+        assert_eq!(left(), Timespec::default());
+        // What has expired can be set for the same time again.
+        let past = clock::now();
+        assert_eq!((wait(&epoll, past), wait(&epoll, past)), (1, 1));
+    }
+
+    #[test]
+    fn the_offset_is_not_too_small() {
+        let offset = offset();
+        let before = clock_gettime(ClockId::Monotonic);
+        let now = clock::now();
+        let nanos = before.tv_sec as u64 * 1_000_000_000 + before.tv_nsec as u64;
+        assert!(now + offset >= nanos);
+    }
+}

@@ -1,0 +1,77 @@
+//! [`Source`]: both directions of one descriptor.
+
+use alloc::vec::Vec;
+use core::task::Waker;
+use std::sync::PoisonError;
+
+use super::direction::Direction;
+use crate::sync::{Mutex, MutexGuard};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interest {
+    Read,
+    Write,
+}
+
+/// What the system tells of a descriptor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(super) readable: bool,
+    pub(super) writable: bool,
+    /// From now on, a read that falls short may have more behind it: the end, an error, urgent data.
+    pub(super) unsure_read: bool,
+    /// The same of writes.
+    pub(super) unsure_write: bool,
+}
+
+/// Which directions the system has been asked to tell of, where it has to be asked each time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    pub(super) read: bool,
+    pub(super) write: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Source {
+    read: Direction,
+    write: Direction,
+    asked: Mutex<Asked>,
+}
+
+impl Source {
+    /// With `unsure`, events do not tell of hang-ups.
+    pub(crate) fn new(unsure: bool) -> Self {
+        Self {
+            read: Direction::new(unsure),
+            write: Direction::new(unsure),
+            asked: Mutex::new(Asked::default()),
+        }
+    }
+
+    pub(crate) fn direction(&self, interest: Interest) -> &Direction {
+        match interest {
+            Interest::Read => &self.read,
+            Interest::Write => &self.write,
+        }
+    }
+
+    pub(super) fn asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those who waited are to be woken by the caller.
+    pub(super) fn event(&self, event: Event, woken: &mut Vec<Waker>) {
+        if event.readable {
+            self.read.event(event.unsure_read, woken);
+        }
+        if event.writable {
+            self.write.event(event.unsure_write, woken);
+        }
+    }
+
+    /// No event will come any more. Those who waited are to be woken by the caller.
+    pub(crate) fn end(&self, woken: &mut Vec<Waker>) {
+        self.read.end(woken);
+        self.write.end(woken);
+    }
+}

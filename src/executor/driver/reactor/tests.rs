@@ -1,0 +1,438 @@
+//! The same promises of each selector: the system's own, and what `polling` makes of it, asked once or each time.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::{
+    future::Future,
+    pin::pin,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+use std::{
+    io::{self, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+    task::Wake,
+    thread,
+    time::Instant,
+};
+
+use super::super::clock;
+use super::{Events, Interest, Raw, Reactor, Registration, selector::Selector};
+
+/// As long as no test takes that works.
+const LONG: Duration = Duration::from_secs(60);
+
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+fn counting() -> (Arc<Count>, Waker) {
+    let count = Arc::<Count>::default();
+    (count.clone(), Waker::from(count))
+}
+
+#[cfg(unix)]
+fn raw(stream: &TcpStream) -> Raw {
+    std::os::fd::AsRawFd::as_raw_fd(stream)
+}
+
+#[cfg(windows)]
+fn raw(stream: &TcpStream) -> Raw {
+    std::os::windows::io::AsRawSocket::as_raw_socket(stream)
+}
+
+fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (other, _) = listener.accept().unwrap();
+    one.set_nonblocking(true).unwrap();
+    other.set_nonblocking(true).unwrap();
+    (one, other)
+}
+
+/// A reactor, and the part of who waits in it.
+struct World {
+    reactor: Arc<Reactor>,
+    events: Events,
+}
+
+impl World {
+    fn new(selector: Selector) -> Self {
+        Self {
+            reactor: Arc::new(Reactor::with(selector)),
+            events: Events::new(),
+        }
+    }
+
+    fn register(&self, stream: &TcpStream) -> Registration {
+        // SAFETY: the tests drop the registration first.
+        unsafe { self.reactor.register(raw(stream)) }.unwrap()
+    }
+
+    /// Waits until `over`, and wakes.
+    fn turn_until(&mut self, mut over: impl FnMut() -> bool) {
+        let start = Instant::now();
+        while !over() {
+            assert!(start.elapsed() < LONG, "nothing happens");
+            let mut woken = Vec::new();
+            let until = Some(clock::now() + 100_000_000);
+            self.reactor.wait(&mut self.events, until, &mut woken);
+            woken.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    fn wait_until(&mut self, until: u64) {
+        let events = &mut self.events;
+        self.reactor.wait(events, Some(until), &mut Vec::new());
+    }
+
+    /// Takes in what the system has to tell by now.
+    fn look(&mut self) {
+        let mut woken = Vec::new();
+        self.reactor.wait(&mut self.events, Some(0), &mut woken);
+        woken.into_iter().for_each(Waker::wake);
+    }
+}
+
+fn read(
+    registration: &Registration,
+    mut stream: &TcpStream,
+    waker: &Waker,
+) -> Poll<io::Result<Vec<u8>>> {
+    registration.poll(Interest::Read, &mut Context::from_waker(waker), || {
+        let mut buffer = [0; 64];
+        let count = stream.read(&mut buffer)?;
+        Ok(buffer[..count].to_vec())
+    })
+}
+
+fn done(poll: Poll<io::Result<Vec<u8>>>) -> Vec<u8> {
+    match poll {
+        Poll::Ready(Ok(bytes)) => bytes,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn woken_by_each_arrival(mut world: World) {
+    let (mut far, near) = pair();
+    let registration = world.register(&near);
+    for round in 0..10u8 {
+        let (count, waker) = counting();
+        assert!(read(&registration, &near, &waker).is_pending());
+        far.write_all(&[round]).unwrap();
+        world.turn_until(|| count.0.load(Relaxed) > 0);
+        let bytes = done(read(&registration, &near, &waker));
+        assert_eq!(bytes, [round]);
+    }
+}
+
+/// Nobody waits while it arrives, and it is found all the same.
+fn arrivals_without_a_waiter_are_known(mut world: World) {
+    let (mut far, near) = pair();
+    let registration = world.register(&near);
+    let (_, waker) = counting();
+    assert!(read(&registration, &near, &waker).is_pending());
+    far.write_all(&[7]).unwrap();
+    world.turn_until(|| !read(&registration, &near, &waker).is_pending());
+    far.write_all(&[8]).unwrap();
+    world.turn_until(|| !read(&registration, &near, &waker).is_pending());
+}
+
+fn both_directions_wait(mut world: World) {
+    let (mut far, near) = pair();
+    let registration = world.register(&near);
+    let fill = || (&near).write(&[1; 4096]);
+    let (reads, reader) = counting();
+    let (writes, writer) = counting();
+    assert!(read(&registration, &near, &reader).is_pending());
+    let mut written = 0;
+    let mut cx = Context::from_waker(&writer);
+    while let Poll::Ready(count) = registration.poll(Interest::Write, &mut cx, fill) {
+        written += count.unwrap();
+    }
+    world.look();
+    far.write_all(&[2]).unwrap();
+    world.turn_until(|| reads.0.load(Relaxed) > 0);
+    let bytes = done(read(&registration, &near, &reader));
+    assert_eq!(bytes, [2]);
+    // The writer still waits, without having asked again.
+    let before = writes.0.load(Relaxed);
+    far.set_nonblocking(false).unwrap();
+    far.read_exact(&mut std::vec![0; written]).unwrap();
+    world.turn_until(|| writes.0.load(Relaxed) > before);
+    assert!(registration.poll(Interest::Write, &mut cx, fill).is_ready());
+}
+
+fn all_futures_of_a_direction_are_woken(mut world: World) {
+    let (mut far, near) = pair();
+    let registration = world.register(&near);
+    let peek = || near.peek(&mut [0; 8]);
+    let wait = || registration.done(Interest::Read, peek);
+    let (mut one, mut other) = (pin!(wait()), pin!(wait()));
+    let (ones, waker) = counting();
+    let (others, other_waker) = counting();
+    let mut cx = Context::from_waker(&waker);
+    let mut other_cx = Context::from_waker(&other_waker);
+    assert!(one.as_mut().poll(&mut cx).is_pending());
+    assert!(other.as_mut().poll(&mut other_cx).is_pending());
+    {
+        let (gone, waker) = counting();
+        let mut dropped = pin!(wait());
+        let polled = dropped.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        drop(waker);
+        assert_eq!(Arc::strong_count(&gone), 2);
+        // At the end of the block, where it is checked below.
+        let _gone = gone;
+    }
+    far.write_all(&[1, 2]).unwrap();
+    world.turn_until(|| ones.0.load(Relaxed) > 0 && others.0.load(Relaxed) > 0);
+    assert!(matches!(one.poll(&mut cx), Poll::Ready(Ok(2))));
+    assert!(matches!(other.poll(&mut other_cx), Poll::Ready(Ok(2))));
+}
+
+fn a_dropped_future_leaves_nothing(world: World) {
+    let (_far, near) = pair();
+    let registration = world.register(&near);
+    let (count, waker) = counting();
+    {
+        let future = registration.done(Interest::Read, || near.peek(&mut [0; 8]));
+        let mut future = pin!(future);
+        let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        assert!(Arc::strong_count(&count) > 2);
+    }
+    assert_eq!(Arc::strong_count(&count), 2);
+}
+
+fn a_hang_up_is_read_as_the_end(mut world: World) {
+    let (far, near) = pair();
+    let registration = world.register(&near);
+    let (count, waker) = counting();
+    assert!(read(&registration, &near, &waker).is_pending());
+    drop(far);
+    world.turn_until(|| count.0.load(Relaxed) > 0);
+    let bytes = done(read(&registration, &near, &waker));
+    assert!(bytes.is_empty());
+}
+
+/// The last bytes and the end come together: a read that falls short does not hide the end.
+fn the_end_behind_a_short_read_is_found(mut world: World) {
+    let (mut far, near) = pair();
+    let registration = world.register(&near);
+    let (_, waker) = counting();
+    let mut cx = Context::from_waker(&waker);
+    let mut read = || {
+        let read = || (&near).read(&mut [0; 64]);
+        registration.poll_stream(Interest::Read, &mut cx, 64, read)
+    };
+    assert!(read().is_pending());
+    far.write_all(&[1, 2]).unwrap();
+    drop(far);
+    let mut counts = Vec::new();
+    world.turn_until(|| {
+        if let Poll::Ready(count) = read() {
+            counts.push(count.unwrap());
+        }
+        counts.len() == 2
+    });
+    assert_eq!(counts, [2, 0]);
+}
+
+/// A short read at the mark of urgent data hides what lies behind it to nobody.
+#[cfg(unix)]
+fn what_lies_behind_urgent_data_is_found(mut world: World) {
+    let (far, near) = pair();
+    let registration = world.register(&near);
+    let (_, waker) = counting();
+    let mut cx = Context::from_waker(&waker);
+    let mut read = || {
+        let read = || (&near).read(&mut [0; 64]);
+        registration.poll_stream(Interest::Read, &mut cx, 64, read)
+    };
+    assert!(read().is_pending());
+    let far = socket2::Socket::from(far);
+    far.send(&[1, 2]).unwrap();
+    far.send_out_of_band(&[3]).unwrap();
+    far.send(&[4, 5, 6]).unwrap();
+    let mut sum = 0;
+    world.turn_until(|| {
+        while let Poll::Ready(count) = read() {
+            sum += count.unwrap();
+        }
+        sum == 5
+    });
+}
+
+fn an_interruption_ends_the_wait(mut world: World) {
+    for _ in 0..3 {
+        world.reactor.interrupt();
+        world.reactor.interrupt();
+        let (reactor, events) = (world.reactor.clone(), &mut world.events);
+        reactor.wait(events, None, &mut Vec::new());
+    }
+    // One that comes while it waits.
+    for _ in 0..20 {
+        let (reactor, mut events) = (world.reactor.clone(), Events::new());
+        let (sender, ended) = mpsc::channel();
+        let waiter = thread::spawn(move || {
+            reactor.wait(&mut events, None, &mut Vec::new());
+            sender.send(()).unwrap();
+        });
+        world.reactor.interrupt();
+        ended.recv_timeout(LONG).expect("the wait ends");
+        waiter.join().unwrap();
+        world.look();
+    }
+}
+
+fn a_wait_ends_at_its_time_and_not_before(mut world: World) {
+    for nanos in [0, 1, 50_000, 2_000_000] {
+        let (until, mut waits) = (clock::now() + nanos, 0);
+        while clock::now() < until {
+            world.wait_until(until);
+            waits += 1;
+        }
+        assert!(waits <= 2, "{waits} waits for {nanos} ns");
+    }
+    // A time that is not waited for any more does not come.
+    let until = clock::now() + 1_000_000;
+    world.reactor.interrupt();
+    world.wait_until(until);
+    let (reactor, mut events) = (world.reactor.clone(), Events::new());
+    let (sender, ended) = mpsc::channel();
+    let waiter = thread::spawn(move || {
+        reactor.wait(&mut events, None, &mut Vec::new());
+        sender.send(()).unwrap();
+    });
+    let early = ended.recv_timeout(Duration::from_millis(20));
+    world.reactor.interrupt();
+    waiter.join().unwrap();
+    assert!(early.is_err(), "the wait without a limit had one");
+}
+
+fn the_end_wakes_all_and_later_waits_fail(mut world: World) {
+    let (mut far, near) = pair();
+    let registration = world.register(&near);
+    let (polled, waker) = counting();
+    let (listed, other) = counting();
+    assert!(read(&registration, &near, &waker).is_pending());
+    let future = registration.done(Interest::Read, || near.peek(&mut [0; 8]));
+    let mut future = pin!(future);
+    let mut cx = Context::from_waker(&other);
+    assert!(future.as_mut().poll(&mut cx).is_pending());
+    let woken = world.reactor.close();
+    assert_eq!(woken.len(), 2);
+    woken.into_iter().for_each(Waker::wake);
+    let counts = (polled.0.load(Relaxed), listed.0.load(Relaxed));
+    assert_eq!(counts, (1, 1));
+    let gone = |poll: Poll<io::Result<()>>| match poll {
+        Poll::Ready(Err(error)) => assert!(error.to_string().contains("is gone"), "{error}"),
+        other => panic!("{other:?}"),
+    };
+    gone(read(&registration, &near, &waker).map_ok(drop));
+    gone(future.poll(&mut cx).map_ok(drop));
+    // What does not have to wait is done.
+    far.write_all(&[1]).unwrap();
+    near.set_nonblocking(false).unwrap();
+    near.peek(&mut [0]).unwrap();
+    near.set_nonblocking(true).unwrap();
+    assert_eq!(done(read(&registration, &near, &waker)), [1]);
+    world.look();
+    // SAFETY: it is refused.
+    let refused = unsafe { world.reactor.register(raw(&far)) };
+    gone(Poll::Ready(refused.map(drop)));
+}
+
+fn sources_are_counted(world: World) {
+    let (far, near) = pair();
+    assert!(!world.reactor.has_sources());
+    let one = world.register(&near);
+    let other = world.register(&far);
+    assert!(world.reactor.has_sources());
+    drop(one);
+    assert!(world.reactor.has_sources());
+    drop(other);
+    assert!(!world.reactor.has_sources());
+    // Dropped, it can be registered again.
+    drop(world.register(&near));
+}
+
+fn a_source_dropped_while_awaited_leaves_nothing(mut world: World) {
+    let (mut far, near) = pair();
+    let registration = world.register(&near);
+    let (count, waker) = counting();
+    assert!(read(&registration, &near, &waker).is_pending());
+    far.write_all(&[1]).unwrap();
+    drop(registration);
+    assert_eq!(Arc::strong_count(&count), 2);
+    world.look();
+    assert_eq!(count.0.load(Relaxed), 0);
+}
+
+/// A number that was closed under its registration and is used again belongs to the later one.
+#[cfg(unix)]
+fn a_number_used_again_is_the_later_registrations(mut world: World) {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    let (far, near) = pair();
+    let one = world.register(&near);
+    let number = near.as_raw_fd();
+    let (mut other_far, other_near) = pair();
+    // SAFETY: the number is that of `near`, which is closed by this, and is handed over.
+    let taken = unsafe { libc::dup2(other_near.as_raw_fd(), number) };
+    assert_eq!(taken, number);
+    core::mem::forget(near);
+    drop((far, other_near));
+    // SAFETY: just made.
+    let again = TcpStream::from(unsafe { OwnedFd::from_raw_fd(number) });
+    let other = world.register(&again);
+    drop(one);
+    let (count, waker) = counting();
+    assert!(read(&other, &again, &waker).is_pending());
+    other_far.write_all(&[5]).unwrap();
+    world.turn_until(|| count.0.load(Relaxed) > 0);
+    assert_eq!(done(read(&other, &again, &waker)), [5]);
+    drop(other);
+}
+
+macro_rules! of_each_selector {
+    ($($(#[$attr:meta])* $name:ident;)*) => {
+        mod own {
+            use super::*;
+            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Selector::new().unwrap())); })*
+        }
+
+        mod portable {
+            use super::*;
+            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Selector::portable(false).unwrap())); })*
+        }
+
+        mod oneshot {
+            use super::*;
+            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Selector::portable(true).unwrap())); })*
+        }
+    };
+}
+
+of_each_selector! {
+    woken_by_each_arrival;
+    arrivals_without_a_waiter_are_known;
+    both_directions_wait;
+    all_futures_of_a_direction_are_woken;
+    a_dropped_future_leaves_nothing;
+    a_hang_up_is_read_as_the_end;
+    the_end_behind_a_short_read_is_found;
+    #[cfg(unix)] what_lies_behind_urgent_data_is_found;
+    an_interruption_ends_the_wait;
+    a_wait_ends_at_its_time_and_not_before;
+    the_end_wakes_all_and_later_waits_fail;
+    sources_are_counted;
+    a_source_dropped_while_awaited_leaves_nothing;
+    #[cfg(unix)] a_number_used_again_is_the_later_registrations;
+}

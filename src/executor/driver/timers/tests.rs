@@ -1,0 +1,148 @@
+//! Timers with wakers that are not well-behaved.
+
+use alloc::{sync::Arc, task::Wake};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::Mutex as StdMutex;
+
+use super::*;
+
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+fn counting() -> (Arc<Wakes>, Waker) {
+    let wakes = Arc::new(Wakes::default());
+    (wakes.clone(), Waker::from(wakes))
+}
+
+fn fire_all(timers: &Timers, now: u64) -> Vec<Waker> {
+    let mut woken = Vec::new();
+    while timers.fire(now, &mut woken) {}
+    woken
+}
+
+#[test]
+fn the_earliest_deadline_is_known() {
+    let timers = Timers::new();
+    let waker = || Waker::noop().clone();
+    assert_eq!(timers.earliest(), NEVER);
+    let (late, first) = timers.insert(20, waker()).unwrap();
+    assert!(first);
+    let (early, first) = timers.insert(10, waker()).unwrap();
+    assert!(first);
+    let (tie, first) = timers.insert(10, waker()).unwrap();
+    assert!(!first, "who sleeps knows of it already");
+    assert_eq!(timers.earliest(), 10);
+    assert!(timers.remove(&early).is_some());
+    assert_eq!(timers.earliest(), 10);
+    assert_eq!(fire_all(&timers, 10).len(), 1);
+    assert_eq!(timers.earliest(), 20);
+    assert_eq!(timers.poll(&tie, Waker::noop()), Ok(true));
+    assert!(timers.remove(&late).is_some());
+    assert_eq!(timers.earliest(), NEVER);
+}
+
+#[test]
+fn a_batch_is_bounded() {
+    let timers = Timers::new();
+    for deadline in 0..BATCH as u64 + 1 {
+        timers.insert(deadline, Waker::noop().clone()).unwrap();
+    }
+    let mut woken = Vec::new();
+    assert!(timers.fire(NEVER - 1, &mut woken));
+    assert_eq!(woken.len(), BATCH);
+    assert!(!timers.fire(NEVER - 1, &mut woken));
+    assert_eq!(woken.len(), BATCH + 1);
+    assert!(!timers.fire(NEVER - 1, &mut woken));
+}
+
+#[test]
+fn the_last_waker_is_woken_and_the_others_are_dropped() {
+    let timers = Timers::new();
+    let ((first, waker), (second, other)) = (counting(), counting());
+    let (key, _) = timers.insert(5, waker.clone()).unwrap();
+    assert_eq!(timers.poll(&key, &waker), Ok(false));
+    assert_eq!(Arc::strong_count(&first), 3, "the same is not cloned");
+    assert_eq!(timers.poll(&key, &other), Ok(false));
+    assert_eq!(Arc::strong_count(&first), 2);
+    fire_all(&timers, 5).into_iter().for_each(Waker::wake);
+    assert_eq!((first.0.load(Relaxed), second.0.load(Relaxed)), (0, 1));
+    assert_eq!(timers.poll(&key, &other), Ok(true));
+    drop((waker, other));
+    assert_eq!(
+        (Arc::strong_count(&first), Arc::strong_count(&second)),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_closed_queue_takes_nothing_and_says_so() {
+    let timers = Timers::new();
+    let (wakes, waker) = counting();
+    let (armed, _) = timers.insert(5, waker.clone()).unwrap();
+    let (fired, _) = timers.insert(1, waker.clone()).unwrap();
+    assert_eq!(fire_all(&timers, 1).len(), 1);
+    assert_eq!(timers.close().len(), 1);
+    assert_eq!(timers.earliest(), NEVER);
+    let refused = timers.insert(5, waker.clone()).unwrap_err();
+    assert!(refused.will_wake(&waker) || cfg!(miri));
+    drop(refused);
+    assert_eq!(timers.poll(&armed, &waker), Err(Closed));
+    assert_eq!(timers.poll(&fired, Waker::noop()), Err(Closed));
+    assert!(timers.remove(&armed).is_none() && timers.remove(&fired).is_none());
+    assert!(fire_all(&timers, 9).is_empty() && timers.close().is_empty());
+    drop(waker);
+    assert_eq!(Arc::strong_count(&wakes), 1);
+}
+
+/// A waker whose end removes another timer from the same queue, and panics then.
+struct Reentrant {
+    timers: Arc<Timers>,
+    other: StdMutex<Option<Key>>,
+}
+
+impl Wake for Reentrant {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Reentrant {
+    fn drop(&mut self) {
+        let other = self.other.get_mut().unwrap().take();
+        if let Some(other) = other {
+            assert!(self.timers.remove(&other).is_some());
+            panic!("a waker's drop panics");
+        }
+    }
+}
+
+#[test]
+fn a_waker_that_comes_back_or_panics_meets_no_lock() {
+    type Drops = fn(&Timers, Key);
+    let ways: [Drops; 4] = [
+        |timers, key| drop(timers.remove(&key)),
+        |timers, key| drop(timers.poll(&key, Waker::noop())),
+        |timers, _| drop(fire_all(timers, 1)),
+        |timers, _| drop(timers.close()),
+    ];
+    for (way, drops) in ways.into_iter().enumerate() {
+        let timers = Arc::new(Timers::new());
+        // Closed, it has no others to be removed.
+        let other = (way < 3).then(|| timers.insert(8, Waker::noop().clone()).unwrap().0);
+        let is_closed = other.is_none();
+        let reentrant = Arc::new(Reentrant {
+            timers: timers.clone(),
+            other: StdMutex::new(other),
+        });
+        let (key, _) = timers.insert(1, Waker::from(reentrant)).unwrap();
+        let dropped =
+            std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| drops(&timers, key)));
+        assert_eq!(dropped.is_err(), !is_closed, "way {way}");
+        // No lock is held, and nothing is broken.
+        assert_eq!(timers.insert(3, Waker::noop().clone()).is_err(), is_closed);
+    }
+}

@@ -1,0 +1,46 @@
+//! Descriptors and sockets that tasks wait for, on the executor's own driver: no thread beside the workers.
+//!
+//! [`AsyncFd`] makes anything awaitable that the system can wait for. What is made on a worker of an [`Executor`](crate::Executor) is served
+//! by that executor, anything else by the [global one](crate::Executor::global). It can be used and awaited anywhere, such as in
+//! [`block_on`](crate::block_on), for as long as that executor lives.
+//!
+//! Sockets and pipes are types of their own, as the standard library has them: [`TcpListener`], [`TcpStream`], [`UdpSocket`]; and on Unix
+#![cfg_attr(
+    unix,
+    doc = "[`UnixListener`], [`UnixStream`], [`UnixDatagram`], [`pipe`]."
+)]
+#![cfg_attr(
+    not(unix),
+    doc = "`UnixListener`, `UnixStream`, `UnixDatagram`, `pipe`."
+)]
+//!
+//! # How it works
+//! An operation is tried at once, unless it is known that it would block. When it would, its task waits for the system to tell of
+//! the descriptor, in that direction, and then tries again. A worker with nothing else to do waits for that; a busy one looks
+//! now and then. A descriptor is made known to the system once, for both directions (on Windows, once for each wait), so
+//! that the wait itself costs no system call.
+//!
+//! [What it waits in](crate#systems) depends on the system.
+//!
+//! # Who waits
+//! Any number of futures, such as those of [`AsyncFd::readable`] and [`AsyncFd::read_with`], may wait for the same direction; an event
+//! wakes all of them, and those that come away with nothing wait again. Functions called `poll_…`, and so the traits `AsyncRead`
+//! and `AsyncWrite`, remember one task for each direction: the last that called. Both directions can be awaited at the same
+//! time, by different tasks: the traits are there for `&AsyncFd<T>` too.
+//!
+//! # Fairness
+//! A descriptor that is always ready never makes its task wait. A loop over one runs until the task waits for something else: let
+//! it [yield](crate::yield_now) now and then, if other tasks need its worker.
+//!
+//! # Errors
+//! A hang-up or an error of the descriptor's wakes who waits, in both directions, and is what the operation says when it is tried
+//! again. When the executor has gone, who waits is woken, and every operation that has to wait ends with an error that says so.
+
+mod async_fd;
+mod net;
+mod traits;
+
+pub use async_fd::AsyncFd;
+#[cfg(unix)]
+pub use net::{PipeReader, PipeWriter, UnixDatagram, UnixListener, UnixStream, pipe};
+pub use net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};

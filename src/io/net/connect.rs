@@ -1,0 +1,69 @@
+//! How a stream socket is connected without blocking.
+
+use std::io;
+#[cfg(unix)]
+use std::os::fd::{AsFd as Open, OwnedFd as Owned};
+#[cfg(windows)]
+use std::os::windows::io::{AsSocket as Open, OwnedSocket as Owned};
+
+use socket2::{Domain, SockAddr, SockRef, Socket, Type};
+
+use crate::io::AsyncFd;
+
+/// A new stream socket that is connected to the address, as whatever type is made of it.
+pub(super) async fn connect<S>(address: &SockAddr) -> io::Result<AsyncFd<S>>
+where
+    S: From<Owned> + Open,
+    for<'a> SockRef<'a>: From<&'a S>,
+{
+    let socket = new(address.domain())?;
+    let at_once = begin(&socket, address)?;
+    let stream = AsyncFd::new_nonblocking(S::from(socket.into()))?;
+    if !at_once {
+        stream
+            .write_with(|stream| end(&SockRef::from(stream)))
+            .await?;
+    }
+    Ok(stream)
+}
+
+/// A stream socket that does not block.
+pub(super) fn new(domain: Domain) -> io::Result<Socket> {
+    let socket = Socket::new(domain, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+/// Whether it is connected already. A call that a signal interrupts goes on like one that would have blocked.
+fn begin(socket: &Socket, address: &SockAddr) -> io::Result<bool> {
+    match socket.connect(address) {
+        Ok(()) => Ok(true),
+        Err(error) if is_under_way(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn is_under_way(error: &io::Error) -> bool {
+    // A Unix socket's `WouldBlock` is not among them: nothing has begun, the listener has no room.
+    error.kind() == io::ErrorKind::Interrupted
+        || error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
+}
+
+#[cfg(windows)]
+fn is_under_way(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
+/// How the attempt has ended; `WouldBlock` while it has not, in case the socket is called writable before.
+fn end(socket: &Socket) -> io::Result<()> {
+    if let Some(error) = socket.take_error()? {
+        return Err(error);
+    }
+    match socket.peer_addr() {
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => {
+            Err(io::ErrorKind::WouldBlock.into())
+        }
+        result => result.map(drop),
+    }
+}

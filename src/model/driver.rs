@@ -1,0 +1,188 @@
+//! What models of the driver need of it: [`Driven`], the sleep protocol with a driver. It exists under the model-checking cfg alone.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::task::Waker;
+use std::io;
+
+use crate::{
+    executor::{
+        driver::{
+            clock,
+            keeper::{Driver, Outside},
+        },
+        sleep::{Bed, Sleep},
+    },
+    sync::{Mutex, thread, thread::Thread},
+};
+
+/// In the place of the system: it tells of nothing but of its being rung.
+pub(crate) struct Bell(Mutex<Rung>);
+
+#[derive(Default)]
+struct Rung {
+    is_rung: bool,
+    waits: Option<Thread>,
+    woken: Vec<Waker>,
+    tells: bool,
+}
+
+impl Outside for Bell {
+    type Events = ();
+
+    fn new() -> io::Result<Self> {
+        Ok(Self(Mutex::new(Rung::default())))
+    }
+
+    fn events() {}
+
+    fn has_sources(&self) -> bool {
+        true
+    }
+
+    /// A time that is not over by now never is.
+    fn wait(&self, (): &mut (), until: Option<u64>, woken: &mut Vec<Waker>) {
+        let waits = until.is_none_or(|until| until > clock::now());
+        let mut rung = self.0.lock().unwrap();
+        while waits && !rung.is_rung && !rung.tells {
+            rung.waits = Some(thread::current());
+            drop(rung);
+            thread::park();
+            rung = self.0.lock().unwrap();
+        }
+        rung.waits = None;
+        rung.is_rung = false;
+        if core::mem::take(&mut rung.tells) {
+            woken.append(&mut rung.woken);
+        }
+    }
+
+    fn interrupt(&self) {
+        let mut rung = self.0.lock().unwrap();
+        rung.is_rung = true;
+        if let Some(thread) = rung.waits.take() {
+            thread.unpark();
+        }
+    }
+
+    fn close(&self) -> Vec<Waker> {
+        Vec::new()
+    }
+}
+
+/// The executor's sleep protocol with a driver, for models with queues of their own. Of deadlines there are those that have passed,
+/// such as 0, and those that never do.
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct Driven {
+    sleep: Sleep,
+    driver: Arc<Driver<Bell>>,
+    workers: usize,
+}
+
+#[allow(missing_docs, reason = "forwarded as it is")]
+impl Driven {
+    /// With a driver that rings, or not, to show that it must.
+    pub fn new(workers: usize, rings: bool) -> Self {
+        let driver = Arc::new(Driver::new(workers));
+        let rung = driver.clone();
+        let ring = move || {
+            if rings {
+                rung.ring();
+            }
+        };
+        Self {
+            sleep: Sleep::new(workers, ring),
+            driver,
+            workers,
+        }
+    }
+
+    pub fn search(&self) {
+        self.sleep.search();
+    }
+
+    pub fn found(&self, has_work: impl Fn() -> bool) {
+        self.sleep.found(has_work);
+    }
+
+    pub fn notify(&self) {
+        self.sleep.notify(false);
+    }
+
+    pub fn notify_from_outside(&self) {
+        self.sleep.notify_from_outside(false);
+    }
+
+    pub fn wake_all(&self) {
+        self.sleep.wake_all();
+    }
+
+    /// As `Handle::hurry` after an insertion, by a thread that is no worker.
+    pub fn arm(&self, deadline: u64, waker: Waker) {
+        if self.insert(self.workers, deadline, waker) {
+            self.hurry(deadline);
+        }
+    }
+
+    /// The same by a worker that is active.
+    pub fn arm_as(&self, worker: usize, deadline: u64, waker: Waker) {
+        if self.insert(worker, deadline, waker) {
+            self.driver.hurry(deadline, &self.sleep, || ());
+        }
+    }
+
+    fn insert(&self, worker: usize, deadline: u64, waker: Waker) -> bool {
+        let inserted = self.driver.timers(worker).insert(deadline, waker);
+        inserted.expect("not closed").1
+    }
+
+    fn hurry(&self, deadline: u64) {
+        let if_awake = || self.sleep.notify_from_outside(false);
+        self.driver.hurry(deadline, &self.sleep, if_awake);
+    }
+
+    /// As `Handle::reactor`, by a thread that is no worker.
+    pub fn make_reactor(&self) {
+        let (_, is_new) = self.driver.reactor().expect("a bell is to be had");
+        if is_new {
+            self.hurry(0);
+        }
+    }
+
+    /// Has the reactor tell of something for `waker`.
+    pub fn tell(&self, waker: Waker) {
+        let (bell, _) = self.driver.reactor().expect("a bell is to be had");
+        let mut rung = bell.0.lock().unwrap();
+        rung.woken.push(waker);
+        rung.tells = true;
+        if let Some(thread) = rung.waits.take() {
+            thread.unpark();
+        }
+    }
+
+    /// As `Local::look_out` rests: in the driver, if nobody else does, and if it is in use. `looks`: whether it takes care that somebody does.
+    pub fn rest(
+        &self,
+        worker: usize,
+        looks: bool,
+        urgent: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
+    ) {
+        let mut keeper = self.driver.keep();
+        let keeps = keeper.is_some();
+        let urgent = || urgent() || looks && !keeps && self.driver.is_vacant();
+        let mut lie = keeper.as_mut().map(|keeper| |limit| keeper.lie(limit));
+        let bed = match &mut lie {
+            Some(lie) => Bed::Driver(lie),
+            None => Bed::Thread,
+        };
+        self.sleep.sleep(worker, urgent, has_work, bed);
+        let mut woken = Vec::new();
+        if let Some(keeper) = keeper {
+            keeper.leave(&mut woken);
+            for timers in self.driver.all_timers() {
+                timers.fire(clock::now(), &mut woken);
+            }
+        }
+        woken.into_iter().for_each(Waker::wake);
+    }
+}

@@ -1,0 +1,235 @@
+//! [`Interval`]: a tick after the other.
+
+use core::{
+    future::poll_fn,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use std::time::Instant;
+
+use super::alarm::{Alarm, When};
+
+/// Ticks at once, and then each time a period has passed.
+///
+/// # Panics
+/// When the period is zero. To give way to other tasks, [`yield_now`](crate::yield_now).
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+///
+/// joint::block_on(async {
+///     let period = Duration::from_millis(1);
+///     let mut interval = joint::time::interval(period);
+///     let first = interval.tick().await;
+///     assert_eq!(interval.tick().await, first + period);
+///     assert_eq!(interval.tick().await, first + 2 * period);
+/// });
+/// ```
+#[track_caller]
+pub fn interval(period: Duration) -> Interval {
+    interval_at(Instant::now(), period)
+}
+
+/// Ticks at an instant, and then each time a period has passed.
+///
+/// # Panics
+/// As [`interval`].
+///
+/// # Example
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// let start = Instant::now() + Duration::from_millis(2);
+/// let mut interval = joint::time::interval_at(start, Duration::from_millis(1));
+/// assert_eq!(joint::block_on(interval.tick()), start);
+/// ```
+#[track_caller]
+pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    assert!(
+        !period.is_zero(),
+        "an interval needs a period that is not zero: to give way to other tasks, use joint::yield_now"
+    );
+    Interval {
+        next: Some(start),
+        period,
+        missed: MissedTicks::default(),
+        alarm: Alarm::new(),
+    }
+}
+
+/// What an [`Interval`] does when it is late: when a tick is taken at a time when the next one is due already.
+///
+/// For a period of 10, with ticks taken as soon as they are due, but for the second, which is taken at 35:
+///
+/// | | due at | and taken at |
+/// |---|---|---|
+/// | `Burst` | 0, 10, 20, 30, 40, 50 | 0, 35, 35, 35, 40, 50 |
+/// | `Delay` | 0, 10, 45, 55, 65 | 0, 35, 45, 55, 65 |
+/// | `Skip` | 0, 10, 40, 50, 60 | 0, 35, 40, 50, 60 |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MissedTicks {
+    /// Catches up: a tick is due a period after the one before was due. None is left out, and there is no wait until all that are due
+    /// have been taken.
+    #[default]
+    Burst,
+    /// Starts from there: the next tick is due a period after the late one was taken.
+    Delay,
+    /// Leaves out what is due already: the next tick is due at the first multiple of the period from the late one that is still to come.
+    Skip,
+}
+
+/// Ticks, a period apart: of [`interval`] and [`interval_at`].
+///
+/// Ticks that are due go by the clock and not by when they are taken, so that they do not drift; [`MissedTicks`] says what happens
+/// to a task that is late. When the next tick is farther away than can be told, it never comes.
+///
+/// It belongs to the executor that it is polled on when it waits, as a [`Sleep`](super::Sleep), and is armed only from a poll that
+/// has to wait until the tick.
+///
+/// # Cost
+/// As for a [`Sleep`](super::Sleep), for each tick. It has no memory of its own.
+#[derive(Debug)]
+#[must_use = "an interval ticks only when it is asked to"]
+pub struct Interval {
+    /// None: too far away.
+    next: Option<Instant>,
+    period: Duration,
+    missed: MissedTicks,
+    alarm: Alarm,
+}
+
+impl Interval {
+    /// What it does when it is late. By default, [`MissedTicks::Burst`].
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use joint::time::{MissedTicks, interval_at};
+    ///
+    /// let (now, period) = (Instant::now(), Duration::from_secs(1000));
+    /// let start = now.checked_sub(Duration::from_millis(1)).unwrap_or(now);
+    /// let mut interval = interval_at(start, period).missed_ticks(MissedTicks::Skip);
+    /// assert_eq!(joint::block_on(interval.tick()), start);
+    /// ```
+    pub fn missed_ticks(mut self, missed: MissedTicks) -> Self {
+        self.missed = missed;
+        self
+    }
+
+    /// The time from one tick to the next.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// Waits for the next tick, and says when it was due. One that is due already is taken without a wait, and without giving way to
+    /// other tasks.
+    ///
+    /// It may be given up at any time: no tick is lost.
+    pub async fn tick(&mut self) -> Instant {
+        poll_fn(|cx| self.poll_tick(cx)).await
+    }
+
+    /// As [`tick`](Interval::tick), for who polls by hand. The waker of the last poll is woken.
+    pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
+        let Some(due) = self.next else {
+            return Poll::Pending;
+        };
+        ready!(self.alarm.poll(When::At(due), cx));
+        self.next = self.after(due);
+        Poll::Ready(due)
+    }
+
+    /// Begins anew: the next tick is due a period from now. Whoever waits for one now is woken then.
+    pub fn reset(&mut self) {
+        self.next = Instant::now().checked_add(self.period);
+        self.alarm.move_to(When::far(self.next));
+    }
+
+    /// The tick after one that was due then and is taken now.
+    fn after(&self, due: Instant) -> Option<Instant> {
+        // Whoever catches up does not ask for the time.
+        let now = match self.missed {
+            MissedTicks::Burst => due,
+            MissedTicks::Delay | MissedTicks::Skip => Instant::now(),
+        };
+        self.missed.next(due, self.period, now)
+    }
+}
+
+impl MissedTicks {
+    fn next(self, due: Instant, period: Duration, now: Instant) -> Option<Instant> {
+        let next = due.checked_add(period)?;
+        let late = now.checked_duration_since(next);
+        match (self, late) {
+            (_, None) | (Self::Burst, _) => Some(next),
+            (Self::Delay, Some(_)) => now.checked_add(period),
+            (Self::Skip, Some(late)) => now.checked_add(period - remainder(late, period)),
+        }
+    }
+}
+
+fn remainder(duration: Duration, period: Duration) -> Duration {
+    const NANOS: u128 = 1_000_000_000;
+    let nanos = duration.as_nanos() % period.as_nanos();
+    let whole = |nanos| u64::try_from(nanos).unwrap_or(u64::MAX);
+    Duration::from_secs(whole(nanos / NANOS)) + Duration::from_nanos(whole(nanos % NANOS))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// The ticks of [`MissedTicks`]'s documentation, each due and taken.
+    fn ticks(missed: MissedTicks) -> Vec<(u64, u64)> {
+        let start = Instant::now();
+        let at = |units| start + Duration::from_secs(units);
+        let (mut due, mut ticks) = (start, Vec::new());
+        for stall in [0, 35, 0, 0, 0] {
+            let units = (due - start).as_secs();
+            let before = ticks.last().map_or(0, |&(_, taken)| taken);
+            let taken = units.max(stall).max(before);
+            ticks.push((units, taken));
+            due = missed
+                .next(due, Duration::from_secs(10), at(taken))
+                .unwrap();
+        }
+        ticks
+    }
+
+    #[test]
+    fn ticks_are_due_when_the_documentation_says() {
+        let burst = [(0, 0), (10, 35), (20, 35), (30, 35), (40, 40)];
+        assert_eq!(ticks(MissedTicks::Burst), burst);
+        let delay = [(0, 0), (10, 35), (45, 45), (55, 55), (65, 65)];
+        assert_eq!(ticks(MissedTicks::Delay), delay);
+        let skip = [(0, 0), (10, 35), (40, 40), (50, 50), (60, 60)];
+        assert_eq!(ticks(MissedTicks::Skip), skip);
+    }
+
+    /// Late by exactly a period, the tick of that moment is missed too.
+    #[test]
+    fn a_tick_that_is_due_at_this_moment_is_missed() {
+        let (due, period) = (Instant::now(), Duration::from_nanos(7));
+        let next = |missed: MissedTicks, late| missed.next(due, period, due + late).unwrap() - due;
+        for missed in [MissedTicks::Delay, MissedTicks::Skip] {
+            assert_eq!(next(missed, Duration::from_nanos(6)), period);
+            assert_eq!(next(missed, period), 2 * period);
+        }
+        assert_eq!(next(MissedTicks::Burst, period), period);
+        let late = Duration::from_secs(1 << 40) + Duration::from_nanos(5);
+        let skipped = next(MissedTicks::Skip, late);
+        assert!(skipped > late && skipped <= late + period);
+        assert_eq!(skipped.as_nanos() % 7, 0);
+    }
+
+    #[test]
+    fn what_is_too_far_away_never_comes() {
+        let now = Instant::now();
+        for missed in [MissedTicks::Burst, MissedTicks::Delay, MissedTicks::Skip] {
+            assert_eq!(missed.next(now, Duration::MAX, now), None);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Timers: tasks that wait for a time.
+//!
+//! | | waits |
+//! |---|---|
+//! | [`sleep`], [`sleep_until`] | once |
+//! | [`Timer`] | for its duration anew, each time it is awaited |
+//! | [`interval`], [`interval_at`] | for one tick after the other, a period apart |
+//! | [`timeout`], [`timeout_at`] | for another future, but no longer |
+//!
+//! A timer belongs to the executor whose worker polls it first, or to the [global](crate::Executor::global) one where that is no
+//! worker: inside [`block_on`](crate::block_on), a [`LocalExecutor`](crate::LocalExecutor) or another crate's executor. From there
+//! it can be moved to any thread, and polled with any waker. When its executor is dropped, it goes on with the one that it is polled
+//! on next.
+//!
+//! # Time
+//! All of it is that of [`Instant`](std::time::Instant), which never goes back. A timer is never early. It is late by what the system needs to wake a
+//! thread, and by the polls that are before it on its worker. Timers of one deadline and one worker are served in the order in which they
+//! were armed.
+//!
+//! Timers are served by the workers of their executor, between polls and when they have nothing to do. While all of them are in polls that
+//! block, none is: a [`block_on`](crate::block_on) on an executor's only worker waits for a timer for ever. Await instead.
+//!
+//! What is farther away than an `Instant` can say never comes; so does what is more than 584 years ahead.
+//!
+//! # Cost
+//! No timer has a descriptor, an object of the system's or memory of its own: it takes 40 bytes in the queue of its worker while it
+//! is armed. To arm and to disarm it costs O(log n) of the timers there, under a lock that other workers do not use.
+
+mod alarm;
+mod interval;
+mod sleep;
+mod timeout;
+mod timer;
+
+pub use self::{
+    interval::{Interval, MissedTicks, interval, interval_at},
+    sleep::{Sleep, sleep, sleep_until},
+    timeout::{Elapsed, Timeout, timeout, timeout_at},
+    timer::Timer,
+};

@@ -1,0 +1,11 @@
+//! Descriptors awaited through the public API.
+//!
+//! Each test ends: one that hangs is ended by [`support::watched`].
+#![cfg(unix)]
+
+mod again;
+mod end;
+mod faults;
+mod readiness;
+mod support;
+mod waiters;

@@ -1,0 +1,149 @@
+//! Pipes, and how they end.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    os::fd::OwnedFd,
+    pin::pin,
+};
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+use joint::io::{PipeReader, PipeWriter, pipe};
+
+use super::support::{
+    bytes, data_then_end, end_while_waiting, everywhere, full_suspends, read_all, waits,
+    write_and_close,
+};
+
+#[test]
+fn a_megabyte_goes_through() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        let sent = bytes(1 << 20);
+        let reads = joint::spawn(read_all(reader));
+        write_and_close(writer, &sent).await?;
+        assert!(reads.await? == sent);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_full_pipe_suspends_the_writer() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        full_suspends(reader, writer).await
+    });
+}
+
+#[test]
+fn a_writer_that_goes_ends_a_read_that_waits() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        end_while_waiting(reader, writer).await
+    });
+}
+
+#[test]
+fn the_end_that_comes_with_data_is_seen_after_it() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        data_then_end(reader, writer).await
+    });
+}
+
+#[test]
+fn a_reader_that_has_gone_is_an_error_and_no_signal() {
+    everywhere(async || {
+        let (reader, mut writer) = pipe()?;
+        drop(reader);
+        let error = writer.write(b"lost").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_reader_that_goes_is_an_error_of_the_write_that_waits() {
+    everywhere(async || {
+        let (reader, mut writer) = pipe()?;
+        let block = bytes(1 << 16);
+        while let Some(written) = future::poll_once(writer.write(&block)).await {
+            written?;
+        }
+        let mut write = pin!(writer.write(&block));
+        waits(&mut write).await;
+        drop(reader);
+        assert_eq!(write.await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+        Ok(())
+    });
+}
+
+#[test]
+fn the_ends_go_to_descriptors_and_back() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        let (reader, writer) = (reader.into_owned_fd()?, writer.into_owned_fd()?);
+        std::fs::File::from(writer.try_clone()?).write_all(b"through")?;
+        let mut buffer = [0; 7];
+        std::fs::File::from(reader.try_clone()?).read_exact(&mut buffer)?;
+        assert_eq!(&buffer, b"through");
+        let (reader, writer) = (PipeReader::try_from(reader)?, PipeWriter::try_from(writer)?);
+        assert!(format!("{reader:?}").starts_with("PipeReader"));
+        end_while_waiting(&reader, writer).await
+    });
+}
+
+#[test]
+fn a_pipe_that_blocked_is_made_not_to() {
+    everywhere(async || {
+        // Made by the system as it makes them: blocking.
+        let (reader, writer) = rustix::pipe::pipe()?;
+        let (reader, writer) = (PipeReader::try_from(reader)?, PipeWriter::try_from(writer)?);
+        full_suspends(reader, writer).await
+    });
+}
+
+/// A read gives one packet, however much room there is, and another may be there already.
+#[test]
+#[cfg(target_os = "linux")]
+fn packets_stay_apart() {
+    use rustix::pipe::{PipeFlags, pipe_with};
+
+    everywhere(async || {
+        let (reader, writer) = pipe_with(PipeFlags::DIRECT | PipeFlags::CLOEXEC)?;
+        let (mut reader, mut writer) =
+            (PipeReader::try_from(reader)?, PipeWriter::try_from(writer)?);
+        let mut buffer = [0; 64];
+        {
+            let mut read = pin!(reader.read(&mut buffer));
+            waits(&mut read).await;
+            for packet in [&b"first"[..], b"two"] {
+                assert_eq!(writer.write(packet).await?, packet.len());
+            }
+            assert_eq!(read.await?, 5);
+        }
+        assert_eq!(reader.read(&mut buffer).await?, 3);
+        assert_eq!(&buffer[..3], b"two");
+        Ok(())
+    });
+}
+
+#[test]
+fn the_output_of_a_program_is_read() {
+    use std::process::{Command, Stdio};
+
+    everywhere(async || {
+        let mut cat = Command::new("cat");
+        let mut child = cat.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let input = PipeWriter::try_from(OwnedFd::from(child.stdin.take().unwrap()))?;
+        let output = PipeReader::try_from(OwnedFd::from(child.stdout.take().unwrap()))?;
+        let sent = bytes(300_000);
+        let writes = async {
+            let mut input = input;
+            input.write_all(&sent).await
+        };
+        let (_, received) = future::try_zip(writes, read_all(output)).await?;
+        assert!(received == sent);
+        assert!(child.wait()?.success());
+        Ok(())
+    });
+}
