@@ -1,0 +1,13 @@
+//! The examples `fizz_buzz`, `timers` and `echo`, run as their user runs them. What they print is compared byte for byte, where it
+//! does not depend on the machine's speed.
+#![cfg(all(feature = "io", not(miri)))]
+
+mod command_line;
+mod echo;
+mod fizz_buzz;
+mod output;
+mod program;
+mod timers;
+
+/// How many workers the examples run on here: what is printed must not tell.
+const WORKERS: [&str; 3] = ["1", "2", "4"];

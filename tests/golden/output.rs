@@ -1,0 +1,58 @@
+//! Standard output that cannot be written to, and too few descriptors.
+#![cfg(unix)]
+
+use std::process::{Command, Stdio};
+
+use crate::program::{assert_failed, example, finish, text};
+
+/// Each with what makes it end soon.
+const SHORT: [(&str, &[&str]); 3] = [
+    ("fizz_buzz", &["--period", "5"]),
+    ("timers", &["--period", "1", "1000"]),
+    ("echo", &["--connections", "2", "--messages", "2"]),
+];
+
+/// The reader of a pipe that has ended, as `head` does.
+#[test]
+fn a_reader_that_has_gone_is_no_failure() {
+    for (name, arguments) in SHORT {
+        let mut reader = example(name);
+        reader
+            .arg("--help")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null());
+        let mut reader = reader.spawn().expect("starts");
+        let pipe = reader.stdin.take().expect("piped");
+        reader.wait().expect("ends");
+
+        let output = finish(example(name).args(arguments).stdout(pipe));
+        assert_eq!(text(&output.stderr), "");
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_one_line_and_status_2() {
+    for (name, arguments) in SHORT {
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("a device of Linux");
+        let output = finish(example(name).args(arguments).stdout(full));
+        assert_failed(&output, name, "standard output: ");
+    }
+}
+
+/// The server and the clients run out of descriptors somewhere in between. Nobody hangs for that.
+#[test]
+fn too_few_descriptors_are_one_line_and_status_2() {
+    for most in ["16", "17", "32", "33"] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "ulimit -n $0 && exec \"$@\"", most]);
+        shell.arg(example("echo").get_program());
+        shell.args(["--connections", "100"]).stdin(Stdio::null());
+        let output = finish(shell.stdout(Stdio::piped()));
+        assert_failed(&output, "echo", "os error 24");
+    }
+}
