@@ -16,6 +16,8 @@ Usage: cargo xtask <command>
   compat                 async-task's, async-executor's and smol's suites on compat/async-task;
                          fetched from crates.io
   size                   what one more task type costs in code, beside async-task
+  portable               type-checks for each target of Linux, Android, Windows, macOS and FreeBSD that is
+                         installed, and says which are not
   miri                   the tests under Miri; skipped unless nightly has miri and rust-src
   tsan                   the tests under ThreadSanitizer; skipped unless nightly has rust-src
   all                    check, then test
@@ -33,6 +35,7 @@ pub(crate) enum Command {
     Soak { minutes: f64 },
     Compat,
     Size,
+    Portable,
     Miri,
     Tsan,
     All,
@@ -61,6 +64,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         "test" => Command::Test,
         "compat" => Command::Compat,
         "size" => Command::Size,
+        "portable" => Command::Portable,
         "miri" => Command::Miri,
         "tsan" => Command::Tsan,
         "all" => Command::All,
@@ -127,7 +131,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 11, "{names:?}");
+        assert_eq!(names.len(), 12, "{names:?}");
         for name in names {
             assert!(parsed(name).is_ok(), "{name}");
         }

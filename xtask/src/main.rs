@@ -6,6 +6,7 @@ mod figures;
 mod nightly;
 mod plans;
 mod plot;
+mod portable;
 mod readme;
 mod size;
 mod step;
@@ -36,6 +37,7 @@ fn run(command: Command) -> i32 {
         Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
         Command::Compat => compat::run(),
         Command::Size => size::run(),
+        Command::Portable => portable::run(),
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),
         Command::Tsan => run_if("tsan", nightly::for_tsan().map(|host| plans::tsan(&host))),
         Command::Help => {

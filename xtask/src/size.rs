@@ -78,7 +78,7 @@ fn table() -> Result<String, String> {
     Ok(out)
 }
 
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     let set = env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into());
     root().join(set)
 }

@@ -1,0 +1,217 @@
+//! Type-checks `joint` for the systems that it is written for: for each target whose standard library is installed here.
+//!
+//! Nothing is ever installed: a target that is absent is named, with the command that would get it, and skipped.
+//!
+//! The library is checked by itself: what its tests and benches depend on asks for a C compiler of each target. The examples that need
+//! little are checked in a package generated for that.
+
+use std::{fmt::Write as _, fs, io, path::Path, process::Command, time::Instant};
+
+use super::size::target as target_folder;
+use super::step::{Step, root, run_all, say};
+
+/// Target, and what it stands for.
+const TARGETS: [(&str, &str); 7] = [
+    ("x86_64-unknown-linux-gnu", "Linux"),
+    ("aarch64-unknown-linux-gnu", "Linux"),
+    ("aarch64-linux-android", "Android"),
+    ("x86_64-pc-windows-gnu", "Windows"),
+    ("x86_64-pc-windows-msvc", "Windows"),
+    ("aarch64-apple-darwin", "macOS"),
+    ("x86_64-unknown-freebsd", "FreeBSD"),
+];
+
+/// The examples that need nothing beside `joint` but [`EXAMPLES_NEED`].
+const EXAMPLES: [&str; 4] = ["echo", "fizz_buzz", "timers", "trace"];
+
+const EXAMPLES_NEED: &str = "\
+futures-lite = \"2\"
+
+[target.'cfg(target_os = \"linux\")'.dependencies]
+rustix = { version = \"1\", features = [\"pipe\", \"time\"] }
+";
+
+/// What became of a target.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Checked { seconds: f64 },
+    Failed { status: i32 },
+    Skipped { why: String },
+}
+
+/// Checks each target, and prints the table. Gives the status to exit with.
+pub(crate) fn run() -> i32 {
+    if let Err(error) = generate(&package()) {
+        say(&format!("portable failed: the examples' package: {error}"));
+        return 1;
+    }
+    let rows: Vec<_> = TARGETS
+        .iter()
+        .map(|&(target, system)| (target, system, outcome(target)))
+        .collect();
+    print!("{}", table(&rows));
+    let failed = rows.iter().find_map(|(.., outcome)| match outcome {
+        Outcome::Failed { status } => Some(*status),
+        _ => None,
+    });
+    failed.unwrap_or(0)
+}
+
+fn outcome(target: &str) -> Outcome {
+    if let Err(why) = standard_library(target) {
+        return Outcome::Skipped { why };
+    }
+    let start = Instant::now();
+    match run_all(target, &steps(target)) {
+        0 => Outcome::Checked {
+            seconds: start.elapsed().as_secs_f64(),
+        },
+        status => Outcome::Failed { status },
+    }
+}
+
+/// Whether a compiler for the target finds its standard library, or else what is missing.
+fn standard_library(target: &str) -> Result<(), String> {
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print", "target-libdir", "--target", target]);
+    let output = (rustc.output()).map_err(|error| format!("could not start rustc: {error}"))?;
+    if !output.status.success() {
+        return Err("this rustc does not know the target".to_owned());
+    }
+    let folder = String::from_utf8_lossy(&output.stdout);
+    has_std(Path::new(folder.trim()), target)
+}
+
+/// Whether the folder holds a standard library, or else how to get one.
+fn has_std(folder: &Path, target: &str) -> Result<(), String> {
+    let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
+    if files.any(|file| file.file_name().to_string_lossy().starts_with("libstd-")) {
+        return Ok(());
+    }
+    Err(format!(
+        "its standard library is not installed; to get it: rustup target add {target}"
+    ))
+}
+
+fn steps(target: &str) -> Vec<Step> {
+    let manifest = package().join("Cargo.toml");
+    let folder = target_folder();
+    let (manifest, folder) = (manifest.to_string_lossy(), folder.to_string_lossy());
+    let check = |name, args: &[&str]| {
+        let args = [&["check", "--target", target], args].concat();
+        Step::cargo(name, &args).flags("RUSTFLAGS", "-D warnings")
+    };
+    let library = |name, features: &[&str]| {
+        check(name, &[&["--package", "joint", "--lib"], features].concat())
+    };
+    vec![
+        library("all features", &["--all-features"]),
+        library("std alone", &["--no-default-features", "--features", "std"]),
+        library("no_std", &["--no-default-features"]),
+        check(
+            "examples",
+            &["--manifest-path", &manifest, "--target-dir", &folder],
+        ),
+    ]
+}
+
+fn package() -> std::path::PathBuf {
+    target_folder().join("portable")
+}
+
+/// Writes the package of the examples, with the versions of the repository's lock file.
+fn generate(package: &Path) -> io::Result<()> {
+    fs::create_dir_all(package)?;
+    fs::write(package.join("Cargo.toml"), manifest())?;
+    fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock"))?;
+    Ok(())
+}
+
+fn manifest() -> String {
+    let mut text = format!(
+        "[package]\nname = \"portable\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+         joint = {{ path = {:?}, features = [\"trace\"] }}\n{EXAMPLES_NEED}",
+        root()
+    );
+    for example in EXAMPLES {
+        let _ = write!(
+            text,
+            "\n[[bin]]\nname = {example:?}\npath = {:?}\n",
+            source(example)
+        );
+    }
+    text
+}
+
+fn source(example: &str) -> std::path::PathBuf {
+    root().join("examples").join(example).join("main.rs")
+}
+
+fn table(rows: &[(&str, &str, Outcome)]) -> String {
+    let mut out = "| target | system | result |\n|---|---|---|\n".to_owned();
+    for (target, system, outcome) in rows {
+        let result = match outcome {
+            Outcome::Checked { seconds } => format!("checked in {seconds:.1} s"),
+            Outcome::Failed { status } => format!("failed, with status {status}"),
+            Outcome::Skipped { why } => format!("skipped: {why}"),
+        };
+        let _ = writeln!(out, "| {target} | {system} | {result} |");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_absent_comes_with_the_way_to_get_it() {
+        let why = has_std(Path::new("no/such/folder"), "a-b-c").expect_err("nothing there");
+        assert!(why.ends_with("rustup target add a-b-c"), "{why}");
+        let why = standard_library("no-such-target").expect_err("not a target");
+        assert!(why.contains("does not know"), "{why}");
+    }
+
+    #[test]
+    fn each_check_is_for_the_target_and_takes_no_warning() {
+        let steps = steps("a-b-c");
+        assert_eq!(steps.len(), 4);
+        for line in steps.iter().map(Step::to_string) {
+            assert!(line.contains("-D warnings"), "{line}");
+            assert!(line.contains("cargo check --target a-b-c "), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_examples_are_where_the_package_looks_for_them() {
+        for example in EXAMPLES {
+            assert!(source(example).exists(), "{example}");
+            assert!(manifest().contains(&format!("name = {example:?}")));
+        }
+    }
+
+    #[test]
+    fn the_table_says_what_became_of_each() {
+        let rows = [
+            ("a", "A", Outcome::Checked { seconds: 1.25 }),
+            ("b", "B", Outcome::Failed { status: 101 }),
+            (
+                "c",
+                "C",
+                Outcome::Skipped {
+                    why: "absent".to_owned(),
+                },
+            ),
+        ];
+        let table = table(&rows);
+        let lines: Vec<_> = table.lines().skip(2).collect();
+        assert_eq!(
+            lines,
+            [
+                "| a | A | checked in 1.2 s |",
+                "| b | B | failed, with status 101 |",
+                "| c | C | skipped: absent |",
+            ]
+        );
+    }
+}
