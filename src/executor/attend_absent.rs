@@ -3,7 +3,7 @@
 use super::{driver::Keeper, worker::Local};
 
 #[derive(Default)]
-pub(super) struct Attendant;
+pub(super) struct Attendant {}
 
 impl Local {
     pub(super) fn attend(&self) -> bool {

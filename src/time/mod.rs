@@ -2,10 +2,10 @@
 //!
 //! | | waits |
 //! |---|---|
-//! | [`sleep`], [`sleep_until`] | once |
+//! | [`sleep`](sleep()), [`sleep_until`] | once |
 //! | [`Timer`] | for its duration anew, each time it is awaited |
-//! | [`interval`], [`interval_at`] | for one tick after the other, a period apart |
-//! | [`timeout`], [`timeout_at`] | for another future, but no longer |
+//! | [`interval`](interval()), [`interval_at`] | for one tick after the other, a period apart |
+//! | [`timeout`](timeout()), [`timeout_at`] | for another future, but no longer |
 //!
 //! A timer belongs to the executor whose worker polls it first, or to the [global](crate::Executor::global) one where that is no
 //! worker: inside [`block_on`](crate::block_on), a [`LocalExecutor`](crate::LocalExecutor) or another crate's executor. From there

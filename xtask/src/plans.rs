@@ -17,6 +17,16 @@ pub(crate) fn check() -> Vec<Step> {
         clippy("lints", &["--workspace", "--all-targets", "--all-features"]),
         clippy("lints of the default features", &["--package", "joint"]),
         clippy(
+            "lints of the executor without a driver",
+            &[
+                "--package",
+                "joint",
+                "--no-default-features",
+                "--features",
+                "std",
+            ],
+        ),
+        clippy(
             "lints without std",
             &["--package", "joint", "--no-default-features"],
         ),

@@ -1,6 +1,6 @@
 //! What an executor waits for that does not come from a task: deadlines, and descriptors that get ready.
 //!
-//! [`Driver`] is one executor's: the [timers](timers) of each worker, and the [reactor], which is made when the first descriptor
+//! [`Driver`] is one executor's: the [timers] of each worker, and the [reactor], which is made when the first descriptor
 //! asks for it. Until the first timer or descriptor it takes no part in anything.
 //!
 //! One worker at a time is its [`Keeper`]: whoever rests while nobody else keeps it rests in it, until the earliest deadline, until a
