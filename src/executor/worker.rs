@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crossbeam_deque::Worker;
 
 use super::{
-    attend::Attendant,
+    attend::{Attendant, attend_while_blocked},
     fork_join::{Forks, Helper},
     hooks::{Hooks, TaskInfo},
     lookout::Lookout,
@@ -331,10 +331,12 @@ impl Local {
             fn drop(&mut self) {
                 CURRENT.with(|current| current.set(ptr::null()));
                 FORKS.with(|forks| forks.set(ptr::null()));
+                attend_while_blocked(false);
             }
         }
         CURRENT.with(|current| current.set(ptr::from_ref(self)));
         FORKS.with(|forks| forks.set(&raw const *self.shared.forks[self.index]));
+        attend_while_blocked(true);
         let _reset = Reset;
         self.helper.begin();
         Hooks::worker(&self.shared.hooks.on_thread_start, self.index);

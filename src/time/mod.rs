@@ -17,8 +17,9 @@
 //! thread, and by the polls that are before it on its worker. Timers of one deadline and one worker are served in the order in which they
 //! were armed.
 //!
-//! Timers are served by the workers of their executor, between polls and when they have nothing to do. While all of them are in polls that
-//! block, none is: a [`block_on`](crate::block_on) on an executor's only worker waits for a timer for ever. Await instead.
+//! Timers are served by the workers of their executor, between polls and when they have nothing to do, and while they are blocked in a
+//! [`block_on`](crate::block_on). In a poll that blocks its worker in another way, or does not end, none is served there; when all
+//! workers are in such polls, none is at all.
 //!
 //! What is farther away than an `Instant` can say never comes; so does what is more than 584 years ahead.
 //!

@@ -104,6 +104,30 @@ thread_local! {
     static SPARE: Cell<Option<Parker>> = const { Cell::new(None) };
 }
 
+thread_local! {
+    /// What this thread looks after while it is blocked, if anything.
+    static BESIDES: Cell<Option<LookAfter>> = const { Cell::new(None) };
+}
+
+/// Does what is due, and says for how long it need not be called again; none: for ever.
+pub(crate) type LookAfter = fn() -> Option<Duration>;
+
+/// Has this thread look after something else whenever it is blocked in a wait.
+#[cfg(feature = "io")]
+pub(crate) fn set_look_after(besides: Option<LookAfter>) {
+    BESIDES.with(|cell| cell.set(besides));
+}
+
+/// Parks this thread for at most that time. It may come back early.
+pub(crate) fn park_thread(limit: Option<Duration>) {
+    let besides = BESIDES.try_with(Cell::get).ok().flatten();
+    let next = besides.and_then(|look_after| look_after());
+    match next.into_iter().chain(limit).min() {
+        Some(limit) => thread::park_timeout(limit),
+        None => thread::park(),
+    }
+}
+
 impl Parker {
     fn new() -> Self {
         let shared = heap::allocate();
@@ -137,15 +161,11 @@ impl Parker {
         let shared = unsafe { self.0.as_ref() };
         // ORDERING: take. Acquire, with the Release of `notify`.
         while shared.notified.swap(IDLE, order!(take: Acquire)) == IDLE {
-            let Some(deadline) = deadline else {
-                thread::park();
-                continue;
-            };
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
                 return false;
             }
-            thread::park_timeout(left);
+            park_thread(left);
         }
         true
     }
@@ -173,7 +193,7 @@ impl Drop for Borrowed {
 /// Runs a future to its end on this thread, which sleeps while there is nothing to do.
 ///
 /// It needs no executor, and may be called inside itself. On a worker of an [`Executor`](crate::Executor) it blocks that
-/// worker: await instead.
+/// worker, which runs no task meanwhile: await instead.
 ///
 /// # Cost
 /// No allocation but once a thread (and once more for each depth of nesting). Each sleep takes one futex wait where the system

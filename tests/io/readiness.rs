@@ -275,3 +275,20 @@ fn a_timer_descriptor_is_awaited() {
         }
     });
 }
+
+#[test]
+fn a_worker_that_blocks_on_a_descriptor_is_served() {
+    watched(|| {
+        let executor = joint::Executor::builder().workers(1).build().unwrap();
+        let (reader, mut writer) = UnixStream::pair().unwrap();
+        let (blocks, is_blocked) = std::sync::mpsc::channel();
+        let read = executor.spawn(async move {
+            let reader = AsyncFd::new(reader).unwrap();
+            blocks.send(()).unwrap();
+            block_on(reader.read_with(|mut stream| stream.read(&mut [0; 8]))).unwrap()
+        });
+        is_blocked.recv().unwrap();
+        writer.write_all(b"four").unwrap();
+        assert_eq!(block_on(read), 4);
+    });
+}

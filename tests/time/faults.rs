@@ -1,6 +1,7 @@
 //! Timers that are given up in great numbers, and wakers that panic or come back.
 
 use std::{
+    future::pending,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -12,7 +13,7 @@ use std::{
 
 use joint::{
     block_on, spawn,
-    time::{Sleep, sleep, sleep_until},
+    time::{Sleep, sleep, sleep_until, timeout},
 };
 
 use super::{HOUR, MILLI, ends, executor, poll_on, poll_with, wakes::counting};
@@ -195,4 +196,24 @@ fn a_timer_against_a_task_that_gives_it_up() {
             .collect();
         tasks.into_iter().for_each(block_on);
     });
+}
+
+#[test]
+fn workers_that_block_on_timers_are_served() {
+    for workers in [1, 2] {
+        ends(move || {
+            let executor = executor(workers);
+            let tasks: Vec<_> = (0..workers)
+                .map(|worker| {
+                    executor.spawn_on(worker, async {
+                        block_on(async {
+                            sleep(MILLI).await;
+                            timeout(MILLI, pending::<()>()).await.unwrap_err();
+                        });
+                    })
+                })
+                .collect();
+            tasks.into_iter().for_each(block_on);
+        });
+    }
 }

@@ -27,6 +27,11 @@ pub(crate) fn after(now: u64, duration: Duration) -> u64 {
     now.saturating_add(nanos)
 }
 
+/// How long it is until then; none: for ever.
+pub(crate) fn until(deadline: u64) -> Option<Duration> {
+    (deadline != NEVER).then(|| Duration::from_nanos(deadline.saturating_sub(now())))
+}
+
 /// Has the system wake this thread at its time, and not with others that are due up to 50 microseconds later.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn ask_for_punctuality() {

@@ -129,7 +129,8 @@ impl<R: Outside> Driver<R> {
         &self.timers
     }
 
-    fn earliest(&self) -> u64 {
+    /// The earliest deadline of all, or `NEVER`. It may be out of date.
+    pub(crate) fn earliest(&self) -> u64 {
         let earliest = self.timers.iter().map(|timers| timers.earliest());
         earliest.min().unwrap_or(NEVER)
     }

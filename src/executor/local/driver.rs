@@ -17,7 +17,7 @@ use crate::{
         thread::{self, Thread, ThreadId},
     },
     task::this_thread,
-    waker::{Header, ThinWaker, VTable},
+    waker::{Header, ThinWaker, VTable, park::park_thread},
 };
 
 const IDLE: usize = 0;
@@ -218,7 +218,7 @@ impl Driver {
     /// Sleeps until a wake-up that no earlier call has taken, and leaves it to be taken.
     pub(crate) fn park(&self) {
         while !self.is_woken() {
-            thread::park();
+            park_thread(None);
         }
     }
 }
