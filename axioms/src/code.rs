@@ -1,0 +1,210 @@
+//! How the instructions of a thread are written: a method for each, which refuses what makes no sense.
+
+use crate::{
+    Location, Ordering, Register, Value,
+    program::{Instruction, Kind, Operand, Step, Thread, Variable},
+};
+
+/// The instructions of one thread while they are written.
+#[derive(Debug)]
+pub struct Code<'p> {
+    variables: &'p [Variable],
+    thread: usize,
+    registers: usize,
+    steps: usize,
+    block: Vec<Instruction>,
+}
+
+impl<'p> Code<'p> {
+    pub(crate) fn new(variables: &'p [Variable], thread: usize) -> Self {
+        Self {
+            variables,
+            thread,
+            registers: 0,
+            steps: 0,
+            block: Vec::new(),
+        }
+    }
+
+    pub(crate) fn finish(self, name: &str) -> Thread {
+        Thread {
+            name: name.to_owned(),
+            code: self.block,
+            registers: self.registers,
+        }
+    }
+
+    /// Reads a location that is not atomic.
+    ///
+    /// # Panics
+    /// If the location is atomic.
+    pub fn read(&mut self, from: Location) -> Register {
+        self.reading(Kind::Read, from, None, None)
+    }
+
+    /// Writes a location that is not atomic.
+    ///
+    /// # Panics
+    /// If the location is atomic.
+    pub fn write(&mut self, to: Location, value: impl Into<Operand>) {
+        self.step(Kind::Write, Some(to), None, Some(value.into()), None);
+    }
+
+    /// Loads an atomic location.
+    ///
+    /// # Panics
+    /// If the location is not atomic, or the ordering one that loads have not: release, acq_rel.
+    pub fn load(&mut self, from: Location, ordering: Ordering) -> Register {
+        let fits = !matches!(ordering, Ordering::Release | Ordering::AcqRel);
+        assert!(
+            fits,
+            "a load is relaxed, acquire or seq_cst, not {ordering}"
+        );
+        self.reading(Kind::Load, from, Some(ordering), None)
+    }
+
+    /// Stores to an atomic location.
+    ///
+    /// # Panics
+    /// If the location is not atomic, or the ordering one that stores have not: acquire, acq_rel.
+    pub fn store(&mut self, to: Location, value: impl Into<Operand>, ordering: Ordering) {
+        let fits = !matches!(ordering, Ordering::Acquire | Ordering::AcqRel);
+        assert!(
+            fits,
+            "a store is relaxed, release or seq_cst, not {ordering}"
+        );
+        self.step(
+            Kind::Store,
+            Some(to),
+            Some(ordering),
+            Some(value.into()),
+            None,
+        );
+    }
+
+    /// Swaps a value into an atomic location.
+    ///
+    /// # Panics
+    /// If the location is not atomic.
+    pub fn swap(
+        &mut self,
+        at: Location,
+        value: impl Into<Operand>,
+        ordering: Ordering,
+    ) -> Register {
+        self.reading(Kind::Swap, at, Some(ordering), Some(value.into()))
+    }
+
+    /// Adds to an atomic location.
+    ///
+    /// # Panics
+    /// If the location is not atomic.
+    pub fn fetch_add(
+        &mut self,
+        at: Location,
+        value: impl Into<Operand>,
+        ordering: Ordering,
+    ) -> Register {
+        self.reading(Kind::FetchAdd, at, Some(ordering), Some(value.into()))
+    }
+
+    /// A fence.
+    ///
+    /// # Panics
+    /// If the ordering is relaxed: that would order nothing.
+    pub fn fence(&mut self, ordering: Ordering) {
+        assert!(
+            ordering != Ordering::Relaxed,
+            "a relaxed fence orders nothing"
+        );
+        self.step(Kind::Fence, None, Some(ordering), None, None);
+    }
+
+    /// Runs what `then` writes if the register holds `equals`, and answers what it answers. Its registers hold nothing
+    /// otherwise.
+    pub fn when<R>(&mut self, on: Register, equals: Value, then: impl FnOnce(&mut Self) -> R) -> R {
+        self.branch(on, equals, then, |_| ()).0
+    }
+
+    /// Runs what `then` writes if the register holds `equals`, and what `otherwise` writes if not.
+    ///
+    /// # Panics
+    /// If the register is another thread's.
+    pub fn branch<R, S>(
+        &mut self,
+        on: Register,
+        equals: Value,
+        then: impl FnOnce(&mut Self) -> R,
+        otherwise: impl FnOnce(&mut Self) -> S,
+    ) -> (R, S) {
+        self.assert_own(on);
+        let before = core::mem::take(&mut self.block);
+        let first = then(self);
+        let then = core::mem::take(&mut self.block);
+        let second = otherwise(self);
+        let otherwise = core::mem::replace(&mut self.block, before);
+        self.block.push(Instruction::Branch {
+            on,
+            equals,
+            then,
+            otherwise,
+        });
+        (first, second)
+    }
+
+    fn reading(
+        &mut self,
+        kind: Kind,
+        location: Location,
+        ordering: Option<Ordering>,
+        operand: Option<Operand>,
+    ) -> Register {
+        let into = Register {
+            thread: self.thread,
+            index: self.registers,
+        };
+        self.registers += 1;
+        self.step(kind, Some(location), ordering, operand, Some(into));
+        into
+    }
+
+    fn step(
+        &mut self,
+        kind: Kind,
+        location: Option<Location>,
+        ordering: Option<Ordering>,
+        operand: Option<Operand>,
+        into: Option<Register>,
+    ) {
+        if let Some(Location(index)) = location {
+            let Variable {
+                name, is_atomic, ..
+            } = &self.variables[index];
+            assert!(
+                *is_atomic != kind.is_plain(),
+                "{name}: accesses are all atomic or all plain"
+            );
+        }
+        if let Some(Operand::Register(register)) = operand {
+            self.assert_own(register);
+        }
+        let number = self.steps;
+        self.steps += 1;
+        let step = Step {
+            number,
+            kind,
+            location,
+            ordering,
+            operand,
+            into,
+        };
+        self.block.push(Instruction::Step(step));
+    }
+
+    fn assert_own(&self, register: Register) {
+        assert!(
+            register.thread == self.thread,
+            "a register belongs to one thread"
+        );
+    }
+}

@@ -1,0 +1,259 @@
+//! The mutex-free completion, with every pair of orderings for its two exchanges.
+//!
+//! Who completes writes the result and swaps `DONE` into the word. Who waits writes its waker and swaps `W` in. Whoever comes
+//! second gets back what the other swapped in, and reads what the other wrote:
+//!
+//! | completer | waiter |
+//! |---|---|
+//! | `result = 1` | `waker = 1` |
+//! | `r0 = swap(word, DONE, ordering)` | `r0 = swap(word, W, ordering)` |
+//! | if `r0` is `W`: read `waker` | if `r0` is `DONE`: read `result` |
+//!
+//! Result and waker are plain memory. If the reader is not ordered after the writer, that is a data race.
+
+use core::fmt;
+
+use crate::{
+    EventId, Execution, Location, MissingEdge, Model, Ordering, Program, Race, Register, Value,
+    explore,
+};
+
+/// The word at first.
+pub const PENDING: Value = 0;
+/// What the completer swaps in.
+pub const DONE: Value = 1;
+/// What the waiter swaps in: its waker.
+pub const WAITING: Value = 2;
+/// What the result and the waker hold before they are written.
+pub const EMPTY: Value = 0;
+/// What they hold then.
+pub const WRITTEN: Value = 1;
+
+/// The number of the completer's thread.
+pub const COMPLETER: usize = 0;
+/// The number of the waiter's thread.
+pub const WAITER: usize = 1;
+
+/// A choice of orderings for the two exchanges.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Cell {
+    /// The ordering of the completer's exchange.
+    pub completer: Ordering,
+    /// The ordering of the waiter's exchange.
+    pub waiter: Ordering,
+}
+
+impl Cell {
+    /// All 25, row by row: each ordering of the completer with every ordering of the waiter.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let row = |completer| Ordering::ALL.map(|waiter| Self { completer, waiter });
+        Ordering::ALL.into_iter().flat_map(row)
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "completer {}, waiter {}", self.completer, self.waiter)
+    }
+}
+
+/// What can break.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Broken {
+    /// The waiter reads the result while the completer writes it.
+    Result,
+    /// The completer reads the waker while the waiter writes it.
+    Waker,
+}
+
+impl Broken {
+    /// The name of what is not published.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Result => "result",
+            Self::Waker => "waker",
+        }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} is not published", self.name())
+    }
+}
+
+/// The program of one cell, with the names of its parts.
+#[derive(Clone, Debug)]
+pub struct Protocol {
+    /// The program.
+    pub program: Program,
+    /// What the completer publishes.
+    pub result: Location,
+    /// What the waiter publishes.
+    pub waker: Location,
+    /// What both exchange.
+    pub word: Location,
+    /// What each side's exchange returned, and what it then read, by thread.
+    pub registers: [(Register, Register); 2],
+}
+
+impl Protocol {
+    /// The program with the orderings of `cell`.
+    pub fn new(cell: Cell) -> Self {
+        let name = format!("completion-{}-{}", cell.completer, cell.waiter);
+        let mut program = Program::new(name);
+        let result = program.plain("result", EMPTY);
+        let waker = program.plain("waker", EMPTY);
+        let word = program.atomic("word", PENDING);
+        for published in [result, waker] {
+            program.name_value(published, EMPTY, "empty");
+            program.name_value(published, WRITTEN, "written");
+        }
+        for (value, name) in [(PENDING, "PENDING"), (DONE, "DONE"), (WAITING, "W")] {
+            program.name_value(word, value, name);
+        }
+        let mut side = |name: &str, own, mark, ordering, mark_of_other, of_other| {
+            program.thread(name, |code| {
+                code.write(own, WRITTEN);
+                let found = code.swap(word, mark, ordering);
+                (
+                    found,
+                    code.when(found, mark_of_other, |code| code.read(of_other)),
+                )
+            })
+        };
+        let registers = [
+            side("completer", result, DONE, cell.completer, WAITING, waker),
+            side("waiter", waker, WAITING, cell.waiter, DONE, result),
+        ];
+        Self {
+            program,
+            result,
+            waker,
+            word,
+            registers,
+        }
+    }
+}
+
+/// One way in which a cell breaks, with the execution that shows it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Finding {
+    /// What breaks.
+    pub broken: Broken,
+    /// The number of the witness among the cell's executions: one that reads what is not written yet, where there is one.
+    pub witness: usize,
+    /// The race in it.
+    pub race: Race,
+    /// The edge that would have ordered it, and which halves it lacks.
+    pub missing: MissingEdge,
+}
+
+/// What a cell allows.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The cell.
+    pub cell: Cell,
+    /// Its program.
+    pub protocol: Protocol,
+    /// All its executions.
+    pub executions: Vec<Execution>,
+    /// What breaks: nothing, the result, the waker, or both in this order.
+    pub findings: Vec<Finding>,
+}
+
+impl Verdict {
+    /// Whether nothing breaks.
+    pub fn is_right(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// The execution that shows what a finding says.
+    ///
+    /// # Panics
+    /// If the finding is another verdict's.
+    pub fn witness(&self, finding: &Finding) -> &Execution {
+        &self.executions[finding.witness]
+    }
+
+    /// One sentence for a finding: which half of which exchange would have made the missing edge.
+    ///
+    /// # Panics
+    /// If the finding is another verdict's.
+    pub fn sentence(&self, finding: &Finding) -> String {
+        let side = |id: EventId| {
+            let thread = self.witness(finding).events()[id].thread;
+            thread.map_or("", |thread| &self.protocol.program.threads()[thread].name)
+        };
+        let MissingEdge {
+            from,
+            to,
+            lacks_release,
+            lacks_acquire,
+        } = finding.missing;
+        let release = format!("the release half of the {}'s exchange", side(from));
+        let acquire = format!("the acquire half of the {}'s exchange", side(to));
+        let needed = match (lacks_release, lacks_acquire) {
+            (true, true) => format!("{release} and {acquire} would have made"),
+            (true, false) => format!("{release} would have made"),
+            (false, _) => format!("{acquire} would have made"),
+        };
+        format!("{}: {needed} the missing edge", finding.broken)
+    }
+}
+
+/// Explores the program of a cell.
+///
+/// ```
+/// use axioms::{Model, Ordering, completion::{Broken, Cell, judge}};
+///
+/// let cell = Cell { completer: Ordering::AcqRel, waiter: Ordering::Release };
+/// let verdict = judge(cell, Model::Rc11);
+/// assert_eq!(verdict.findings.len(), 1);
+/// assert_eq!(verdict.findings[0].broken, Broken::Result);
+/// assert!(verdict.findings[0].missing.lacks_acquire);
+/// ```
+pub fn judge(cell: Cell, model: Model) -> Verdict {
+    let protocol = Protocol::new(cell);
+    let executions = explore(&protocol.program, model);
+    let find = |broken| {
+        let location = match broken {
+            Broken::Result => protocol.result,
+            Broken::Waker => protocol.waker,
+        };
+        finding(broken, location, &executions)
+    };
+    let findings = [Broken::Result, Broken::Waker]
+        .into_iter()
+        .filter_map(find)
+        .collect();
+    Verdict {
+        cell,
+        protocol,
+        executions,
+        findings,
+    }
+}
+
+fn finding(broken: Broken, location: Location, executions: &[Execution]) -> Option<Finding> {
+    let of_execution = |(witness, execution): (usize, &Execution)| {
+        let race = *execution
+            .races()
+            .iter()
+            .find(|race| race.location == location)?;
+        let missing = *execution.missing_edges(&race).first()?;
+        let reads_old = execution.is_stale(race.other);
+        Some((
+            !reads_old,
+            Finding {
+                broken,
+                witness,
+                race,
+                missing,
+            },
+        ))
+    };
+    let all = executions.iter().enumerate().filter_map(of_execution);
+    all.min_by_key(|&(reads_new, _)| reads_new)
+        .map(|(_, finding)| finding)
+}

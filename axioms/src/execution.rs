@@ -1,0 +1,154 @@
+//! What happened: the events of one execution, the edges between them, and what they left behind.
+
+use crate::{Location, Ordering, Race, Register, Relation, Value, program::Kind, timeline};
+
+/// The number of an event in its execution. What the locations hold at first comes first, then thread by thread.
+pub type EventId = usize;
+
+/// What one instruction did.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Event {
+    /// The number of its thread: none if it is the value that a location has at first.
+    pub thread: Option<usize>,
+    /// The number of its step in the text of its thread.
+    pub step: usize,
+    /// What it does.
+    pub kind: Kind,
+    /// Where: nowhere if it is a fence.
+    pub location: Option<Location>,
+    /// Its ordering: none if it is not atomic.
+    pub ordering: Option<Ordering>,
+    /// What it read.
+    pub read: Option<Value>,
+    /// What it wrote.
+    pub written: Option<Value>,
+}
+
+impl Event {
+    /// Whether it is a fence.
+    pub fn is_fence(&self) -> bool {
+        self.kind == Kind::Fence
+    }
+
+    pub(crate) fn acquires(&self) -> bool {
+        self.ordering.is_some_and(Ordering::acquires)
+    }
+
+    pub(crate) fn releases(&self) -> bool {
+        self.ordering.is_some_and(Ordering::releases)
+    }
+
+    pub(crate) fn is_sc(&self) -> bool {
+        self.ordering == Some(Ordering::SeqCst)
+    }
+}
+
+/// One execution that the model allows.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Execution {
+    pub(crate) events: Vec<Event>,
+    pub(crate) edges: Edges,
+    /// The writes of each location in modification order, by location.
+    pub(crate) orders: Vec<Vec<EventId>>,
+    /// What the registers hold in the end, by thread and number.
+    pub(crate) registers: Vec<Vec<Option<Value>>>,
+    pub(crate) races: Vec<Race>,
+}
+
+/// The edges of an execution, by their names in the literature.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Edges {
+    /// Program order, also called sequenced-before: earlier to later in one thread.
+    pub po: Relation,
+    /// Reads-from: a write to those who read it.
+    pub rf: Relation,
+    /// Modification order: earlier to later writes of one location, of which the last stays.
+    pub mo: Relation,
+    /// From-read, also called reads-before: a read to the writes that come after the one it read from.
+    pub fr: Relation,
+    /// Synchronizes-with: a release to an acquire of another thread that saw it.
+    pub sw: Relation,
+    /// Happens-before: paths of program order and synchronizes-with, after the values that the locations have at first.
+    pub hb: Relation,
+}
+
+impl Execution {
+    /// All events by number: what the locations hold at first, then thread by thread.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The edges between the events.
+    pub fn edges(&self) -> &Edges {
+        &self.edges
+    }
+
+    /// The events of a thread in program order: its lane in a drawing.
+    pub fn lane(&self, thread: usize) -> impl Iterator<Item = EventId> + '_ {
+        (0..self.events.len()).filter(move |&id| self.events[id].thread == Some(thread))
+    }
+
+    /// The write that an event read from.
+    ///
+    /// # Panics
+    /// If the execution has no event `reader`.
+    pub fn source(&self, reader: EventId) -> Option<EventId> {
+        assert!(reader < self.events.len(), "no event {reader}");
+        (0..self.events.len()).find(|&writer| self.edges.rf.has(writer, reader))
+    }
+
+    /// Whether an event read another write than the last one of its location, in modification order. The write of an exchange
+    /// itself does not count.
+    pub fn is_stale(&self, reader: EventId) -> bool {
+        self.edges.fr.pairs().any(|(read, _)| read == reader)
+    }
+
+    /// What a register holds in the end: nothing if its branch was not taken.
+    ///
+    /// # Panics
+    /// If the register is another program's.
+    pub fn value(&self, register: Register) -> Option<Value> {
+        self.registers[register.thread()][register.index()]
+    }
+
+    /// What the registers hold in the end, by thread and number.
+    pub fn registers(&self) -> &[Vec<Option<Value>>] {
+        &self.registers
+    }
+
+    /// The writes of a location in modification order.
+    ///
+    /// # Panics
+    /// If the location is another program's.
+    pub fn writes(&self, location: Location) -> &[EventId] {
+        &self.orders[location.0]
+    }
+
+    /// What a location holds in the end.
+    ///
+    /// # Panics
+    /// If the location is another program's.
+    pub fn last(&self, location: Location) -> Value {
+        let last = self.orders[location.0].last();
+        last.and_then(|&id| self.events[id].written)
+            .expect("a location has a value at first")
+    }
+
+    /// The data races. A program with one has no meaning.
+    pub fn races(&self) -> &[Race] {
+        &self.races
+    }
+
+    /// Whether running the threads by turns, each step on one memory, explains what was read and what stayed.
+    pub fn is_interleaving(&self) -> bool {
+        let Edges { po, rf, mo, fr, .. } = &self.edges;
+        Relation::union(&[po, rf, mo, fr]).is_acyclic()
+    }
+
+    /// The events of the threads in an order to draw them in, from the top on: one that explains everything if there is one,
+    /// otherwise one in which reads come after what they read if there is one, otherwise one that respects program order. A
+    /// thread goes on as long as it can.
+    pub fn timeline(&self) -> Vec<EventId> {
+        timeline::of(self)
+    }
+}

@@ -1,0 +1,98 @@
+//! The exploration: every graph, and of these what the model allows.
+
+use crate::{
+    Execution, Model, Program, candidate::Candidate, choices::choices, execution::Edges, grow,
+    guess, model, orders, race,
+};
+
+/// How many events an execution can have, with one for each location's value at first.
+pub const MOST_EVENTS: usize = 64;
+
+/// Every execution of `program` that `model` allows, each once, always in the same order.
+///
+/// Without the axiom against thin air a value may be its own cause. Of these only such are tried as the program has for the
+/// location in its text, and what additions make of them: otherwise they would have no end.
+///
+/// The work grows with the number of graphs, and so exponentially with the number of steps; without that axiom also with the
+/// number of values for each read. Litmus tests take milliseconds.
+///
+/// # Panics
+/// If an execution has more than [`MOST_EVENTS`] events, or if a register is used that no instruction has filled.
+///
+/// ```
+/// use axioms::{Model, Ordering::Relaxed, Program, explore};
+///
+/// let mut program = Program::new("LB");
+/// let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+/// let mut side = |from, to| {
+///     program.thread("side", |code| {
+///         let seen = code.load(from, Relaxed);
+///         code.store(to, 1, Relaxed);
+///         seen
+///     })
+/// };
+/// let (r1, r2) = (side(x, y), side(y, x));
+/// let both = |model| {
+///     let all = explore(&program, model);
+///     all.iter().any(|end| end.value(r1) == Some(1) && end.value(r2) == Some(1))
+/// };
+/// assert!(!both(Model::Rc11));
+/// assert!(both(Model::Buffering));
+/// ```
+pub fn explore(program: &Program, model: Model) -> Vec<Execution> {
+    let graphs = match model {
+        Model::Interleaving | Model::Rc11 => grow::grown(program),
+        Model::Buffering => guess::guessed(program),
+    };
+    graphs
+        .iter()
+        .flat_map(|graph| executions(program, model, graph))
+        .collect()
+}
+
+/// The executions of one graph: its orders for the writes of the locations.
+fn executions(program: &Program, model: Model, graph: &Candidate) -> Vec<Execution> {
+    let Candidate {
+        events,
+        po,
+        rf,
+        registers,
+    } = graph;
+    let sw = model::synchronizes_with(events, po, rf);
+    let hb = model::happens_before(events, po, &sw);
+    if !hb.is_irreflexive() {
+        return Vec::new();
+    }
+    let all: Vec<_> = program
+        .locations()
+        .map(|location| orders::orders(graph, location, &hb))
+        .collect();
+    let races = race::races(events, &hb);
+    let execution = |choice: Vec<usize>| {
+        let chosen = all
+            .iter()
+            .zip(choice)
+            .map(|(orders, chosen)| orders[chosen].clone());
+        let orders: Vec<_> = chosen.collect();
+        let (mo, fr) = orders::edges(&orders, rf, events.len());
+        let (po, rf, sw, hb) = (po.clone(), rf.clone(), sw.clone(), hb.clone());
+        let edges = Edges {
+            po,
+            rf,
+            mo,
+            fr,
+            sw,
+            hb,
+        };
+        model.allows(events, &edges).then(|| Execution {
+            events: events.clone(),
+            edges,
+            orders,
+            registers: registers.clone(),
+            races: races.clone(),
+        })
+    };
+    choices(all.iter().map(Vec::len).collect())
+        .filter_map(execution)
+        .collect()
+}

@@ -1,0 +1,149 @@
+//! The graphs in which no read reads from its own future: they grow, an event at a time, and each read finds its write there.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    EventId, Program, Value,
+    candidate::Candidate,
+    program::Step,
+    trace::{Run, Trace},
+};
+
+/// A write: what a location holds at first, by number, or an event of a thread.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Write {
+    Initial(usize),
+    Event { thread: usize, place: usize },
+}
+
+/// Whom each event of each thread has read from. The rest of a graph follows from this.
+type Sources = Vec<Vec<Option<Write>>>;
+
+/// Every graph of `program` without a cycle in program order and reads-from, each once.
+pub(crate) fn grown(program: &Program) -> Vec<Candidate> {
+    let threads = program.threads().iter().enumerate();
+    let runs: Vec<Run<'_>> = threads
+        .map(|(number, thread)| Run::new(number, thread))
+        .collect();
+    let sources = vec![Vec::new(); runs.len()];
+    let mut left = vec![Graph {
+        program,
+        runs,
+        sources,
+    }];
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    while let Some(graph) = left.pop() {
+        if !seen.insert(graph.sources.clone()) {
+            continue;
+        }
+        match graph.next() {
+            Next::Done => found.push(graph),
+            Next::Grows(graphs) => left.extend(graphs),
+        }
+    }
+    // By what the threads did, whichever thread went first.
+    found.sort_by(|a, b| a.sources.cmp(&b.sources));
+    found.iter().map(Graph::candidate).collect()
+}
+
+#[derive(Clone)]
+struct Graph<'p> {
+    program: &'p Program,
+    runs: Vec<Run<'p>>,
+    sources: Sources,
+}
+
+enum Next<'p> {
+    Done,
+    Grows(Vec<Graph<'p>>),
+}
+
+impl<'p> Graph<'p> {
+    /// What reads nothing goes first: it takes no choice away. Then any thread's read goes next, with each write.
+    fn next(&self) -> Next<'p> {
+        let mut grown = Vec::new();
+        let mut is_done = true;
+        for thread in 0..self.runs.len() {
+            let mut at_step = self.clone();
+            let Some(step) = at_step.runs[thread].next() else {
+                continue;
+            };
+            is_done = false;
+            if !step.kind.reads() {
+                at_step.take(thread, step, None);
+                return Next::Grows(vec![at_step]);
+            }
+            for (write, value) in self.sources_for(step) {
+                let mut graph = at_step.clone();
+                graph.take(thread, step, Some((write, value)));
+                grown.push(graph);
+            }
+        }
+        if is_done {
+            Next::Done
+        } else {
+            Next::Grows(grown)
+        }
+    }
+
+    fn take(&mut self, thread: usize, step: &Step, found: Option<(Write, Value)>) {
+        self.runs[thread].take(step, found.map(|(_, value)| value));
+        self.sources[thread].push(found.map(|(write, _)| write));
+    }
+
+    /// The writes that a step can read, with their values. An exchange reads none that another has read: only one of them could
+    /// come right after it, so no order would be found later.
+    fn sources_for(&self, step: &Step) -> Vec<(Write, Value)> {
+        let initial = step.location.map(|location| {
+            (
+                Write::Initial(location.0),
+                self.program.variable(location).initial,
+            )
+        });
+        let writes = self.runs.iter().enumerate().flat_map(|(thread, run)| {
+            let events = run.trace.events.iter().enumerate();
+            events.filter_map(move |(place, event)| {
+                let here = event.location == step.location;
+                let value = event.written.filter(|_| here)?;
+                Some((Write::Event { thread, place }, value))
+            })
+        });
+        let free =
+            |&(write, _): &(Write, Value)| !(step.kind.is_exchange() && self.is_exchanged(write));
+        initial.into_iter().chain(writes).filter(free).collect()
+    }
+
+    fn is_exchanged(&self, write: Write) -> bool {
+        let mut read = self
+            .runs
+            .iter()
+            .zip(&self.sources)
+            .flat_map(|(run, sources)| run.trace.events.iter().zip(sources));
+        read.any(|(event, source)| event.kind.is_exchange() && *source == Some(write))
+    }
+
+    fn candidate(&self) -> Candidate {
+        let runs: Vec<&Trace> = self.runs.iter().map(|run| &run.trace).collect();
+        let first = &|thread: usize| -> EventId {
+            let before = runs[..thread].iter().map(|run| run.events.len());
+            self.program.locations().count() + before.sum::<usize>()
+        };
+        let all = self
+            .sources
+            .iter()
+            .enumerate()
+            .flat_map(|(thread, sources)| {
+                let number = move |place: usize| first(thread) + place;
+                sources
+                    .iter()
+                    .enumerate()
+                    .map(move |(place, source)| (*source, number(place)))
+            });
+        let rf = all.filter_map(|(source, read)| match source? {
+            Write::Initial(location) => Some((location, read)),
+            Write::Event { thread, place } => Some((first(thread) + place, read)),
+        });
+        Candidate::new(self.program, &runs, rf)
+    }
+}

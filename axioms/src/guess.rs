@@ -1,0 +1,134 @@
+//! All graphs, also those in which a read reads from its own future: each read is told a value, and then who could have written
+//! it is asked.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    Event, EventId, Program, Value,
+    candidate::{self, Candidate},
+    choices::choices,
+    program::{Kind, Operand},
+    trace::{Run, Trace},
+};
+
+/// The values that each location can be found with, by location.
+type Domain = Vec<BTreeSet<Value>>;
+
+/// Every graph of `program` in which each read finds a value that somebody writes.
+pub(crate) fn guessed(program: &Program) -> Vec<Candidate> {
+    let threads = traces(program);
+    let mut found = Vec::new();
+    for choice in choices(threads.iter().map(Vec::len).collect()) {
+        let runs = threads
+            .iter()
+            .zip(choice)
+            .map(|(traces, chosen)| &traces[chosen]);
+        let runs: Vec<_> = runs.collect();
+        let graphs = reads_from(&candidate::events(program, &runs));
+        found.extend(
+            graphs
+                .into_iter()
+                .map(|rf| Candidate::new(program, &runs, rf)),
+        );
+    }
+    found
+}
+
+/// The runs of each thread, by thread, for every choice of what its reads find.
+fn traces(program: &Program) -> Vec<Vec<Trace>> {
+    let mut domain = constants(program);
+    let reads = program
+        .steps()
+        .iter()
+        .filter(|step| step.kind.reads())
+        .count();
+    // A value that went through every read has come as far as it can, unless it caused itself.
+    for _ in 0..reads {
+        let known = domain.clone();
+        let found = runs(program, &known);
+        for event in found.iter().flatten().flat_map(|trace| &trace.events) {
+            if let (Some(location), Some(value)) = (event.location, event.written) {
+                domain[location.0].insert(value);
+            }
+        }
+        if domain == known {
+            return found;
+        }
+    }
+    runs(program, &domain)
+}
+
+/// What each location holds at first, and the constants that are written to it.
+fn constants(program: &Program) -> Domain {
+    let initial = |location| BTreeSet::from([program.variable(location).initial]);
+    let mut domain: Domain = program.locations().map(initial).collect();
+    for step in program.steps() {
+        let constant = match (step.kind, step.operand) {
+            (Kind::FetchAdd, _) => None,
+            (_, Some(Operand::Constant(value))) => Some(value),
+            _ => None,
+        };
+        if let (Some(location), Some(value)) = (step.location, constant) {
+            domain[location.0].insert(value);
+        }
+    }
+    domain
+}
+
+fn runs(program: &Program, domain: &Domain) -> Vec<Vec<Trace>> {
+    let threads = program.threads().iter().enumerate();
+    let runs_of = |(number, thread)| {
+        let mut done = Vec::new();
+        finish(Run::new(number, thread), domain, &mut done);
+        done
+    };
+    threads.map(runs_of).collect()
+}
+
+/// Goes on to the end, once for each value that each read can find.
+fn finish(mut run: Run<'_>, domain: &Domain, done: &mut Vec<Trace>) {
+    while let Some(step) = run.next() {
+        if !step.kind.reads() {
+            run.take(step, None);
+            continue;
+        }
+        let values = step.location.map(|location| &domain[location.0]);
+        for &value in values.into_iter().flatten() {
+            let mut told = run.clone();
+            told.take(step, Some(value));
+            finish(told, domain, done);
+        }
+        return;
+    }
+    done.push(run.trace);
+}
+
+/// Every choice of a write for each read, with the value that it found.
+fn reads_from(events: &[Event]) -> Vec<Vec<(EventId, EventId)>> {
+    let reads: Vec<EventId> = (0..events.len())
+        .filter(|&id| events[id].kind.reads())
+        .collect();
+    let sources: Vec<Vec<EventId>> = reads.iter().map(|&read| sources(events, read)).collect();
+    let edges = |choice: Vec<usize>| {
+        let chosen = sources
+            .iter()
+            .zip(choice)
+            .map(|(sources, chosen)| sources[chosen]);
+        chosen.zip(reads.iter().copied()).collect()
+    };
+    choices(sources.iter().map(Vec::len).collect())
+        .map(edges)
+        .collect()
+}
+
+fn sources(events: &[Event], read: EventId) -> Vec<EventId> {
+    let Event {
+        location,
+        read: value,
+        ..
+    } = events[read];
+    let fits = |event: &Event| event.location == location && event.written == value;
+    (0..events.len())
+        .filter(|&write| write != read && fits(&events[write]))
+        .collect()
+}

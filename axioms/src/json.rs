@@ -1,0 +1,277 @@
+//! Executions and verdicts as JSON, for those who draw them or compare them with another checker.
+
+use core::fmt;
+
+use crate::{
+    Event, EventId, Execution, MissingEdge, Program, Race, Relation, Value,
+    completion::{Cell, Finding, Verdict},
+    text,
+};
+
+/// A JSON value. Its [`Display`](fmt::Display) is the text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Json {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A number without sign and fraction.
+    Number(u64),
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Json>),
+    /// Names and values.
+    Object(Vec<(&'static str, Json)>),
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Number(value) => write!(f, "{value}"),
+            Self::Text(text) => quoted(f, text),
+            Self::List(items) => {
+                let write = |f: &mut fmt::Formatter<'_>, item: &Json| write!(f, "{item}");
+                separated(f, ['[', ']'], items, write)
+            }
+            Self::Object(fields) => {
+                let write = |f: &mut fmt::Formatter<'_>, (name, value): &(&str, Json)| {
+                    quoted(f, name)?;
+                    write!(f, ":{value}")
+                };
+                separated(f, ['{', '}'], fields, write)
+            }
+        }
+    }
+}
+
+fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    f.write_str("\"")?;
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => write!(f, "\\{letter}")?,
+            letter if letter < ' ' => write!(f, "\\u{:04x}", u32::from(letter))?,
+            letter => write!(f, "{letter}")?,
+        }
+    }
+    f.write_str("\"")
+}
+
+fn separated<T>(
+    f: &mut fmt::Formatter<'_>,
+    [open, close]: [char; 2],
+    items: &[T],
+    write: impl Fn(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    write!(f, "{open}")?;
+    for (place, item) in items.iter().enumerate() {
+        if place > 0 {
+            f.write_str(",")?;
+        }
+        write(f, item)?;
+    }
+    write!(f, "{close}")
+}
+
+impl From<&str> for Json {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+fn number(value: usize) -> Json {
+    Json::Number(value as u64)
+}
+
+fn list(items: impl Iterator<Item = Json>) -> Json {
+    Json::List(items.collect())
+}
+
+fn maybe<T>(value: Option<T>, json: impl FnOnce(T) -> Json) -> Json {
+    value.map_or(Json::Null, json)
+}
+
+/// An execution: `events` by number; `timeline`, the numbers of the threads' events in the order to draw them in; the edges
+/// `po`, `rf`, `mo`, `fr`, `sw`, `hb` as pairs of numbers, `po` and `mo` between neighbours only, the others all; the `registers`
+/// and `memory` in the end; `races`, each with its `missing` edges; and whether it is an `interleaving`.
+///
+/// # Panics
+/// If the execution is another program's.
+pub fn execution(program: &Program, execution: &Execution) -> Json {
+    let edges = execution.edges();
+    let races = execution
+        .races()
+        .iter()
+        .map(|race| of_race(program, execution, race));
+    Json::Object(vec![
+        (
+            "events",
+            list((0..execution.events().len()).map(|id| of_event(program, execution, id))),
+        ),
+        (
+            "timeline",
+            list(execution.timeline().into_iter().map(number)),
+        ),
+        ("interleaving", Json::Bool(execution.is_interleaving())),
+        ("po", pairs(&edges.po.reduced())),
+        ("rf", pairs(&edges.rf)),
+        ("mo", pairs(&edges.mo.reduced())),
+        ("fr", pairs(&edges.fr)),
+        ("sw", pairs(&edges.sw)),
+        ("hb", pairs(&edges.hb)),
+        (
+            "registers",
+            list(execution.registers().iter().map(|thread| registers(thread))),
+        ),
+        ("memory", memory(program, execution)),
+        ("races", list(races)),
+    ])
+}
+
+fn of_event(program: &Program, execution: &Execution, id: EventId) -> Json {
+    let event: &Event = &execution.events()[id];
+    let name = |location| Json::from(program.variable(location).name.as_str());
+    let value = |value: Option<Value>| {
+        maybe(event.location.zip(value), |(at, value)| {
+            Json::Text(program.show(at, value))
+        })
+    };
+    Json::Object(vec![
+        ("id", number(id)),
+        ("thread", maybe(event.thread, number)),
+        ("step", number(event.step)),
+        (
+            "kind",
+            Json::Text(format!("{:?}", event.kind).to_ascii_lowercase()),
+        ),
+        ("location", maybe(event.location, name)),
+        (
+            "ordering",
+            maybe(event.ordering, |ordering| ordering.name().into()),
+        ),
+        ("read", value(event.read)),
+        ("written", value(event.written)),
+        ("stale", Json::Bool(execution.is_stale(id))),
+        ("label", Json::Text(text::label(program, event))),
+    ])
+}
+
+fn pairs(relation: &Relation) -> Json {
+    list(
+        relation
+            .pairs()
+            .map(|(a, b)| Json::List(vec![number(a), number(b)])),
+    )
+}
+
+fn registers(thread: &[Option<Value>]) -> Json {
+    list(
+        thread
+            .iter()
+            .map(|&value| maybe(value, |value| Json::Number(value.into()))),
+    )
+}
+
+fn memory(program: &Program, execution: &Execution) -> Json {
+    list(program.locations().map(|location| {
+        let value = program.show(location, execution.last(location));
+        let name = program.variable(location).name.as_str();
+        Json::Object(vec![
+            ("location", name.into()),
+            ("value", Json::Text(value)),
+        ])
+    }))
+}
+
+fn of_race(program: &Program, execution: &Execution, race: &Race) -> Json {
+    Json::Object(vec![
+        (
+            "location",
+            program.variable(race.location).name.as_str().into(),
+        ),
+        ("write", number(race.write)),
+        ("other", number(race.other)),
+        (
+            "missing",
+            list(execution.missing_edges(race).iter().map(missing_edge)),
+        ),
+    ])
+}
+
+fn missing_edge(edge: &MissingEdge) -> Json {
+    let lacks = [
+        ("release", edge.lacks_release),
+        ("acquire", edge.lacks_acquire),
+    ];
+    let lacks = lacks
+        .into_iter()
+        .filter(|&(_, lacking)| lacking)
+        .map(|(half, _)| half.into());
+    Json::Object(vec![
+        ("from", number(edge.from)),
+        ("to", number(edge.to)),
+        ("lacks", list(lacks)),
+    ])
+}
+
+/// A verdict without its executions: the orderings, whether it is `right`, and its `findings`. The matrix is a list of these.
+pub fn verdict(verdict: &Verdict) -> Json {
+    Json::Object(verdict_fields(verdict))
+}
+
+/// A verdict with the names of its `threads` and all its `executions`, to which the numbers of the findings' witnesses refer.
+pub fn cell(verdict: &Verdict) -> Json {
+    let program = &verdict.protocol.program;
+    let threads = program
+        .threads()
+        .iter()
+        .map(|thread| thread.name.as_str().into());
+    let all = verdict.executions.iter().map(|one| execution(program, one));
+    let mut fields = verdict_fields(verdict);
+    fields.push(("threads", list(threads)));
+    fields.push(("executions", list(all)));
+    Json::Object(fields)
+}
+
+fn verdict_fields(verdict: &Verdict) -> Vec<(&'static str, Json)> {
+    let Cell { completer, waiter } = verdict.cell;
+    vec![
+        ("completer", completer.name().into()),
+        ("waiter", waiter.name().into()),
+        ("right", Json::Bool(verdict.is_right())),
+        (
+            "findings",
+            list(verdict.findings.iter().map(|one| finding(verdict, one))),
+        ),
+    ]
+}
+
+fn finding(verdict: &Verdict, finding: &Finding) -> Json {
+    Json::Object(vec![
+        ("broken", finding.broken.name().into()),
+        ("witness", number(finding.witness)),
+        ("missing", missing_edge(&finding.missing)),
+        ("sentence", Json::Text(verdict.sentence(finding))),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Json;
+
+    #[test]
+    fn every_shape_is_written_as_json_wants_it() {
+        let value = Json::Object(vec![
+            (
+                "list",
+                Json::List(vec![Json::Null, Json::Bool(true), Json::Number(7)]),
+            ),
+            ("text", Json::from("a \"b\" \\ \n")),
+            ("none", Json::List(vec![])),
+        ]);
+        let text = r#"{"list":[null,true,7],"text":"a \"b\" \\ \u000a","none":[]}"#;
+        assert_eq!(value.to_string(), text);
+    }
+}

@@ -1,0 +1,126 @@
+//! The explorer's commands: the matrix of the completion, one cell of it with its witness, litmus tests for herd7.
+
+use std::{env, fs, io, path::Path, process::ExitCode};
+
+use axioms::{
+    Model, Ordering,
+    completion::{Cell, Protocol, Verdict, judge},
+    herd,
+    json::{self, Json},
+    text,
+};
+
+const USAGE: &str = "\
+usage:
+  axioms matrix [--json]                   all 25 pairs of orderings of the completion: right, or what breaks
+  axioms cell COMPLETER WAITER [--json]    one of them, with an execution that shows what breaks, or with all as JSON
+  axioms herd DIR                          all 25 as litmus tests for herd7, a file each
+an ordering is relaxed, acquire, release, acq_rel or seq_cst
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("axioms: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<String, String> {
+    match *arguments {
+        ["matrix"] => Ok(matrix()),
+        ["matrix", "--json"] => Ok(matrix_json()),
+        ["cell", completer, waiter] => Ok(show(&judged(completer, waiter)?)),
+        ["cell", completer, waiter, "--json"] => {
+            Ok(format!("{}\n", json::cell(&judged(completer, waiter)?)))
+        }
+        ["herd", folder] => {
+            herd_files(Path::new(folder)).map_err(|error| format!("{folder}: {error}"))
+        }
+        ["help" | "-h" | "--help"] => Ok(USAGE.to_owned()),
+        _ => Err(format!("not a command\n{USAGE}")),
+    }
+}
+
+fn judged(completer: &str, waiter: &str) -> Result<Verdict, String> {
+    let ordering = |text: &str| text.parse::<Ordering>().map_err(|error| error.to_string());
+    let cell = Cell {
+        completer: ordering(completer)?,
+        waiter: ordering(waiter)?,
+    };
+    Ok(judge(cell, Model::Rc11))
+}
+
+fn matrix() -> String {
+    let verdicts: Vec<Verdict> = Cell::all().map(|cell| judge(cell, Model::Rc11)).collect();
+    let mut text = format!("{:<20}", "completer \\ waiter");
+    text.extend(Ordering::ALL.map(|waiter| format!("{waiter:<15}")));
+    for row in verdicts.chunks(Ordering::ALL.len()) {
+        text += &format!("\n{:<20}", row[0].cell.completer);
+        text.extend(row.iter().map(|verdict| format!("{:<15}", word(verdict))));
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let right = verdicts.iter().filter(|verdict| verdict.is_right()).count();
+    let all = verdicts.len();
+    format!(
+        "{}\n\n{right} of {all} are right; of the others, what is not published\n",
+        lines.join("\n")
+    )
+}
+
+fn word(verdict: &Verdict) -> String {
+    let broken: Vec<_> = verdict
+        .findings
+        .iter()
+        .map(|finding| finding.broken.name())
+        .collect();
+    if broken.is_empty() {
+        "right".to_owned()
+    } else {
+        broken.join(", ")
+    }
+}
+
+fn matrix_json() -> String {
+    let verdicts = Cell::all().map(|cell| json::verdict(&judge(cell, Model::Rc11)));
+    let fields = vec![
+        ("program", Json::from("completion")),
+        ("model", Json::from(Model::Rc11.name())),
+        ("cells", Json::List(verdicts.collect())),
+    ];
+    format!("{}\n", Json::Object(fields))
+}
+
+fn show(verdict: &Verdict) -> String {
+    let count = verdict.executions.len();
+    if verdict.is_right() {
+        return format!("{}: right in all {count} executions\n", verdict.cell);
+    }
+    let mut text = format!("{}: wrong, {count} executions\n", verdict.cell);
+    for finding in &verdict.findings {
+        let lanes = text::lanes(&verdict.protocol.program, verdict.witness(finding));
+        text += &format!("\n{}\n\n{lanes}", verdict.sentence(finding));
+    }
+    text
+}
+
+fn herd_files(folder: &Path) -> io::Result<String> {
+    fs::create_dir_all(folder)?;
+    for cell in Cell::all() {
+        let protocol = Protocol::new(cell);
+        let file = folder.join(format!("{}.litmus", protocol.program.name()));
+        fs::write(file, herd::completion(&protocol))?;
+    }
+    Ok(format!(
+        "{} files in {}\n",
+        Cell::all().count(),
+        folder.display()
+    ))
+}

@@ -1,0 +1,271 @@
+//! What is written: locations, threads, instructions, and branches on what a register holds. There are no loops.
+
+use crate::{Code, Ordering};
+
+/// What a location or a register holds.
+pub type Value = u32;
+
+/// A memory location of a [`Program`].
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Location(pub(crate) usize);
+
+/// A register of one thread, which the instruction that fills it answers.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Register {
+    pub(crate) thread: usize,
+    pub(crate) index: usize,
+}
+
+impl Register {
+    /// The number of its thread.
+    pub fn thread(self) -> usize {
+        self.thread
+    }
+
+    /// Its number in its thread.
+    pub fn index(self) -> usize {
+        self.index
+    }
+}
+
+/// What is written: a constant, or what a register holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Operand {
+    /// A constant.
+    Constant(Value),
+    /// What a register of the same thread holds.
+    Register(Register),
+}
+
+impl From<Value> for Operand {
+    fn from(value: Value) -> Self {
+        Self::Constant(value)
+    }
+}
+
+impl From<Register> for Operand {
+    fn from(register: Register) -> Self {
+        Self::Register(register)
+    }
+}
+
+/// What an instruction, or the event it becomes, does to memory.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Kind {
+    /// The value that a location has at first. Of events only.
+    Initial,
+    /// A read that is not atomic.
+    Read,
+    /// A write that is not atomic.
+    Write,
+    /// An atomic load.
+    Load,
+    /// An atomic store.
+    Store,
+    /// An atomic exchange.
+    Swap,
+    /// An atomic addition, which wraps.
+    FetchAdd,
+    /// A fence.
+    Fence,
+}
+
+impl Kind {
+    /// Whether it reads its location.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Read | Self::Load) || self.is_exchange()
+    }
+
+    /// Whether it writes its location.
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Initial | Self::Write | Self::Store) || self.is_exchange()
+    }
+
+    /// Whether it reads and writes in one step.
+    pub fn is_exchange(self) -> bool {
+        matches!(self, Self::Swap | Self::FetchAdd)
+    }
+
+    /// Whether it is an access that is not atomic.
+    pub fn is_plain(self) -> bool {
+        matches!(self, Self::Initial | Self::Read | Self::Write)
+    }
+}
+
+/// One access or fence as it is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Step {
+    /// Its number among the steps of its thread, in the order of the text.
+    pub number: usize,
+    /// What it does.
+    pub kind: Kind,
+    /// Where: nowhere if it is a fence.
+    pub location: Option<Location>,
+    /// Its ordering: none if it is not atomic.
+    pub ordering: Option<Ordering>,
+    /// What it writes or adds.
+    pub operand: Option<Operand>,
+    /// Where what it reads goes.
+    pub into: Option<Register>,
+}
+
+/// An instruction of a thread.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Instruction {
+    /// An access or a fence.
+    Step(Step),
+    /// A choice by what a register holds.
+    Branch {
+        /// The register.
+        on: Register,
+        /// What it is compared with.
+        equals: Value,
+        /// What runs if it holds that.
+        then: Vec<Instruction>,
+        /// What runs otherwise.
+        otherwise: Vec<Instruction>,
+    },
+}
+
+/// A thread of a [`Program`].
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Thread {
+    /// Its name.
+    pub name: String,
+    /// What it runs.
+    pub code: Vec<Instruction>,
+    /// How many registers it has.
+    pub registers: usize,
+}
+
+/// A location as it is declared.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Whether its accesses are atomic: all of them, or none.
+    pub is_atomic: bool,
+    /// Its value at first.
+    pub initial: Value,
+    /// Names for some of its values.
+    names: Vec<(Value, String)>,
+}
+
+/// A program of a few threads. Build it, then [`explore`](crate::explore) it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Program {
+    name: String,
+    variables: Vec<Variable>,
+    threads: Vec<Thread>,
+}
+
+impl Program {
+    /// A program without threads and locations.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            variables: Vec::new(),
+            threads: Vec::new(),
+        }
+    }
+
+    /// Declares a location for atomic accesses.
+    pub fn atomic(&mut self, name: &str, initial: Value) -> Location {
+        self.declare(name, initial, true)
+    }
+
+    /// Declares a location for accesses that are not atomic, where two can race.
+    pub fn plain(&mut self, name: &str, initial: Value) -> Location {
+        self.declare(name, initial, false)
+    }
+
+    fn declare(&mut self, name: &str, initial: Value, is_atomic: bool) -> Location {
+        let name = name.to_owned();
+        self.variables.push(Variable {
+            name,
+            is_atomic,
+            initial,
+            names: Vec::new(),
+        });
+        Location(self.variables.len() - 1)
+    }
+
+    /// Gives `value` a name where it is read from or written to `location`.
+    ///
+    /// # Panics
+    /// If `location` is another program's.
+    pub fn name_value(&mut self, location: Location, value: Value, name: &str) {
+        self.variables[location.0]
+            .names
+            .push((value, name.to_owned()));
+    }
+
+    /// Adds a thread, whose instructions `write` gives one after the other. What it answers is answered: registers, say, to ask
+    /// an [`Execution`](crate::Execution) for.
+    pub fn thread<R>(&mut self, name: &str, write: impl FnOnce(&mut Code<'_>) -> R) -> R {
+        let mut code = Code::new(&self.variables, self.threads.len());
+        let answer = write(&mut code);
+        let thread = code.finish(name);
+        self.threads.push(thread);
+        answer
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its threads, by number.
+    pub fn threads(&self) -> &[Thread] {
+        &self.threads
+    }
+
+    /// Its locations, in the order in which they were declared.
+    pub fn locations(&self) -> impl Iterator<Item = Location> + use<> {
+        (0..self.variables.len()).map(Location)
+    }
+
+    /// What was declared of `location`.
+    ///
+    /// # Panics
+    /// If `location` is another program's.
+    pub fn variable(&self, location: Location) -> &Variable {
+        &self.variables[location.0]
+    }
+
+    /// The name of `value` at `location`, or its digits.
+    ///
+    /// # Panics
+    /// If `location` is another program's.
+    pub fn show(&self, location: Location, value: Value) -> String {
+        let named = self
+            .variable(location)
+            .names
+            .iter()
+            .find(|(named, _)| *named == value);
+        named.map_or_else(|| value.to_string(), |(_, name)| name.clone())
+    }
+
+    /// All steps of all threads in the order of the text, whichever branch they are in.
+    pub fn steps(&self) -> Vec<&Step> {
+        let mut steps = Vec::new();
+        self.threads
+            .iter()
+            .for_each(|thread| steps_of(&thread.code, &mut steps));
+        steps
+    }
+}
+
+fn steps_of<'p>(code: &'p [Instruction], steps: &mut Vec<&'p Step>) {
+    for instruction in code {
+        match instruction {
+            Instruction::Step(step) => steps.push(step),
+            Instruction::Branch {
+                then, otherwise, ..
+            } => {
+                steps_of(then, steps);
+                steps_of(otherwise, steps);
+            }
+        }
+    }
+}

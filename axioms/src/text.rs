@@ -1,0 +1,158 @@
+//! Executions as text: a lane for each thread, time downwards, and beside each event what it read from whom.
+
+use core::fmt::Write as _;
+
+use crate::{Event, EventId, Execution, MissingEdge, Program, program::Kind};
+
+/// What an event did, without its thread: `swap word: PENDING -> DONE, acq_rel`.
+///
+/// # Panics
+/// If the event is another program's.
+pub fn label(program: &Program, event: &Event) -> String {
+    let place = event
+        .location
+        .map(|location| program.variable(location).name.as_str());
+    let place = place.unwrap_or_default();
+    let show = |value: Option<_>| {
+        let shown = event
+            .location
+            .zip(value)
+            .map(|(at, value)| program.show(at, value));
+        shown.unwrap_or_default()
+    };
+    let (read, written) = (show(event.read), show(event.written));
+    let ordering = event
+        .ordering
+        .map(|ordering| ordering.name())
+        .unwrap_or_default();
+    match event.kind {
+        Kind::Initial => format!("{place} = {written} at first"),
+        Kind::Read => format!("read {place}: {read}"),
+        Kind::Write => format!("write {place}: {written}"),
+        Kind::Load => format!("load {place}: {read}, {ordering}"),
+        Kind::Store => format!("store {place}: {written}, {ordering}"),
+        Kind::Swap => format!("swap {place}: {read} -> {written}, {ordering}"),
+        Kind::FetchAdd => format!("add {place}: {read} -> {written}, {ordering}"),
+        Kind::Fence => format!("fence {ordering}"),
+    }
+}
+
+/// The execution in lanes, with a number for each event, and then the data races and the edges that each lacks.
+///
+/// # Panics
+/// If the execution is another program's.
+pub fn lanes(program: &Program, execution: &Execution) -> String {
+    let drawing = Drawing::new(program, execution);
+    let mut text = drawing.heads();
+    for &id in &drawing.order {
+        text += &drawing.line(id);
+    }
+    for race in execution.races() {
+        let (write, other) = (drawing.number(race.write), drawing.number(race.other));
+        let place = &program.variable(race.location).name;
+        let _ = writeln!(text, "\ndata race: {write} and {other}, on {place}");
+        for missing in execution.missing_edges(race) {
+            text += &drawing.missing(&missing);
+        }
+    }
+    text
+}
+
+struct Drawing<'a> {
+    program: &'a Program,
+    execution: &'a Execution,
+    order: Vec<EventId>,
+    /// How wide each lane is.
+    widths: Vec<usize>,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(program: &'a Program, execution: &'a Execution) -> Self {
+        let width = |thread| {
+            let labels = execution
+                .lane(thread)
+                .map(|id| label(program, &execution.events()[id]));
+            let labels = labels.map(|label| label.chars().count());
+            let name = program.threads()[thread].name.chars().count();
+            labels.chain([name]).max().unwrap_or(name) + 3
+        };
+        let widths = (0..program.threads().len()).map(width).collect();
+        Self {
+            program,
+            execution,
+            order: execution.timeline(),
+            widths,
+        }
+    }
+
+    /// The number of an event in the drawing. What a location holds at first has none.
+    fn number(&self, id: EventId) -> usize {
+        self.order
+            .iter()
+            .position(|&drawn| drawn == id)
+            .map_or(0, |place| place + 1)
+    }
+
+    fn heads(&self) -> String {
+        let names = self
+            .program
+            .threads()
+            .iter()
+            .map(|thread| thread.name.clone());
+        let head = |(name, width): (String, &usize)| format!("{name:<width$}");
+        let heads: String = names.zip(&self.widths).map(head).collect();
+        format!("     {}\n", heads.trim_end())
+    }
+
+    fn line(&self, id: EventId) -> String {
+        let event = &self.execution.events()[id];
+        let lane = event.thread.unwrap_or_default();
+        let before: usize = self.widths[..lane].iter().sum();
+        let after: usize = self.widths[lane..].iter().sum();
+        let label = label(self.program, event);
+        let line = format!(
+            "{:>3}  {:before$}{label:<after$}{}",
+            self.number(id),
+            "",
+            self.notes(id).join(", ")
+        );
+        format!("{}\n", line.trim_end())
+    }
+
+    /// What the event read from whom, and whom that ordered it after.
+    fn notes(&self, id: EventId) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(source) = self.execution.source(id) {
+            notes.push(match self.number(source) {
+                0 => "<- the first value".to_owned(),
+                number => format!("<- reads from {number}"),
+            });
+        }
+        let releases = self
+            .execution
+            .edges()
+            .sw
+            .pairs()
+            .filter(|&(_, acquire)| acquire == id);
+        notes.extend(
+            releases.map(|(release, _)| format!("synchronizes with {}", self.number(release))),
+        );
+        notes
+    }
+
+    fn missing(&self, missing: &MissingEdge) -> String {
+        let MissingEdge {
+            from,
+            to,
+            lacks_release,
+            lacks_acquire,
+        } = *missing;
+        let (from, to) = (self.number(from), self.number(to));
+        let why = match (lacks_release, lacks_acquire) {
+            (true, true) => format!("{from} does not release and {to} does not acquire"),
+            (true, false) => format!("{from} does not release"),
+            (false, _) => format!("{to} does not acquire"),
+        };
+        format!("  no edge from {from} to {to}: {why}\n")
+    }
+}

@@ -1,0 +1,96 @@
+//! One run of one thread, step by step, on what its reads are told that they found.
+
+use core::slice;
+
+use crate::{
+    Event, Value,
+    program::{Instruction, Kind, Operand, Step, Thread},
+};
+
+/// What a run has done.
+#[derive(Clone, Debug)]
+pub(crate) struct Trace {
+    pub(crate) events: Vec<Event>,
+    pub(crate) registers: Vec<Option<Value>>,
+}
+
+/// A run on its way.
+#[derive(Clone)]
+pub(crate) struct Run<'p> {
+    thread: usize,
+    /// What is left of each block that the run is in, the innermost last.
+    rest: Vec<slice::Iter<'p, Instruction>>,
+    pub(crate) trace: Trace,
+}
+
+impl<'p> Run<'p> {
+    pub(crate) fn new(number: usize, thread: &'p Thread) -> Self {
+        let trace = Trace {
+            events: Vec::new(),
+            registers: vec![None; thread.registers],
+        };
+        Self {
+            thread: number,
+            rest: vec![thread.code.iter()],
+            trace,
+        }
+    }
+
+    /// Goes to the next step, through the branches before it, and on past it.
+    pub(crate) fn next(&mut self) -> Option<&'p Step> {
+        loop {
+            match self.next_instruction()? {
+                Instruction::Step(step) => return Some(step),
+                Instruction::Branch {
+                    on,
+                    equals,
+                    then,
+                    otherwise,
+                } => {
+                    let taken = self.register(on.index()) == *equals;
+                    self.rest.push(if taken { then } else { otherwise }.iter());
+                }
+            }
+        }
+    }
+
+    fn next_instruction(&mut self) -> Option<&'p Instruction> {
+        while let Some(block) = self.rest.last_mut() {
+            if let Some(instruction) = block.next() {
+                return Some(instruction);
+            }
+            self.rest.pop();
+        }
+        None
+    }
+
+    /// Does what `step` says, where a read finds `read`.
+    pub(crate) fn take(&mut self, step: &Step, read: Option<Value>) {
+        let operand = step.operand.map(|operand| match operand {
+            Operand::Constant(value) => value,
+            Operand::Register(register) => self.register(register.index()),
+        });
+        let written = match step.kind {
+            Kind::FetchAdd => operand
+                .zip(read)
+                .map(|(more, found)| found.wrapping_add(more)),
+            _ => operand,
+        };
+        if let Some(register) = step.into {
+            self.trace.registers[register.index()] = read;
+        }
+        self.trace.events.push(Event {
+            thread: Some(self.thread),
+            step: step.number,
+            kind: step.kind,
+            location: step.location,
+            ordering: step.ordering,
+            read,
+            written,
+        });
+    }
+
+    fn register(&self, index: usize) -> Value {
+        self.trace.registers[index].expect("a register is used where it has been filled")
+    }
+}

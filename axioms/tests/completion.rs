@@ -1,0 +1,216 @@
+//! The 25 cells of the completion: what the explorer finds, against the rule that says which halves are needed for what.
+
+use std::collections::BTreeSet;
+
+use axioms::{
+    Model,
+    Ordering::{self, AcqRel, Relaxed, SeqCst},
+    completion::{Broken, COMPLETER, Cell, EMPTY, Protocol, Verdict, WAITER, judge},
+    explore, text,
+};
+
+fn verdicts(model: Model) -> impl Iterator<Item = Verdict> {
+    Cell::all().map(move |cell| judge(cell, model))
+}
+
+fn broken(verdict: &Verdict) -> Vec<Broken> {
+    verdict
+        .findings
+        .iter()
+        .map(|finding| finding.broken)
+        .collect()
+}
+
+/// The result goes from the completer's release to the waiter's acquire, the waker the other way.
+fn expected(Cell { completer, waiter }: Cell) -> Vec<Broken> {
+    let result = completer.releases() && waiter.acquires();
+    let waker = waiter.releases() && completer.acquires();
+    let broken = [(Broken::Result, result), (Broken::Waker, waker)];
+    broken
+        .into_iter()
+        .filter(|&(_, published)| !published)
+        .map(|(broken, _)| broken)
+        .collect()
+}
+
+#[test]
+fn each_half_is_needed_for_its_edge_and_nothing_else_is() {
+    for verdict in verdicts(Model::Rc11) {
+        assert_eq!(broken(&verdict), expected(verdict.cell), "{}", verdict.cell);
+    }
+}
+
+#[test]
+fn four_of_25_are_right_where_both_sides_acquire_and_release() {
+    let right = verdicts(Model::Rc11)
+        .filter(Verdict::is_right)
+        .map(|verdict| verdict.cell);
+    let both = [AcqRel, SeqCst];
+    let expected = both.map(|completer| both.map(|waiter| Cell { completer, waiter }));
+    assert_eq!(right.collect::<Vec<_>>(), expected.concat());
+}
+
+/// Load buffering plays no part in it: the exchanges of one word cannot be each other's cause.
+#[test]
+fn the_axiom_against_thin_air_changes_no_cell() {
+    for verdict in verdicts(Model::Buffering) {
+        assert_eq!(broken(&verdict), expected(verdict.cell), "{}", verdict.cell);
+    }
+}
+
+#[test]
+fn whoever_comes_second_gets_the_other_and_only_one_does() {
+    for verdict in verdicts(Model::Rc11) {
+        let [(found, _), (seen, _)] = verdict.protocol.registers;
+        let pairs = verdict
+            .executions
+            .iter()
+            .map(|end| (end.value(found), end.value(seen)));
+        let pairs: BTreeSet<_> = pairs.collect();
+        let expected = BTreeSet::from([(Some(0), Some(1)), (Some(2), Some(0))]);
+        assert_eq!(pairs, expected, "{}", verdict.cell);
+    }
+}
+
+#[test]
+fn a_witness_reads_what_is_not_written_yet() {
+    for verdict in verdicts(Model::Rc11) {
+        for finding in &verdict.findings {
+            let witness = verdict.witness(finding);
+            assert!(witness.races().contains(&finding.race), "{}", verdict.cell);
+            let reader = match finding.broken {
+                Broken::Result => WAITER,
+                Broken::Waker => COMPLETER,
+            };
+            let (_, read) = verdict.protocol.registers[reader];
+            assert_eq!(witness.value(read), Some(EMPTY), "{}", verdict.cell);
+            assert!(
+                !witness.is_interleaving(),
+                "{}: no turns explain this",
+                verdict.cell
+            );
+        }
+    }
+}
+
+/// The halves that a finding names are those to add: with them the finding is gone, and with fewer it is not.
+#[test]
+fn the_missing_halves_are_those_that_mend_the_cell() {
+    for verdict in verdicts(Model::Rc11) {
+        for finding in &verdict.findings {
+            let missing = finding.missing;
+            let mended = |release: bool, acquire: bool| {
+                let Cell { completer, waiter } = verdict.cell;
+                let (release, acquire) = (with(release, true, false), with(acquire, false, true));
+                let cell = match finding.broken {
+                    Broken::Result => Cell {
+                        completer: release(completer),
+                        waiter: acquire(waiter),
+                    },
+                    Broken::Waker => Cell {
+                        completer: acquire(completer),
+                        waiter: release(waiter),
+                    },
+                };
+                !broken(&judge(cell, Model::Rc11)).contains(&finding.broken)
+            };
+            let (release, acquire) = (missing.lacks_release, missing.lacks_acquire);
+            assert!(release || acquire, "{}", verdict.cell);
+            assert!(mended(release, acquire), "{}", verdict.cell);
+            assert!(!(release && mended(false, acquire)), "{}", verdict.cell);
+            assert!(!(acquire && mended(release, false)), "{}", verdict.cell);
+        }
+    }
+}
+
+/// The ordering with the halves asked for added, if `wanted`.
+fn with(wanted: bool, release: bool, acquire: bool) -> impl Fn(Ordering) -> Ordering {
+    move |ordering| {
+        let halves = (
+            wanted && release || ordering.releases(),
+            wanted && acquire || ordering.acquires(),
+        );
+        match (ordering, halves) {
+            (SeqCst, _) => SeqCst,
+            (_, (true, true)) => AcqRel,
+            (_, (true, false)) => Ordering::Release,
+            (_, (false, true)) => Ordering::Acquire,
+            (_, (false, false)) => Relaxed,
+        }
+    }
+}
+
+#[test]
+fn a_sentence_names_the_half_and_the_side() {
+    let verdict = judge(
+        Cell {
+            completer: AcqRel,
+            waiter: Ordering::Acquire,
+        },
+        Model::Rc11,
+    );
+    let [finding] = &verdict.findings[..] else {
+        panic!("the waker alone")
+    };
+    assert_eq!(
+        verdict.sentence(finding),
+        "the waker is not published: the release half of the waiter's exchange would have made the missing edge"
+    );
+    let verdict = judge(
+        Cell {
+            completer: Relaxed,
+            waiter: Relaxed,
+        },
+        Model::Rc11,
+    );
+    assert_eq!(
+        verdict.sentence(&verdict.findings[0]),
+        "the result is not published: the release half of the completer's exchange and the acquire half of the waiter's exchange would have made the missing edge"
+    );
+}
+
+#[test]
+fn a_witness_is_drawn_in_two_lanes() {
+    let verdict = judge(
+        Cell {
+            completer: AcqRel,
+            waiter: Ordering::Release,
+        },
+        Model::Rc11,
+    );
+    let [finding] = &verdict.findings[..] else {
+        panic!("the result alone")
+    };
+    let drawn = text::lanes(&verdict.protocol.program, verdict.witness(finding));
+    let expected = "     \
+     completer                             waiter
+  1  write result: written
+  2  swap word: PENDING -> DONE, acq_rel                                   <- the first value
+  3                                        write waker: written
+  4                                        swap word: DONE -> W, release   <- reads from 2
+  5                                        read result: empty              <- the first value
+
+data race: 1 and 5, on result
+  no edge from 2 to 4: 4 does not acquire
+";
+    assert_eq!(drawn, expected);
+}
+
+#[test]
+fn an_edge_that_is_there_is_drawn_at_its_later_end() {
+    let protocol = Protocol::new(Cell {
+        completer: AcqRel,
+        waiter: AcqRel,
+    });
+    let executions = explore(&protocol.program, Model::Rc11);
+    assert_eq!(executions.len(), 2);
+    for execution in &executions {
+        let drawn = text::lanes(&protocol.program, execution);
+        assert!(
+            drawn.contains("<- reads from 2, synchronizes with 2\n")
+                || drawn.contains("<- reads from 3, synchronizes with 3\n"),
+            "{drawn}"
+        );
+        assert!(!drawn.contains("data race"), "{drawn}");
+    }
+}
