@@ -1,0 +1,226 @@
+//! What holds of every program: on thousands of small ones, made by chance and the same in each run.
+//!
+//! Two other checkers stand against the axioms, both of them machines that run a program step by step: one memory that takes
+//! turns, which is what sequential consistency means, and a memory of messages and views, which is RC11 without `SeqCst` by
+//! another road.
+
+mod generate;
+mod turns;
+mod views;
+
+use std::collections::BTreeSet;
+
+use axioms::{Execution, Model, Ordering, Program, Value, explore, program::Kind};
+
+use generate::{Chance, Recipe};
+
+/// How a program can end: what the registers hold by thread and number, and what the locations hold.
+type End = (Vec<Vec<Option<Value>>>, Vec<Value>);
+
+fn ends(program: &Program, model: Model) -> BTreeSet<End> {
+    let end = |execution: &Execution| {
+        let memory = program
+            .locations()
+            .map(|location| execution.last(location))
+            .collect();
+        (execution.registers().to_vec(), memory)
+    };
+    explore(program, model).iter().map(end).collect()
+}
+
+/// How many threads, and how many steps of each at most.
+type Shapes = [(usize, usize); 2];
+
+const SMALL: Shapes = [(2, 2), (2, 3)];
+const LARGE: Shapes = [(2, 4), (3, 2)];
+
+fn recipes(count: usize, shapes: Shapes, kinds: &[Kind], orderings: &[Ordering]) -> Vec<Recipe> {
+    let mut chance = Chance::new(count as u64);
+    (0..count)
+        .map(|_| Recipe::by_chance(&mut chance, &shapes, kinds, orderings))
+        .collect()
+}
+
+const ACCESSES: [Kind; 4] = [Kind::Load, Kind::Store, Kind::Swap, Kind::FetchAdd];
+/// Loads and stores show what is weak, exchanges less so.
+const MOSTLY_SIMPLE: [Kind; 7] = [
+    Kind::Load,
+    Kind::Load,
+    Kind::Store,
+    Kind::Store,
+    Kind::Swap,
+    Kind::FetchAdd,
+    Kind::Fence,
+];
+const ALL: [Kind; 5] = [
+    Kind::Load,
+    Kind::Store,
+    Kind::Swap,
+    Kind::FetchAdd,
+    Kind::Fence,
+];
+const SHORT_OF_SC: [Ordering; 4] = [
+    Ordering::Relaxed,
+    Ordering::Acquire,
+    Ordering::Release,
+    Ordering::AcqRel,
+];
+
+#[test]
+fn interleavings_are_what_a_memory_that_takes_turns_does() {
+    for recipe in recipes(600, LARGE, &ALL, &Ordering::ALL) {
+        assert_eq!(
+            ends(&recipe.program(), Model::Interleaving),
+            turns::ends(&recipe),
+            "{recipe:?}"
+        );
+    }
+}
+
+#[test]
+fn seq_cst_everywhere_leaves_interleavings_alone() {
+    for recipe in recipes(600, LARGE, &ALL, &[Ordering::SeqCst]) {
+        assert_eq!(
+            ends(&recipe.program(), Model::Rc11),
+            turns::ends(&recipe),
+            "{recipe:?}"
+        );
+    }
+}
+
+/// RC11's theorem about fences, which those of C11 did not fulfil.
+#[test]
+fn seq_cst_fences_between_relaxed_accesses_leave_interleavings_alone() {
+    for recipe in recipes(400, LARGE, &ACCESSES, &[Ordering::Relaxed]) {
+        let fenced = recipe.with_fences_between();
+        assert_eq!(
+            ends(&fenced.program(), Model::Rc11),
+            turns::ends(&recipe),
+            "{recipe:?}"
+        );
+    }
+}
+
+#[test]
+fn short_of_seq_cst_the_axioms_agree_with_messages_and_views() {
+    let mut weak = 0;
+    for recipe in recipes(2000, LARGE, &MOSTLY_SIMPLE, &SHORT_OF_SC) {
+        let ends = ends(&recipe.program(), Model::Rc11);
+        assert_eq!(ends, views::ends(&recipe), "{recipe:?}");
+        weak += usize::from(ends != turns::ends(&recipe));
+    }
+    assert!(
+        weak > 100,
+        "only {weak} programs have an end that no interleaving explains"
+    );
+}
+
+#[test]
+fn each_model_allows_what_the_stricter_ones_do() {
+    for recipe in recipes(300, SMALL, &MOSTLY_SIMPLE, &Ordering::ALL) {
+        let [turns, rc11, buffering] = Model::ALL.map(|model| ends(&recipe.program(), model));
+        assert!(
+            turns.is_subset(&rc11) && rc11.is_subset(&buffering),
+            "{recipe:?}"
+        );
+    }
+}
+
+#[test]
+fn a_stronger_ordering_adds_nothing() {
+    for recipe in recipes(150, LARGE, &ALL, &Ordering::ALL) {
+        let before = ends(&recipe.program(), Model::Rc11);
+        for stronger in recipe.strengthened() {
+            let after = ends(&stronger.program(), Model::Rc11);
+            assert!(after.is_subset(&before), "{recipe:?}\n{stronger:?}");
+        }
+    }
+}
+
+/// Two ways to make graphs: grown event by event, and guessed and then filtered by the axiom itself.
+#[test]
+fn graphs_that_grow_are_the_guessed_ones_without_cycles() {
+    for recipe in recipes(300, SMALL, &MOSTLY_SIMPLE, &Ordering::ALL) {
+        let program = recipe.program();
+        let in_order = |execution: &Execution| {
+            let edges = execution.edges();
+            let mut after = vec![0; execution.events().len()];
+            // Longest paths: in a graph without cycles none is longer than its events are many.
+            for _ in 0..=after.len() {
+                for (a, b) in edges.po.pairs().chain(edges.rf.pairs()) {
+                    after[b] = after[b].max(after[a] + 1);
+                }
+            }
+            after.iter().all(|&length| length < after.len())
+        };
+        let mut guessed = explore(&program, Model::Buffering);
+        guessed.retain(in_order);
+        let grown = explore(&program, Model::Rc11);
+        assert_eq!(grown.len(), guessed.len(), "{recipe:?}");
+        assert!(
+            grown.iter().all(|execution| guessed.contains(execution)),
+            "{recipe:?}"
+        );
+    }
+}
+
+/// What lets one forget about memory models: if no interleaving races, there is nothing but interleavings.
+#[test]
+fn programs_without_races_that_use_seq_cst_alone_have_interleavings_alone() {
+    let kinds = [Kind::Load, Kind::Store, Kind::Swap, Kind::Read, Kind::Write];
+    let mut free = 0;
+    for recipe in recipes(800, LARGE, &kinds, &[Ordering::SeqCst]) {
+        let program = recipe.program();
+        let racy = |model| {
+            explore(&program, model)
+                .iter()
+                .any(|end| !end.races().is_empty())
+        };
+        if !racy(Model::Interleaving) {
+            free += 1;
+            assert!(!racy(Model::Rc11), "{recipe:?}");
+            assert_eq!(
+                ends(&program, Model::Rc11),
+                turns::ends(&recipe),
+                "{recipe:?}"
+            );
+        }
+    }
+    assert!(free > 100, "only {free} programs without races");
+}
+
+#[test]
+fn each_execution_comes_once_and_always_in_the_same_order() {
+    for recipe in recipes(150, SMALL, &ALL, &Ordering::ALL) {
+        let all = explore(&recipe.program(), Model::Buffering);
+        for (place, execution) in all.iter().enumerate() {
+            assert!(!all[..place].contains(execution), "{recipe:?}");
+        }
+        assert_eq!(all, explore(&recipe.program(), Model::Buffering));
+    }
+}
+
+#[test]
+fn a_timeline_has_every_event_once_and_reads_after_what_they_read() {
+    for recipe in recipes(150, LARGE, &ALL, &Ordering::ALL) {
+        for execution in explore(&recipe.program(), Model::Rc11) {
+            let order = execution.timeline();
+            let threads = execution
+                .events()
+                .iter()
+                .filter(|event| event.thread.is_some())
+                .count();
+            assert_eq!(order.len(), threads, "{recipe:?}");
+            let place = |id| order.iter().position(|&drawn| drawn == id);
+            let edges = execution.edges();
+            let mut pairs = edges.po.pairs().chain(edges.rf.pairs());
+            assert!(pairs.all(|(a, b)| place(a) < place(b)), "{recipe:?}");
+            let after = |(a, b)| place(a) < place(b) || place(a).is_none();
+            let others = edges.mo.pairs().chain(edges.fr.pairs());
+            assert!(
+                !execution.is_interleaving() || others.into_iter().all(after),
+                "{recipe:?}"
+            );
+        }
+    }
+}
