@@ -69,7 +69,7 @@ fn one_thread() -> Table {
         .with("joint queue", &JointQueue, rows::inside())
         .with("async-task queue", &AsyncTaskQueue, rows::inside())
         .with("async-executor static", &AsyncExecutorLocal, rows::inside())
-        .with("tokio", &TokioLocal, rows::inside());
+        .with("tokio", &TokioLocal {}, rows::inside());
     #[cfg(unix)]
     let table = {
         let mut rows = rows::inside();

@@ -40,7 +40,7 @@ fn one_thread() -> Table {
     Table::new("event loop, one thread", Duration::from_secs(1))
         .with("joint queue", &JointQueue, rows::all())
         .with("async-task queue", &AsyncTaskQueue, rows::all())
-        .with("tokio", &TokioLocal, rows::all())
+        .with("tokio", &TokioLocal {}, rows::all())
 }
 
 fn main() {

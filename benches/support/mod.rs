@@ -1,5 +1,7 @@
 //! What the benches of runtimes share: the contestants, the rows' tools, the table and the probe of the machine.
 
+#[cfg(feature = "io")]
+pub(crate) mod driven;
 pub(crate) mod locals;
 pub(crate) mod options;
 pub(crate) mod placement;

@@ -38,10 +38,27 @@ pub(crate) struct Table {
     contestants: Vec<Contestant>,
     /// For each row.
     budget: Duration,
+    rounds: &'static Rounds,
 }
 
 /// Fewer rounds make no median, more make no better one.
-const ROUNDS: std::ops::RangeInclusive<usize> = 11..=1001;
+struct Rounds {
+    /// Threads, queues and the allocator get what they need once.
+    warm_up: usize,
+    least: usize,
+    most: usize,
+}
+
+const ROUNDS: Rounds = Rounds {
+    warm_up: 3,
+    least: 11,
+    most: 1001,
+};
+const HEAVY: Rounds = Rounds {
+    warm_up: 1,
+    least: 5,
+    most: 101,
+};
 
 impl Table {
     pub(crate) fn new(title: &'static str, budget: Duration) -> Self {
@@ -50,7 +67,14 @@ impl Table {
             rows: Vec::new(),
             contestants: Vec::new(),
             budget,
+            rounds: &ROUNDS,
         }
+    }
+
+    /// A run takes long here.
+    pub(crate) fn heavy(mut self) -> Self {
+        self.rounds = &HEAVY;
+        self
     }
 
     /// Adds a contestant. The first one has all rows, and is the one that the others are compared with.
@@ -161,13 +185,15 @@ impl Table {
         if once {
             return vec![turn(0)];
         }
-        // Threads, queues and the allocator get what they need once.
-        (0..3).for_each(|round| drop(turn(round)));
+        let Rounds {
+            warm_up,
+            least,
+            most,
+        } = *self.rounds;
+        (0..warm_up).for_each(|round| drop(turn(round)));
         let start = Instant::now();
         let mut rounds = Vec::new();
-        while rounds.len() < *ROUNDS.start()
-            || (rounds.len() < *ROUNDS.end() && start.elapsed() < self.budget)
-        {
+        while rounds.len() < least || (rounds.len() < most && start.elapsed() < self.budget) {
             rounds.push(turn(rounds.len()));
         }
         rounds

@@ -13,7 +13,7 @@ const END: &str = "<!-- measured: end -->";
 const PLOT: &str = "docs/measured.svg";
 
 /// The benches whose figures are shown, in the order of the tables.
-pub(crate) const BENCHES: [&str; 3] = ["executor", "flow", "memory"];
+pub(crate) const BENCHES: [&str; 4] = ["executor", "flow", "driver", "memory"];
 
 /// Where the benches leave their figures.
 pub(crate) fn folder() -> PathBuf {

@@ -9,13 +9,18 @@ use tokio::{
 
 use crate::support::runtime::Runtime;
 
-pub(crate) struct TokioLocal;
+/// With timers and descriptors or without.
+pub(crate) struct Current<const IS_DRIVEN: bool>;
+
+pub(crate) type TokioLocal = Current<false>;
+pub(crate) type DrivenTokioLocal = Current<true>;
 
 thread_local! {
-    static RUNTIME: Tokio = Builder::new_current_thread().build().expect("a runtime");
+    static BARE: Tokio = Builder::new_current_thread().build().expect("a runtime");
+    static DRIVEN: Tokio = Builder::new_current_thread().enable_all().build().expect("a runtime");
 }
 
-impl Runtime for TokioLocal {
+impl<const IS_DRIVEN: bool> Runtime for Current<IS_DRIVEN> {
     type Handle<T: Send + 'static> = JoinHandle<T>;
 
     fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
@@ -47,6 +52,7 @@ impl Runtime for TokioLocal {
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        RUNTIME.with(|runtime| runtime.block_on(async { Self::join(self.spawn(future)).await }))
+        let runtime = if IS_DRIVEN { &DRIVEN } else { &BARE };
+        runtime.with(|runtime| runtime.block_on(async { Self::join(self.spawn(future)).await }))
     }
 }

@@ -9,16 +9,24 @@ use tokio::{
 
 use crate::support::runtime::{Pool, Runtime, leak};
 
-pub(crate) struct TokioPool(Tokio);
+/// With timers and descriptors or without.
+pub(crate) struct Multi<const DRIVEN: bool>(Tokio);
 
-impl Pool for TokioPool {
+pub(crate) type TokioPool = Multi<false>;
+pub(crate) type DrivenTokioPool = Multi<true>;
+
+impl<const DRIVEN: bool> Pool for Multi<DRIVEN> {
     fn start(workers: usize) -> &'static Self {
-        let started = Builder::new_multi_thread().worker_threads(workers).build();
+        let mut builder = Builder::new_multi_thread();
+        if DRIVEN {
+            builder.enable_all();
+        }
+        let started = builder.worker_threads(workers).build();
         leak(Self(started.expect("threads to be had")))
     }
 }
 
-impl Runtime for TokioPool {
+impl<const DRIVEN: bool> Runtime for Multi<DRIVEN> {
     type Handle<T: Send + 'static> = JoinHandle<T>;
 
     fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>

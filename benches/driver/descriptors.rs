@@ -1,0 +1,131 @@
+//! Rows of descriptors: connections that echo, and a byte that goes to and fro.
+
+use std::time::{Duration, Instant};
+
+use crate::support::{
+    driven::{Driven, Reads, Writes},
+    table::Row,
+};
+
+const CONNECTIONS: usize = 100;
+const MESSAGES: usize = 1_000;
+const TRIPS: usize = 2_000;
+
+fn row<R>(title: &'static str, operations: usize, run: fn(&'static R) -> Duration) -> Row<R> {
+    Row {
+        title,
+        operations: operations as u64,
+        run,
+    }
+}
+
+pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
+    vec![
+        row(
+            "TCP echo, 100 x 1,000 messages of 64 bytes",
+            CONNECTIONS * MESSAGES,
+            echo::<R, 64>,
+        ),
+        row(
+            "TCP echo, 100 x 1,000 messages of 4 KiB",
+            CONNECTIONS * MESSAGES,
+            echo::<R, 4_096>,
+        ),
+        row("TCP echo, one connection", TRIPS, echo_one::<R>),
+        #[cfg(unix)]
+        row("ping-pong through two pipes", TRIPS, ping_pong::<R>),
+    ]
+}
+
+/// Sends back what comes, until the end.
+async fn serve<const SIZE: usize>(mut stream: impl Reads + Writes + Send) {
+    let mut room = [0; SIZE];
+    loop {
+        match stream.read(&mut room).await.expect("the client is there") {
+            0 => break,
+            count => {
+                let sent = stream.write_all(&room[..count]).await;
+                sent.expect("the client waits for it");
+            }
+        }
+    }
+}
+
+/// Sends messages, and waits for each until it is back.
+async fn ask<const SIZE: usize>(mut stream: impl Reads + Writes + Send, messages: usize) {
+    let message = [7; SIZE];
+    let mut room = [0; SIZE];
+    for _ in 0..messages {
+        stream
+            .write_all(&message)
+            .await
+            .expect("the server is there");
+        assert!(stream.fill(&mut room).await.expect("the server answers"));
+    }
+}
+
+fn echo<R: Driven, const SIZE: usize>(runtime: &'static R) -> Duration {
+    talk::<R, SIZE>(runtime, CONNECTIONS, MESSAGES)
+}
+
+fn echo_one<R: Driven>(runtime: &'static R) -> Duration {
+    talk::<R, 64>(runtime, 1, TRIPS)
+}
+
+/// From when all are connected until all have had their answers.
+fn talk<R: Driven, const SIZE: usize>(
+    runtime: &'static R,
+    connections: usize,
+    messages: usize,
+) -> Duration {
+    runtime.run(async move {
+        let (mut listener, address) = R::listen().await.expect("a port");
+        let server = runtime.spawn(async move {
+            let mut handles = Vec::new();
+            for _ in 0..connections {
+                let stream = R::accept(&mut listener).await.expect("a connection");
+                handles.push(runtime.spawn(serve::<SIZE>(stream)));
+            }
+            handles
+        });
+        let mut streams = Vec::new();
+        for _ in 0..connections {
+            streams.push(R::connect(address).await.expect("the server accepts"));
+        }
+        let servers = R::join(server).await;
+        let start = Instant::now();
+        let ask = |stream| runtime.spawn(ask::<SIZE>(stream, messages));
+        for client in streams.into_iter().map(ask).collect::<Vec<_>>() {
+            R::join(client).await;
+        }
+        let taken = start.elapsed();
+        for server in servers {
+            R::join(server).await;
+        }
+        taken
+    })
+}
+
+#[cfg(unix)]
+fn ping_pong<R: Driven>(runtime: &'static R) -> Duration {
+    runtime.run(async move {
+        let (mut here, mut to_here) = R::pipe().expect("descriptors");
+        let (mut there, mut to_there) = R::pipe().expect("descriptors");
+        let partner = runtime.spawn(async move {
+            let mut ball = [0];
+            while there.fill(&mut ball).await.expect("a pipe") {
+                to_here.write_all(&ball).await.expect("a pipe");
+            }
+        });
+        let start = Instant::now();
+        let mut ball = [7];
+        for _ in 0..TRIPS {
+            to_there.write_all(&ball).await.expect("a pipe");
+            assert!(here.fill(&mut ball).await.expect("a pipe"));
+        }
+        let taken = start.elapsed();
+        drop(to_there);
+        R::join(partner).await;
+        taken
+    })
+}

@@ -1,0 +1,128 @@
+//! A million timers: armed, given up, fired.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use super::timers::{Asleep, FAR};
+use crate::support::{
+    driven::Driven,
+    signal::{Countdown, CountsDrop},
+    table::Run,
+};
+
+/// How many timers of one task are polled at once.
+const BATCH: usize = 64;
+/// The time there is for arming each before the first fires.
+const LEAD: Duration = Duration::from_micros(2);
+
+// Rows run one after the other.
+static DROPPED: Countdown = Countdown::new();
+static FIRED: Countdown = Countdown::new();
+
+/// The rows with so many instead of a million.
+pub(crate) fn rows<R: Driven>(runtime: &'static R, timers: usize) -> [(&'static str, u64, Run); 5] {
+    let row = |title, run: fn(&'static R, usize) -> Duration| {
+        let run: Run = Box::new(move || run(runtime, timers));
+        (title, timers as u64, run)
+    };
+    [
+        row("a million tasks fall asleep", fall_asleep::<R>),
+        row("a million tasks that sleep are cancelled", cancel::<R>),
+        row("a million sleeps of one task are armed", arm::<R>),
+        row("a million armed sleeps are dropped", disarm::<R>),
+        row("a million tasks are woken by their timers", fire::<R>),
+    ]
+}
+
+/// From the first spawned until the last has been polled, and from the first cancelled until all are dropped.
+fn sleep_and_cancel<R: Driven>(runtime: &'static R, tasks: usize) -> [Duration; 2] {
+    runtime.run(async move {
+        DROPPED.start(tasks);
+        let start = Instant::now();
+        let asleep = Asleep::start(runtime, tasks, &DROPPED).await;
+        let armed = start.elapsed();
+        let start = Instant::now();
+        asleep.cancel();
+        DROPPED.over().await;
+        [armed, start.elapsed()]
+    })
+}
+
+fn fall_asleep<R: Driven>(runtime: &'static R, tasks: usize) -> Duration {
+    sleep_and_cancel(runtime, tasks)[0]
+}
+
+fn cancel<R: Driven>(runtime: &'static R, tasks: usize) -> Duration {
+    sleep_and_cancel(runtime, tasks)[1]
+}
+
+/// Sleeps that are polled by hand where they are.
+pub(crate) struct Sleeps<S>(Vec<S>);
+
+impl<S: Future> Sleeps<S> {
+    pub(crate) fn new<R: Driven<Sleep = S>>(count: usize) -> Self {
+        let one = |i| R::sleep(FAR + Duration::from_micros(i as u64));
+        Self((0..count).map(one).collect())
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, batch: usize) {
+        for sleep in self.0.chunks_mut(BATCH).nth(batch).into_iter().flatten() {
+            // SAFETY: nothing is moved out of the vector, and it does not grow.
+            let sleep = unsafe { Pin::new_unchecked(sleep) };
+            assert!(sleep.poll(cx).is_pending(), "it is not due");
+        }
+    }
+
+    /// Polls each once.
+    pub(crate) async fn arm<R: Driven<Sleep = S>>(&mut self) {
+        for batch in 0..self.0.len().div_ceil(BATCH) {
+            poll_fn(|cx| {
+                self.poll(cx, batch);
+                Poll::Ready(())
+            })
+            .await;
+            R::yield_now().await;
+        }
+    }
+}
+
+/// How long it takes to arm all, and to drop all.
+fn arm_and_drop<R: Driven>(runtime: &'static R, count: usize) -> [Duration; 2] {
+    runtime.run(async move {
+        let mut sleeps = Sleeps::new::<R>(count);
+        let start = Instant::now();
+        sleeps.arm::<R>().await;
+        let armed = start.elapsed();
+        let start = Instant::now();
+        drop(sleeps);
+        [armed, start.elapsed()]
+    })
+}
+
+fn arm<R: Driven>(runtime: &'static R, count: usize) -> Duration {
+    arm_and_drop(runtime, count)[0]
+}
+
+fn disarm<R: Driven>(runtime: &'static R, count: usize) -> Duration {
+    arm_and_drop(runtime, count)[1]
+}
+
+/// From when all are due until all have run. What is left of the time before is not counted.
+fn fire<R: Driven>(runtime: &'static R, tasks: usize) -> Duration {
+    runtime.run(async move {
+        FIRED.start(tasks);
+        let due = Instant::now() + Duration::from_millis(2) + LEAD * tasks as u32;
+        for _ in 0..tasks {
+            runtime.spawn_detached(async move {
+                let _counts = CountsDrop(&FIRED);
+                R::sleep(due.saturating_duration_since(Instant::now())).await;
+            });
+        }
+        FIRED.over().await;
+        Instant::now().saturating_duration_since(due)
+    })
+}

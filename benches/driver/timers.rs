@@ -1,0 +1,235 @@
+//! Rows of timers: turns of one task while others are pending, and timers that never fire.
+
+use std::{
+    future::{Future, poll_fn},
+    hint::{black_box, spin_loop},
+    pin::pin,
+    sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed},
+    task::Poll,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::support::{
+    driven::Driven,
+    runtime::Runtime,
+    signal::{Countdown, CountsDrop},
+    table::Row,
+};
+
+const TURNS: usize = 10_000;
+const ARMED: usize = 32 * 1_024;
+/// How many timers are armed in one poll: tokio's would be refused if it were many more.
+const BATCH: usize = 64;
+
+pub(crate) const NEAR: Duration = Duration::from_millis(20);
+pub(crate) const FAR: Duration = Duration::from_secs(3_600);
+
+// Rows run one after the other.
+static POLLED: Countdown = Countdown::new();
+static DROPPED: Countdown = Countdown::new();
+
+fn row<R>(title: &'static str, operations: usize, run: fn(&'static R) -> Duration) -> Row<R> {
+    Row {
+        title,
+        operations: operations as u64,
+        run,
+    }
+}
+
+pub(crate) fn one_worker<R: Driven>() -> Vec<Row<R>> {
+    vec![
+        row("DELAY/1", TURNS, delay::<R, 1>),
+        row("DELAY/64", TURNS, delay::<R, 64>),
+        row("DELAY/4,096", TURNS, delay::<R, 4_096>),
+        row("DELAY/65,536", TURNS, delay::<R, 65_536>),
+        row("YIELD/1", TURNS, yields::<R, 1>),
+        row("YIELD/64", TURNS, yields::<R, 64>),
+        row("YIELD/4,096", TURNS, yields::<R, 4_096>),
+        row("YIELD/65,536", TURNS, yields::<R, 65_536>),
+        row("arm and drop, 20 ms", ARMED, arm_near::<R, 1>),
+        row("arm and drop, 1 h", ARMED, arm_far::<R, 1>),
+        row(
+            "arm and drop, 20 ms, 4,096 pending",
+            ARMED,
+            arm_near::<R, 4_096>,
+        ),
+        row(
+            "arm and drop, 1 h, 4,096 pending",
+            ARMED,
+            arm_far::<R, 4_096>,
+        ),
+        row("timeout round a yield", TURNS, timeouts::<R>),
+    ]
+}
+
+pub(crate) fn two_workers<R: Driven>() -> Vec<Row<R>> {
+    vec![
+        row("DELAY/4,096", TURNS, delay::<R, 4_096>),
+        row("YIELD/4,096", TURNS, yields::<R, 4_096>),
+        row(
+            "arm and drop on both, 20 ms",
+            2 * ARMED,
+            arm_on_both::<R, false>,
+        ),
+        row(
+            "arm and drop on both, 1 h",
+            2 * ARMED,
+            arm_on_both::<R, true>,
+        ),
+    ]
+}
+
+/// So many tasks asleep, each for another time.
+pub(crate) struct Asleep<R: Runtime>(Vec<R::Handle<()>>);
+
+impl<R: Driven> Asleep<R> {
+    /// All have been polled when it is ready.
+    pub(crate) async fn start(
+        runtime: &'static R,
+        tasks: usize,
+        dropped: &'static Countdown,
+    ) -> Self {
+        let mut handles = Vec::with_capacity(tasks);
+        // So that no queue grows.
+        while handles.len() < tasks {
+            let batch = (tasks - handles.len()).min(1_000);
+            POLLED.start(batch);
+            let one =
+                |i| runtime.spawn(sleeper::<R>(FAR + Duration::from_millis(i as u64), dropped));
+            handles.extend((handles.len()..handles.len() + batch).map(one));
+            POLLED.over().await;
+        }
+        Self(handles)
+    }
+
+    /// Without waiting for it.
+    pub(crate) fn cancel(self) {
+        self.0.into_iter().for_each(R::cancel);
+    }
+}
+
+async fn sleeper<R: Driven>(duration: Duration, dropped: &'static Countdown) {
+    let _counts = CountsDrop(dropped);
+    let mut sleep = pin!(R::sleep(duration));
+    let mut is_new = true;
+    poll_fn(|cx| {
+        let polled = sleep.as_mut().poll(cx);
+        if std::mem::take(&mut is_new) {
+            POLLED.done();
+        }
+        polled
+    })
+    .await;
+}
+
+/// Runs something while so many others are asleep.
+fn beside<R, F>(
+    runtime: &'static R,
+    others: usize,
+    timed: impl FnOnce() -> F + Send + 'static,
+) -> Duration
+where
+    R: Driven,
+    F: Future<Output = Duration> + Send + 'static,
+{
+    runtime.run(async move {
+        DROPPED.start(others);
+        let asleep = Asleep::start(runtime, others, &DROPPED).await;
+        let taken = timed().await;
+        asleep.cancel();
+        DROPPED.over().await;
+        taken
+    })
+}
+
+fn delay<R: Driven, const TIMERS: usize>(runtime: &'static R) -> Duration {
+    beside(runtime, TIMERS - 1, || async {
+        let start = Instant::now();
+        for _ in 0..TURNS / R::ZERO_SLEEPS_FOR_ONE {
+            R::sleep(Duration::ZERO).await;
+        }
+        start.elapsed() * R::ZERO_SLEEPS_FOR_ONE as u32
+    })
+}
+
+fn yields<R: Driven, const TIMERS: usize>(runtime: &'static R) -> Duration {
+    beside(runtime, TIMERS - 1, || async {
+        let start = Instant::now();
+        for _ in 0..TURNS {
+            R::yield_now().await;
+        }
+        start.elapsed()
+    })
+}
+
+/// Arms and drops timers, one at a time.
+async fn arm_and_drop<R: Driven>(duration: Duration) {
+    for _ in 0..ARMED / BATCH {
+        poll_fn(|cx| {
+            for _ in 0..BATCH {
+                let sleep = pin!(R::sleep(duration));
+                assert!(black_box(sleep.poll(cx)).is_pending(), "it is not due");
+            }
+            Poll::Ready(())
+        })
+        .await;
+        R::yield_now().await;
+    }
+}
+
+fn arm_near<R: Driven, const TIMERS: usize>(runtime: &'static R) -> Duration {
+    beside(runtime, TIMERS - 1, || timed(arm_and_drop::<R>(NEAR)))
+}
+
+fn arm_far<R: Driven, const TIMERS: usize>(runtime: &'static R) -> Duration {
+    beside(runtime, TIMERS - 1, || timed(arm_and_drop::<R>(FAR)))
+}
+
+async fn timed(work: impl Future<Output = ()>) -> Duration {
+    let start = Instant::now();
+    work.await;
+    start.elapsed()
+}
+
+fn timeouts<R: Driven>(runtime: &'static R) -> Duration {
+    runtime.run(timed(async {
+        for _ in 0..TURNS {
+            let done = R::timeout(FAR, R::yield_now()).await;
+            assert!(done.is_some(), "it has an hour");
+        }
+    }))
+}
+
+/// The time from when both have begun until both have ended.
+fn arm_on_both<R: Driven, const IS_FAR: bool>(runtime: &'static R) -> Duration {
+    static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+    BEGUN.store(0, Relaxed);
+    let duration = if IS_FAR { FAR } else { NEAR };
+    let one = || {
+        runtime.spawn_outside(async move {
+            BEGUN.fetch_add(1, AcqRel);
+            // Nobody comes, if there is one worker after all.
+            let patience = Instant::now() + Duration::from_secs(1);
+            while BEGUN.load(Acquire) < 2 && Instant::now() < patience {
+                thread::yield_now();
+                spin_loop();
+            }
+            let start = Instant::now();
+            arm_and_drop::<R>(duration).await;
+            (start, Instant::now())
+        })
+    };
+    let both = [one(), one()];
+    runtime.run(async {
+        let mut times = Vec::new();
+        for task in both {
+            times.push(R::join(task).await);
+        }
+        let start = times.iter().map(|times| times.0).min();
+        let end = times.iter().map(|times| times.1).max();
+        end.zip(start)
+            .map_or(Duration::ZERO, |(end, start)| end - start)
+    })
+}

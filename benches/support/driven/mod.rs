@@ -1,0 +1,98 @@
+//! [`Driven`]: what a row needs of a runtime that waits for times and descriptors too.
+
+mod joint;
+mod smol;
+mod tokio;
+
+use std::{future::Future, io, net::SocketAddr, time::Duration};
+
+pub(crate) use self::smol::Smol;
+use crate::support::runtime::Runtime;
+
+/// Each method is to be called in a task.
+pub(crate) trait Driven: Runtime {
+    /// Of how many turns of a loop of `sleep(0)` only one is made, and the time taken for that of all: where one takes a millisecond.
+    const ZERO_SLEEPS_FOR_ONE: usize = 1;
+
+    type Sleep: Future<Output: Send> + Send + 'static;
+    type Listener: Send + 'static;
+    type Stream: Reads + Writes + Send + 'static;
+    #[cfg(unix)]
+    type Reader: Reads + Send + 'static;
+    #[cfg(unix)]
+    type Writer: Writes + Send + 'static;
+
+    fn sleep(duration: Duration) -> Self::Sleep;
+
+    /// None: the time was over first.
+    fn timeout<F>(limit: Duration, future: F) -> impl Future<Output = Option<F::Output>> + Send
+    where
+        F: Future<Output: Send> + Send;
+
+    /// At a port of the loopback that the system chooses.
+    fn listen() -> impl Future<Output = io::Result<(Self::Listener, SocketAddr)>> + Send;
+
+    fn accept(
+        listener: &mut Self::Listener,
+    ) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+
+    fn connect(address: SocketAddr) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+
+    #[cfg(unix)]
+    fn pipe() -> io::Result<(Self::Reader, Self::Writer)>;
+}
+
+/// What is read, at least one byte at once.
+pub(crate) trait Reads {
+    fn read(&mut self, room: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
+
+    /// False: the end came first.
+    fn fill(&mut self, room: &mut [u8]) -> impl Future<Output = io::Result<bool>> + Send
+    where
+        Self: Send,
+    {
+        async {
+            let mut filled = 0;
+            while filled < room.len() {
+                match self.read(&mut room[filled..]).await? {
+                    0 => return Ok(false),
+                    count => filled += count,
+                }
+            }
+            Ok(true)
+        }
+    }
+}
+
+/// What is written, at least one byte at once.
+pub(crate) trait Writes {
+    fn write(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<usize>> + Send;
+
+    fn write_all(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send
+    where
+        Self: Send,
+    {
+        async {
+            let mut written = 0;
+            while written < bytes.len() {
+                written += self.write(&bytes[written..]).await?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// What is read and written by the traits of `futures-io`.
+pub(crate) struct Io<T>(T);
+
+impl<T: futures_lite::AsyncRead + Send + Unpin> Reads for Io<T> {
+    fn read(&mut self, room: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
+        futures_lite::AsyncReadExt::read(&mut self.0, room)
+    }
+}
+
+impl<T: futures_lite::AsyncWrite + Send + Unpin> Writes for Io<T> {
+    fn write(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<usize>> + Send {
+        futures_lite::AsyncWriteExt::write(&mut self.0, bytes)
+    }
+}

@@ -1,0 +1,133 @@
+//! smol: async-executor, with threads that run it in `async_io::block_on`, which is how they drive async-io's reactor.
+//!
+//! That reactor is the program's only one. So that no other pool's threads take part in it, they do so only while this one runs.
+
+use std::{
+    future::Future,
+    io,
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use async_executor::{Executor, StaticExecutor, Task};
+use async_io::{Async, Timer};
+use futures_lite::future::or;
+use joint::oneshot::{self, Receiver};
+
+use super::{Driven, Io};
+use crate::support::runtime::{Pool, Runtime, leak};
+
+pub(crate) struct Smol {
+    executor: &'static StaticExecutor,
+    /// Each is told until when to run.
+    workers: Vec<mpsc::Sender<Receiver<()>>>,
+}
+
+impl Pool for Smol {
+    fn start(workers: usize) -> &'static Self {
+        let executor = Executor::new().leak();
+        let worker = |_| {
+            let (sender, turns) = mpsc::channel();
+            thread::spawn(move || {
+                for end in turns {
+                    let _ended = async_io::block_on(executor.run(end));
+                }
+            });
+            sender
+        };
+        leak(Self {
+            executor,
+            workers: (0..workers).map(worker).collect(),
+        })
+    }
+}
+
+impl Runtime for Smol {
+    type Handle<T: Send + 'static> = Task<T>;
+
+    fn spawn<T, F>(&'static self, future: F) -> Task<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        self.executor.spawn(future)
+    }
+
+    fn join<T: Send + 'static>(task: Task<T>) -> impl Future<Output = T> + Send {
+        task
+    }
+
+    fn detach<T: Send + 'static>(task: Task<T>) {
+        task.detach();
+    }
+
+    fn cancel<T: Send + 'static>(task: Task<T>) {
+        drop(task);
+    }
+
+    fn run<T, F>(&'static self, future: F) -> T
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let start = |worker: &mpsc::Sender<_>| {
+            let (end, ended) = oneshot::channel();
+            worker.send(ended).expect("its thread lives");
+            end
+        };
+        let _ends: Vec<_> = self.workers.iter().map(start).collect();
+        joint::block_on(self.executor.spawn(future))
+    }
+}
+
+impl Driven for Smol {
+    type Sleep = Timer;
+    type Listener = Async<TcpListener>;
+    type Stream = Io<Async<TcpStream>>;
+    #[cfg(unix)]
+    type Reader = Io<Async<std::fs::File>>;
+    #[cfg(unix)]
+    type Writer = Io<Async<std::fs::File>>;
+
+    fn sleep(duration: Duration) -> Timer {
+        Timer::after(duration)
+    }
+
+    async fn timeout<F>(limit: Duration, future: F) -> Option<F::Output>
+    where
+        F: Future<Output: Send> + Send,
+    {
+        or(async { Some(future.await) }, async {
+            Timer::after(limit).await;
+            None
+        })
+        .await
+    }
+
+    async fn listen() -> io::Result<(Self::Listener, SocketAddr)> {
+        let listener = Async::<TcpListener>::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.get_ref().local_addr()?;
+        Ok((listener, address))
+    }
+
+    async fn accept(listener: &mut Self::Listener) -> io::Result<Self::Stream> {
+        let (stream, _) = listener.accept().await?;
+        stream.get_ref().set_nodelay(true)?;
+        Ok(Io(stream))
+    }
+
+    async fn connect(address: SocketAddr) -> io::Result<Self::Stream> {
+        let stream = Async::<TcpStream>::connect(address).await?;
+        stream.get_ref().set_nodelay(true)?;
+        Ok(Io(stream))
+    }
+
+    #[cfg(unix)]
+    fn pipe() -> io::Result<(Self::Reader, Self::Writer)> {
+        let (reader, writer) = rustix::pipe::pipe()?;
+        let io = |end| Async::new(std::fs::File::from(end)).map(Io);
+        Ok((io(reader)?, io(writer)?))
+    }
+}
