@@ -86,13 +86,13 @@ pub(crate) trait Writes {
 pub(crate) struct Io<T>(T);
 
 impl<T: futures_lite::AsyncRead + Send + Unpin> Reads for Io<T> {
-    fn read(&mut self, room: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
-        futures_lite::AsyncReadExt::read(&mut self.0, room)
+    async fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        futures_lite::AsyncReadExt::read(&mut self.0, room).await
     }
 }
 
 impl<T: futures_lite::AsyncWrite + Send + Unpin> Writes for Io<T> {
-    fn write(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<usize>> + Send {
-        futures_lite::AsyncWriteExt::write(&mut self.0, bytes)
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        futures_lite::AsyncWriteExt::write(&mut self.0, bytes).await
     }
 }

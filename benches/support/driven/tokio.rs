@@ -14,14 +14,14 @@ use crate::support::{locals::tokio::DrivenTokioLocal, pools::tokio::DrivenTokioP
 pub(crate) struct Io<T>(T);
 
 impl<T: AsyncRead + Send + Unpin> Reads for Io<T> {
-    fn read(&mut self, room: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
-        self.0.read(room)
+    async fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.0.read(room).await
     }
 }
 
 impl<T: AsyncWrite + Send + Unpin> Writes for Io<T> {
-    fn write(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<usize>> + Send {
-        self.0.write(bytes)
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).await
     }
 }
 
