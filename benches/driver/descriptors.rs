@@ -4,42 +4,43 @@ use std::time::{Duration, Instant};
 
 use crate::support::{
     driven::{Driven, Reads, Writes},
+    options::Options,
     table::Row,
 };
 
 const CONNECTIONS: usize = 100;
-const MESSAGES: usize = 1_000;
-const TRIPS: usize = 2_000;
 
-fn row<R>(title: &'static str, operations: usize, run: fn(&'static R) -> Duration) -> Row<R> {
-    Row {
-        title,
-        operations: operations as u64,
-        run,
-    }
+/// How many messages go through a connection or a pipe; fewer, if each row is to run once.
+fn messages() -> usize {
+    Options::read().of(1_000, 10)
 }
 
 pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
+    let row = |title, connections: usize, run| Row {
+        title,
+        operations: (connections * messages()) as u64,
+        run,
+    };
     vec![
         row(
             "TCP echo, 100 x 1,000 messages of 64 bytes",
-            CONNECTIONS * MESSAGES,
+            CONNECTIONS,
             echo::<R, 64>,
         ),
         row(
             "TCP echo, 100 x 1,000 messages of 4 KiB",
-            CONNECTIONS * MESSAGES,
+            CONNECTIONS,
             echo::<R, 4_096>,
         ),
-        row("TCP echo, one connection", TRIPS, echo_one::<R>),
+        row("TCP echo, one connection", 1, echo_one::<R>),
         #[cfg(unix)]
-        row("ping-pong through two pipes", TRIPS, ping_pong::<R>),
+        row("ping-pong through two pipes", 1, ping_pong::<R>),
     ]
 }
 
 /// Sends back what comes, until the end.
-async fn serve<const SIZE: usize>(mut stream: impl Reads + Writes + Send) {
-    let mut room = [0; SIZE];
+async fn serve(mut stream: impl Reads + Writes + Send) {
+    let mut room = [0; 8_192];
     loop {
         match stream.read(&mut room).await.expect("the client is there") {
             0 => break,
@@ -65,26 +66,23 @@ async fn ask<const SIZE: usize>(mut stream: impl Reads + Writes + Send, messages
 }
 
 fn echo<R: Driven, const SIZE: usize>(runtime: &'static R) -> Duration {
-    talk::<R, SIZE>(runtime, CONNECTIONS, MESSAGES)
+    talk::<R, SIZE>(runtime, CONNECTIONS)
 }
 
 fn echo_one<R: Driven>(runtime: &'static R) -> Duration {
-    talk::<R, 64>(runtime, 1, TRIPS)
+    talk::<R, 64>(runtime, 1)
 }
 
 /// From when all are connected until all have had their answers.
-fn talk<R: Driven, const SIZE: usize>(
-    runtime: &'static R,
-    connections: usize,
-    messages: usize,
-) -> Duration {
+fn talk<R: Driven, const SIZE: usize>(runtime: &'static R, connections: usize) -> Duration {
+    let messages = messages();
     runtime.run(async move {
         let (mut listener, address) = R::listen().await.expect("a port");
         let server = runtime.spawn(async move {
             let mut handles = Vec::new();
             for _ in 0..connections {
                 let stream = R::accept(&mut listener).await.expect("a connection");
-                handles.push(runtime.spawn(serve::<SIZE>(stream)));
+                handles.push(runtime.spawn(serve(stream)));
             }
             handles
         });
@@ -108,6 +106,7 @@ fn talk<R: Driven, const SIZE: usize>(
 
 #[cfg(unix)]
 fn ping_pong<R: Driven>(runtime: &'static R) -> Duration {
+    let trips = messages();
     runtime.run(async move {
         let (mut here, mut to_here) = R::pipe().expect("descriptors");
         let (mut there, mut to_there) = R::pipe().expect("descriptors");
@@ -119,7 +118,7 @@ fn ping_pong<R: Driven>(runtime: &'static R) -> Duration {
         });
         let start = Instant::now();
         let mut ball = [7];
-        for _ in 0..TRIPS {
+        for _ in 0..trips {
             to_there.write_all(&ball).await.expect("a pipe");
             assert!(here.fill(&mut ball).await.expect("a pipe"));
         }

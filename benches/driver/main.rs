@@ -4,9 +4,10 @@
 //! million timers, TCP connections that echo, and a byte that goes to and fro through pipes.
 //!
 //! `cargo xtask bench driver`, or `cargo bench --bench driver`; with `-- FILTER` only the rows whose titles contain it; with
-//! `-- --test` each row runs once, and those of a million with a thousand. `JOINT_CRITERION=1` adds criterion.
+//! `-- --test` each row runs once, and those of a million or a thousand with less. `JOINT_CRITERION=1` adds criterion.
 //!
-//! To count the system calls of a row: `strace -c -f` on the program that cargo says it runs, with `--bench "FILTER"`.
+//! The system calls of one contestant in some rows: `JOINT_BENCH_ONLY=joint strace -c -f PROGRAM --bench FILTER`, with the program
+//! that `cargo bench --no-run --bench driver` names.
 
 use std::time::Duration;
 
@@ -18,100 +19,32 @@ mod support;
 mod timers;
 
 use support::{
-    driven::{Driven, Smol},
+    driven::Smol,
     locals::tokio::DrivenTokioLocal,
-    options::Options,
     pools::{joint::Joint, tokio::DrivenTokioPool},
     runtime::Pool,
     table::Table,
 };
 
-/// All with as many workers.
-struct Contestants<T: 'static> {
-    joint: &'static Joint,
-    tokio: &'static T,
-    smol: &'static Smol,
-}
-
-/// A table in which all have the same rows, given as a function of the runtime.
+/// A table in which all have the same rows.
 macro_rules! table {
-    ($title:expr, $budget:expr, $all:expr, $rows:expr) => {
-        Table::new($title, $budget)
-            .with("joint", $all.joint, $rows)
-            .with("tokio", $all.tokio, $rows)
-            .with("smol", $all.smol, $rows)
+    ($title:expr, $seconds:expr, $all:expr, $rows:expr) => {
+        Table::new($title, Duration::from_secs($seconds))
+            .with("joint", $all.0, $rows)
+            .with("tokio", $all.1, $rows)
+            .with("smol", $all.2, $rows)
     };
-}
-
-fn one_worker() -> [Table; 3] {
-    let all = Contestants {
-        joint: Joint::start(1),
-        tokio: &DrivenTokioLocal {},
-        smol: Smol::start(1),
-    };
-    [
-        table!(
-            "timers, one worker",
-            Duration::from_secs(1),
-            all,
-            timers::one_worker()
-        ),
-        million(&all),
-        table!(
-            "descriptors, one worker",
-            Duration::from_secs(5),
-            all,
-            descriptors::rows()
-        )
-        .heavy(),
-    ]
-}
-
-fn two_workers() -> [Table; 2] {
-    let all = Contestants {
-        joint: Joint::start(2),
-        tokio: DrivenTokioPool::start(2),
-        smol: Smol::start(2),
-    };
-    [
-        table!(
-            "timers, two workers",
-            Duration::from_secs(3),
-            all,
-            timers::two_workers()
-        ),
-        table!(
-            "descriptors, two workers",
-            Duration::from_secs(10),
-            all,
-            descriptors::rows()
-        )
-        .heavy(),
-    ]
-}
-
-fn million<T: Driven>(all: &Contestants<T>) -> Table {
-    let timers = if Options::read().once {
-        1_000
-    } else {
-        1_000_000
-    };
-    Table::new("a million timers, one worker", Duration::from_secs(5))
-        .heavy()
-        .with_runs("joint", million::rows(all.joint, timers))
-        .with_runs("tokio", million::rows(all.tokio, timers))
-        .with_runs("smol", million::rows(all.smol, timers))
 }
 
 fn main() {
-    let [timers, million, descriptors] = one_worker();
-    let [timers_of_two, descriptors_of_two] = two_workers();
+    let alone = (Joint::start(1), &DrivenTokioLocal {}, Smol::start(1));
+    let both = (Joint::start(2), DrivenTokioPool::start(2), Smol::start(2));
     let tables = [
-        timers,
-        timers_of_two,
-        million,
-        descriptors,
-        descriptors_of_two,
+        table!("timers, one worker", 1, alone, timers::one_worker()),
+        table!("timers, two workers", 3, both, timers::two_workers()),
+        table!("a million timers, one worker", 5, alone, million::rows()).heavy(),
+        table!("descriptors, one worker", 5, alone, descriptors::rows()).heavy(),
+        table!("descriptors, two workers", 10, both, descriptors::rows()).heavy(),
     ];
     support::table::main("driver", &tables, |_, _| ());
 }

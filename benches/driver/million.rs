@@ -10,8 +10,9 @@ use std::{
 use super::timers::{Asleep, FAR};
 use crate::support::{
     driven::Driven,
+    options::Options,
     signal::{Countdown, CountsDrop},
-    table::Run,
+    table::Row,
 };
 
 /// How many timers of one task are polled at once.
@@ -23,13 +24,18 @@ const LEAD: Duration = Duration::from_micros(2);
 static DROPPED: Countdown = Countdown::new();
 static FIRED: Countdown = Countdown::new();
 
-/// The rows with so many instead of a million.
-pub(crate) fn rows<R: Driven>(runtime: &'static R, timers: usize) -> [(&'static str, u64, Run); 5] {
-    let row = |title, run: fn(&'static R, usize) -> Duration| {
-        let run: Run = Box::new(move || run(runtime, timers));
-        (title, timers as u64, run)
+/// A million; fewer, if each row is to run once.
+fn all() -> usize {
+    Options::read().of(1_000_000, 1_000)
+}
+
+pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
+    let row = |title, run| Row {
+        title,
+        operations: all() as u64,
+        run,
     };
-    [
+    vec![
         row("a million tasks fall asleep", fall_asleep::<R>),
         row("a million tasks that sleep are cancelled", cancel::<R>),
         row("a million sleeps of one task are armed", arm::<R>),
@@ -39,7 +45,8 @@ pub(crate) fn rows<R: Driven>(runtime: &'static R, timers: usize) -> [(&'static 
 }
 
 /// From the first spawned until the last has been polled, and from the first cancelled until all are dropped.
-fn sleep_and_cancel<R: Driven>(runtime: &'static R, tasks: usize) -> [Duration; 2] {
+fn sleep_and_cancel<R: Driven>(runtime: &'static R) -> [Duration; 2] {
+    let tasks = all();
     runtime.run(async move {
         DROPPED.start(tasks);
         let start = Instant::now();
@@ -52,12 +59,12 @@ fn sleep_and_cancel<R: Driven>(runtime: &'static R, tasks: usize) -> [Duration; 
     })
 }
 
-fn fall_asleep<R: Driven>(runtime: &'static R, tasks: usize) -> Duration {
-    sleep_and_cancel(runtime, tasks)[0]
+fn fall_asleep<R: Driven>(runtime: &'static R) -> Duration {
+    sleep_and_cancel(runtime)[0]
 }
 
-fn cancel<R: Driven>(runtime: &'static R, tasks: usize) -> Duration {
-    sleep_and_cancel(runtime, tasks)[1]
+fn cancel<R: Driven>(runtime: &'static R) -> Duration {
+    sleep_and_cancel(runtime)[1]
 }
 
 /// Sleeps that are polled by hand where they are.
@@ -91,7 +98,8 @@ impl<S: Future> Sleeps<S> {
 }
 
 /// How long it takes to arm all, and to drop all.
-fn arm_and_drop<R: Driven>(runtime: &'static R, count: usize) -> [Duration; 2] {
+fn arm_and_drop<R: Driven>(runtime: &'static R) -> [Duration; 2] {
+    let count = all();
     runtime.run(async move {
         let mut sleeps = Sleeps::new::<R>(count);
         let start = Instant::now();
@@ -103,16 +111,17 @@ fn arm_and_drop<R: Driven>(runtime: &'static R, count: usize) -> [Duration; 2] {
     })
 }
 
-fn arm<R: Driven>(runtime: &'static R, count: usize) -> Duration {
-    arm_and_drop(runtime, count)[0]
+fn arm<R: Driven>(runtime: &'static R) -> Duration {
+    arm_and_drop(runtime)[0]
 }
 
-fn disarm<R: Driven>(runtime: &'static R, count: usize) -> Duration {
-    arm_and_drop(runtime, count)[1]
+fn disarm<R: Driven>(runtime: &'static R) -> Duration {
+    arm_and_drop(runtime)[1]
 }
 
 /// From when all are due until all have run. What is left of the time before is not counted.
-fn fire<R: Driven>(runtime: &'static R, tasks: usize) -> Duration {
+fn fire<R: Driven>(runtime: &'static R) -> Duration {
+    let tasks = all();
     runtime.run(async move {
         FIRED.start(tasks);
         let due = Instant::now() + Duration::from_millis(2) + LEAD * tasks as u32;

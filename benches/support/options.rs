@@ -20,11 +20,21 @@ impl Options {
         }
     }
 
+    /// How much a run does that is too long to be made just once for a test.
+    pub(crate) fn of<T>(&self, much: T, little: T) -> T {
+        if self.once { little } else { much }
+    }
+
     pub(crate) fn wants(&self, table: &str, row: &str) -> bool {
         let filter = self.filter.as_deref().unwrap_or_default();
         [table, row]
             .iter()
             .any(|title| title.to_lowercase().contains(filter))
+    }
+
+    /// `JOINT_BENCH_ONLY` names the only one that runs, for those who look at it with other tools.
+    pub(crate) fn has_contestant(name: &str) -> bool {
+        std::env::var_os("JOINT_BENCH_ONLY").is_none_or(|only| only == name)
     }
 
     /// So that nothing is started for nothing.

@@ -77,7 +77,8 @@ impl Report {
 
     pub(crate) fn row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
         let (first, peers) = figures.split_first().expect("contestants");
-        let own = first.value.expect("the first contestant has all rows");
+        // The first one has all rows, if others than one are asked for.
+        let own = first.value.unwrap_or(f64::NAN);
         let mut line = format!("| {row} | **{own:.1}** |");
         for peer in peers {
             let Figure { value, ratio, .. } = peer;
@@ -126,7 +127,9 @@ impl Report {
     pub(crate) fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
         let (bench, placement) = (self.bench, self.placement.name());
         for figure in figures {
-            let Some(value) = figure.value else { continue };
+            let Some(value) = figure.value.filter(|_| !figure.ratio.is_nan()) else {
+                continue;
+            };
             let Figure {
                 contestant,
                 ratio,

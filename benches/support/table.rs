@@ -96,6 +96,7 @@ impl Table {
         name: impl Into<String>,
         rows: impl IntoIterator<Item = (&'static str, u64, Run)>,
     ) -> Self {
+        let name = name.into();
         let mut rows: Vec<_> = rows.into_iter().collect();
         if self.contestants.is_empty() {
             self.rows = rows.iter().map(|row| (row.0, row.1)).collect();
@@ -104,9 +105,8 @@ impl Table {
             let place = rows.iter().position(|row| row.0 == title)?;
             let (_, its_operations, run) = rows.swap_remove(place);
             assert_eq!(operations, its_operations, "{title} is the same work");
-            Some(run)
+            Some(run).filter(|_| Options::has_contestant(&name))
         });
-        let name = name.into();
         let runs = runs.collect();
         assert!(
             rows.is_empty(),
