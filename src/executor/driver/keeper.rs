@@ -135,6 +135,19 @@ impl<R: Outside> Driver<R> {
         earliest.min().unwrap_or(NEVER)
     }
 
+    /// As [`earliest`](Driver::earliest), but not that of a timer that was given up before this.
+    fn settled(&self) -> u64 {
+        loop {
+            let first = self.timers.iter().min_by_key(|timers| timers.earliest());
+            let Some((timers, earliest)) = first.map(|timers| (timers, timers.earliest())) else {
+                return NEVER;
+            };
+            if earliest == NEVER || timers.settle() == earliest {
+                return earliest;
+            }
+        }
+    }
+
     pub(crate) fn has_sources(&self) -> bool {
         self.reactor
             .get()
@@ -218,18 +231,16 @@ impl<R: Outside> Keeper<'_, R> {
 
     /// Writes down until when the keeper sleeps: the earliest deadline or the limit.
     fn doze(&self, limit: u64) -> u64 {
-        let mut until = self.driver.earliest().min(limit);
         loop {
+            let until = self.driver.settled().min(limit);
             // Not taken for `AWAKE`, if it is the very first instant.
             // ORDERING: doze. Acquire, with `hurry`: a deadline that was told of before is seen by the look that follows.
             self.driver
                 .asleep_until
                 .swap(until.max(1), order!(doze: Acquire));
-            let earliest = self.driver.earliest();
-            if earliest >= until {
+            if self.driver.earliest() >= until {
                 return until;
             }
-            until = earliest;
         }
     }
 

@@ -9,7 +9,7 @@
 //! | insert | O(log n) | the caller has cloned the waker |
 //! | poll, fired or with the waker that is registered | O(1) | |
 //! | poll, another waker | O(1), locks twice | the clone before the second time, the drop of the old one after it |
-//! | remove | O(log n); O(1) if it has fired | the caller drops the waker |
+//! | remove | O(1); O(log n) where the next look for the earliest, or at what comes in a round, finds it | the caller drops the waker |
 //! | fire | O(log n) for each; one load when nothing is due | the caller wakes |
 //!
 //! Beside the lock stands the earliest deadline, written under it, for those who have to know for how long they may sleep. It is a
@@ -53,7 +53,8 @@ impl Timers {
         }
     }
 
-    /// The earliest deadline, or `NEVER`. One load; it may be out of date.
+    /// The earliest deadline, or `NEVER`, or the deadline of one that was given up and would have been earlier. One load; it may be out
+    /// of date.
     ///
     /// It is relaxed on both sides. So whoever comes after a change, by whatever edge, sees that change or a later one; and it
     /// makes no edge itself. Where one thread [inserts](Timers::insert) and another goes to sleep, `Handle::hurry` makes it.
@@ -61,6 +62,17 @@ impl Timers {
     pub(crate) fn earliest(&self) -> u64 {
         // ORDERING: earliest. Relaxed: what stands in the queue is read under the lock; who must not miss a change has an edge of its own.
         self.earliest.load(order!(earliest: Relaxed))
+    }
+
+    /// As [`earliest`](Timers::earliest), but not one that was given up before this.
+    pub(crate) fn settle(&self) -> u64 {
+        let mut queue = self.lock();
+        let Some(queue) = queue.as_mut() else {
+            return NEVER;
+        };
+        queue.settle();
+        self.publish(queue);
+        queue.earliest()
     }
 
     /// Arms a new timer, for a deadline that is not `NEVER`. True: its deadline is the earliest here now, and the driver is to be

@@ -1,15 +1,19 @@
 //! [`Queue`]: deadlines in order, each with a value, in two arrays and nothing else.
 //!
-//! `heap` is a heap with four children to a node, which lie in 64 bytes beside one another. An entry names its place in `slots`, and
-//! the slot says in turn where in the heap its entry is:
+//! `heap` is a heap with four children to a node, which lie in 64 bytes beside one another. An entry names its place in `slots`.
 //!
 //! | slot | `value` | `link` |
 //! |---|---|---|
-//! | armed | there | the index in `heap` of its entry |
+//! | armed | there | the turn of its entry |
 //! | fired | gone | nothing |
 //! | free | gone | the next free place, or `END` |
 //!
 //! A place is armed by `insert`, fired by `pop`, and free after `release`. A timer takes 16 bytes here and, with a waker, 24 there.
+//!
+//! The entry of a timer that is given up stays behind, dead: its slot is not armed, or is so in another turn. So nothing has to know
+//! where in the heap an entry is, and giving up costs a few looks, at the entries that come next in a round through the heap
+//! (`sweep`), of which the dead are taken out. So they stay few: for each that dies, [`SWEPT`] are looked at. Those at the top are taken out when somebody
+//! wants to know what is [earliest](Queue::settle).
 //!
 //! Equal deadlines go by their turn, a number that grows with each insertion. It has 32 bits, so that an entry is no larger; where
 //! it would not grow any more, those that are there are numbered anew, once in 4 billion insertions.
@@ -22,6 +26,8 @@ use super::super::clock::NEVER;
 const CHILDREN: usize = 4;
 /// No place: there are never so many.
 const END: u32 = u32::MAX;
+/// How many entries are looked at for each that dies.
+const SWEPT: usize = 4;
 /// An empty queue keeps room for so many.
 const KEPT: usize = 1024;
 
@@ -47,6 +53,8 @@ pub(super) struct Queue<W> {
     taken: usize,
     /// The next insertion's.
     turn: u32,
+    /// The entries from here on have been looked at in this round.
+    swept: usize,
 }
 
 /// Memory that an empty queue has no use for. It holds no values.
@@ -63,17 +71,18 @@ impl<W> Queue<W> {
             free: END,
             taken: 0,
             turn: 0,
+            swept: 0,
         }
     }
 
-    /// The earliest deadline of those that are armed, or `NEVER`.
+    /// The earliest deadline of those that are armed, or `NEVER`; or one before it, of one that was given up.
     pub(super) fn earliest(&self) -> u64 {
         self.heap.first().map_or(NEVER, |entry| entry.deadline)
     }
 
     pub(super) fn insert(&mut self, deadline: u64, value: W) -> u32 {
-        let place = self.take_place(value);
         let turn = self.next_turn();
+        let place = self.take_place(value, turn);
         let entry = Entry {
             deadline,
             turn,
@@ -84,6 +93,18 @@ impl<W> Queue<W> {
         place
     }
 
+    /// From here until one more is given up, what is [`earliest`](Queue::earliest) is armed.
+    pub(super) fn settle(&mut self) {
+        while self.heap.first().is_some_and(|&first| self.is_dead(first)) {
+            self.take_out(0);
+        }
+    }
+
+    fn is_dead(&self, entry: Entry) -> bool {
+        let slot = &self.slots[entry.place as usize];
+        slot.link != entry.turn || slot.value.is_none()
+    }
+
     /// The value of a place that is taken, unless it has fired.
     pub(super) fn armed(&mut self, place: u32) -> Option<&mut W> {
         self.slots[place as usize].value.as_mut()
@@ -91,26 +112,48 @@ impl<W> Queue<W> {
 
     /// Fires the first, if it is due.
     pub(super) fn pop(&mut self, now: u64) -> Option<W> {
-        let first = self.heap.first()?;
-        if first.deadline > now {
-            return None;
+        loop {
+            let first = *self.heap.first()?;
+            if first.deadline > now {
+                return None;
+            }
+            let is_dead = self.is_dead(first);
+            self.take_out(0);
+            if !is_dead {
+                return self.slots[first.place as usize].value.take();
+            }
         }
-        let place = first.place as usize;
-        self.take_out(0);
-        self.slots[place].value.take()
     }
 
     /// Frees a place that is taken. Gives its value back, if it has not fired, and memory, if it was the last of many.
     pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Spare<W>>) {
         let slot = &mut self.slots[place as usize];
         let value = slot.value.take();
-        let index = mem::replace(&mut slot.link, self.free);
+        slot.link = self.free;
         self.free = place;
         self.taken -= 1;
-        if value.is_some() {
-            self.take_out(index as usize);
+        if self.taken == 0 {
+            self.heap.clear();
+        } else if value.is_some() {
+            self.sweep();
         }
         (value, self.spare())
+    }
+
+    fn sweep(&mut self) {
+        for _ in 0..SWEPT {
+            if self.swept == 0 {
+                self.swept = self.heap.len();
+            }
+            // Others may have been taken out meanwhile.
+            let Some(next) = self.swept.min(self.heap.len()).checked_sub(1) else {
+                return;
+            };
+            self.swept = next;
+            if self.is_dead(self.heap[next]) {
+                self.take_out(next);
+            }
+        }
     }
 
     fn spare(&mut self) -> Option<Spare<W>> {
@@ -130,11 +173,10 @@ impl<W> Queue<W> {
         values.collect()
     }
 
-    /// The slot's link is the caller's to set.
-    fn take_place(&mut self, value: W) -> u32 {
+    fn take_place(&mut self, value: W, turn: u32) -> u32 {
         let place = self.free;
         if let Some(slot) = self.slots.get_mut(place as usize) {
-            self.free = slot.link;
+            self.free = mem::replace(&mut slot.link, turn);
             slot.value = Some(value);
             self.taken += 1;
             return place;
@@ -143,7 +185,7 @@ impl<W> Queue<W> {
         assert!(place != END, "4 billion timers are armed on one worker");
         self.slots.push(Slot {
             value: Some(value),
-            link: END,
+            link: turn,
         });
         self.taken += 1;
         place
@@ -162,13 +204,16 @@ impl<W> Queue<W> {
     /// An array in order is a heap.
     #[cold]
     fn number_anew(&mut self) {
-        self.heap.sort_unstable();
+        let mut heap = mem::take(&mut self.heap);
+        heap.retain(|&entry| !self.is_dead(entry));
+        heap.sort_unstable();
         self.turn = 0;
-        for entry in &mut self.heap {
+        for entry in &mut heap {
             entry.turn = self.turn;
             self.slots[entry.place as usize].link = self.turn;
             self.turn += 1;
         }
+        self.heap = heap;
     }
 
     /// Takes an entry out of the heap, and fills the gap with the last one.
@@ -191,10 +236,10 @@ impl<W> Queue<W> {
             if above < entry {
                 break;
             }
-            self.put(gap, above);
+            self.heap[gap] = above;
             gap = parent(gap);
         }
-        self.put(gap, entry);
+        self.heap[gap] = entry;
     }
 
     /// Puts an entry where there is a gap, or else below.
@@ -204,21 +249,16 @@ impl<W> Queue<W> {
             if entry < below {
                 break;
             }
-            self.put(gap, below);
+            self.heap[gap] = below;
             gap = least;
         }
-        self.put(gap, entry);
+        self.heap[gap] = entry;
     }
 
     fn least_child(&self, index: usize) -> Option<usize> {
         let children = children(index);
         let end = children.end.min(self.heap.len());
         (children.start..end).min_by_key(|&child| self.heap[child])
-    }
-
-    fn put(&mut self, index: usize, entry: Entry) {
-        self.heap[index] = entry;
-        self.slots[entry.place as usize].link = index as u32;
     }
 }
 
