@@ -126,12 +126,19 @@ impl Local {
             if shared.is_closed() {
                 break None;
             }
-            let mut keeper = shared.driver.keep();
-            let keeps = keeper.is_some();
+            let has_queued = shared.has_work();
+            let watches = shared.sleep.wants_watcher() && (gets_on || has_queued);
+            // Those who get on come to the driver before long.
+            let is_left_to_others = watches && gets_on;
+            let mut keeper = match is_left_to_others {
+                false => shared.driver.keep(),
+                true => None,
+            };
+            let is_needed = !is_left_to_others && keeper.is_none();
             // What outsiders push to: the active workers look there by themselves.
             let urgent = || {
                 let injected = || shared.has_injected() && shared.sleep.is_quiet();
-                let vacant = || !keeps && shared.driver.is_vacant();
+                let vacant = || is_needed && shared.driver.is_vacant();
                 self.has_pinned() || shared.is_closed() || injected() || vacant()
             };
             let mut lie = keeper.as_mut().map(|keeper| |limit| keeper.lie(limit));
@@ -139,8 +146,7 @@ impl Local {
                 Some(lie) => Bed::Driver(lie),
                 None => Bed::Thread,
             };
-            let has_queued = shared.has_work();
-            if shared.sleep.wants_watcher() && (gets_on || has_queued) {
+            if watches {
                 self.counters().parks.increment();
                 expects = self.helper.expects(expects);
                 let limit = if expects { FIRST_WATCH } else { watch };
