@@ -25,6 +25,8 @@ use crate::executor::driver::{
 pub(super) enum When {
     /// No time at all: for this, nobody looks at a clock.
     Now,
+    /// It was yet to come just now: who begins to wait does not look at the clock again.
+    Ahead(Instant),
     At(Instant),
     Never,
 }
@@ -35,7 +37,8 @@ impl When {
         if duration.is_zero() {
             return Self::Now;
         }
-        Self::far(Instant::now().checked_add(duration))
+        let instant = Instant::now().checked_add(duration);
+        instant.map_or(Self::Never, Self::Ahead)
     }
 
     /// An instant, or what is too far away to be one.
@@ -46,7 +49,7 @@ impl When {
     pub(super) fn has_come(self) -> bool {
         match self {
             Self::Now => true,
-            Self::At(instant) => Instant::now() >= instant,
+            Self::Ahead(instant) | Self::At(instant) => Instant::now() >= instant,
             Self::Never => false,
         }
     }
@@ -55,7 +58,7 @@ impl When {
     pub(super) fn instant(self) -> Option<Instant> {
         match self {
             Self::Now => Some(Instant::now()),
-            Self::At(instant) => Some(instant),
+            Self::Ahead(instant) | Self::At(instant) => Some(instant),
             Self::Never => None,
         }
     }
@@ -96,6 +99,18 @@ impl Alarm {
         if when.has_come() {
             return Poll::Ready(());
         }
+        self.wait(when, cx)
+    }
+
+    /// The first [`poll`](Alarm::poll). What was yet to come just now is taken to be so still: if it is not, it is fired before long.
+    pub(super) fn begin(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
+        match when {
+            When::Ahead(_) => self.wait(when, cx),
+            _ => self.poll(when, cx),
+        }
+    }
+
+    fn wait(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(deadline) = deadline(when) {
             self.arm(deadline, cx.waker().clone());
         }

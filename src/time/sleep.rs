@@ -131,7 +131,10 @@ impl Future for Sleep {
             return Poll::Ready(());
         }
         let is_new = this.stage == Stage::New;
-        let polled = this.alarm.poll(this.when, cx);
+        let polled = match is_new {
+            true => this.alarm.begin(this.when, cx),
+            false => this.alarm.poll(this.when, cx),
+        };
         this.stage = Stage::Waiting;
         ready!(polled);
         if is_new {
