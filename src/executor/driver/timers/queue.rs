@@ -31,12 +31,18 @@ const SWEPT: usize = 4;
 /// An empty queue keeps room for so many.
 const KEPT: usize = 1024;
 
-/// Compared by the deadline, and then by the turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Compared by the deadline, and then by the turn: as one number, without a branch.
+#[derive(Clone, Copy, Debug)]
 struct Entry {
     deadline: u64,
-    turn: u32,
     place: u32,
+    turn: u32,
+}
+
+impl Entry {
+    const fn key(self) -> u128 {
+        ((self.deadline as u128) << 64) | ((self.turn as u128) << 32) | self.place as u128
+    }
 }
 
 struct Slot<W> {
@@ -206,7 +212,7 @@ impl<W> Queue<W> {
     fn number_anew(&mut self) {
         let mut heap = mem::take(&mut self.heap);
         heap.retain(|&entry| !self.is_dead(entry));
-        heap.sort_unstable();
+        heap.sort_unstable_by_key(|entry| entry.key());
         self.turn = 0;
         for entry in &mut heap {
             entry.turn = self.turn;
@@ -222,7 +228,7 @@ impl<W> Queue<W> {
         if index == self.heap.len() {
             return;
         }
-        if index > 0 && last < self.heap[parent(index)] {
+        if index > 0 && last.key() < self.heap[parent(index)].key() {
             self.rise(index, last);
         } else {
             self.sink(index, last);
@@ -233,7 +239,7 @@ impl<W> Queue<W> {
     fn rise(&mut self, mut gap: usize, entry: Entry) {
         while gap > 0 {
             let above = self.heap[parent(gap)];
-            if above < entry {
+            if above.key() < entry.key() {
                 break;
             }
             self.heap[gap] = above;
@@ -246,7 +252,7 @@ impl<W> Queue<W> {
     fn sink(&mut self, mut gap: usize, entry: Entry) {
         while let Some(least) = self.least_child(gap) {
             let below = self.heap[least];
-            if entry < below {
+            if entry.key() < below.key() {
                 break;
             }
             self.heap[gap] = below;
@@ -258,7 +264,7 @@ impl<W> Queue<W> {
     fn least_child(&self, index: usize) -> Option<usize> {
         let children = children(index);
         let end = children.end.min(self.heap.len());
-        (children.start..end).min_by_key(|&child| self.heap[child])
+        (children.start..end).min_by_key(|&child| self.heap[child].key())
     }
 }
 

@@ -26,7 +26,7 @@ impl<W> Queue<W> {
         places.dedup();
         assert_eq!(armed.count(), places.len());
         for (index, entry) in self.heap.iter().enumerate() {
-            assert!(index == 0 || self.heap[parent(index)] < *entry);
+            assert!(index == 0 || self.heap[parent(index)].key() < entry.key());
         }
         let (mut free, mut next) = (0, self.free);
         while next != END {
