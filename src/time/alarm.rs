@@ -25,8 +25,6 @@ use crate::executor::driver::{
 pub(super) enum When {
     /// No time at all: for this, nobody looks at a clock.
     Now,
-    /// It was yet to come just now: who begins to wait does not look at the clock again.
-    Ahead(Instant),
     At(Instant),
     Never,
 }
@@ -37,8 +35,7 @@ impl When {
         if duration.is_zero() {
             return Self::Now;
         }
-        let instant = Instant::now().checked_add(duration);
-        instant.map_or(Self::Never, Self::Ahead)
+        Self::far(Instant::now().checked_add(duration))
     }
 
     /// An instant, or what is too far away to be one.
@@ -49,7 +46,7 @@ impl When {
     pub(super) fn has_come(self) -> bool {
         match self {
             Self::Now => true,
-            Self::Ahead(instant) | Self::At(instant) => Instant::now() >= instant,
+            Self::At(instant) => Instant::now() >= instant,
             Self::Never => false,
         }
     }
@@ -58,7 +55,7 @@ impl When {
     pub(super) fn instant(self) -> Option<Instant> {
         match self {
             Self::Now => Some(Instant::now()),
-            Self::Ahead(instant) | Self::At(instant) => Some(instant),
+            Self::At(instant) => Some(instant),
             Self::Never => None,
         }
     }
@@ -102,15 +99,9 @@ impl Alarm {
         self.wait(when, cx)
     }
 
-    /// The first [`poll`](Alarm::poll). What was yet to come just now is taken to be so still: if it is not, it is fired before long.
-    pub(super) fn begin(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
-        match when {
-            When::Ahead(_) => self.wait(when, cx),
-            _ => self.poll(when, cx),
-        }
-    }
-
-    fn wait(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
+    /// As [`poll`](Alarm::poll) when it is idle, for a time that was yet to come just now: nobody looks at the clock again. If it has
+    /// come meanwhile, it is fired before long.
+    pub(super) fn wait(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(deadline) = deadline(when) {
             self.arm(deadline, cx.waker().clone());
         }

@@ -28,7 +28,7 @@ use super::alarm::{Alarm, When};
 /// assert!(begin.elapsed() >= Duration::from_millis(3));
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    Sleep::of(When::after(duration))
+    Sleep::after(duration)
 }
 
 /// Waits until an instant. One that has passed is waited for as [`sleep`] waits for zero.
@@ -52,7 +52,8 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// A wait for a time: of [`sleep`] and [`sleep_until`].
 ///
 /// Its first poll arms it, with the executor whose worker polls it. It may be moved and polled on any other thread after that; the
-/// waker of its last poll is woken. When the time has passed already at its first poll, it wakes that waker at once, and is ready
+/// waker of its last poll is woken. When the time has passed already at its first poll, it wakes that waker at once, or, if it is
+/// one of [`sleep`], as soon as a worker looks at the driver; and is ready
 /// at its second. Once it is ready it stays so, and can be awaited again without a wait; [`reset`](Sleep::reset) begins anew.
 ///
 /// # Happens-before
@@ -83,6 +84,8 @@ pub struct Sleep {
 enum Stage {
     /// Never polled: if the time has come, it yields first.
     New,
+    /// Never polled, and the time was yet to come just now.
+    NewAhead,
     Waiting,
     Elapsed,
 }
@@ -93,6 +96,18 @@ impl Sleep {
             when,
             alarm: Alarm::new(),
             stage: Stage::New,
+        }
+    }
+
+    pub(super) fn after(duration: Duration) -> Self {
+        let when = When::after(duration);
+        let stage = match when {
+            When::At(_) => Stage::NewAhead,
+            When::Now | When::Never => Stage::New,
+        };
+        Self {
+            stage,
+            ..Self::of(when)
         }
     }
 
@@ -131,9 +146,9 @@ impl Future for Sleep {
             return Poll::Ready(());
         }
         let is_new = this.stage == Stage::New;
-        let polled = match is_new {
-            true => this.alarm.begin(this.when, cx),
-            false => this.alarm.poll(this.when, cx),
+        let polled = match this.stage {
+            Stage::NewAhead => this.alarm.wait(this.when, cx),
+            _ => this.alarm.poll(this.when, cx),
         };
         this.stage = Stage::Waiting;
         ready!(polled);

@@ -88,9 +88,7 @@ impl Future for Timer {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let duration = self.duration;
-        let wait = self
-            .wait
-            .get_or_insert_with(|| Sleep::of(When::after(duration)));
+        let wait = self.wait.get_or_insert_with(|| Sleep::after(duration));
         ready!(Pin::new(wait).poll(cx));
         self.wait = None;
         Poll::Ready(())

@@ -196,7 +196,9 @@ fn a_million_are_fired_in_order_and_their_memory_is_given_back() {
 #[test]
 fn those_that_were_given_up_stay_few() {
     let (mut queue, mut random) = (Queue::new(), Random(3));
-    let mut places: Vec<_> = (0..1000).map(|n| queue.insert(random.below(1000), n)).collect();
+    let mut places: Vec<_> = (0..1000)
+        .map(|n| queue.insert(random.below(1000), n))
+        .collect();
     for n in 0..10_000 {
         let one = random.below(1000) as usize;
         let (value, _) = queue.release(places[one]);
