@@ -19,7 +19,7 @@ mod support;
 mod timers;
 
 use support::{
-    driven::Smol,
+    driven::smol::Smol,
     locals::tokio::DrivenTokioLocal,
     pools::{joint::Joint, tokio::DrivenTokioPool},
     runtime::Pool,

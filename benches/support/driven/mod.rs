@@ -1,12 +1,11 @@
 //! [`Driven`]: what a row needs of a runtime that waits for times and descriptors too.
 
 mod joint;
-mod smol;
+pub(crate) mod smol;
 mod tokio;
 
 use std::{future::Future, io, net::SocketAddr, time::Duration};
 
-pub(crate) use self::smol::Smol;
 use crate::support::runtime::Runtime;
 
 /// Each method is to be called in a task.
