@@ -17,6 +17,9 @@ use joint::{
     spawn_detached, spawn_local, yield_now,
 };
 
+#[cfg(feature = "io")]
+use crate::outside;
+
 /// A step of Marsaglia's xorshift.
 pub(crate) struct Choice(pub(crate) u64);
 
@@ -83,7 +86,7 @@ pub(crate) fn spin(time: Duration) {
 pub(crate) type Boxed = Pin<Box<dyn Future<Output = u64> + Send>>;
 
 impl Round {
-    fn guard(&self) -> Guard {
+    pub(crate) fn guard(&self) -> Guard {
         self.counts.made.fetch_add(1, Relaxed);
         Guard {
             counts: self.counts.clone(),
@@ -132,6 +135,13 @@ impl Round {
 
     /// A task of some kind, which may have children.
     pub(crate) fn task(self: &Arc<Self>, choice: &mut Choice, depth: u32) -> Boxed {
+        #[cfg(feature = "io")]
+        {
+            let kind = choice.below(4 * outside::KINDS);
+            if kind < outside::KINDS {
+                return self.waiting_task(kind, choice);
+            }
+        }
         let n = choice.below(20);
         match choice.below(if depth == 0 { 12 } else { 16 }) {
             0 => Box::pin(async move { n }),

@@ -1,10 +1,12 @@
 //! Everything at once, for as long as it is told to: tasks of all kinds on executors that come and go, spawned, joined, cancelled
 //! and let go by their own tasks and by threads outside, while one of them drops the executor. Every task is accounted for, and
-//! no thread stays.
+//! no thread and no descriptor stays.
 //!
 //! As a test it takes a fixed number of rounds. `cargo xtask soak [MINUTES]` runs it for that long, with other choices each time.
 
 mod kinds;
+#[cfg(feature = "io")]
+mod outside;
 
 use std::{
     env,
@@ -20,6 +22,8 @@ use std::{
 };
 
 use joint::Executor;
+#[cfg(feature = "io")]
+use joint::block_on;
 
 use kinds::{Choice, Counts, Round, fibonacci};
 
@@ -35,6 +39,8 @@ fn outsider(round: &Arc<Round>, mut choice: Choice) {
         match choice.below(40) {
             0 => round.borrow(choice.below(30)),
             1 => assert_eq!(round.executor.install(|| fibonacci(12)), 144),
+            #[cfg(feature = "io")]
+            2 => round.wait_for_what_it_serves(choice.below(300)),
             _ => {}
         }
         if choice.below(4) == 0 {
@@ -64,16 +70,28 @@ fn come_to_rest(executor: &Executor) {
     assert_eq!(metrics.spawned, ended, "{metrics:?}");
 }
 
-/// How many threads this process has.
+/// How many of a kind this process has: threads (`task`), or descriptors (`fd`).
 #[cfg(target_os = "linux")]
-fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").unwrap().count()
+fn count(kind: &str) -> usize {
+    std::fs::read_dir(format!("/proc/self/{kind}"))
+        .unwrap()
+        .count()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn threads() -> usize {
+fn count(_: &str) -> usize {
     0
 }
+
+/// Starts what is never stopped: the global executor, which serves those that wait while their own executor goes.
+#[cfg(feature = "io")]
+fn start_what_stays() {
+    let socket = block_on(joint::io::UdpSocket::bind("127.0.0.1:0")).unwrap();
+    drop(socket);
+}
+
+#[cfg(not(feature = "io"))]
+fn start_what_stays() {}
 
 /// One executor's life. Comes back with how many tasks it had.
 fn round(choice: &mut Choice) -> u64 {
@@ -153,7 +171,8 @@ fn every_task_is_accounted_for() {
         }
     };
     println!("seed {seed:#x}");
-    let threads_before = threads();
+    start_what_stays();
+    let before = ["task", "fd"].map(count);
     let start = Instant::now();
     let mut choice = Choice(seed);
     let (mut rounds, mut tasks) = (0, 0);
@@ -170,7 +189,7 @@ fn every_task_is_accounted_for() {
     }
     println!("{rounds} executors, {tasks} tasks");
     // The system takes a joined thread off its list in its own time; and one that its own task has left ends after it.
-    while threads() > threads_before {
+    while ["task", "fd"].map(count) != before {
         thread::yield_now();
     }
 }
