@@ -131,8 +131,9 @@ impl Local {
         any
     }
 
-    /// Becoming active: whether another worker should keep the driver instead.
+    /// Active, or becoming so: whether another worker should keep the driver instead.
     pub(super) fn leaves_driver(&self) -> bool {
-        self.shared().driver.is_used() && self.shared().keeps_the_driver_waiting()
+        let (shared, driver) = (self.shared(), &self.shared().driver);
+        driver.is_used() && (shared.keeps_the_driver_waiting() || driver.has_no_reserve())
     }
 }

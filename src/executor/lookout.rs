@@ -126,44 +126,7 @@ impl Local {
             if shared.is_closed() {
                 break None;
             }
-            let has_queued = shared.has_work();
-            let watches = shared.sleep.wants_watcher() && (gets_on || has_queued);
-            // Those who get on come to the driver before long.
-            let is_left_to_others = watches && gets_on;
-            let mut keeper = match is_left_to_others {
-                false => shared.driver.keep(),
-                true => None,
-            };
-            let is_needed = !is_left_to_others && keeper.is_none();
-            // What outsiders push to: the active workers look there by themselves.
-            let urgent = || {
-                let injected = || shared.has_injected() && shared.sleep.is_quiet();
-                let vacant = || is_needed && shared.driver.is_vacant();
-                self.has_pinned() || shared.is_closed() || injected() || vacant()
-            };
-            let mut lie = keeper.as_mut().map(|keeper| |limit| keeper.lie(limit));
-            let bed = match &mut lie {
-                Some(lie) => Bed::Driver(lie),
-                None => Bed::Thread,
-            };
-            if watches {
-                self.counters().parks.increment();
-                expects = self.helper.expects(expects);
-                let limit = if expects { FIRST_WATCH } else { watch };
-                watch = match self.rest(|| shared.sleep.watch(self.index(), limit, urgent, bed)) {
-                    Watched::Woken => FIRST_WATCH,
-                    Watched::Over => LONGEST_WATCH.min(2 * watch),
-                };
-            } else {
-                let has_work = || shared.has_work();
-                if self.rest(|| shared.sleep.sleep(self.index(), urgent, has_work, bed)) {
-                    self.counters().parks.increment();
-                }
-                watch = FIRST_WATCH;
-            }
-            if let Some(keeper) = keeper {
-                self.attend_as(keeper);
-            }
+            watch = self.rest_once(gets_on, watch, &mut expects);
         };
         shared
             .sleep
@@ -173,6 +136,55 @@ impl Local {
             Some(Found::Task(runnable)) => self.run(runnable),
             Some(Found::Fork(taken)) => taken.run(),
             None => {}
+        }
+    }
+
+    /// Rests, as a watcher if there is somebody to look after, or else until it is woken. Comes with how long the next watch lasts.
+    fn rest_once(&self, gets_on: bool, watch: Duration, expects: &mut bool) -> Duration {
+        let shared = &**self.shared();
+        let has_queued = shared.has_work();
+        let mut next = FIRST_WATCH;
+        if shared.sleep.wants_watcher() && (gets_on || has_queued) {
+            self.counters().parks.increment();
+            *expects = self.helper.expects(*expects);
+            let limit = if *expects { FIRST_WATCH } else { watch };
+            // Those who get on come to the driver before long.
+            self.rest_in_place(!gets_on, |urgent, bed| {
+                if shared.sleep.watch(self.index(), limit, urgent, bed) == Watched::Over {
+                    next = LONGEST_WATCH.min(2 * watch);
+                }
+            });
+        } else {
+            let has_work = || shared.has_work();
+            self.rest_in_place(true, |urgent, bed| {
+                if shared.sleep.sleep(self.index(), urgent, has_work, bed) {
+                    self.counters().parks.increment();
+                }
+            });
+        }
+        next
+    }
+
+    /// Rests in the driver, if it is `needed` there and nobody else is; else as its reserve; else on this thread.
+    fn rest_in_place(&self, needed: bool, rest: impl FnOnce(&dyn Fn() -> bool, Bed<'_>)) {
+        let shared = &**self.shared();
+        let keeper = if needed { shared.driver.keep() } else { None };
+        let is_missed = needed && keeper.is_none();
+        // What outsiders push to: the active workers look there by themselves.
+        let urgent = || {
+            let injected = || shared.has_injected() && shared.sleep.is_quiet();
+            let vacant = || is_missed && shared.driver.is_vacant();
+            self.has_pinned() || shared.is_closed() || injected() || vacant()
+        };
+        if let Some(mut keeper) = keeper {
+            let mut lie = |limit| keeper.lie(limit);
+            self.rest(|| rest(&urgent, Bed::Driver(&mut lie)));
+            self.attend_as(keeper);
+        } else if let Some(mut reserve) = shared.driver.reserve() {
+            let mut lie = |limit| reserve.lie(limit);
+            self.rest(|| rest(&urgent, Bed::Reserve(&mut lie)));
+        } else {
+            self.rest(|| rest(&urgent, Bed::Thread));
         }
     }
 

@@ -92,6 +92,8 @@ pub(crate) enum Bed<'a> {
     /// In the driver, by a function that comes back when it is rung for, after at most that time, or early for no reason. True:
     /// there is something to do.
     Driver(&'a mut dyn FnMut(Option<Duration>) -> bool),
+    /// On its thread, by a function like that, as the driver's reserve.
+    Reserve(&'a mut dyn FnMut(Option<Duration>) -> bool),
 }
 
 impl Bed<'_> {
@@ -102,7 +104,7 @@ impl Bed<'_> {
     /// True: the worker has to rise by itself.
     fn lie(&mut self, limit: Option<Duration>) -> bool {
         match (self, limit) {
-            (Self::Driver(lie), limit) => lie(limit),
+            (Self::Driver(lie) | Self::Reserve(lie), limit) => lie(limit),
             (Self::Thread, Some(limit)) => {
                 thread::park_timeout(limit);
                 false

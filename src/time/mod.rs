@@ -18,8 +18,8 @@
 //! were armed.
 //!
 //! Timers are served by the workers of their executor, between polls and when they have nothing to do, and while they are blocked in a
-//! [`block_on`](crate::block_on). In a poll that blocks its worker in another way, or does not end, none is served there; when all
-//! workers are in such polls, none is at all.
+//! [`block_on`](crate::block_on). When the one that serves them begins a poll that takes long, another that has nothing to do takes
+//! over, after some milliseconds at the latest. While all of them are in polls that block otherwise, or do not end, none is served.
 //!
 //! What is farther away than an `Instant` can say never comes; so does what is more than 584 years ahead.
 //!

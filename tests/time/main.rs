@@ -3,6 +3,7 @@
 //! No test asserts that something took no longer than a time: only that it was not early, or that it came at all.
 #![cfg(feature = "io")]
 
+mod blocked;
 mod faults;
 mod interval;
 mod moved;

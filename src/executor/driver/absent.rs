@@ -20,6 +20,10 @@ impl Driver {
         None
     }
 
+    pub(crate) fn reserve(&self) -> Option<Keeper> {
+        None
+    }
+
     pub(crate) fn ring(&self) {}
 
     pub(crate) fn close(&self) -> Vec<Waker> {

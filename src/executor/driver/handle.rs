@@ -44,7 +44,7 @@ impl Handle<'_> {
         shared
             .driver
             .hurry(deadline, &shared.sleep, || match self.local {
-                Some(local) if shared.keeps_the_driver_waiting() => local.notify(),
+                Some(local) if local.leaves_driver() => local.notify(),
                 Some(_) => {}
                 None => shared.sleep.notify_from_outside(false),
             });

@@ -10,6 +10,7 @@ use std::{
 use super::{
     clock::{self, NEVER},
     reactor::{Events, Reactor},
+    reserve::Reserves,
     timers::Timers,
 };
 use crate::{
@@ -71,6 +72,9 @@ pub(crate) struct Driver<R: Outside = Reactor> {
     /// Not 0 from the first timer or descriptor on.
     used: AtomicUsize,
     asleep_until: AtomicU64,
+    /// How often a keeper has risen, which it counts itself.
+    rises: AtomicUsize,
+    pub(super) reserves: Reserves,
     desk: Mutex<Desk<R::Events>>,
 }
 
@@ -88,6 +92,8 @@ impl<R: Outside> Driver<R> {
             making: Mutex::new(()),
             used: AtomicUsize::new(0),
             asleep_until: AtomicU64::new(AWAKE),
+            rises: AtomicUsize::new(0),
+            reserves: Reserves::new(),
             desk: Mutex::new(Desk {
                 events: None,
                 woken: Vec::new(),
@@ -118,6 +124,22 @@ impl<R: Outside> Driver<R> {
             Err(TryLockError::WouldBlock) => return None,
         };
         Some(Keeper { driver: self, desk })
+    }
+
+    /// Whether a keeper sleeps here.
+    pub(super) fn is_kept(&self) -> bool {
+        // ORDERING: kept_look. Relaxed: R3 of `reserve.rs`, ordered by the fence before it, or a hint.
+        self.asleep_until.load(order!(kept_look: Relaxed)) != AWAKE
+    }
+
+    pub(super) fn rises(&self) -> usize {
+        // ORDERING: rises_look. Relaxed: a number that changes.
+        self.rises.load(order!(rises_look: Relaxed))
+    }
+
+    /// Whether nobody would take over from a worker that goes to run a task.
+    pub(crate) fn has_no_reserve(&self) -> bool {
+        !self.reserves.is_on_duty()
     }
 
     /// Those of a worker, or of all other threads, which have the number after the last worker's.
@@ -226,6 +248,8 @@ impl<R: Outside> Keeper<'_, R> {
         // An exchange, so that what `hurry` has released to it goes on to the next `doze`.
         // ORDERING: rise. Relaxed: `doze` acquires.
         self.driver.asleep_until.swap(AWAKE, order!(rise: Relaxed));
+        // ORDERING: rises. Relaxed: a number that changes. Written by the keeper alone.
+        (self.driver.rises).store(self.driver.rises().wrapping_add(1), order!(rises: Relaxed));
         !self.desk.woken.is_empty() || self.driver.earliest() <= clock::now()
     }
 

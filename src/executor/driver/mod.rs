@@ -20,9 +20,11 @@
 //! the keeper has risen since; that is an exchange too, so that the next K1 reads on from it. The same two cases hold for a reactor
 //! that is made while the keeper sleeps on its thread's parker.
 //!
+//! A keeper that goes to run a task may be away for long: `reserve.rs` says who takes over then.
+//!
 //! A thread that is no worker, and finds nobody asleep there, sees to it that some worker is awake, as after a push. A worker is
-//! awake itself. It gives the others a sign only where polls are long; otherwise it keeps the driver itself when it has nothing
-//! to do, and looks at it in its turn until then.
+//! awake itself. It gives the others a sign only where polls are long or there is no reserve; otherwise it keeps the driver itself
+//! when it has nothing to do, and looks at it in its turn until then.
 
 #[cfg(not(feature = "io"))]
 mod absent;
@@ -34,6 +36,8 @@ mod handle;
 pub(crate) mod keeper;
 #[cfg(feature = "io")]
 pub(crate) mod reactor;
+#[cfg(feature = "io")]
+mod reserve;
 #[cfg(feature = "io")]
 pub(crate) mod timers;
 
