@@ -5,7 +5,7 @@
 
 use std::sync::{
     Arc,
-    atomic::Ordering::{Acquire, Relaxed, Release},
+    atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
 use joint::model::{Driven, sites_seen};
@@ -267,6 +267,42 @@ fn going_to_sleep_acquires() {
     assert_killed("executor::driver::keeper::doze", Relaxed, || {
         deadlines_of_a_worker(1);
     });
+}
+
+/// A keeper that leaves relies on the reserve, which is about to go off duty, or wakes it.
+fn leaving_against_going_off_duty() {
+    model(|| {
+        let driven = Arc::new(Driven::new(2, true));
+        driven.arm(FUTURE, Wakes::new().waker());
+        let woken = Arc::new(AtomicBool::new(false));
+        let reserve = {
+            let (driven, woken) = (driven.clone(), woken.clone());
+            thread::spawn(move || driven.rest_as_reserve(|| woken.load(Relaxed)))
+        };
+        driven.arm_as(0, PAST, Wakes::new().waker());
+        if !driven.keep_and_leave() {
+            woken.store(true, Relaxed);
+            reserve.thread().unpark();
+        }
+        reserve.join().unwrap();
+    });
+}
+
+#[test]
+fn a_keeper_that_leaves_leaves_somebody_behind() {
+    leaving_against_going_off_duty();
+}
+
+#[test]
+fn going_off_duty_is_seq_cst() {
+    let site = "executor::driver::reserve::reserve_fence";
+    assert_killed(site, AcqRel, leaving_against_going_off_duty);
+}
+
+#[test]
+fn leaving_the_driver_is_seq_cst() {
+    let site = "model::driver::leave_fence";
+    assert_killed(site, AcqRel, leaving_against_going_off_duty);
 }
 
 /// No site that the models come to asks for more than `Relaxed` and is not weakened above.

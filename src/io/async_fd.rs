@@ -59,7 +59,9 @@ impl<T> Unpin for AsyncFd<T> {}
 
 #[cfg(unix)]
 impl<T: AsFd> AsyncFd<T> {
-    /// Makes a descriptor awaitable, and sets it to non-blocking. It stays non-blocking after it was taken out again.
+    /// Makes a descriptor awaitable, and sets it to non-blocking. It stays non-blocking after it was taken out again; and so is whatever
+    /// shares it by then: duplicates, and the other programs that have inherited it, such as those on the same terminal as this one's
+    /// standard input.
     ///
     /// # Cost
     /// Three system calls, or four. The first in an executor makes what waits for descriptors.

@@ -12,7 +12,7 @@ use crate::{
         },
         sleep::{Bed, Sleep},
     },
-    sync::{Mutex, thread, thread::Thread},
+    sync::{Mutex, fence, order, thread, thread::Thread},
 };
 
 /// In the place of the system: it tells of nothing but of its being rung.
@@ -146,6 +146,22 @@ impl Driven {
         if is_new {
             self.hurry(0);
         }
+    }
+
+    /// As a worker that rests in the driver once, and goes to run a task: true, if it relies on a reserve.
+    pub fn keep_and_leave(&self) -> bool {
+        let mut keeper = self.driver.keep().expect("nobody else keeps it");
+        keeper.lie(None);
+        drop(keeper);
+        // ORDERING: leave_fence. SeqCst: K2 of `reserve.rs`, in the place of `found_fence`.
+        fence(order!(leave_fence: SeqCst));
+        !self.driver.has_no_reserve()
+    }
+
+    /// As a worker that rests as the reserve: until the driver is left to itself, or `is_woken`.
+    pub fn rest_as_reserve(&self, is_woken: impl Fn() -> bool) {
+        let mut reserve = self.driver.reserve().expect("nobody else is");
+        while !is_woken() && !reserve.lie(None) {}
     }
 
     /// Has the reactor tell of something for `waker`.

@@ -22,7 +22,6 @@ use crate::sync::{AtomicUsize, fence, order, thread};
 /// For how long the driver is left to itself at most, while a worker has nothing to do.
 const INTERVAL: Duration = Duration::from_millis(5);
 
-#[derive(Default)]
 pub(super) struct Reserves {
     /// 1 while there is one.
     on_duty: AtomicUsize,
