@@ -151,7 +151,7 @@ pub struct Variable {
     names: Vec<(Value, String)>,
 }
 
-/// A program of a few threads. Build it, then [`explore`](crate::explore) it.
+/// A program of a few threads. Build it, then [`explore`](crate::explore()) it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Program {
     name: String,

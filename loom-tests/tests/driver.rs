@@ -13,7 +13,7 @@ use loom::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{Wakes, assert_killed, model_bounded};
+use loom_tests::{Wakes, assert_killed, model, model_bounded};
 
 /// What is due by the time it is armed.
 const PAST: u64 = 0;
