@@ -12,7 +12,11 @@ use std::{
 };
 
 use joint::model::{FencesTakeTurns, Weakened, sites_seen};
-use loom::cell::UnsafeCell;
+
+pub mod lab;
+pub mod matrix;
+
+use lab::cell::UnsafeCell;
 
 pub use joint::model::rmw_count;
 
@@ -31,7 +35,7 @@ pub fn model_bounded(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
 fn check(preemptions: Option<usize>, f: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = preemptions;
-    builder.check(move || {
+    lab::check(&builder, move || {
         let _turns = FencesTakeTurns::new();
         f();
     });
@@ -123,7 +127,7 @@ impl Wakes {
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             count: AtomicUsize::new(0),
-            made: UnsafeCell::new(()),
+            made: UnsafeCell::new(()).named("waker"),
         })
     }
 
@@ -164,7 +168,7 @@ impl Drops {
     pub fn value(&self) -> Value {
         self.0.0.fetch_add(1, Ordering::Relaxed);
         Value {
-            whole: UnsafeCell::new(()),
+            whole: UnsafeCell::new(()).named("value"),
             drops: self.clone(),
         }
     }

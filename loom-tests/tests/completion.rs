@@ -14,7 +14,8 @@ use joint::{
     Completion,
     completion::{Completed, Detached, Ended, Registration},
 };
-use loom::{alloc::Track, cell::UnsafeCell, thread};
+use loom::alloc::Track;
+use loom_tests::lab::{cell::UnsafeCell, thread};
 use loom_tests::{Wakes, assert_killed, model, rmws_of};
 
 struct Shared {

@@ -15,7 +15,7 @@ use std::{
 };
 
 use joint::model::Forks;
-use loom::thread;
+use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, assert_killed, model, model_bounded};
 
 /// Not the model's: these make no edges.
@@ -220,9 +220,9 @@ fn a_panic_waits_for_the_other_side() {
                 }
             }
         });
-        let here = loom::cell::UnsafeCell::new(());
+        let here = loom_tests::lab::cell::UnsafeCell::new(());
         /// Lets the closure be sent: the frame is kept.
-        struct Here<'a>(&'a loom::cell::UnsafeCell<()>);
+        struct Here<'a>(&'a loom_tests::lab::cell::UnsafeCell<()>);
         // SAFETY: the cell is there to have its accesses watched.
         unsafe impl Send for Here<'_> {}
         let place = Here(&here);

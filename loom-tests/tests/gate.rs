@@ -11,7 +11,7 @@ use std::sync::{
 };
 
 use joint::model::{Gate, Sleep, sites_seen};
-use loom::{sync::atomic::AtomicUsize, thread};
+use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
 use loom_tests::{assert_killed, model, model_bounded};
 
 /// Where tasks come in, and so which fence the push has.

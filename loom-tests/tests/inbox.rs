@@ -21,7 +21,7 @@ use joint::{
     model::{Injector, Sleep, sites_seen},
     task::{self, Runnable},
 };
-use loom::thread;
+use loom_tests::lab::thread;
 use loom_tests::{Drops, assert_killed, model, model_bounded};
 
 /// The numbers of the tasks that ran, in order.

@@ -12,7 +12,7 @@ use joint::{
     model::sites_seen,
     task::{self, Runnable},
 };
-use loom::thread::{self, JoinHandle as Thread};
+use loom_tests::lab::thread::{self, JoinHandle as Thread};
 use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded};
 
 /// A task that is ready at its first poll.

@@ -21,7 +21,7 @@ use joint::{
     task::{self, Runnable},
     waker::ThinWaker,
 };
-use loom::{cell::UnsafeCell, thread};
+use loom_tests::lab::{cell::UnsafeCell, thread};
 use loom_tests::{Wakes, assert_killed, model, model_bounded};
 
 /// What another thread writes before it pushes or wakes.

@@ -18,7 +18,7 @@ use std::{
 use joint::oneshot::{
     self, Receiver, RecvError, RecvTimeoutError, SendError, Sender, TryRecvError,
 };
-use loom::{sync::atomic::AtomicUsize, thread};
+use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
 use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded, rmws_of};
 
 /// What the sender's thread does.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use joint::shared::{self, Closed, Sender, Shared, Wait};
-use loom::thread;
+use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded, rmws_of};
 
 /// What the sender's thread does.

@@ -14,7 +14,7 @@ use std::{
 };
 
 use joint::model::{Sleep, Weakened, sites_seen};
-use loom::{
+use loom_tests::lab::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };

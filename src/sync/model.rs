@@ -2,6 +2,7 @@
 //!
 //! * weaken one named ordering at a time ([`Weakened`]),
 //! * count the atomic read-modify-writes of a path ([`rmw_count`]),
+//! * be observed, operation by operation ([`observe`]),
 //! * see every use of memory that was given back: a released block is kept aside, and an access to it fails the model by name.
 //!
 //! loom runs all the threads of a model on one thread of the system, so plain thread-locals are the state of one model run, and
@@ -21,9 +22,14 @@ use std::{
     vec::Vec,
 };
 
-pub(crate) use loom::sync::{Mutex, MutexGuard};
+pub(crate) use locks::{Mutex, MutexGuard};
+
+use observe::{Act, Bits, Made, Place, ended};
 
 use super::Retire;
+
+mod locks;
+pub mod observe;
 
 std::thread_local! {
     static RMWS: Cell<usize> = const { Cell::new(0) };
@@ -57,8 +63,9 @@ impl Drop for Weakened {
 }
 
 /// The ordering that this run uses at a site.
-pub(crate) fn ordering(path: &str, asked: Ordering) -> Ordering {
+pub(crate) fn ordering(path: &'static str, asked: Ordering) -> Ordering {
     let site = path.strip_prefix("joint::").unwrap_or(path);
+    observe::asked(site);
     SITES.with_borrow_mut(|sites| {
         if !sites.contains_key(site) {
             sites.insert(site.to_string(), asked);
@@ -133,7 +140,9 @@ pub(crate) fn fence(order: Ordering) {
         }
     }
     if order != Ordering::Relaxed {
+        Place::NONE.begins(Act::Fence, order);
         loom::sync::atomic::fence(order);
+        ended(());
     }
 }
 
@@ -208,32 +217,36 @@ fn assert_live<T>(place: &T) {
 macro_rules! atomic {
     ($name:ident $(<$t:ident>)?, $value:ty, { $($extra:tt)* }) => {
         #[derive(Debug)]
-        pub(crate) struct $name $(<$t>)? (loom::sync::atomic::$name $(<$t>)?);
+        pub(crate) struct $name $(<$t>)? (loom::sync::atomic::$name $(<$t>)?, Place);
 
         #[allow(dead_code, reason = "every atomic offers the same operations")]
         impl $(<$t>)? $name $(<$t>)? {
             #[track_caller]
             pub(crate) fn new(value: $value) -> Self {
-                Self(loom::sync::atomic::$name::new(value))
+                let made = Made::Atomic(stringify!($name), value.bits());
+                Self(loom::sync::atomic::$name::new(value), Place::new(made))
             }
 
             #[track_caller]
             pub(crate) fn load(&self, order: Ordering) -> $value {
+                self.1.begins(Act::Load, order);
                 assert_live(self);
-                self.0.load(order)
+                ended(self.0.load(order))
             }
 
             #[track_caller]
             pub(crate) fn store(&self, value: $value, order: Ordering) {
+                self.1.begins(Act::Store(value.bits()), order);
                 assert_live(self);
-                self.0.store(value, order);
+                ended(self.0.store(value, order));
             }
 
             #[track_caller]
             pub(crate) fn swap(&self, value: $value, order: Ordering) -> $value {
+                self.1.begins(Act::Swap(value.bits()), order);
                 assert_live(self);
                 count_rmw();
-                self.0.swap(value, order)
+                ended(self.0.swap(value, order))
             }
 
             #[track_caller]
@@ -244,15 +257,26 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                let act = Act::CompareExchange {
+                    current: current.bits(),
+                    new: new.bits(),
+                    failure,
+                };
+                self.1.begins(act, success);
                 assert_live(self);
                 count_rmw();
-                self.0.compare_exchange(current, new, success, failure)
+                ended(self.0.compare_exchange(current, new, success, failure))
             }
 
             #[track_caller]
             pub(crate) fn get_mut_with<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+                self.1.begins(Act::Exclusive, Ordering::Relaxed);
                 assert_live(self);
-                self.0.with_mut(f)
+                self.0.with_mut(|value| {
+                    let result = f(value);
+                    ended(*value);
+                    result
+                })
             }
 
             $($extra)*
@@ -272,16 +296,18 @@ macro_rules! integer {
         atomic!($name, $value, {
             #[track_caller]
             pub(crate) fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+                self.1.begins(Act::Add(value.bits()), order);
                 assert_live(self);
                 count_rmw();
-                self.0.fetch_add(value, order)
+                ended(self.0.fetch_add(value, order))
             }
 
             #[track_caller]
             pub(crate) fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+                self.1.begins(Act::Sub(value.bits()), order);
                 assert_live(self);
                 count_rmw();
-                self.0.fetch_sub(value, order)
+                ended(self.0.fetch_sub(value, order))
             }
         });
     };
@@ -293,24 +319,32 @@ integer!(AtomicUsize, usize);
 
 /// loom's cell, which fails on a race, with the check for released memory.
 #[derive(Debug)]
-pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>);
+pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>, Place);
 
 impl<T> UnsafeCell<T> {
     #[track_caller]
     pub(crate) fn new(value: T) -> Self {
-        Self(loom::cell::UnsafeCell::new(value))
+        Self(loom::cell::UnsafeCell::new(value), Place::new(Made::Cell))
     }
 
     #[track_caller]
     pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        self.1.begins(Act::Read, Ordering::Relaxed);
         assert_live(self);
-        self.0.with(f)
+        self.0.with(|value| {
+            ended(());
+            f(value)
+        })
     }
 
     #[track_caller]
     pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        self.1.begins(Act::Write, Ordering::Relaxed);
         assert_live(self);
-        self.0.with_mut(f)
+        self.0.with_mut(|value| {
+            ended(());
+            f(value)
+        })
     }
 }
 
@@ -382,17 +416,9 @@ pub(crate) mod heap {
     }
 }
 
-/// loom's threads. A wait with a time limit gives way once and comes back, as one that woke early may; the longest limit is never
-/// over.
+/// loom's threads.
 pub(crate) mod thread {
-    pub(crate) use loom::thread::{Thread, ThreadId, current, park, yield_now};
+    pub(crate) use loom::thread::{ThreadId, yield_now};
 
-    /// No model lasts an hour.
-    pub(crate) fn park_timeout(limit: core::time::Duration) {
-        if limit.as_secs() >= 3600 {
-            park();
-        } else {
-            yield_now();
-        }
-    }
+    pub(crate) use super::locks::{Thread, current, park, park_timeout};
 }

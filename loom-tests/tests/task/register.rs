@@ -13,8 +13,8 @@ use std::{
 };
 
 use joint::{JoinHandle, model::abort_raw, task::Runnable};
-use loom::sync::Mutex;
 use loom_tests::Value;
+use loom_tests::lab::sync::Mutex;
 
 use crate::world::{
     By, Kept, Schedule, World, explore, explore_bounded, join_all, poll_once, waker_of,

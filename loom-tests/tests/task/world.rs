@@ -25,7 +25,7 @@ use joint::{
     JoinHandle,
     task::{self, Builder, Copied, Runnable},
 };
-use loom::{
+use loom_tests::lab::{
     cell::UnsafeCell,
     sync::atomic::{AtomicPtr, AtomicUsize},
     thread,

@@ -1,0 +1,49 @@
+//! The store-load handshake of a sleeper and its waker, without the fences that it needs: each misses the other.
+//!
+//! Nothing of the crate `joint` is used. Run it in this folder: `cargo run --example store_load`.
+
+#[cfg(joint_loom)]
+fn main() {
+    use loom_tests::lab;
+
+    let failure = lab::explain(|| lab::model(handshake::model))
+        .expect_err("release and acquire do not make a handshake");
+    print!("{}", failure.text());
+    if let Some(file) = std::env::args_os().nth(1) {
+        std::fs::write(file, failure.svg("store-load")).expect("the file can be written");
+    }
+}
+
+#[cfg(joint_loom)]
+mod handshake {
+    use std::sync::Arc;
+
+    use loom_tests::lab::{
+        name_thread,
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
+    };
+
+    pub(crate) fn model() {
+        name_thread("sleeper");
+        let sleeping = Arc::new(AtomicBool::new(false).named("sleeping"));
+        let work = Arc::new(AtomicBool::new(false).named("work"));
+
+        let (seen, made) = (sleeping.clone(), work.clone());
+        let waker = thread::spawn(move || {
+            name_thread("waker");
+            made.store(true, Ordering::Release);
+            seen.load(Ordering::Acquire)
+        });
+
+        sleeping.store(true, Ordering::Release);
+        let found = work.load(Ordering::Acquire);
+        let woken = waker.join().expect("a panic ends the model before");
+        assert!(found || woken, "the sleeper sleeps, and there is work");
+    }
+}
+
+#[cfg(not(joint_loom))]
+fn main() {
+    eprintln!("run it in the folder `loom-tests`, which sets what the model checker needs");
+}

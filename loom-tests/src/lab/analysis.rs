@@ -1,0 +1,221 @@
+//! Who read what from where, and what happens before what: computed anew from the recorded steps, as the language defines it.
+
+use std::sync::atomic::Ordering;
+
+use super::event::{Event, Step};
+
+/// How many steps of each thread are known.
+type Clock = Vec<usize>;
+
+/// Why one step happens before one of another thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// A release that was read by an acquire.
+    Synchronizes,
+    /// Spawn, join, lock, unpark: no ordering of an atomic makes these.
+    Other,
+}
+
+/// An edge between steps of different threads, by their places in the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Edge {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) why: Why,
+}
+
+/// What is known of each step.
+#[derive(Debug, Default)]
+pub(super) struct Analysis {
+    pub(super) clocks: Vec<Clock>,
+    pub(super) reads_from: Vec<Option<usize>>,
+    /// Whether another store with the same value may have been read as well.
+    pub(super) unsure: Vec<bool>,
+    pub(super) edges: Vec<Edge>,
+}
+
+/// A store's releases: what whoever acquires it learns, and which steps stand for that.
+type Released = Vec<(usize, Clock)>;
+
+/// What the pass over the steps carries along.
+struct Pass<'a> {
+    events: &'a [Event],
+    known: Analysis,
+    now: Vec<Clock>,
+    /// By step: what an acquiring read of it learns.
+    released: Vec<Released>,
+    /// By lane: what its relaxed reads have seen released, for a later acquire fence.
+    seen: Vec<Released>,
+    /// By lane: its last release fence.
+    fence: Vec<Option<(usize, Clock)>>,
+    /// By lane: the last step that unparked it.
+    unparks: Vec<Option<usize>>,
+    started: Vec<bool>,
+}
+
+pub(super) fn analyse(events: &[Event]) -> Analysis {
+    let lanes = events.iter().map(|event| event.lane + 1).max().unwrap_or(0);
+    let mut pass = Pass {
+        events,
+        known: Analysis::default(),
+        now: vec![vec![0; lanes]; lanes],
+        released: Vec::new(),
+        seen: vec![Vec::new(); lanes],
+        fence: vec![None; lanes],
+        unparks: vec![None; lanes],
+        started: vec![false; lanes],
+    };
+    for index in 0..events.len() {
+        pass.step(index);
+    }
+    pass.known
+}
+
+impl Analysis {
+    /// Whether a step happens before another. No step does before itself.
+    pub(super) fn before(&self, events: &[Event], first: usize, second: usize) -> bool {
+        let lane = events[first].lane;
+        first != second && self.clocks[first][lane] <= self.clocks[second][lane]
+    }
+}
+
+impl Pass<'_> {
+    fn step(&mut self, index: usize) {
+        let event = &self.events[index];
+        self.now[event.lane][event.lane] += 1;
+        self.arrive(index);
+        let from = event.read.and_then(|value| self.source_of(index, value));
+        let (from, unsure) = from.map_or((None, false), |(from, unsure)| (Some(from), unsure));
+        if let Some(from) = from {
+            self.read(index, from);
+        }
+        self.known.reads_from.push(from);
+        self.known.unsure.push(unsure);
+        if event.step == Step::Fence {
+            self.pass_fence(index);
+        }
+        let released = self.releases_of(index, from);
+        self.released.push(released);
+        let clock = self.now[event.lane].clone();
+        self.known.clocks.push(clock);
+    }
+
+    /// The edges that no atomic makes.
+    fn arrive(&mut self, index: usize) {
+        let event = &self.events[index];
+        let lane = event.lane;
+        let started = std::mem::replace(&mut self.started[lane], true);
+        let last =
+            |matches: &dyn Fn(&Event) -> bool| self.events[..index].iter().rposition(matches);
+        let from = match event.step {
+            Step::Start(token) => last(&|e| e.step == Step::Spawn(token)),
+            Step::Join(token) => {
+                let start = last(&|e| e.step == Step::Start(token));
+                let joined = start.map(|start| self.events[start].lane);
+                last(&|e| e.step == Step::End && Some(e.lane) == joined)
+            }
+            Step::Lock => last(&|e| e.step == Step::Unlock && e.place == event.place),
+            Step::Park => self.unparks[lane].take(),
+            // Spawned unseen.
+            _ if !started && lane > 0 => last(&|e| e.lane == 0),
+            _ => None,
+        };
+        if let Step::Unpark(Some(target)) = event.step {
+            if let Some(slot) = self.unparks.get_mut(target) {
+                *slot = Some(index);
+            }
+        }
+        if let Some(from) = from {
+            let clock = self.known.clocks[from].clone();
+            self.join(index, from, &clock, Why::Other);
+        }
+    }
+
+    fn join(&mut self, index: usize, from: usize, clock: &Clock, why: Why) {
+        let lane = self.events[index].lane;
+        for (mine, theirs) in self.now[lane].iter_mut().zip(clock) {
+            *mine = (*mine).max(*theirs);
+        }
+        let edge = Edge {
+            from,
+            to: index,
+            why,
+        };
+        if self.events[from].lane != lane && !self.known.edges.contains(&edge) {
+            self.known.edges.push(edge);
+        }
+    }
+
+    /// The store that a read took its value from, and whether it may have been another.
+    fn source_of(&self, index: usize, value: u64) -> Option<(usize, bool)> {
+        let event = &self.events[index];
+        let stores: Vec<usize> = (0..index)
+            .filter(|&i| self.events[i].place == event.place && self.events[i].wrote().is_some())
+            .collect();
+        let lane = event.lane;
+        let known = |i: usize| {
+            let writer = self.events[i].lane;
+            self.known.clocks[i][writer] <= self.now[lane][writer]
+        };
+        // What was overwritten by a store that this thread knows of can no longer be read.
+        let oldest = stores.iter().rposition(|&i| known(i)).unwrap_or(0);
+        let mut fitting = stores[oldest.min(stores.len())..]
+            .iter()
+            .rev()
+            .filter(|&&i| self.events[i].wrote() == Some(value));
+        let newest = fitting.next();
+        let unsure = fitting.next().is_some() && !event.is_update();
+        match newest {
+            Some(&newest) => Some((newest, unsure)),
+            // Stores that race are not always ordered as they ran.
+            None => {
+                let any = stores
+                    .iter()
+                    .rev()
+                    .find(|&&i| self.events[i].wrote() == Some(value));
+                any.map(|&i| (i, true))
+            }
+        }
+    }
+
+    fn read(&mut self, index: usize, from: usize) {
+        let event = &self.events[index];
+        let released = self.released[from].clone();
+        if event.acquires() {
+            for (by, clock) in &released {
+                self.join(index, *by, clock, Why::Synchronizes);
+            }
+        }
+        self.seen[event.lane].extend(released);
+    }
+
+    fn pass_fence(&mut self, index: usize) {
+        let event = &self.events[index];
+        if event.acquires() {
+            for (by, clock) in std::mem::take(&mut self.seen[event.lane]) {
+                self.join(index, by, &clock, Why::Synchronizes);
+            }
+        }
+        if event.order != Ordering::Acquire {
+            self.fence[event.lane] = Some((index, self.now[event.lane].clone()));
+        }
+    }
+
+    fn releases_of(&self, index: usize, from: Option<usize>) -> Released {
+        let event = &self.events[index];
+        let mut released = Released::new();
+        if event.wrote().is_none() {
+            return released;
+        }
+        if event.is_atomic() && event.releases() {
+            released.push((index, self.now[event.lane].clone()));
+        } else if event.is_atomic() {
+            released.extend(self.fence[event.lane].clone());
+        }
+        // A read-modify-write carries on the release sequence of what it has read.
+        if let (true, Some(from)) = (event.is_update(), from) {
+            released.extend(self.released[from].iter().cloned());
+        }
+        released
+    }
+}

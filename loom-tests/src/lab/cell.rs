@@ -1,0 +1,57 @@
+//! loom's cell, recorded.
+
+use std::panic::Location;
+
+use super::{event::Step, recorder};
+
+/// [`loom::cell::UnsafeCell`], which fails on a race.
+#[derive(Debug)]
+pub struct UnsafeCell<T>(loom::cell::UnsafeCell<T>, u64);
+
+impl<T> UnsafeCell<T> {
+    /// A cell that counts as written here.
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        let place = recorder::made("UnsafeCell", 0, Location::caller());
+        Self(loom::cell::UnsafeCell::new(value), place)
+    }
+
+    /// The name of this cell in pictures.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        recorder::name_place(self.1, name);
+        self
+    }
+
+    /// Hands out the pointer for reading.
+    #[track_caller]
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        recorder::begins_plain(self.1, Step::Read, Location::caller());
+        self.0.with(|value| {
+            recorder::ended(0);
+            f(value)
+        })
+    }
+
+    /// Hands out the pointer for a write or an exclusive access.
+    #[track_caller]
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        recorder::begins_plain(self.1, Step::Write, Location::caller());
+        self.0.with_mut(|value| {
+            recorder::ended(0);
+            f(value)
+        })
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: Default> Default for UnsafeCell<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}

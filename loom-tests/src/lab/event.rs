@@ -1,0 +1,156 @@
+//! What is recorded of one execution.
+
+use std::{panic::Location, sync::atomic::Ordering};
+
+/// A place in the source.
+pub(super) type Source = &'static Location<'static>;
+
+/// What a thread did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    /// The place was made, with this value.
+    Made(u64),
+    Load,
+    Store(u64),
+    /// A read-modify-write by name and operand, with the value that it leaves.
+    Update {
+        name: &'static str,
+        operand: u64,
+        wrote: u64,
+    },
+    /// A compare-exchange from this value to that, before and after it is known whether it succeeds.
+    Exchange {
+        current: u64,
+        new: u64,
+        failure: Ordering,
+        done: bool,
+    },
+    Fence,
+    /// Of a cell.
+    Read,
+    /// Of a cell.
+    Write,
+    /// An access to an atomic as if it were none; with the value that it leaves.
+    Exclusive(u64),
+    Lock,
+    Unlock,
+    Park,
+    /// Of that lane, if it is known.
+    Unpark(Option<usize>),
+    /// The token is in the new thread's first step.
+    Spawn(usize),
+    Start(usize),
+    End,
+    /// Of the thread that was spawned with this token.
+    Join(usize),
+}
+
+/// One step of one thread.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    /// Which thread, counted in the order of their first steps.
+    pub(super) lane: usize,
+    pub(super) step: Step,
+    pub(super) place: Option<usize>,
+    pub(super) order: Ordering,
+    /// The name of the operation, where it has one.
+    pub(super) site: Option<&'static str>,
+    pub(super) source: Source,
+    /// What an atomic operation read.
+    pub(super) read: Option<u64>,
+}
+
+impl Event {
+    /// What it wrote to an atomic.
+    pub(super) fn wrote(&self) -> Option<u64> {
+        match self.step {
+            Step::Made(value) | Step::Store(value) | Step::Exclusive(value) => Some(value),
+            Step::Update { wrote, .. } => Some(wrote),
+            Step::Exchange { new, .. } => self.exchanged().then_some(new),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a compare-exchange that succeeded.
+    pub(super) fn exchanged(&self) -> bool {
+        matches!(self.step, Step::Exchange { current, done: true, .. } if self.read == Some(current))
+    }
+
+    pub(super) fn is_update(&self) -> bool {
+        matches!(self.step, Step::Update { .. }) || self.exchanged()
+    }
+
+    pub(super) fn is_atomic(&self) -> bool {
+        use Step::{Exchange, Load, Store, Update};
+        matches!(self.step, Load | Store(_) | Update { .. } | Exchange { .. })
+    }
+
+    /// Whether it conflicts with every other access to its place, or with the writing ones alone.
+    pub(super) fn is_write(&self) -> bool {
+        use Step::{Exchange, Exclusive, Made, Store, Update, Write};
+        match self.step {
+            Made(_) | Store(_) | Update { .. } | Write | Exclusive(_) => true,
+            Exchange { done, .. } => !done || self.exchanged(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_access(&self) -> bool {
+        use Step::{Exclusive, Made, Read, Write};
+        self.is_atomic() || matches!(self.step, Made(_) | Read | Write | Exclusive(_))
+    }
+
+    pub(super) fn conflicts(&self, other: &Self) -> bool {
+        let both_access = self.is_access() && other.is_access() && self.place.is_some();
+        both_access
+            && self.place == other.place
+            && self.lane != other.lane
+            && (self.is_write() || other.is_write())
+            && !(self.is_atomic() && other.is_atomic())
+    }
+
+    pub(super) fn acquires(&self) -> bool {
+        acquires(self.order)
+    }
+
+    pub(super) fn releases(&self) -> bool {
+        releases(self.order)
+    }
+}
+
+pub(super) fn acquires(order: Ordering) -> bool {
+    matches!(
+        order,
+        Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst
+    )
+}
+
+pub(super) fn releases(order: Ordering) -> bool {
+    matches!(
+        order,
+        Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
+    )
+}
+
+/// Something that threads share.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    /// The name of its type.
+    pub(super) kind: &'static str,
+    /// What the model calls it.
+    pub(super) name: Option<String>,
+    pub(super) source: Source,
+}
+
+/// One execution, up to where it failed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trace {
+    pub(super) events: Vec<Event>,
+    /// What each thread had begun and not ended, the last begun first. A failing access is among these.
+    pub(super) begun: Vec<Event>,
+    pub(super) places: Vec<Shared>,
+    /// What the model calls its threads.
+    pub(super) names: Vec<Option<String>>,
+    /// What the model calls certain pointers.
+    pub(super) values: Vec<(u64, String)>,
+}

@@ -1,0 +1,321 @@
+//! The recorder's state, and how it is told. Nothing here is one of loom's operations.
+
+use std::{
+    any::Any,
+    cell::{Cell, RefCell},
+    panic,
+    rc::Rc,
+    sync::{Once, atomic::Ordering},
+};
+
+use super::{
+    counterexample::Counterexample,
+    event::{Event, Shared, Source, Step, Trace},
+    hooks,
+};
+
+type Tell = Rc<dyn Fn(&Counterexample)>;
+
+#[derive(Default)]
+struct Recorder {
+    trace: Trace,
+    /// What each lane has begun. The number says when.
+    pending: Vec<Option<(u64, Event)>>,
+    ids: Vec<Option<loom::thread::ThreadId>>,
+    last_lane: usize,
+    begun: u64,
+    spawned: usize,
+    tell: Option<Tell>,
+    failure: Option<Counterexample>,
+}
+
+thread_local! {
+    static RECORDER: RefCell<Option<Recorder>> = const { RefCell::new(None) };
+    static ARMED: Cell<bool> = const { Cell::new(false) };
+}
+
+loom::thread_local! {
+    static LANE: usize = new_lane();
+}
+
+/// While it lives, the models of this thread are recorded.
+pub(super) struct Recording(());
+
+impl Recording {
+    pub(super) fn start(tell: impl Fn(&Counterexample) + 'static) -> Self {
+        install_hook();
+        let recorder = Recorder {
+            tell: Some(Rc::new(tell)),
+            ..Recorder::default()
+        };
+        RECORDER.set(Some(recorder));
+        ARMED.set(true);
+        hooks::set(true);
+        Self(())
+    }
+
+    /// The counterexample of the model that has just failed with this panic.
+    pub(super) fn failed(self, payload: &(dyn Any + Send)) -> Counterexample {
+        capture(message_of(payload));
+        let failure = with(|recorder| recorder.failure.take()).flatten();
+        failure.expect("it has just been put there")
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        hooks::set(false);
+        ARMED.set(false);
+        RECORDER.set(None);
+    }
+}
+
+/// A panic on a thread that records is kept with its execution; all others go the usual way.
+fn install_hook() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if ARMED.get() {
+                capture(message_of(info.payload()));
+            } else {
+                usual(info);
+            }
+        }));
+    });
+}
+
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("the model panicked").to_owned()
+}
+
+/// Keeps the execution as it is now, unless one that failed is kept already.
+fn capture(message: String) {
+    let trace = with(|recorder| recorder.failure.is_none().then(|| recorder.snapshot())).flatten();
+    let Some(trace) = trace else {
+        return;
+    };
+    let failure = Counterexample::new(message, trace);
+    let tell = with(|recorder| recorder.tell.clone()).flatten();
+    if let Some(tell) = tell {
+        tell(&failure);
+    }
+    with(|recorder| recorder.failure = Some(failure));
+}
+
+fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
+    RECORDER.with(|recorder| recorder.try_borrow_mut().ok()?.as_mut().map(f))
+}
+
+/// Whether this thread records just now. What a failing model does while it unwinds is not recorded.
+pub(super) fn records() -> bool {
+    ARMED.get() && !std::thread::panicking()
+}
+
+/// A run of a model begins.
+pub(super) fn new_execution() {
+    with(|recorder| {
+        *recorder = Recorder {
+            tell: recorder.tell.take(),
+            ..Recorder::default()
+        };
+    });
+}
+
+/// Calls the running thread of the model by this name in pictures.
+pub fn name_thread(name: &str) {
+    if records() {
+        let lane = lane();
+        with(|recorder| recorder.trace.names[lane] = Some(name.to_owned()));
+    }
+}
+
+/// Shows a value of an atomic pointer by this name in pictures.
+pub fn name_value(value: usize, name: &str) {
+    if records() {
+        with(|recorder| {
+            let named = (value as u64, name.to_owned());
+            recorder.trace.values.push(named);
+        });
+    }
+}
+
+fn new_lane() -> usize {
+    let id = loom::thread::current().id();
+    with(|recorder| recorder.new_lane(id)).unwrap_or(0)
+}
+
+/// The running thread. When its locals are gone, it is the one that ran last: these are dropped in one go.
+fn lane() -> usize {
+    let known = LANE.try_with(|lane| *lane).ok();
+    with(|recorder| {
+        recorder.last_lane = known.unwrap_or(recorder.last_lane);
+        recorder.last_lane
+    })
+    .unwrap_or(0)
+}
+
+impl Recorder {
+    fn new_lane(&mut self, id: loom::thread::ThreadId) -> usize {
+        self.ids.push(Some(id));
+        self.pending.push(None);
+        self.trace.names.push(None);
+        self.ids.len() - 1
+    }
+
+    fn snapshot(&self) -> Trace {
+        let mut trace = self.trace.clone();
+        let mut begun: Vec<_> = self.pending.iter().flatten().cloned().collect();
+        begun.sort_by_key(|&(when, _)| std::cmp::Reverse(when));
+        trace.begun = begun.into_iter().map(|(_, event)| event).collect();
+        trace
+    }
+}
+
+/// A place was made. The answer is never 0.
+pub(super) fn made(kind: &'static str, value: u64, source: Source) -> u64 {
+    if !records() {
+        return 0;
+    }
+    let shared = Shared {
+        kind,
+        name: None,
+        source,
+    };
+    let place = with(|recorder| {
+        recorder.trace.places.push(shared);
+        recorder.trace.places.len()
+    });
+    let place = place.unwrap_or(0) as u64;
+    now(place, Step::Made(value), source);
+    place
+}
+
+pub(super) fn name_place(place: u64, name: &str) {
+    with(|recorder| {
+        let index = usize::try_from(place).ok()?.checked_sub(1)?;
+        recorder.trace.places.get_mut(index)?.name = Some(name.to_owned());
+        Some(())
+    });
+}
+
+/// A step that begins and ends at once.
+pub(super) fn now(place: u64, step: Step, source: Source) {
+    begins(place, step, Ordering::Relaxed, None, source);
+    ended(0);
+}
+
+pub(super) fn begins(
+    place: u64,
+    step: Step,
+    order: Ordering,
+    site: Option<&'static str>,
+    source: Source,
+) {
+    if !records() {
+        return;
+    }
+    let lane = lane();
+    let event = Event {
+        lane,
+        step,
+        place: usize::try_from(place)
+            .ok()
+            .and_then(|place| place.checked_sub(1)),
+        order,
+        site,
+        source,
+        read: None,
+    };
+    with(|recorder| {
+        // A place of an earlier execution has no number in this one.
+        let known = event
+            .place
+            .is_none_or(|place| place < recorder.trace.places.len());
+        recorder.begun += 1;
+        recorder.pending[lane] = known.then_some((recorder.begun, event));
+    });
+}
+
+/// What the running thread has begun is done, and has read this.
+pub(super) fn ended(read: u64) {
+    done(read, None);
+}
+
+/// As [`ended`], of a read-modify-write that has left the second value.
+pub(super) fn ended_with(read: u64, wrote: u64) {
+    done(read, Some(wrote));
+}
+
+fn done(read: u64, left: Option<u64>) {
+    if !records() {
+        return;
+    }
+    let lane = lane();
+    with(|recorder| {
+        if let Some((_, mut event)) = recorder.pending[lane].take() {
+            event.end(read, left);
+            recorder.trace.events.push(event);
+        }
+    });
+}
+
+impl Event {
+    fn end(&mut self, value: u64, left: Option<u64>) {
+        match &mut self.step {
+            Step::Load => self.read = Some(value),
+            Step::Exclusive(left) => *left = value,
+            Step::Update {
+                name,
+                operand,
+                wrote,
+            } => {
+                self.read = Some(value);
+                *wrote = left.unwrap_or_else(|| updated(name, value, *operand));
+            }
+            Step::Exchange {
+                current,
+                failure,
+                done,
+                ..
+            } => {
+                self.read = Some(value);
+                *done = true;
+                if value != *current {
+                    self.order = *failure;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The value that an exchange, an addition or a subtraction of 64 bits leaves.
+fn updated(name: &str, before: u64, operand: u64) -> u64 {
+    match name {
+        "fetch_add" => before.wrapping_add(operand),
+        "fetch_sub" => before.wrapping_sub(operand),
+        _ => operand,
+    }
+}
+
+/// A number for a thread that is about to be spawned.
+pub(super) fn token() -> usize {
+    with(|recorder| {
+        recorder.spawned += 1;
+        recorder.spawned
+    })
+    .unwrap_or(0)
+}
+
+/// The lane of one of loom's threads, if it has done something.
+pub(super) fn lane_of(id: loom::thread::ThreadId) -> Option<usize> {
+    with(|recorder| recorder.ids.iter().position(|&known| known == Some(id))).flatten()
+}
+
+/// A step without an ordering begins.
+pub(super) fn begins_plain(place: u64, step: Step, source: Source) {
+    begins(place, step, Ordering::Relaxed, None, source);
+}

@@ -1,0 +1,266 @@
+//! An execution as a picture: a lane for each thread, time downward, arrows from what was written to who read it.
+//!
+//! Nothing is told by colour alone: the kinds of arrows differ in their strokes, and what failed is marked by a cross.
+
+use std::fmt::Write as _;
+
+use super::{analysis::Why, counterexample::Counterexample, text};
+
+const ROW: usize = 34;
+const BOX: usize = 24;
+const TOP: usize = 48;
+const GAP: usize = 64;
+const LEFT: usize = 16;
+/// The width of one letter, a little more than that of the usual fonts.
+const LETTER: f64 = 7.4;
+
+const STYLE: &str = "\
+text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:var(--ink)}\
+svg{--ink:#1b1b1f;--faint:#5c5f66;--paper:#fff;--box:#f1f3f5;--bad:#b3261e;--good:#1a6e3c;background:var(--paper)}\
+@media(prefers-color-scheme:dark){svg{--ink:#ececf1;--faint:#a6a9b2;--paper:#17181c;--box:#26282e;--bad:#ff8a80;--good:#7bd79b}}\
+.lane{font-weight:bold}.faint{fill:var(--faint)}\
+.step{fill:var(--box);stroke:var(--faint)}.failed{stroke:var(--bad);stroke-width:2.5}\
+.edge{fill:none;stroke:var(--faint);stroke-width:1.2}\
+.reads{stroke:var(--ink)}.sync{stroke:var(--good);stroke-width:2.4}.other{stroke-dasharray:1 4}\
+.missing{stroke:var(--bad);stroke-width:2.4;stroke-dasharray:7 4}.bad{fill:var(--bad);font-weight:bold}";
+
+/// The kinds of arrows, with what the legend says.
+const KINDS: [(&str, &str); 4] = [
+    ("sync", "synchronizes-with"),
+    ("reads", "reads from"),
+    (
+        "missing",
+        "reads from, but does not synchronize: the missing edge",
+    ),
+    ("other", "spawn, join, lock, unpark"),
+];
+
+/// Where things are.
+struct Layout {
+    rows: Vec<usize>,
+    /// The left edge and the width of each lane.
+    lanes: Vec<(usize, usize)>,
+    /// Where the places in the source stand.
+    places: usize,
+    width: usize,
+}
+
+pub(super) fn render(of: &Counterexample, id: &str) -> String {
+    let layout = Layout::of(of);
+    let edges = edges(of);
+    let caption = wrapped(&of.sentence(), (layout.width as f64 / LETTER) as usize - 4);
+    let legend: Vec<_> = KINDS
+        .iter()
+        .filter(|kind| edges.iter().any(|edge| edge.2 == kind.0))
+        .collect();
+    let steps_end = TOP + ROW * layout.rows.len();
+    let height = steps_end + 20 * (legend.len() + caption.len()) + 40;
+    let mut svg = head(of, id, layout.width, height);
+    for (lane, &(left, width)) in layout.lanes.iter().enumerate() {
+        let middle = left + width / 2;
+        let name = escaped(&of.thread(lane));
+        let _ = write!(
+            svg,
+            "<text class=\"lane\" x=\"{middle}\" y=\"24\" text-anchor=\"middle\">{name}</text>"
+        );
+        let _ = write!(svg, "<path class=\"edge\" d=\"M{middle} 34V{steps_end}\"/>");
+    }
+    for &(from, to, kind) in &edges {
+        svg.push_str(&layout.arrow(of, id, from, to, kind));
+    }
+    for (row, &step) in layout.rows.iter().enumerate() {
+        svg.push_str(&layout.step(of, row, step));
+    }
+    let mut y = steps_end + 20;
+    for (kind, says) in legend {
+        let (end, text, base) = (LEFT + 40, LEFT + 50, y + 4);
+        let _ = write!(
+            svg,
+            "<path class=\"edge {kind}\" d=\"M{LEFT} {y}H{end}\" marker-end=\"url(#{id}-{kind})\"/>"
+        );
+        let _ = write!(svg, "<text x=\"{text}\" y=\"{base}\">{says}</text>");
+        y += 20;
+    }
+    for line in caption {
+        y += 20;
+        let _ = write!(
+            svg,
+            "<text x=\"{LEFT}\" y=\"{y}\">{}</text>",
+            escaped(&line)
+        );
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn head(of: &Counterexample, id: &str, width: usize, height: usize) -> String {
+    let (title, says, text) = (of.first_line(), of.sentence(), of.text());
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         role=\"img\" aria-labelledby=\"{id}-title {id}-says\">\
+         <title id=\"{id}-title\">{}</title><desc id=\"{id}-says\">{}\n{}</desc><style>{STYLE}</style><defs>",
+        escaped(title),
+        escaped(&says),
+        escaped(&text)
+    );
+    for (kind, fill) in [
+        ("sync", "good"),
+        ("reads", "ink"),
+        ("missing", "bad"),
+        ("other", "faint"),
+    ] {
+        let _ = write!(
+            svg,
+            "<marker id=\"{id}-{kind}\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" \
+             markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"var(--{fill})\"/></marker>"
+        );
+    }
+    svg + "</defs>"
+}
+
+/// What is drawn between steps. A read that synchronizes is drawn once.
+fn edges(of: &Counterexample) -> Vec<(usize, usize, &'static str)> {
+    let mut edges: Vec<(usize, usize, &'static str)> = Vec::new();
+    for edge in of.missing_edges() {
+        edges.push((edge.writer, edge.reader, "missing"));
+    }
+    for edge in &of.known.edges {
+        let kind = if edge.why == Why::Synchronizes {
+            "sync"
+        } else {
+            "other"
+        };
+        edges.push((edge.from, edge.to, kind));
+    }
+    for (from, to, _) in of.reads() {
+        edges.push((from, to, "reads"));
+    }
+    let shown = of.shown();
+    let mut drawn = Vec::new();
+    edges.retain(|&(from, to, _)| {
+        let new = shown.contains(&from) && shown.contains(&to) && !drawn.contains(&(from, to));
+        drawn.push((from, to));
+        new
+    });
+    edges
+}
+
+impl Layout {
+    fn of(of: &Counterexample) -> Self {
+        let rows = of.shown();
+        let events = &of.trace.events;
+        let count = 1 + rows.iter().map(|&row| events[row].lane).max().unwrap_or(0);
+        let mut lanes = Vec::new();
+        let mut left = LEFT;
+        for lane in 0..count {
+            let here = rows.iter().filter(|&&row| events[row].lane == lane);
+            let letters = here
+                .map(|&row| label(of, row).chars().count())
+                .max()
+                .unwrap_or(0);
+            let width = pixels(letters.max(12)) + 16;
+            lanes.push((left, width));
+            left += width + GAP;
+        }
+        let places = left - GAP + 24;
+        let letters = rows
+            .iter()
+            .map(|&row| place(of, row).chars().count())
+            .max()
+            .unwrap_or(0);
+        Self {
+            rows,
+            lanes,
+            places,
+            width: places + pixels(letters) + LEFT,
+        }
+    }
+
+    fn middle_of(row: usize) -> usize {
+        TOP + row * ROW + BOX / 2
+    }
+
+    fn step(&self, of: &Counterexample, row: usize, step: usize) -> String {
+        let (left, width) = self.lanes[of.trace.events[step].lane];
+        let (top, base) = (Self::middle_of(row) - BOX / 2, Self::middle_of(row) + 4);
+        let failed = if of.failed_at(step) { " failed" } else { "" };
+        let (text, at) = (escaped(&label(of, step)), escaped(&place(of, step)));
+        let (inner, places) = (left + 8, self.places);
+        format!(
+            "<rect class=\"step{failed}\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{BOX}\" rx=\"4\"/>\
+             <text x=\"{inner}\" y=\"{base}\">{text}</text><text class=\"faint\" x=\"{places}\" y=\"{base}\">{at}</text>"
+        )
+    }
+
+    fn arrow(&self, of: &Counterexample, id: &str, from: usize, to: usize, kind: &str) -> String {
+        let row = |step| self.rows.iter().position(|&row| row == step).unwrap_or(0);
+        let (y1, y2) = (Self::middle_of(row(from)), Self::middle_of(row(to)));
+        let lane = |step: usize| self.lanes[of.trace.events[step].lane];
+        let ((left1, width1), (left2, width2)) = (lane(from), lane(to));
+        let (x1, x2) = if left1 < left2 {
+            (left1 + width1, left2)
+        } else {
+            (left1, left2 + width2)
+        };
+        let bend = (x1 + x2) / 2;
+        let mut arrow = format!(
+            "<path class=\"edge {kind}\" d=\"M{x1} {y1}C{bend} {y1} {bend} {y2} {x2} {y2}\" marker-end=\"url(#{id}-{kind})\"/>"
+        );
+        if kind == "missing" {
+            let (y, x) = ((y1 + y2) / 2 + 5, bend);
+            let _ = write!(
+                arrow,
+                "<text class=\"bad\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">✗</text>"
+            );
+        }
+        arrow
+    }
+}
+
+fn label(of: &Counterexample, step: usize) -> String {
+    let mark = if of.failed_at(step) { "✗ " } else { "" };
+    format!("{mark}{}", text::step(of, step))
+}
+
+fn place(of: &Counterexample, step: usize) -> String {
+    let event = &of.trace.events[step];
+    event.site.map_or_else(
+        || text::source(event.source),
+        |site| format!("{} {site}", text::source(event.source)),
+    )
+}
+
+fn pixels(letters: usize) -> usize {
+    (letters as f64 * LETTER).ceil() as usize
+}
+
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always one");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width.max(40) {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+/// Fit for the text and the attributes of XML.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            letter => out.push(letter),
+        }
+    }
+    out
+}

@@ -1,0 +1,368 @@
+//! An execution as text: lanes side by side, time downward, who read from where at the left.
+
+use std::fmt::Write as _;
+
+use super::{
+    counterexample::Counterexample,
+    event::{Event, Source, Step, Trace},
+};
+
+/// A place in the source, with its path from the folder above the package's where it can be told.
+pub(super) fn source(source: Source) -> String {
+    format!("{}:{}", path(source.file()), source.line())
+}
+
+fn path(file: &str) -> &str {
+    let root = env!("CARGO_MANIFEST_DIR").trim_end_matches("loom-tests");
+    file.strip_prefix(root)
+        .unwrap_or(file)
+        .trim_start_matches("../")
+}
+
+/// What a place is called.
+pub(super) fn place(trace: &Trace, place: Option<usize>) -> String {
+    let Some(index) = place else {
+        return "an unrecorded place".to_owned();
+    };
+    let shared = &trace.places[index];
+    shared.name.clone().unwrap_or_else(|| {
+        // Numbers from 1, for places of the same type.
+        let same = trace.places[..=index]
+            .iter()
+            .filter(|other| other.kind == shared.kind);
+        format!("{}#{}", shared.kind, same.count())
+    })
+}
+
+/// A value of an atomic. Addresses are numbered, so that runs can be compared.
+pub(super) fn value(trace: &Trace, place: Option<usize>, value: u64) -> String {
+    match place.map_or("", |place| trace.places[place].kind) {
+        "AtomicPtr" => {}
+        "AtomicBool" => return (value != 0).to_string(),
+        "AtomicI32" | "AtomicI64" | "AtomicIsize" => return (value as i64).to_string(),
+        _ => return value.to_string(),
+    }
+    if let Some((_, name)) = trace.values.iter().find(|(named, _)| *named == value) {
+        return name.clone();
+    }
+    match value {
+        0 => "null".to_owned(),
+        1..4096 => value.to_string(),
+        _ => format!("pointer {}", pointer_number(trace, value)),
+    }
+}
+
+/// The how-manieth address it is.
+fn pointer_number(trace: &Trace, value: u64) -> usize {
+    let mut seen = Vec::new();
+    let values = trace
+        .events
+        .iter()
+        .flat_map(|event| [event.read, event.wrote()]);
+    for address in values.flatten().filter(|&address| address >= 4096) {
+        if !seen.contains(&address) {
+            seen.push(address);
+        }
+    }
+    seen.iter()
+        .position(|&address| address == value)
+        .map_or(0, |index| index + 1)
+}
+
+/// What kind of operation it is, as a noun.
+pub(super) fn verb(event: &Event) -> &'static str {
+    match event.step {
+        Step::Load => "load",
+        Step::Store(_) => "store",
+        Step::Update { name, .. } => name,
+        Step::Exchange { .. } => "compare_exchange",
+        _ => "access",
+    }
+}
+
+/// A step in its lane.
+pub(super) fn step(of: &Counterexample, index: usize) -> String {
+    let event = &of.trace.events[index];
+    let name = place(&of.trace, event.place);
+    let show = |bits| value(&of.trace, event.place, bits);
+    let read = event.read.map(show).unwrap_or_else(|| "?".to_owned());
+    let order = event.order;
+    match event.step {
+        Step::Made(first) if is_atomic(&of.trace, event) => {
+            format!("{name}: made, {}", show(first))
+        }
+        Step::Made(_) => format!("{name}: made"),
+        Step::Load => format!("{name}.load({order:?}) = {read}"),
+        Step::Store(new) => format!("{name}.store({}, {order:?})", show(new)),
+        Step::Update {
+            name: verb,
+            operand,
+            ..
+        } => {
+            format!("{name}.{verb}({}, {order:?}) = {read}", show(operand))
+        }
+        Step::Exchange { current, new, .. } => {
+            let (current, new) = (show(current), show(new));
+            format!("{name}.compare_exchange({current}, {new}, {order:?}) = {read}")
+        }
+        Step::Fence => format!("fence({order:?})"),
+        Step::Read => format!("{name}: read"),
+        Step::Write => format!("{name}: write"),
+        Step::Exclusive(_) => format!("{name}: exclusive access"),
+        Step::Lock => format!("{name}.lock()"),
+        Step::Unlock => format!("{name}: unlock"),
+        Step::Park => "park()".to_owned(),
+        Step::Unpark(lane) => format!(
+            "unpark({})",
+            lane.map_or("?".to_owned(), |lane| of.thread(lane))
+        ),
+        Step::Spawn(token) => format!("spawn {}", lane_of(of, token)),
+        Step::Start(_) => "starts".to_owned(),
+        Step::End => "ends".to_owned(),
+        Step::Join(token) => format!("join {}", lane_of(of, token)),
+    }
+}
+
+fn is_atomic(trace: &Trace, event: &Event) -> bool {
+    event
+        .place
+        .is_some_and(|place| trace.places[place].kind.starts_with("Atomic"))
+}
+
+fn lane_of(of: &Counterexample, token: usize) -> String {
+    let start = of
+        .trace
+        .events
+        .iter()
+        .find(|event| event.step == Step::Start(token));
+    start.map_or("a thread".to_owned(), |event| of.thread(event.lane))
+}
+
+/// An arrow in the margin, from row to row.
+struct Arrow {
+    from: usize,
+    to: usize,
+    missing: bool,
+}
+
+pub(super) fn render(of: &Counterexample) -> String {
+    let rows = of.shown();
+    let arrows = arrows(of, &rows);
+    let margin = margin(&arrows, rows.len());
+    let lanes = 1 + rows
+        .iter()
+        .map(|&row| of.trace.events[row].lane)
+        .max()
+        .unwrap_or(0);
+    let cells: Vec<String> = rows.iter().map(|&row| cell(of, row)).collect();
+    let widths: Vec<usize> = (0..lanes)
+        .map(|lane| width(of, &rows, &cells, lane))
+        .collect();
+    let mut text = String::new();
+    let blank = " ".repeat(margin.first().map_or(0, |m| m.chars().count()));
+    let names: Vec<_> = (0..lanes)
+        .map(|lane| padded(&of.thread(lane), widths[lane]))
+        .collect();
+    line(
+        &mut text,
+        &format!("{blank}  #  {}  where", names.join("  ")),
+    );
+    for (n, &row) in rows.iter().enumerate() {
+        let event = &of.trace.events[row];
+        let lanes = (0..lanes).map(|lane| {
+            let here = if lane == event.lane {
+                cells[n].as_str()
+            } else {
+                ""
+            };
+            padded(here, widths[lane])
+        });
+        let lanes: Vec<_> = lanes.collect();
+        line(
+            &mut text,
+            &format!(
+                "{}{:>3}  {}  {}",
+                margin[n],
+                n + 1,
+                lanes.join("  "),
+                place_of(event)
+            ),
+        );
+    }
+    legend(&mut text, of, &rows, &arrows);
+    text
+}
+
+fn line(text: &mut String, line: &str) {
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+fn padded(text: &str, width: usize) -> String {
+    format!("{text:<width$}")
+}
+
+fn cell(of: &Counterexample, row: usize) -> String {
+    let mark = if of.failed_at(row) { "✗ " } else { "" };
+    format!("{mark}{}", step(of, row))
+}
+
+fn width(of: &Counterexample, rows: &[usize], cells: &[String], lane: usize) -> usize {
+    let here = rows
+        .iter()
+        .zip(cells)
+        .filter(|&(&row, _)| of.trace.events[row].lane == lane);
+    let widest = here
+        .map(|(_, cell)| cell.chars().count())
+        .max()
+        .unwrap_or(0);
+    widest.max(of.thread(lane).chars().count())
+}
+
+fn place_of(event: &Event) -> String {
+    let site = event
+        .site
+        .map(|site| format!("  {site}"))
+        .unwrap_or_default();
+    format!("{}{site}", source(event.source))
+}
+
+fn arrows(of: &Counterexample, rows: &[usize]) -> Vec<Arrow> {
+    let missing: Vec<_> = of
+        .missing_edges()
+        .iter()
+        .map(|edge| (edge.writer, edge.reader))
+        .collect();
+    let reads = of.reads();
+    let reads = reads
+        .iter()
+        .map(|&(from, to, _)| (from, to))
+        .filter(|read| !missing.contains(read));
+    let all = reads
+        .map(|read| (read, false))
+        .chain(missing.iter().map(|&edge| (edge, true)));
+    let row = |step| rows.iter().position(|&row| row == step);
+    let mut arrows: Vec<_> = all
+        .filter_map(|((from, to), missing)| {
+            Some(Arrow {
+                from: row(from)?,
+                to: row(to)?,
+                missing,
+            })
+        })
+        .collect();
+    arrows.sort_by_key(|arrow| arrow.to - arrow.from);
+    arrows
+}
+
+/// The margin of each row. Every arrow has a column, the shorter ones further in.
+fn margin(arrows: &[Arrow], rows: usize) -> Vec<String> {
+    let mut columns: Vec<Vec<&Arrow>> = Vec::new();
+    for arrow in arrows {
+        let apart = |other: &&Arrow| arrow.to < other.from || other.to < arrow.from;
+        match columns.iter_mut().find(|column| column.iter().all(apart)) {
+            Some(column) => column.push(arrow),
+            None => columns.push(vec![arrow]),
+        }
+    }
+    let shown = |row| {
+        let mut text = String::new();
+        let mut reaching = None;
+        for column in columns.iter().rev() {
+            let arrow = column
+                .iter()
+                .find(|arrow| (arrow.from..=arrow.to).contains(&row));
+            text.push_str(&stroke(arrow.copied(), row, &mut reaching));
+        }
+        let end = match reaching {
+            Some((true, missing)) => {
+                if missing {
+                    "✗"
+                } else {
+                    "►"
+                }
+            }
+            Some((false, missing)) => {
+                if missing {
+                    "╌"
+                } else {
+                    "─"
+                }
+            }
+            None => " ",
+        };
+        text + end
+    };
+    (0..rows).map(shown).collect()
+}
+
+/// Two letters of one arrow's column. `reaching` is set while an arrow's end runs inward.
+fn stroke(arrow: Option<&Arrow>, row: usize, reaching: &mut Option<(bool, bool)>) -> String {
+    let along = |reaching: &Option<(bool, bool)>| match reaching {
+        Some((_, true)) => "╌",
+        Some((_, false)) => "─",
+        None => " ",
+    };
+    let Some(arrow) = arrow else {
+        return along(reaching).repeat(2);
+    };
+    let letter = if row == arrow.from {
+        "┌"
+    } else if row == arrow.to {
+        "└"
+    } else if arrow.missing {
+        "╎"
+    } else {
+        "│"
+    };
+    if row == arrow.from || row == arrow.to {
+        *reaching = Some((row == arrow.to, arrow.missing));
+    }
+    format!("{letter}{}", along(reaching))
+}
+
+fn legend(text: &mut String, of: &Counterexample, rows: &[usize], arrows: &[Arrow]) {
+    text.push('\n');
+    if arrows.iter().any(|arrow| !arrow.missing) {
+        line(text, "┌─ └─►  reads from");
+    }
+    if arrows.iter().any(|arrow| arrow.missing) {
+        line(
+            text,
+            "┌╌ └╌✗  reads from, without synchronizing: the missing edge",
+        );
+    }
+    let unsure = of.reads().iter().any(|&(_, _, unsure)| unsure);
+    if unsure {
+        line(
+            text,
+            "A load's value was stored more than once: its arrow comes from the newest store that fits.",
+        );
+    }
+    if !of.trace.events.is_empty() && (0..of.trace.events.len()).any(|step| of.failed_at(step)) {
+        let what = if of.is_race() {
+            "the two accesses that race"
+        } else {
+            "the reads that missed a store"
+        };
+        line(text, &format!("✗       {what}"));
+    }
+    for (index, shared) in of.trace.places.iter().enumerate() {
+        let shown = rows
+            .iter()
+            .any(|&row| of.trace.events[row].place == Some(index));
+        if shown && shared.name.is_none() {
+            let name = place(&of.trace, Some(index));
+            line(
+                text,
+                &format!("{name} was made at {}", source(shared.source)),
+            );
+        }
+    }
+    let _ = write!(
+        text,
+        "\n{}\n\nThe model: {}\n",
+        of.sentence(),
+        of.first_line()
+    );
+}

@@ -1,0 +1,214 @@
+//! Why an execution failed: the accesses that race, the reads that would have ordered them, and the halves that these lack.
+
+use std::{collections::VecDeque, sync::atomic::Ordering};
+
+use super::{
+    analysis::{Analysis, Edge, Why},
+    event::{Event, Step},
+};
+
+/// A read whose store would have synchronized with it, had both halves been there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Missing {
+    pub(super) writer: usize,
+    pub(super) reader: usize,
+    pub(super) release: bool,
+    pub(super) acquire: bool,
+}
+
+/// A store, and the later read of its thread that missed the other thread's store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Missed {
+    pub(super) store: usize,
+    pub(super) read: usize,
+    /// Whether a sequentially consistent fence stands between them.
+    pub(super) fenced: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Two accesses are not ordered. `missing` is empty when no read leads from one to the other.
+    Race {
+        first: usize,
+        second: usize,
+        missing: Vec<Missing>,
+    },
+    /// Each of two threads stored, then read, and did not see the other's store.
+    Handshake([Missed; 2]),
+    /// Neither.
+    Unknown,
+}
+
+/// The last access before `second` that conflicts with it and does not happen before it.
+pub(super) fn rival(events: &[Event], known: &Analysis, second: usize) -> Option<usize> {
+    (0..second)
+        .rev()
+        .find(|&i| events[i].conflicts(&events[second]) && !known.before(events, i, second))
+}
+
+pub(super) fn race(events: &[Event], known: &Analysis, first: usize, second: usize) -> Verdict {
+    Verdict::Race {
+        first,
+        second,
+        missing: would_be_path(events, known, first, second),
+    }
+}
+
+/// A way along edges from step to step.
+struct Way {
+    cost: usize,
+    before: Option<(usize, bool)>,
+}
+
+/// The reads that would make the one step happen before the other, as few as there can be.
+fn would_be_path(events: &[Event], known: &Analysis, first: usize, second: usize) -> Vec<Missing> {
+    let would_be = would_be_edges(events, known);
+    let mut ways: Vec<Option<Way>> = (0..events.len()).map(|_| None).collect();
+    ways[first] = Some(Way {
+        cost: 0,
+        before: None,
+    });
+    let mut queue = VecDeque::from([first]);
+    while let Some(at) = queue.pop_front() {
+        let cost = ways[at].as_ref().map_or(0, |way| way.cost);
+        let after = events[at + 1..]
+            .iter()
+            .position(|e| e.lane == events[at].lane);
+        let after = after.map(|offset| (at + 1 + offset, false));
+        let made = known.edges.iter().filter(|edge| edge.from == at);
+        let made = made.map(|edge| (edge.to, false));
+        let lacking = would_be.iter().filter(|edge| edge.from == at);
+        let lacking = lacking.map(|edge| (edge.to, true));
+        for (next, lacks) in after.into_iter().chain(made).chain(lacking) {
+            let cost = cost + usize::from(lacks);
+            if ways[next].as_ref().is_none_or(|way| cost < way.cost) {
+                ways[next] = Some(Way {
+                    cost,
+                    before: Some((at, lacks)),
+                });
+                if lacks {
+                    queue.push_back(next);
+                } else {
+                    queue.push_front(next);
+                }
+            }
+        }
+    }
+    let steps = trail(&ways, second);
+    missing_on(events, &steps)
+}
+
+/// The steps of the way to `last`, each with whether the edge to it is lacking.
+fn trail(ways: &[Option<Way>], last: usize) -> Vec<(usize, bool)> {
+    let mut steps = Vec::new();
+    let mut at = ways[last].as_ref().map(|way| (last, way));
+    while let Some((step, way)) = at {
+        let lacks = way.before.is_some_and(|(_, lacks)| lacks);
+        steps.push((step, lacks));
+        at = way
+            .before
+            .and_then(|(before, _)| Some((before, ways[before].as_ref()?)));
+    }
+    steps.reverse();
+    steps
+}
+
+/// From each store to each read of it in another thread, also through the read-modify-writes in between.
+fn would_be_edges(events: &[Event], known: &Analysis) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    for reader in 0..events.len() {
+        let mut from = known.reads_from[reader];
+        while let Some(writer) = from {
+            if events[writer].lane != events[reader].lane && events[writer].is_atomic() {
+                edges.push(Edge {
+                    from: writer,
+                    to: reader,
+                    why: Why::Synchronizes,
+                });
+            }
+            from = known.reads_from[writer].filter(|_| events[writer].is_update());
+        }
+    }
+    edges
+}
+
+fn missing_on(events: &[Event], steps: &[(usize, bool)]) -> Vec<Missing> {
+    let lacking = (0..steps.len()).filter(|&i| steps[i].1);
+    let found = lacking.map(|i| {
+        let (writer, reader) = (steps[i - 1].0, steps[i].0);
+        // The way enters the writer's thread, and leaves the reader's, at these steps.
+        let enters = steps[..i]
+            .iter()
+            .rev()
+            .take_while(|s| events[s.0].lane == events[writer].lane);
+        let enters = enters.last().map_or(writer, |step| step.0);
+        let leaves = steps[i..]
+            .iter()
+            .take_while(|s| events[s.0].lane == events[reader].lane);
+        let leaves = leaves.last().map_or(reader, |step| step.0);
+        Missing {
+            writer,
+            reader,
+            release: !(events[writer].releases() || fence(events, enters, writer, Event::releases)),
+            acquire: !(events[reader].acquires() || fence(events, reader, leaves, Event::acquires)),
+        }
+    });
+    found.collect()
+}
+
+/// Whether a thread passes a fence of that kind from one of its steps to another.
+fn fence(events: &[Event], from: usize, to: usize, kind: fn(&Event) -> bool) -> bool {
+    let lane = events[from].lane;
+    let steps = events.get(from..=to).unwrap_or_default();
+    steps
+        .iter()
+        .any(|e| e.lane == lane && e.step == Step::Fence && kind(e))
+}
+
+/// The last two stores and reads that missed each other.
+pub(super) fn handshake(events: &[Event], known: &Analysis) -> Option<Verdict> {
+    for read in (0..events.len()).rev() {
+        for store in missed_stores(events, known, read) {
+            let lane = events[store].lane;
+            // A read of the store's thread that comes after it, and missed a store before `read`.
+            let others = (store + 1..events.len())
+                .rev()
+                .filter(|&i| events[i].lane == lane);
+            for other in others {
+                let mine = missed_stores(events, known, other);
+                let mine = mine
+                    .into_iter()
+                    .rev()
+                    .find(|&mine| mine < read && events[mine].lane == events[read].lane);
+                if let Some(mine) = mine {
+                    let missed = |store, read| Missed {
+                        store,
+                        read,
+                        fenced: fence(events, store, read, |e| e.order == Ordering::SeqCst),
+                    };
+                    return Some(Verdict::Handshake([
+                        missed(mine, read),
+                        missed(store, other),
+                    ]));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The stores of other threads to the same place that are newer than what a load read.
+fn missed_stores(events: &[Event], known: &Analysis, read: usize) -> Vec<usize> {
+    let event = &events[read];
+    let Some(from) = known.reads_from[read].filter(|_| event.step == Step::Load) else {
+        return Vec::new();
+    };
+    let newer = (from + 1..events.len()).filter(|&i| {
+        let store = &events[i];
+        store.place == event.place
+            && store.lane != event.lane
+            && store.is_atomic()
+            && store.wrote().is_some()
+    });
+    newer.collect()
+}

@@ -1,0 +1,109 @@
+//! The two models of a cell.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    task::{Poll, Waker},
+};
+
+use joint::{
+    Completion,
+    completion::{Completed, Registration},
+    model::{Weakened, sites_seen},
+};
+
+use super::{COMPLETER, Published, WAITER};
+use crate::{
+    Wakes,
+    lab::{Counterexample, cell::UnsafeCell, explain_with, name_thread, name_value, thread},
+    model,
+};
+
+/// Runs the model of what is to be published, with these orderings of the completer's and the waiter's exchange.
+///
+/// `tell` gets the counterexample as soon as there is one; the process may not live to see this return.
+///
+/// # Panics
+/// When the model never came to both exchanges.
+pub fn decide(
+    published: Published,
+    completer: Ordering,
+    waiter: Ordering,
+    tell: impl Fn(&Counterexample) + 'static,
+) -> Result<(), Box<Counterexample>> {
+    let _completer = Weakened::new(COMPLETER, completer);
+    let _waiter = Weakened::new(WAITER, waiter);
+    let outcome = explain_with(tell, || match published {
+        Published::Result => model(result),
+        Published::Waker => model(waker),
+    });
+    let seen = sites_seen();
+    let saw = |site| seen.iter().any(|(name, _)| name == site);
+    assert!(
+        outcome.is_err() || saw(COMPLETER) && saw(WAITER),
+        "the model never came to both exchanges"
+    );
+    outcome
+}
+
+struct Shared {
+    word: Completion,
+    result: UnsafeCell<()>,
+}
+
+// SAFETY: the cell is used as the word allows, or the model fails.
+unsafe impl Send for Shared {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Shared {}
+
+fn share() -> Arc<Shared> {
+    name_thread("waiter");
+    for (value, name) in [(0, "PENDING"), (1, "DONE")] {
+        name_value(value, name);
+    }
+    Arc::new(Shared {
+        word: Completion::new(),
+        result: UnsafeCell::new(()).named("result"),
+    })
+}
+
+fn complete(shared: &Shared) {
+    // SAFETY: alive, as it is borrowed, and the completer's one call.
+    if let Completed::Wake(waker) = unsafe { Completion::raw_complete(&raw const shared.word) } {
+        waker.wake();
+    }
+}
+
+fn poll(shared: &Shared, waker: &Waker) -> bool {
+    // SAFETY: alive, as it is borrowed, and the waiter never detaches.
+    let poll =
+        unsafe { Completion::raw_poll(&raw const shared.word, waker, &mut Registration::new()) };
+    matches!(poll, Poll::Ready(_))
+}
+
+/// The waiter that learns of the end looks at what the completer has written.
+fn result() {
+    let shared = share();
+    let completers = shared.clone();
+    let completer = thread::spawn(move || {
+        name_thread("completer");
+        completers.result.with_mut(|_| ());
+        complete(&completers);
+    });
+    if poll(&shared, Waker::noop()) {
+        shared.result.with(|_| ());
+    }
+    completer.join().expect("a panic ends the model before");
+}
+
+/// The completer that takes the waker looks into it.
+fn waker() {
+    let shared = share();
+    let completers = shared.clone();
+    let completer = thread::spawn(move || {
+        name_thread("completer");
+        complete(&completers);
+    });
+    let wakes = Wakes::new();
+    poll(&shared, &wakes.waker());
+    completer.join().expect("a panic ends the model before");
+}

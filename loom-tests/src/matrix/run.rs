@@ -1,0 +1,174 @@
+//! [`Matrix`]: all cells, each model in a process of its own.
+
+use std::{
+    io,
+    process::{Command, Stdio},
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use super::{ORDERINGS, Published, html, json, name, table};
+use crate::lab::Counterexample;
+
+/// How a process says that its model failed: it goes on to unwind, and may be aborted at that.
+const FAILED: &str = "failed";
+/// And that it passed.
+const PASSED: &str = "passed";
+/// Between the parts of what it says.
+const APART: char = '\u{1e}';
+
+/// All pairs of orderings, row by row: of the completer, and in each row of the waiter.
+#[derive(Debug)]
+pub struct Matrix {
+    /// 25 of them.
+    pub cells: Vec<Cell>,
+}
+
+/// One pair of orderings.
+#[derive(Debug)]
+pub struct Cell {
+    /// Of the completer's exchange.
+    pub completer: Ordering,
+    /// Of the waiter's exchange.
+    pub waiter: Ordering,
+    /// What is not published. Nothing: the pair is right.
+    pub failures: Vec<Failure>,
+    /// How long the models took, with their processes.
+    pub took: Duration,
+}
+
+/// A model that failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// What it is about.
+    pub published: Published,
+    /// Which half of which operation is missing.
+    pub sentence: String,
+    /// The execution as text.
+    pub text: String,
+    /// The execution as a picture.
+    pub svg: String,
+}
+
+impl Matrix {
+    /// Decides all cells by runs of this very program, which answers the words of [`words`] with [`answer`].
+    ///
+    /// # Errors
+    /// When a process cannot be run, or says nothing.
+    pub fn run() -> io::Result<Self> {
+        let pairs = ORDERINGS.iter().flat_map(|&a| ORDERINGS.map(|b| (a, b)));
+        let cells: io::Result<_> = pairs.map(|(a, b)| Cell::run(a, b)).collect();
+        Ok(Self { cells: cells? })
+    }
+
+    /// As text.
+    pub fn text(&self) -> String {
+        table::render(self)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        json::render(self)
+    }
+
+    /// As one page.
+    pub fn html(&self) -> String {
+        html::render(self)
+    }
+
+    /// The cells that nothing breaks.
+    pub fn right(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(|cell| cell.is_right())
+    }
+}
+
+impl Cell {
+    fn run(completer: Ordering, waiter: Ordering) -> io::Result<Self> {
+        let start = Instant::now();
+        let mut failures = Vec::new();
+        for published in Published::ALL {
+            failures.extend(decide_apart(published, completer, waiter)?);
+        }
+        Ok(Self {
+            completer,
+            waiter,
+            failures,
+            took: start.elapsed(),
+        })
+    }
+
+    /// Whether nothing breaks it.
+    pub fn is_right(&self) -> bool {
+        self.failures.is_empty()
+    }
+
+    /// What breaks, in a word or two.
+    pub fn verdict(&self) -> String {
+        let broken: Vec<_> = self
+            .failures
+            .iter()
+            .map(|failure| failure.published.name())
+            .collect();
+        if broken.is_empty() {
+            "right".to_owned()
+        } else {
+            broken.join(", ")
+        }
+    }
+
+    /// A name that no other cell has, fit for an address.
+    pub fn id(&self) -> String {
+        format!("{}-{}", name(self.completer), name(self.waiter))
+    }
+}
+
+/// The words by which a process is told which model it is to run.
+fn words(published: Published, completer: Ordering, waiter: Ordering) -> [&'static str; 4] {
+    ["cell", published.name(), name(completer), name(waiter)]
+}
+
+fn decide_apart(
+    published: Published,
+    completer: Ordering,
+    waiter: Ordering,
+) -> io::Result<Option<Failure>> {
+    let words = words(published, completer, waiter);
+    let output = Command::new(std::env::current_exe()?)
+        .args(words)
+        .stdin(Stdio::null())
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut parts = said.split(APART).map(str::to_owned);
+    match parts.next().as_deref() {
+        Some(PASSED) => Ok(None),
+        Some(FAILED) => {
+            let mut part = || parts.next().unwrap_or_default();
+            Ok(Some(Failure {
+                published,
+                sentence: part(),
+                text: part(),
+                svg: part(),
+            }))
+        }
+        _ => Err(io::Error::other(format!(
+            "`{}` ended with {} and without an answer: {}",
+            words.join(" "),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        ))),
+    }
+}
+
+/// What the process of one model says.
+pub(super) fn answer(failure: Option<(&Counterexample, &str)>) -> String {
+    let Some((failure, id)) = failure else {
+        return PASSED.to_owned();
+    };
+    let parts = [
+        FAILED,
+        &failure.sentence(),
+        &failure.text(),
+        &failure.svg(id),
+    ];
+    parts.join(&APART.to_string())
+}

@@ -1,0 +1,130 @@
+//! loom's mutex and parked threads, as the observer sees them.
+
+use core::{
+    fmt,
+    ops::{Deref, DerefMut},
+    sync::atomic::Ordering,
+};
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+
+use super::observe::{Act, Made, Place, ended};
+
+/// loom's mutex.
+pub(crate) struct Mutex<T>(loom::sync::Mutex<T>, Place);
+
+impl<T> Mutex<T> {
+    #[track_caller]
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::sync::Mutex::new(value), Place::new(Made::Mutex))
+    }
+
+    #[track_caller]
+    pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        self.1.begins(Act::Lock, Ordering::Acquire);
+        let locked = self.0.lock();
+        ended(());
+        match locked {
+            Ok(guard) => Ok(MutexGuard(guard, self.1)),
+            Err(poisoned) => {
+                let guard = MutexGuard(poisoned.into_inner(), self.1);
+                Err(PoisonError::new(guard))
+            }
+        }
+    }
+
+    #[allow(dead_code, reason = "every mutex offers the same operations")]
+    #[track_caller]
+    pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => {
+                self.1.begins(Act::Lock, Ordering::Acquire);
+                ended(());
+                Ok(MutexGuard(guard, self.1))
+            }
+            Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
+            Err(TryLockError::Poisoned(poisoned)) => {
+                let guard = MutexGuard(poisoned.into_inner(), self.1);
+                Err(PoisonError::new(guard).into())
+            }
+        }
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mutex").finish_non_exhaustive()
+    }
+}
+
+/// loom's guard.
+#[derive(Debug)]
+pub(crate) struct MutexGuard<'a, T>(loom::sync::MutexGuard<'a, T>, Place);
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T> Drop for MutexGuard<'_, T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        self.1.begins(Act::Unlock, Ordering::Release);
+        ended(());
+    }
+}
+
+/// loom's handle of a thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Thread(loom::thread::Thread);
+
+impl Thread {
+    pub(crate) fn id(&self) -> loom::thread::ThreadId {
+        self.0.id()
+    }
+
+    #[track_caller]
+    pub(crate) fn unpark(&self) {
+        Place::NONE.begins(Act::Unpark(self.id()), Ordering::Release);
+        self.0.unpark();
+        ended(());
+    }
+}
+
+pub(crate) fn current() -> Thread {
+    Thread(loom::thread::current())
+}
+
+#[track_caller]
+pub(crate) fn park() {
+    Place::NONE.begins(Act::Park, Ordering::Acquire);
+    loom::thread::park();
+    ended(());
+}
+
+/// A wait with a time limit gives way once and comes back, as one that woke early may; an hour is never over.
+#[track_caller]
+pub(crate) fn park_timeout(limit: core::time::Duration) {
+    if limit.as_secs() >= 3600 {
+        park();
+    } else {
+        Place::NONE.begins(Act::Park, Ordering::Acquire);
+        loom::thread::yield_now();
+        ended(());
+    }
+}
