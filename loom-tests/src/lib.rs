@@ -2,7 +2,8 @@
 #![cfg(joint_loom)]
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    path::Path,
     process::{Command, Stdio},
     sync::{
         Arc,
@@ -35,11 +36,37 @@ pub fn model_bounded(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
 fn check(preemptions: Option<usize>, f: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = preemptions;
-    lab::check(&builder, move || {
-        let _turns = FencesTakeTurns::new();
-        f();
+    explained(|| {
+        lab::check(&builder, move || {
+            let _turns = FencesTakeTurns::new();
+            f();
+        });
     });
 }
+
+/// Runs models, and where the environment says `JOINT_LOOM_EXPLAIN=1` shows the execution in which one fails. It may also name
+/// a folder, which then gets a picture.
+fn explained(models: impl FnOnce()) {
+    let Some(folder) = std::env::var_os(EXPLAIN).filter(|_| !lab::is_recording()) else {
+        return models();
+    };
+    let show = move |failure: &lab::Counterexample| {
+        eprint!("{}", failure.text());
+        if folder != "1" {
+            let test = std::thread::current()
+                .name()
+                .unwrap_or("model")
+                .replace("::", "-");
+            let file = Path::new(&folder).join(format!("{test}.svg"));
+            std::fs::write(&file, failure.svg(&test)).expect("the folder can be written to");
+        }
+    };
+    if let Err(failure) = lab::explain_with(show, models) {
+        resume_unwind(Box::new(failure.message().to_owned()));
+    }
+}
+
+const EXPLAIN: &str = "JOINT_LOOM_EXPLAIN";
 
 /// How many atomic read-modify-writes `f` makes.
 pub fn rmws_of<R>(f: impl FnOnce() -> R) -> usize {
@@ -60,10 +87,19 @@ pub fn assert_killed<M: FnOnce()>(site: &str, ordering: Ordering, model: M) {
         std::process::exit(run_weakened(site, ordering, model));
     }
     let status = Command::new(std::env::current_exe().expect("a test is a program"))
-        .args([&test_name::<M>(), "--exact", "--include-ignored"])
+        .args([
+            &test_name::<M>(),
+            "--exact",
+            "--include-ignored",
+            "--nocapture",
+        ])
         .env(INNER, "1")
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(if std::env::var_os(EXPLAIN).is_some() {
+            Stdio::inherit()
+        } else {
+            Stdio::null()
+        })
         .status()
         .expect("a test can be run again");
     match status.code() {

@@ -9,6 +9,9 @@ Usage: cargo xtask <command>
   test                   unit, integration and doc tests, examples, benches run once, no_std, models
   loom [--full] [FILTER] the models, or those whose names contain FILTER;
                          --full explores every schedule, which can take hours
+  lab matrix [--json FILE] [--html FILE]
+                         every pair of orderings for the completion's two exchanges, each decided by the
+                         model checker; also for programs, and as a page with a counterexample for each
   bench [--readme] [NAME]
                          all benches, or one; --readme runs those that the README shows, or one of them,
                          and writes the figures of the last runs into README.md and docs/measured.svg
@@ -31,6 +34,7 @@ pub(crate) enum Command {
     Check,
     Test,
     Loom { full: bool, filter: Option<String> },
+    Lab(Lab),
     Bench { name: Option<String>, readme: bool },
     Soak { minutes: f64 },
     Compat,
@@ -40,6 +44,15 @@ pub(crate) enum Command {
     Tsan,
     All,
     Help,
+}
+
+/// What the ordering lab is to make.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Lab {
+    Matrix {
+        json: Option<String>,
+        html: Option<String>,
+    },
 }
 
 /// Reads a command, or says in one line what is wrong with it.
@@ -55,6 +68,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
             let (full, filter) = switch_and_name("loom", "--full", rest)?;
             return Ok(Command::Loom { full, filter });
         }
+        "lab" => return lab(rest),
         "bench" => {
             let (readme, name) = switch_and_name("bench", "--readme", rest)?;
             return Ok(Command::Bench { name, readme });
@@ -86,6 +100,32 @@ fn switch_and_name(
 ) -> Result<(bool, Option<String>), String> {
     let (switches, rest): (Vec<_>, Vec<_>) = words.iter().cloned().partition(|word| word == switch);
     Ok((!switches.is_empty(), at_most_one(command, &rest)?))
+}
+
+fn lab(words: &[String]) -> Result<Command, String> {
+    if words.iter().any(|word| word == "--help" || word == "-h") {
+        return Ok(Command::Help);
+    }
+    match words.split_first() {
+        Some((name, rest)) if name == "matrix" => matrix(rest),
+        Some((name, _)) => Err(format!("lab cannot make {name}")),
+        None => Err("lab takes what it is to make, such as matrix".to_owned()),
+    }
+}
+
+fn matrix(words: &[String]) -> Result<Command, String> {
+    let (mut json, mut html) = (None, None);
+    let mut words = words.iter();
+    while let Some(option) = words.next() {
+        let place = match option.as_str() {
+            "--json" => &mut json,
+            "--html" => &mut html,
+            _ => return Err(format!("lab matrix has no option {option}")),
+        };
+        let file = words.next().filter(|file| !file.starts_with('-'));
+        *place = Some(file.ok_or(format!("{option} needs a file"))?.clone());
+    }
+    Ok(Command::Lab(Lab::Matrix { json, html }))
 }
 
 /// How long a soak may be: a day.
@@ -133,8 +173,23 @@ mod tests {
             .collect();
         assert_eq!(names.len(), 12, "{names:?}");
         for name in names {
-            assert!(parsed(name).is_ok(), "{name}");
+            let line = if name == "lab" { "lab matrix" } else { name };
+            assert!(parsed(line).is_ok(), "{name}");
         }
+    }
+
+    #[test]
+    fn the_matrix_takes_files() {
+        let matrix = |json: Option<&str>, html: Option<&str>| {
+            let [json, html] = [json, html].map(|file| file.map(str::to_owned));
+            Ok(Command::Lab(Lab::Matrix { json, html }))
+        };
+        assert_eq!(parsed("lab matrix"), matrix(None, None));
+        assert_eq!(parsed("lab matrix --json a"), matrix(Some("a"), None));
+        assert_eq!(
+            parsed("lab matrix --html b --json a"),
+            matrix(Some("a"), Some("b"))
+        );
     }
 
     #[test]
@@ -170,7 +225,7 @@ mod tests {
 
     #[test]
     fn help_wins() {
-        for line in ["help", "--help", "-h", "check --help"] {
+        for line in ["help", "--help", "-h", "check --help", "lab matrix --help"] {
             assert_eq!(parsed(line), Ok(Command::Help), "{line}");
         }
     }
@@ -184,6 +239,11 @@ mod tests {
             ("loom --ful", "--ful"),
             ("loom one two", "two"),
             ("bench -x", "-x"),
+            ("lab", "matrix"),
+            ("lab pictures", "pictures"),
+            ("lab matrix --xml", "--xml"),
+            ("lab matrix --json", "--json"),
+            ("lab matrix --json --html b", "--json"),
             ("soak long", "long"),
             ("soak 0", "0"),
             ("soak inf", "inf"),

@@ -33,6 +33,7 @@ fn run(command: Command) -> i32 {
         Command::Test => run_all("test", &plans::test()),
         Command::All => run_all("all", &plans::all()),
         Command::Loom { full, filter } => run_all("loom", &[plans::loom(full, filter.as_deref())]),
+        Command::Lab(lab) => run_all("lab", &[plans::lab(&lab)]),
         Command::Bench { name, readme } => bench(name.as_deref(), readme),
         Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
         Command::Compat => compat::run(),

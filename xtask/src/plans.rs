@@ -1,6 +1,8 @@
 //! The steps of each command.
 
-use super::{readme, step::Step};
+use std::path::{Path, absolute};
+
+use super::{cli::Lab, readme, step::Step};
 
 const DENY: [&str; 3] = ["--", "-D", "warnings"];
 /// By its manifest: its name is also that of the crate whose place it takes.
@@ -93,6 +95,23 @@ pub(crate) fn loom(full: bool, filter: Option<&str>) -> Step {
     }
 }
 
+/// The lab runs in the models' folder, so it is given the whole paths of the files.
+pub(crate) fn lab(lab: &Lab) -> Step {
+    let Lab::Matrix { json, html } = lab;
+    let mut args: Vec<_> = ["run", "--release", "--bin", "lab", "--", "matrix"]
+        .map(str::to_owned)
+        .into();
+    for (option, file) in [("--json", json), ("--html", html)] {
+        if let Some(file) = file {
+            let whole = absolute(file).unwrap_or_else(|_| Path::new(file).to_path_buf());
+            args.push(option.to_owned());
+            args.push(whole.to_string_lossy().into_owned());
+        }
+    }
+    let args: Vec<_> = args.iter().map(String::as_str).collect();
+    Step::cargo("matrix", &args).in_models()
+}
+
 /// Only the bench targets: the library's own test harness takes none of their options.
 ///
 /// With the peers that plain `cargo bench` leaves out, one of which asks for a newer compiler than it needs.
@@ -170,6 +189,23 @@ mod tests {
         assert!(line.contains("JOINT_LOOM_FULL=1 "), "{line}");
         assert!(line.ends_with("cargo test --release -- wake"), "{line}");
         assert!(!loom(false, None).to_string().contains("FULL"));
+    }
+
+    #[test]
+    fn the_lab_is_told_whole_paths() {
+        let matrix = |json: Option<&str>| Lab::Matrix {
+            json: json.map(str::to_owned),
+            html: None,
+        };
+        let line = lab(&matrix(None)).to_string();
+        assert!(line.starts_with("cd loom-tests && "), "{line}");
+        assert!(line.ends_with("--bin lab -- matrix"), "{line}");
+        let line = lab(&matrix(Some("m.json"))).to_string();
+        let whole = absolute("m.json").expect("there is a current folder");
+        assert!(
+            line.contains(&format!("--json {}", whole.display())),
+            "{line}"
+        );
     }
 
     #[test]

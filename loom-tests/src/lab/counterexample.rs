@@ -43,13 +43,13 @@ impl Counterexample {
     /// `release`, `acquire`, or `SeqCst fence`. Where an operation has no name, its place in the source.
     pub fn missing(&self) -> Vec<(String, &'static str)> {
         match &self.verdict {
-            Verdict::Race { missing, .. } => {
-                missing.iter().flat_map(|edge| self.halves(edge)).collect()
-            }
             Verdict::Handshake(missed) => (missed.iter().filter(|missed| !missed.fenced))
                 .map(|missed| (self.short_name(missed.read), "SeqCst fence"))
                 .collect(),
-            Verdict::Unknown => Vec::new(),
+            other => {
+                let edges = other.missing().iter();
+                edges.flat_map(|edge| self.halves(edge)).collect()
+            }
         }
     }
 
@@ -78,9 +78,14 @@ impl Counterexample {
                 second,
                 missing,
             } => self.race_sentence(*first, *second, missing),
+            Verdict::Stale {
+                store,
+                read,
+                missing,
+            } => self.stale_sentence(*store, *read, missing),
             Verdict::Handshake(missed) => self.handshake_sentence(missed),
             Verdict::Unknown => format!(
-                "No two of the recorded accesses race, and no two threads missed each other's stores; the model says: {}",
+                "Nothing that was recorded lacks an order, as far as the recorder sees; the model says: {}",
                 self.first_line()
             ),
         }
@@ -108,16 +113,40 @@ impl Counterexample {
             self.access(second)
         );
         if missing.is_empty() {
-            return format!(
-                "{race} No read leads from the one to the other: {} has read nothing that was written after the first.",
-                self.thread(self.trace.events[second].lane)
-            );
+            return format!("{race} {}", self.unread_sentence(second));
         }
-        let edges: Vec<_> = missing
-            .iter()
-            .map(|edge| self.edge_sentence(edge))
-            .collect();
-        format!("{race} {}", edges.join(" "))
+        format!("{race} {}", self.edge_sentences(missing))
+    }
+
+    /// Nothing leads from the first of two accesses to the second: then perhaps the second should never have come about.
+    fn unread_sentence(&self, second: usize) -> String {
+        let events = &self.trace.events;
+        let thread = self.thread(events[second].lane);
+        let unread = format!(
+            "No read leads from the one to the other: {thread} has read nothing that was written after the first."
+        );
+        match verdict::stale(events, &self.known, second) {
+            Some(Verdict::Stale {
+                store,
+                read,
+                missing,
+            }) => format!("{unread} {}", self.stale_sentence(store, read, &missing)),
+            _ => unread,
+        }
+    }
+
+    fn stale_sentence(&self, store: usize, read: usize, missing: &[Missing]) -> String {
+        format!(
+            "{} did not see {}, which is not ordered before it. {}",
+            capital(&self.operation(read)),
+            self.operation(store),
+            self.edge_sentences(missing)
+        )
+    }
+
+    fn edge_sentences(&self, missing: &[Missing]) -> String {
+        let edges = missing.iter().map(|edge| self.edge_sentence(edge));
+        edges.collect::<Vec<_>>().join(" ")
     }
 
     fn edge_sentence(&self, edge: &Missing) -> String {
@@ -287,8 +316,12 @@ fn judge(message: &str, trace: &mut Trace) -> (Analysis, Verdict) {
         }
     }
     let known = analyse(&trace.events);
-    let found = (!says_race(message)).then(|| verdict::handshake(&trace.events, &known));
-    (known, found.flatten().unwrap_or(Verdict::Unknown))
+    if says_race(message) {
+        return (known, Verdict::Unknown);
+    }
+    let found = verdict::stale(&trace.events, &known, trace.events.len());
+    let found = found.or_else(|| verdict::handshake(&trace.events, &known));
+    (known, found.unwrap_or(Verdict::Unknown))
 }
 
 /// Whether the model failed by an access that was not ordered: the words of loom's, and of joint's checks of memory.
@@ -306,16 +339,14 @@ fn says_race(message: &str) -> bool {
 /// The steps that an edge or a failure touches, for pictures.
 impl Counterexample {
     pub(super) fn missing_edges(&self) -> &[Missing] {
-        match &self.verdict {
-            Verdict::Race { missing, .. } => missing,
-            _ => &[],
-        }
+        self.verdict.missing()
     }
 
     /// Whether a step is one of the two that race, or a read that missed a store.
     pub(super) fn failed_at(&self, step: usize) -> bool {
         match &self.verdict {
             Verdict::Race { first, second, .. } => step == *first || step == *second,
+            Verdict::Stale { store, read, .. } => step == *store || step == *read,
             Verdict::Handshake(missed) => missed.iter().any(|one| one.read == step),
             Verdict::Unknown => false,
         }

@@ -52,6 +52,11 @@ pub fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'stati
     });
 }
 
+/// Whether the models of this thread are recorded: inside of [`explain`].
+pub fn is_recording() -> bool {
+    recorder::is_armed()
+}
+
 /// Runs models, and gives the execution in which one of them failed.
 ///
 /// # Errors

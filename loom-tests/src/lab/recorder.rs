@@ -114,6 +114,10 @@ pub(super) fn records() -> bool {
     ARMED.get() && !std::thread::panicking()
 }
 
+pub(super) fn is_armed() -> bool {
+    ARMED.get()
+}
+
 /// A run of a model begins.
 pub(super) fn new_execution() {
     with(|recorder| {

@@ -14,15 +14,33 @@ const LEFT: usize = 16;
 /// The width of one letter, a little more than that of the usual fonts.
 const LETTER: f64 = 7.4;
 
-const STYLE: &str = "\
-text{font:12px ui-monospace,Menlo,Consolas,monospace;fill:var(--ink)}\
-svg{--ink:#1b1b1f;--faint:#5c5f66;--paper:#fff;--box:#f1f3f5;--bad:#b3261e;--good:#1a6e3c;background:var(--paper)}\
-@media(prefers-color-scheme:dark){svg{--ink:#ececf1;--faint:#a6a9b2;--paper:#17181c;--box:#26282e;--bad:#ff8a80;--good:#7bd79b}}\
-.lane{font-weight:bold}.faint{fill:var(--faint)}\
-.step{fill:var(--box);stroke:var(--faint)}.failed{stroke:var(--bad);stroke-width:2.5}\
-.edge{fill:none;stroke:var(--faint);stroke-width:1.2}\
-.reads{stroke:var(--ink)}.sync{stroke:var(--good);stroke-width:2.4}.other{stroke-dasharray:1 4}\
-.missing{stroke:var(--bad);stroke-width:2.4;stroke-dasharray:7 4}.bad{fill:var(--bad);font-weight:bold}";
+/// The colours by class, first in the light and then in the dark.
+const COLOURS: [(&str, &str, &str, &str); 9] = [
+    (".paper", "fill", "#fff", "#17181c"),
+    ("text", "fill", "#1b1b1f", "#ececf1"),
+    (".faint,.head-other", "fill", "#5c5f66", "#a6a9b2"),
+    (".bad,.head-missing", "fill", "#b3261e", "#ff8a80"),
+    (".head-reads", "fill", "#1b1b1f", "#ececf1"),
+    (".head-sync", "fill", "#1a6e3c", "#7bd79b"),
+    (".step", "fill", "#f1f3f5", "#26282e"),
+    (".edge,.step", "stroke", "#5c5f66", "#a6a9b2"),
+    (".failed,.missing", "stroke", "#b3261e", "#ff8a80"),
+];
+
+const STROKES: &str = "text{font:12px ui-monospace,Menlo,Consolas,monospace}.lane,.bad{font-weight:bold}\
+.edge{fill:none;stroke-width:1.2}.failed,.sync,.missing{stroke-width:2.4}\
+.other{stroke-dasharray:1 4}.missing{stroke-dasharray:7 4}";
+
+fn style() -> String {
+    let colours = |dark: bool| -> String {
+        let rules = COLOURS.iter().map(|&(class, what, light, night)| {
+            format!("{class}{{{what}:{}}}", if dark { night } else { light })
+        });
+        rules.collect()
+    };
+    let (light, dark) = (colours(false), colours(true));
+    format!("{STROKES}{light}@media(prefers-color-scheme:dark){{{dark}}}")
+}
 
 /// The kinds of arrows, with what the legend says.
 const KINDS: [(&str, &str); 4] = [
@@ -98,24 +116,20 @@ fn head(of: &Counterexample, id: &str, width: usize, height: usize) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          role=\"img\" aria-labelledby=\"{id}-title {id}-says\">\
-         <title id=\"{id}-title\">{}</title><desc id=\"{id}-says\">{}\n{}</desc><style>{STYLE}</style><defs>",
+         <title id=\"{id}-title\">{}</title><desc id=\"{id}-says\">{}\n{}</desc><style>{}</style><defs>",
         escaped(title),
         escaped(&says),
-        escaped(&text)
+        escaped(&text),
+        style()
     );
-    for (kind, fill) in [
-        ("sync", "good"),
-        ("reads", "ink"),
-        ("missing", "bad"),
-        ("other", "faint"),
-    ] {
+    for (kind, _) in KINDS {
         let _ = write!(
             svg,
             "<marker id=\"{id}-{kind}\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" \
-             markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"var(--{fill})\"/></marker>"
+             markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"head-{kind}\" d=\"M0 0L8 4L0 8z\"/></marker>"
         );
     }
-    svg + "</defs>"
+    svg + "</defs><rect class=\"paper\" width=\"100%\" height=\"100%\"/>"
 }
 
 /// What is drawn between steps. A read that synchronizes is drawn once.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{
     counterexample::Counterexample,
     event::{Event, Source, Step, Trace},
+    verdict::Verdict,
 };
 
 /// A place in the source, with its path from the folder above the package's where it can be told.
@@ -340,10 +341,10 @@ fn legend(text: &mut String, of: &Counterexample, rows: &[usize], arrows: &[Arro
         );
     }
     if !of.trace.events.is_empty() && (0..of.trace.events.len()).any(|step| of.failed_at(step)) {
-        let what = if of.is_race() {
-            "the two accesses that race"
-        } else {
-            "the reads that missed a store"
+        let what = match of.verdict {
+            Verdict::Race { .. } => "the two accesses that race",
+            Verdict::Stale { .. } => "the read, and the store that it did not see",
+            _ => "the reads that missed a store",
         };
         line(text, &format!("✗       {what}"));
     }

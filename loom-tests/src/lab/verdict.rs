@@ -33,6 +33,12 @@ pub(super) enum Verdict {
         second: usize,
         missing: Vec<Missing>,
     },
+    /// A read of an older value than the store before it has left, and what would have ordered that store before it.
+    Stale {
+        store: usize,
+        read: usize,
+        missing: Vec<Missing>,
+    },
     /// Each of two threads stored, then read, and did not see the other's store.
     Handshake([Missed; 2]),
     /// Neither.
@@ -195,6 +201,35 @@ pub(super) fn handshake(events: &[Event], known: &Analysis) -> Option<Verdict> {
         }
     }
     None
+}
+
+/// The last read before `end` that missed a store which had been made, where reads lead from that store to it.
+pub(super) fn stale(events: &[Event], known: &Analysis, end: usize) -> Option<Verdict> {
+    (0..end).rev().find_map(|read| {
+        let made = missed_stores(events, known, read);
+        made.into_iter()
+            .rev()
+            .filter(|&store| store < read)
+            .find_map(|store| {
+                let missing = would_be_path(events, known, store, read);
+                let found = Verdict::Stale {
+                    store,
+                    read,
+                    missing,
+                };
+                (!found.missing().is_empty()).then_some(found)
+            })
+    })
+}
+
+impl Verdict {
+    /// The reads that lack a half.
+    pub(super) fn missing(&self) -> &[Missing] {
+        match self {
+            Self::Race { missing, .. } | Self::Stale { missing, .. } => missing,
+            _ => &[],
+        }
+    }
 }
 
 /// The stores of other threads to the same place that are newer than what a load read.

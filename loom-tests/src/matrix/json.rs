@@ -27,9 +27,14 @@ fn cell(cell: &Cell) -> String {
 }
 
 fn failure(failure: &Failure) -> String {
+    let halves = failure.missing.iter().map(|(site, half)| {
+        let (site, half) = (quoted(site), quoted(half));
+        format!("{{\"operation\": {site}, \"half\": {half}}}")
+    });
     format!(
-        "{{\"not_published\": {}, \"sentence\": {}, \"text\": {}}}",
+        "{{\"not_published\": {}, \"missing\": [{}], \"sentence\": {}, \"text\": {}}}",
         quoted(failure.published.name()),
+        halves.collect::<Vec<_>>().join(", "),
         quoted(&failure.sentence),
         quoted(&failure.text)
     )

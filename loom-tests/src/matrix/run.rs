@@ -42,6 +42,8 @@ pub struct Cell {
 pub struct Failure {
     /// What it is about.
     pub published: Published,
+    /// The operations that lack a half, each with the half.
+    pub missing: Vec<(String, String)>,
     /// Which half of which operation is missing.
     pub sentence: String,
     /// The execution as text.
@@ -145,6 +147,7 @@ fn decide_apart(
             let mut part = || parts.next().unwrap_or_default();
             Ok(Some(Failure {
                 published,
+                missing: missing(&part()),
                 sentence: part(),
                 text: part(),
                 svg: part(),
@@ -164,11 +167,22 @@ pub(super) fn answer(failure: Option<(&Counterexample, &str)>) -> String {
     let Some((failure, id)) = failure else {
         return PASSED.to_owned();
     };
+    let halves = failure.missing();
+    let halves: Vec<_> = (halves.iter())
+        .map(|(site, half)| format!("{site} {half}"))
+        .collect();
     let parts = [
-        FAILED,
-        &failure.sentence(),
-        &failure.text(),
-        &failure.svg(id),
+        FAILED.to_owned(),
+        halves.join("\n"),
+        failure.sentence(),
+        failure.text(),
+        failure.svg(id),
     ];
     parts.join(&APART.to_string())
+}
+
+fn missing(lines: &str) -> Vec<(String, String)> {
+    let halves = lines.lines().filter_map(|line| line.split_once(' '));
+    let halves = halves.map(|(site, half)| (site.to_owned(), half.to_owned()));
+    halves.collect()
 }

@@ -1,0 +1,348 @@
+//! The recorder: it finds the halves that are missing in models of plain loom types, and of the real source; and it changes
+//! nothing about what is explored.
+#![cfg(joint_loom)]
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize as Count, Ordering},
+    },
+    thread::panicking,
+};
+
+use loom_tests::lab::{
+    self, Counterexample,
+    cell::UnsafeCell,
+    explain, model, name_thread,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, fence},
+    },
+    thread,
+};
+
+use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+/// A message, and two flags that can say that it is there.
+#[derive(Default)]
+struct Shared {
+    message: UnsafeCell<u32>,
+    first: AtomicUsize,
+    second: AtomicUsize,
+}
+
+// SAFETY: the models show whether the flags order the accesses.
+unsafe impl Send for Shared {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn write(&self) {
+        self.message.with_mut(|_| ());
+    }
+
+    fn read(&self) {
+        self.message.with(|_| ());
+    }
+}
+
+/// The halves that are missing, in the order in which they would be made.
+fn halves(failure: &Counterexample) -> Vec<&'static str> {
+    failure
+        .missing()
+        .into_iter()
+        .map(|(_, half)| half)
+        .collect()
+}
+
+fn fails(f: impl Fn() + Send + Sync + 'static) -> Box<Counterexample> {
+    explain(|| model(f)).expect_err("the model is wrong")
+}
+
+fn message_passing(store: Ordering, load: Ordering) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let shared = Arc::new(Shared::default());
+        let senders = shared.clone();
+        thread::spawn(move || {
+            senders.write();
+            senders.first.store(1, store);
+        });
+        if shared.first.load(load) == 1 {
+            shared.read();
+        }
+    }
+}
+
+#[test]
+fn each_half_of_message_passing_is_named() {
+    for (store, load, missing) in [
+        (Relaxed, Relaxed, &["release", "acquire"][..]),
+        (Relaxed, Acquire, &["release"]),
+        (Release, Relaxed, &["acquire"]),
+        (SeqCst, Relaxed, &["acquire"]),
+    ] {
+        let failure = fails(message_passing(store, load));
+        assert!(failure.is_race());
+        assert_eq!(halves(&failure), missing, "{}", failure.text());
+    }
+    assert!(explain(|| model(message_passing(Release, Acquire))).is_ok());
+}
+
+/// Fences around relaxed operations, or not.
+fn fenced(release: bool, acquire: bool) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let shared = Arc::new(Shared::default());
+        let senders = shared.clone();
+        thread::spawn(move || {
+            senders.write();
+            if release {
+                fence(Release);
+            }
+            senders.first.store(1, Relaxed);
+        });
+        if shared.first.load(Relaxed) == 1 {
+            if acquire {
+                fence(Acquire);
+            }
+            shared.read();
+        }
+    }
+}
+
+#[test]
+fn a_fence_is_as_good_as_a_half() {
+    assert!(explain(|| model(fenced(true, true))).is_ok());
+    assert_eq!(halves(&fails(fenced(true, false))), ["acquire"]);
+    assert_eq!(halves(&fails(fenced(false, true))), ["release"]);
+}
+
+#[test]
+fn a_fence_before_the_write_publishes_nothing() {
+    let failure = fails(|| {
+        let shared = Arc::new(Shared::default());
+        let senders = shared.clone();
+        thread::spawn(move || {
+            fence(Release);
+            senders.write();
+            senders.first.store(1, Relaxed);
+        });
+        if shared.first.load(Acquire) == 1 {
+            shared.read();
+        }
+    });
+    assert_eq!(halves(&failure), ["release"], "{}", failure.text());
+}
+
+#[test]
+fn of_two_edges_in_a_chain_the_broken_one_is_named() {
+    let failure = fails(|| {
+        let shared = Arc::new(Shared::default());
+        let (writers, passers) = (shared.clone(), shared.clone());
+        thread::spawn(move || {
+            writers.write();
+            writers.first.store(1, Release);
+        });
+        thread::spawn(move || {
+            name_thread("passer");
+            if passers.first.load(Relaxed) == 1 {
+                passers.second.store(1, Release);
+            }
+        });
+        if shared.second.load(Acquire) == 1 {
+            shared.read();
+        }
+    });
+    assert_eq!(halves(&failure), ["acquire"]);
+    assert!(
+        failure.sentence().contains("passer's load"),
+        "{}",
+        failure.sentence()
+    );
+}
+
+#[test]
+fn a_read_modify_write_carries_a_release_on() {
+    let chain = |last: Ordering| {
+        move || {
+            let shared = Arc::new(Shared::default());
+            let (writers, passers) = (shared.clone(), shared.clone());
+            thread::spawn(move || {
+                writers.write();
+                writers.first.store(1, Release);
+            });
+            thread::spawn(move || {
+                passers.first.fetch_add(1, Relaxed);
+            });
+            if shared.first.load(last) == 2 {
+                shared.read();
+            }
+        }
+    };
+    let failure = fails(chain(Relaxed));
+    assert_eq!(halves(&failure), ["acquire"], "{}", failure.text());
+    assert!(explain(|| model(chain(Acquire))).is_ok());
+}
+
+/// A store, then perhaps a fence, then a read of what the other stores.
+fn store_load(fences: [bool; 2]) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let shared = Arc::new(Shared::default());
+        let others = shared.clone();
+        let other = thread::spawn(move || {
+            others.second.store(1, Release);
+            if fences[1] {
+                fence(SeqCst);
+            }
+            others.first.load(Acquire)
+        });
+        shared.first.store(1, Release);
+        if fences[0] {
+            fence(SeqCst);
+        }
+        let seen = shared.second.load(Acquire);
+        let others = other.join().expect("a panic ends the model before");
+        assert!(seen + others > 0, "each missed the other");
+    }
+}
+
+#[test]
+fn a_handshake_needs_a_fence_on_both_sides() {
+    assert_eq!(halves(&fails(store_load([false, false]))).len(), 2);
+    assert_eq!(halves(&fails(store_load([true, false]))), ["SeqCst fence"]);
+    assert_eq!(halves(&fails(store_load([false, true]))), ["SeqCst fence"]);
+    assert!(explain(|| model(store_load([true, true]))).is_ok());
+}
+
+#[test]
+fn an_old_value_that_was_read_is_a_missing_edge_too() {
+    let failure = fails(|| {
+        let shared = Arc::new(Shared::default());
+        let others = shared.clone();
+        thread::spawn(move || {
+            others.first.store(7, Relaxed);
+            others.second.store(1, Relaxed);
+        });
+        if shared.second.load(Acquire) == 1 {
+            assert_eq!(shared.first.load(Relaxed), 7, "an old value");
+        }
+    });
+    assert!(!failure.is_race());
+    assert_eq!(halves(&failure), ["release"], "{}", failure.text());
+    assert!(failure.message().contains("an old value"));
+}
+
+#[test]
+fn locks_spawns_and_joins_order_what_they_order() {
+    let locked = |lock: bool| {
+        move || {
+            let shared = Arc::new((Shared::default(), Mutex::new(()).named("lock")));
+            let others = shared.clone();
+            shared.0.write();
+            let other = thread::spawn(move || {
+                let _guard = others.1.lock().expect("nobody panics");
+                others.0.write();
+            });
+            if lock {
+                let _guard = shared.1.lock().expect("nobody panics");
+                shared.0.read();
+            }
+            other.join().expect("a panic ends the model before");
+            shared.0.write();
+            assert!(lock, "only so");
+        }
+    };
+    assert!(explain(|| model(locked(true))).is_ok());
+    let failure = fails(locked(false));
+    assert!(!failure.is_race());
+    assert!(failure.missing().is_empty(), "{}", failure.text());
+}
+
+#[test]
+fn a_race_that_nothing_leads_to_is_said_to_be_one() {
+    let failure = fails(|| {
+        let shared = Arc::new(Shared::default());
+        let others = shared.clone();
+        thread::spawn(move || others.write());
+        shared.write();
+    });
+    assert!(failure.is_race() && failure.missing().is_empty());
+    assert!(
+        failure.sentence().contains("No read leads"),
+        "{}",
+        failure.sentence()
+    );
+}
+
+#[test]
+fn where_two_stores_fit_the_picture_says_so() {
+    let failure = fails(|| {
+        let shared = Arc::new(Shared::default());
+        let senders = shared.clone();
+        thread::spawn(move || {
+            senders.first.store(1, Relaxed);
+            senders.first.store(1, Relaxed);
+            senders.write();
+        });
+        if shared.first.load(Relaxed) == 1 {
+            shared.write();
+        }
+    });
+    assert!(
+        failure.text().contains("more than once"),
+        "{}",
+        failure.text()
+    );
+}
+
+#[test]
+fn values_places_and_threads_are_shown() {
+    let failure = fails(|| {
+        name_thread("reader");
+        let shared = Arc::new(Shared::default());
+        let flag = Arc::new(AtomicUsize::new(5).named("flag"));
+        let (others, raised) = (shared.clone(), flag.clone());
+        thread::spawn(move || {
+            others.write();
+            raised.fetch_add(2, Relaxed);
+        });
+        if flag.compare_exchange(7, 8, AcqRel, Relaxed).is_ok() {
+            shared.read();
+        }
+    });
+    let text = failure.text();
+    for part in [
+        "reader",
+        "thread 1",
+        "flag.fetch_add(2, Relaxed) = 5",
+        "flag.compare_exchange(7, 8, AcqRel) = 7",
+        "✗ UnsafeCell#1: read",
+        "tests/lab.rs:",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn the_same_orders_are_tried_with_and_without_a_recorder() {
+    let runs = || {
+        let count = Arc::new(Count::new(0));
+        let counted = count.clone();
+        model(move || {
+            counted.fetch_add(1, Relaxed);
+            message_passing(Release, Acquire)();
+        });
+        count.load(Relaxed)
+    };
+    let without = runs();
+    let mut with = 0;
+    assert!(explain(|| with = runs()).is_ok());
+    assert!(without > 1);
+    assert_eq!(with, without);
+}
+
+#[test]
+fn after_a_failure_nothing_is_recorded() {
+    assert!(!lab::is_recording());
+    drop(fails(message_passing(Relaxed, Relaxed)));
+    assert!(!lab::is_recording() && !panicking());
+}

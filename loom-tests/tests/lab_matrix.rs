@@ -1,0 +1,228 @@
+//! The matrix of the completion's two exchanges: what is right, what breaks, and that every counterexample names the very halves
+//! that the cell lacks.
+#![cfg(joint_loom)]
+
+use std::{
+    collections::BTreeSet,
+    process::{Command, Output},
+    sync::atomic::Ordering,
+};
+
+use loom_tests::matrix::{COMPLETER, ORDERINGS, Published, WAITER, name};
+
+/// Runs the lab.
+fn lab(words: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_lab")).args(words).output();
+    output.expect("the lab is built with its tests")
+}
+
+fn said(words: &[&str]) -> String {
+    let output = lab(words);
+    String::from_utf8(output.stdout).expect("the lab writes UTF-8")
+}
+
+/// What the lab says of one model: `passed`, or `failed`, the missing halves, the sentence, the text, the picture.
+fn decided(published: Published, completer: Ordering, waiter: Ordering) -> Vec<String> {
+    let said = said(&["cell", published.name(), name(completer), name(waiter)]);
+    said.split('\u{1e}').map(str::to_owned).collect()
+}
+
+fn releases(ordering: Ordering) -> bool {
+    !matches!(ordering, Ordering::Relaxed | Ordering::Acquire)
+}
+
+fn acquires(ordering: Ordering) -> bool {
+    !matches!(ordering, Ordering::Relaxed | Ordering::Release)
+}
+
+/// The halves that publish something, with whether they are there.
+fn halves(published: Published, completer: Ordering, waiter: Ordering) -> [(String, bool); 2] {
+    let ((by, writes), (to, reads)) = match published {
+        Published::Result => ((COMPLETER, completer), (WAITER, waiter)),
+        Published::Waker => ((WAITER, waiter), (COMPLETER, completer)),
+    };
+    [
+        (format!("{by} release"), releases(writes)),
+        (format!("{to} acquire"), acquires(reads)),
+    ]
+}
+
+fn pairs() -> impl Iterator<Item = (Ordering, Ordering)> {
+    let rows = ORDERINGS.iter();
+    rows.flat_map(|&completer| ORDERINGS.map(|waiter| (completer, waiter)))
+}
+
+#[test]
+fn four_of_25_are_right_where_both_sides_release_and_acquire() {
+    let text = said(&["matrix"]);
+    let table: Vec<_> = text.lines().skip(3).take(ORDERINGS.len() + 1).collect();
+    let expected = |completer: Ordering, waiter: Ordering| {
+        let broken = Published::ALL.into_iter().filter(|&published| {
+            let halves = halves(published, completer, waiter);
+            halves.iter().any(|(_, there)| !there)
+        });
+        let broken: Vec<_> = broken.map(Published::name).collect();
+        if broken.is_empty() {
+            "right".to_owned()
+        } else {
+            broken.join(", ")
+        }
+    };
+    for (row, &completer) in table[1..].iter().zip(&ORDERINGS) {
+        let expected = ORDERINGS.map(|waiter| expected(completer, waiter));
+        let head = format!("{:<9}", name(completer));
+        let cells = expected.iter().map(|cell| format!("{cell:<14}"));
+        let line = head + &cells.collect::<String>();
+        assert_eq!(*row, line.trim_end(), "\n{text}");
+    }
+    assert!(text.contains("4 of 25 right"), "{text}");
+}
+
+#[test]
+fn each_counterexample_names_the_halves_that_its_cell_lacks() {
+    let mut failed = BTreeSet::new();
+    for (completer, waiter) in pairs() {
+        for published in Published::ALL {
+            let parts = decided(published, completer, waiter);
+            let halves = halves(published, completer, waiter);
+            let lacking: Vec<_> = halves.iter().filter(|half| !half.1).collect();
+            if lacking.is_empty() {
+                assert_eq!(parts, ["passed"]);
+                continue;
+            }
+            failed.insert((name(completer), name(waiter)));
+            let named: Vec<_> = parts[1].lines().collect();
+            let cell = format!("{published:?} {completer:?} {waiter:?}: {}", parts[2]);
+            assert!(!named.is_empty(), "{cell}");
+            for half in &named {
+                assert!(lacking.iter().any(|lacks| lacks.0 == *half), "{cell}");
+            }
+            // The waiter may also learn of the result by its first load, which acquires in every cell.
+            let by_load =
+                published == Published::Result && parts[3].contains(".load(Acquire) = DONE");
+            assert!(by_load || named.len() == lacking.len(), "{cell}");
+        }
+    }
+    assert_eq!(failed.len(), 21);
+}
+
+/// Line numbers and columns of the source may change without the picture changing.
+fn without_lines(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(".rs:") {
+        let (before, after) = rest.split_at(at + 4);
+        out.push_str(before);
+        out.push('_');
+        rest = after.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    }
+    out + rest
+}
+
+fn assert_golden(published: Published, completer: Ordering, waiter: Ordering, golden: &str) {
+    let parts = decided(published, completer, waiter);
+    let text = without_lines(&parts[3]);
+    assert!(text == golden, "it should be\n\n{golden}\nand is\n\n{text}");
+}
+
+#[test]
+fn the_result_is_not_released() {
+    let golden = include_str!("golden/result-acquire-acq_rel.txt");
+    assert_golden(
+        Published::Result,
+        Ordering::Acquire,
+        Ordering::AcqRel,
+        golden,
+    );
+}
+
+#[test]
+fn the_waker_is_not_acquired() {
+    let golden = include_str!("golden/waker-release-acq_rel.txt");
+    assert_golden(
+        Published::Waker,
+        Ordering::Release,
+        Ordering::AcqRel,
+        golden,
+    );
+}
+
+/// Reads one attribute of every tag that has it.
+fn attributes<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
+    let start = format!(" {attribute}=\"");
+    let parts = page.split(&start).skip(1);
+    parts
+        .map(|part| part.split('"').next().unwrap_or(part))
+        .collect()
+}
+
+/// Every tag is closed by its own end, in order.
+fn assert_balanced(xml: &str) {
+    let mut open = Vec::new();
+    for tag in xml.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').expect("a tag ends");
+        let name = tag.split([' ', '/']).find(|part| !part.is_empty());
+        let name = name.expect("a tag has a name");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "{xml}");
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+}
+
+#[test]
+fn a_picture_is_whole_and_says_in_words_what_it_shows() {
+    let parts = decided(Published::Waker, Ordering::Relaxed, Ordering::Relaxed);
+    let (sentence, svg) = (&parts[2], &parts[4]);
+    assert_balanced(svg);
+    assert!(svg.contains("role=\"img\"") && svg.contains("<title") && svg.contains(sentence));
+    assert!(svg.contains("prefers-color-scheme:dark"));
+    for halves in [COMPLETER, WAITER] {
+        assert!(svg.contains(halves), "{halves}");
+    }
+}
+
+#[test]
+fn the_page_needs_no_other_file_and_links_each_wrong_cell_to_its_counterexample() {
+    let folder = std::env::temp_dir().join(format!("joint-lab-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the folder of temporary files can be written to");
+    let [html, json] = ["matrix.html", "matrix.json"].map(|file| folder.join(file));
+    let files = [&html, &json].map(|file| file.to_str().expect("it is UTF-8"));
+    let output = lab(&["matrix", "--html", files[0], "--json", files[1]]);
+    assert!(output.status.success());
+    let [html, json] = [html, json].map(|file| std::fs::read_to_string(file).expect("written"));
+    std::fs::remove_dir_all(folder).expect("it is there");
+
+    let ids = attributes(&html, "id");
+    let distinct: BTreeSet<_> = ids.iter().collect();
+    assert_eq!(ids.len(), distinct.len(), "an id stands for one thing");
+    let links = attributes(&html, "href");
+    for link in &links {
+        assert!(ids.contains(&&link[1..]), "{link}");
+    }
+    assert_eq!(links.iter().filter(|link| **link != "#matrix").count(), 21);
+    assert_eq!(html.matches("<td class=\"right\">").count(), 4);
+    assert!(attributes(&html, "src").is_empty());
+    assert_eq!(json.matches("\"right\": true").count(), 4);
+    assert_eq!(json.matches("\"right\": false").count(), 21);
+}
+
+#[test]
+fn bad_words_are_one_line_that_names_them() {
+    for (words, culprit) in [
+        (vec!["matrix", "--xml", "a"], "--xml"),
+        (vec!["matrix", "--json"], "--json"),
+        (vec!["pictures"], "help"),
+        (vec!["cell", "result", "consume", "relaxed"], "help"),
+    ] {
+        let output = lab(&words);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            error.contains(culprit) && error.lines().count() == 1,
+            "{error}"
+        );
+    }
+}
