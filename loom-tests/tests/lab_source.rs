@@ -1,0 +1,159 @@
+//! Models of the real source with one site weakened: the counterexample names the very half that was taken away.
+//!
+//! Each runs in a process of its own, because what a failing model leaves behind may end the process.
+#![cfg(joint_loom)]
+
+use std::{
+    future::{Future, ready},
+    io::Write,
+    pin::pin,
+    process::{Command, exit},
+    sync::atomic::Ordering::{self, Acquire, Relaxed, Release},
+    task::{Context, Waker},
+};
+
+use joint::{model::Weakened, oneshot, shared, task};
+use loom_tests::{
+    Drops,
+    lab::{Counterexample, explain_with, thread},
+    model,
+};
+
+/// Set in the process that runs the model.
+const INNER: &str = "JOINT_LAB_INNER";
+
+/// What is said of the model when the site is weakened: the missing halves line by line, then the text. `test` is the one that
+/// calls this, as all that it does before it looks at the answer.
+fn explained(test: &str, site: &str, weaker: Ordering, f: fn()) -> String {
+    if std::env::var_os(INNER).is_some() {
+        let _weakened = Weakened::new(site, weaker);
+        let _ = explain_with(tell, || model(f));
+        exit(1);
+    }
+    let output = Command::new(std::env::current_exe().expect("a test is a program"))
+        .args([test, "--exact", "--nocapture"])
+        .env(INNER, "1")
+        .output()
+        .expect("a test can be run again");
+    let said = String::from_utf8(output.stdout).expect("the lab writes UTF-8");
+    assert_eq!(output.status.code(), Some(0), "the model passes: {said}");
+    said
+}
+
+fn tell(failure: &Counterexample) {
+    let mut out = std::io::stdout().lock();
+    for (site, half) in failure.missing() {
+        writeln!(out, "missing: {site} {half}").expect("somebody listens");
+    }
+    out.write_all(failure.text().as_bytes())
+        .expect("somebody listens");
+    out.flush().expect("somebody listens");
+    exit(0);
+}
+
+fn missing(said: &str) -> Vec<&str> {
+    let lines = said.lines();
+    lines
+        .filter_map(|line| line.split_once("missing: ").map(|(_, half)| half))
+        .collect()
+}
+
+/// A value that is sent while its receiver looks for it.
+fn a_value() {
+    let drops = Drops::default();
+    let (sender, mut receiver) = oneshot::channel();
+    thread::spawn(move || drop(sender.send(drops.value())));
+    if let Ok(value) = receiver.try_recv() {
+        value.look();
+    }
+}
+
+#[test]
+fn a_look_that_does_not_acquire() {
+    let said = explained(
+        "a_look_that_does_not_acquire",
+        "completion::poll",
+        Relaxed,
+        a_value,
+    );
+    assert_eq!(missing(&said), ["completion::poll acquire"], "{said}");
+}
+
+#[test]
+fn a_send_that_does_not_release() {
+    let said = explained(
+        "a_send_that_does_not_release",
+        "completion::complete",
+        Acquire,
+        a_value,
+    );
+    assert_eq!(missing(&said), ["completion::complete release"], "{said}");
+}
+
+/// A task that ends while its handle goes.
+fn a_task() {
+    let drops = Drops::default();
+    let value = drops.value();
+    let (runnable, handle) = task::spawn(ready(value), |_| ());
+    let runner = thread::spawn(move || {
+        runnable.run();
+    });
+    drop(handle);
+    runner.join().expect("a panic ends the model before");
+}
+
+#[test]
+fn a_handle_that_takes_over_without_an_acquire() {
+    let said = explained(
+        "a_handle_that_takes_over_without_an_acquire",
+        "completion::detach",
+        Release,
+        a_task,
+    );
+    assert_eq!(missing(&said), ["completion::detach acquire"], "{said}");
+}
+
+#[test]
+fn a_handle_that_goes_without_a_release() {
+    let said = explained(
+        "a_handle_that_goes_without_a_release",
+        "task::state::cancel",
+        Relaxed,
+        a_task,
+    );
+    assert_eq!(missing(&said), ["task::state::cancel release"], "{said}");
+}
+
+/// A result for everybody, whose waiter registers meanwhile.
+fn a_shared_value() {
+    let drops = Drops::default();
+    let (sender, shared) = shared::channel();
+    thread::spawn(move || sender.send(drops.value()));
+    let mut wait = pin!(shared.wait());
+    let _ = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    if let Ok(Some(value)) = shared.try_get() {
+        value.look();
+    }
+}
+
+#[test]
+fn a_result_for_all_that_is_not_released() {
+    let said = explained(
+        "a_result_for_all_that_is_not_released",
+        "shared::waiters::done",
+        Acquire,
+        a_shared_value,
+    );
+    assert_eq!(missing(&said), ["shared::waiters::done release"], "{said}");
+}
+
+#[test]
+fn a_list_of_waiters_that_is_not_acquired() {
+    let said = explained(
+        "a_list_of_waiters_that_is_not_acquired",
+        "shared::waiters::done",
+        Release,
+        a_shared_value,
+    );
+    assert_eq!(missing(&said), ["shared::waiters::done acquire"], "{said}");
+}
