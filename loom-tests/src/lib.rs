@@ -50,13 +50,11 @@ fn explained(models: impl FnOnce()) {
     let Some(folder) = std::env::var_os(EXPLAIN).filter(|_| !lab::is_recording()) else {
         return models();
     };
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("model").replace("::", "-");
     let show = move |failure: &lab::Counterexample| {
         eprint!("{}", failure.text());
         if folder != "1" {
-            let test = std::thread::current()
-                .name()
-                .unwrap_or("model")
-                .replace("::", "-");
             let file = Path::new(&folder).join(format!("{test}.svg"));
             std::fs::write(&file, failure.svg(&test)).expect("the folder can be written to");
         }

@@ -139,7 +139,9 @@ pub(crate) fn fence(order: Ordering) {
             turns.fetch_add(1, Ordering::Relaxed);
         }
     }
-    if order != Ordering::Relaxed {
+    if order == Ordering::Relaxed {
+        observe::forget();
+    } else {
         Place::NONE.begins(Act::Fence, order);
         loom::sync::atomic::fence(order);
         ended(());

@@ -27,6 +27,7 @@ mod counterexample;
 mod event;
 mod hooks;
 mod recorder;
+mod sentence;
 mod svg;
 pub mod sync;
 mod text;
@@ -65,12 +66,13 @@ pub fn explain(models: impl FnOnce()) -> Result<(), Box<Counterexample>> {
     explain_with(|_| (), models)
 }
 
-/// As [`explain`], and hands out the failing execution as soon as the model fails, before anything is unwound.
+/// As [`explain`], and hands out the failing execution as soon as the model fails, before anything is unwound. That is done on a
+/// thread of its own.
 ///
 /// # Errors
 /// When a model fails.
 pub fn explain_with(
-    tell: impl Fn(&Counterexample) + 'static,
+    tell: impl Fn(&Counterexample) + Send + Sync + 'static,
     models: impl FnOnce(),
 ) -> Result<(), Box<Counterexample>> {
     let recording = recorder::Recording::start(tell);

@@ -4,8 +4,8 @@ use std::{
     any::Any,
     cell::{Cell, RefCell},
     panic,
-    rc::Rc,
-    sync::{Once, atomic::Ordering},
+    sync::{Arc, Once, atomic::Ordering},
+    thread,
 };
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     hooks,
 };
 
-type Tell = Rc<dyn Fn(&Counterexample)>;
+type Tell = Arc<dyn Fn(&Counterexample) + Send + Sync>;
 
 #[derive(Default)]
 struct Recorder {
@@ -42,10 +42,10 @@ loom::thread_local! {
 pub(super) struct Recording(());
 
 impl Recording {
-    pub(super) fn start(tell: impl Fn(&Counterexample) + 'static) -> Self {
+    pub(super) fn start(tell: impl Fn(&Counterexample) + Send + Sync + 'static) -> Self {
         install_hook();
         let recorder = Recorder {
-            tell: Some(Rc::new(tell)),
+            tell: Some(Arc::new(tell)),
             ..Recorder::default()
         };
         RECORDER.set(Some(recorder));
@@ -58,7 +58,7 @@ impl Recording {
     pub(super) fn failed(self, payload: &(dyn Any + Send)) -> Counterexample {
         capture(message_of(payload));
         let failure = with(|recorder| recorder.failure.take()).flatten();
-        failure.expect("it has just been put there")
+        failure.expect("a panic in what is told ends here")
     }
 }
 
@@ -97,11 +97,18 @@ fn capture(message: String) {
     let Some(trace) = trace else {
         return;
     };
-    let failure = Counterexample::new(message, trace);
     let tell = with(|recorder| recorder.tell.clone()).flatten();
-    if let Some(tell) = tell {
-        tell(&failure);
-    }
+    // The threads of a model have small stacks.
+    let failure = thread::spawn(move || {
+        let failure = Counterexample::new(message, trace);
+        if let Some(tell) = tell {
+            tell(&failure);
+        }
+        failure
+    });
+    let Ok(failure) = failure.join() else {
+        return;
+    };
     with(|recorder| recorder.failure = Some(failure));
 }
 

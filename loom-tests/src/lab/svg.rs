@@ -221,7 +221,7 @@ impl Layout {
             "<path class=\"edge {kind}\" d=\"M{x1} {y1}C{bend} {y1} {bend} {y2} {x2} {y2}\" marker-end=\"url(#{id}-{kind})\"/>"
         );
         if kind == "missing" {
-            let (y, x) = ((y1 + y2) / 2 + 5, bend);
+            let (y, x) = ((y1 + y2) / 2 + 5, bend + 14);
             let _ = write!(
                 arrow,
                 "<text class=\"bad\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">✗</text>"

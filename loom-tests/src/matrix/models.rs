@@ -28,7 +28,7 @@ pub fn decide(
     published: Published,
     completer: Ordering,
     waiter: Ordering,
-    tell: impl Fn(&Counterexample) + 'static,
+    tell: impl Fn(&Counterexample) + Send + Sync + 'static,
 ) -> Result<(), Box<Counterexample>> {
     let _completer = Weakened::new(COMPLETER, completer);
     let _waiter = Weakened::new(WAITER, waiter);

@@ -83,6 +83,11 @@ pub(super) fn asked(site: &'static str) {
     ASKED.set([ASKED.get()[1], Some(site)]);
 }
 
+/// The operation that asked is left out.
+pub(super) fn forget() {
+    ASKED.take();
+}
+
 /// A place's name for the observer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place(u64);

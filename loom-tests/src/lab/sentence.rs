@@ -1,0 +1,169 @@
+//! What is said of a counterexample: why it failed, and which half of which operation would have prevented it.
+
+use std::sync::atomic::Ordering;
+
+use super::{
+    counterexample::Counterexample,
+    event::Step,
+    text,
+    verdict::{self, Missed, Missing, Verdict},
+};
+
+impl Counterexample {
+    pub(super) fn race_sentence(&self, first: usize, second: usize, missing: &[Missing]) -> String {
+        let race = format!(
+            "{} is not ordered before {}.",
+            capital(&self.access(first)),
+            self.access(second)
+        );
+        if missing.is_empty() {
+            return format!("{race} {}", self.unread_sentence(second));
+        }
+        format!("{race} {}", self.edge_sentences(missing))
+    }
+
+    /// Nothing leads from the first of two accesses to the second: then perhaps the second should never have come about.
+    fn unread_sentence(&self, second: usize) -> String {
+        let events = &self.trace.events;
+        let thread = self.thread(events[second].lane);
+        let unread = format!(
+            "No read leads from the one to the other: {thread} has read nothing that was written after the first."
+        );
+        match verdict::stale(events, &self.known, second) {
+            Some(Verdict::Stale {
+                store,
+                read,
+                missing,
+            }) => format!("{unread} {}", self.stale_sentence(store, read, &missing)),
+            _ => unread,
+        }
+    }
+
+    pub(super) fn stale_sentence(&self, store: usize, read: usize, missing: &[Missing]) -> String {
+        format!(
+            "{} did not see {}, which is not ordered before it. {}",
+            capital(&self.operation(read)),
+            self.operation(store),
+            self.edge_sentences(missing)
+        )
+    }
+
+    fn edge_sentences(&self, missing: &[Missing]) -> String {
+        let edges = missing.iter().map(|edge| self.edge_sentence(edge));
+        edges.collect::<Vec<_>>().join(" ")
+    }
+
+    fn edge_sentence(&self, edge: &Missing) -> String {
+        let (writer, reader) = (self.operation(edge.writer), self.operation(edge.reader));
+        let unsure = if self.known.unsure[edge.reader] {
+            ", or another store of the same value"
+        } else {
+            ""
+        };
+        let lacking = match (edge.release, edge.acquire) {
+            (true, true) => format!(
+                "the release half of the first ({}) and the acquire half of the second ({})",
+                self.step_up(edge.writer, true),
+                self.step_up(edge.reader, false)
+            ),
+            (true, false) => format!(
+                "the release half of the first ({})",
+                self.step_up(edge.writer, true)
+            ),
+            _ => format!(
+                "the acquire half of the second ({})",
+                self.step_up(edge.reader, false)
+            ),
+        };
+        format!(
+            "{} was read by {reader}{unsure}: with {lacking} it would be.",
+            capital(&writer)
+        )
+    }
+
+    pub(super) fn handshake_sentence(&self, missed: &[Missed; 2]) -> String {
+        let part = |one: &Missed| {
+            let fence = if one.fenced { "a fence" } else { "no fence" };
+            let (store, read) = (self.operation(one.store), self.operation(one.read));
+            format!("{store}, then {fence}, then {read}")
+        };
+        let bare = missed.iter().filter(|one| !one.fenced);
+        let bare: Vec<_> = bare
+            .map(|one| self.thread(self.trace.events[one.read].lane))
+            .collect();
+        let cure = if bare.is_empty() {
+            "Both have a SeqCst fence in between, so it is not these reads that went wrong."
+                .to_owned()
+        } else {
+            format!(
+                "A SeqCst fence between the store and the read is missing in {}; acquire and release do not order a store before a later read of another place.",
+                bare.join(" and in ")
+            )
+        };
+        format!(
+            "Each thread missed the other's store: {}; {}. {cure}",
+            part(&missed[0]),
+            part(&missed[1])
+        )
+    }
+
+    pub(super) fn thread(&self, lane: usize) -> String {
+        let name = self.trace.names.get(lane).cloned().flatten();
+        let main = if lane == 0 { "main" } else { "" };
+        match name.as_deref().unwrap_or(main) {
+            "" => format!("thread {lane}"),
+            name => name.to_owned(),
+        }
+    }
+
+    fn access(&self, step: usize) -> String {
+        let event = &self.trace.events[step];
+        let what = match event.step {
+            Step::Made(_) => "creation",
+            Step::Read => "read",
+            Step::Write => "write",
+            Step::Exclusive(_) => "exclusive access",
+            _ => "atomic access",
+        };
+        format!(
+            "the {what} of {} by {} ({})",
+            text::place(&self.trace, event.place),
+            self.thread(event.lane),
+            text::source(event.source)
+        )
+    }
+
+    fn operation(&self, step: usize) -> String {
+        let event = &self.trace.events[step];
+        let name = event
+            .site
+            .map(|site| format!("{site}, "))
+            .unwrap_or_default();
+        format!(
+            "{}'s {} ({name}{:?}, {})",
+            self.thread(event.lane),
+            text::verb(event),
+            event.order,
+            text::source(event.source)
+        )
+    }
+
+    /// The ordering of an operation with one half more.
+    fn step_up(&self, step: usize, release: bool) -> String {
+        let event = &self.trace.events[step];
+        let (has_release, has_acquire) =
+            (event.releases() || release, event.acquires() || !release);
+        let better = match (has_release, has_acquire) {
+            (true, true) => Ordering::AcqRel,
+            (true, false) => Ordering::Release,
+            _ => Ordering::Acquire,
+        };
+        format!("{:?} instead of {:?}", better, event.order)
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
