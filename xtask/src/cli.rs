@@ -171,7 +171,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 12, "{names:?}");
+        assert_eq!(names.len(), 13, "{names:?}");
         for name in names {
             let line = if name == "lab" { "lab matrix" } else { name };
             assert!(parsed(line).is_ok(), "{name}");
