@@ -226,3 +226,29 @@ fn bad_words_are_one_line_that_names_them() {
         );
     }
 }
+
+/// Two checkers that have nothing in common: loom runs the real source in all orders, and the other one reasons about graphs.
+#[test]
+fn the_axioms_agree_on_25_of_25() {
+    let text = said(&["matrix"]);
+    let rows = text.lines().skip(4).take(ORDERINGS.len());
+    let of_loom = rows.flat_map(|row| {
+        let row = row.get(9..).unwrap_or_default().as_bytes();
+        row.chunks(14)
+            .map(|cell| String::from_utf8_lossy(cell).trim().to_owned())
+            .collect::<Vec<_>>()
+    });
+    let of_axioms = axioms::completion::Cell::all().map(|cell| {
+        let verdict = axioms::completion::judge(cell, axioms::Model::Rc11);
+        let broken: Vec<_> = { verdict.findings.iter() }
+            .map(|finding| finding.broken.name())
+            .collect();
+        match &*broken {
+            [] => "right".to_owned(),
+            broken => broken.join(", "),
+        }
+    });
+    let of_axioms: Vec<_> = of_axioms.collect();
+    assert_eq!(of_axioms.len(), 25);
+    assert_eq!(of_loom.collect::<Vec<_>>(), of_axioms);
+}
