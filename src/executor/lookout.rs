@@ -107,7 +107,8 @@ impl Lookout {
 impl Local {
     /// Looks for work elsewhere, rests when there is none, and runs what it finds.
     pub(super) fn look_out(&self) {
-        if self.attend() {
+        // It may have woken nothing but what runs elsewhere.
+        if self.attend() && self.has_own() {
             return;
         }
         if let Some(injected) = self.linger() {

@@ -106,6 +106,11 @@ impl Local {
         own.or_else(|| self.normal.pop())
     }
 
+    /// Whether there is something in this worker's own queues.
+    pub(super) fn has_own(&self) -> bool {
+        !self.normal.is_empty() || !self.high.is_empty() || self.has_pinned()
+    }
+
     /// There are so many pinned tasks: sees to it that the first of them has its turn before long.
     pub(super) fn set_pinned_turn(&self, pinned: usize) {
         self.counters().pinned.set(pinned as u64);
