@@ -184,6 +184,25 @@ fn two_deadlines_of_a_busy_worker_reach_the_keeper() {
     deadlines_of_a_worker(2);
 }
 
+/// The keeper rises for a deadline of one worker, and need not be woken for another's: it sees that one before it sleeps again.
+/// Preemption bound 3.
+#[test]
+fn a_deadline_reaches_a_keeper_that_rises_anyway() {
+    model_bounded(3, || {
+        let world = World::new(3, Forget::Nothing);
+        let wakes = Wakes::new();
+        far_deadline(&world.driven);
+        world.driven.arm_as(1, PAST, wakes.waker());
+        let keeper = start(&world, {
+            let wakes = wakes.clone();
+            move |world| world.search(0, |_| wakes.count() == 2)
+        });
+        // No earlier than what the keeper sleeps until, for which no 0 is written down.
+        world.driven.arm_as(2, PAST + 1, wakes.waker());
+        keeper.join().unwrap();
+    });
+}
+
 /// A task from outside, and the end, against a worker that rests in the driver.
 fn push_and_close(forget: Forget, before: fn(&Driven)) {
     model_bounded(3, move || {

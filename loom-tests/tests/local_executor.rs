@@ -205,6 +205,27 @@ fn wake_against_look() {
     });
 }
 
+/// Two wake the owner, each for something of its own. Who finds that the other has woken it already leaves what it is about to be
+/// seen with that. Preemption bound 3.
+#[test]
+fn each_of_two_wake_ups_is_seen() {
+    model_bounded(3, || {
+        let driver = LocalDriver::new();
+        let things = [(); 2].map(|()| Arc::new(loom::sync::atomic::AtomicBool::new(false)));
+        for thing in &things {
+            let (thing, waker) = (thing.clone(), driver.waker());
+            thread::spawn(move || {
+                thing.store(true, Relaxed);
+                waker.wake();
+            });
+        }
+        while !things.iter().all(|thing| thing.load(Relaxed)) {
+            driver.park();
+            driver.take_wake();
+        }
+    });
+}
+
 #[test]
 fn what_came_before_a_wake_up_from_elsewhere_is_seen() {
     wake_against_look();

@@ -32,6 +32,7 @@ mod join;
 mod limit;
 mod metadata;
 mod orderings;
+mod panic;
 mod register;
 mod release;
 mod wake;
