@@ -2,11 +2,14 @@
 
 use std::ffi::OsString;
 
+use super::mutants::Wish;
+
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
 
   check                  formatting, lints in every configuration, documentation
-  test                   unit, integration and doc tests, examples, benches run once, no_std, models
+  test                   unit, integration and doc tests, examples, benches run once, no_std, models, also
+                         against mutants
   loom [--full] [FILTER] the models, or those whose names contain FILTER;
                          --full explores every schedule, which can take hours
   lab matrix [--json FILE] [--html FILE]
@@ -15,6 +18,10 @@ Usage: cargo xtask <command>
   bench [--readme] [NAME]
                          all benches, or one; --readme runs those that the README shows, or one of them,
                          and writes the figures of the last runs into README.md and docs/measured.svg
+  mutants [--check] [--smoke] [FILTER]
+                         the models against each change of an ordering, an exchange or a second look, or of
+                         those whose names contain FILTER, into docs/orderings.md; --check fails where that
+                         would change, instead of writing it; --smoke tries only the tests that it names
   soak [MINUTES]         everything at once for so long, 5 minutes unless said otherwise
   compat                 async-task's, async-executor's and smol's suites on compat/async-task;
                          fetched from crates.io
@@ -36,6 +43,7 @@ pub(crate) enum Command {
     Loom { full: bool, filter: Option<String> },
     Lab(Lab),
     Bench { name: Option<String>, readme: bool },
+    Mutants(Wish),
     Soak { minutes: f64 },
     Compat,
     Size,
@@ -73,6 +81,8 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
             let (readme, name) = switch_and_name("bench", "--readme", rest)?;
             return Ok(Command::Bench { name, readme });
         }
+        "mutants" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
+        "mutants" => return mutants(rest),
         "soak" => return soak(rest),
         "check" => Command::Check,
         "test" => Command::Test,
@@ -87,9 +97,28 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
     };
     match rest.first() {
         None => Ok(command),
-        Some(word) if word == "--help" || word == "-h" => Ok(Command::Help),
+        Some(word) if is_help(word) => Ok(Command::Help),
         Some(word) => Err(format!("{name} takes no arguments, but was given {word}")),
     }
+}
+
+fn is_help(word: &str) -> bool {
+    word == "--help" || word == "-h"
+}
+
+fn mutants(words: &[String]) -> Result<Command, String> {
+    let (switches, rest): (Vec<_>, Vec<_>) =
+        (words.iter().cloned()).partition(|word| word == "--check" || word == "--smoke");
+    let has = |switch: &str| switches.iter().any(|word| word == switch);
+    let wish = Wish {
+        check: has("--check"),
+        smoke: has("--smoke"),
+        filter: at_most_one("mutants", &rest)?,
+    };
+    if wish.smoke && wish.filter.is_some() {
+        return Err("mutants takes --smoke or a filter, not both".to_owned());
+    }
+    Ok(Command::Mutants(wish))
 }
 
 /// Whether the switch is there, and the name beside it.
@@ -171,7 +200,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 13, "{names:?}");
+        assert_eq!(names.len(), 14, "{names:?}");
         for name in names {
             let line = if name == "lab" { "lab matrix" } else { name };
             assert!(parsed(line).is_ok(), "{name}");
@@ -218,6 +247,25 @@ mod tests {
     }
 
     #[test]
+    fn mutants_takes_switches_and_a_filter() {
+        let mutants = |check, smoke, filter: Option<&str>| {
+            let filter = filter.map(str::to_owned);
+            Ok(Command::Mutants(Wish {
+                check,
+                smoke,
+                filter,
+            }))
+        };
+        assert_eq!(parsed("mutants"), mutants(false, false, None));
+        assert_eq!(parsed("mutants --smoke"), mutants(false, true, None));
+        assert_eq!(
+            parsed("mutants sleep --check"),
+            mutants(true, false, Some("sleep"))
+        );
+        assert_eq!(parsed("mutants sleep --help"), Ok(Command::Help));
+    }
+
+    #[test]
     fn soak_takes_minutes() {
         assert_eq!(parsed("soak"), Ok(Command::Soak { minutes: 5.0 }));
         assert_eq!(parsed("soak 0.5"), Ok(Command::Soak { minutes: 0.5 }));
@@ -244,6 +292,8 @@ mod tests {
             ("lab matrix --xml", "--xml"),
             ("lab matrix --json", "--json"),
             ("lab matrix --json --html b", "--json"),
+            ("mutants --smoke sleep", "--smoke"),
+            ("mutants --all", "--all"),
             ("soak long", "long"),
             ("soak 0", "0"),
             ("soak inf", "inf"),

@@ -3,6 +3,7 @@
 mod cli;
 mod compat;
 mod figures;
+mod mutants;
 mod nightly;
 mod plans;
 mod plot;
@@ -41,6 +42,7 @@ fn run(command: Command) -> i32 {
         Command::Portable => portable::run(),
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),
         Command::Tsan => run_if("tsan", nightly::for_tsan().map(|host| plans::tsan(&host))),
+        Command::Mutants(wish) => mutants::run(&wish),
         Command::Help => {
             print!("{}", cli::USAGE);
             0

@@ -76,6 +76,7 @@ pub(crate) fn test() -> Vec<Step> {
         Step::cargo("no_std build", &[&["check"], &no_std[..]].concat()),
         Step::cargo("no_std tests", &[&["test", "--lib"], &no_std[..]].concat()),
         loom(false, None),
+        Step::cargo("mutants", &["xtask", "mutants", "--smoke"]),
     ]
 }
 

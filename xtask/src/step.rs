@@ -99,7 +99,7 @@ impl Step {
         self
     }
 
-    fn run(&self) -> std::io::Result<ExitStatus> {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(&self.args)
@@ -110,7 +110,7 @@ impl Step {
                 None => command.env_remove(key),
             };
         }
-        command.status()
+        command
     }
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn run_all(command: &str, steps: &[Step]) -> i32 {
     for (n, step) in (1..).zip(steps) {
         say(&format!("[{n}/{}] {}: {step}", steps.len(), step.name));
         let step_start = Instant::now();
-        let failed = match step.run() {
+        let failed = match step.command().status() {
             Ok(status) if status.success() => None,
             Ok(status) => Some((status_code(status), status.to_string())),
             Err(error) => Some((1, format!("could not start {}: {error}", step.shown))),
