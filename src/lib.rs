@@ -110,7 +110,9 @@ pub use crate::waker::park::block_on;
 #[doc(hidden)]
 pub mod model {
     pub use crate::sync::model::{
-        FencesTakeTurns, Weakened, observe, rmw_count, set_ref_limit, set_wake_limit, sites_seen,
+        FencesTakeTurns, Weakened,
+        mutants::{Changed, places_seen},
+        observe, rmw_count, set_ref_limit, set_wake_limit, sites_seen,
     };
 
     /// The executor's queue for what comes from outside.

@@ -67,6 +67,34 @@ macro_rules! site_order {
     };
 }
 
+/// Names a second look of a protocol, which says whether something has come since the first: `recheck!(sleep_again: has_work())`.
+///
+/// In a normal build that is the expression alone; under the model a run can have it see nothing, and a model must then fail. A
+/// `// RECHECK: sleep_again. ...` comment says what would be missed.
+#[cfg(feature = "std")]
+macro_rules! recheck {
+    ($name:ident : $look:expr) => {
+        $crate::sync::named_recheck!($name, $look)
+    };
+}
+
+#[cfg(all(not(joint_loom), feature = "std"))]
+macro_rules! named_recheck {
+    ($name:ident, $look:expr) => {
+        // So that nobody, the lints least of all, turns it into its opposite.
+        core::convert::identity::<bool>($look)
+    };
+}
+
+#[cfg(all(joint_loom, feature = "std"))]
+macro_rules! named_recheck {
+    ($name:ident, $look:expr) => {
+        $crate::sync::model::mutants::sees(concat!(module_path!(), "::", stringify!($name)), || {
+            $look
+        })
+    };
+}
+
 /// Makes a constructor `const` where the atomics' constructors are: not under the model.
 macro_rules! const_unless_modelled {
     ($(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block) => {
@@ -81,6 +109,8 @@ macro_rules! const_unless_modelled {
 }
 
 pub(crate) use {const_unless_modelled, order, site_order};
+#[cfg(feature = "std")]
+pub(crate) use {named_recheck, recheck};
 
 /// The last access to a place before its memory is given back.
 ///

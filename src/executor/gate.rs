@@ -6,7 +6,7 @@
 //! tasks that wake each other when they are dropped does not recurse. Who does not get the lock leaves it to the one who has
 //! it, and looks again after giving it up: the same race once more.
 
-use crate::sync::{AtomicUsize, Mutex, fence, order};
+use crate::sync::{AtomicUsize, Mutex, fence, order, recheck};
 
 const OPEN: usize = 0;
 /// The workers are to leave.
@@ -46,7 +46,8 @@ impl Gate {
     pub(crate) fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
         // ORDERING: late_look. Acquire, with `terminate`: what the last worker did before is visible to whoever is too late. Against the
         // push it is ordered by the caller's fence.
-        if self.phase.load(order!(late_look: Acquire)) == TERMINATED {
+        // RECHECK: late_again. The last worker has gone before the push, and looks no more.
+        if recheck!(late_again: self.phase.load(order!(late_look: Acquire)) == TERMINATED) {
             self.dispose(discard, is_empty);
         }
     }
@@ -71,7 +72,8 @@ impl Gate {
             // seen to be, and the lock is given up. After it: the look into the queues. There: the push; then the look at the
             // phase, and the attempt at the lock.
             fence(order!(dispose_fence: SeqCst));
-            if is_empty() {
+            // RECHECK: dispose_again. A push whose attempt at the lock came before it was given up.
+            if !recheck!(dispose_again: !is_empty()) {
                 return;
             }
         }

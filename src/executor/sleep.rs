@@ -49,7 +49,7 @@
 //! [light]: crate::sync::asymmetric
 
 use crate::sync::{
-    AtomicU64, AtomicUsize, Mutex, MutexGuard, asymmetric, fence, order,
+    AtomicU64, AtomicUsize, Mutex, MutexGuard, asymmetric, fence, order, recheck,
     thread::{self, Thread},
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -262,7 +262,8 @@ impl Sleep {
             // ORDERING: found_heavy_fence. SeqCst: F2 of the handshake, with `push_fence`.
             asymmetric::heavy(order!(found_heavy_fence: SeqCst));
         }
-        if has_work() {
+        // RECHECK: found_again. F3: the push that relied on this lookout.
+        if recheck!(found_again: has_work()) {
             self.wake_one(Reason::Lookout);
         }
     }
@@ -278,7 +279,8 @@ impl Sleep {
         self.rest(worker, WATCHING, &bed);
         // ORDERING: rest_fence. SeqCst: with `outside_fence`.
         fence(order!(rest_fence: SeqCst));
-        if !urgent() {
+        // RECHECK: watch_urgent. The push from outside, or the end, that came before this worker could be seen to watch.
+        if !recheck!(watch_urgent: urgent()) {
             bed.lie(Some(limit));
         }
         if self.rise(worker) {
@@ -307,7 +309,11 @@ impl Sleep {
             // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `outside_fence`.
             fence(order!(sleep_fence: SeqCst));
         }
-        if (urgent() || was_last && has_work()) && self.rise(worker) {
+        // RECHECK: sleep_urgent. As `watch_urgent`.
+        // RECHECK: sleep_again. S3: the push that relied on this lookout, or saw it awake.
+        let is_needed =
+            recheck!(sleep_urgent: urgent()) || was_last && recheck!(sleep_again: has_work());
+        if is_needed && self.rise(worker) {
             return false;
         }
         self.wait_for_signal(worker, bed);

@@ -22,6 +22,12 @@ use std::{
     vec::Vec,
 };
 
+#[cfg(feature = "io")]
+mod atomic_waker;
+pub(crate) mod mutants;
+
+#[cfg(feature = "io")]
+pub(crate) use atomic_waker::AtomicWaker;
 pub(crate) use locks::{Mutex, MutexGuard};
 
 use observe::{Act, Bits, Made, Place, ended};
@@ -245,6 +251,9 @@ macro_rules! atomic {
 
             #[track_caller]
             pub(crate) fn swap(&self, value: $value, order: Ordering) -> $value {
+                if let Some(halves) = mutants::in_two(order, order) {
+                    return self.in_two(halves, |_| Some(value));
+                }
                 self.1.begins(Act::Swap(value.bits()), order);
                 assert_live(self);
                 count_rmw();
@@ -259,6 +268,10 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                if let Some(halves) = mutants::in_two(success, failure) {
+                    let before = self.in_two(halves, |now| (now == current).then_some(new));
+                    return if before == current { Ok(before) } else { Err(before) };
+                }
                 let act = Act::CompareExchange {
                     current: current.bits(),
                     new: new.bits(),
@@ -268,6 +281,21 @@ macro_rules! atomic {
                 assert_live(self);
                 count_rmw();
                 ended(self.0.compare_exchange(current, new, success, failure))
+            }
+
+            /// A mutant's exchange: what another thread stores between the two is lost.
+            #[track_caller]
+            fn in_two(
+                &self,
+                (load, store): (Ordering, Ordering),
+                next: impl FnOnce($value) -> Option<$value>,
+            ) -> $value {
+                count_rmw();
+                let before = self.load(load);
+                if let Some(next) = next(before) {
+                    self.store(next, store);
+                }
+                before
             }
 
             #[track_caller]
@@ -298,6 +326,9 @@ macro_rules! integer {
         atomic!($name, $value, {
             #[track_caller]
             pub(crate) fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+                if let Some(halves) = mutants::in_two(order, order) {
+                    return self.in_two(halves, |now| Some(now.wrapping_add(value)));
+                }
                 self.1.begins(Act::Add(value.bits()), order);
                 assert_live(self);
                 count_rmw();
@@ -306,6 +337,9 @@ macro_rules! integer {
 
             #[track_caller]
             pub(crate) fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+                if let Some(halves) = mutants::in_two(order, order) {
+                    return self.in_two(halves, |now| Some(now.wrapping_sub(value)));
+                }
                 self.1.begins(Act::Sub(value.bits()), order);
                 assert_live(self);
                 count_rmw();
@@ -354,34 +388,6 @@ impl<T> Retire for UnsafeCell<T> {
     #[track_caller]
     fn retire(&mut self) {
         self.with_mut(|_| ());
-    }
-}
-
-/// The last of those who wait, with the edges of the real one: it is registered before the wakers are taken, or after, and then by who sees
-/// what the taker did before.
-#[cfg(feature = "io")]
-#[derive(Debug)]
-pub(crate) struct AtomicWaker(Mutex<Option<core::task::Waker>>);
-
-#[cfg(feature = "io")]
-impl AtomicWaker {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(None))
-    }
-
-    pub(crate) fn register(&self, waker: &core::task::Waker) {
-        let before = self.lock().replace(waker.clone());
-        drop(before);
-    }
-
-    pub(crate) fn take(&self) -> Option<core::task::Waker> {
-        self.lock().take()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<core::task::Waker>> {
-        self.0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

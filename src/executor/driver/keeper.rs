@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     executor::sleep::Sleep,
-    sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, order, thread},
+    sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, order, recheck, thread},
 };
 
 /// What tells of descriptors, as far as the driver knows it.
@@ -262,7 +262,9 @@ impl<R: Outside> Keeper<'_, R> {
             self.driver
                 .asleep_until
                 .swap(until.max(1), order!(doze: Acquire));
-            if self.driver.earliest() >= until {
+            let earliest = self.driver.earliest();
+            // RECHECK: doze_again. A deadline that was told of between the first look and the exchange.
+            if !recheck!(doze_again: earliest < until) {
                 return until;
             }
         }

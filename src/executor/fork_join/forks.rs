@@ -45,7 +45,7 @@ use crossbeam_utils::CachePadded;
 use super::job::{Header, Job, Taken, Wait};
 use crate::{
     completion::Ended,
-    sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, asymmetric, order},
+    sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, asymmetric, order, recheck},
 };
 
 const MARK: usize = 1;
@@ -194,7 +194,9 @@ impl Forks {
         // ORDERING: pop_fence. SeqCst: P2, with `steal_fence`.
         asymmetric::light(order!(pop_fence: SeqCst));
         // ORDERING: pop_look. Relaxed: ordered by the fence. What a taker did comes with the completion.
-        self.first.load(order!(pop_look: Relaxed)) <= index || self.settle(index)
+        // RECHECK: pop_again. A thief that has the job, or is about to give it back.
+        !recheck!(pop_again: self.first.load(order!(pop_look: Relaxed)) > index)
+            || self.settle(index)
     }
 
     #[cold]
@@ -270,7 +272,8 @@ impl Forks {
         // ORDERING: steal_fence. SeqCst: T2, with `pop_fence`.
         asymmetric::heavy(order!(steal_fence: SeqCst));
         // ORDERING: steal_look. Acquire, with `push` and `pop`: the entry and the job are whole.
-        if self.top.load(order!(steal_look: Acquire)) <= index {
+        // RECHECK: steal_again. The owner has the job back.
+        if recheck!(steal_again: self.top.load(order!(steal_look: Acquire)) <= index) {
             // ORDERING: retreat. Relaxed: whoever acts on it has the lock.
             self.first.store(index, order!(retreat: Relaxed));
             return None;

@@ -15,7 +15,7 @@
 //! Who waits registers first, and then sets `WAITED`, unless `READY` is set by now; an event sets `READY` and takes `WAITED`
 //! away in one exchange, and then wakes those who have registered. One of the two exchanges sees the other.
 
-use crate::sync::{AtomicUsize, order};
+use crate::sync::{AtomicUsize, order, recheck};
 
 const READY: usize = 1;
 const WAITED: usize = 1 << 1;
@@ -108,7 +108,8 @@ impl Readiness {
         // `READY` again.
         let cleared = self.update(
             (order!(clear: Relaxed), order!(clear_look: Relaxed)),
-            |word| (word & !WAITED == same).then_some(word & !READY),
+            // RECHECK: clear_again. An event between the attempt and the clearing.
+            |word| (!recheck!(clear_again: word & !WAITED != same)).then_some(word & !READY),
         );
         cleared.is_ok()
     }
@@ -126,7 +127,8 @@ impl Readiness {
         // ORDERING: wait, wait_look. Relaxed: see `raise`. Who comes too late looks again.
         let waits = self.update(
             (order!(wait: Relaxed), order!(wait_look: Relaxed)),
-            |word| (word & (READY | GONE) == 0).then_some(word | WAITED),
+            // RECHECK: wait_again. An event, or the end, between the look and the registration.
+            |word| (!recheck!(wait_again: word & (READY | GONE) != 0)).then_some(word | WAITED),
         );
         match waits {
             Ok(_) => Waiting::Waits,

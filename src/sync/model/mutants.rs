@@ -1,0 +1,105 @@
+//! What a run of the models can have otherwise beside an ordering: one read-modify-write in two steps, or one second look that
+//! sees nothing ([`Changed`]). And which of them it comes to.
+
+use core::{cell::RefCell, panic::Location, sync::atomic::Ordering};
+use std::{
+    collections::BTreeSet,
+    string::{String, ToString},
+    vec::Vec,
+};
+
+std::thread_local! {
+    static CHANGED: RefCell<Option<Place>> = const { RefCell::new(None) };
+    static OPERATIONS: RefCell<BTreeSet<&'static Location<'static>>> = const { RefCell::new(BTreeSet::new()) };
+    static LOOKS: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+enum Place {
+    Operation { file: String, line: u32 },
+    Look(String),
+}
+
+impl Place {
+    fn is_operation(&self, at: &Location<'_>) -> bool {
+        matches!(self, Self::Operation { file, line } if *line == at.line() && *file == file_of(at))
+    }
+
+    fn is_look(&self, name: &str) -> bool {
+        matches!(self, Self::Look(look) if look == name)
+    }
+}
+
+/// From the package's root, with slashes.
+fn file_of(at: &Location<'_>) -> String {
+    at.file().replace('\\', "/")
+}
+
+/// While it lives, the models of this thread run with one place changed. There is one at a time.
+#[derive(Debug)]
+pub struct Changed(());
+
+impl Changed {
+    /// The read-modify-write that stands there is a load and then a store.
+    #[must_use = "the place is changed for as long as the value lives"]
+    pub fn in_two(file: &str, line: u32) -> Self {
+        let file = file.to_string();
+        CHANGED.set(Some(Place::Operation { file, line }));
+        Self(())
+    }
+
+    /// The second look of this name (such as `executor::sleep::sleep_again`) sees nothing.
+    #[must_use = "the place is changed for as long as the value lives"]
+    pub fn blind(look: &str) -> Self {
+        CHANGED.set(Some(Place::Look(look.to_string())));
+        Self(())
+    }
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        CHANGED.set(None);
+    }
+}
+
+/// The orderings of the load and of the store, if this run makes the caller's read-modify-write in two steps.
+#[track_caller]
+pub(super) fn in_two(success: Ordering, failure: Ordering) -> Option<(Ordering, Ordering)> {
+    let at = Location::caller();
+    OPERATIONS.with_borrow_mut(|seen| seen.insert(at));
+    let is_changed =
+        CHANGED.with_borrow(|place| place.as_ref().is_some_and(|p| p.is_operation(at)));
+    is_changed.then(|| halves(success, failure))
+}
+
+fn halves(success: Ordering, failure: Ordering) -> (Ordering, Ordering) {
+    let acquires = |order| matches!(order, Ordering::Acquire | Ordering::AcqRel);
+    let load = if acquires(success) || acquires(failure) {
+        Ordering::Acquire
+    } else {
+        Ordering::Relaxed
+    };
+    let store = match success {
+        Ordering::Release | Ordering::AcqRel => Ordering::Release,
+        _ => Ordering::Relaxed,
+    };
+    (load, store)
+}
+
+/// Whether a second look sees anything in this run.
+pub(crate) fn sees(path: &'static str, look: impl FnOnce() -> bool) -> bool {
+    let name = path.strip_prefix("joint::").unwrap_or(path);
+    LOOKS.with_borrow_mut(|seen| seen.insert(name));
+    let is_blind = CHANGED.with_borrow(|place| place.as_ref().is_some_and(|p| p.is_look(name)));
+    !is_blind && look()
+}
+
+/// The read-modify-writes, by file and line, and the second looks, by name, that ran on this thread so far.
+pub fn places_seen() -> Vec<String> {
+    let mut places = OPERATIONS.with_borrow(|seen| {
+        seen.iter()
+            .map(|at| std::format!("{}:{}", file_of(at), at.line()))
+            .collect::<Vec<_>>()
+    });
+    LOOKS.with_borrow(|seen| places.extend(seen.iter().map(ToString::to_string)));
+    places
+}
