@@ -1,7 +1,8 @@
 //! A graph that could be an execution: one run of each thread, and whom each read read from.
 
 use crate::{
-    Event, EventId, Location, MOST_EVENTS, Program, Relation, Value, program::Kind, trace::Trace,
+    Event, EventId, Location, MOST_EVENTS, Program, Relation, Value, execution::Needs,
+    program::Kind, trace::Trace,
 };
 
 /// A graph without modification order.
@@ -59,5 +60,6 @@ fn initial(program: &Program, location: Location) -> Event {
         ordering: None,
         read: None,
         written: Some(program.variable(location).initial),
+        needs: Needs::default(),
     }
 }

@@ -12,6 +12,8 @@ pub struct Code<'p> {
     thread: usize,
     registers: usize,
     steps: usize,
+    /// Where the address of the next access comes from.
+    address: Option<Register>,
     block: Vec<Instruction>,
 }
 
@@ -22,6 +24,7 @@ impl<'p> Code<'p> {
             thread,
             registers: 0,
             steps: 0,
+            address: None,
             block: Vec::new(),
         }
     }
@@ -32,6 +35,17 @@ impl<'p> Code<'p> {
             code: self.block,
             registers: self.registers,
         }
+    }
+
+    /// Says that the next access gets its address from what the register holds, as `code.through(pointer).read(place)` does. The
+    /// language does not ask where an address comes from. [Machines](crate::Machine) do.
+    ///
+    /// # Panics
+    /// If the register is another thread's.
+    pub fn through(&mut self, pointer: Register) -> &mut Self {
+        self.assert_own(pointer);
+        self.address = Some(pointer);
+        self
     }
 
     /// Reads a location that is not atomic.
@@ -188,6 +202,7 @@ impl<'p> Code<'p> {
         if let Some(Operand::Register(register)) = operand {
             self.assert_own(register);
         }
+        let address = self.address.take().filter(|_| location.is_some());
         let number = self.steps;
         self.steps += 1;
         let step = Step {
@@ -195,6 +210,7 @@ impl<'p> Code<'p> {
             kind,
             location,
             ordering,
+            address,
             operand,
             into,
         };

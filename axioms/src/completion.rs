@@ -9,13 +9,16 @@
 //! | `r0 = swap(word, DONE, ordering)` | `r0 = swap(word, W, ordering)` |
 //! | if `r0` is `W`: read `waker` | if `r0` is `DONE`: read `result` |
 //!
+//! `W` is the address of the waker, as it is in the crate: the completer reads the waker through what its exchange returned. The
+//! result lies beside the word. To the language that is all the same; [machines](crate::Machine) care.
+//!
 //! Result and waker are plain memory. If the reader is not ordered after the writer, that is a data race.
 
 use core::fmt;
 
 use crate::{
-    EventId, Execution, Location, MissingEdge, Model, Ordering, Program, Race, Register, Value,
-    explore,
+    Code, EventId, Execution, Location, Machine, MissingEdge, Model, Ordering, Program, Race,
+    Register, Value, explore,
 };
 
 /// The word at first.
@@ -112,20 +115,20 @@ impl Protocol {
         for (value, name) in [(PENDING, "PENDING"), (DONE, "DONE"), (WAITING, "W")] {
             program.name_value(word, value, name);
         }
-        let mut side = |name: &str, own, mark, ordering, mark_of_other, of_other| {
-            program.thread(name, |code| {
-                code.write(own, WRITTEN);
-                let found = code.swap(word, mark, ordering);
-                (
-                    found,
-                    code.when(found, mark_of_other, |code| code.read(of_other)),
-                )
-            })
-        };
-        let registers = [
-            side("completer", result, DONE, cell.completer, WAITING, waker),
-            side("waiter", waker, WAITING, cell.waiter, DONE, result),
-        ];
+        let completer = program.thread("completer", |code| {
+            code.write(result, WRITTEN);
+            let found = code.swap(word, DONE, cell.completer);
+            // `W` is the waker's address.
+            let read = |code: &mut Code<'_>| code.through(found).read(waker);
+            (found, code.when(found, WAITING, read))
+        });
+        let waiter = program.thread("waiter", |code| {
+            code.write(waker, WRITTEN);
+            let found = code.swap(word, WAITING, cell.waiter);
+            // `DONE` is no address: the result lies beside the word.
+            (found, code.when(found, DONE, |code| code.read(result)))
+        });
+        let registers = [completer, waiter];
         Self {
             program,
             result,
@@ -200,6 +203,25 @@ impl Verdict {
         };
         format!("{}: {needed} the missing edge", finding.broken)
     }
+}
+
+/// What breaks on a machine: where somebody finds the other's mark and yet reads what was there before it was written. A race by
+/// itself breaks nothing here: the machine runs what the compiler wrote, and that is taken to be the program, step by step.
+pub fn broken_on(protocol: &Protocol, machine: Machine) -> Vec<Broken> {
+    let executions = machine.explore(&protocol.program);
+    let shows = |broken: &Broken| {
+        let thread = match broken {
+            Broken::Result => WAITER,
+            Broken::Waker => COMPLETER,
+        };
+        let (_, read) = protocol.registers[thread];
+        let mut ends = executions.iter();
+        ends.any(|end| end.value(read) == Some(EMPTY))
+    };
+    [Broken::Result, Broken::Waker]
+        .into_iter()
+        .filter(shows)
+        .collect()
 }
 
 /// Explores the program of a cell.

@@ -22,6 +22,20 @@ pub struct Event {
     pub read: Option<Value>,
     /// What it wrote.
     pub written: Option<Value>,
+    /// Which reads of its thread it needs.
+    pub needs: Needs,
+}
+
+/// The reads without which an event could not be what it is, by the numbers of their steps. The language gives no order to them;
+/// machines do, to some.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct Needs {
+    /// Which read gave the address.
+    pub address: Option<usize>,
+    /// Which read gave what is written or added.
+    pub data: Option<usize>,
+    /// Which reads decided the branches before it, wherever these ended.
+    pub control: Vec<usize>,
 }
 
 impl Event {

@@ -1,8 +1,8 @@
 //! The exploration: every graph, and of these what the model allows.
 
 use crate::{
-    Execution, Model, Program, candidate::Candidate, choices::choices, execution::Edges, grow,
-    guess, model, orders, race,
+    Execution, Model, Program, Relation, candidate::Candidate, choices::choices, execution::Edges,
+    grow, guess, model, orders, race,
 };
 
 /// How many events an execution can have, with one for each location's value at first.
@@ -50,8 +50,22 @@ pub fn explore(program: &Program, model: Model) -> Vec<Execution> {
         .collect()
 }
 
-/// The executions of one graph: its orders for the writes of the locations.
+/// The executions of one graph that `model` allows.
 fn executions(program: &Program, model: Model, graph: &Candidate) -> Vec<Execution> {
+    let sw = model::synchronizes_with(&graph.events, &graph.po, &graph.rf);
+    let hb = model::happens_before(&graph.events, &graph.po, &sw);
+    if !hb.is_irreflexive() {
+        return Vec::new();
+    }
+    let allowed = |one: &Execution| model.allows(&one.events, &one.edges);
+    ordered(program, graph, &hb)
+        .into_iter()
+        .filter(allowed)
+        .collect()
+}
+
+/// The executions of one graph: every choice of orders for the writes of the locations that is coherent with `before`.
+pub(crate) fn ordered(program: &Program, graph: &Candidate, before: &Relation) -> Vec<Execution> {
     let Candidate {
         events,
         po,
@@ -60,12 +74,9 @@ fn executions(program: &Program, model: Model, graph: &Candidate) -> Vec<Executi
     } = graph;
     let sw = model::synchronizes_with(events, po, rf);
     let hb = model::happens_before(events, po, &sw);
-    if !hb.is_irreflexive() {
-        return Vec::new();
-    }
     let all: Vec<_> = program
         .locations()
-        .map(|location| orders::orders(graph, location, &hb))
+        .map(|location| orders::orders(graph, location, before))
         .collect();
     let races = race::races(events, &hb);
     let execution = |choice: Vec<usize>| {
@@ -84,15 +95,15 @@ fn executions(program: &Program, model: Model, graph: &Candidate) -> Vec<Executi
             sw,
             hb,
         };
-        model.allows(events, &edges).then(|| Execution {
+        Execution {
             events: events.clone(),
             edges,
             orders,
             registers: registers.clone(),
             races: races.clone(),
-        })
+        }
     };
     choices(all.iter().map(Vec::len).collect())
-        .filter_map(execution)
+        .map(execution)
         .collect()
 }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`program`] | what is written: locations, threads, instructions, branches |
 //! | [`model`] | which executions are allowed |
+//! | [`machine`] | which executions happen on x86, Armv8, POWER and RISC-V |
 //! | [`execution`] | what happened: events, edges, final values, races, and an order to draw them in |
 //! | [`completion`] | the mutex-free completion with every pair of orderings: 25 verdicts and their witnesses |
 //! | [`text`], [`json`], [`herd`] | executions as text and as JSON, programs as litmus tests for herd7 |
@@ -49,6 +50,7 @@ mod grow;
 mod guess;
 pub mod herd;
 pub mod json;
+pub mod machine;
 pub mod model;
 mod ordering;
 mod orders;
@@ -62,6 +64,7 @@ mod trace;
 pub use code::Code;
 pub use execution::{Event, EventId, Execution};
 pub use explore::{MOST_EVENTS, explore};
+pub use machine::Machine;
 pub use model::Model;
 pub use ordering::{Ordering, UnknownOrdering};
 pub use program::{Location, Program, Register, Value};

@@ -103,6 +103,8 @@ pub struct Step {
     pub location: Option<Location>,
     /// Its ordering: none if it is not atomic.
     pub ordering: Option<Ordering>,
+    /// Where its address comes from, if it is no constant of the text.
+    pub address: Option<Register>,
     /// What it writes or adds.
     pub operand: Option<Operand>,
     /// Where what it reads goes.

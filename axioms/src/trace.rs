@@ -3,7 +3,8 @@
 use core::slice;
 
 use crate::{
-    Event, Value,
+    Event, Register, Value,
+    execution::Needs,
     program::{Instruction, Kind, Operand, Step, Thread},
 };
 
@@ -20,6 +21,10 @@ pub(crate) struct Run<'p> {
     thread: usize,
     /// What is left of each block that the run is in, the innermost last.
     rest: Vec<slice::Iter<'p, Instruction>>,
+    /// Which step filled each register.
+    filled: Vec<Option<usize>>,
+    /// The steps that decided the branches so far.
+    decided: Vec<usize>,
     pub(crate) trace: Trace,
 }
 
@@ -32,6 +37,8 @@ impl<'p> Run<'p> {
         Self {
             thread: number,
             rest: vec![thread.code.iter()],
+            filled: vec![None; thread.registers],
+            decided: Vec::new(),
             trace,
         }
     }
@@ -48,6 +55,7 @@ impl<'p> Run<'p> {
                     otherwise,
                 } => {
                     let taken = self.register(on.index()) == *equals;
+                    self.decided.extend(self.filled[on.index()]);
                     self.rest.push(if taken { then } else { otherwise }.iter());
                 }
             }
@@ -76,8 +84,10 @@ impl<'p> Run<'p> {
                 .map(|(more, found)| found.wrapping_add(more)),
             _ => operand,
         };
+        let needs = self.needs(step);
         if let Some(register) = step.into {
             self.trace.registers[register.index()] = read;
+            self.filled[register.index()] = Some(step.number);
         }
         self.trace.events.push(Event {
             thread: Some(self.thread),
@@ -87,7 +97,21 @@ impl<'p> Run<'p> {
             ordering: step.ordering,
             read,
             written,
+            needs,
         });
+    }
+
+    fn needs(&self, step: &Step) -> Needs {
+        let filled = |register: Register| self.filled[register.index()];
+        let data = match step.operand {
+            Some(Operand::Register(register)) => filled(register),
+            _ => None,
+        };
+        Needs {
+            address: step.address.and_then(filled),
+            data,
+            control: self.decided.clone(),
+        }
     }
 
     fn register(&self, index: usize) -> Value {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use axioms::{
-    Model,
+    Machine, Model,
     Ordering::{self, AcqRel, Relaxed, SeqCst},
-    completion::{Broken, COMPLETER, Cell, EMPTY, Protocol, Verdict, WAITER, judge},
+    completion::{Broken, COMPLETER, Cell, EMPTY, Protocol, Verdict, WAITER, broken_on, judge},
     explore, text,
 };
 
@@ -212,5 +212,39 @@ fn an_edge_that_is_there_is_drawn_at_its_later_end() {
             "{drawn}"
         );
         assert!(!drawn.contains("data race"), "{drawn}");
+    }
+}
+
+/// The waker's address is what the exchange returned, so no machine needs the completer's acquire. The result needs both halves.
+fn expected_on(machine: Machine, Cell { completer, waiter }: Cell) -> Vec<Broken> {
+    if machine == Machine::X86 {
+        return Vec::new();
+    }
+    let result = completer.releases() && waiter.acquires();
+    let broken = [(Broken::Result, result), (Broken::Waker, waiter.releases())];
+    let broken = broken.into_iter().filter(|&(_, published)| !published);
+    broken.map(|(broken, _)| broken).collect()
+}
+
+#[test]
+fn machines_hide_that_the_completer_does_not_acquire_and_x86_hides_all() {
+    for cell in Cell::all() {
+        let protocol = Protocol::new(cell);
+        for machine in Machine::ALL {
+            let broken = broken_on(&protocol, machine);
+            assert_eq!(broken, expected_on(machine, cell), "{machine:?}, {cell}");
+        }
+    }
+}
+
+#[test]
+fn what_breaks_on_a_machine_breaks_in_the_language() {
+    for verdict in verdicts(Model::Rc11) {
+        let broken = broken(&verdict);
+        for machine in Machine::ALL {
+            for shown in broken_on(&verdict.protocol, machine) {
+                assert!(broken.contains(&shown), "{machine:?}, {}", verdict.cell);
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ mod views;
 
 use std::collections::BTreeSet;
 
-use axioms::{Execution, Model, Ordering, Program, Value, explore, program::Kind};
+use axioms::{Execution, Machine, Model, Ordering, Program, Value, explore, program::Kind};
 
 use generate::{Chance, Recipe};
 
@@ -18,6 +18,10 @@ use generate::{Chance, Recipe};
 type End = (Vec<Vec<Option<Value>>>, Vec<Value>);
 
 fn ends(program: &Program, model: Model) -> BTreeSet<End> {
+    ends_of(program, &explore(program, model))
+}
+
+fn ends_of(program: &Program, executions: &[Execution]) -> BTreeSet<End> {
     let end = |execution: &Execution| {
         let memory = program
             .locations()
@@ -25,7 +29,7 @@ fn ends(program: &Program, model: Model) -> BTreeSet<End> {
             .collect();
         (execution.registers().to_vec(), memory)
     };
-    explore(program, model).iter().map(end).collect()
+    executions.iter().map(end).collect()
 }
 
 /// How many threads, and how many steps of each at most.
@@ -135,6 +139,32 @@ fn a_stronger_ordering_adds_nothing() {
             assert!(after.is_subset(&before), "{recipe:?}\n{stronger:?}");
         }
     }
+}
+
+/// That the translation to each machine is right: the theorem of RC11's paper, here tried and not proven. And a machine is never
+/// stricter than a memory that takes turns.
+#[test]
+fn machines_do_what_the_language_allows_and_at_least_interleavings() {
+    let simple = [Kind::Load, Kind::Store];
+    let kinds = [&MOSTLY_SIMPLE[..], &[Kind::Read, Kind::Write]].concat();
+    let small = recipes(150, SMALL, &kinds, &Ordering::ALL);
+    let simple = recipes(1000, SMALL, &simple, &Ordering::ALL);
+    let mut weak = [0; 4];
+    for recipe in small.into_iter().chain(simple) {
+        let program = recipe.program();
+        let [turns, allowed] =
+            [Model::Interleaving, Model::Buffering].map(|model| ends(&program, model));
+        for (machine, weak) in Machine::ALL.into_iter().zip(&mut weak) {
+            let ends = ends_of(&program, &machine.explore(&program));
+            assert!(ends.is_subset(&allowed), "{machine:?} {recipe:?}");
+            assert!(turns.is_subset(&ends), "{machine:?} {recipe:?}");
+            *weak += usize::from(ends != turns);
+        }
+    }
+    assert!(
+        weak.iter().all(|&weak| weak > 0),
+        "programs with ends that no interleaving has: {weak:?}"
+    );
 }
 
 /// Two ways to make graphs: grown event by event, and guessed and then filtered by the axiom itself.

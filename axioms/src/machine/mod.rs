@@ -1,0 +1,105 @@
+//! Machines: what processors allow a program to do once a compiler has translated it instruction by instruction.
+//!
+//! A compiler that optimises allows more: it may do what the language allows. So a machine that shows no mistake does not make a
+//! program right.
+//!
+//! | module | does |
+//! |---|---|
+//! | `mapping` | which instructions and barriers each access becomes |
+//! | `graph` | the machine's memory accesses, and the edges that all machines have |
+//! | `x86`, `armv8`, `power`, `riscv` | the axioms of each |
+
+mod armv8;
+mod graph;
+mod mapping;
+mod power;
+mod riscv;
+mod x86;
+
+use crate::{Execution, Program, candidate::Candidate, explore, guess, model};
+
+/// A processor architecture and the usual translation of atomic accesses to it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Machine {
+    /// x86 and x86-64: total store order (Owens, Sarkar, Sewell: *A Better x86 Memory Model: x86-TSO*, TPHOLs 2009).
+    X86,
+    /// Armv8 (Pulte, Flur, Deacon, French, Sarkar, Sewell: *Simplifying ARM Concurrency*, POPL 2018), with exchanges as loops of
+    /// exclusive loads and stores.
+    Armv8,
+    /// POWER (Alglave, Maranget, Tautschnig: *Herding Cats*, TOPLAS 2014).
+    Power,
+    /// RISC-V with RVWMO (*The RISC-V Instruction Set Manual*, volume I), with exchanges as `amo` instructions.
+    RiscV,
+}
+
+impl Machine {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::X86, Self::Armv8, Self::Power, Self::RiscV];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::X86 => "x86-TSO",
+            Self::Armv8 => "Armv8",
+            Self::Power => "POWER",
+            Self::RiscV => "RISC-V",
+        }
+    }
+
+    /// Whether an execution of a program can happen here. Its locations have to be coherent and its exchanges atomic, as they are
+    /// in every execution that [`explore`](crate::explore()) finds.
+    ///
+    /// # Panics
+    /// If the machine makes more than 64 accesses of it.
+    pub fn allows(self, execution: &Execution) -> bool {
+        let graph = graph::Graph::new(self, execution);
+        match self {
+            Self::X86 => x86::allows(&graph),
+            Self::Armv8 => armv8::allows(&graph),
+            Self::Power => power::allows(&graph),
+            Self::RiscV => riscv::allows(&graph),
+        }
+    }
+
+    /// Every execution of `program` that can happen here, each once. Values that are their own cause are tried as
+    /// [`explore`](crate::explore()) does.
+    ///
+    /// # Panics
+    /// If an execution has more than [`MOST_EVENTS`](crate::MOST_EVENTS) events, or the machine makes more than 64 accesses of
+    /// them, or if a register is used that no instruction has filled.
+    ///
+    /// ```
+    /// use axioms::{Machine, Ordering::Relaxed, Program};
+    ///
+    /// let mut program = Program::new("MP with an address");
+    /// let (data, pointer) = (program.atomic("data", 0), program.atomic("pointer", 0));
+    /// program.thread("writer", |code| {
+    ///     code.store(data, 1, Relaxed);
+    ///     code.store(pointer, 1, Relaxed);
+    /// });
+    /// let (found, read) = program.thread("reader", |code| {
+    ///     let found = code.load(pointer, Relaxed);
+    ///     (found, code.through(found).load(data, Relaxed))
+    /// });
+    /// let stale = |machine: Machine| {
+    ///     let ends = machine.explore(&program);
+    ///     ends.iter().any(|end| end.value(found) == Some(1) && end.value(read) == Some(0))
+    /// };
+    /// assert!(!stale(Machine::X86), "stores stay in order");
+    /// assert!(stale(Machine::Armv8), "the writer's stores do not");
+    /// ```
+    pub fn explore(self, program: &Program) -> Vec<Execution> {
+        let graphs = guess::guessed(program);
+        let coherent = graphs.iter().flat_map(|graph| coherent(program, graph));
+        coherent
+            .filter(|execution| self.allows(execution))
+            .collect()
+    }
+}
+
+/// The executions of one graph in which each location is coherent and each exchange atomic: no machine promises less.
+fn coherent(program: &Program, graph: &Candidate) -> Vec<Execution> {
+    // Seen from its own thread alone.
+    let in_thread = model::happens_before(&graph.events, &graph.po, &graph.po);
+    explore::ordered(program, graph, &in_thread)
+}

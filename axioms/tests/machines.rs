@@ -1,0 +1,350 @@
+//! Litmus tests on machines, each with the verdict of the architecture's model: x86-TSO, Armv8, POWER, RISC-V, in this order.
+//! Names as in *Understanding POWER Multiprocessors* (PLDI 2011) and *Herding Cats* (TOPLAS 2014).
+
+use axioms::{
+    Code, Execution, Location, Machine,
+    Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},
+    Program, Register, Value,
+};
+
+const NOWHERE: [bool; 4] = [false; 4];
+/// Where a thread's own accesses are reordered.
+const WEAK: [bool; 4] = [false, true, true, true];
+/// Where a write can reach one thread before another.
+const POWER_ALONE: [bool; 4] = [false, false, true, false];
+
+fn verdicts(program: &Program, end: impl Fn(&Execution) -> bool) -> [bool; 4] {
+    Machine::ALL.map(|machine| machine.explore(program).iter().any(&end))
+}
+
+fn values(program: &Program, wanted: &[(Register, Value)]) -> [bool; 4] {
+    let holds = |end: &Execution| {
+        let mut wanted = wanted.iter();
+        wanted.all(|&(register, value)| end.value(register) == Some(value))
+    };
+    verdicts(program, holds)
+}
+
+/// What keeps a load's successor after it.
+#[derive(Clone, Copy, PartialEq)]
+enum Link {
+    Nothing,
+    Address,
+    Control,
+    Fence(Ordering),
+}
+
+impl Link {
+    fn load(self, code: &mut Code<'_>, found: Register, from: Location) -> Register {
+        match self {
+            Self::Nothing => code.load(from, Relaxed),
+            Self::Address => code.through(found).load(from, Relaxed),
+            Self::Control => code.when(found, 1, |code| code.load(from, Relaxed)),
+            Self::Fence(ordering) => {
+                code.fence(ordering);
+                code.load(from, Relaxed)
+            }
+        }
+    }
+
+    fn store(self, code: &mut Code<'_>, found: Register, to: Location) {
+        match self {
+            Self::Nothing => code.store(to, 1, Relaxed),
+            Self::Address => code.through(found).store(to, 1, Relaxed),
+            Self::Control => code.when(found, 1, |code| code.store(to, 1, Relaxed)),
+            Self::Fence(ordering) => {
+                code.fence(ordering);
+                code.store(to, 1, Relaxed);
+            }
+        }
+    }
+}
+
+/// SB: each thread writes one location and reads the other. May both find what was there at first?
+fn store_buffering(between: Option<Ordering>, ordering: (Ordering, Ordering)) -> [bool; 4] {
+    let mut program = Program::new("SB");
+    let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+    let mut side = |own, other| {
+        program.thread("side", |code| {
+            code.store(own, 1, ordering.0);
+            between.into_iter().for_each(|fence| code.fence(fence));
+            code.load(other, ordering.1)
+        })
+    };
+    let (r1, r2) = (side(x, y), side(y, x));
+    values(&program, &[(r1, 0), (r2, 0)])
+}
+
+#[test]
+fn every_machine_buffers_stores_until_a_full_fence() {
+    assert_eq!(store_buffering(None, (Relaxed, Relaxed)), [true; 4]);
+    // RCpc everywhere but on Armv8, whose `stlr` and `ldar` stay in order.
+    let release_acquire = store_buffering(None, (Release, Acquire));
+    assert_eq!(release_acquire, [true, false, true, true]);
+    assert_eq!(
+        store_buffering(Some(AcqRel), (Relaxed, Relaxed)),
+        [true, false, true, true],
+        "on Armv8 the fence is a full one"
+    );
+    assert_eq!(store_buffering(Some(SeqCst), (Relaxed, Relaxed)), NOWHERE);
+    assert_eq!(store_buffering(None, (SeqCst, SeqCst)), NOWHERE);
+}
+
+/// SB with exchanges for the writes: an exchange of two halves lets a later read come between them.
+#[test]
+fn an_exchange_is_a_full_barrier_only_where_it_is_one_access() {
+    let with = |ordering| {
+        let mut program = Program::new("SB with exchanges");
+        let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+        let mut side = |own, other| {
+            program.thread("side", |code| {
+                code.swap(own, 1, ordering);
+                code.load(other, Relaxed)
+            })
+        };
+        let (r1, r2) = (side(x, y), side(y, x));
+        values(&program, &[(r1, 0), (r2, 0)])
+    };
+    assert_eq!(with(Relaxed), WEAK);
+    assert_eq!(with(AcqRel), [false, true, true, false]);
+    assert_eq!(with(SeqCst), [false, true, true, false]);
+}
+
+/// MP: a writer and a reader, who sees the flag. May it miss the data?
+fn message_passing(publish: Ordering, observe: Ordering, link: Link) -> [bool; 4] {
+    let mut program = Program::new("MP");
+    let (data, flag) = (program.atomic("data", 0), program.atomic("flag", 0));
+    program.thread("writer", |code| {
+        code.store(data, 1, Relaxed);
+        code.store(flag, 1, publish);
+    });
+    let (seen, read) = program.thread("reader", |code| {
+        let seen = code.load(flag, observe);
+        (seen, link.load(code, seen, data))
+    });
+    values(&program, &[(seen, 1), (read, 0)])
+}
+
+#[test]
+fn a_message_needs_a_release_and_an_acquire_or_an_address() {
+    assert_eq!(message_passing(Relaxed, Relaxed, Link::Nothing), WEAK);
+    assert_eq!(message_passing(Release, Relaxed, Link::Nothing), WEAK);
+    assert_eq!(message_passing(Relaxed, Acquire, Link::Nothing), WEAK);
+    assert_eq!(message_passing(Relaxed, Relaxed, Link::Address), WEAK);
+    assert_eq!(message_passing(Release, Acquire, Link::Nothing), NOWHERE);
+    assert_eq!(message_passing(Release, Relaxed, Link::Address), NOWHERE);
+    let fence = Link::Fence(Acquire);
+    assert_eq!(message_passing(Release, Relaxed, fence), NOWHERE);
+}
+
+#[test]
+fn a_branch_keeps_no_read_after_it() {
+    assert_eq!(message_passing(Release, Relaxed, Link::Control), WEAK);
+}
+
+/// LB: each thread reads one location and writes the other. May both find what the other wrote?
+fn load_buffering(link: Link) -> [bool; 4] {
+    let mut program = Program::new("LB");
+    let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+    let mut side = |from, to| {
+        program.thread("side", |code| {
+            let found = code.load(from, Relaxed);
+            link.store(code, found, to);
+            found
+        })
+    };
+    let (r1, r2) = (side(x, y), side(y, x));
+    values(&program, &[(r1, 1), (r2, 1)])
+}
+
+#[test]
+fn loads_are_buffered_unless_something_depends_on_them() {
+    assert_eq!(load_buffering(Link::Nothing), WEAK);
+    assert_eq!(load_buffering(Link::Address), NOWHERE);
+    assert_eq!(load_buffering(Link::Control), NOWHERE);
+    assert_eq!(load_buffering(Link::Fence(Acquire)), NOWHERE);
+}
+
+#[test]
+fn no_value_is_its_own_cause() {
+    let mut program = Program::new("LB+datas");
+    let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+    let mut side = |from, to| {
+        program.thread("side", |code| {
+            let found = code.load(from, Relaxed);
+            code.store(to, found, Relaxed);
+            found
+        })
+    };
+    let (r1, r2) = (side(x, y), side(y, x));
+    // A third thread, so that the text has the value.
+    program.thread("never", |code| {
+        let zero = code.load(x, Relaxed);
+        code.when(zero, 7, |code| code.store(x, 1, Relaxed));
+    });
+    assert_eq!(values(&program, &[(r1, 1), (r2, 1)]), NOWHERE);
+}
+
+/// IRIW: two writers, two readers. May these see the writes in different orders?
+fn independent_reads(observe: Ordering, link: Link) -> [bool; 4] {
+    let mut program = Program::new("IRIW");
+    let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+    for place in [x, y] {
+        program.thread("writer", |code| code.store(place, 1, Relaxed));
+    }
+    let mut reader = |first, second| {
+        program.thread("reader", |code| {
+            let seen = code.load(first, observe);
+            (seen, link.load(code, seen, second))
+        })
+    };
+    let ((a, b), (c, d)) = (reader(x, y), reader(y, x));
+    values(&program, &[(a, 1), (b, 0), (c, 1), (d, 0)])
+}
+
+#[test]
+fn writes_reach_all_threads_at_once_except_on_power() {
+    assert_eq!(independent_reads(Relaxed, Link::Nothing), WEAK);
+    assert_eq!(independent_reads(Relaxed, Link::Address), POWER_ALONE);
+    assert_eq!(independent_reads(Acquire, Link::Nothing), POWER_ALONE);
+    let light = Link::Fence(AcqRel);
+    assert_eq!(independent_reads(Relaxed, light), POWER_ALONE);
+    let full = Link::Fence(SeqCst);
+    assert_eq!(independent_reads(Relaxed, full), NOWHERE);
+}
+
+/// WRC: a second thread passes on what it saw of the first. May a third miss it?
+fn write_to_read(pass: Link) -> [bool; 4] {
+    let mut program = Program::new("WRC");
+    let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+    program.thread("first", |code| code.store(x, 1, Relaxed));
+    let saw = program.thread("second", |code| {
+        let saw = code.load(x, Relaxed);
+        pass.store(code, saw, y);
+        saw
+    });
+    let (told, read) = program.thread("third", |code| {
+        let told = code.load(y, Relaxed);
+        (told, code.through(told).load(x, Relaxed))
+    });
+    values(&program, &[(saw, 1), (told, 1), (read, 0)])
+}
+
+#[test]
+fn a_barrier_passes_on_what_its_thread_saw_and_a_dependency_does_not() {
+    assert_eq!(write_to_read(Link::Nothing), WEAK);
+    assert_eq!(write_to_read(Link::Address), POWER_ALONE);
+    assert_eq!(write_to_read(Link::Fence(AcqRel)), NOWHERE);
+}
+
+/// Two threads that each write two locations or one, and what stays: 2+2W, S, R.
+#[test]
+fn writes_stay_in_order_on_x86_and_between_releases() {
+    let writes = |second: Ordering| {
+        let mut program = Program::new("2+2W");
+        let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+        for (first, then) in [(x, y), (y, x)] {
+            program.thread("side", |code| {
+                code.store(first, 2, Relaxed);
+                code.store(then, 1, second);
+            });
+        }
+        verdicts(&program, |end| end.last(x) == 2 && end.last(y) == 2)
+    };
+    assert_eq!(writes(Relaxed), WEAK);
+    assert_eq!(writes(Release), NOWHERE);
+}
+
+#[test]
+fn a_dependent_write_comes_after_what_was_published() {
+    let s = |publish: Ordering, link: Link| {
+        let mut program = Program::new("S");
+        let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+        program.thread("first", |code| {
+            code.store(x, 2, Relaxed);
+            code.store(y, 1, publish);
+        });
+        let seen = program.thread("second", |code| {
+            let seen = code.load(y, Relaxed);
+            link.store(code, seen, x);
+            seen
+        });
+        let end = |end: &Execution| end.value(seen) == Some(1) && end.last(x) == 2;
+        verdicts(&program, end)
+    };
+    assert_eq!(s(Release, Link::Nothing), WEAK);
+    assert_eq!(s(Relaxed, Link::Control), WEAK);
+    assert_eq!(s(Release, Link::Control), NOWHERE);
+}
+
+/// R: two writes in order against a write and a read, which only a full fence keeps in order on all machines.
+#[test]
+fn a_light_barrier_is_not_enough_for_a_write_before_a_read() {
+    let r = |first: Ordering, second: Ordering| {
+        let mut program = Program::new("R");
+        let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+        program.thread("writer", |code| {
+            code.store(x, 1, Relaxed);
+            code.fence(first);
+            code.store(y, 1, Relaxed);
+        });
+        let read = program.thread("reader", |code| {
+            code.store(y, 2, Relaxed);
+            code.fence(second);
+            code.load(x, Relaxed)
+        });
+        verdicts(&program, |end| {
+            end.last(y) == 2 && end.value(read) == Some(0)
+        })
+    };
+    // As on POWER hardware's model: `lwsync` in the writer does not do, even with `sync` in the reader.
+    assert_eq!(r(AcqRel, SeqCst), POWER_ALONE);
+    assert_eq!(r(SeqCst, AcqRel), [true, false, true, true]);
+    assert_eq!(r(SeqCst, SeqCst), NOWHERE);
+}
+
+/// PPOCA: a write that waits for a branch is read by its own thread already.
+#[test]
+fn a_write_is_forwarded_before_its_branch_is_decided_where_branches_are_foreseen() {
+    let mut program = Program::new("PPOCA");
+    let (data, flag, own) = (
+        program.atomic("data", 0),
+        program.atomic("flag", 0),
+        program.atomic("own", 0),
+    );
+    program.thread("writer", |code| {
+        code.store(data, 1, Relaxed);
+        code.store(flag, 1, Release);
+    });
+    let (seen, read) = program.thread("reader", |code| {
+        let seen = code.load(flag, Relaxed);
+        let read = code.when(seen, 1, |code| {
+            code.store(own, 1, Relaxed);
+            let back = code.load(own, Relaxed);
+            code.through(back).load(data, Relaxed)
+        });
+        (seen, read)
+    });
+    assert_eq!(values(&program, &[(seen, 1), (read, 0)]), WEAK);
+}
+
+#[test]
+fn one_location_is_coherent_everywhere() {
+    let mut program = Program::new("CoRR");
+    let x = program.atomic("x", 0);
+    program.thread("writer", |code| code.store(x, 1, Relaxed));
+    let (first, second) = program.thread("reader", |code| {
+        (code.load(x, Relaxed), code.load(x, Relaxed))
+    });
+    assert_eq!(values(&program, &[(first, 1), (second, 0)]), NOWHERE);
+}
+
+#[test]
+fn exchanges_lose_nothing_anywhere() {
+    let mut program = Program::new("two additions");
+    let x = program.atomic("x", 0);
+    for _ in 0..2 {
+        program.thread("adds", |code| code.fetch_add(x, 1, Relaxed));
+    }
+    assert_eq!(verdicts(&program, |end| end.last(x) != 2), NOWHERE);
+}
