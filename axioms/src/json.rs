@@ -93,7 +93,8 @@ fn maybe<T>(value: Option<T>, json: impl FnOnce(T) -> Json) -> Json {
     value.map_or(Json::Null, json)
 }
 
-/// An execution: `events` by number; `timeline`, the numbers of the threads' events in the order to draw them in; the edges
+/// An execution: `events` by number, each with the numbers of those that gave its `address` and its `data` and decided the branches
+/// before it (`control`); `timeline`, the numbers of the threads' events in the order to draw them in; the edges
 /// `po`, `rf`, `mo`, `fr`, `sw`, `hb` as pairs of numbers, `po` and `mo` between neighbours only, the others all; the `registers`
 /// and `memory` in the end; `races`, each with its `missing` edges; and whether it is an `interleaving`.
 ///
@@ -133,6 +134,14 @@ pub fn execution(program: &Program, execution: &Execution) -> Json {
 fn of_event(program: &Program, execution: &Execution, id: EventId) -> Json {
     let event: &Event = &execution.events()[id];
     let name = |location| Json::from(program.variable(location).name.as_str());
+    let needs = &event.needs;
+    let of_step = |step: Option<usize>| {
+        let mut lane = event
+            .thread
+            .into_iter()
+            .flat_map(|thread| execution.lane(thread));
+        lane.find(|&other| Some(execution.events()[other].step) == step)
+    };
     let value = |value: Option<Value>| {
         maybe(event.location.zip(value), |(at, value)| {
             Json::Text(program.show(at, value))
@@ -154,6 +163,18 @@ fn of_event(program: &Program, execution: &Execution, id: EventId) -> Json {
         ("read", value(event.read)),
         ("written", value(event.written)),
         ("stale", Json::Bool(execution.is_stale(id))),
+        ("address", maybe(of_step(needs.address), number)),
+        ("data", maybe(of_step(needs.data), number)),
+        (
+            "control",
+            list(
+                needs
+                    .control
+                    .iter()
+                    .filter_map(|&step| of_step(Some(step)))
+                    .map(number),
+            ),
+        ),
         ("label", Json::Text(text::label(program, event))),
     ])
 }

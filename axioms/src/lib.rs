@@ -13,6 +13,7 @@
 //! | [`execution`] | what happened: events, edges, final values, races, and an order to draw them in |
 //! | [`completion`] | the mutex-free completion with every pair of orderings: 25 verdicts and their witnesses |
 //! | [`text`], [`json`], [`herd`] | executions as text and as JSON, programs as litmus tests for herd7 |
+//! | [`page`] | the completion's cells and executions as one HTML page |
 //!
 //! It reads and writes nothing, and knows no clock and no thread: it runs wherever Rust does.
 //!
@@ -54,6 +55,7 @@ pub mod machine;
 pub mod model;
 mod ordering;
 mod orders;
+pub mod page;
 pub mod program;
 mod race;
 mod relation;

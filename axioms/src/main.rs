@@ -7,7 +7,7 @@ use axioms::{
     completion::{Cell, Protocol, Verdict, judge},
     herd,
     json::{self, Json},
-    text,
+    page, text,
 };
 
 const USAGE: &str = "\
@@ -15,6 +15,7 @@ usage:
   axioms matrix [--json]                   all 25 pairs of orderings of the completion: right, or what breaks
   axioms cell COMPLETER WAITER [--json]    one of them, with an execution that shows what breaks, or with all as JSON
   axioms herd DIR                          all 25 as litmus tests for herd7, a file each
+  axioms page [--check] FILE               all 25 with their executions, as one HTML page; --check only compares the file with it
 an ordering is relaxed, acquire, release, acq_rel or seq_cst
 ";
 
@@ -44,8 +45,27 @@ fn run(arguments: &[&str]) -> Result<String, String> {
         ["herd", folder] => {
             herd_files(Path::new(folder)).map_err(|error| format!("{folder}: {error}"))
         }
+        ["page", file] => write_page(file),
+        ["page", "--check", file] => check_page(file),
         ["help" | "-h" | "--help"] => Ok(USAGE.to_owned()),
         _ => Err(format!("not a command\n{USAGE}")),
+    }
+}
+
+fn write_page(file: &str) -> Result<String, String> {
+    let page = page::html();
+    let folder = Path::new(file).parent().map_or(Ok(()), fs::create_dir_all);
+    let written = folder.and_then(|()| fs::write(file, &page));
+    written.map_err(|error| format!("{file}: {error}"))?;
+    Ok(format!("{file}: {} KiB\n", page.len().div_ceil(1024)))
+}
+
+fn check_page(file: &str) -> Result<String, String> {
+    let found = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    if found == page::html() {
+        Ok(format!("{file} is what would be written\n"))
+    } else {
+        Err(format!("{file} is not what would be written now"))
     }
 }
 
