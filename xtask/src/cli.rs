@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::mutants::Wish;
+use super::{lab::page::Page, mutants::Wish};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -15,6 +15,10 @@ Usage: cargo xtask <command>
   lab matrix [--json FILE] [--html FILE]
                          every pair of orderings for the completion's two exchanges, each decided by the
                          model checker; also for programs, and as a page with a counterexample for each
+  lab page [--check | --test [--matrix FILE]]
+                         writes lab/index.html, the ordering lab as one page; --check only compares the file
+                         with what would be written; --test uses it in Chromium, and is skipped without:
+                         its verdicts are those of the explorer, and of the matrix in FILE
   bench [--readme] [NAME]
                          all benches, or one; --readme runs those that the README shows, or one of them,
                          and writes the figures of the last runs into README.md and docs/measured.svg
@@ -61,6 +65,7 @@ pub(crate) enum Lab {
         json: Option<String>,
         html: Option<String>,
     },
+    Page(Page),
 }
 
 /// Reads a command, or says in one line what is wrong with it.
@@ -137,8 +142,9 @@ fn lab(words: &[String]) -> Result<Command, String> {
     }
     match words.split_first() {
         Some((name, rest)) if name == "matrix" => matrix(rest),
+        Some((name, rest)) if name == "page" => page(rest),
         Some((name, _)) => Err(format!("lab cannot make {name}")),
-        None => Err("lab takes what it is to make, such as matrix".to_owned()),
+        None => Err("lab takes what it is to make: matrix or page".to_owned()),
     }
 }
 
@@ -155,6 +161,25 @@ fn matrix(words: &[String]) -> Result<Command, String> {
         *place = Some(file.ok_or(format!("{option} needs a file"))?.clone());
     }
     Ok(Command::Lab(Lab::Matrix { json, html }))
+}
+
+fn page(words: &[String]) -> Result<Command, String> {
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let page = match *words {
+        [] => Page::Write,
+        ["--check"] => Page::Check,
+        ["--test"] => Page::Test { matrix: None },
+        ["--test", "--matrix", file] => Page::Test {
+            matrix: Some(file.to_owned()),
+        },
+        _ => {
+            let words = words.join(" ");
+            return Err(format!(
+                "lab page takes --check, or --test with --matrix FILE, but was given {words}"
+            ));
+        }
+    };
+    Ok(Command::Lab(Lab::Page(page)))
 }
 
 /// How long a soak may be: a day.
@@ -200,9 +225,9 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 14, "{names:?}");
+        assert_eq!(names.len(), 15, "{names:?}");
         for name in names {
-            let line = if name == "lab" { "lab matrix" } else { name };
+            let line = if name == "lab" { "lab page" } else { name };
             assert!(parsed(line).is_ok(), "{name}");
         }
     }
@@ -219,6 +244,19 @@ mod tests {
             parsed("lab matrix --html b --json a"),
             matrix(Some("a"), Some("b"))
         );
+    }
+
+    #[test]
+    fn the_page_is_written_or_checked_or_tested() {
+        let page = |page| Ok(Command::Lab(Lab::Page(page)));
+        let test = |file: Option<&str>| Page::Test {
+            matrix: file.map(str::to_owned),
+        };
+        assert_eq!(parsed("lab page"), page(Page::Write));
+        assert_eq!(parsed("lab page --check"), page(Page::Check));
+        assert_eq!(parsed("lab page --test"), page(test(None)));
+        let with_matrix = parsed("lab page --test --matrix m.json");
+        assert_eq!(with_matrix, page(test(Some("m.json"))));
     }
 
     #[test]
@@ -294,6 +332,8 @@ mod tests {
             ("lab matrix --json --html b", "--json"),
             ("mutants --smoke sleep", "--smoke"),
             ("mutants --all", "--all"),
+            ("lab page --tset", "--tset"),
+            ("lab page --test --matrix", "--matrix"),
             ("soak long", "long"),
             ("soak 0", "0"),
             ("soak inf", "inf"),

@@ -3,6 +3,7 @@
 mod cli;
 mod compat;
 mod figures;
+mod lab;
 mod mutants;
 mod nightly;
 mod plans;
@@ -14,7 +15,7 @@ mod step;
 
 use std::{env, process::exit};
 
-use cli::Command;
+use cli::{Command, Lab};
 use step::{Step, run_all, say};
 
 fn main() {
@@ -34,7 +35,11 @@ fn run(command: Command) -> i32 {
         Command::Test => run_all("test", &plans::test()),
         Command::All => run_all("all", &plans::all()),
         Command::Loom { full, filter } => run_all("loom", &[plans::loom(full, filter.as_deref())]),
-        Command::Lab(lab) => run_all("lab", &[plans::lab(&lab)]),
+        Command::Lab(Lab::Page(page)) => lab::page::run(&page),
+        Command::Lab(Lab::Matrix { json, html }) => {
+            let step = plans::matrix(json.as_deref(), html.as_deref());
+            run_all("lab", &[step])
+        }
         Command::Bench { name, readme } => bench(name.as_deref(), readme),
         Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
         Command::Compat => compat::run(),

@@ -1,0 +1,4 @@
+//! The ordering lab.
+
+mod browser;
+pub(crate) mod page;
