@@ -348,3 +348,127 @@ fn exchanges_lose_nothing_anywhere() {
     }
     assert_eq!(verdicts(&program, |end| end.last(x) != 2), NOWHERE);
 }
+
+/// LB with a read of a place that the first read names, before the write: its address could yet turn out to be the same.
+#[test]
+fn a_write_waits_for_the_addresses_before_it() {
+    let mut program = Program::new("LB+addr-pos");
+    let (x, y, z) = (
+        program.atomic("x", 0),
+        program.atomic("y", 0),
+        program.atomic("z", 0),
+    );
+    let mut side = |from, to| {
+        program.thread("side", |code| {
+            let found = code.load(from, Relaxed);
+            code.through(found).load(z, Relaxed);
+            code.store(to, 1, Relaxed);
+            found
+        })
+    };
+    let (r1, r2) = (side(x, y), side(y, x));
+    assert_eq!(values(&program, &[(r1, 1), (r2, 1)]), NOWHERE);
+}
+
+/// MP whose reader does something on the way from the flag to the data, which it then reads through an address. Others write 2 to
+/// the reader's place.
+fn message_by_way_of(
+    way: impl FnOnce(&mut Code<'_>, Register, Location) -> (Vec<Register>, Register),
+    found: &[Value],
+) -> [bool; 4] {
+    let mut program = Program::new("MP by a way");
+    let (data, flag, own) = (
+        program.atomic("data", 0),
+        program.atomic("flag", 0),
+        program.atomic("own", 0),
+    );
+    program.thread("writer", |code| {
+        code.store(data, 1, Relaxed);
+        code.store(flag, 1, Release);
+    });
+    let (seen, on_the_way, read) = program.thread("reader", |code| {
+        let seen = code.load(flag, Relaxed);
+        let (on_the_way, pointer) = way(code, seen, own);
+        (seen, on_the_way, code.through(pointer).load(data, Relaxed))
+    });
+    program.thread("other", |code| code.store(own, 2, Relaxed));
+    let on_the_way = on_the_way.into_iter().zip(found.iter().copied());
+    let wanted: Vec<_> = [(seen, 1), (read, 0)]
+        .into_iter()
+        .chain(on_the_way)
+        .collect();
+    values(&program, &wanted)
+}
+
+#[test]
+fn what_a_dependent_write_passes_on_depends_too() {
+    let way = |code: &mut Code<'_>, seen: Register, own: Location| {
+        code.store(own, seen, Relaxed);
+        let back = code.load(own, Relaxed);
+        (vec![back], back)
+    };
+    assert_eq!(message_by_way_of(way, &[1]), NOWHERE);
+    // DETOUR: what it reads back is another's, which came after its own.
+    assert_eq!(message_by_way_of(way, &[2]), NOWHERE);
+}
+
+/// RDW and RSW: two reads of one place stay in order if they find different writes.
+#[test]
+fn two_reads_of_one_place_stay_in_order_if_they_differ() {
+    let way = |code: &mut Code<'_>, seen: Register, own: Location| {
+        let first = code.through(seen).load(own, Relaxed);
+        let second = code.load(own, Relaxed);
+        (vec![first, second], second)
+    };
+    assert_eq!(message_by_way_of(way, &[0, 2]), NOWHERE);
+    assert_eq!(message_by_way_of(way, &[0, 0]), WEAK);
+}
+
+#[test]
+fn a_release_goes_on_through_a_relaxed_exchange() {
+    let mut program = Program::new("MP+exchange");
+    let (data, flag) = (program.atomic("data", 0), program.atomic("flag", 0));
+    program.thread("writer", |code| {
+        code.store(data, 1, Relaxed);
+        code.store(flag, 1, Release);
+    });
+    let between = program.thread("between", |code| code.swap(flag, 2, Relaxed));
+    let (seen, read) = program.thread("reader", |code| {
+        (code.load(flag, Acquire), code.load(data, Relaxed))
+    });
+    assert_eq!(
+        values(&program, &[(between, 1), (seen, 2), (read, 0)]),
+        NOWHERE
+    );
+}
+
+/// SB with exchanges that their own threads then read back with acquire: on Armv8 and RISC-V what an exchange wrote is not read
+/// before others can see it.
+#[test]
+fn what_an_exchange_wrote_is_passed_on_early_only_by_power() {
+    let mut program = Program::new("SB+exchanges-rfi");
+    let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+    let mut side = |own, other| {
+        program.thread("side", |code| {
+            code.swap(own, 1, Relaxed);
+            (code.load(own, Acquire), code.load(other, Relaxed))
+        })
+    };
+    let ((a, b), (c, d)) = (side(x, y), side(y, x));
+    let end = values(&program, &[(a, 1), (b, 0), (c, 1), (d, 0)]);
+    assert_eq!(end, POWER_ALONE);
+}
+
+#[test]
+fn a_releasing_exchange_stays_before_an_acquiring_one_except_on_power() {
+    let mut program = Program::new("SB with two exchanges each");
+    let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
+    let mut side = |own, other| {
+        program.thread("side", |code| {
+            code.swap(own, 1, Release);
+            code.fetch_add(other, 0, Acquire)
+        })
+    };
+    let (r1, r2) = (side(x, y), side(y, x));
+    assert_eq!(values(&program, &[(r1, 0), (r2, 0)]), POWER_ALONE);
+}
