@@ -169,7 +169,8 @@ async fn arm_and_drop<R: Driven>(duration: Duration) {
         poll_fn(|cx| {
             for _ in 0..BATCH {
                 let sleep = pin!(R::sleep(duration));
-                assert!(black_box(sleep.poll(cx)).is_pending(), "it is not due");
+                // Pending, unless the system has kept the thread from its processor for that long.
+                let _ = black_box(sleep.poll(cx));
             }
             Poll::Ready(())
         })
