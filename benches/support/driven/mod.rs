@@ -1,5 +1,57 @@
 //! [`Driven`]: what a row needs of a runtime that waits for times and descriptors too.
 
+/// [`Driven`] by a module's `time`, `TcpListener` and `TcpStream`, which joint and tokio have alike, and by its [`Io`] and `pipe`.
+macro_rules! driven {
+    ($runtime:ty, $zero_sleeps_for_one:expr, $reader:ty, $writer:ty) => {
+        impl Driven for $runtime {
+            const ZERO_SLEEPS_FOR_ONE: usize = $zero_sleeps_for_one;
+
+            type Sleep = time::Sleep;
+            type Listener = TcpListener;
+            type Stream = Io<TcpStream>;
+            #[cfg(unix)]
+            type Reader = Io<$reader>;
+            #[cfg(unix)]
+            type Writer = Io<$writer>;
+
+            fn sleep(duration: Duration) -> time::Sleep {
+                time::sleep(duration)
+            }
+
+            async fn timeout<F>(limit: Duration, future: F) -> Option<F::Output>
+            where
+                F: Future<Output: Send> + Send,
+            {
+                time::timeout(limit, future).await.ok()
+            }
+
+            async fn listen() -> io::Result<(TcpListener, SocketAddr)> {
+                let listener = TcpListener::bind("127.0.0.1:0").await?;
+                let address = listener.local_addr()?;
+                Ok((listener, address))
+            }
+
+            async fn accept(listener: &mut TcpListener) -> io::Result<Self::Stream> {
+                let (stream, _) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                Ok(Io(stream))
+            }
+
+            async fn connect(address: SocketAddr) -> io::Result<Self::Stream> {
+                let stream = TcpStream::connect(address).await?;
+                stream.set_nodelay(true)?;
+                Ok(Io(stream))
+            }
+
+            #[cfg(unix)]
+            fn pipe() -> io::Result<(Self::Reader, Self::Writer)> {
+                let (reader, writer) = pipe()?;
+                Ok((Io(reader), Io(writer)))
+            }
+        }
+    };
+}
+
 mod joint;
 pub(crate) mod smol;
 mod tokio;

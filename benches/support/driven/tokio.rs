@@ -2,10 +2,12 @@
 
 use std::{future::Future, io, net::SocketAddr, time::Duration};
 
+#[cfg(unix)]
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    time::{self, Sleep},
+    time,
 };
 
 use super::{Driven, Reads, Writes};
@@ -25,56 +27,11 @@ impl<T: AsyncWrite + Send + Unpin> Writes for Io<T> {
     }
 }
 
-macro_rules! driven {
-    ($runtime:ty) => {
-        impl Driven for $runtime {
-            const ZERO_SLEEPS_FOR_ONE: usize = 1_000;
-
-            type Sleep = Sleep;
-            type Listener = TcpListener;
-            type Stream = Io<TcpStream>;
-            #[cfg(unix)]
-            type Reader = Io<tokio::net::unix::pipe::Receiver>;
-            #[cfg(unix)]
-            type Writer = Io<tokio::net::unix::pipe::Sender>;
-
-            fn sleep(duration: Duration) -> Sleep {
-                time::sleep(duration)
-            }
-
-            async fn timeout<F>(limit: Duration, future: F) -> Option<F::Output>
-            where
-                F: Future<Output: Send> + Send,
-            {
-                time::timeout(limit, future).await.ok()
-            }
-
-            async fn listen() -> io::Result<(TcpListener, SocketAddr)> {
-                let listener = TcpListener::bind("127.0.0.1:0").await?;
-                let address = listener.local_addr()?;
-                Ok((listener, address))
-            }
-
-            async fn accept(listener: &mut TcpListener) -> io::Result<Self::Stream> {
-                let (stream, _) = listener.accept().await?;
-                stream.set_nodelay(true)?;
-                Ok(Io(stream))
-            }
-
-            async fn connect(address: SocketAddr) -> io::Result<Self::Stream> {
-                let stream = TcpStream::connect(address).await?;
-                stream.set_nodelay(true)?;
-                Ok(Io(stream))
-            }
-
-            #[cfg(unix)]
-            fn pipe() -> io::Result<(Self::Reader, Self::Writer)> {
-                let (writer, reader) = tokio::net::unix::pipe::pipe()?;
-                Ok((Io(reader), Io(writer)))
-            }
-        }
-    };
+#[cfg(unix)]
+fn pipe() -> io::Result<(Receiver, Sender)> {
+    let (writer, reader) = tokio::net::unix::pipe::pipe()?;
+    Ok((reader, writer))
 }
 
-driven!(DrivenTokioPool);
-driven!(DrivenTokioLocal);
+driven!(DrivenTokioPool, 1_000, Receiver, Sender);
+driven!(DrivenTokioLocal, 1_000, Receiver, Sender);
