@@ -491,7 +491,6 @@ pub mod model {
     }
 }
 
-/// The example of the README.
+/// The examples of the README and of the lessons.
 #[cfg(all(doctest, feature = "std"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod pages;

@@ -47,8 +47,8 @@ pub(crate) fn check(source: &Source, exports: &BTreeMap<String, String>) -> Vec<
     let Some(from) = source.top() else {
         return Vec::new();
     };
-    // What models need of the crate. It lies above all, and nothing may name it.
-    if from == "model" {
+    // What models need of the crate, and the examples of its pages. They lie above all, and nothing may name them.
+    if from == "model" || from == "pages" {
         return Vec::new();
     }
     if layer(&from).is_none() {

@@ -1,0 +1,52 @@
+//! What the lessons build again and again, and the model that all of it has to pass.
+
+use std::{sync::Arc, task::Waker};
+
+use loom_tests::{
+    Wakes,
+    lab::{Counterexample, explain, name_thread, thread},
+    model,
+};
+
+/// A result on its way from one thread to another.
+pub(crate) trait Join: Send + Sync + 'static {
+    fn new() -> Self;
+
+    /// The completer's side, once: puts the result there, and wakes who waits.
+    fn complete(&self, result: u32);
+
+    /// The waiter's side: the result. `None`: not there yet, and the waker will be woken.
+    fn poll(&self, waker: &Waker) -> Option<u32>;
+}
+
+/// One completer, and one waiter that polls, and polls again once it is woken.
+pub(crate) fn check<J: Join>() {
+    name_thread("waiter");
+    let join = Arc::new(J::new());
+    let completers = join.clone();
+    let completer = thread::spawn(move || {
+        name_thread("completer");
+        completers.complete(7);
+    });
+    let wakes = Wakes::new();
+    let first = join.poll(&wakes.waker());
+    completer.join().unwrap();
+    match first {
+        Some(result) => assert_eq!(result, 7),
+        None => {
+            assert_eq!(wakes.count(), 1, "nobody wakes the waiter");
+            assert_eq!(join.poll(&wakes.waker()), Some(7));
+        }
+    }
+}
+
+/// Demands that the model passes in every order.
+pub(crate) fn passes(f: fn()) {
+    model(f);
+}
+
+/// Demands that the model fails, and gives the execution in which it does.
+#[track_caller]
+pub(crate) fn fails(f: fn()) -> Box<Counterexample> {
+    explain(|| model(f)).expect_err("the model passes")
+}
