@@ -24,8 +24,8 @@
 //! nothing to do waits there, until the earliest deadline or until a descriptor is ready, and what gets due then is run on that
 //! worker. Workers that are all busy look there between two polls: after at most 61 runs at the deadlines of their own tasks, and,
 //! in turn, of the others'; at the descriptors likewise, but not more often than every 20 microseconds. When the worker that waits
-//! there gets something to do, it comes back after that; another one that sleeps is woken in its place only where polls have been
-//! long, 50 microseconds and more.
+//! there gets something to do, it comes back after that. If that takes long, another one that has nothing to do takes its place: at once
+//! where polls have been long, 50 microseconds and more, and else within some milliseconds.
 //!
 //! [`spawn`] and [`spawn_detached`] start tasks, from anywhere; [`spawn_local`] and [`yield_now`] are for use inside a task; a
 //! [`TaskBuilder`] spawns with a name, a priority or a worker of its own; a [`JoinSet`] joins many tasks in the order in which they
