@@ -119,12 +119,12 @@ impl Local {
         wake_all(woken.drain(..));
         for timers in timers {
             for _ in 0..BATCHES {
-                if timers.earliest() > now {
-                    break;
-                }
-                timers.fire(now, &mut woken);
+                let is_more_due = timers.fire(now, &mut woken);
                 any |= !woken.is_empty();
                 wake_all(woken.drain(..));
+                if !is_more_due {
+                    break;
+                }
             }
         }
         self.attendant.woken.replace(woken);

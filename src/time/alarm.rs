@@ -128,12 +128,12 @@ impl Alarm {
     }
 
     fn arm(&mut self, deadline: u64, waker: Waker) {
-        let refused: Result<(), Waker> = Handle::with(|driver, timers| {
+        let refused: Result<(), Waker> = Handle::with(|handle, timers| {
             let (key, is_first) = timers.insert(deadline, waker)?;
             let timers = timers.clone();
             self.armed = Some(Armed { timers, key });
             if is_first {
-                driver.hurry(deadline);
+                handle.hurry(deadline);
             }
             Ok(())
         });

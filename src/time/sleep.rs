@@ -125,10 +125,7 @@ impl Sleep {
     ///
     /// A task that waits for it meanwhile is woken at the new time, and not at the old one; if the new one has passed, at once.
     pub fn reset(&mut self, deadline: Instant) {
-        self.begin(When::At(deadline));
-    }
-
-    pub(super) fn begin(&mut self, when: When) {
+        let when = When::At(deadline);
         self.when = when;
         self.stage = Stage::New;
         if self.alarm.move_to(when) {

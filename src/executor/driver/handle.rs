@@ -26,8 +26,8 @@ impl Handle<'_> {
         worker::with_current(|local| {
             if let Some(local) = local.filter(|local| !local.shared().is_closed()) {
                 let shared = &**local.shared();
+                let timers = shared.driver.timers(local.index());
                 let local = Some(local);
-                let timers = shared.driver.timers(local.map_or(0, Local::index));
                 return f(&Handle { shared, local }, timers);
             }
             let shared = &**Executor::global().shared();

@@ -271,23 +271,29 @@ impl<R: Outside> Keeper<'_, R> {
     }
 
     fn wait(&mut self, until: u64, now: u64) {
-        let until = (until != NEVER).then_some(until);
-        let Desk { events, woken } = &mut *self.desk;
-        if let Some(reactor) = self.driver.reactor.get() {
-            reactor.wait(events.get_or_insert_with(R::events), until, woken);
-        } else if let Some(until) = until {
-            thread::park_timeout(Duration::from_nanos(until - now));
-        } else {
-            thread::park();
+        let limit = (until != NEVER).then_some(until);
+        if self.ask(limit) {
+            return;
+        }
+        match limit {
+            Some(until) => thread::park_timeout(Duration::from_nanos(until - now)),
+            None => thread::park(),
         }
     }
 
     /// Looks for what is ready, without waiting.
     pub(crate) fn look(&mut self) {
+        self.ask(Some(0));
+    }
+
+    /// Waits in the reactor. False: there is none.
+    fn ask(&mut self, until: Option<u64>) -> bool {
+        let Some(reactor) = self.driver.reactor.get() else {
+            return false;
+        };
         let Desk { events, woken } = &mut *self.desk;
-        if let Some(reactor) = self.driver.reactor.get() {
-            reactor.wait(events.get_or_insert_with(R::events), Some(0), woken);
-        }
+        reactor.wait(events.get_or_insert_with(R::events), until, woken);
+        true
     }
 
     /// Ends the keeping, and hands out who waited for what has been found ready.
