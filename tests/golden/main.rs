@@ -9,5 +9,8 @@ mod output;
 mod program;
 mod timers;
 
+#[path = "../support/example.rs"]
+mod example;
+
 /// How many workers the examples run on here: what is printed must not tell.
 const WORKERS: [&str; 3] = ["1", "2", "4"];

@@ -3,28 +3,13 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::{env, str};
+use std::process::{Command, Output};
 
-/// Cargo names no path for examples: the program lies next to the folder of the test programs.
+use crate::example::example;
+pub(crate) use crate::example::text;
+
 pub(crate) fn treehash() -> Command {
-    let test = env::current_exe().expect("a test program has a path");
-    let profile = test
-        .parent()
-        .and_then(Path::parent)
-        .expect("target/PROFILE/deps/TEST");
-    let program = profile
-        .join("examples")
-        .join(format!("treehash{}", env::consts::EXE_SUFFIX));
-    assert!(
-        program.exists(),
-        "{} is missing: `cargo test` builds it, `cargo test --test treehash` does not; \
-         `cargo build --example treehash` does",
-        program.display()
-    );
-    let mut command = Command::new(program);
-    command.stdin(Stdio::null());
-    command
+    example("treehash")
 }
 
 pub(crate) fn run(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Output {
@@ -62,22 +47,7 @@ pub(crate) fn number(report: &HashMap<String, String>, key: &str) -> u64 {
     report[key].parse().expect("a number")
 }
 
-pub(crate) fn text(bytes: &[u8]) -> &str {
-    str::from_utf8(bytes).expect("the program prints UTF-8")
-}
-
-/// The program gave up: status 2, nothing on standard output, one line on standard error that
-/// contains `what`.
+/// The program gave up: see [`crate::example::assert_failed`].
 pub(crate) fn assert_failed(output: &Output, what: &str) {
-    let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{error}");
-    assert_eq!(text(&output.stdout), "");
-    assert!(
-        error.starts_with("treehash: ") && error.contains(what),
-        "{error:?} lacks {what:?}"
-    );
-    assert!(
-        error.ends_with('\n') && error.lines().count() == 1,
-        "{error:?} is not one line"
-    );
+    crate::example::assert_failed(output, "treehash", what);
 }
