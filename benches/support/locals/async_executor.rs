@@ -23,17 +23,7 @@ impl Runtime for AsyncExecutorLocal {
         EXECUTOR.with(|executor| executor.spawn(future))
     }
 
-    fn join<T: Send + 'static>(task: Task<T>) -> impl Future<Output = T> + Send {
-        task
-    }
-
-    fn detach<T: Send + 'static>(task: Task<T>) {
-        task.detach();
-    }
-
-    fn cancel<T: Send + 'static>(task: Task<T>) {
-        drop(task);
-    }
+    cancelled_by_drop!(Task);
 
     fn run<T, F>(&'static self, future: F) -> T
     where

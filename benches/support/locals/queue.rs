@@ -34,17 +34,7 @@ macro_rules! queue {
                     push($detached);
                 }
 
-                fn join<T: Send + 'static>(handle: $handle<T>) -> impl Future<Output = T> + Send {
-                    handle
-                }
-
-                fn detach<T: Send + 'static>(handle: $handle<T>) {
-                    handle.detach();
-                }
-
-                fn cancel<T: Send + 'static>(handle: $handle<T>) {
-                    drop(handle);
-                }
+                cancelled_by_drop!($handle);
 
                 /// Runs all that there is. The rows wait for nothing from outside.
                 fn run<T, F>(&'static self, future: F) -> T

@@ -31,17 +31,7 @@ impl<const IS_DRIVEN: bool> Runtime for Current<IS_DRIVEN> {
         tokio::spawn(future)
     }
 
-    async fn join<T: Send + 'static>(handle: JoinHandle<T>) -> T {
-        handle.await.expect("no task fails")
-    }
-
-    fn detach<T: Send + 'static>(handle: JoinHandle<T>) {
-        drop(handle);
-    }
-
-    fn cancel<T: Send + 'static>(handle: JoinHandle<T>) {
-        handle.abort();
-    }
+    detached_by_drop!(JoinHandle);
 
     fn yield_now() -> impl Future<Output = ()> + Send {
         tokio::task::yield_now()

@@ -35,17 +35,7 @@ macro_rules! runtime {
                 self.0.spawn(future)
             }
 
-            fn join<T: Send + 'static>(task: Task<T>) -> impl Future<Output = T> + Send {
-                task
-            }
-
-            fn detach<T: Send + 'static>(task: Task<T>) {
-                task.detach();
-            }
-
-            fn cancel<T: Send + 'static>(task: Task<T>) {
-                drop(task);
-            }
+            cancelled_by_drop!(Task);
         }
     };
 }

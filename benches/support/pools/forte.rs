@@ -29,15 +29,5 @@ impl Runtime for Forte {
         self.0.spawn::<FutureMarker, _>(future)
     }
 
-    fn join<T: Send + 'static>(task: Task<T>) -> impl Future<Output = T> + Send {
-        task
-    }
-
-    fn detach<T: Send + 'static>(task: Task<T>) {
-        task.detach();
-    }
-
-    fn cancel<T: Send + 'static>(task: Task<T>) {
-        drop(task);
-    }
+    cancelled_by_drop!(Task);
 }

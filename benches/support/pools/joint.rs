@@ -48,17 +48,7 @@ impl Runtime for Joint {
         self.0.spawn_detached(future);
     }
 
-    fn join<T: Send + 'static>(handle: JoinHandle<T>) -> impl Future<Output = T> + Send {
-        handle
-    }
-
-    fn detach<T: Send + 'static>(handle: JoinHandle<T>) {
-        handle.detach();
-    }
-
-    fn cancel<T: Send + 'static>(handle: JoinHandle<T>) {
-        drop(handle);
-    }
+    cancelled_by_drop!(JoinHandle);
 
     fn yield_now() -> impl Future<Output = ()> + Send {
         joint::yield_now()

@@ -35,15 +35,5 @@ impl Runtime for Nio {
         self.0.spawn(future)
     }
 
-    async fn join<T: Send + 'static>(handle: JoinHandle<T>) -> T {
-        handle.await.expect("no task fails")
-    }
-
-    fn detach<T: Send + 'static>(handle: JoinHandle<T>) {
-        drop(handle);
-    }
-
-    fn cancel<T: Send + 'static>(handle: JoinHandle<T>) {
-        handle.abort();
-    }
+    detached_by_drop!(JoinHandle);
 }

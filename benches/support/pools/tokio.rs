@@ -45,17 +45,7 @@ impl<const DRIVEN: bool> Runtime for Multi<DRIVEN> {
         self.0.spawn(future)
     }
 
-    async fn join<T: Send + 'static>(handle: JoinHandle<T>) -> T {
-        handle.await.expect("no task fails")
-    }
-
-    fn detach<T: Send + 'static>(handle: JoinHandle<T>) {
-        drop(handle);
-    }
-
-    fn cancel<T: Send + 'static>(handle: JoinHandle<T>) {
-        handle.abort();
-    }
+    detached_by_drop!(JoinHandle);
 
     fn yield_now() -> impl Future<Output = ()> + Send {
         tokio::task::yield_now()
