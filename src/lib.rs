@@ -228,6 +228,11 @@ pub mod model {
         }
     }
 
+    #[cfg(feature = "std")]
+    mod blocked;
+    #[cfg(feature = "std")]
+    pub use blocked::attend_while_blocked;
+
     #[cfg(feature = "io")]
     mod driver;
     #[cfg(feature = "io")]
@@ -452,7 +457,7 @@ pub mod model {
         }
 
         pub fn park(&self) {
-            self.0.park();
+            self.0.park(|| false);
         }
     }
 

@@ -2,36 +2,25 @@
 //!
 //! Who rests as the driver's keeper does so when it rises. A worker with nothing to run looks there before it looks anywhere else. A
 //! busy one looks in its turn: at the deadlines each time, its own and those of one other worker; at the descriptors, for which the
-//! system has to be asked, not before [`LOOK_INTERVAL`] has passed since it last did. One whose poll blocks its thread in a wait of
-//! this crate looks before it parks, so that what it waits for comes even if every worker does so.
+//! system has to be asked, not before [`LOOK_INTERVAL`] has passed since it last did. A worker whose poll blocks its thread in a
+//! wait of this crate attends too (`blocked.rs`).
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
     cell::{Cell, RefCell},
     task::Waker,
-    time::Duration,
 };
 
 use super::{
     driver::{Keeper, clock, timers::Timers},
-    worker::{Local, wake_all, with_current},
+    worker::{Local, wake_all},
 };
-use crate::waker::park;
 
 /// How many batches of timers are fired before what they have woken is run: it is still in the cache then.
 const BATCHES: usize = 2;
 
 /// In nanoseconds.
 const LOOK_INTERVAL: u64 = 20_000;
-
-/// How often a worker whose thread is blocked looks there, when nobody else does.
-const BLOCKED_LOOK: Duration = Duration::from_millis(1);
-
-/// Has this thread, a worker's, attend while it is blocked.
-pub(super) fn attend_while_blocked(does: bool) {
-    let attend = || with_current(|local| local.and_then(Local::attend_blocked));
-    park::set_look_after(does.then_some(attend));
-}
 
 /// What a worker remembers of it.
 #[derive(Default)]
@@ -56,15 +45,6 @@ impl Local {
         }
         let keeper = self.look_at_sources();
         self.wake_ready(keeper, driver.all_timers(), clock::now())
-    }
-
-    /// While a poll blocks this thread: as far as nobody else is there to do it. Says for how long nothing is due.
-    fn attend_blocked(&self) -> Option<Duration> {
-        self.attend();
-        let driver = &self.shared().driver;
-        let next = clock::until(driver.earliest());
-        let looks = driver.is_vacant().then_some(BLOCKED_LOOK);
-        next.into_iter().chain(looks).min()
     }
 
     /// In its turn.

@@ -2,8 +2,6 @@
 
 use super::{driver::Keeper, worker::Local};
 
-pub(super) fn attend_while_blocked(_: bool) {}
-
 #[derive(Default)]
 pub(super) struct Attendant {}
 

@@ -68,6 +68,7 @@ macro_rules! record {
 
 #[cfg_attr(not(feature = "io"), path = "attend_absent.rs")]
 mod attend;
+mod blocked;
 #[cfg(feature = "blocking")]
 mod blocking;
 mod builder;
@@ -111,7 +112,7 @@ pub use self::{
     task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
     task_local::{NotSet, TaskLocal, TaskLocalScope},
 };
-use self::{process::Process, registry::Lane, shared::Shared, worker::Local};
+use self::{registry::Lane, shared::Shared, worker::Local};
 use crate::{sync::asymmetric, task::JoinHandle};
 
 /// A set of threads that run tasks.
@@ -160,8 +161,6 @@ use crate::{sync::asymmetric, task::JoinHandle};
 pub struct Executor {
     shared: Arc<Shared>,
     threads: Vec<ThreadHandle<()>>,
-    /// Where the threads are.
-    process: Process,
 }
 
 impl Executor {
@@ -207,7 +206,6 @@ impl Executor {
         let mut executor = Self {
             shared: shared.clone(),
             threads: Vec::with_capacity(workers),
-            process: Process::current(),
         };
         // Dropped before the executor, which waits for those that were started.
         let mut missing = Missing(&shared, workers);
@@ -359,7 +357,7 @@ impl RefUnwindSafe for Executor {}
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        if !self.process.is_current() {
+        if !self.shared.process.is_current() {
             // There are no threads here to join, and each lock may be held by one of them.
             mem::forget(mem::take(&mut self.threads));
             return;

@@ -23,6 +23,7 @@ use super::{
     inbox::Inbox,
     injector::Injector,
     metrics::Counters,
+    process::Process,
     registry::{Lane, Place, Registry},
     sleep::Sleep,
     worker::{self, Local},
@@ -82,6 +83,8 @@ pub(super) struct Shared {
     gate: Gate,
     /// Workers that have not left.
     present: AtomicUsize,
+    /// Where the workers are.
+    pub(super) process: Process,
 }
 
 impl Shared {
@@ -122,6 +125,7 @@ impl Shared {
             poll_time: CachePadded::new(AtomicUsize::new(0)),
             gate: Gate::new(),
             present: AtomicUsize::new(workers),
+            process: Process::current(),
         }
     }
 

@@ -70,6 +70,8 @@ pub(crate) struct Sleep {
     /// `SEARCHING`, `WATCHING` and `SLEEPING`, added up. The latter two are changed under the mutex only.
     counts: AtomicU64,
     resting: Mutex<Vec<Resting>>,
+    /// The workers' threads, each from its [`begin`](Sleep::begin) on.
+    threads: Mutex<Vec<Thread>>,
     /// One for each worker: what it sleeps on.
     signals: Vec<AtomicUsize>,
     /// Wakes whoever is in the driver, or is about to be.
@@ -179,9 +181,24 @@ impl Sleep {
         Self {
             counts: AtomicU64::new(0),
             resting: Mutex::new(Vec::with_capacity(workers)),
+            threads: Mutex::new(Vec::with_capacity(workers)),
             signals: (0..workers).map(|_| AtomicUsize::new(ASLEEP)).collect(),
             ring: Box::new(ring),
         }
+    }
+
+    /// A worker begins, on this thread: from here on [`rouse`](Sleep::rouse) reaches it, and it sees
+    /// what came before an earlier one.
+    pub(crate) fn begin(&self) {
+        lock(&self.threads).push(thread::current());
+    }
+
+    /// Unparks every worker's thread, wherever it is parked, so that it looks again at what has
+    /// changed: also one that rests in no list, because a poll blocks it.
+    pub(crate) fn rouse(&self) {
+        // Cloned, because an unpark takes longer than a worker should wait to begin.
+        let threads = lock(&self.threads).clone();
+        threads.iter().for_each(Thread::unpark);
     }
 
     fn workers(&self) -> u64 {
@@ -320,7 +337,7 @@ impl Sleep {
         true
     }
 
-    /// Wakes all that rest.
+    /// Wakes all that rest, and rouses the others.
     pub(crate) fn wake_all(&self) {
         let woken = {
             let mut resting = self.lock();
@@ -332,6 +349,7 @@ impl Sleep {
         for one in &woken {
             self.unpark(one);
         }
+        self.rouse();
     }
 
     /// Wakes one worker, if it rests. To be called after a push to what that one alone takes from.
@@ -441,6 +459,10 @@ impl Sleep {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Resting>> {
-        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.resting)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,7 +19,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crossbeam_deque::Worker;
 
 use super::{
-    attend::{Attendant, attend_while_blocked},
+    attend::Attendant,
+    blocked::attend_while_blocked,
     fork_join::{Forks, Helper},
     hooks::{Hooks, TaskInfo},
     lookout::Lookout,
@@ -338,6 +339,7 @@ impl Local {
         FORKS.with(|forks| forks.set(&raw const *self.shared.forks[self.index]));
         attend_while_blocked(true);
         let _reset = Reset;
+        self.shared.sleep.begin();
         self.helper.begin();
         Hooks::worker(&self.shared.hooks.on_thread_start, self.index);
         while !self.shared.is_closed() {

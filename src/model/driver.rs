@@ -116,6 +116,30 @@ impl Driven {
         self.sleep.wake_all();
     }
 
+    /// As a worker that begins, on this thread.
+    pub fn begin(&self) {
+        self.sleep.begin();
+    }
+
+    /// As a worker that a poll blocks: returns for how long nothing is due.
+    pub fn attend_blocked(&self) -> Option<core::time::Duration> {
+        let mut woken = Vec::new();
+        if let Some(mut keeper) = self
+            .driver
+            .has_sources()
+            .then(|| self.driver.keep())
+            .flatten()
+        {
+            keeper.look();
+            keeper.leave(&mut woken);
+        }
+        for timers in self.driver.all_timers() {
+            timers.fire(clock::now(), &mut woken);
+        }
+        woken.into_iter().for_each(Waker::wake);
+        self.driver.next_blocked_look()
+    }
+
     /// As `Handle::hurry` after an insertion, by a thread that is no worker.
     pub fn arm(&self, deadline: u64, waker: Waker) {
         if self.insert(self.workers, deadline, waker) {

@@ -1,4 +1,5 @@
 //! The thread parker, and [`block_on`] on it: how a thread without an executor waits for a future.
+//! [`rest`] has the rule by which every blocking wait of the crate puts its thread to sleep.
 //!
 //! A parker is an object with a waker [`Header`], so that a blocking wait registers itself without allocating. Each thread
 //! keeps one to use again; a `block_on` inside a `block_on` takes another, because a wake-up meant for the outer future must
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use super::{Header, ThinWaker, VTable};
 use crate::sync::{
-    AtomicUsize, Retire, fence, heap, order,
+    AtomicUsize, Retire, fence, heap, order, recheck,
     thread::{self, Thread},
     thread_local,
 };
@@ -105,26 +106,67 @@ thread_local! {
 }
 
 thread_local! {
-    /// What this thread looks after while it is blocked, if anything.
-    static BESIDES: Cell<Option<LookAfter>> = const { Cell::new(None) };
+    /// What this thread does for others while it is blocked, if anything.
+    static ATTEND: Cell<Option<Attend>> = const { Cell::new(None) };
 }
 
-/// Does what is due, and says for how long it need not be called again; none: for ever.
-pub(crate) type LookAfter = fn() -> Option<Duration>;
+/// Does what is due for others, and returns how long it may be before the next call. `None`: no
+/// further call is needed.
+///
+/// It may run any code, such as that of wakers, which may itself block in a wait of this crate.
+pub(crate) type Attend = fn() -> Option<Duration>;
 
-/// Has this thread look after something else whenever it is blocked in a wait.
-#[cfg(feature = "io")]
-pub(crate) fn set_look_after(besides: Option<LookAfter>) {
-    BESIDES.with(|cell| cell.set(besides));
+/// Sets what this thread does for others whenever it is blocked in a wait of this crate.
+pub(crate) fn set_attend(attend: Option<Attend>) {
+    ATTEND.with(|cell| cell.set(attend));
 }
 
-/// Parks this thread for at most that time. It may come back early.
-pub(crate) fn park_thread(limit: Option<Duration>) {
-    let besides = BESIDES.try_with(Cell::get).ok().flatten();
-    let next = besides.and_then(|look_after| look_after());
-    match next.into_iter().chain(limit).min() {
-        Some(limit) => thread::park_timeout(limit),
-        None => thread::park(),
+/// How a [`rest`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rested {
+    /// What the thread waited for is due. `slept`: it went to sleep at least once.
+    Due { slept: bool },
+    /// The deadline has passed, and nothing was due.
+    TimedOut,
+}
+
+/// Blocks this thread until `is_due` or until the deadline.
+///
+/// This is where the waits of the crate put a thread to sleep, by one rule: **the last thing before
+/// the thread parks is a look at everything that could be due for it.** What it does for others
+/// comes before that look, because it may be just what makes something due for this thread
+/// without an unpark, such as a task that goes to a private queue; and because a waker that parks
+/// on its own account uses up the thread's token, and with it an unpark that was meant for this
+/// wait.
+///
+/// Whoever makes something due from another thread unparks this one after that.
+pub(crate) fn rest(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -> Rested {
+    let mut slept = false;
+    loop {
+        let mut limit = None;
+        // A thread that is past its thread-locals attends to nothing.
+        if let Some(attend) = ATTEND.try_with(Cell::get).ok().flatten() {
+            if is_due() {
+                return Rested::Due { slept };
+            }
+            limit = attend();
+        }
+        // RECHECK: due_again. What became due while the thread attended to others.
+        if recheck!(due_again: is_due()) {
+            return Rested::Due { slept };
+        }
+        if let Some(deadline) = deadline {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Rested::TimedOut;
+            }
+            limit = Some(limit.map_or(left, |limit| limit.min(left)));
+        }
+        slept = true;
+        match limit {
+            Some(limit) => thread::park_timeout(limit),
+            None => thread::park(),
+        }
     }
 }
 
@@ -155,19 +197,13 @@ impl Parker {
         ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(self.0.cast()) })
     }
 
-    /// Sleeps until a wake-up that no earlier call has taken, or until the deadline: false.
+    /// Blocks until a wake-up that no earlier call has taken, or until the deadline: false.
     fn park(&self, deadline: Option<Instant>) -> bool {
         // SAFETY: alive by the reference that `self` holds.
         let shared = unsafe { self.0.as_ref() };
         // ORDERING: take. Acquire, with the Release of `notify`.
-        while shared.notified.swap(IDLE, order!(take: Acquire)) == IDLE {
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|left| left.is_zero()) {
-                return false;
-            }
-            park_thread(left);
-        }
-        true
+        let is_notified = || shared.notified.swap(IDLE, order!(take: Acquire)) == NOTIFIED;
+        rest(deadline, is_notified) != Rested::TimedOut
     }
 }
 
@@ -192,8 +228,15 @@ impl Drop for Borrowed {
 
 /// Runs a future to its end on this thread, which sleeps while there is nothing to do.
 ///
-/// It needs no executor, and may be called inside itself. On a worker of an [`Executor`](crate::Executor) it blocks that
-/// worker, which runs no task meanwhile: await instead.
+/// It needs no executor, and may be called inside itself.
+///
+/// # On a worker
+/// On a worker of an [`Executor`](crate::Executor) it blocks that worker, which runs no task
+/// meanwhile: await instead. The worker still attends to the executor's timers and descriptors, so
+/// that what the future waits for arrives even if every worker is blocked. The wakers of whoever
+/// waits for them therefore run on this thread, inside the wait. So do not hold a lock across the
+/// wait that such a waker takes: it would wait for this thread, and this thread for it. All
+/// blocking waits of this crate do the same.
 ///
 /// # Cost
 /// No allocation but once a thread (and once more for each depth of nesting). Each sleep takes one futex wait where the system

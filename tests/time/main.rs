@@ -11,19 +11,21 @@ mod sleep;
 mod timeout;
 mod timer;
 
+#[path = "../support/ends.rs"]
+mod ends;
 #[path = "../support/wakes.rs"]
 mod wakes;
 
 use std::{
     future::Future,
     pin::Pin,
-    sync::mpsc::{self, RecvTimeoutError},
     task::{Context, Poll, Waker},
-    thread,
     time::{Duration, Instant},
 };
 
 use joint::Executor;
+
+use ends::ends;
 
 fn executor(workers: usize) -> Executor {
     Executor::builder().workers(workers).build().unwrap()
@@ -31,25 +33,6 @@ fn executor(workers: usize) -> Executor {
 
 const MILLI: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
-
-/// Runs a test that waits, and ends it when it has waited for too long.
-#[track_caller]
-fn ends<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
-    let (sender, receiver) = mpsc::channel();
-    let thread = thread::spawn(move || {
-        let result = test();
-        let _ = sender.send(());
-        result
-    });
-    match receiver.recv_timeout(Duration::from_secs(120)) {
-        Err(RecvTimeoutError::Timeout) => panic!("this waits for what does not come"),
-        // The thread has ended, or is about to.
-        Ok(()) | Err(RecvTimeoutError::Disconnected) => match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        },
-    }
-}
 
 fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(waker))

@@ -16,6 +16,10 @@ impl Driver {
         false
     }
 
+    pub(crate) fn next_blocked_look(&self) -> Option<Duration> {
+        None
+    }
+
     pub(crate) fn keep(&self) -> Option<Keeper> {
         None
     }

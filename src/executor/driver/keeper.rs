@@ -59,6 +59,13 @@ impl Outside for Reactor {
     }
 }
 
+/// How often a blocked worker looks at the driver while nobody keeps it.
+const BLOCKED_LOOK: Duration = Duration::from_millis(1);
+
+/// How often a blocked worker looks whether the driver is still kept. Its keeper may go to run a
+/// task that blocks, and owes a blocked worker no sign.
+const BLOCKED_WATCH: Duration = Duration::from_millis(5);
+
 /// Until when a keeper sleeps that does not sleep.
 const AWAKE: u64 = 0;
 
@@ -170,6 +177,21 @@ impl<R: Outside> Driver<R> {
         }
     }
 
+    /// How long a blocked worker that has just attended to the driver may sleep. `None`: without
+    /// limit, because the driver has never been used, and its first use rouses every worker.
+    pub(crate) fn next_blocked_look(&self) -> Option<Duration> {
+        if !self.is_used() {
+            return None;
+        }
+        let look = if self.is_vacant() {
+            BLOCKED_LOOK
+        } else {
+            BLOCKED_WATCH
+        };
+        let due = clock::until(self.earliest());
+        Some(due.map_or(look, |due| due.min(look)))
+    }
+
     pub(crate) fn has_sources(&self) -> bool {
         self.reactor
             .get()
@@ -180,8 +202,10 @@ impl<R: Outside> Driver<R> {
     /// a keeper that sleeps beyond it is woken. When nobody sleeps here, `if_awake` has to see to it that somebody is awake.
     pub(crate) fn hurry(&self, deadline: u64, sleep: &Sleep, if_awake: impl FnOnce()) {
         if !self.is_used() {
-            // ORDERING: used. Relaxed: ordered by the fences of the sleep protocol, where it counts.
+            // ORDERING: used. Relaxed: ordered by the fences of the sleep protocol, and for a blocked worker by the unpark.
             self.used.store(1, order!(used: Relaxed));
+            // A blocked worker that saw it unused sleeps without limit.
+            sleep.rouse();
         }
         // An exchange that changes nothing: it has its place in the order of those of the keeper.
         // ORDERING: hurry. Release, with `doze`: a keeper that goes to sleep after this sees the deadline.

@@ -17,7 +17,10 @@ use crate::{
         thread::{self, Thread, ThreadId},
     },
     task::this_thread,
-    waker::{Header, ThinWaker, VTable, park::park_thread},
+    waker::{
+        Header, ThinWaker, VTable,
+        park::{Rested, rest},
+    },
 };
 
 const IDLE: usize = 0;
@@ -215,11 +218,11 @@ impl Driver {
         self.shared().notified.swap(IDLE, order!(take: Acquire)) != IDLE
     }
 
-    /// Sleeps until a wake-up that no earlier call has taken, and leaves it to be taken.
-    pub(crate) fn park(&self) {
-        while !self.is_woken() {
-            park_thread(None);
-        }
+    /// Blocks until there is a wake-up that no earlier call has taken, which is left to be taken, or
+    /// until `is_due` says that the home thread itself has put something aside for this executor:
+    /// for that, nobody unparks it. True: it slept.
+    pub(crate) fn park(&self, is_due: impl Fn() -> bool) -> bool {
+        rest(None, || self.is_woken() || is_due()) == Rested::Due { slept: true }
     }
 }
 

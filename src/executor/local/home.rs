@@ -362,13 +362,15 @@ impl Home {
         }
     }
 
-    /// Sleeps until the main future is woken or another thread has pushed something.
+    /// Sleeps until the main future is woken or something was pushed: by another thread, or, on a
+    /// worker that attends to its driver meanwhile, by this one.
     fn sleep(&self) {
         if self.driver.is_woken() || self.sleep_as(self.driver.waker()).is_err() {
             return;
         }
-        self.driver.park();
-        self.parks.set(self.parks.get() + 1);
+        if self.driver.park(|| self.due() > 0) {
+            self.parks.set(self.parks.get() + 1);
+        }
         // The main future may have been woken alone, and then the waker is still there.
         drop(self.rise());
     }
@@ -386,7 +388,7 @@ impl Home {
                     return;
                 }
                 if self.sleep_as(self.driver.waker()).is_ok() {
-                    self.driver.park();
+                    self.driver.park(|| self.due() > 0);
                     self.driver.take_wake();
                 }
             }

@@ -137,7 +137,8 @@ impl LocalExecutor {
     ///
     /// # Panics
     /// When the future's `poll` does, and when called inside itself, or while a [`run`](LocalExecutor::run) of this executor
-    /// has not ended. On another executor's thread it blocks that; `run` does not.
+    /// has not ended. On another executor's thread it blocks that, as [`block_on`](crate::block_on)
+    /// does; `run` does not.
     ///
     /// # Example
     /// ```

@@ -1,0 +1,211 @@
+//! Models of a thread that does things for others while it is blocked (`waker/park.rs`,
+//! `executor/blocked.rs`). A wait that misses what it waits for is a deadlock, which loom reports.
+#![cfg(joint_loom)]
+
+use std::{
+    cell::{Cell, RefCell},
+    future::{Future, poll_fn},
+    rc::Rc,
+    sync::{
+        Arc, Mutex,
+        atomic::Ordering::{Acquire, Release},
+    },
+    task::{Poll, Wake, Waker},
+};
+
+use joint::{
+    LocalExecutor, block_on,
+    model::{Driven, attend_while_blocked},
+    oneshot,
+};
+use loom::{sync::atomic::AtomicBool, thread};
+use loom_tests::{model, model_bounded};
+
+/// What is due by the time it is armed.
+const PAST: u64 = 0;
+
+/// Sends when it is woken.
+struct Sends(Mutex<Option<oneshot::Sender<u32>>>);
+
+impl Sends {
+    fn waker(sender: oneshot::Sender<u32>) -> Waker {
+        Waker::from(Arc::new(Self(Mutex::new(Some(sender)))))
+    }
+}
+
+impl Wake for Sends {
+    fn wake(self: Arc<Self>) {
+        let sender = self.0.lock().unwrap().take();
+        sender.expect("woken once").send(7).unwrap();
+    }
+}
+
+/// Pending once; shows its waker then.
+fn woken_by(shown: &Rc<RefCell<Option<Waker>>>) -> impl Future<Output = ()> + 'static {
+    let shown = shown.clone();
+    let mut is_first = true;
+    poll_fn(move |cx| {
+        if std::mem::replace(&mut is_first, false) {
+            shown.replace(Some(cx.waker().clone()));
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+}
+
+/// Wakes, while the thread is blocked, what was shown.
+fn wake_while_blocked(shown: &Rc<RefCell<Option<Waker>>>) {
+    let shown = shown.clone();
+    attend_while_blocked(move || {
+        if let Some(waker) = shown.take() {
+            waker.wake();
+        }
+        None
+    });
+}
+
+/// What the thread does for others parks, and takes the token that came with the value.
+#[test]
+fn a_token_that_others_take_hides_no_value() {
+    model(|| {
+        let (sender, receiver) = oneshot::channel();
+        let is_sent = Arc::new(AtomicBool::new(false));
+        let (seen, taken) = (is_sent.clone(), Cell::new(false));
+        attend_while_blocked(move || {
+            if seen.load(Acquire) && !taken.replace(true) {
+                thread::park();
+            }
+            None
+        });
+        thread::spawn(move || {
+            sender.send(7).unwrap();
+            is_sent.store(true, Release);
+        });
+        assert_eq!(receiver.recv(), Ok(7));
+    });
+}
+
+#[test]
+fn a_local_task_that_is_woken_by_its_blocked_thread_runs() {
+    model(|| {
+        let shown = Rc::default();
+        wake_while_blocked(&shown);
+        let executor = LocalExecutor::new();
+        let task = executor.spawn(woken_by(&shown));
+        executor.block_on(task);
+        assert_eq!(executor.metrics().parks, 0);
+    });
+}
+
+#[test]
+fn a_main_future_that_is_woken_by_its_blocked_thread_runs() {
+    model(|| {
+        let shown = Rc::default();
+        wake_while_blocked(&shown);
+        LocalExecutor::new().block_on(woken_by(&shown));
+    });
+}
+
+/// One task is woken by the blocked thread, and one by another thread meanwhile.
+#[test]
+fn wake_ups_from_here_and_from_elsewhere_both_run() {
+    model(|| {
+        let shown = Rc::default();
+        wake_while_blocked(&shown);
+        let executor = LocalExecutor::new();
+        let here = executor.spawn(woken_by(&shown));
+        let mut is_first = true;
+        let elsewhere = executor.spawn(poll_fn(move |cx| {
+            if std::mem::replace(&mut is_first, false) {
+                let waker = cx.waker().clone();
+                thread::spawn(move || waker.wake());
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        }));
+        executor.block_on(async {
+            here.await;
+            elsewhere.await;
+        });
+    });
+}
+
+/// A local executor ends while its thread attends to what wakes one of its tasks.
+#[test]
+fn a_task_that_is_woken_while_its_executor_ends_is_dropped() {
+    model(|| {
+        let shown: Rc<RefCell<Option<Waker>>> = Rc::default();
+        wake_while_blocked(&shown);
+        let executor = LocalExecutor::new();
+        let from_elsewhere: Rc<RefCell<Option<Waker>>> = Rc::default();
+        let first = executor.spawn(woken_by(&shown));
+        let second = executor.spawn(woken_by(&from_elsewhere));
+        while executor.try_tick() {}
+        let waker = from_elsewhere.take().expect("it has been polled");
+        thread::spawn(move || waker.wake());
+        drop(executor);
+        assert!(first.is_finished() && second.is_finished());
+    });
+}
+
+/// A worker that a poll blocks until it gets a value, in a world with a driver.
+fn blocked_worker(
+    driven: &Arc<Driven>,
+    receiver: oneshot::Receiver<u32>,
+) -> thread::JoinHandle<()> {
+    let driven = driven.clone();
+    thread::spawn(move || {
+        driven.begin();
+        attend_while_blocked(move || driven.attend_blocked());
+        assert_eq!(receiver.recv(), Ok(7));
+    })
+}
+
+/// Every worker is blocked when the driver is used for the first time. Preemption bound 3.
+#[test]
+fn the_first_deadline_reaches_a_blocked_worker() {
+    model_bounded(3, || {
+        let driven = Arc::new(Driven::new(1, true));
+        let (sender, receiver) = oneshot::channel();
+        let worker = blocked_worker(&driven, receiver);
+        driven.arm(PAST, Sends::waker(sender));
+        worker.join().unwrap();
+    });
+}
+
+/// As above, for a descriptor. Preemption bound 3.
+#[test]
+fn the_first_descriptor_reaches_a_blocked_worker() {
+    model_bounded(3, || {
+        let driven = Arc::new(Driven::new(1, true));
+        let (sender, receiver) = oneshot::channel();
+        let worker = blocked_worker(&driven, receiver);
+        driven.make_reactor();
+        driven.tell(Sends::waker(sender));
+        worker.join().unwrap();
+    });
+}
+
+/// A wait inside of what is done for others leaves the outer one whole.
+#[test]
+fn a_wait_inside_a_wait_takes_nothing_from_it() {
+    model_bounded(3, || {
+        let (outer_sender, outer) = oneshot::channel();
+        let (inner_sender, inner) = oneshot::channel();
+        let inner = Rc::new(Cell::new(Some(inner)));
+        let left = inner.clone();
+        attend_while_blocked(move || {
+            if let Some(inner) = inner.take() {
+                assert_eq!(inner.recv(), Ok(1));
+            }
+            None
+        });
+        thread::spawn(move || {
+            outer_sender.send(2).unwrap();
+            // Nobody waits for it if the outer value was there at once.
+            let _ = inner_sender.send(1);
+        });
+        assert_eq!(block_on(outer), Ok(2));
+        drop(left.take());
+    });
+}
