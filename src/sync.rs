@@ -18,17 +18,19 @@ pub(crate) mod heap;
 #[cfg(joint_loom)]
 pub(crate) mod model;
 
-#[cfg(all(joint_loom, feature = "io"))]
-pub(crate) use model::AtomicWaker;
 #[cfg(joint_loom)]
 pub(crate) use model::{
     AtomicPtr, AtomicU64, AtomicUsize, UnsafeCell, fence, heap, ref_limit, wake_limit,
 };
+#[cfg(all(joint_loom, feature = "io"))]
+pub(crate) use model::{AtomicWaker, OnceLock};
 #[cfg(all(joint_loom, feature = "std"))]
 pub(crate) use model::{Mutex, MutexGuard, asymmetric, thread, thread_local};
 
 #[cfg(all(not(joint_loom), feature = "io"))]
 pub(crate) use atomic_waker::AtomicWaker;
+#[cfg(all(not(joint_loom), feature = "io"))]
+pub(crate) use std::sync::OnceLock;
 
 #[cfg(all(not(joint_loom), target_has_atomic = "64"))]
 pub(crate) use core::sync::atomic::AtomicU64;

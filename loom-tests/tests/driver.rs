@@ -52,6 +52,12 @@ impl World {
         self.driven.notify_from_outside();
     }
 
+    /// To a queue that worker 0 alone takes from.
+    fn pin(&self) {
+        self.queue.fetch_add(1, Release);
+        self.driven.wake_worker(0);
+    }
+
     fn close(&self) {
         self.closed.store(true, Relaxed);
         self.driven.wake_all();
@@ -230,6 +236,62 @@ fn a_push_and_the_end_reach_the_keeper_in_the_reactor() {
     push_and_close(Forget::Nothing, reactor);
 }
 
+/// A worker is woken, by a ring of a bell that may not exist yet, and then the first descriptor makes
+/// the reactor, in which the worker may be about to rest.
+fn wake_and_first_descriptor(wake: fn(&World), is_over: fn(&World) -> bool) {
+    model_bounded(3, move || {
+        let world = World::new(1, Forget::Nothing);
+        far_deadline(&world.driven);
+        let worker = start(&world, move |world| world.search(0, is_over));
+        wake(&world);
+        world.driven.make_reactor();
+        worker.join().unwrap();
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_push_before_the_first_descriptor_reaches_the_keeper() {
+    wake_and_first_descriptor(World::inject, World::take);
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_pinned_push_before_the_first_descriptor_reaches_the_keeper() {
+    wake_and_first_descriptor(World::pin, World::take);
+}
+
+/// Preemption bound 3.
+#[test]
+fn the_end_before_the_first_descriptor_reaches_the_keeper() {
+    wake_and_first_descriptor(World::close, World::is_closed);
+}
+
+/// As above, with another thread that makes the reactor.
+fn wake_while_the_reactor_is_made(wake: fn(&World), is_over: fn(&World) -> bool) {
+    model_bounded(3, move || {
+        let world = World::new(1, Forget::Nothing);
+        far_deadline(&world.driven);
+        let worker = start(&world, move |world| world.search(0, is_over));
+        let maker = start(&world, |world| world.driven.make_reactor());
+        wake(&world);
+        maker.join().unwrap();
+        worker.join().unwrap();
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_pinned_push_while_the_reactor_is_made_reaches_the_keeper() {
+    pinned_push_while_the_reactor_is_made();
+}
+
+/// Preemption bound 3.
+#[test]
+fn the_end_while_the_reactor_is_made_reaches_the_keeper() {
+    wake_while_the_reactor_is_made(World::close, World::is_closed);
+}
+
 /// Of two workers one rests in the driver, and the other on its own. Each is kept busy by one thing: a task from outside, or a
 /// deadline. Whoever of them rises first for the deadline has to leave the task to the other, or come back for it.
 fn two_workers(before: fn(&Driven)) {
@@ -286,6 +348,22 @@ fn going_to_sleep_acquires() {
     assert_killed("executor::driver::keeper::doze", Relaxed, || {
         deadlines_of_a_worker(1);
     });
+}
+
+fn pinned_push_while_the_reactor_is_made() {
+    wake_while_the_reactor_is_made(World::pin, World::take);
+}
+
+#[test]
+fn a_signal_acquires() {
+    let site = "executor::sleep::signal";
+    assert_killed(site, Release, pinned_push_while_the_reactor_is_made);
+}
+
+#[test]
+fn a_look_for_the_signal_releases() {
+    let site = "executor::sleep::slept";
+    assert_killed(site, Acquire, pinned_push_while_the_reactor_is_made);
 }
 
 /// A keeper that leaves relies on the reserve, which is about to go off duty, or wakes it.

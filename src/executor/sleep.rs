@@ -423,8 +423,9 @@ impl Sleep {
         // ORDERING: rouse. Relaxed: what the woken worker must see comes with the signal.
         self.counts
             .fetch_sub(one.how - SEARCHING, order!(rouse: Relaxed));
-        // ORDERING: signal. Release, with `slept`.
-        self.signals[one.worker].swap(WOKEN, order!(signal: Release));
+        // ORDERING: signal. Release, with `slept`. Acquire, with an earlier `slept` of a keeper that found no signal and rests again:
+        // the reactor in which it does so is seen by the ring that follows.
+        self.signals[one.worker].swap(WOKEN, order!(signal: AcqRel));
     }
 
     /// After [`signal`](Sleep::signal), with the list unlocked: it would hold up who rises.
@@ -436,8 +437,9 @@ impl Sleep {
     }
 
     fn wait_for_signal(&self, worker: usize, mut bed: Bed<'_>) {
-        // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible.
-        while self.signals[worker].swap(ASLEEP, order!(slept: Acquire)) == ASLEEP {
+        // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible. Release, with a `signal` that comes after
+        // a look that found none.
+        while self.signals[worker].swap(ASLEEP, order!(slept: AcqRel)) == ASLEEP {
             // Not on the list any more, it has its signal by now.
             if bed.lie(None) && self.rise(worker) {
                 return;

@@ -112,6 +112,10 @@ impl Driven {
         self.sleep.notify_from_outside(false);
     }
 
+    pub fn wake_worker(&self, worker: usize) {
+        self.sleep.wake_worker(worker);
+    }
+
     pub fn wake_all(&self) {
         self.sleep.wake_all();
     }

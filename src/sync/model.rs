@@ -28,6 +28,8 @@ pub(crate) mod mutants;
 
 #[cfg(feature = "io")]
 pub(crate) use atomic_waker::AtomicWaker;
+#[cfg(feature = "io")]
+pub(crate) use locks::OnceLock;
 pub(crate) use locks::{Mutex, MutexGuard};
 
 use observe::{Act, Bits, Made, Place, ended};

@@ -4,7 +4,7 @@ use alloc::{sync::Arc, vec::Vec};
 use core::{task::Waker, time::Duration};
 use std::{
     io,
-    sync::{OnceLock, PoisonError, TryLockError},
+    sync::{PoisonError, TryLockError},
 };
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     executor::sleep::Sleep,
-    sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, order, recheck, thread},
+    sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread},
 };
 
 /// What tells of descriptors, as far as the driver knows it.
@@ -225,14 +225,19 @@ impl<R: Outside> Driver<R> {
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = self.reactor.get().is_none();
         if is_new {
-            let _set = self.reactor.set(Arc::new(R::new()?));
+            let reactor = R::new()?;
+            // A keeper that was woken while there was no reactor to ring may enter it only now. So
+            // the first wait comes back at once, and it looks for its signal again.
+            reactor.interrupt();
+            let _set = self.reactor.set(Arc::new(reactor));
         }
         let reactor = self.reactor.get().expect("it has just been made");
         Ok((reactor, is_new))
     }
 
-    /// Makes the keeper's wait come back: the one that is under way, or else the next. What waits on its thread's parker is unparked
-    /// beside this.
+    /// Makes the keeper's wait come back: the one that is under way, or else the next. A keeper that
+    /// waits on its thread's parker is unparked beside this. Without a reactor there is nothing to
+    /// ring, and [`reactor`](Driver::reactor) makes up for it.
     pub(crate) fn ring(&self) {
         if let Some(reactor) = self.reactor.get() {
             reactor.interrupt();

@@ -7,6 +7,8 @@ use core::{
 };
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
+#[cfg(feature = "io")]
+use super::AtomicUsize;
 use super::observe::{Act, Made, Place, ended};
 
 /// loom's mutex.
@@ -86,6 +88,40 @@ impl<T> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         self.1.begins(Act::Unlock, Ordering::Release);
         ended(());
+    }
+}
+
+/// A place that is set once, with the edge that std promises: whoever finds it set sees what came
+/// before. Whoever sets it holds a lock.
+#[cfg(feature = "io")]
+pub(crate) struct OnceLock<T> {
+    value: std::sync::OnceLock<T>,
+    is_set: AtomicUsize,
+}
+
+#[cfg(feature = "io")]
+impl<T> OnceLock<T> {
+    #[track_caller]
+    pub(crate) fn new() -> Self {
+        Self {
+            value: std::sync::OnceLock::new(),
+            is_set: AtomicUsize::new(0),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn get(&self) -> Option<&T> {
+        match self.is_set.load(Ordering::Acquire) {
+            0 => None,
+            _ => self.value.get(),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn set(&self, value: T) -> Result<(), T> {
+        self.value.set(value)?;
+        self.is_set.store(1, Ordering::Release);
+        Ok(())
     }
 }
 
