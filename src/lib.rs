@@ -228,6 +228,30 @@ pub mod model {
         }
     }
 
+    /// A lock with an owner.
+    #[cfg(feature = "std")]
+    #[allow(missing_debug_implementations, reason = "nothing to show")]
+    pub struct Biased<T>(crate::executor::biased::Biased<T>);
+
+    #[cfg(feature = "std")]
+    #[allow(missing_docs, reason = "forwarded as it is")]
+    impl<T> Biased<T> {
+        pub fn new(value: T) -> Self {
+            Self(crate::executor::biased::Biased::new(value))
+        }
+
+        /// # Safety
+        /// Called by one thread, the owner, alone, and not inside of itself.
+        pub unsafe fn enter<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+            // SAFETY: passed on from the caller.
+            unsafe { self.0.enter(f) }
+        }
+
+        pub fn with_lock<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+            self.0.with_lock(f)
+        }
+    }
+
     #[cfg(feature = "std")]
     mod blocked;
     #[cfg(feature = "std")]

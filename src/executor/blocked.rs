@@ -2,7 +2,8 @@
 //! blocking receive, a [`LocalExecutor`]'s `block_on`, the wait for a stolen side of a join.
 //!
 //! It runs no task. It attends to the driver, so that timers fire and descriptors are watched even
-//! if every worker is blocked. [`rest`](crate::waker::park::rest) has the rule by which it goes to
+//! if every worker is blocked; and once the executor is closed it drops tasks, as the others do
+//! (`closing.rs`). [`rest`](crate::waker::park::rest) has the rule by which it goes to
 //! sleep in between.
 //!
 //! [`block_on`]: crate::block_on
@@ -13,9 +14,12 @@ use core::time::Duration;
 use super::worker::{self, Local};
 use crate::waker::park;
 
+/// How often a blocked worker looks for what it has to drop in a closed executor.
+const CLOSED_LOOK: Duration = Duration::from_millis(1);
+
 /// Sets whether this thread attends to its worker's duties while it is blocked.
 pub(super) fn attend_while_blocked(does: bool) {
-    let attend = || worker::with_current(|local| local.and_then(Local::attend_blocked));
+    let attend = || worker::with_thread_worker(|local| local.and_then(Local::attend_blocked));
     park::set_attend(does.then_some(attend));
 }
 
@@ -26,7 +30,16 @@ impl Local {
         if !self.shared().process.is_current() {
             return None;
         }
+        let shared = &**self.shared();
+        if shared.is_closed() {
+            self.close_down_blocked();
+        }
         self.attend();
-        self.shared().driver.next_blocked_look()
+        let look = shared.driver.next_blocked_look();
+        match shared.is_closed() {
+            // Nobody gives a sign of what is pushed from here on.
+            true => Some(look.map_or(CLOSED_LOOK, |look| look.min(CLOSED_LOOK))),
+            false => look,
+        }
     }
 }

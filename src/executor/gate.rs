@@ -1,5 +1,9 @@
 //! How far an executor has closed, and how what comes too late is disposed of.
 //!
+//! From *closed* on no worker begins another poll. The workers whose polls have ended stay, and drop what there still is to run, for
+//! as long as another is in a poll: that poll may wait for what one of these futures holds. Once no worker is in a poll, the executor
+//! is *quiet*, and they leave. The last one terminates it.
+//!
 //! The last worker terminates: nobody takes from the queues any more. A push from outside and that are a store-load race, as
 //! in `sleep.rs`: one pushes, has a fence, and looks whether it is too late; the other sets the phase, has a fence, and looks into
 //! the queues. One of the two sees the other. Whoever is too late disposes of all that is queued, one at a time, so that a chain of
@@ -9,13 +13,17 @@
 use crate::sync::{AtomicUsize, Mutex, fence, order, recheck};
 
 const OPEN: usize = 0;
-/// The workers are to leave.
+/// No worker begins another poll.
 const CLOSED: usize = 1;
+/// No worker is in a poll: all are to leave.
+const QUIET: usize = 2;
 /// The last worker has left: whoever brings a runnable now disposes of it.
-const TERMINATED: usize = 2;
+const TERMINATED: usize = 3;
 
 pub(crate) struct Gate {
     phase: AtomicUsize,
+    /// Not 0 once somebody has begun to cancel all tasks that wait.
+    cancels: AtomicUsize,
     /// Held by whoever disposes of late runnables.
     disposer: Mutex<()>,
 }
@@ -24,22 +32,45 @@ impl Gate {
     pub(crate) fn new() -> Self {
         Self {
             phase: AtomicUsize::new(OPEN),
+            cancels: AtomicUsize::new(0),
             disposer: Mutex::new(()),
         }
     }
 
-    /// Whether the workers are to leave.
+    /// Whether the workers are to begin no more polls.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
-        // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task; one that goes to sleep is woken after.
-        self.phase.load(order!(phase_look: Relaxed)) != OPEN
+        self.phase() != OPEN
     }
 
-    /// Tells the workers to leave. All are to be woken next.
+    /// Whether the workers are to leave.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.phase() >= QUIET
+    }
+
+    #[inline]
+    fn phase(&self) -> usize {
+        // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task; one that goes to sleep is woken after.
+        self.phase.load(order!(phase_look: Relaxed))
+    }
+
+    /// Tells the workers to begin no more polls. All are to be woken next.
     pub(crate) fn close(&self) {
         // ORDERING: close. Release, with an acquire of whoever has seen it and leaves: what came before, such as the count of workers that
         // were never started. What sleeps is ordered by the mutex in `Sleep::wake_all`.
         self.phase.store(CLOSED, order!(close: Release));
+    }
+
+    /// In a closed executor: whether the caller is the one to cancel all tasks that wait.
+    pub(crate) fn begin_to_cancel(&self) -> bool {
+        // ORDERING: cancels. Relaxed: a claim, which publishes nothing.
+        self.cancels.swap(1, order!(cancels: Relaxed)) == 0
+    }
+
+    /// Tells the workers to leave, since no poll is under way. All are to be woken next.
+    pub(crate) fn quiet(&self) {
+        // ORDERING: quiet. Release, with `leave_fence`: as for `close`, which came before.
+        self.phase.store(QUIET, order!(quiet: Release));
     }
 
     /// After a push and a `SeqCst` fence: disposes of what is queued if the last worker has gone. See [`dispose`](Gate::dispose).

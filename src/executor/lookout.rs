@@ -112,7 +112,7 @@ impl Local {
             return;
         }
         if let Some(injected) = self.linger() {
-            return self.run(injected);
+            return self.take_up(injected);
         }
         self.judge_own_polls();
         let shared = &**self.shared();
@@ -124,7 +124,7 @@ impl Local {
             if found.is_some() {
                 break found;
             }
-            if shared.is_closed() {
+            if self.is_over() {
                 break None;
             }
             watch = self.rest_once(gets_on, watch, &mut expects);
@@ -134,7 +134,7 @@ impl Local {
             .found(|| shared.has_work() || self.leaves_driver());
         self.lookout.began.set((Instant::now(), self.runs()));
         match found {
-            Some(Found::Task(runnable)) => self.run(runnable),
+            Some(Found::Task(runnable)) => self.take_up(runnable),
             Some(Found::Fork(taken)) => taken.run(),
             None => {}
         }
@@ -175,7 +175,7 @@ impl Local {
         let urgent = || {
             let injected = || shared.has_injected() && shared.sleep.is_quiet();
             let vacant = || is_missed && shared.driver.is_vacant();
-            self.has_pinned() || shared.is_closed() || injected() || vacant()
+            self.has_pinned() || self.is_over() || injected() || vacant()
         };
         if let Some(mut keeper) = keeper {
             let mut lie = |limit| keeper.lie(limit);
@@ -344,6 +344,17 @@ impl Local {
         })?;
         self.counters().steals.increment();
         Some(stolen)
+    }
+}
+
+impl Local {
+    /// Takes one task from any other worker's queue, however it gets on, in a closed executor.
+    pub(super) fn steal_to_discard(&self) -> Option<Runnable> {
+        let shared = self.shared();
+        self.others().find_map(|i| {
+            let high = take(&shared.high.stealers[i], &self.high, 1);
+            high.or_else(|| take(&shared.normal.stealers[i], &self.normal, 1))
+        })
     }
 }
 

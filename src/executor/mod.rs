@@ -44,11 +44,7 @@ use core::{
     pin::Pin,
     task::{Context, Poll},
 };
-use std::{
-    io,
-    sync::OnceLock,
-    thread::{self, JoinHandle as ThreadHandle},
-};
+use std::{io, sync::OnceLock, thread};
 
 use crossbeam_deque::Worker;
 
@@ -68,10 +64,12 @@ macro_rules! record {
 
 #[cfg_attr(not(feature = "io"), path = "attend_absent.rs")]
 mod attend;
+pub(crate) mod biased;
 mod blocked;
 #[cfg(feature = "blocking")]
 mod blocking;
 mod builder;
+mod closing;
 pub(crate) mod driver;
 pub(crate) mod fork_join;
 pub(crate) mod gate;
@@ -87,6 +85,7 @@ mod process;
 mod registry;
 mod scope;
 mod shared;
+mod shutdown;
 pub(crate) mod sleep;
 mod span;
 mod task_builder;
@@ -109,23 +108,36 @@ pub use self::{
     local::{LocalExecutor, LocalMetrics},
     metrics::{Metrics, WorkerMetrics},
     scope::{AsyncScope, Scope, ScopedHandle, ScopedResult, async_scope, scope},
+    shutdown::ShutdownTimeout,
     task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
     task_local::{NotSet, TaskLocal, TaskLocalScope},
 };
 use self::{registry::Lane, shared::Shared, worker::Local};
-use crate::{sync::asymmetric, task::JoinHandle};
+use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 
 /// A set of threads that run tasks.
 ///
 /// # Dropping
-/// Shuts down in order: each worker ends the poll that it is in, or is about to begin, and polls no task again; the threads are
-/// joined, for which the drop blocks as long as these polls take; every future that is left is dropped on one of them; whoever waits for one learns that it was
-/// [cancelled](crate::JoinError::Cancelled). A task that some other thread is waking at that very moment is dropped by that thread;
-/// but if it is [pinned](Executor::spawn_on) to a worker, that wake-up is waited for, and the worker drops it.
+/// Shuts down in order. Each worker finishes its current poll and polls nothing after that. The drop
+/// blocks until all workers have finished, and joins their threads. Every future that is left is
+/// dropped on one of the workers, and whoever waits for such a task learns that it was
+/// [cancelled](crate::JoinError::Cancelled). A task that another thread is waking at that very
+/// moment may be dropped by that thread; but if it is [pinned](Executor::spawn_on) to a worker, that
+/// wake-up is waited for, and the worker drops it.
 ///
-/// Dropped by one of its own tasks, it cannot wait for that task's worker: everything else is waited for, and that worker leaves
-/// when the task's poll ends. So no poll of another task may wait for that drop: neither one that blocks until the dropping task
-/// has ended, nor one that is in a [`join`] whose other side is what drops the executor. Each would wait for the other for ever.
+/// A poll that blocks delays the end, and what it waits for may be held by another task. So idle and
+/// queued tasks are dropped while other workers are still in a poll; and if the poll is blocked in a
+/// wait of this crate, such as [`block_on`](crate::block_on), by its own worker inside that wait. A
+/// poll that waits elsewhere for what only a task of a single worker's own can give waits forever.
+/// [`shutdown_timeout`](Executor::shutdown_timeout) and
+/// [`shutdown_background`](Executor::shutdown_background) are for whoever must not block.
+///
+/// Dropped by one of its own tasks, it cannot wait for that task's worker: everything else is waited
+/// for, and that worker leaves when the task's poll ends. So it is with a worker that waits, in a
+/// drop of an executor, for the very poll that drops this one: two executors whose tasks drop each
+/// other both end. But no poll may wait for such a drop in another way: neither by blocking until
+/// the dropping task has ended, nor in a [`join`] whose other side drops the executor. Each would
+/// wait for the other forever.
 ///
 /// # Forks
 /// The child of a `fork` inherits an executor, the [global](Executor::global) one too, without its threads. To drop it there is
@@ -160,7 +172,8 @@ use crate::{sync::asymmetric, task::JoinHandle};
 /// ```
 pub struct Executor {
     shared: Arc<Shared>,
-    threads: Vec<ThreadHandle<()>>,
+    /// By the workers' indexes. None, once it has been shut down.
+    threads: Vec<shutdown::Thread>,
 }
 
 impl Executor {
@@ -215,7 +228,12 @@ impl Executor {
             if let Some(size) = settings.stack_size {
                 thread = thread.stack_size(size);
             }
-            executor.threads.push(thread.spawn(|| local.main())?);
+            let (last, ended) = oneshot::channel();
+            let handle = thread.spawn(move || {
+                let _last = last;
+                local.main();
+            })?;
+            executor.threads.push(shutdown::Thread { handle, ended });
             missing.1 -= 1;
         }
         Ok(executor)
@@ -354,26 +372,6 @@ impl Executor {
 // All that is shared is guarded by atomics and locks, and no user code runs while a lock is held.
 impl UnwindSafe for Executor {}
 impl RefUnwindSafe for Executor {}
-
-impl Drop for Executor {
-    fn drop(&mut self) {
-        if !self.shared.process.is_current() {
-            // There are no threads here to join, and each lock may be held by one of them.
-            mem::forget(mem::take(&mut self.threads));
-            return;
-        }
-        self.shared.close();
-        let this_thread = thread::current().id();
-        for handle in self
-            .threads
-            .drain(..)
-            .filter(|handle| handle.thread().id() != this_thread)
-        {
-            let left = handle.join();
-            debug_assert!(left.is_ok(), "a worker panicked");
-        }
-    }
-}
 
 impl fmt::Debug for Executor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,13 +7,14 @@
 //! task. In turn the task's metadata, its [`Place`], is the entry's address, and the entry lies in a [`Chunk`], whose head says which
 //! executor and which lane the task belongs to.
 //!
-//! The normal lane's entries are each worker's own, without a lock: it enters its tasks, and strikes off those that end with it. Who
-//! strikes one off elsewhere pushes the entry on a stack, from where its worker takes it when it needs room.
+//! The normal lane's entries are each worker's own, behind a lock that costs it nothing until the executor closes: it enters its
+//! tasks, and strikes off those that end with it. Whoever strikes one off elsewhere puts the entry on a list, from where its worker
+//! takes it when it needs room.
 //!
 //! # Rules
-//! 1. A worker's own part of its shard is touched by that worker, until it leaves, and then by the last one to leave.
-//! 2. A future is dropped by one of the workers, or after the executor has terminated. So the last worker's walk over the entries
-//!    meets nobody who strikes one off.
+//! 1. The owner of a shard's [`Biased`] room is its worker.
+//! 2. A walk over the entries holds all locks of a shard. So each entry in use that it meets stays in use meanwhile, and with it the
+//!    task stays alive: whoever drops the future waits for the lock before it strikes the task off.
 //! 3. What is left then, because a thread is waking it at that moment, is counted, and keeps the executor's [`Shared`] alive: a task
 //!    that can still be woken can always reach the queues that it is to be put into. So do the workers before.
 
@@ -27,7 +28,7 @@ use std::sync::PoisonError;
 
 use crossbeam_utils::CachePadded;
 
-use super::shared::Shared;
+use super::{biased::Biased, shared::Shared};
 use crate::{
     sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, order},
     task::Runnable,
@@ -137,14 +138,16 @@ unsafe impl Send for Room {}
 
 /// A worker's entries of the normal lane.
 struct Own {
-    /// Rule 1.
-    room: UnsafeCell<Room>,
-    /// Entries that others have struck off, each with the next one's address: null ends it.
-    returned: AtomicPtr<()>,
+    room: Biased<Room>,
+    /// Locked inside of the room's lock, or by itself.
+    returned: Mutex<Returned>,
 }
 
-// SAFETY: `room` is touched by one thread at a time, by rule 1; its leaving is ordered before the last one's look.
-unsafe impl Sync for Own {}
+/// Entries that others than the worker have struck off, each with the next one's address: null ends it.
+struct Returned(*mut ());
+
+// SAFETY: the entries are the list's alone.
+unsafe impl Send for Returned {}
 
 /// A worker's entries, in shards so that workers do not meet.
 struct Shard {
@@ -166,8 +169,8 @@ impl Registry {
         let shard = |_| {
             CachePadded::new(Shard {
                 normal: Own {
-                    room: UnsafeCell::default(),
-                    returned: AtomicPtr::new(ptr::null_mut()),
+                    room: Biased::new(Room::default()),
+                    returned: Mutex::new(Returned(ptr::null_mut())),
                 },
                 high: Mutex::default(),
                 pinned: Mutex::default(),
@@ -192,14 +195,14 @@ impl Registry {
         worker: usize,
     ) {
         let own = &shared.registry.shards[worker].normal;
-        // SAFETY: rule 1.
-        let room = unsafe { &mut *own.room.get() };
-        if room.free.is_null() {
-            // ORDERING: reuse. Acquire, with `return_entry`: whoever struck an entry off is done with it.
-            room.free = own.returned.swap(ptr::null_mut(), order!(reuse: Acquire));
-            room.count_returned();
-        }
-        room.enter(shared, task, place, Lane::Normal, worker);
+        let enter = |room: &mut Room| {
+            if room.free.is_null() {
+                room.take_back(own);
+            }
+            room.enter(shared, task, place, Lane::Normal, worker);
+        };
+        // SAFETY: rule 1; no other call is under way, as `enter` calls nothing of a user.
+        unsafe { own.room.enter(enter) };
     }
 
     /// Enters a task that has a worker or a lane of its own. `near` is the worker that does it, or any.
@@ -251,10 +254,10 @@ impl Registry {
         let shards = &this.shards[shard];
         match (home.lane, worker(home.shared)) {
             (Lane::Normal, Some(worker)) if worker == shard => {
-                // SAFETY: rule 1.
-                let room = unsafe { &mut *shards.normal.room.get() };
                 // SAFETY: an entry of the room, in use up to here.
-                unsafe { room.give_back(entry) };
+                let give_back = |room: &mut Room| unsafe { room.give_back(entry) };
+                // SAFETY: rule 1; no other call is under way, as `give_back` calls nothing of a user.
+                unsafe { shards.normal.room.enter(give_back) };
             }
             (Lane::Normal, _) => {
                 // SAFETY: an entry in use up to here, which nobody else touches.
@@ -297,17 +300,13 @@ impl Registry {
     pub(super) fn count_left(shared: &Arc<Shared>) {
         let registry = &shared.registry;
         let live = |shard: &CachePadded<Shard>| {
-            // SAFETY: rule 1: the last worker.
-            let room = unsafe { &mut *shard.normal.room.get() };
-            // ORDERING: count_returned. Acquire: as for `reuse`.
-            let returned = shard
-                .normal
-                .returned
-                .swap(ptr::null_mut(), order!(count_returned: Acquire));
-            let free = core::mem::replace(&mut room.free, returned);
-            room.count_returned();
-            room.free = free;
-            room.live + lock(&shard.high).live + lock(&shard.pinned).live
+            let normal = shard.normal.room.with_lock(|room| {
+                let free = core::mem::replace(&mut room.free, ptr::null_mut());
+                room.take_back(&shard.normal);
+                room.free = free;
+                room.live
+            });
+            normal + lock(&shard.high).live + lock(&shard.pinned).live
         };
         let left = registry.shards.iter().map(live).sum();
         if left > 0 {
@@ -317,15 +316,23 @@ impl Registry {
         }
     }
 
-    /// Cancels every task that waits, but those that are pinned to a worker, and whose runnable nobody has. To be called by the last
-    /// worker.
+    /// Cancels every task that waits, but those that are pinned to a worker, and whose runnable nobody has. Any thread; other workers
+    /// may still run tasks, which are told that they are cancelled.
     pub(super) fn cancel_all(&self) -> Vec<Runnable<Place>> {
+        (0..self.shards.len())
+            .flat_map(|shard| self.cancel_shard(shard))
+            .collect()
+    }
+
+    /// As [`cancel_all`](Registry::cancel_all), for what one worker has entered.
+    pub(super) fn cancel_shard(&self, worker: usize) -> Vec<Runnable<Place>> {
+        let shard = &self.shards[worker];
         let mut runnables = Vec::new();
-        for shard in &self.shards {
-            // SAFETY: rule 1: the last worker.
-            unsafe { &*shard.normal.room.get() }.cancel(&mut runnables);
-            lock(&shard.high).cancel(&mut runnables);
-        }
+        shard.normal.room.with_lock(|room| {
+            let _returned = lock(&shard.normal.returned);
+            room.cancel(&mut runnables);
+        });
+        lock(&shard.high).cancel(&mut runnables);
         runnables
     }
 
@@ -350,23 +357,10 @@ impl Own {
     /// # Safety
     /// `entry` is one of this worker's, in use up to here, and the caller's.
     unsafe fn return_entry(&self, entry: *mut ()) {
-        // ORDERING: return_look. Relaxed: the exchange decides.
-        let mut first = self.returned.load(order!(return_look: Relaxed));
-        loop {
-            // SAFETY: the caller's, until the exchange.
-            unsafe { entry.cast::<*mut ()>().write(free(first)) };
-            // ORDERING: return_entry, return_again. Release, with `reuse`. On failure nothing is read through the value.
-            let exchange = self.returned.compare_exchange(
-                first,
-                entry,
-                order!(return_entry: Release),
-                order!(return_again: Relaxed),
-            );
-            match exchange {
-                Ok(_) => return,
-                Err(now) => first = now,
-            }
-        }
+        let mut returned = lock(&self.returned);
+        // SAFETY: the caller's, and from here on the list's.
+        unsafe { entry.cast::<*mut ()>().write(free(returned.0)) };
+        returned.0 = entry;
     }
 }
 
@@ -402,8 +396,9 @@ impl Room {
         self.live -= 1;
     }
 
-    /// The free entries are those that others have struck off: they are live no more.
-    fn count_returned(&mut self) {
+    /// Takes back what others have struck off: it is live no more. There is nothing else free.
+    fn take_back(&mut self, own: &Own) {
+        self.free = core::mem::replace(&mut lock(&own.returned).0, ptr::null_mut());
         let mut entry = self.free;
         while !entry.is_null() {
             self.live -= 1;
@@ -435,7 +430,7 @@ impl Room {
             for i in 0..ENTRIES {
                 // SAFETY: inside the chunk.
                 let entry = unsafe { entries.add(i) };
-                // SAFETY: nobody else touches entries now: rule 2, or the lock.
+                // SAFETY: nobody else touches entries now: rule 2.
                 let task = unsafe { entry.read() };
                 if let Some(task) = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0) {
                     // SAFETY: an entry in use: its future is there. All tasks of an executor have a `Place`.

@@ -29,7 +29,7 @@ use super::{
     worker::{self, Local},
 };
 use crate::{
-    sync::{AtomicUsize, fence, order, thread},
+    sync::{AtomicUsize, fence, order},
     task::{self, End, Ended, Pending, Schedule, ScheduleInfo},
 };
 
@@ -80,9 +80,13 @@ pub(super) struct Shared {
     pub(super) watches_tasks: bool,
     /// How long a poll takes, these days, in nanoseconds.
     poll_time: CachePadded<AtomicUsize>,
-    gate: Gate,
+    pub(super) gate: Gate,
+    /// One for each worker: not 0 once its last poll is over, or need not be waited for.
+    pub(super) arrived: Vec<AtomicUsize>,
+    /// Workers that have not arrived.
+    pub(super) polling: AtomicUsize,
     /// Workers that have not left.
-    present: AtomicUsize,
+    pub(super) present: AtomicUsize,
     /// Where the workers are.
     pub(super) process: Process,
 }
@@ -124,6 +128,8 @@ impl Shared {
             hooks: hooks.prepare(workers),
             poll_time: CachePadded::new(AtomicUsize::new(0)),
             gate: Gate::new(),
+            arrived: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
+            polling: AtomicUsize::new(workers),
             present: AtomicUsize::new(workers),
             process: Process::current(),
         }
@@ -175,16 +181,10 @@ impl Shared {
         self.poll_time() >= KEEPS_THE_DRIVER_WAITING
     }
 
-    /// Whether the workers are to leave.
+    /// Whether the workers are to begin no more polls.
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
         self.gate.is_closed()
-    }
-
-    /// Tells the workers to leave.
-    pub(super) fn close(&self) {
-        self.gate.close();
-        self.sleep.wake_all();
     }
 
     /// Queues a runnable that comes from outside of the workers.
@@ -205,63 +205,7 @@ impl Shared {
             }
         }
         // `notify_from_outside` and `wake_worker` have the fence.
-        self.gate
-            .pushed(|| self.discard_injected(), || self.has_none_injected());
-    }
-
-    /// Counts workers that were never started as gone.
-    pub(super) fn never_came(&self, workers: usize) {
-        // ORDERING: never_came. Relaxed: they have done nothing that anybody has to see. `close` publishes the number to those who
-        // count themselves off.
-        self.present.fetch_sub(workers, order!(never_came: Relaxed));
-    }
-
-    /// A worker leaves. It drops what is its own; the last one drops all that is left.
-    pub(super) fn leave(&self, local: &Local) {
-        // ORDERING: leave_fence. Acquire, with `close`: those that never came have been counted off.
-        fence(order!(leave_fence: Acquire));
-        // A local future is dropped on this thread or nowhere: wake-ups of it that are under way are waited for.
-        loop {
-            local.discard_queued();
-            let waiting = self.registry.cancel_pinned(local.index());
-            if waiting.is_empty() && !self.registry.has_pinned(local.index()) {
-                break;
-            }
-            if waiting.is_empty() {
-                thread::yield_now();
-            }
-            worker::discard(waiting);
-        }
-        // ORDERING: leave. AcqRel: what the others did as workers is over before the last one cleans up.
-        if self.present.fetch_sub(1, order!(leave: AcqRel)) != 1 {
-            return;
-        }
-        loop {
-            local.discard_queued();
-            self.gate
-                .dispose(|| self.discard_injected(), || self.has_none_injected());
-            let waiting = self.registry.cancel_all();
-            if waiting.is_empty() {
-                break;
-            }
-            worker::discard(waiting);
-        }
-        Registry::count_left(local.shared());
-        self.gate
-            .terminate(|| self.discard_injected(), || self.has_none_injected());
-        worker::wake_all(self.driver.close());
-        local.discard_queued();
-    }
-
-    fn has_none_injected(&self) -> bool {
-        !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty())
-    }
-
-    /// Drops what came from outside, and with it the futures.
-    fn discard_injected(&self) {
-        for runnable in self.everything_injected() {
-            worker::dispose(self, runnable);
-        }
+        self.dispose_if_late();
     }
 
     /// Counts a task that was ended by another thread than one of the workers.
@@ -273,17 +217,6 @@ impl Shared {
         };
         // ORDERING: ended_outside. Relaxed: a number for show.
         count.fetch_add(1, order!(ended_outside: Relaxed));
-    }
-
-    fn everything_injected(&self) -> Vec<Runnable> {
-        let mut all = Vec::new();
-        for queues in [&self.high, &self.normal] {
-            queues
-                .injector
-                .take(usize::MAX, |runnable| all.push(runnable));
-        }
-        all.extend(self.inboxes.iter().flat_map(|inbox| inbox.take_all()));
-        all
     }
 }
 

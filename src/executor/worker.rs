@@ -56,6 +56,8 @@ pub(super) struct Local {
     name: RefCell<String>,
     /// Whether a task of another executor is being disposed of.
     is_elsewhere: Cell<bool>,
+    /// In a closed executor: whether the last poll is over.
+    pub(super) has_arrived: Cell<bool>,
     pub(super) turns: Turns,
     pub(super) lookout: Lookout,
     pub(super) helper: Helper,
@@ -65,6 +67,11 @@ pub(super) struct Local {
 
 thread_local! {
     static CURRENT: Cell<*const Local> = const { Cell::new(ptr::null()) };
+}
+
+thread_local! {
+    /// The worker that this thread is, also where what it runs belongs to another executor.
+    static WORKER: Cell<*const Local> = const { Cell::new(ptr::null()) };
 }
 
 thread_local! {
@@ -91,6 +98,14 @@ pub(super) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
     // SAFETY: set by `Local::work` to a value that outlives it on this thread's stack, and reset before that goes.
     f(unsafe { current.as_ref() })
+}
+
+/// Calls `f` with the worker that this thread is, whatever executor its current code belongs to.
+pub(super) fn with_thread_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
+    // A thread that is past its thread-locals is no worker any more.
+    let worker = WORKER.try_with(Cell::get).unwrap_or(ptr::null());
+    // SAFETY: as for `with_current`.
+    f(unsafe { worker.as_ref() })
 }
 
 /// Calls `f` with the worker of that executor that this thread is. The address is compared, and not read through.
@@ -186,6 +201,7 @@ impl Local {
             runs: Cell::new(0),
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
+            has_arrived: Cell::new(false),
             turns: Turns::default(),
         }
     }
@@ -330,11 +346,13 @@ impl Local {
         struct Reset;
         impl Drop for Reset {
             fn drop(&mut self) {
+                WORKER.with(|worker| worker.set(ptr::null()));
                 CURRENT.with(|current| current.set(ptr::null()));
                 FORKS.with(|forks| forks.set(ptr::null()));
                 attend_while_blocked(false);
             }
         }
+        WORKER.with(|worker| worker.set(ptr::from_ref(self)));
         CURRENT.with(|current| current.set(ptr::from_ref(self)));
         FORKS.with(|forks| forks.set(&raw const *self.shared.forks[self.index]));
         attend_while_blocked(true);
@@ -348,7 +366,7 @@ impl Local {
                 None => self.look_out(),
             }
         }
-        self.shared.leave(self);
+        self.close_down();
     }
 
     pub(super) fn run(&self, runnable: Runnable) {
@@ -400,15 +418,17 @@ impl Local {
         rested
     }
 
+    /// Whatever is queued here, in no particular order.
+    pub(super) fn next_queued(&self) -> Option<Runnable> {
+        self.slot
+            .take()
+            .or_else(|| self.high.pop())
+            .or_else(|| self.normal.pop())
+            .or_else(|| self.next_pinned())
+    }
+
     /// Drops what is queued here, and with it the futures; and what that queues.
     pub(super) fn discard_queued(&self) {
-        let next = || {
-            self.slot
-                .take()
-                .or_else(|| self.high.pop())
-                .or_else(|| self.normal.pop())
-                .or_else(|| self.next_pinned())
-        };
-        discard(core::iter::from_fn(next));
+        discard(core::iter::from_fn(|| self.next_queued()));
     }
 }

@@ -1,0 +1,99 @@
+//! [`Biased`]: a lock that costs its owner no read-modify-write until another thread wants it.
+//!
+//! One thread, the owner, enters often. All others enter so rarely that the first of them may take
+//! the bias away for good: from then on the owner takes the lock as everybody does. To enter with
+//! the bias and to take it away form a store-load race, with the same two cases as in `sleep.rs`:
+//!
+//! | the owner enters | another thread locks, for the first time |
+//! |---|---|
+//! | O1 write down that it is inside | R1 write down that the bias is gone |
+//! | O2 light fence | R2 heavy fence |
+//! | O3 look at the bias: gone: step back, and take the lock | R3 wait until the owner is not inside |
+//!
+//! If O2 comes before R2, R3 sees O1, and waits for the owner to leave. Else O3 sees R1, and the
+//! owner takes the lock, which the other thread holds all the while. The owner is inside for some
+//! instructions only, and runs no code of a user there, so R3 does not wait longer than that.
+
+use std::sync::PoisonError;
+
+use crate::sync::{AtomicUsize, Mutex, UnsafeCell, asymmetric, order, recheck, thread};
+
+const NO: usize = 0;
+const YES: usize = 1;
+
+pub(crate) struct Biased<T> {
+    /// Touched by the owner inside of the bias, and else by whoever holds the lock.
+    value: UnsafeCell<T>,
+    /// Written by the owner alone.
+    is_inside: AtomicUsize,
+    /// Written under the lock.
+    is_revoked: AtomicUsize,
+    lock: Mutex<()>,
+}
+
+// SAFETY: one thread at a time has the value: the owner inside of the bias, or the lock's holder.
+unsafe impl<T: Send> Sync for Biased<T> {}
+
+impl<T> Biased<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self {
+            value: UnsafeCell::new(value),
+            is_inside: AtomicUsize::new(NO),
+            is_revoked: AtomicUsize::new(NO),
+            lock: Mutex::new(()),
+        }
+    }
+
+    /// Calls `f` with the value, as the owner.
+    ///
+    /// # Safety
+    /// The caller is the owner: no two calls are under way at once, one inside of the other included.
+    #[inline]
+    pub(crate) unsafe fn enter<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        /// Leaves, also on unwind: whoever takes the bias away waits for it.
+        struct Inside<'a>(&'a AtomicUsize);
+        impl Drop for Inside<'_> {
+            #[inline]
+            fn drop(&mut self) {
+                // ORDERING: step_out. Release, with `wait_for_owner`: what the owner did inside is seen.
+                self.0.store(NO, order!(step_out: Release));
+            }
+        }
+        // ORDERING: step_in. Relaxed: O1, ordered by the fence after it.
+        self.is_inside.store(YES, order!(step_in: Relaxed));
+        let inside = Inside(&self.is_inside);
+        // ORDERING: enter_fence. SeqCst: O2, with `revoke_fence`.
+        asymmetric::light(order!(enter_fence: SeqCst));
+        // ORDERING: bias_look. Relaxed: O3, ordered by the fence before it.
+        // RECHECK: bias_gone. Another thread holds the lock, or will, and does not wait for the owner.
+        if recheck!(bias_gone: self.is_revoked.load(order!(bias_look: Relaxed)) == YES) {
+            drop(inside);
+            return self.with_lock(f);
+        }
+        // SAFETY: inside of the bias, and once by this function's contract.
+        self.value.with_mut(|value| f(unsafe { &mut *value }))
+    }
+
+    /// Calls `f` with the value, from any thread, under the lock, and takes the bias away.
+    #[cold]
+    pub(crate) fn with_lock<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // ORDERING: revoked_look. Relaxed: written under the lock.
+        if self.is_revoked.load(order!(revoked_look: Relaxed)) == NO {
+            // ORDERING: revoke. Relaxed: R1, ordered by the fence after it.
+            self.is_revoked.store(YES, order!(revoke: Relaxed));
+            // ORDERING: revoke_fence. SeqCst: R2, with `enter_fence`.
+            asymmetric::heavy(order!(revoke_fence: SeqCst));
+            // ORDERING: wait_for_owner. Acquire, with `step_out`.
+            // RECHECK: owner_inside. R3: the owner that has seen the bias.
+            while recheck!(owner_inside: self.is_inside.load(order!(wait_for_owner: Acquire)) == YES)
+            {
+                thread::yield_now();
+            }
+        }
+        // SAFETY: the lock is held, and the owner is not inside of the bias and never will be.
+        let result = self.value.with_mut(|value| f(unsafe { &mut *value }));
+        drop(lock);
+        result
+    }
+}

@@ -1,0 +1,194 @@
+//! How an executor ends: what its workers do from the moment at which it is closed.
+//!
+//! | phase | a worker |
+//! |---|---|
+//! | closed | ends the poll that it is in; **arrives**; then drops what there is to run instead of polling it, wherever it finds it |
+//! | quiet, once all have arrived | leaves, after it has dropped what is its own |
+//! | terminated, by the last to leave | is gone; whoever brings a runnable drops it (`gate.rs`) |
+//!
+//! A worker cannot arrive while a poll blocks it, and what that poll waits for may be in the hands of a task that nobody will ever
+//! wake or poll: so the first worker that can cancels **every** task that waits, also those that the blocked worker has entered in
+//! the register; and those that have arrived go on as workers, which sleep, are woken by a push, and take from the queue of one
+//! that is stuck. A worker that is blocked in a wait of this crate does the same inside of that wait, as there may be no other.
+//!
+//! What stays with a worker that is blocked elsewhere is what is pinned to it, which no other thread may drop.
+
+use alloc::vec::Vec;
+
+use super::{
+    registry::Registry,
+    shared::{Runnable, Shared},
+    worker::{self, Local},
+};
+use crate::sync::{fence, order, thread};
+
+impl Local {
+    /// From the end of the last poll to the end of the worker.
+    pub(super) fn close_down(&self) {
+        let shared = &**self.shared();
+        self.cancel_waiting();
+        self.discard_own();
+        shared.arrive(self.index());
+        self.has_arrived.set(true);
+        while !shared.gate.is_quiet() {
+            match self.next() {
+                Some(runnable) => self.take_up(runnable),
+                None => self.look_out(),
+            }
+        }
+        shared.leave(self);
+    }
+
+    /// Whether a search is over although it has found nothing.
+    pub(super) fn is_over(&self) -> bool {
+        let gate = &self.shared().gate;
+        match self.has_arrived.get() {
+            false => gate.is_closed(),
+            true => gate.is_quiet(),
+        }
+    }
+
+    /// Runs what was found elsewhere, or drops it where no more polls begin.
+    pub(super) fn take_up(&self, runnable: Runnable) {
+        match self.shared().is_closed() {
+            false => self.run(runnable),
+            true => worker::discard([runnable]),
+        }
+    }
+
+    /// While a poll blocks this worker in a closed executor: drops what the poll may be waiting for.
+    #[cold]
+    pub(super) fn close_down_blocked(&self) {
+        self.cancel_waiting();
+        let shared = &**self.shared();
+        while let Some(runnable) = self.next_to_discard() {
+            worker::discard([runnable]);
+        }
+        worker::discard(shared.registry.cancel_pinned(self.index()));
+    }
+
+    /// Cancels every task that waits, once for all workers.
+    fn cancel_waiting(&self) {
+        let shared = &**self.shared();
+        // A task of this worker that began to wait after the others were cancelled is found by the worker itself.
+        let waiting = match shared.gate.begin_to_cancel() {
+            true => shared.registry.cancel_all(),
+            false => shared.registry.cancel_shard(self.index()),
+        };
+        worker::discard(waiting);
+    }
+
+    /// What can be dropped on this thread: its own, what came from outside, and what others have queued.
+    fn next_to_discard(&self) -> Option<Runnable> {
+        self.next_queued()
+            .or_else(|| self.take_injected())
+            .or_else(|| self.steal_to_discard())
+    }
+
+    /// Drops what only this worker can: what is queued here, and every task that is pinned to it.
+    fn discard_own(&self) {
+        let registry = &self.shared().registry;
+        // A local future is dropped on this thread or nowhere: wake-ups of it that are under way are waited for.
+        loop {
+            self.discard_queued();
+            let waiting = registry.cancel_pinned(self.index());
+            if waiting.is_empty() && !registry.has_pinned(self.index()) {
+                break;
+            }
+            if waiting.is_empty() {
+                thread::yield_now();
+            }
+            worker::discard(waiting);
+        }
+    }
+}
+
+impl Shared {
+    /// Tells the workers to end.
+    pub(super) fn close(&self) {
+        if !self.is_closed() {
+            self.gate.close();
+            self.sleep.wake_all();
+        }
+    }
+
+    /// A worker's last poll is over; or it is, as far as the others are concerned, because one of them waits for them in it.
+    pub(super) fn arrive(&self, worker: usize) {
+        // ORDERING: arrived. Relaxed: a claim. What a worker did before is published by its leaving.
+        if self.arrived[worker].swap(1, order!(arrived: Relaxed)) == 0 {
+            self.count_arrived(1);
+        }
+    }
+
+    fn count_arrived(&self, workers: usize) {
+        // ORDERING: polling. AcqRel: what the polls did is over before the executor is quiet.
+        if self.polling.fetch_sub(workers, order!(polling: AcqRel)) == workers {
+            self.gate.quiet();
+            self.sleep.wake_all();
+        }
+    }
+
+    /// Counts workers that were never started as gone.
+    pub(super) fn never_came(&self, workers: usize) {
+        // ORDERING: never_came. Relaxed: they have done nothing that anybody has to see. `close` publishes the number to those who
+        // count themselves off.
+        self.present.fetch_sub(workers, order!(never_came: Relaxed));
+        if workers > 0 {
+            self.count_arrived(workers);
+        }
+    }
+
+    /// A worker leaves. It drops what is its own; the last one drops all that is left.
+    fn leave(&self, local: &Local) {
+        // ORDERING: leave_fence. Acquire, with `close` and `quiet`: those that never came have been counted off.
+        fence(order!(leave_fence: Acquire));
+        local.discard_own();
+        // ORDERING: leave. AcqRel: what the others did as workers is over before the last one cleans up.
+        if self.present.fetch_sub(1, order!(leave: AcqRel)) != 1 {
+            return;
+        }
+        loop {
+            local.discard_queued();
+            self.gate
+                .dispose(|| self.discard_injected(), || self.has_none_injected());
+            let waiting = self.registry.cancel_all();
+            if waiting.is_empty() {
+                break;
+            }
+            worker::discard(waiting);
+        }
+        Registry::count_left(local.shared());
+        self.gate
+            .terminate(|| self.discard_injected(), || self.has_none_injected());
+        worker::wake_all(self.driver.close());
+        local.discard_queued();
+    }
+
+    /// Disposes of what comes too late: to be called after a push that was followed by a fence.
+    pub(super) fn dispose_if_late(&self) {
+        self.gate
+            .pushed(|| self.discard_injected(), || self.has_none_injected());
+    }
+
+    fn has_none_injected(&self) -> bool {
+        !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty())
+    }
+
+    /// Drops what came from outside, and with it the futures.
+    fn discard_injected(&self) {
+        for runnable in self.everything_injected() {
+            worker::dispose(self, runnable);
+        }
+    }
+
+    fn everything_injected(&self) -> Vec<Runnable> {
+        let mut all = Vec::new();
+        for queues in [&self.high, &self.normal] {
+            queues
+                .injector
+                .take(usize::MAX, |runnable| all.push(runnable));
+        }
+        all.extend(self.inboxes.iter().flat_map(|inbox| inbox.take_all()));
+        all
+    }
+}
