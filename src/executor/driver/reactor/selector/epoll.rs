@@ -6,8 +6,9 @@
 //! * the **bell**, an `eventfd`: one write interrupts the wait;
 //! * the **timer**, a `timerfd`: it is set when the time to wait for is another one than it is set to, and not for each wait.
 //!
-//! The descriptor of the `epoll` is that of a [`Poller`], which is never asked to wait or to notify, so that what it has put in for
-//! itself, under a key of its own, never gets ready.
+//! Together with the `epoll` itself, an executor holds three descriptors. The child of a fork inherits
+//! them. Dropping the [`Epoll`] in the child only closes the child's copies. The parent does not notice
+//! that, because nothing is removed from the `epoll` first.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -16,12 +17,11 @@ use std::{
     os::fd::{AsFd, OwnedFd},
 };
 
-use polling::Poller;
 use rustix::{
     buffer::spare_capacity,
     event::{
         EventfdFlags,
-        epoll::{self, EventData, EventFlags},
+        epoll::{self, CreateFlags, EventData, EventFlags},
         eventfd,
     },
     io::Errno,
@@ -41,9 +41,9 @@ use crate::sync::{AtomicU64, order};
 /// The most that one wait brings.
 const MOST: usize = 1024;
 
-/// Keys of our own descriptors. `u64::MAX` is the poller's.
-const BELL: u64 = u64::MAX - 1;
-const TIMER: u64 = u64::MAX - 2;
+/// Keys of our own descriptors. All others are indices of the reactor's table.
+const BELL: u64 = u64::MAX;
+const TIMER: u64 = u64::MAX - 1;
 
 #[derive(Default)]
 pub(super) struct Events(Vec<epoll::Event>);
@@ -52,7 +52,7 @@ pub(super) struct Events(Vec<epoll::Event>);
 unsafe impl Send for Events {}
 
 pub(crate) struct Epoll {
-    poller: Poller,
+    epoll: OwnedFd,
     bell: OwnedFd,
     /// None where the system refuses one. Limits are in milliseconds then.
     timer: Option<Timer>,
@@ -61,22 +61,19 @@ pub(crate) struct Epoll {
 impl Epoll {
     /// None where the system has not what it takes.
     pub(super) fn new() -> io::Result<Option<Self>> {
-        let poller = Poller::new()?;
-        let bell = match eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK) {
-            Ok(bell) => bell,
-            Err(error) if is_shortage(error) => return Err(error.into()),
-            Err(_) => return Ok(None),
+        let Some(epoll) = supported(epoll::create(CreateFlags::CLOEXEC))? else {
+            return Ok(None);
         };
-        add(&poller, &bell, BELL, EventFlags::IN)?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let Some(bell) = supported(bell)? else {
+            return Ok(None);
+        };
+        add(&epoll, &bell, BELL, EventFlags::IN)?;
         let timer = Timer::new()?;
         if let Some(timer) = &timer {
-            add(&poller, &timer.fd, TIMER, EventFlags::IN)?;
+            add(&epoll, &timer.fd, TIMER, EventFlags::IN)?;
         }
-        Ok(Some(Self {
-            poller,
-            bell,
-            timer,
-        }))
+        Ok(Some(Self { epoll, bell, timer }))
     }
 
     /// # Safety
@@ -85,7 +82,7 @@ impl Epoll {
         // SAFETY: the caller's descriptor is open.
         let fd = unsafe { raw::borrow(raw) };
         let both = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::PRI;
-        Ok(add(&self.poller, fd, key as u64, both)?)
+        Ok(add(&self.epoll, fd, key as u64, both)?)
     }
 
     /// # Safety
@@ -94,7 +91,7 @@ impl Epoll {
         // SAFETY: passed on from the caller.
         let fd = unsafe { raw::borrow(raw) };
         // It can fail only for a descriptor that was closed without being deleted, and then there is nothing to delete.
-        let _ = epoll::delete(&self.poller, fd);
+        let _ = epoll::delete(&self.epoll, fd);
     }
 
     pub(super) fn wait(&self, events: &mut super::Events, until: u64) {
@@ -108,14 +105,14 @@ impl Epoll {
             (_, None) => Some(in_millis(until)),
         };
         // An error is an early return with nothing.
-        let _ = epoll::wait(&self.poller, spare_capacity(events), timeout.as_ref());
+        let _ = epoll::wait(&self.epoll, spare_capacity(events), timeout.as_ref());
     }
 
     pub(super) fn each(&self, events: &super::Events, mut each: impl FnMut(usize, Event)) {
         for told in &events.epoll.0 {
             match (told.data.u64(), &self.timer) {
                 (TIMER, Some(timer)) => timer.expired(),
-                (BELL | u64::MAX, _) => {}
+                (BELL, _) => {}
                 (key, _) => each(key as usize, event(told.flags)),
             }
         }
@@ -131,13 +128,18 @@ impl Epoll {
     }
 }
 
-fn add(poller: &Poller, fd: impl AsFd, key: u64, flags: EventFlags) -> Result<(), Errno> {
-    epoll::add(poller, fd, EventData::new_u64(key), flags | EventFlags::ET)
+fn add(epoll: &OwnedFd, fd: impl AsFd, key: u64, flags: EventFlags) -> Result<(), Errno> {
+    epoll::add(epoll, fd, EventData::new_u64(key), flags | EventFlags::ET)
 }
 
-/// What is refused for now, and not for ever.
-fn is_shortage(error: Errno) -> bool {
-    [Errno::MFILE, Errno::NFILE, Errno::NOMEM].contains(&error)
+/// None where the system does not have such a descriptor, or does not allow it. A shortage may pass, and
+/// is an error.
+fn supported(created: Result<OwnedFd, Errno>) -> io::Result<Option<OwnedFd>> {
+    match created {
+        Ok(fd) => Ok(Some(fd)),
+        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(error.into()),
+        Err(_) => Ok(None),
+    }
 }
 
 fn event(flags: EventFlags) -> Event {
@@ -177,12 +179,8 @@ impl Timer {
     /// None where the system has no such thing.
     fn new() -> io::Result<Option<Self>> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        let fd = match timerfd_create(TimerfdClockId::Monotonic, flags) {
-            Ok(fd) => fd,
-            Err(error) if is_shortage(error) => return Err(error.into()),
-            Err(_) => return Ok(None),
-        };
-        Ok(Some(Self {
+        let fd = supported(timerfd_create(TimerfdClockId::Monotonic, flags))?;
+        Ok(fd.map(|fd| Self {
             fd,
             offset: offset(),
             set_to: AtomicU64::new(NEVER),
