@@ -25,7 +25,6 @@ const LOOK_INTERVAL: u64 = 20_000;
 /// What a worker remembers of it.
 #[derive(Default)]
 pub(super) struct Attendant {
-    is_punctual: Cell<bool>,
     next_look: Cell<u64>,
     /// Whose deadlines come next.
     next_timers: Cell<usize>,
@@ -39,9 +38,6 @@ impl Local {
         let driver = &self.shared().driver;
         if !driver.is_used() {
             return false;
-        }
-        if !self.attendant.is_punctual.replace(true) {
-            clock::ask_for_punctuality();
         }
         let keeper = self.look_at_sources();
         self.wake_ready(keeper, driver.all_timers(), clock::now())

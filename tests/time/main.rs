@@ -7,6 +7,8 @@ mod blocked;
 mod faults;
 mod interval;
 mod moved;
+#[cfg(target_os = "linux")]
+mod slack;
 mod sleep;
 mod timeout;
 mod timer;

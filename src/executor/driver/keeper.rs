@@ -305,7 +305,10 @@ impl<R: Outside> Keeper<'_, R> {
             return;
         }
         match limit {
-            Some(until) => thread::park_timeout(Duration::from_nanos(until - now)),
+            Some(until) => {
+                let limit = Duration::from_nanos(until - now);
+                clock::punctually(|| thread::park_timeout(limit));
+            }
             None => thread::park(),
         }
     }
