@@ -192,7 +192,8 @@ impl<T> AsyncFd<T> {
     /// another waiter may be faster, so that a read blocks all the same. [`read_with`](AsyncFd::read_with) does without asking.
     ///
     /// # Errors
-    /// That the descriptor was closed under it, or that the executor that serves it is gone.
+    /// That the descriptor was closed under it; or that the executor that serves it is gone, even
+    /// if the descriptor is ready.
     ///
     /// # Example
     /// ```

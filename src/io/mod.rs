@@ -35,6 +35,7 @@
 //! # Errors
 //! A hang-up or an error of the descriptor's wakes who waits, in both directions, and is what the operation says when it is tried
 //! again. When the executor has gone, who waits is woken, and every operation that has to wait ends with an error that says so.
+//! [`AsyncFd::readable`] and its like, which only wait, always end with that error from then on.
 
 mod async_fd;
 mod net;

@@ -1,6 +1,7 @@
 //! The executor goes before what it serves.
 
 use std::{
+    future::poll_fn,
     io,
     os::unix::net::UnixStream,
     sync::{
@@ -98,7 +99,19 @@ fn what_outlives_its_executor_says_so_when_it_has_to_wait() {
         drop(executor);
         let mut buffer = [0; 2];
         assert_gone(&block_on((&*stream).read(&mut buffer)).unwrap_err());
-        assert_gone(&block_on(stream.readable()).unwrap_err());
+        for _ in 0..2 {
+            assert_gone(&block_on(stream.readable()).unwrap_err());
+            // It has room.
+            assert_gone(&block_on(stream.writable()).unwrap_err());
+            let polled = poll_fn(|cx| stream.poll_writable(cx));
+            assert_gone(&block_on(polled).unwrap_err());
+            // It has something to be read.
+            io::Write::write_all(&mut far, b"x").unwrap();
+            assert_gone(&block_on(stream.readable()).unwrap_err());
+            let polled = poll_fn(|cx| stream.poll_readable(cx));
+            assert_gone(&block_on(polled).unwrap_err());
+            block_on((&*stream).read_exact(&mut buffer[..1])).unwrap();
+        }
         assert!(format!("{stream:?}").contains("is_gone: true"));
         // What does not have to wait is done.
         block_on((&*stream).write_all(b"ab")).unwrap();

@@ -74,6 +74,14 @@ impl Direction {
         woken.extend(waiters.iter_mut().filter_map(|(_, waker)| waker.take()));
     }
 
+    /// An error when no event will come any more.
+    pub(super) fn served(&self) -> io::Result<()> {
+        match self.readiness.look().is_gone() {
+            true => Err(gone()),
+            false => Ok(()),
+        }
+    }
+
     /// Forgets that it was ready. Only where each who waits [asks](Attempt::arm) the system to tell of it again.
     pub(super) fn forget(&self) {
         self.readiness.clear(self.readiness.look());

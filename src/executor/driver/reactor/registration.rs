@@ -91,6 +91,9 @@ impl Registration {
     }
 
     fn ask(&self, interest: Interest) -> io::Result<()> {
+        // An error even if the descriptor is ready. Where the system cannot be asked, it would look
+        // ready forever, and a loop that waits here before each attempt would spin.
+        self.direction(interest).served()?;
         // SAFETY: the descriptor is open, as whoever has registered it promised.
         unsafe { raw::ask(self.raw, interest) }
     }
