@@ -81,6 +81,63 @@ fn paths_that_do_not_serve_are_errors() {
     });
 }
 
+/// A name in no folder, which is gone with its last socket.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_name_that_begins_with_a_zero_byte_is_abstract() {
+    use std::os::linux::net::SocketAddrExt;
+
+    everywhere(async || {
+        let place = Place::new();
+        let file = place.0.file_name().unwrap().to_str().unwrap();
+        for name in [file.to_owned(), format!("{file}\0with another")] {
+            let path = format!("\0{name}");
+            let error = UnixStream::connect(&path).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+            let listener = UnixListener::bind(&path)?;
+            let address = listener.local_addr()?;
+            assert_eq!(address.as_abstract_name(), Some(name.as_bytes()));
+            let error = UnixListener::bind(&path).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::AddrInUse);
+            let mut client = UnixStream::connect(&path).await?;
+            let (server, _) = listener.accept().await?;
+            client.write_all(b"abstract").await?;
+            drop(client);
+            assert_eq!(read_all(server).await?, b"abstract");
+            drop(listener);
+
+            let receiver = UnixDatagram::bind(&path)?;
+            let sender = UnixDatagram::unbound()?;
+            sender.send_to(b"one", &path).await?;
+            sender.connect(&path)?;
+            sender.send(b"three").await?;
+            let mut buffer = [0; 16];
+            assert_eq!(receiver.recv(&mut buffer).await?, 3);
+            assert_eq!(receiver.recv(&mut buffer).await?, 5);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_path_with_a_zero_byte_inside_is_an_error() {
+    everywhere(async || {
+        let path = "/tmp/joint\0inside";
+        let sender = UnixDatagram::unbound()?;
+        let errors = [
+            UnixListener::bind(path).err(),
+            UnixStream::connect(path).await.err(),
+            UnixDatagram::bind(path).err(),
+            sender.connect(path).err(),
+            sender.send_to(b"lost", path).await.err(),
+        ];
+        for error in errors {
+            assert_eq!(error.unwrap().kind(), ErrorKind::InvalidInput);
+        }
+        Ok(())
+    });
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_listener_without_room_says_so() {

@@ -1,5 +1,9 @@
 //! [`UnixListener`], [`UnixStream`] and [`UnixDatagram`].
 
+#[cfg(target_os = "android")]
+use std::os::android::net::SocketAddrExt;
+#[cfg(target_os = "linux")]
+use std::os::linux::net::SocketAddrExt;
 use std::{
     io,
     net::Shutdown,
@@ -18,6 +22,10 @@ use crate::io::AsyncFd;
 /// Waits for connections at a path.
 ///
 /// Whoever binds it removes the path afterwards: it outlives the listener, and cannot be bound again as long as it is there.
+///
+/// On Linux and Android a path that begins with a zero byte, such as `"\0name"`, is an *abstract*
+/// name instead, here and wherever these sockets take a path. It is in no folder, every program can
+/// connect to it, and it is free again when the last descriptor of the socket is closed.
 ///
 /// # Example
 /// ```
@@ -52,7 +60,7 @@ impl UnixListener {
     /// # Errors
     /// What the system says: [`AddrInUse`](io::ErrorKind::AddrInUse) when there is something.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
-        net::UnixListener::bind(path)?.try_into()
+        net::UnixListener::bind_addr(&address(path.as_ref())?)?.try_into()
     }
 }
 
@@ -93,6 +101,8 @@ impl UnixStream {
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) when as many wait to be accepted as the listener lets: the system does not say when
     /// that changes, so try again later.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
+        // `socket2` would cut the path at a zero byte inside.
+        address(path.as_ref())?;
         connect(&SockAddr::unix(path)?).await.map(Self)
     }
 }
@@ -130,7 +140,7 @@ impl UnixDatagram {
     /// # Errors
     /// What the system says: [`AddrInUse`](io::ErrorKind::AddrInUse) when there is something.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
-        net::UnixDatagram::bind(path)?.try_into()
+        net::UnixDatagram::bind_addr(&address(path.as_ref())?)?.try_into()
     }
 
     /// A socket without an address, which can send.
@@ -146,7 +156,7 @@ impl UnixDatagram {
     /// # Errors
     /// What the system says: [`NotFound`](io::ErrorKind::NotFound) when there is nothing at the path.
     pub fn connect(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.get_ref().connect(path)
+        self.get_ref().connect_addr(&address(path.as_ref())?)
     }
 
     /// Sends a message to the socket at a path, when that has room for it. It is sent whole; how many bytes it has comes back.
@@ -157,23 +167,42 @@ impl UnixDatagram {
     /// # Errors
     /// What the system says: [`NotFound`](io::ErrorKind::NotFound) when there is nothing at the path.
     pub async fn send_to(&self, message: &[u8], path: impl AsRef<Path>) -> io::Result<usize> {
-        let path = path.as_ref();
+        let address = address(path.as_ref())?;
         loop {
-            match self.get_ref().send_to(message, path) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.room(path).await?,
+            match self.get_ref().send_to_addr(message, &address) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.room(&address).await?;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => return result,
             }
         }
     }
 
-    /// Waits until there is room for a message here, and at a path: of that, Linux tells only sockets that are connected to it.
-    async fn room(&self, path: &Path) -> io::Result<()> {
+    /// Waits until there is room for a message here, and at an address: of that, Linux tells only
+    /// sockets that are connected to it.
+    async fn room(&self, address: &SocketAddr) -> io::Result<()> {
         self.0.writable().await?;
         let probe = Self::unbound()?;
-        probe.connect(path)?;
+        probe.get_ref().connect_addr(address)?;
         probe.0.writable().await
     }
+}
+
+/// What a path stands for.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn address(path: &Path) -> io::Result<SocketAddr> {
+    use std::os::unix::ffi::OsStrExt;
+
+    match path.as_os_str().as_bytes().strip_prefix(b"\0") {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(path),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn address(path: &Path) -> io::Result<SocketAddr> {
+    SocketAddr::from_pathname(path)
 }
 
 /// Both ends of what is connected from the start.
