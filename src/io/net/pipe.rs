@@ -1,6 +1,20 @@
 //! [`pipe`]: bytes from one [`PipeWriter`] to one [`PipeReader`], within a process or between two.
 
-use std::{fs::File, io, os::fd::OwnedFd};
+use core::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+use std::{
+    fs::File,
+    io::{self, IoSliceMut, Read},
+    os::fd::OwnedFd,
+};
+
+use futures_io::AsyncRead;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{FileType, OFlags, fcntl_getfl, fstat},
+};
 
 use crate::io::AsyncFd;
 
@@ -62,6 +76,12 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
 /// It comes to the end, 0 bytes, when all writers have gone and everything is read. Any descriptor whose bytes are read one after
 /// the other can be made one of these: a child's output, or the end of a pipe with modes of its own.
 ///
+/// # Named pipes
+/// A FIFO that is opened as non-blocking can be opened for reading before anybody has opened it for
+/// writing. A read then waits for the first writer, and does not end at once. When all writers have
+/// gone, a read comes to the end. What a later writer sends can be read after that. A FIFO that is
+/// opened for both reading and writing never comes to the end.
+///
 /// # Example
 /// ```
 /// use std::{os::fd::OwnedFd, process::{Command, Stdio}};
@@ -104,9 +124,9 @@ pub struct PipeReader(AsyncFd<File>);
 /// ```
 pub struct PipeWriter(AsyncFd<File>);
 
-/// What both ends are to their descriptors.
+/// What both ends are to their descriptors, which must not be open for the other direction alone.
 macro_rules! owns {
-    ($($name:ident,)*) => {$(
+    ($($name:ident, not $wrong:ident, which is for $other:literal;)*) => {$(
         impl $name {
             /// Takes the descriptor back. It stays non-blocking.
             ///
@@ -118,10 +138,23 @@ macro_rules! owns {
         }
 
         /// Makes it non-blocking, also for whoever has the same end elsewhere.
+        ///
+        /// A descriptor that is open for the other direction alone is an error of the kind
+        /// [`InvalidInput`](io::ErrorKind::InvalidInput).
         impl TryFrom<OwnedFd> for $name {
             type Error = io::Error;
 
             fn try_from(descriptor: OwnedFd) -> io::Result<Self> {
+                if fcntl_getfl(&descriptor)? & OFlags::RWMODE == OFlags::$wrong {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidInput,
+                        concat!(
+                            "this descriptor is open for the other direction alone: make it a `",
+                            $other,
+                            "`"
+                        ),
+                    ));
+                }
                 AsyncFd::new(File::from(descriptor)).map(Self)
             }
         }
@@ -136,7 +169,56 @@ macro_rules! owns {
     )*};
 }
 
-owns!(PipeReader, PipeWriter,);
-// A read of a pipe that keeps packets apart falls short, though there is more.
-reads!(PipeReader by core::convert::identity);
+owns! {
+    PipeReader, not WRONLY, which is for "PipeWriter";
+    PipeWriter, not RDONLY, which is for "PipeReader";
+}
+reads!(PipeReader by Begun);
 writes!(PipeWriter by core::convert::identity, closed by |_| Ok(()));
+
+/// A pipe that is read once it has begun: not before there was a writer.
+///
+/// It is tried each time, and not [counted](super::counted): a read of a pipe that keeps packets
+/// apart falls short, though there is more.
+struct Begun<'a>(&'a AsyncFd<File>);
+
+impl AsyncRead for Begun<'_> {
+    #[inline]
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        (self.0).poll_read_with(cx, |mut file| match file.read(buffer) {
+            Ok(0) if !buffer.is_empty() => end(file),
+            read => read,
+        })
+    }
+
+    #[inline]
+    fn poll_read_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+    ) -> Poll<io::Result<usize>> {
+        (self.0).poll_read_with(cx, |mut file| match file.read_vectored(buffers) {
+            Ok(0) if buffers.iter().any(|buffer| !buffer.is_empty()) => end(file),
+            read => read,
+        })
+    }
+}
+
+/// What a read of 0 bytes means: that it has come to the end, or that it has to wait for a writer.
+///
+/// The system lets a FIFO without a writer be read to its end at any time. But it calls one ready
+/// to be read only if there is something, or if there was a writer.
+#[cold]
+fn end(file: &File) -> io::Result<usize> {
+    let mut asked = [PollFd::new(file, PollFlags::IN)];
+    let is_ready = poll(&mut asked, Some(&Timespec::default()))? > 0;
+    // A terminal, for example, may end more than once, and is not ready after each end.
+    if is_ready || !FileType::from_raw_mode(fstat(file)?.st_mode).is_fifo() {
+        return Ok(0);
+    }
+    Err(io::ErrorKind::WouldBlock.into())
+}
