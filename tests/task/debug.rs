@@ -35,7 +35,7 @@ fn a_runnable_and_a_handle_show_name_place_and_state() {
     let builder = Builder::new().metadata(7u32).name("seven");
     let line = line!() + 1;
     let (runnable, handle) = builder.spawn(|_| async {}, |_| {});
-    let here = format!("spawned: tests/task/debug.rs:{line}:");
+    let here = format!("spawned: {}:{line}:", file!());
     has(
         &runnable,
         &[
@@ -158,7 +158,7 @@ fn a_panic_tells_the_task_its_place_and_its_text() {
     );
     assert_eq!(
         (panic.spawned().file(), panic.spawned().line()),
-        ("tests/task/debug.rs", line)
+        (file!(), line)
     );
     has(
         &panic,
@@ -184,7 +184,7 @@ fn a_panic_without_a_name_or_a_text_tells_the_place() {
     let panic = panic_of(handle);
     assert_eq!((panic.message(), panic.task_name()), (None, None));
     let text = panic.to_string();
-    let place = format!("tests/task/debug.rs:{line}:");
+    let place = format!("{}:{line}:", file!());
     assert!(
         text.starts_with(&format!("the task spawned at {place}")),
         "{text}"
@@ -210,7 +210,7 @@ fn to_await_a_cancelled_task_tells_which_it_was() {
 #[track_caller]
 fn spawned_here<T>(handle: &JoinHandle<T>, line: u32) {
     assert_eq!(handle.spawned().line(), line);
-    has(handle, &[&format!("spawned: tests/task/debug.rs:{line}:")]);
+    has(handle, &[&format!("spawned: {}:{line}:", file!())]);
 }
 
 #[test]
