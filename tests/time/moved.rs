@@ -1,14 +1,15 @@
 //! Timers that are moved: between threads, between executors, and away from one that has gone.
 
 use std::{
-    future::poll_fn,
+    future::{pending, poll_fn},
     pin::Pin,
     sync::{Arc, Mutex, mpsc},
     task::Poll,
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
+use futures_lite::future;
 use joint::{
     block_on,
     time::{Timer, interval_at, sleep, timeout},
@@ -111,38 +112,43 @@ fn a_reset_on_another_thread_reaches_who_waits() {
     });
 }
 
+/// Also those that were due when they were polled there.
 #[test]
 fn all_kinds_go_on_when_their_executor_has_gone() {
-    ends(|| {
-        let gone = executor(1);
-        let mut timer = Timer::new(3 * MILLI);
-        let start = Instant::now() + 3 * MILLI;
+    for wait in [Duration::ZERO, 3 * MILLI] {
+        ends(move || all_kinds_go_on_after(wait));
+    }
+}
+
+fn all_kinds_go_on_after(wait: Duration) {
+    let gone = executor(1);
+    let start = Instant::now() + wait;
+    let kinds = gone.spawn(async move {
+        let mut timer = Timer::new(wait);
         let mut ticks = interval_at(start, MILLI);
-        let mut late = timeout(3 * MILLI, std::future::pending::<()>());
-        let polled = gone.spawn(poll_fn(move |cx| {
-            let _ = Pin::new(&mut timer).poll(cx);
-            let _ = ticks.poll_tick(cx);
-            let _ = Pin::new(&mut late).poll(cx);
-            let fresh = (
-                Timer::new(HOUR),
-                interval_at(start, MILLI),
-                timeout(HOUR, std::future::pending()),
-            );
-            Poll::Ready((
-                std::mem::replace(&mut timer, fresh.0),
-                std::mem::replace(&mut ticks, fresh.1),
-                std::mem::replace(&mut late, fresh.2),
-            ))
-        }));
-        let (mut timer, mut ticks, late) = block_on(polled);
-        drop(gone);
-        block_on(async {
-            if timer.is_armed() {
-                (&mut timer).await;
-            }
-            assert_eq!(ticks.tick().await, start);
-            assert_eq!(ticks.tick().await, start + MILLI);
-            assert!(late.await.is_err());
-        });
+        let mut late = timeout(wait, pending::<()>());
+        let timer_has_fired = future::poll_once(&mut timer).await.is_some();
+        let tick = future::poll_once(ticks.tick()).await;
+        let is_late = future::poll_once(&mut late).await;
+        (timer, timer_has_fired, ticks, tick, late, is_late)
+    });
+    let (mut timer, timer_has_fired, mut ticks, tick, late, is_late) = block_on(kinds);
+    drop(gone);
+    block_on(async {
+        if !timer_has_fired {
+            (&mut timer).await;
+        }
+        // What came in the first poll is not to come again.
+        let tick = match tick {
+            Some(tick) => tick,
+            None => ticks.tick().await,
+        };
+        assert_eq!(tick, start);
+        assert_eq!(ticks.tick().await, start + MILLI);
+        let outcome = match is_late {
+            Some(outcome) => outcome,
+            None => late.await,
+        };
+        assert!(outcome.is_err());
     });
 }
