@@ -160,11 +160,15 @@ impl Interval {
 impl MissedTicks {
     fn next(self, due: Instant, period: Duration, now: Instant) -> Option<Instant> {
         let next = due.checked_add(period)?;
-        let late = now.checked_duration_since(next);
-        match (self, late) {
-            (_, None) | (Self::Burst, _) => Some(next),
-            (Self::Delay, Some(_)) => now.checked_add(period),
-            (Self::Skip, Some(late)) => now.checked_add(period - remainder(late, period)),
+        // The instants are compared, and not told by their difference: on Windows that is 0, and not
+        // none, when `now` is up to 100 ns before `next`.
+        if now < next {
+            return Some(next);
+        }
+        match self {
+            Self::Burst => Some(next),
+            Self::Delay => now.checked_add(period),
+            Self::Skip => now.checked_add(period - remainder(now - next, period)),
         }
     }
 }
@@ -223,6 +227,27 @@ mod tests {
         let skipped = next(MissedTicks::Skip, late);
         assert!(skipped > late && skipped <= late + period);
         assert_eq!(skipped.as_nanos() % 7, 0);
+    }
+
+    /// However little it is early: systems differ in what they make of such a difference.
+    #[test]
+    fn a_tick_is_missed_if_and_only_if_it_is_not_after_this_moment() {
+        let (due, nano) = (Instant::now(), Duration::from_nanos(1));
+        for period in [1, 2, 99, 100, 101, 1_000_000].map(|nanos| nanos * nano) {
+            let first = due + period;
+            for difference in 0..=200 {
+                let (before, after) = (first - difference * nano, first + difference * nano);
+                for missed in [MissedTicks::Burst, MissedTicks::Delay, MissedTicks::Skip] {
+                    let is_missed = |now| missed.next(due, period, now).unwrap() != first;
+                    let keeps = missed == MissedTicks::Burst;
+                    assert_eq!(is_missed(before), !keeps && difference == 0);
+                    assert_eq!(is_missed(after), !keeps);
+                }
+                // The next one is the first that is still to come.
+                let skipped = MissedTicks::Skip.next(due, period, after).unwrap();
+                assert!(skipped > after && skipped <= after + period);
+            }
+        }
     }
 
     #[test]
