@@ -75,6 +75,9 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 /// [`Arc`](alloc::sync::Arc) if they are spawned. Closing it, by `poll_close`, ends the direction that is written, and the peer reads
 /// to the end. Dropping it ends both.
 ///
+/// A write after closing fails, with [`BrokenPipe`](io::ErrorKind::BrokenPipe) on Unix. On Windows
+/// its error is `WSAESHUTDOWN`, 10058, for which the standard library has no kind.
+///
 /// # Example
 /// ```
 /// use futures_lite::{AsyncReadExt, AsyncWriteExt, future};

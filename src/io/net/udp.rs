@@ -66,7 +66,8 @@ impl UdpSocket {
         .await
     }
 
-    /// As [`recv`](Self::recv), without taking: the next call has the same message again.
+    /// As [`recv`](Self::recv), without taking: the next call has the same message again, and the
+    /// whole of it.
     ///
     /// # Errors
     /// As [`recv`](Self::recv).

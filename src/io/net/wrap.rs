@@ -173,6 +173,9 @@ macro_rules! exchanges {
             /// # Errors
             /// What the system says, also of what was sent before:
             /// [`ConnectionRefused`](std::io::ErrorKind::ConnectionRefused) when a connected peer was not there.
+            ///
+            /// On Windows it is an error too if the message does not fit: `WSAEMSGSIZE`, 10040. The
+            /// beginning of the message is in the buffer then, and the rest is lost as elsewhere.
             pub async fn recv(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
                 self.0.read_with(|socket| socket.recv(buffer)).await
             }
