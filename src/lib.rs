@@ -64,6 +64,13 @@
 //! Type-checked, by `cargo xtask portable`, means that nobody has run it there; what goes through the crate
 //! [polling](https://docs.rs/polling) is tested on Linux too. Packet pipes, and timers that are descriptors (the example
 //! `fizz_buzz`), are Linux's own.
+//!
+//! On Windows no thread starts or ends while the destructor of a thread-local runs ([why]). Such a
+//! destructor hangs there if it drops an `Executor`, which waits for the end of its threads. It
+//! also hangs if it waits for a thread that has not started yet: one of `spawn_blocking`, or a
+//! worker of the global executor before that was first used.
+//!
+//! [why]: https://doc.rust-lang.org/std/thread/struct.LocalKey.html#platform-specific-behavior
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(
     not(target_has_atomic = "64"),

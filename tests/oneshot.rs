@@ -6,7 +6,7 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, mpsc},
     task::{Context, Poll, Waker},
     thread,
     time::{Duration, Instant},
@@ -529,24 +529,33 @@ fn tokio_5162_a_channel_works_in_the_destructor_of_a_thread_local() {
     impl Drop for AtExit {
         fn drop(&mut self) {
             let (tx, rx) = self.0.lock().unwrap().take().expect("set by the test");
-            let (reply_tx, reply_rx) = channel();
-            let other = thread::spawn(move || reply_tx.send(rx.recv().unwrap()));
             tx.send(7).unwrap();
-            REPLY.lock().unwrap().replace(reply_rx.recv());
-            other.join().unwrap().unwrap();
+            REPLY.lock().unwrap().replace(rx.recv());
         }
     }
     static REPLY: Mutex<Option<Result<u8, RecvError>>> = Mutex::new(None);
     thread_local! {
         static AT_EXIT: AtExit = const { AtExit(Mutex::new(None)) };
     }
-    thread::spawn(|| {
-        AT_EXIT.with(|at_exit| at_exit.0.lock().unwrap().replace(channel()));
+    let (tx, rx) = channel();
+    let (reply_tx, reply_rx) = channel();
+    // It has started by the time that the destructor waits for it: on Windows no thread starts or
+    // ends meanwhile.
+    let (starts, started) = mpsc::channel();
+    let other = thread::spawn(move || {
+        starts.send(()).unwrap();
+        reply_tx.send(rx.recv().unwrap()).unwrap();
+    });
+    started.recv().unwrap();
+    thread::spawn(move || {
+        let ends = (tx, reply_rx);
+        AT_EXIT.with(|at_exit| at_exit.0.lock().unwrap().replace(ends));
         // The thread's parker is made after the thread-local above, and is gone when that is destroyed.
         assert_eq!(block_on(async { 1 }), 1);
     })
     .join()
     .unwrap();
+    other.join().unwrap();
     assert_eq!(REPLY.lock().unwrap().take(), Some(Ok(7)));
 }
 

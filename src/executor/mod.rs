@@ -139,6 +139,9 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// the dropping task has ended, nor in a [`join`] whose other side drops the executor. Each would
 /// wait for the other forever.
 ///
+/// On Windows the destructor of a thread-local must not drop it, or both wait forever: no thread
+/// ends there while such a destructor runs ([more](crate#systems)).
+///
 /// # Forks
 /// The child of a `fork` inherits an executor, the [global](Executor::global) one too, without its threads. To drop it there is
 /// good, and does nothing: its memory, its tasks and their futures stay as they are. All else must be left alone there, handles
