@@ -5,7 +5,7 @@ use std::{fs, net::UdpSocket, process::Command, thread};
 
 use joint::{block_on, io::AsyncFd, time::sleep};
 
-use crate::{MILLI, ends, executor};
+use crate::{HOUR, MILLI, ends, executor};
 
 /// The timer slack of this thread, in nanoseconds.
 fn own() -> i32 {
@@ -52,6 +52,28 @@ fn what_a_task_starts_has_the_slack_of_what_main_starts() {
                 assert_eq!(block_on(slacks), expected);
             }
         }
+    });
+}
+
+/// Waits until a thread that sleeps has as little slack as there is. The system may refuse to tell.
+fn wait_until_punctual(thread: i32) {
+    let path = format!("/proc/{thread}/timerslack_ns");
+    while fs::read_to_string(&path).is_ok_and(|slack| slack.trim() != "1") {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_worker_that_sleeps_until_a_deadline_is_punctual() {
+    ends(|| {
+        let executor = executor(1);
+        let worker = block_on(executor.spawn(async {
+            // SAFETY: it asks for nothing.
+            unsafe { libc::gettid() }
+        }));
+        let pending = executor.spawn(sleep(HOUR));
+        wait_until_punctual(worker);
+        drop(pending);
     });
 }
 
