@@ -143,31 +143,59 @@ pub(crate) enum Rested {
 pub(crate) fn rest(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -> Rested {
     let mut slept = false;
     loop {
-        let mut limit = None;
+        let mut next = None;
         // A thread that is past its thread-locals attends to nothing.
         if let Some(attend) = ATTEND.try_with(Cell::get).ok().flatten() {
             if is_due() {
                 return Rested::Due { slept };
             }
-            limit = attend();
+            next = attend();
         }
         // RECHECK: due_again. What became due while the thread attended to others.
         if recheck!(due_again: is_due()) {
             return Rested::Due { slept };
         }
-        if let Some(deadline) = deadline {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Rested::TimedOut;
-            }
-            limit = Some(limit.map_or(left, |limit| limit.min(left)));
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Rested::TimedOut;
         }
         slept = true;
-        match limit {
-            Some(limit) => thread::park_timeout(limit),
-            None => thread::park(),
+        match (next, left) {
+            // The caller's own limit is as punctual as its thread is.
+            (Some(next), left) if left.is_none_or(|left| next <= left) => {
+                punctually(|| thread::park_timeout(next));
+            }
+            (_, Some(left)) => thread::park_timeout(left),
+            (_, None) => thread::park(),
         }
     }
+}
+
+/// Runs `sleep`, a sleep with a limit, and asks the kernel to end it punctually. By default the
+/// kernel may end it up to 50 microseconds later, together with others.
+///
+/// Threads and programs inherit the timer slack of the thread that starts them. So the thread's own
+/// slack is put back before any code of a task runs.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn punctually(sleep: impl FnOnce()) {
+    use core::num::NonZeroU64;
+    use rustix::thread::{current_timer_slack, set_current_timer_slack};
+
+    const PUNCTUAL: Option<NonZeroU64> = NonZeroU64::new(1);
+    // Threads with a real-time policy have none, which is 0.
+    let own = current_timer_slack().ok().and_then(NonZeroU64::new);
+    if own <= PUNCTUAL {
+        return sleep();
+    }
+    // Refused, timers are as late as elsewhere.
+    let _ = set_current_timer_slack(PUNCTUAL);
+    sleep();
+    let _ = set_current_timer_slack(own);
+}
+
+#[cfg(any(not(target_os = "linux"), miri))]
+pub(crate) fn punctually(sleep: impl FnOnce()) {
+    sleep();
 }
 
 impl Parker {

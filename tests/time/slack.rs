@@ -1,9 +1,10 @@
 //! Workers change their timer slack to be woken punctually. Tasks never see the changed slack, and nor do
 //! the threads and programs that they start.
 
-use std::{fs, net::UdpSocket, process::Command, thread};
+use std::{fs, net::UdpSocket, pin::pin, process::Command, sync::mpsc, thread};
 
-use joint::{block_on, io::AsyncFd, time::sleep};
+use futures_lite::future;
+use joint::{block_on, io::AsyncFd, oneshot, time::sleep};
 
 use crate::{HOUR, MILLI, ends, executor};
 
@@ -74,6 +75,28 @@ fn a_worker_that_sleeps_until_a_deadline_is_punctual() {
         let pending = executor.spawn(sleep(HOUR));
         wait_until_punctual(worker);
         drop(pending);
+    });
+}
+
+/// What it waits for is beside the point: it serves the timers meanwhile.
+#[test]
+fn a_worker_that_blocks_is_punctual_to_the_timers_that_it_serves() {
+    ends(|| {
+        let executor = executor(1);
+        let (told, worker) = mpsc::channel();
+        let (over, is_over) = oneshot::channel::<()>();
+        let blocks = executor.spawn(async move {
+            let mut pending = pin!(sleep(HOUR));
+            assert!(future::poll_once(&mut pending).await.is_none());
+            // SAFETY: it asks for nothing.
+            told.send(unsafe { libc::gettid() }).unwrap();
+            block_on(is_over).unwrap();
+            all()
+        });
+        wait_until_punctual(worker.recv().unwrap());
+        over.send(()).unwrap();
+        let slacks = block_on(blocks);
+        assert_eq!(slacks, all());
     });
 }
 

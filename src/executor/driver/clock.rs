@@ -31,30 +31,3 @@ pub(crate) fn after(now: u64, duration: Duration) -> u64 {
 pub(crate) fn until(deadline: u64) -> Option<Duration> {
     (deadline != NEVER).then(|| Duration::from_nanos(deadline.saturating_sub(now())))
 }
-
-/// Runs `sleep`, a sleep with a limit, and asks the kernel to end it punctually. By default the
-/// kernel may end it up to 50 microseconds later, together with others.
-///
-/// Threads and programs inherit the timer slack of the thread that starts them. So the thread's own
-/// slack is put back before any code of a task runs.
-#[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn punctually(sleep: impl FnOnce()) {
-    use core::num::NonZeroU64;
-    use rustix::thread::{current_timer_slack, set_current_timer_slack};
-
-    const PUNCTUAL: Option<NonZeroU64> = NonZeroU64::new(1);
-    // Threads with a real-time policy have none, which is 0.
-    let own = current_timer_slack().ok().and_then(NonZeroU64::new);
-    if own <= PUNCTUAL {
-        return sleep();
-    }
-    // Refused, timers are as late as elsewhere.
-    let _ = set_current_timer_slack(PUNCTUAL);
-    sleep();
-    let _ = set_current_timer_slack(own);
-}
-
-#[cfg(any(not(target_os = "linux"), miri))]
-pub(crate) fn punctually(sleep: impl FnOnce()) {
-    sleep();
-}

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     executor::sleep::Sleep,
     sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread},
+    waker::park,
 };
 
 /// What tells of descriptors, as far as the driver knows it.
@@ -307,7 +308,7 @@ impl<R: Outside> Keeper<'_, R> {
         match limit {
             Some(until) => {
                 let limit = Duration::from_nanos(until - now);
-                clock::punctually(|| thread::park_timeout(limit));
+                park::punctually(|| thread::park_timeout(limit));
             }
             None => thread::park(),
         }
