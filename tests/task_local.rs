@@ -6,15 +6,19 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     rc::Rc,
-    sync::mpsc::channel,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc::channel,
+    },
     task::{Context, Poll, Waker},
     thread,
 };
 
 use joint::{
-    block_on,
-    executor::{LocalExecutor, TaskLocal},
-    task, yield_now,
+    Executor, block_on,
+    executor::{LocalExecutor, TaskLocal, current_worker},
+    join, task, yield_now,
 };
 
 static NUMBER: TaskLocal<u32> = TaskLocal::new();
@@ -238,4 +242,98 @@ fn a_scope_is_as_free_as_what_it_holds() {
     is_send(&future);
     is_unpin(&future);
     assert_eq!(block_on(future), 1);
+}
+
+/// What a worker sees in the side of `bob`'s join that it takes while it waits for its own, in the task of `alice`.
+fn in_a_side_of_bobs<R: Send + 'static>(
+    executor: &Executor,
+    alice: impl FnOnce(&dyn Fn()) + Send + 'static,
+    look: impl FnOnce() -> R + Send + 'static,
+) -> R {
+    fn wait_until(done: &AtomicBool) {
+        while !done.load(Relaxed) {
+            thread::yield_now();
+        }
+    }
+    let [taken, looked] = [(); 2].map(|()| Arc::<AtomicBool>::default());
+    let waits = {
+        let (taken, looked) = (taken.clone(), looked.clone());
+        executor.spawn(async move {
+            // Whoever takes the side is busy until bob's has been taken: by the worker that waits here, as no other is idle.
+            alice(&|| {
+                join(
+                    || wait_until(&taken),
+                    || {
+                        taken.store(true, Relaxed);
+                        wait_until(&looked);
+                    },
+                );
+            });
+        })
+    };
+    wait_until(&taken);
+    let bob = executor.spawn(NAME.scope("bob".into(), async move {
+        let (by_a, (seen, by_b)) = join(
+            || {
+                wait_until(&looked);
+                current_worker()
+            },
+            || {
+                let seen = look();
+                looked.store(true, Relaxed);
+                (seen, current_worker())
+            },
+        );
+        assert_ne!(by_a, by_b, "the side was taken");
+        seen
+    }));
+    let seen = block_on(bob);
+    block_on(waits);
+    seen
+}
+
+fn three_workers() -> Executor {
+    Executor::builder().workers(3).build().unwrap()
+}
+
+#[test]
+fn a_side_that_was_taken_does_not_see_the_value_of_its_taker() {
+    let seen = in_a_side_of_bobs(
+        &three_workers(),
+        |join| NAME.sync_scope("alice".into(), join),
+        || NAME.try_with(String::clone).ok(),
+    );
+    assert_eq!(seen, None);
+}
+
+#[test]
+fn the_taker_of_a_side_sees_its_own_value_again_afterwards() {
+    let alice = |join: &dyn Fn()| {
+        NUMBER.sync_scope(1, || {
+            join();
+            assert_eq!(number(), Some(1));
+        });
+    };
+    let look = || (NUMBER.sync_scope(2, number), number());
+    let seen = in_a_side_of_bobs(&three_workers(), alice, look);
+    assert_eq!(seen, (Some(2), None));
+}
+
+#[test]
+fn a_side_that_was_taken_spawns_on_no_local_executor_of_its_taker() {
+    let executor = three_workers();
+    let alice = |join: &dyn Fn()| {
+        let local = LocalExecutor::new();
+        local.block_on(async { join() });
+        assert_eq!(local.metrics().spawned, 0);
+    };
+    let spawned = in_a_side_of_bobs(&executor, alice, || {
+        let worker = current_worker();
+        (worker, joint::spawn_local(async { current_worker() }))
+    });
+    assert_eq!(
+        block_on(spawned.1),
+        spawned.0,
+        "it has stayed on its worker"
+    );
 }

@@ -2,16 +2,22 @@
 #![cfg(feature = "tracing")]
 
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, HashMap},
     fmt::Debug,
     future::pending,
     sync::{
         Mutex,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
+    thread,
 };
 
-use joint::{Executor, Priority, TaskBuilder, block_on, spawn_local, yield_now};
+use joint::{
+    Executor, Priority, TaskBuilder, block_on, executor::current_worker, join, spawn_local,
+    yield_now,
+};
+use tracing::Span;
 use tracing_core::{
     Dispatch, Event, Field, Metadata, Subscriber,
     field::Visit,
@@ -23,6 +29,8 @@ use tracing_core::{
 struct Seen {
     fields: BTreeMap<&'static str, String>,
     is_root: bool,
+    metadata: Option<&'static Metadata<'static>>,
+    references: usize,
     entered: usize,
     exited: usize,
     closed: bool,
@@ -31,12 +39,17 @@ struct Seen {
 static SPANS: Mutex<Option<HashMap<u64, Seen>>> = Mutex::new(None);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-fn with_span(id: &Id, f: impl FnOnce(&mut Seen)) {
+fn with_span<R>(id: &Id, f: impl FnOnce(&mut Seen) -> R) -> R {
     let mut spans = SPANS.lock().unwrap();
     f(spans
         .get_or_insert_default()
         .entry(id.into_u64())
-        .or_default());
+        .or_default())
+}
+
+thread_local! {
+    /// The spans that this thread is in, the innermost last.
+    static ENTERED: RefCell<Vec<(Id, &'static Metadata<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
 struct Notes;
@@ -61,6 +74,8 @@ impl Subscriber for Notes {
         with_span(&id, |seen| {
             span.record(&mut Fields(&mut seen.fields));
             seen.is_root = span.is_root();
+            seen.metadata = Some(span.metadata());
+            seen.references = 1;
         });
         id
     }
@@ -72,20 +87,41 @@ impl Subscriber for Notes {
     fn event(&self, _: &Event<'_>) {}
 
     fn enter(&self, id: &Id) {
-        with_span(id, |seen| seen.entered += 1);
+        let metadata = with_span(id, |seen| {
+            assert!(!seen.closed);
+            seen.entered += 1;
+            seen.metadata
+        });
+        let entered = (id.clone(), metadata.unwrap());
+        ENTERED.with_borrow_mut(|spans| spans.push(entered));
     }
 
     fn exit(&self, id: &Id) {
         with_span(id, |seen| seen.exited += 1);
+        ENTERED.with_borrow_mut(|spans| {
+            let last = spans.iter().rposition(|(entered, _)| entered == id);
+            spans.remove(last.expect("it was entered on this thread"));
+        });
+    }
+
+    fn clone_span(&self, id: &Id) -> Id {
+        with_span(id, |seen| seen.references += 1);
+        id.clone()
     }
 
     fn try_close(&self, id: Id) -> bool {
-        with_span(&id, |seen| seen.closed = true);
-        true
+        with_span(&id, |seen| {
+            seen.references -= 1;
+            seen.closed = seen.references == 0;
+            seen.closed
+        })
     }
 
     fn current_span(&self) -> Current {
-        Current::none()
+        ENTERED.with_borrow(|spans| match spans.last() {
+            Some((id, metadata)) => Current::new(id.clone(), metadata),
+            None => Current::none(),
+        })
     }
 }
 
@@ -169,5 +205,64 @@ fn a_span_says_what_kind_of_task_it_is() {
     }));
     for kind in ["high", "pinned", "local"] {
         assert_eq!(span(&format!("a {kind} one")).fields["task.kind"], kind);
+    }
+}
+
+/// The numbers of the spans that this thread is in.
+fn entered() -> Vec<u64> {
+    ENTERED.with_borrow(|spans| spans.iter().map(|(id, _)| id.into_u64()).collect())
+}
+
+/// A worker that waits for its own side of a join takes one of another task: in that one it is in none of the spans of its task.
+#[test]
+fn a_side_that_was_taken_is_in_no_span_of_its_taker() {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    static LOOKED: AtomicBool = AtomicBool::new(false);
+    fn wait_until(done: &AtomicBool) {
+        while !done.load(Relaxed) {
+            thread::yield_now();
+        }
+    }
+    let _ = executor();
+    let executor = Executor::builder().workers(3).build().unwrap();
+    let taker = executor.task().name("taker").spawn(async {
+        let task = Span::current();
+        let inner = tracing::debug_span!(target: "joint::task", "inner", task.name = "inner");
+        // The task's own for a second time, as when a function enters its caller's.
+        let (_inner, _again) = (inner.clone().entered(), task.clone().entered());
+        let before = entered();
+        join(
+            || wait_until(&TAKEN),
+            || {
+                TAKEN.store(true, Relaxed);
+                wait_until(&LOOKED);
+            },
+        );
+        assert_eq!(entered(), before);
+        before.len()
+    });
+    wait_until(&TAKEN);
+    let owner = executor.task().name("owner").spawn(async {
+        let (by_a, (seen, by_b)) = join(
+            || {
+                wait_until(&LOOKED);
+                current_worker()
+            },
+            || {
+                let seen = (entered(), Span::current().id());
+                LOOKED.store(true, Relaxed);
+                (seen, current_worker())
+            },
+        );
+        assert_ne!(by_a, by_b, "the side was taken");
+        seen
+    });
+    assert_eq!(block_on(owner), (vec![], None));
+    assert_eq!(block_on(taker), 3);
+    for (name, own) in [("taker", 2), ("inner", 1)] {
+        let seen = span(name);
+        assert_eq!(seen.entered, seen.exited);
+        assert!(seen.entered > own, "{name} was left meanwhile");
+        assert!(seen.closed);
     }
 }

@@ -1,9 +1,18 @@
 //! With the feature `tracing`: a span for each task, entered whenever its future is polled or dropped.
 
+#[cfg(feature = "tracing")]
+use alloc::vec::Vec;
 use core::panic::Location;
 
 #[cfg(feature = "tracing")]
-use tracing::{Instrument, Span, debug_span, instrument::Instrumented};
+use tracing::{
+    Dispatch, Instrument, Span, debug_span, dispatcher, instrument::Instrumented, span::Id,
+};
+
+/// How many spans are left at most. More than are entered at once; a subscriber whose exits leave the current span as it is
+/// has no end.
+#[cfg(feature = "tracing")]
+const MOST_LEFT: usize = 256;
 
 /// A future in its task's span.
 #[cfg(feature = "tracing")]
@@ -43,4 +52,54 @@ pub(super) fn traced<F>(
     _spawned: &'static Location<'static>,
 ) -> Traced<F> {
     future
+}
+
+/// The spans that a thread has left for a while. They are entered again when this is dropped.
+#[cfg(feature = "tracing")]
+struct Left {
+    subscriber: Dispatch,
+    /// The innermost first, each with a reference that keeps it open: an exit may be what closes a span.
+    spans: Vec<(Id, Id)>,
+}
+
+#[cfg(feature = "tracing")]
+impl Left {
+    fn leave_all() -> Self {
+        let mut left = Self {
+            subscriber: dispatcher::get_default(Dispatch::clone),
+            spans: Vec::new(),
+        };
+        while left.spans.len() < MOST_LEFT {
+            let current = left.subscriber.current_span();
+            let Some(id) = current.id() else { break };
+            let kept = left.subscriber.clone_span(id);
+            left.spans.push((id.clone(), kept));
+            left.subscriber.exit(id);
+        }
+        left
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl Drop for Left {
+    fn drop(&mut self) {
+        while let Some((id, kept)) = self.spans.pop() {
+            self.subscriber.enter(&id);
+            self.subscriber.try_close(kept);
+        }
+    }
+}
+
+/// Runs `f` in no span: those that this thread is in are left before, and entered again after it.
+#[cfg(feature = "tracing")]
+pub(super) fn without_spans<R>(f: impl FnOnce() -> R) -> R {
+    let _left = Left::leave_all();
+    f()
+}
+
+/// Without the feature there are no spans.
+#[cfg(not(feature = "tracing"))]
+#[inline(always)]
+pub(super) fn without_spans<R>(f: impl FnOnce() -> R) -> R {
+    f()
 }

@@ -25,7 +25,9 @@ use crate::sync::thread_local;
 /// [`sync_scope`](TaskLocal::sync_scope) for a function. Tasks that are spawned under it do not have it, unless they are wrapped
 /// in [`carry`](TaskLocal::carry).
 ///
-/// What a poll calls sees the value: also the tasks of an executor that is run to its end there, such as by a `block_on`.
+/// What a poll calls sees the value: also the tasks of an executor that is run to its end there, such as by a `block_on`. A side of
+/// a [`join`](crate::join) sees it when it runs in the caller's place, and no value at all when another worker takes it. A side
+/// of a [`join_async`](crate::join_async) that becomes a task does not see it either.
 ///
 /// # Cost
 /// None for a task that uses none. A poll under a scope writes one thread-local twice; a look compares the keys that are set, from
@@ -88,13 +90,21 @@ thread_local! {
     static INNERMOST: Cell<*const Frame> = const { Cell::new(ptr::null()) };
 }
 
-/// Takes the innermost frame off again, also on unwind.
+/// Sets the innermost frame back, also on unwind.
 struct Reset(*const Frame);
 
 impl Drop for Reset {
     fn drop(&mut self) {
         INNERMOST.with(|innermost| innermost.set(self.0));
     }
+}
+
+/// Runs `f` with no value set.
+pub(super) fn without_values<R>(f: impl FnOnce() -> R) -> R {
+    INNERMOST.with(|innermost| {
+        let _reset = Reset(innermost.replace(ptr::null()));
+        f()
+    })
 }
 
 impl<T> TaskLocal<T> {

@@ -17,7 +17,16 @@ use core::{cell::Cell, future::poll_fn, hint, pin::pin, time::Duration};
 use std::time::Instant;
 
 use super::job::{Taken, Wait};
-use crate::{completion::Ended, executor::worker::Local, waker::park::block_on_for};
+use crate::{
+    completion::Ended,
+    executor::{
+        local,
+        span::without_spans,
+        task_local,
+        worker::{Local, guarded},
+    },
+    waker::park::block_on_for,
+};
 
 /// How long a fork must have lain open.
 const WORTH_A_THEFT: Duration = Duration::from_micros(20);
@@ -80,6 +89,15 @@ fn stack_now() -> usize {
     (&raw const here).addr()
 }
 
+/// Runs a fork of another task inside a poll of this worker's own task, so that it sees nothing that is set for that one.
+fn run_apart(taken: Taken) {
+    // The calls for the spans are user code. A panic there must not pass the join that waits below: its frame is in use. If the
+    // fork was not begun, it goes back to its owner.
+    guarded(|| {
+        without_spans(|| local::without_current(|| task_local::without_values(|| taken.run())));
+    });
+}
+
 impl Local {
     /// Tells of the first fork that others can take: wakes somebody when all the others sleep.
     #[inline]
@@ -134,7 +152,7 @@ impl Local {
                     return ended;
                 }
                 if let Some(taken) = self.take_fork(Instant::now()) {
-                    taken.run();
+                    run_apart(taken);
                     limit = FIRST_BLOCK;
                 }
                 for _ in 0..(1 << look) * 8 {

@@ -35,6 +35,24 @@ use crate::completion::Ended;
 /// other workers, like those behind any long poll. So neither closure should wait for a task, nor for anything but its own
 /// parts.
 ///
+/// # What a side sees of its task
+/// A `b` that another worker takes sees no [`TaskLocal`](crate::TaskLocal) value and no current span of `tracing`: not those of
+/// the task that forked it, which may be in use by `a`, and not those of the task that its worker is in. There
+/// [`spawn_local`](crate::spawn_local) starts a task of the worker that runs it. A side that runs in the caller's place sees what the
+/// caller sees, so whether `b` sees a value is up to chance. If a side needs one, pass it on:
+/// ```
+/// static REQUEST: joint::TaskLocal<u64> = joint::TaskLocal::new();
+///
+/// let task = REQUEST.scope(7, async {
+///     let id = REQUEST.get();
+///     joint::join(
+///         || REQUEST.sync_scope(id, || REQUEST.get()),
+///         || REQUEST.sync_scope(id, || REQUEST.get()),
+///     )
+/// });
+/// assert_eq!(joint::block_on(joint::spawn(task)), (7, 7));
+/// ```
+///
 /// # Cost
 /// No allocation. Unless another worker takes `b`: a few stores to the worker's own memory, and no atomic read-modify-write.
 /// On Linux no fence either; elsewhere one. The first in a row of calls looks whether all other workers sleep, and wakes one
@@ -127,7 +145,8 @@ impl Future for Handed {
 }
 
 impl Executor {
-    /// Runs a closure on one of the workers, and blocks the thread until it has ended.
+    /// Runs a closure on one of the workers, and blocks the thread until it has ended. What is set on this thread, such as a
+    /// [`TaskLocal`](crate::TaskLocal), is not set there.
     ///
     /// It is how a thread outside chooses the executor of a [`join`]. Called by a worker of this executor, it is a plain
     /// call. Called by a worker of another, it blocks that worker.

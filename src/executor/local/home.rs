@@ -67,6 +67,14 @@ pub(in crate::executor) fn with_current<R>(f: impl FnOnce(Option<&Home>) -> R) -
     f(unsafe { current.as_ref() })
 }
 
+/// Runs `f` as if this thread were running no local executor.
+pub(in crate::executor) fn without_current<R>(f: impl FnOnce() -> R) -> R {
+    CURRENT.with(|current| {
+        let _outer = Restore::set(current, ptr::null());
+        f()
+    })
+}
+
 /// The runnables that are due, for one thread.
 struct Queue(UnsafeCell<VecDeque<Runnable>>);
 

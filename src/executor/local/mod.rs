@@ -12,7 +12,7 @@ pub(crate) mod inbox;
 mod register;
 mod run;
 
-pub(super) use self::home::with_current;
+pub(super) use self::home::{with_current, without_current};
 pub use self::run::Run;
 use crate::task::JoinHandle;
 
