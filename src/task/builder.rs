@@ -86,7 +86,7 @@ impl<M, N> Builder<M, N> {
 
     /// Where a panic of the future goes. `true`, as it is by default: to whoever joins the task. `false`: a
     /// panic of its poll goes through [`Runnable::run`] to whoever runs it; whoever joins the task learns that it was cancelled. A
-    /// panic of its drop goes to whoever joins the task in any case.
+    /// panic of its drop alone goes to whoever joins the task in any case.
     ///
     /// Without the feature `std` a panic cannot be caught, and ends the program.
     pub fn propagate_panic(mut self, propagate_panic: bool) -> Self {

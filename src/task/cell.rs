@@ -229,11 +229,14 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             Ok(Poll::Pending) => unsafe { Self::idle(task, seen, again) },
             // SAFETY: as above; the poll is over, and the output is not in the stage.
             Ok(Poll::Ready(output)) => unsafe { Self::finish(task, seen, output) },
-            // SAFETY: as above.
+            // SAFETY: as above; the panic has emptied the stage.
             Err(payload) => unsafe { Self::finish_panicked(task, seen, payload) },
         }
     }
 
+    /// Polls the future. A panic drops it while unwinding, as it does a local variable: the future's destructor sees that the thread
+    /// is panicking, and a lock in it is poisoned. The stage is empty then.
+    ///
     /// # Safety
     /// The caller has the runnable, and the stage holds the future.
     #[inline]
@@ -244,10 +247,14 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         let mut cx = Context::from_waker(&waker);
         // SAFETY: the runnable keeps the task alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
+            // SAFETY: the stage is the runner's (rule 1), and holds the future, which nobody uses after its poll has panicked.
+            let panics = unwind::OnUnwind(|| unsafe { stage.cast::<F>().drop_in_place() });
             // SAFETY: the stage is the runner's (rule 1) and holds the future.
             let future = unsafe { &mut *stage.cast::<F>() };
             // SAFETY: the future stays where it is until it is dropped in place.
-            unsafe { Pin::new_unchecked(future) }.poll(&mut cx)
+            let poll = unsafe { Pin::new_unchecked(future) }.poll(&mut cx);
+            core::mem::forget(panics);
+            poll
         })
     }
 
@@ -309,18 +316,18 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// The end of a run whose poll panicked.
     ///
     /// # Safety
-    /// As for [`finish`](Self::finish).
+    /// The caller has the runnable, whose run began with `seen`; the stage is empty; it gives them up.
     #[cold]
     unsafe fn finish_panicked(task: Task, seen: Snapshot, payload: unwind::Payload) -> Ran {
         // SAFETY: the runnable keeps the task alive.
+        unsafe { Self::ended(task, End::Panic) };
+        // SAFETY: as above.
         if unsafe { task.propagates_panic() } {
-            // SAFETY: the stage is the runner's (rule 1), and holds the future.
-            let _ = unsafe { Self::drop_future(task, End::Panic) }.map_err(unwind::drop_quietly);
-            // SAFETY: the stage is empty, and the rest is passed on from the caller.
+            // SAFETY: passed on from the caller.
             return Ran::Ended(unsafe { Self::end_in_panic(task, seen, payload) });
         }
         // SAFETY: passed on from the caller.
-        let waiter = unsafe { Self::cancel_from(task, seen) };
+        let waiter = unsafe { Self::abandon(task, seen) };
         unwind::pass_on(payload, || {
             if let Some(waiter) = waiter {
                 waiter.wake();
@@ -378,6 +385,15 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
             return unsafe { Self::end_in_panic(task, seen, payload) };
         }
+        // SAFETY: the stage is empty, and the rest is passed on from the caller.
+        unsafe { Self::abandon(task, seen) }
+    }
+
+    /// Ends the task without a result.
+    ///
+    /// # Safety
+    /// The caller has the runnable, whose run began with `seen`; the stage is empty; it gives them up.
+    unsafe fn abandon(task: Task, seen: Snapshot) -> Option<ThinWaker> {
         if seen.has_handle() {
             // SAFETY: the runnable keeps the task alive, and the runner finishes the join word once (rule 2).
             match unsafe { Completion::raw_abandon(task.join()) } {
@@ -423,12 +439,22 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             // SAFETY: it holds the future, and counts as empty from here on.
             unwind::catch(|| unsafe { stage.cast::<F>().drop_in_place() })
         });
-        // SAFETY: whose stage the caller has is alive, and its metadata is an `M`.
-        let metadata = unsafe { task.metadata::<M>() };
         let how = if dropped.is_ok() { how } else { End::Panic };
+        // SAFETY: whose stage the caller has is alive.
+        unsafe { Self::ended(task, how) };
+        dropped
+    }
+
+    /// Tells the schedule function that the future is gone, and how the task ends.
+    ///
+    /// # Safety
+    /// The task is alive, and the caller has its stage.
+    #[inline]
+    unsafe fn ended(task: Task, how: End) {
+        // SAFETY: alive by this function's contract, and its metadata is an `M`.
+        let metadata = unsafe { task.metadata::<M>() };
         // SAFETY: as above.
         unsafe { Self::hooks(task) }.ended(&Ended { task, metadata }, how);
-        dropped
     }
 
     /// The schedule function, for what it does beside scheduling.

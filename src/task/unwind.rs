@@ -67,6 +67,16 @@ pub(super) fn drop_quietly<T>(left: T) {
     core::mem::forget(guard);
 }
 
+/// Does something when a panic passes it, while that unwinds. A second panic, from there, is dropped quietly: it must not meet the first.
+pub(super) struct OnUnwind<F: FnMut()>(pub(super) F);
+
+impl<F: FnMut()> Drop for OnUnwind<F> {
+    #[cold]
+    fn drop(&mut self) {
+        let _ = catch(|| (self.0)()).map_err(drop_quietly);
+    }
+}
+
 /// Turns a panic that passes it into the end of the program: a panic while panicking is not caught.
 pub(super) struct AbortOnUnwind(pub(super) &'static str);
 

@@ -11,6 +11,7 @@ mod pass;
 mod poll;
 mod reenter;
 mod schedule;
+mod unwinding;
 mod waker;
 
 use joint::{JoinError, JoinHandle};

@@ -46,6 +46,7 @@ use std::{panic::catch_unwind, sync::PoisonError};
 use super::{
     Executor,
     join_set::{JoinSet, Ready},
+    worker::guarded,
 };
 use crate::{
     oneshot,
@@ -228,10 +229,10 @@ impl<F: Future> Future for Body<'_, F> {
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
         let mut future = unsafe { Pin::new_unchecked(&mut this.future) };
-        let Some(running) = future.as_mut().as_pin_mut() else {
+        if future.is_none() {
             return Poll::Ready(());
-        };
-        let result = match catch_unwind(AssertUnwindSafe(|| running.poll(cx))) {
+        }
+        let result = match catch_unwind(AssertUnwindSafe(|| poll_or_drop(future.as_mut(), cx))) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(payload) => Err(JoinError::Panicked(PanicPayload::caught(
@@ -248,6 +249,25 @@ impl<F: Future> Future for Body<'_, F> {
         }
         Poll::Ready(())
     }
+}
+
+/// Polls a future that is there. A panic drops it while unwinding, as it does a local variable, and as a task does with its future.
+fn poll_or_drop<F: Future>(
+    mut future: Pin<&mut Option<F>>,
+    cx: &mut Context<'_>,
+) -> Poll<F::Output> {
+    struct DropOnUnwind<'a, F>(Pin<&'a mut Option<F>>);
+    impl<F> Drop for DropOnUnwind<'_, F> {
+        fn drop(&mut self) {
+            // A second panic must not meet the first.
+            guarded(|| self.0.set(None));
+        }
+    }
+    let mut panics = DropOnUnwind(future.as_mut());
+    let running = panics.0.as_mut().as_pin_mut();
+    let poll = running.map_or(Poll::Pending, |running| running.poll(cx));
+    mem::forget(panics);
+    poll
 }
 
 /// A child as the executor has it, with what must outlive it.

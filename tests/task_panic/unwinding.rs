@@ -1,0 +1,172 @@
+//! A future whose poll panics is dropped while that panic unwinds, as a local variable of the poll is: its destructor sees that the
+//! thread is panicking, and a lock in it is poisoned. In whatever it is polled by.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    sync::{Arc, Mutex, MutexGuard},
+    task::{Context, Poll},
+    thread,
+};
+
+use joint::{
+    Executor, JoinHandle, LocalExecutor, async_scope, block_on, shared,
+    task::{Builder, spawn_local},
+};
+
+use crate::{
+    is_panicked,
+    support::{OnDrop, Queue, panics},
+};
+
+/// A future that was written by hand: what it holds is dropped with the whole, and not by its poll.
+struct Panicking<T>(T);
+
+impl<T: Unpin> Future for Panicking<T> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        panic!("in poll")
+    }
+}
+
+/// What the drops have seen.
+type Seen = Arc<Mutex<Vec<bool>>>;
+
+/// A future that panics, and whose drop writes down whether the thread is panicking.
+fn panicking(seen: &Seen) -> Panicking<impl Send + Unpin + use<>> {
+    let seen = seen.clone();
+    Panicking(OnDrop(move || {
+        seen.lock().unwrap().push(thread::panicking())
+    }))
+}
+
+#[test]
+fn of_a_task_that_is_joined_or_detached() {
+    for detach in [false, true] {
+        let (queue, seen) = (Queue::new(), Seen::default());
+        let handle = queue.start(panicking(&seen));
+        if detach {
+            handle.detach();
+            queue.run();
+        } else {
+            queue.run();
+            assert!(is_panicked(handle));
+        }
+        assert_eq!(*seen.lock().unwrap(), [true]);
+        assert_eq!(queue.tasks(), 0);
+    }
+}
+
+#[test]
+fn of_a_task_whose_panic_passes_through_the_run() {
+    let (queue, seen) = (Queue::new(), Seen::default());
+    let builder = Builder::new().propagate_panic(false);
+    let runnable = builder.spawn_detached(|()| panicking(&seen), queue.scheduler());
+    panics(|| runnable.run());
+    assert_eq!(*seen.lock().unwrap(), [true]);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn a_lock_in_it_is_poisoned() {
+    struct Locks(Rc<Mutex<()>>, Option<MutexGuard<'static, ()>>);
+    impl Future for Locks {
+        type Output = ();
+
+        fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            // SAFETY: the guard is dropped before the reference to the mutex goes.
+            let mutex: &'static Mutex<()> = unsafe { &*Rc::as_ptr(&self.0) };
+            self.1 = Some(mutex.lock().unwrap());
+            panic!("under the lock")
+        }
+    }
+    impl Drop for Locks {
+        fn drop(&mut self) {
+            self.1 = None;
+        }
+    }
+    let mutex = Rc::new(Mutex::new(()));
+    let (runnable, handle) = spawn_local(Locks(mutex.clone(), None), |_| ());
+    runnable.run();
+    assert!(panics_in_time(handle));
+    assert!(mutex.is_poisoned());
+}
+
+/// Waits for a task that panics.
+fn panics_in_time(handle: JoinHandle<()>) -> bool {
+    block_on(handle.result()).is_err_and(|error| error.is_panic())
+}
+
+#[test]
+fn of_a_task_of_an_executor_its_hook_is_called_after_the_panic() {
+    let (in_drop, in_hook) = (Seen::default(), Seen::default());
+    let hook = in_hook.clone();
+    let executor = Executor::builder()
+        .workers(1)
+        .on_end(move |_, _| hook.lock().unwrap().push(thread::panicking()))
+        .build()
+        .unwrap();
+    assert!(panics_in_time(executor.spawn(panicking(&in_drop))));
+    assert_eq!(*in_drop.lock().unwrap(), [true]);
+    assert_eq!(*in_hook.lock().unwrap(), [false]);
+}
+
+#[test]
+fn of_a_local_executor_its_task_and_its_main_future() {
+    let seen = Seen::default();
+    let local = LocalExecutor::new();
+    let task = local.spawn(panicking(&seen));
+    assert!(
+        local
+            .block_on(task.result())
+            .is_err_and(|error| error.is_panic())
+    );
+    panics(|| local.block_on(panicking(&seen)));
+    panics(|| block_on(local.run(panicking(&seen))));
+    assert_eq!(*seen.lock().unwrap(), [true; 3]);
+}
+
+#[test]
+fn of_a_scope_its_tasks_and_its_body() {
+    let seen = Seen::default();
+    let executor = Executor::builder().workers(1).build().unwrap();
+    let payload = panics(|| {
+        executor.scope(|s| {
+            s.spawn(panicking(&seen));
+        });
+    });
+    assert_eq!(payload.downcast_ref(), Some(&"in poll"));
+    let body = seen.clone();
+    let scope =
+        executor.spawn(async move { async_scope((), async |_| panicking(&body).await).await });
+    assert!(panics_in_time(scope));
+    let child = seen.clone();
+    let scope = executor.spawn(async move {
+        async_scope((), async |s| drop(s.spawn(panicking(&child)))).await;
+    });
+    assert!(panics_in_time(scope));
+    assert_eq!(*seen.lock().unwrap(), [true; 3]);
+}
+
+#[test]
+fn when_the_drop_of_a_scopes_task_panics_as_well_the_first_panic_is_its_result() {
+    let executor = Executor::builder().workers(1).build().unwrap();
+    executor.scope(|s| {
+        let drops = OnDrop(|| panic!("in the future's drop"));
+        let error = block_on(s.spawn(Panicking(drops)).result()).unwrap_err();
+        assert!(error.to_string().ends_with("panicked: in poll"), "{error}");
+    });
+}
+
+#[test]
+fn of_the_part_of_a_shared_future_that_runs_it() {
+    let (queue, seen) = (Queue::new(), Seen::default());
+    let (driver, output) = shared::from_future(panicking(&seen));
+    let handle = queue.start(driver);
+    queue.run();
+    assert!(is_panicked(handle));
+    assert!(block_on(output).is_err(), "it is closed");
+    assert_eq!(*seen.lock().unwrap(), [true]);
+}
