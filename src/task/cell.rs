@@ -422,7 +422,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             }
         }
         // SAFETY: the handle has gone, so the stage is the runner's again (rule 1), and it holds the output.
-        let _ = unwind::catch(|| unsafe { Self::drop_output(task) }).map_err(unwind::drop_quietly);
+        unsafe { Self::drop_output(task) };
         // SAFETY: the handle does not take the task over, and the stage is empty.
         unsafe { release_runner(task) };
         None
@@ -519,21 +519,22 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         unsafe { NonNull::new_unchecked(stage.cast()) }
     }
 
+    /// Drops a result that nobody wants. A panic of that drop goes nowhere: whether the handle or the run is the one that drops is up
+    /// to chance, and neither may be what it passes through.
+    ///
     /// # Safety
     /// The stage is the caller's (rule 1), and holds the output, or the panic if the state word says so.
     unsafe fn drop_output(task: Task) {
         // SAFETY: whose stage the caller has is alive.
         let is_panicked = unsafe { task.state() }.is_panicked();
         // SAFETY: as above.
-        unsafe { Self::stage(task) }.with_mut(|stage| {
-            if is_panicked {
-                // SAFETY: it holds the panic, and counts as empty from here on.
-                unsafe { stage.cast::<PanicPayload>().drop_in_place() };
-            } else {
-                // SAFETY: it holds the output, and counts as empty from here on.
-                unsafe { stage.cast::<F::Output>().drop_in_place() };
-            }
+        let dropped = unsafe { Self::stage(task) }.with_mut(|stage| match is_panicked {
+            // SAFETY: it holds the panic, and counts as empty from here on.
+            true => unwind::catch(|| unsafe { stage.cast::<PanicPayload>().drop_in_place() }),
+            // SAFETY: it holds the output, and counts as empty from here on.
+            false => unwind::catch(|| unsafe { stage.cast::<F::Output>().drop_in_place() }),
         });
+        let _ = dropped.map_err(unwind::drop_quietly);
     }
 
     /// # Safety

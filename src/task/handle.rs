@@ -23,6 +23,13 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 ///
 /// All that the task did happens before the one who awaits it goes on.
 ///
+/// # Dropping
+/// The handle of a task that has not ended cancels it. The handle of a task that has drops its result, the output or what the task
+/// panicked with. If the destructor of that panics, the panic hook runs, and the panic goes no further: it does not come out of the
+/// drop, nor out of [`detach`](JoinHandle::detach). So it makes no difference which comes first, the task's end or the drop, and a
+/// handle may be dropped while another panic unwinds. Await the task to be the one who drops its output. (Without the
+/// feature `std` such a panic ends the program.)
+///
 /// # Cost
 /// In atomic read-modify-writes: to await a task that has ended, 0; to register who waits, 1 and the clone of its waker; to
 /// poll again with the same waker, 0. To drop the handle of a task that has ended, 0, or 1 when a waker is left; of another, 2. A
@@ -225,7 +232,8 @@ enum OnDrop {
 #[inline]
 unsafe fn give_up(task: Task, registration: Registration, how: OnDrop) {
     if registration.is_ended() {
-        drop(Joined(task));
+        // SAFETY: passed on from the caller, who has taken the result.
+        unsafe { give_up_ended(task) }
     } else {
         // SAFETY: passed on from the caller.
         unsafe { give_up_unjoined(task, how) }
@@ -265,24 +273,22 @@ unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
 /// # Safety
 /// The caller has the handle of the task, whose join word has ended as `ended` says, and which has not taken the result.
 unsafe fn dispose(task: Task, ended: Ended) {
-    let _handle = Joined(task);
     if ended == Ended::Done {
         // SAFETY: ended with an output or a panic in the stage, which is the handle's now.
         unsafe { task.drop_output() };
     }
+    // SAFETY: passed on from the caller; a task that has not ended so has an empty stage.
+    unsafe { give_up_ended(task) };
 }
 
-/// The handle of an ended task, to be given up when the output is out of the way: also when its drop panics.
-struct Joined(Task);
-
-impl Drop for Joined {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: the handle keeps the task alive.
-        if unsafe { self.0.state() }.release_joined() {
-            // SAFETY: the state word has said so, and the stage is empty.
-            unsafe { self.0.free() }
-        }
+/// # Safety
+/// The caller has the handle of the task, which has ended and whose stage is empty, and gives it up.
+#[inline]
+unsafe fn give_up_ended(task: Task) {
+    // SAFETY: the handle keeps the task alive.
+    if unsafe { task.state() }.release_joined() {
+        // SAFETY: the state word has said so, and the stage is empty.
+        unsafe { task.free() }
     }
 }
 

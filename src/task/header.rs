@@ -64,7 +64,7 @@ pub(super) struct VTable {
     pub(super) schedule: unsafe fn(Task, ScheduleInfo),
     /// Where the stage is, for whoever may touch it.
     pub(super) output: unsafe fn(Task) -> NonNull<()>,
-    /// Drops the output or the panic in the stage.
+    /// Drops the output or the panic in the stage. It does not unwind.
     pub(super) drop_output: unsafe fn(Task),
     /// Drops the schedule function and the metadata, and gives the memory back.
     pub(super) free: unsafe fn(Task),

@@ -86,7 +86,7 @@
 //! |---|---|
 //! | the future, polled | the result of the task; or it passes through [`Runnable::run`], as [`Builder::propagate_panic`] says. While it unwinds, the future is dropped: that sees `std::thread::panicking()`, and a lock in it is poisoned |
 //! | the future, dropped | the result of the task, unless its poll has panicked before |
-//! | the output's drop | by the handle: passes through. By the run of a detached task: caught |
+//! | the output's drop | by the handle, or by the run of a task whose handle is gone: caught. By whoever has awaited it: theirs |
 //! | the schedule function | passes through to whoever wakes, schedules, runs or cancels. The runnable that it was given is dropped, which cancels the task |
 //! | clone of the waker of one who waits | passes through the poll of the handle; nothing has changed |
 //! | wake of the same | passes through the run or the drop of the runnable; the task has ended |

@@ -2,9 +2,12 @@
 
 use std::{
     future::{Future, pending},
+    panic::panic_any,
     pin::Pin,
     task::{Context, Poll},
 };
+
+use joint::JoinHandle;
 
 use crate::{
     is_panicked,
@@ -113,7 +116,7 @@ mod of_the_future {
 mod of_the_output {
     use super::*;
 
-    fn output(dropped: &Count) -> impl Send + use<> {
+    fn output(dropped: &Count) -> impl Send + Unpin + use<> {
         let count = dropped.clone();
         OnDrop(move || {
             count.add();
@@ -121,21 +124,62 @@ mod of_the_output {
         })
     }
 
+    /// As when the handle goes first, and the run drops the output: which of the two is up to chance.
     #[test]
-    fn by_the_handle_it_passes_through() {
+    fn by_the_handle_it_goes_nowhere() {
         let queue = Queue::new();
         let dropped = Count::new();
         for detach in [false, true] {
             let output = output(&dropped);
             let handle = queue.start(async move { output });
             queue.run();
-            panics(|| match detach {
+            match detach {
                 true => handle.detach(),
                 false => drop(handle),
-            });
+            }
             assert_eq!(queue.tasks(), 0);
         }
         assert_eq!(dropped.get(), 2);
+    }
+
+    #[test]
+    fn by_a_handle_that_is_dropped_while_a_panic_unwinds_it_does_not_meet_that() {
+        let queue = Queue::new();
+        let dropped = Count::new();
+        let output = output(&dropped);
+        let handle = queue.start(async move { output });
+        queue.run();
+        let payload = panics(|| {
+            let _handle = handle;
+            panic!("the first")
+        });
+        assert_eq!(payload.downcast_ref(), Some(&"the first"));
+        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+    }
+
+    /// What a task has panicked with is an output like any other.
+    #[test]
+    fn of_a_panics_payload_it_goes_nowhere() {
+        let queue = Queue::new();
+        let dropped = Count::new();
+        let payload = output(&dropped);
+        let handle = queue.start(async move { panic_any(payload) });
+        queue.run();
+        drop::<JoinHandle<()>>(handle);
+        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+    }
+
+    #[test]
+    fn taken_by_the_one_who_awaits_it_is_theirs() {
+        let queue = Queue::new();
+        let dropped = Count::new();
+        let output = output(&dropped);
+        let mut handle = queue.start(async move { output });
+        queue.run();
+        let taken = poll(&mut handle);
+        drop(handle);
+        panics(|| drop(taken));
+        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
     }
 
     #[test]
@@ -156,7 +200,7 @@ mod of_the_output {
         let (runnable, handle) = queue.spawn(async move { output });
         let waker = runnable.waker();
         runnable.run();
-        panics(|| drop(handle));
+        drop(handle);
         assert_eq!((dropped.get(), queue.tasks()), (1, 1));
         waker.wake();
         assert_eq!((dropped.get(), queue.tasks()), (1, 0));
