@@ -2,7 +2,7 @@
 
 use std::{
     future::poll_fn,
-    panic::panic_any,
+    panic::{catch_unwind, panic_any},
     sync::{Arc, Mutex},
 };
 
@@ -100,4 +100,19 @@ fn one_after_the_other() {
     panics(|| poll(&mut handle));
     drop(handle);
     assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn the_error_passes_a_catch_unwind_as_it_is() {
+    let queue = Queue::new();
+    let handle: JoinHandle<()> = queue.start(async { panic_any(7u32) });
+    queue.run();
+    let error = ready(handle.result()).unwrap_err();
+    let text = catch_unwind(|| error.to_string()).unwrap();
+    assert!(text.ends_with("panicked"), "{text}");
+    let passed_on = catch_unwind(move || match error {
+        JoinError::Panicked(payload) => payload.resume(),
+        JoinError::Cancelled => (),
+    });
+    assert_eq!(passed_on.unwrap_err().downcast_ref(), Some(&7u32));
 }
