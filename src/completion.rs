@@ -148,6 +148,7 @@ impl Completion {
     /// The two sides. Splitting again starts afresh.
     ///
     /// If a [`Waiter`] of an earlier split was leaked while it was registered, its waker is leaked with it.
+    #[must_use = "sides that are dropped have done their part: the word is abandoned and detached"]
     pub fn split(&mut self) -> (Completer<'_>, Waiter<'_>) {
         *self = Self::new();
         let completion: *const Self = self;
@@ -376,6 +377,7 @@ unsafe fn waker_of(word: *mut ()) -> ThinWaker {
 /// drop(completer);
 /// assert_eq!(waiter.wait(), Err(Abandoned));
 /// ```
+#[must_use = "dropping a completer without `complete` tells the waiter that it will never complete"]
 pub struct Completer<'a> {
     completion: *const Completion,
     lifetime: PhantomData<&'a Completion>,
@@ -452,6 +454,7 @@ impl core::error::Error for Abandoned {}
 /// assert!(waiter.wait_timeout(Duration::MAX));
 /// assert_eq!(waiter.wait(), Ok(()));
 /// ```
+#[must_use = "dropping a waiter detaches it: await it, or call one of its blocking functions"]
 pub struct Waiter<'a> {
     completion: *const Completion,
     registration: Registration,

@@ -45,6 +45,7 @@ use crate::{
 /// sender.send("late").unwrap();
 /// assert_eq!(joint::block_on(receiver), Ok("late"));
 /// ```
+#[must_use = "dropping a receiver closes the channel: await it, or call one of its blocking functions"]
 pub struct Receiver<T> {
     /// None once the answer is known and the block is gone, or the sender's alone.
     block: Option<NonNull<Block<T>>>,

@@ -24,6 +24,7 @@ use crate::{Completion, completion::Completed};
 /// drop(sender);
 /// assert_eq!(receiver.recv(), Err(RecvError));
 /// ```
+#[must_use = "dropping a sender without `send` tells the receiver that no value will come"]
 pub struct Sender<T> {
     block: NonNull<Block<T>>,
     value: PhantomData<T>,

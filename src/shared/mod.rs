@@ -74,6 +74,7 @@ pub use sender::Sender;
 /// assert_eq!(joint::block_on(shared.clone()), Ok("here"));
 /// assert_eq!(joint::block_on(shared), Ok("here"));
 /// ```
+#[must_use = "a sender that is dropped tells those who wait that no value will come"]
 pub fn channel<T>() -> (Sender<T>, Shared<T>) {
     let (sender, shared) = block::Handle::pair();
     (Sender::new(sender), Shared::new(shared))

@@ -38,6 +38,7 @@ use crate::waker::ThinWaker;
 /// }
 /// assert_eq!(joint::block_on(handle), 42);
 /// ```
+#[must_use = "dropping a runnable cancels its task: `run` it, or `schedule` it"]
 pub struct Runnable<M = ()> {
     task: Task,
     metadata: PhantomData<M>,

@@ -1,0 +1,44 @@
+//! What does something when it is dropped warns whoever drops it without a word: `unused_must_use` is expected here, and it is an
+//! error when it does not come.
+#![deny(unfulfilled_lint_expectations)]
+
+use joint::{Completion, completion, oneshot, shared, task};
+
+/// Gives what it is given: its result is unused as that of any call.
+fn take<T>(value: T) -> T {
+    value
+}
+
+#[test]
+fn what_was_made_to_be_used_says_so() {
+    let (runnable, handle) = task::spawn(async {}, |_| {});
+    #[expect(unused_must_use, reason = "cancels the task")]
+    take::<task::Runnable>(runnable);
+    #[expect(unused_must_use, reason = "cancels the task")]
+    take::<task::JoinHandle<()>>(handle);
+
+    let (sender, receiver) = oneshot::channel();
+    #[expect(unused_must_use, reason = "closes the channel")]
+    take::<oneshot::Receiver<()>>(receiver);
+    #[expect(unused_must_use, reason = "tells the receiver")]
+    take::<oneshot::Sender<()>>(sender);
+    #[expect(unused_must_use, reason = "drops both ends")]
+    oneshot::channel::<()>();
+
+    let (sender, receiver) = shared::channel();
+    #[expect(unused_must_use, reason = "does nothing")]
+    take::<shared::Shared<()>>(receiver);
+    #[expect(unused_must_use, reason = "tells the receivers")]
+    take::<shared::Sender<()>>(sender);
+    #[expect(unused_must_use, reason = "drops both ends")]
+    shared::channel::<()>();
+
+    let mut word = Completion::new();
+    let (completer, waiter) = word.split();
+    #[expect(unused_must_use, reason = "detaches")]
+    take::<completion::Waiter<'_>>(waiter);
+    #[expect(unused_must_use, reason = "abandons")]
+    take::<completion::Completer<'_>>(completer);
+    #[expect(unused_must_use, reason = "drops both sides")]
+    word.split();
+}
