@@ -151,7 +151,8 @@ impl Builder {
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] when `workers` is 0, or more than a million; what the system says when it gives no thread. No thread is left
-    /// behind then.
+    /// behind then. [`io::ErrorKind::Unsupported`] when the system refuses what the first executor relies on: see
+    /// [sandboxes](Executor#sandboxes).
     ///
     /// # Panics
     /// When a thread's name contains a nul byte.

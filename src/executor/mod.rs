@@ -151,6 +151,12 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// An executor that the child starts works like any other. The parent takes no notice. A task that forks must not return in the
 /// child: that would go on as a worker.
 ///
+/// # Sandboxes
+/// On Linux the first executor of a process finds out whether it may use the system call `membarrier`, and all executors rely on that
+/// from then on. A seccomp filter that does not allow the call has to be installed before the first executor is started: the
+/// executors then do without it. If it is refused later, the next worker that needs it ends the program with a message that says
+/// so, as it could neither go on nor wait, and no executor is built any more.
+///
 /// # Detached tasks
 /// A task whose handle was detached, or that was [spawned so](Executor::spawn_detached), lives until it ends, or until the executor is
 /// dropped. When it waits, and its last waker is dropped, nobody can ever wake it: then its future is dropped, as if it had been
@@ -207,7 +213,7 @@ impl Executor {
                 self.0.never_came(self.1);
             }
         }
-        asymmetric::prepare();
+        asymmetric::prepare()?;
         let queues = || -> Vec<_> { (0..workers).map(|_| Worker::new_fifo()).collect() };
         let (normal, high) = (queues(), queues());
         // The first steal or growth of a queue sets up, under a lock, what all queues of the program share. Done here, it is not

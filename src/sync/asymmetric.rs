@@ -4,8 +4,20 @@
 //! compiler from moving accesses across it, and still pairs with a [`heavy`] one as two `SeqCst` fences do: what the light side
 //! wrote before its fence is seen by the heavy side after its own, or else what the heavy side wrote before is seen by the
 //! light side. Where the call is not to be had, and under the model, both are the fences that they are given.
+//!
+//! # When the system changes its mind
+//! A program can install a seccomp filter that refuses the call after the threads have started. Then a heavy fence cannot be made any
+//! more, and the program ends with a message. To let both sides make real fences from then on would not do: a light side may be
+//! past its compiler fence, with its write still in the processor's store buffer, and nothing but the call says when it is out.
+//! What else has the effect of such a barrier on some system, as a change of memory protection or of affinity has, is promised by no
+//! documentation, and can be refused as well.
 
-use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence, fence};
+use alloc::format;
+use core::{
+    fmt,
+    sync::atomic::{AtomicUsize, Ordering, compiler_fence, fence},
+};
+use std::io;
 
 use super::order;
 
@@ -18,20 +30,45 @@ const BY_SYSTEM: usize = 2;
 static WHO_PAYS: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
 /// Finds out what the system can do. To be called before threads are started that use the fences.
-pub(crate) fn prepare() {
+///
+/// # Errors
+/// When the system could do it once, and refuses it now.
+pub(crate) fn prepare() -> io::Result<()> {
     // Each time: a child of a fork has to say it for itself.
-    let who = if system::register() {
-        BY_SYSTEM
-    } else {
-        BY_BOTH
+    let registered = system::register();
+    let who = match registered {
+        Ok(()) => BY_SYSTEM,
+        Err(_) => BY_BOTH,
     };
     // ORDERING: who_pays, who_pays_already. Relaxed: the start of the threads publishes it, so that their fences agree.
-    let _ = WHO_PAYS.compare_exchange(
+    let settled = WHO_PAYS.compare_exchange(
         UNKNOWN,
         who,
         order!(who_pays: Relaxed),
         order!(who_pays_already: Relaxed),
     );
+    match registered {
+        Err(error) if settled == Err(BY_SYSTEM) => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("{}", Refused(error)),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The system refuses what it has done before.
+struct Refused(io::Error);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`joint` cannot run its executor any more: the system call `membarrier`, which worked when the first executor was \
+             started, is refused now ({}). If that is a seccomp filter, install the filter before the first executor is started, \
+             or let it allow `membarrier`",
+            self.0
+        )
+    }
 }
 
 /// The fence of the frequent side.
@@ -49,39 +86,73 @@ pub(crate) fn light(order: Ordering) {
 pub(crate) fn heavy(order: Ordering) {
     // ORDERING: who_pays_heavy. Relaxed: see `prepare`.
     if WHO_PAYS.load(order!(who_pays_heavy: Relaxed)) == BY_SYSTEM {
-        system::barrier();
+        if let Err(error) = system::barrier() {
+            end(error);
+        }
     }
     fence(order);
+}
+
+/// Ends the program: without the barrier two workers could run one side of a join, or all of them sleep with work in a queue.
+#[cold]
+fn end(error: io::Error) -> ! {
+    use io::Write;
+    // Whether or not anybody reads it.
+    let _ = writeln!(io::stderr(), "{}", Refused(error));
+    std::process::abort()
 }
 
 // Miri has no such call, and ends a program that asks for it.
 #[cfg(all(target_os = "linux", not(miri)))]
 mod system {
-    use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
+    use std::{io, thread};
 
-    pub(super) fn register() -> bool {
+    use rustix::{
+        io::Errno,
+        thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query},
+    };
+
+    /// How often a barrier is tried for which the kernel has no memory.
+    const TRIES: u32 = 1_000;
+
+    pub(super) fn register() -> io::Result<()> {
         let can = |query: MembarrierQuery| {
             query.contains_command(MembarrierCommand::RegisterPrivateExpedited)
                 && query.contains_command(MembarrierCommand::PrivateExpedited)
         };
-        can(membarrier_query()) && membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
+        if !can(membarrier_query()) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok(membarrier(MembarrierCommand::RegisterPrivateExpedited)?)
     }
 
-    pub(super) fn barrier() {
-        // Once registered, it fails for want of memory at most.
-        while membarrier(MembarrierCommand::PrivateExpedited).is_err() {
-            std::thread::yield_now();
+    /// Once registered it fails for want of memory, which passes, or because it has been forbidden since, which does not.
+    pub(super) fn barrier() -> io::Result<()> {
+        let mut tries = 0;
+        loop {
+            let Err(error) = membarrier(MembarrierCommand::PrivateExpedited) else {
+                return Ok(());
+            };
+            tries += 1;
+            if error != Errno::NOMEM || tries == TRIES {
+                return Err(error.into());
+            }
+            thread::yield_now();
         }
     }
 }
 
 #[cfg(any(not(target_os = "linux"), miri))]
 mod system {
-    pub(super) fn register() -> bool {
-        false
+    use std::io;
+
+    pub(super) fn register() -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(super) fn barrier() {}
+    pub(super) fn barrier() -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(all(test, not(miri)))]
@@ -137,7 +208,7 @@ mod tests {
     /// Of two that write one place and then read the other's, one sees the other.
     #[test]
     fn a_light_and_a_heavy_fence_do_not_pass_each_other() {
-        prepare();
+        prepare().unwrap();
         let other = thread::spawn(|| side(&HEAVY, &LIGHT, [&HEAVY_DONE, &LIGHT_DONE], heavy));
         let by_light = side(&LIGHT, &HEAVY, [&LIGHT_DONE, &HEAVY_DONE], light);
         let by_heavy = other.join().expect("no panic");

@@ -1,0 +1,166 @@
+//! `membarrier` is refused after the first executor has started, by a seccomp filter that is installed then: the program ends with a
+//! message that says what to do, and a new executor is not built. It must not hang.
+//!
+//! Each case is a child, since a filter stays for good: this program again, with the case in its environment.
+#![cfg(target_os = "linux")]
+
+use std::{
+    env, io,
+    os::unix::process::ExitStatusExt,
+    process::{Command, Output},
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+};
+
+use joint::{Executor, join};
+
+const CASE: &str = "JOINT_TEST_MEMBARRIER";
+/// What a child ends with that cannot show its case.
+const SKIPPED: i32 = 77;
+
+/// Runs one test of this program again, as a child that is told so.
+fn child_of(test: &str) -> Output {
+    let mut child = Command::new(env::current_exe().unwrap());
+    child.args([test, "--exact", "--nocapture"]).env(CASE, test);
+    child.output().unwrap()
+}
+
+fn is_child() -> bool {
+    env::var_os(CASE).is_some()
+}
+
+fn skip(why: &str) -> ! {
+    eprintln!("skipped: {why}");
+    std::process::exit(SKIPPED)
+}
+
+/// Ends a child that hangs, and leaves no core behind.
+fn prepare_child() {
+    // SAFETY: it asks for nothing.
+    unsafe { libc::alarm(60) };
+    let none = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the limit is read during the call.
+    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
+    // SAFETY: it takes numbers alone: a query.
+    if unsafe { libc::syscall(libc::SYS_membarrier, 0, 0, 0) } <= 0 {
+        skip("this system has no membarrier");
+    }
+}
+
+/// Has the kernel refuse `membarrier` to all threads of this process.
+fn refuse_membarrier() {
+    let statement = |code: u32, jump_false, value| libc::sock_filter {
+        code: u16::try_from(code).unwrap(),
+        jt: 0,
+        jf: jump_false,
+        k: value,
+    };
+    let number = u32::try_from(libc::SYS_membarrier).unwrap();
+    let error = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EPERM).unwrap();
+    let mut filter = [
+        // The number of the call is what the data begin with.
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, number),
+        statement(libc::BPF_RET | libc::BPF_K, 0, error),
+        statement(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: u16::try_from(filter.len()).unwrap(),
+        filter: filter.as_mut_ptr(),
+    };
+    // SAFETY: it takes numbers alone.
+    let unprivileged = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    // SAFETY: the program and its statements are read during the call.
+    let installed = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_TSYNC,
+            &raw const program,
+        )
+    };
+    if unprivileged != 0 || installed != 0 {
+        let error = io::Error::last_os_error();
+        skip(&format!("no seccomp filter can be installed here: {error}"));
+    }
+    // SAFETY: it takes numbers alone: a query.
+    assert_eq!(unsafe { libc::syscall(libc::SYS_membarrier, 0, 0, 0) }, -1);
+}
+
+fn executor() -> io::Result<Executor> {
+    Executor::builder().workers(2).build()
+}
+
+/// What the child has written, unless it could not show its case.
+fn written(child: &Output) -> Option<String> {
+    let text = String::from_utf8_lossy(&child.stderr).into_owned();
+    if child.status.code() == Some(SKIPPED) {
+        eprint!("{text}");
+        return None;
+    }
+    Some(text)
+}
+
+const ADVICE: &str =
+    "install the filter before the first executor is started, or let it allow `membarrier`";
+
+#[test]
+fn refused_to_a_running_executor_it_ends_the_program() {
+    if !is_child() {
+        let child = child_of("refused_to_a_running_executor_it_ends_the_program");
+        let Some(text) = written(&child) else { return };
+        assert_eq!(child.status.signal(), Some(libc::SIGABRT), "{text}");
+        assert!(text.contains(ADVICE), "{text}");
+        assert!(text.contains("Operation not permitted"), "{text}");
+        return;
+    }
+    prepare_child();
+    let executor = executor().unwrap();
+    executor.install(|| ());
+    refuse_membarrier();
+    // To take a side of a join needs the barrier.
+    let taken = AtomicBool::new(false);
+    executor.install(|| {
+        let wait = || {
+            while !taken.load(Relaxed) {
+                thread::yield_now();
+            }
+        };
+        join(wait, || taken.store(true, Relaxed))
+    });
+}
+
+#[test]
+fn refused_before_another_executor_that_one_is_not_built() {
+    if !is_child() {
+        let child = child_of("refused_before_another_executor_that_one_is_not_built");
+        let Some(text) = written(&child) else { return };
+        assert_eq!(child.status.code(), Some(0), "{text}");
+        return;
+    }
+    prepare_child();
+    drop(executor().unwrap());
+    refuse_membarrier();
+    let error = executor().unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+    assert!(error.to_string().contains(ADVICE), "{error}");
+}
+
+#[test]
+fn refused_from_the_start_it_is_done_without() {
+    if !is_child() {
+        let child = child_of("refused_from_the_start_it_is_done_without");
+        let Some(text) = written(&child) else { return };
+        assert_eq!(child.status.code(), Some(0), "{text}");
+        return;
+    }
+    prepare_child();
+    refuse_membarrier();
+    let executor = executor().unwrap();
+    let meet = std::sync::Barrier::new(2);
+    let both = executor.install(|| join(|| meet.wait(), || meet.wait()));
+    assert_ne!(both.0.is_leader(), both.1.is_leader());
+}
