@@ -375,6 +375,28 @@ fn a_value_takes_one_exchange_and_waiting_for_it_one_more() {
     });
 }
 
+#[test]
+fn to_close_takes_one_exchange_and_none_after_the_sender() {
+    model(|| {
+        let closed = || {
+            let (tx, mut rx) = oneshot::channel();
+            rx.close();
+            assert_eq!(tx.send(1), Err(SendError(1)));
+        };
+        assert_eq!(rmws_of(closed), 2);
+
+        let (tx, mut rx) = oneshot::channel();
+        tx.send(1).unwrap();
+        assert_eq!(rmws_of(|| rx.close()), 0, "the sender has finished");
+        assert_eq!(rx.try_recv(), Ok(1));
+
+        let (tx, mut rx) = oneshot::channel::<u32>();
+        drop(tx);
+        assert_eq!(rmws_of(|| rx.close()), 0, "the sender has finished");
+        assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+    });
+}
+
 /// Each half of each ordering is needed: without it, the model that is named here fails.
 macro_rules! caught {
     ($($name:ident: $site:literal to $weaker:ident by $model:ident($($act:ident)?);)*) => {$(
