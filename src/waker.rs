@@ -16,6 +16,9 @@ use core::{
 use crate::sync::heap;
 
 #[cfg(feature = "std")]
+#[cfg_attr(not(feature = "io"), path = "waker/budget_absent.rs")]
+pub(crate) mod budget;
+#[cfg(feature = "std")]
 pub(crate) mod park;
 
 /// Marks the address of a boxed foreign waker.

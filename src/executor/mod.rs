@@ -15,6 +15,9 @@
 //! * what comes from outside, in batches of up to 64: the oldest of normal priority that no other worker takes within 61 runs.
 //!   That of high priority is brought among the worker's own in the same time.
 //!
+//! A task whose descriptors and timers are always ready gives way after 128 operations, by the [budget](crate::io#fairness) that each poll
+//! has for them. Its worker then looks at what comes from outside and at the driver, before the next task.
+//!
 //! A worker that is in a long poll runs nothing else. What is in its queue is taken over then: by those that have nothing to do, within a
 //! millisecond or two; and when there are none, by one that looks round every 61 to 976 runs. What is pinned to it waits.
 //!

@@ -120,6 +120,13 @@ impl Local {
         }
     }
 
+    /// The task that is being polled has used its budget up, which may have taken long: what comes from outside is next, and the driver
+    /// is looked at.
+    pub(super) fn hurry_turn(&self) {
+        self.turns.injector.set(0);
+        self.turns.next.set(0);
+    }
+
     /// What has come last in the row for long: one of the normal lane from outside, or else one that is pinned. What is of the high
     /// lane is brought to where it comes first.
     #[cold]

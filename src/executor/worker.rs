@@ -33,7 +33,7 @@ use super::{
 use crate::{
     sync::thread_local,
     task::{End, Ended, JoinHandle},
-    waker::ThinWaker,
+    waker::{ThinWaker, budget},
 };
 
 /// How many tasks a worker's own queue holds. What is more goes to the injector, whose queue takes no memory.
@@ -350,12 +350,16 @@ impl Local {
                 CURRENT.with(|current| current.set(ptr::null()));
                 FORKS.with(|forks| forks.set(ptr::null()));
                 attend_while_blocked(false);
+                budget::set_on_refused(None);
             }
         }
         WORKER.with(|worker| worker.set(ptr::from_ref(self)));
         CURRENT.with(|current| current.set(ptr::from_ref(self)));
         FORKS.with(|forks| forks.set(&raw const *self.shared.forks[self.index]));
         attend_while_blocked(true);
+        budget::set_on_refused(Some(|| {
+            with_current(|local| local.into_iter().for_each(Local::hurry_turn));
+        }));
         let _reset = Reset;
         self.shared.sleep.begin();
         self.helper.begin();
@@ -372,6 +376,7 @@ impl Local {
     pub(super) fn run(&self, runnable: Runnable) {
         self.runs.set(self.runs.get() + 1);
         self.counters().polls.set(self.runs.get());
+        budget::begin();
         let (again, waiter) = match self.watches_tasks {
             false => runnable.run_in_executor(),
             true => self.run_watched(runnable),

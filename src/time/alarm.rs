@@ -14,10 +14,13 @@ use core::{
 };
 use std::time::Instant;
 
-use crate::executor::driver::{
-    Handle,
-    clock::{self, NEVER},
-    timers::{Closed, Key, Timers},
+use crate::{
+    executor::driver::{
+        Handle,
+        clock::{self, NEVER},
+        timers::{Closed, Key, Timers},
+    },
+    waker::budget,
 };
 
 /// What is waited for.
@@ -85,7 +88,12 @@ impl Alarm {
     pub(super) fn poll(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(armed) = &self.armed {
             match armed.timers.poll(&armed.key, cx.waker()) {
-                Ok(false) => return Poll::Pending,
+                // Whoever would fire it may not get to it before this task has given way, or not at all if this is a blocking wait.
+                Ok(false) if !budget::is_used_up() || !when.has_come() => return Poll::Pending,
+                Ok(false) => {
+                    drop(self.disarm());
+                    return Poll::Ready(());
+                }
                 Ok(true) => {
                     self.armed = None;
                     return Poll::Ready(());

@@ -8,6 +8,7 @@ use core::{
 use std::time::Instant;
 
 use super::alarm::{Alarm, When};
+use crate::waker::budget;
 
 /// Ticks at once, and then each time a period has passed.
 ///
@@ -123,7 +124,7 @@ impl Interval {
     }
 
     /// Waits for the next tick, and says when it was due. One that is due already is taken without a wait, and without giving way to
-    /// other tasks.
+    /// other tasks as long as the [budget](super#fairness) lasts.
     ///
     /// It may be given up at any time: no tick is lost.
     pub async fn tick(&mut self) -> Instant {
@@ -135,7 +136,9 @@ impl Interval {
         let Some(due) = self.next else {
             return Poll::Pending;
         };
+        ready!(budget::poll_turn(cx));
         ready!(self.alarm.poll(When::At(due), cx));
+        budget::spend();
         self.next = self.after(due);
         Poll::Ready(due)
     }

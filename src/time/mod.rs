@@ -23,6 +23,10 @@
 //!
 //! What is farther away than an `Instant` can say never comes; so does what is more than 584 years ahead.
 //!
+//! # Fairness
+//! A wait that is over takes one from the [budget](crate::io#fairness) of its task's poll, as a descriptor that is ready does: so a loop
+//! over ticks that are due, or over timeouts of zero, gives way to other tasks after 128 of them.
+//!
 //! # Cost
 //! No timer has a descriptor, an object of the system's or memory of its own: it takes 40 bytes in the queue of its worker while it
 //! is armed. To arm and to disarm it costs O(log n) of the timers there, under a lock that other workers do not use.

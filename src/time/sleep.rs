@@ -10,6 +10,7 @@ use core::{
 use std::time::Instant;
 
 use super::alarm::{Alarm, When};
+use crate::waker::budget;
 
 /// Waits for a duration, which counts from this call.
 ///
@@ -54,7 +55,8 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// Its first poll arms it, with the executor whose worker polls it. It may be moved and polled on any other thread after that; the
 /// waker of its last poll is woken. When the time has passed already at its first poll, it wakes that waker at once, or, if it is
 /// one of [`sleep`], as soon as a worker looks at the driver; and is ready
-/// at its second. Once it is ready it stays so, and can be awaited again without a wait; [`reset`](Sleep::reset) begins anew.
+/// at its second. Once it is ready it stays so, and can be awaited again without a wait, as often as the [budget](super#fairness) allows;
+/// [`reset`](Sleep::reset) begins anew.
 ///
 /// # Happens-before
 /// What came before the poll that armed it, or left its waker, comes before that waker is woken.
@@ -139,7 +141,9 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
+        ready!(budget::poll_turn(cx));
         if this.stage == Stage::Elapsed {
+            budget::spend();
             return Poll::Ready(());
         }
         let is_new = this.stage == Stage::New;
@@ -154,6 +158,7 @@ impl Future for Sleep {
             return Poll::Pending;
         }
         this.stage = Stage::Elapsed;
+        budget::spend();
         Poll::Ready(())
     }
 }

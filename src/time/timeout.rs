@@ -5,17 +5,22 @@ use core::{
     fmt,
     future::{Future, IntoFuture},
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 use std::{io, time::Instant};
 
 use super::alarm::{Alarm, When};
+use crate::waker::budget;
 
 /// Awaits `future` for at most so long, counted from this call.
 ///
 /// The future is polled first, each time: what is ready by the end is not too late. For zero it is polled once. Whoever awaits the
 /// result resumes when the future has been dropped, either way.
+///
+/// A future that never has to wait, such as a loop over a descriptor that is always ready, uses up the [budget](super#fairness) of its
+/// task's poll, after 128 operations: then the deadline is looked at, by the clock. One that does not wait for `io` or `time` and never
+/// returns from its poll cannot be given up.
 ///
 /// # Example
 /// ```
@@ -96,10 +101,18 @@ impl<F: Future> Future for Timeout<F> {
         let Some(operation) = future.as_mut().as_pin_mut() else {
             panic!("a timeout was polled again after it was ready");
         };
+        let had_left = budget::has_left();
         let output = match operation.poll(cx) {
             Poll::Ready(output) => Ok(output),
-            Poll::Pending if alarm.poll(when, cx).is_ready() => Err(Elapsed(())),
-            Poll::Pending => return Poll::Pending,
+            Poll::Pending => {
+                // What the operation has used up must not keep it from being given up.
+                if !had_left {
+                    ready!(budget::poll_turn(cx));
+                }
+                ready!(alarm.poll(when, cx));
+                budget::spend();
+                Err(Elapsed(()))
+            }
         };
         // The waker that is dropped here, and the future, may panic.
         drop(alarm.disarm());

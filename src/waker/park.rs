@@ -18,7 +18,7 @@ use core::{
 };
 use std::time::{Duration, Instant};
 
-use super::{Header, ThinWaker, VTable};
+use super::{Header, ThinWaker, VTable, budget};
 use crate::sync::{
     AtomicUsize, Retire, fence, heap, order, recheck,
     thread::{self, Thread},
@@ -121,6 +121,11 @@ pub(crate) fn set_attend(attend: Option<Attend>) {
     ATTEND.with(|cell| cell.set(attend));
 }
 
+fn attends() -> Option<Attend> {
+    // A thread that is past its thread-locals is there for nobody.
+    ATTEND.try_with(Cell::get).ok().flatten()
+}
+
 /// How a [`rest`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rested {
@@ -144,8 +149,8 @@ pub(crate) fn rest(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) 
     let mut slept = false;
     loop {
         let mut next = None;
-        // A thread that is past its thread-locals attends to nothing.
-        if let Some(attend) = ATTEND.try_with(Cell::get).ok().flatten() {
+        if let Some(attend) = attends() {
+            // What the thread does for others takes longer than a look.
             if is_due() {
                 return Rested::Due { slept };
             }
@@ -266,6 +271,10 @@ impl Drop for Borrowed {
 /// wait that such a waker takes: it would wait for this thread, and this thread for it. All
 /// blocking waits of this crate do the same.
 ///
+/// Each poll of the future has a budget for operations of `io` and `time`, as that of a task has.
+/// A future that never has to wait is polled again and again, and between two polls a worker
+/// attends to its timers and descriptors.
+///
 /// # Cost
 /// No allocation but once a thread (and once more for each depth of nesting). Each sleep takes one futex wait where the system
 /// has it.
@@ -296,11 +305,19 @@ pub(crate) fn block_on_until<F: Future>(
     let waker = parker.0.waker();
     let mut cx = Context::from_waker(&waker);
     let mut in_time = true;
+    let _outer = budget::Outer::keep();
     loop {
+        budget::begin();
         match future.as_mut().poll(&mut cx) {
             Poll::Ready(output) => return Some(output),
             Poll::Pending if !in_time => return None,
-            Poll::Pending => in_time = parker.0.park(deadline),
+            Poll::Pending => {
+                // It may have woken itself each time, and never come to park.
+                if let Some(attend) = attends().filter(|_| budget::is_used_up()) {
+                    attend();
+                }
+                in_time = parker.0.park(deadline);
+            }
         }
     }
 }

@@ -30,7 +30,7 @@ use crate::{
     executor::worker::guarded,
     sync::{Retire, UnsafeCell, heap, thread::ThreadId, thread_local},
     task::{Builder, Copied, JoinHandle, Runnable, Schedule, ScheduleInfo, this_thread},
-    waker::ThinWaker,
+    waker::{ThinWaker, budget},
 };
 
 /// How many tasks run between two looks at what other threads have woken. Prime, so that it falls in step with no pattern of work.
@@ -268,6 +268,7 @@ impl Home {
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         CURRENT.with(|current| {
             let _outer = Restore::set(current, &raw const *self);
+            let _budget = budget::Outer::keep();
             f()
         })
     }
@@ -314,6 +315,7 @@ impl Home {
     fn run(&self, runnable: Runnable) {
         self.polls.set(self.polls.get() + 1);
         let outer = Restore::set(&self.is_running, true);
+        budget::begin();
         let (again, waiter) = runnable.run_in_executor();
         drop(outer);
         if let Some(runnable) = again {
@@ -354,6 +356,7 @@ impl Home {
         self.driver.wake();
         loop {
             if self.driver.take_wake() {
+                budget::begin();
                 if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
                     return output;
                 }

@@ -8,7 +8,7 @@ use core::{
 };
 
 use super::home::{Home, INBOX_INTERVAL};
-use crate::waker::ThinWaker;
+use crate::waker::{ThinWaker, budget};
 
 /// The future of [`LocalExecutor::run`](super::LocalExecutor::run).
 #[must_use = "futures do nothing unless awaited"]
@@ -63,6 +63,7 @@ impl<F: Future> Future for Run<'_, F> {
             if is_turn {
                 // SAFETY: as above.
                 let future = unsafe { Pin::new_unchecked(&mut this.future) };
+                budget::begin();
                 if let Poll::Ready(output) = future.poll(cx) {
                     this.give_up();
                     return Poll::Ready(output);

@@ -4,19 +4,25 @@
 //! the one before, as `futures-io` has it. Futures have a place of their own in a list, any number at once, and take it away when
 //! they are dropped. An event wakes all of them: what is ready may be enough for more than one, and those that come away with
 //! nothing wait again.
+//!
+//! An operation that is ready takes one from its task's [budget], and one of a task that has used it up is refused before it has
+//! done anything.
 
 use alloc::vec::Vec;
 use core::{
     future::poll_fn,
     mem,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
 };
 use std::{io, sync::PoisonError};
 
 use slab::Slab;
 
 use super::readiness::{Raised, Readiness, Waiting};
-use crate::sync::{AtomicWaker, Mutex, MutexGuard};
+use crate::{
+    sync::{AtomicWaker, Mutex, MutexGuard},
+    waker::budget,
+};
 
 #[derive(Debug)]
 pub(crate) struct Direction {
@@ -112,17 +118,21 @@ impl Direction {
         }
     }
 
-    /// As [`run`](Direction::run); when it would block, `wait` registers, and it is tried again at the next event.
+    /// As [`run`](Direction::run), if the task's budget allows it; when it would block, `wait` registers, and it is tried again at the
+    /// next event.
     fn poll_by<R>(
         &self,
+        cx: &mut Context<'_>,
         attempt: &mut impl Attempt<R>,
-        mut wait: impl FnMut() -> Waiting,
+        mut wait: impl FnMut(&Waker) -> Waiting,
     ) -> Poll<io::Result<R>> {
+        ready!(budget::poll_turn(cx));
         loop {
             if let Poll::Ready(result) = self.run(attempt) {
+                budget::spend();
                 return Poll::Ready(result);
             }
-            if wait() == Waiting::Waits {
+            if wait(cx.waker()) == Waiting::Waits {
                 return match attempt.arm() {
                     Ok(()) => Poll::Pending,
                     Err(error) => Poll::Ready(Err(error)),
@@ -138,8 +148,8 @@ impl Direction {
         cx: &mut Context<'_>,
         mut attempt: impl Attempt<R>,
     ) -> Poll<io::Result<R>> {
-        self.poll_by(&mut attempt, || {
-            self.polled.register(cx.waker());
+        self.poll_by(cx, &mut attempt, |waker| {
+            self.polled.register(waker);
             self.readiness.wait()
         })
     }
@@ -150,7 +160,7 @@ impl Direction {
             direction: self,
             key: None,
         };
-        poll_fn(|cx| self.poll_by(&mut attempt, || place.wait(cx.waker()))).await
+        poll_fn(|cx| self.poll_by(cx, &mut attempt, |waker| place.wait(waker))).await
     }
 
     fn lock(&self) -> MutexGuard<'_, Slab<Option<Waker>>> {
