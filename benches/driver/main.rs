@@ -1,7 +1,7 @@
 //! The driver beside its peers: timers and descriptors, with one worker and with two.
 //!
 //! Turns of one task while so many timers are pending (`DELAY` by a sleep of zero, `YIELD` by a yield), timers that never fire, a
-//! million timers, TCP connections that echo, and a byte that goes to and fro through pipes.
+//! million timers, TCP connections that echo, a byte that goes to and fro through pipes, and a UDP echo beside a task that never waits.
 //!
 //! `cargo xtask bench driver`, or `cargo bench --bench driver`; with `-- FILTER` only the rows whose titles contain it; with
 //! `-- --test` each row runs once, and those of a million or a thousand with less. `JOINT_CRITERION=1` adds criterion.
@@ -11,6 +11,7 @@
 
 use std::time::Duration;
 
+mod busy;
 mod descriptors;
 mod million;
 #[path = "../support/mod.rs"]
@@ -45,6 +46,13 @@ fn main() {
         table!("a million timers, one worker", 5, alone, million::rows()).heavy(),
         table!("descriptors, one worker", 5, alone, descriptors::rows()).heavy(),
         table!("descriptors, two workers", 10, both, descriptors::rows()).heavy(),
+        table!(
+            "beside a task that yields every 45 us, two workers",
+            10,
+            both,
+            busy::rows()
+        )
+        .heavy(),
     ];
     support::table::main("driver", &tables, |_, _| ());
 }

@@ -13,6 +13,7 @@ use core::{
 
 use super::{
     driver::{Keeper, clock, timers::Timers},
+    visits::Visits,
     worker::{Local, wake_all},
 };
 
@@ -26,6 +27,7 @@ const LOOK_INTERVAL: u64 = 20_000;
 #[derive(Default)]
 pub(super) struct Attendant {
     next_look: Cell<u64>,
+    pub(super) visits: Visits,
     /// Whose deadlines come next.
     next_timers: Cell<usize>,
     /// Empty; kept for its memory.
@@ -40,7 +42,9 @@ impl Local {
             return false;
         }
         let keeper = self.look_at_sources();
-        self.wake_ready(keeper, driver.all_timers(), clock::now())
+        let now = clock::now();
+        self.visit(now);
+        self.wake_ready(keeper, driver.all_timers(), now)
     }
 
     /// In its turn.
@@ -54,6 +58,7 @@ impl Local {
     fn attend_used(&self) {
         let driver = &self.shared().driver;
         let now = clock::now();
+        self.visit(now);
         let mut keeper = None;
         if now >= self.attendant.next_look.get() {
             self.attendant.next_look.set(now + LOOK_INTERVAL);
@@ -76,7 +81,9 @@ impl Local {
     /// As the keeper that has risen.
     pub(super) fn attend_as(&self, keeper: Keeper<'_>) {
         let driver = &self.shared().driver;
-        self.wake_ready(Some(keeper), driver.all_timers(), clock::now());
+        let now = clock::now();
+        self.leave_driver(now);
+        self.wake_ready(Some(keeper), driver.all_timers(), now);
     }
 
     /// Wakes those for whom the keeper has found something, and those whose deadline is not after `now`. True: there were any.

@@ -10,6 +10,10 @@ impl Local {
         false
     }
 
+    pub(super) fn is_driver_visited(&self) -> bool {
+        true
+    }
+
     pub(super) fn attend_in_turn(&self) {}
 
     pub(super) fn attend_as(&self, keeper: Keeper) {

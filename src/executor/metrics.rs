@@ -48,6 +48,9 @@ pub(super) struct Counters {
     pub(super) finished: Counter,
     pub(super) cancelled: Counter,
     pub(super) panicked: Counter,
+    /// No count: until when the others may leave the driver to this worker, by the driver's clock.
+    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "there is no driver"))]
+    pub(super) visits_until: Counter,
 }
 
 impl Counters {
@@ -62,6 +65,7 @@ impl Counters {
             finished: Counter::new(),
             cancelled: Counter::new(),
             panicked: Counter::new(),
+            visits_until: Counter::new(),
         }
     }
 

@@ -96,6 +96,8 @@ mod task_local;
 #[cfg(feature = "trace")]
 mod trace;
 mod turn;
+#[cfg(feature = "io")]
+mod visits;
 mod worker;
 
 #[cfg(feature = "blocking")]

@@ -5,7 +5,7 @@ use std::{future::Future, io, net::SocketAddr, time::Duration};
 #[cfg(unix)]
 use joint::io::{PipeReader, PipeWriter, pipe};
 use joint::{
-    io::{TcpListener, TcpStream},
+    io::{TcpListener, TcpStream, UdpSocket},
     time,
 };
 

@@ -1,6 +1,6 @@
 //! [`Driven`]: what a row needs of a runtime that waits for times and descriptors too.
 
-/// [`Driven`] by a module's `time`, `TcpListener` and `TcpStream`, which joint and tokio have alike, and by its [`Io`] and `pipe`.
+/// [`Driven`] by a module's `time`, `TcpListener`, `TcpStream` and `UdpSocket`, which joint and tokio have alike, and by its [`Io`] and `pipe`.
 macro_rules! driven {
     ($runtime:ty, $zero_sleeps_for_one:expr, $reader:ty, $writer:ty) => {
         impl Driven for $runtime {
@@ -9,6 +9,7 @@ macro_rules! driven {
             type Sleep = time::Sleep;
             type Listener = TcpListener;
             type Stream = Io<TcpStream>;
+            type Datagrams = UdpSocket;
             #[cfg(unix)]
             type Reader = Io<$reader>;
             #[cfg(unix)]
@@ -43,6 +44,17 @@ macro_rules! driven {
                 Ok(Io(stream))
             }
 
+            async fn datagrams() -> io::Result<(UdpSocket, SocketAddr)> {
+                let socket = UdpSocket::bind("127.0.0.1:0").await?;
+                let address = socket.local_addr()?;
+                Ok((socket, address))
+            }
+
+            async fn answer(socket: &mut UdpSocket, room: &mut [u8]) -> io::Result<usize> {
+                let (count, client) = socket.recv_from(room).await?;
+                socket.send_to(&room[..count], client).await
+            }
+
             #[cfg(unix)]
             fn pipe() -> io::Result<(Self::Reader, Self::Writer)> {
                 let (reader, writer) = pipe()?;
@@ -68,6 +80,7 @@ pub(crate) trait Driven: Runtime {
     type Sleep: Future<Output: Send> + Send + 'static;
     type Listener: Send + 'static;
     type Stream: Reads + Writes + Send + 'static;
+    type Datagrams: Send + 'static;
     #[cfg(unix)]
     type Reader: Reads + Send + 'static;
     #[cfg(unix)]
@@ -88,6 +101,15 @@ pub(crate) trait Driven: Runtime {
     ) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
     fn connect(address: SocketAddr) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+
+    /// At a port of the loopback that the system chooses.
+    fn datagrams() -> impl Future<Output = io::Result<(Self::Datagrams, SocketAddr)>> + Send;
+
+    /// Waits for a datagram, and sends it back. Comes with its length.
+    fn answer(
+        socket: &mut Self::Datagrams,
+        room: &mut [u8],
+    ) -> impl Future<Output = io::Result<usize>> + Send;
 
     #[cfg(unix)]
     fn pipe() -> io::Result<(Self::Reader, Self::Writer)>;

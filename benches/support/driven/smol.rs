@@ -5,7 +5,7 @@
 use std::{
     future::Future,
     io,
-    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
+    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket},
     sync::mpsc,
     thread,
     time::Duration,
@@ -76,6 +76,7 @@ impl Driven for Smol {
     type Sleep = Timer;
     type Listener = Async<TcpListener>;
     type Stream = Io<Async<TcpStream>>;
+    type Datagrams = Async<UdpSocket>;
     #[cfg(unix)]
     type Reader = Io<Async<std::fs::File>>;
     #[cfg(unix)]
@@ -112,6 +113,17 @@ impl Driven for Smol {
         let stream = Async::<TcpStream>::connect(address).await?;
         stream.get_ref().set_nodelay(true)?;
         Ok(Io(stream))
+    }
+
+    async fn datagrams() -> io::Result<(Self::Datagrams, SocketAddr)> {
+        let socket = Async::<UdpSocket>::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = socket.get_ref().local_addr()?;
+        Ok((socket, address))
+    }
+
+    async fn answer(socket: &mut Self::Datagrams, room: &mut [u8]) -> io::Result<usize> {
+        let (count, client) = socket.recv_from(room).await?;
+        socket.send_to(&room[..count], client).await
     }
 
     #[cfg(unix)]

@@ -6,7 +6,7 @@ use std::{future::Future, io, net::SocketAddr, time::Duration};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpStream, UdpSocket},
     time,
 };
 

@@ -1,0 +1,89 @@
+//! Rows of a descriptor beside a task that never has to wait: how long a client waits for its answer.
+
+use std::{
+    hint::spin_loop,
+    net::{SocketAddr, UdpSocket},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint::oneshot;
+
+use crate::support::{driven::Driven, options::Options, table::Row};
+
+/// How long the busy task runs until it yields.
+const POLL: Duration = Duration::from_micros(45);
+/// How long a client has nothing to ask: the server's worker has long gone to rest.
+const PAUSE: Duration = Duration::from_micros(500);
+
+fn messages() -> usize {
+    Options::read().of(200, 5)
+}
+
+pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
+    let row = |title, run| Row {
+        title,
+        operations: 1,
+        run,
+    };
+    vec![
+        row("UDP echo, the median", wait::<R, 50>),
+        row("UDP echo, nine in ten", wait::<R, 90>),
+    ]
+}
+
+/// How long that many of a hundred clients wait at most, while one worker runs a task that yields every 45 microseconds.
+fn wait<R: Driven, const HUNDREDTHS: usize>(runtime: &'static R) -> Duration {
+    runtime.run(async move {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let busy = runtime.spawn(keep_busy::<R>(is_over.clone()));
+        let (mut socket, address) = R::datagrams().await.expect("a port");
+        let server = runtime.spawn(async move {
+            let mut room = [0; 64];
+            while R::answer(&mut socket, &mut room).await.expect("a client") > 0 {}
+        });
+        let (sender, times) = oneshot::channel();
+        let client = thread::spawn(move || sender.send(ask(address)));
+        let mut times = times.await.expect("the client has been answered");
+        R::join(server).await;
+        is_over.store(true, Relaxed);
+        R::join(busy).await;
+        client
+            .join()
+            .expect("it has sent")
+            .expect("it was received");
+        times.sort();
+        times[times.len() * HUNDREDTHS / 100]
+    })
+}
+
+async fn keep_busy<R: Driven>(is_over: Arc<AtomicBool>) {
+    while !is_over.load(Relaxed) {
+        let start = Instant::now();
+        while start.elapsed() < POLL {
+            spin_loop();
+        }
+        R::yield_now().await;
+    }
+}
+
+/// Asks from a thread of its own, and tells how long each answer took. An empty message ends the server.
+fn ask(server: SocketAddr) -> Vec<Duration> {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    socket.connect(server).expect("a port of this machine");
+    let mut room = [0; 64];
+    let mut trip = |bytes: &[u8]| {
+        thread::sleep(PAUSE);
+        let start = Instant::now();
+        socket.send(bytes).expect("the server is there");
+        socket.recv(&mut room).expect("the server answers");
+        start.elapsed()
+    };
+    let times = (0..messages()).map(|_| trip(&[7; 16])).collect();
+    trip(&[]);
+    times
+}
