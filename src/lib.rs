@@ -38,7 +38,7 @@
 //! `std`, on by default: the executor, `block_on`, every blocking wait, and panics of tasks caught. Without it the crate needs
 //! `alloc` alone. [`task`] and [`executor`] need atomics of 64 bits.
 //!
-//! `blocking`, on by default: `spawn_blocking`, on the threads of the crate `blocking`.
+//! `blocking`, on by default: `spawn_blocking`, on threads of its own.
 //!
 //! `io`, on by default: [`time`] and [`io`], on a driver of each executor's own.
 //!

@@ -17,6 +17,11 @@ pub(crate) mod asymmetric;
 pub(crate) mod heap;
 #[cfg(joint_loom)]
 pub(crate) mod model;
+#[cfg(feature = "blocking")]
+mod renewed;
+
+#[cfg(feature = "blocking")]
+pub(crate) use renewed::Renewed;
 
 #[cfg(joint_loom)]
 pub(crate) use model::{

@@ -55,6 +55,8 @@ fn use_another() {
     assert_eq!((metrics.finished, metrics.live()), (20 * 21, 0));
     assert_eq!(executor.install(|| fibonacci(16)), 987);
     drop(executor);
+    #[cfg(feature = "blocking")]
+    assert_eq!(block_on(joint::spawn_blocking(|| 5)), 5);
 }
 
 /// A task that waits until it is told that it is over, and shows its waker meanwhile.
@@ -80,6 +82,14 @@ fn woken_for_ever(
 #[test]
 fn a_child_may_drop_what_it_inherits_and_start_its_own() {
     block_on(Executor::global().spawn(async {}));
+    // Of the threads for functions that block, one is busy and one waits for work at each of the forks.
+    #[cfg(feature = "blocking")]
+    let (busy, end) = {
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let busy = joint::spawn_blocking(move || ends.recv().is_ok());
+        block_on(joint::spawn_blocking(|| ()));
+        (busy, end)
+    };
     for _ in 0..FORKS {
         let mut inherited = Some(executor(2));
         let over = Arc::<AtomicBool>::default();
@@ -121,5 +131,10 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
         assert_eq!(executor.metrics().live(), 0);
         assert_eq!(executor.install(|| fibonacci(16)), 987);
         drop(inherited);
+    }
+    #[cfg(feature = "blocking")]
+    {
+        end.send(()).unwrap();
+        assert!(block_on(busy));
     }
 }

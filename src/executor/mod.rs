@@ -151,7 +151,7 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// The child of a `fork` inherits an executor, the [global](Executor::global) one too, without its threads. To drop it there is
 /// good, and does nothing: its memory, its tasks and their futures stay as they are. All else must be left alone there, handles
 /// and wakers of its tasks included: nothing would ever run, and a lock that some thread held at the fork stays locked. So must
-/// the global one, which `joint::spawn` uses, and the threads of `spawn_blocking`, once the parent has used them.
+/// the global one, which `joint::spawn` uses, once the parent has used it.
 ///
 /// An executor that the child starts works like any other. The parent takes no notice. A task that forks must not return in the
 /// child: that would go on as a worker.

@@ -141,7 +141,9 @@ where
 #[cfg(feature = "blocking")]
 async fn look_up(host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
     let look_up = move || std::net::ToSocketAddrs::to_socket_addrs(&(host, port));
-    Ok(crate::spawn_blocking(look_up).await?.collect())
+    // It has no result where the system refuses to start a thread.
+    let looked_up = crate::spawn_blocking(look_up).result().await;
+    Ok(looked_up.map_err(io::Error::other)??.collect())
 }
 
 #[cfg(not(feature = "blocking"))]

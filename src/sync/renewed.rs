@@ -1,0 +1,82 @@
+//! [`Renewed`]: a static value that is made when it is first asked for, and made anew once it no
+//! longer fits.
+//!
+//! It takes no lock, so that the child of a fork is never left with one that some thread of the
+//! parent held. No model sees it: it is for what belongs to the threads of the system, which no
+//! model runs.
+
+use alloc::boxed::Box;
+use core::{
+    ptr,
+    sync::atomic::{AtomicPtr, Ordering},
+};
+
+/// A value of which one is in use at a time. Those before it are never freed: somebody may hold
+/// them.
+#[derive(Debug)]
+pub(crate) struct Renewed<T: 'static>(AtomicPtr<T>);
+
+impl<T: Send + Sync> Renewed<T> {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// The value in use if it fits, or else a new one, unless another thread is first with its own.
+    pub(crate) fn get(&self, fits: impl Fn(&T) -> bool, make: impl Fn() -> T) -> &'static T {
+        // Acquire, with the Release of the exchange below: the value is seen whole.
+        let mut current = self.0.load(Ordering::Acquire);
+        loop {
+            // SAFETY: null, or a value from `Box::into_raw`, which is never freed once it was
+            // stored.
+            if let Some(value) = unsafe { current.as_ref() } {
+                if fits(value) {
+                    return value;
+                }
+            }
+            let new = Box::into_raw(Box::new(make()));
+            // Release: as said above. Acquire on failure: as for the load.
+            let stored =
+                self.0
+                    .compare_exchange(current, new, Ordering::Release, Ordering::Acquire);
+            current = match stored {
+                Ok(_) => new,
+                Err(first) => {
+                    // SAFETY: from `Box::into_raw`, and nobody else has seen it.
+                    drop(unsafe { Box::from_raw(new) });
+                    first
+                }
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Renewed;
+    use core::ptr;
+
+    #[test]
+    fn a_value_is_kept_as_long_as_it_fits() {
+        static VALUE: Renewed<u32> = Renewed::new();
+        let first = VALUE.get(|_| true, || 1);
+        let same = VALUE.get(|&value| value == 1, || 2);
+        assert!(ptr::eq(first, same));
+        let renewed = VALUE.get(|&value| value == 2, || 2);
+        assert_eq!((*first, *renewed), (1, 2));
+    }
+
+    #[test]
+    fn threads_that_ask_at_once_get_the_same() {
+        static VALUE: Renewed<u32> = Renewed::new();
+        let (barrier, value) = (std::sync::Barrier::new(4), &VALUE);
+        let ask = || {
+            barrier.wait();
+            ptr::from_ref(value.get(|_| true, || 7)).addr()
+        };
+        std::thread::scope(|s| {
+            let threads = [(); 4].map(|()| s.spawn(ask));
+            let [first, rest @ ..] = threads.map(|thread| thread.join().unwrap());
+            assert_eq!(rest, [first; 3]);
+        });
+    }
+}
