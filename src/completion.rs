@@ -486,15 +486,25 @@ impl Waiter<'_> {
 
     /// Blocks the thread until the completer has finished, or for as long as `limit`. True: finished.
     ///
+    /// A limit past what the clock can tell is no limit. A limit of zero is a look: it registers
+    /// nothing.
+    ///
     /// What finished is told by [`wait`](Waiter::wait) or by awaiting, which then return at once.
     #[cfg(feature = "std")]
     pub fn wait_timeout(&mut self, limit: Duration) -> bool {
+        if limit.is_zero() {
+            return self.is_finished();
+        }
         park::block_on_for(Pin::new(self), limit).is_some()
     }
 
-    /// Blocks the thread until the completer has finished, or until `deadline`. True: finished.
+    /// Blocks the thread until the completer has finished, or until `deadline`. True: finished. If
+    /// the deadline has passed, it is a look.
     #[cfg(feature = "std")]
     pub fn wait_deadline(&mut self, deadline: Instant) -> bool {
+        if deadline <= Instant::now() {
+            return self.is_finished();
+        }
         park::block_on_until(Pin::new(self), Some(deadline)).is_some()
     }
 }

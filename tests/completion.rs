@@ -114,6 +114,7 @@ fn a_wait_in_vain_leaves_the_waiter_as_it_was() {
     let mut completion = Completion::new();
     let (completer, mut waiter) = completion.split();
     assert!(!waiter.wait_timeout(Duration::ZERO));
+    assert!(!waiter.wait_timeout(Duration::from_nanos(1)));
     assert!(!waiter.wait_deadline(Instant::now()));
     completer.complete();
     assert!(waiter.wait_deadline(Instant::now()));

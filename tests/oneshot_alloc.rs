@@ -7,14 +7,17 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, Wake, Waker},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 #[path = "support/counting.rs"]
 mod counting;
 
 use counting::{Bomb, COUNT};
-use joint::oneshot::{Receiver, channel};
+use joint::{
+    Completion,
+    oneshot::{Receiver, RecvTimeoutError, channel},
+};
 
 /// How many blocks `f` allocates. It must give all of them back, but for small ones that the thread keeps to use again: the first
 /// run does not count.
@@ -26,6 +29,36 @@ fn allocations(f: impl Fn()) -> usize {
     let after = COUNT.get();
     assert_eq!(after.live, before.live, "blocks are leaked, or freed twice");
     after.allocated - before.allocated
+}
+
+/// How many blocks `f` allocates on a thread that has waited for nothing yet.
+fn allocations_at_first(f: impl FnOnce() + Send) -> usize {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let before = COUNT.get().allocated;
+            f();
+            COUNT.get().allocated - before
+        });
+        thread.join().unwrap()
+    })
+}
+
+#[test]
+fn a_wait_that_is_over_when_it_begins_is_a_look() {
+    let (_tx, mut rx) = channel::<Large>();
+    let receive = || {
+        let timeout = Err(RecvTimeoutError::Timeout);
+        assert_eq!(rx.recv_deadline(Instant::now()), timeout);
+        assert_eq!(rx.recv_timeout(Duration::ZERO), timeout);
+    };
+    assert_eq!(allocations_at_first(receive), 0);
+    let mut completion = Completion::new();
+    let (_completer, mut waiter) = completion.split();
+    let wait = || {
+        assert!(!waiter.wait_deadline(Instant::now()));
+        assert!(!waiter.wait_timeout(Duration::ZERO));
+    };
+    assert_eq!(allocations_at_first(wait), 0);
 }
 
 fn poll<T>(receiver: &mut Receiver<T>, waker: &Waker) -> bool {
@@ -109,7 +142,7 @@ fn a_foreign_waker_takes_one_more_at_most() {
 fn a_blocking_wait_allocates_nothing_once_the_thread_has_waited_before() {
     let wait = || {
         let (tx, mut rx) = channel();
-        assert!(rx.recv_timeout(Duration::ZERO).is_err());
+        assert!(rx.recv_timeout(Duration::from_nanos(1)).is_err());
         tx.send(LARGE).unwrap();
         assert_eq!(rx.recv(), Ok(LARGE));
     };

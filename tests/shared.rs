@@ -540,6 +540,16 @@ fn a_driver_that_is_dropped_or_panics_closes() {
 }
 
 #[test]
+fn a_driver_whose_panic_is_caught_closes_when_it_is_dropped() {
+    let (mut driver, shared) = from_future(poll_fn(|_| -> Poll<u8> { quiet_panic("poll") }));
+    let run = || block_on(&mut driver);
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    assert_eq!(shared.try_get(), Ok(None));
+    drop(driver);
+    assert_eq!(shared.try_get(), Err(Closed));
+}
+
+#[test]
 fn a_panicking_task_closes_what_it_drives() {
     let (driver, shared) = from_future(poll_fn(|_| -> Poll<u8> { quiet_panic("poll") }));
     let task = joint::spawn(driver);

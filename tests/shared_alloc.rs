@@ -9,7 +9,7 @@ use std::{
     ptr,
     sync::{Arc, Barrier},
     task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 #[path = "support/counting.rs"]
@@ -73,6 +73,16 @@ fn a_value_that_nobody_waits_for_is_one_allocation_whoever_is_last() {
         drop(shared);
     };
     assert_eq!(allocations(not_sent), 1);
+}
+
+#[test]
+fn a_wait_that_is_over_when_it_begins_is_a_look() {
+    let (_tx, shared) = channel::<Large>();
+    let wait = || {
+        assert_eq!(shared.wait_deadline(Instant::now()), Ok(None));
+        assert_eq!(shared.wait_timeout(Duration::ZERO), Ok(None));
+    };
+    assert_eq!(allocations(wait), 0);
 }
 
 #[test]
@@ -157,7 +167,7 @@ fn a_blocking_wait_that_gives_up_takes_its_place_again() {
     let wait = || {
         let (tx, shared) = channel();
         for _ in 0..1000 {
-            assert_eq!(shared.wait_timeout(Duration::ZERO), Ok(None));
+            assert_eq!(shared.wait_timeout(Duration::from_nanos(1)), Ok(None));
         }
         tx.send(LARGE);
         assert_eq!(shared.wait_blocking(), Ok(&LARGE));

@@ -97,7 +97,8 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// As [`recv`](Receiver::recv), but for no longer than `limit`. A limit that lies past what the clock can tell is none.
+    /// As [`recv`](Receiver::recv), but for no longer than `limit`. A limit past what the clock can
+    /// tell is no limit. A limit of zero is a look: it registers nothing.
     ///
     /// # Errors
     /// [`Timeout`](RecvTimeoutError::Timeout) when nothing came in time: the receiver may be used again.
@@ -117,13 +118,14 @@ impl<T> Receiver<T> {
     #[cfg(feature = "std")]
     pub fn recv_timeout(&mut self, limit: Duration) -> Result<T, RecvTimeoutError> {
         let answer = match self.answer() {
-            Some(answer) => Some(answer),
-            None => park::block_on_for(Pin::new(self), limit),
+            None if !limit.is_zero() => park::block_on_for(Pin::new(self), limit),
+            answer => answer,
         };
         Ok(answer.ok_or(RecvTimeoutError::Timeout)??)
     }
 
-    /// As [`recv_timeout`](Receiver::recv_timeout), up to a point in time. One that has passed makes it a look.
+    /// As [`recv_timeout`](Receiver::recv_timeout), up to a point in time. If that has passed, it is
+    /// a look.
     ///
     /// # Errors
     /// As [`recv_timeout`](Receiver::recv_timeout).
@@ -142,8 +144,10 @@ impl<T> Receiver<T> {
     #[cfg(feature = "std")]
     pub fn recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         let answer = match self.answer() {
-            Some(answer) => Some(answer),
-            None => park::block_on_until(Pin::new(self), Some(deadline)),
+            None if deadline > Instant::now() => {
+                park::block_on_until(Pin::new(self), Some(deadline))
+            }
+            answer => answer,
         };
         Ok(answer.ok_or(RecvTimeoutError::Timeout)??)
     }

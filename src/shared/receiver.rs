@@ -142,8 +142,9 @@ impl<T> Shared<T> {
         }
     }
 
-    /// As [`wait_blocking`](Shared::wait_blocking), but for no longer than `limit`: `None` when nothing came in time. A limit that
-    /// lies past what the clock can tell is none.
+    /// As [`wait_blocking`](Shared::wait_blocking), but for no longer than `limit`: `None` when
+    /// nothing came in time. A limit past what the clock can tell is no limit. A limit of zero is a
+    /// look: it registers nothing.
     ///
     /// # Errors
     /// [`Closed`] when no value will come any more.
@@ -159,22 +160,27 @@ impl<T> Shared<T> {
     /// ```
     #[cfg(feature = "std")]
     pub fn wait_timeout(&self, limit: Duration) -> Result<Option<&T>, Closed> {
-        match self.handle.answer() {
-            Some(answer) => answer.map(Some),
-            None => park::block_on_for(pin!(self.wait()), limit).transpose(),
-        }
+        let answer = match self.handle.answer() {
+            None if !limit.is_zero() => park::block_on_for(pin!(self.wait()), limit),
+            answer => answer,
+        };
+        answer.transpose()
     }
 
-    /// As [`wait_timeout`](Shared::wait_timeout), up to a point in time. One that has passed makes it a look.
+    /// As [`wait_timeout`](Shared::wait_timeout), up to a point in time. If that has passed, it is a
+    /// look.
     ///
     /// # Errors
     /// [`Closed`] when no value will come any more.
     #[cfg(feature = "std")]
     pub fn wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
-        match self.handle.answer() {
-            Some(answer) => answer.map(Some),
-            None => park::block_on_until(pin!(self.wait()), Some(deadline)).transpose(),
-        }
+        let answer = match self.handle.answer() {
+            None if deadline > Instant::now() => {
+                park::block_on_until(pin!(self.wait()), Some(deadline))
+            }
+            answer => answer,
+        };
+        answer.transpose()
     }
 }
 

@@ -276,8 +276,9 @@ impl Drop for Borrowed {
 /// attends to its timers and descriptors.
 ///
 /// # Cost
-/// No allocation but once a thread (and once more for each depth of nesting). Each sleep takes one futex wait where the system
-/// has it.
+/// No allocation but once a thread (and once more for each depth of nesting). It sleeps by
+/// [`std::thread::park`], and again if that comes back without a wake-up of the future. On a worker
+/// whose executor has timers or descriptors, it also gets up for those that are due.
 ///
 /// # Panics
 /// When the future's `poll` does.
