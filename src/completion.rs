@@ -69,7 +69,7 @@ const ABANDONED: *mut () = ptr::without_provenance_mut(3);
 /// let (completer, waiter) = completion.split();
 /// std::thread::scope(|s| {
 ///     s.spawn(|| completer.complete());
-///     assert_eq!(waiter.wait(), Ok(()));
+///     assert_eq!(waiter.blocking_wait(), Ok(()));
 /// });
 /// ```
 #[repr(transparent)]
@@ -375,7 +375,7 @@ unsafe fn waker_of(word: *mut ()) -> ThinWaker {
 /// let mut completion = Completion::new();
 /// let (completer, waiter) = completion.split();
 /// drop(completer);
-/// assert_eq!(waiter.wait(), Err(Abandoned));
+/// assert_eq!(waiter.blocking_wait(), Err(Abandoned));
 /// ```
 #[must_use = "dropping a completer without `complete` tells the waiter that it will never complete"]
 pub struct Completer<'a> {
@@ -449,10 +449,10 @@ impl core::error::Error for Abandoned {}
 ///
 /// let mut completion = Completion::new();
 /// let (completer, mut waiter) = completion.split();
-/// assert!(!waiter.wait_timeout(Duration::from_millis(1)));
+/// assert!(!waiter.blocking_wait_timeout(Duration::from_millis(1)));
 /// completer.complete();
-/// assert!(waiter.wait_timeout(Duration::MAX));
-/// assert_eq!(waiter.wait(), Ok(()));
+/// assert!(waiter.blocking_wait_timeout(Duration::MAX));
+/// assert_eq!(waiter.blocking_wait(), Ok(()));
 /// ```
 #[must_use = "dropping a waiter detaches it: await it, or call one of its blocking functions"]
 pub struct Waiter<'a> {
@@ -480,7 +480,7 @@ impl Waiter<'_> {
     /// # Errors
     /// [`Abandoned`] when the completer was dropped without completing.
     #[cfg(feature = "std")]
-    pub fn wait(self) -> Result<(), Abandoned> {
+    pub fn blocking_wait(self) -> Result<(), Abandoned> {
         park::block_on(self)
     }
 
@@ -489,9 +489,10 @@ impl Waiter<'_> {
     /// A limit past what the clock can tell is no limit. A limit of zero is a look: it registers
     /// nothing.
     ///
-    /// What finished is told by [`wait`](Waiter::wait) or by awaiting, which then return at once.
+    /// What finished is told by [`blocking_wait`](Waiter::blocking_wait) or by awaiting, which then
+    /// return at once.
     #[cfg(feature = "std")]
-    pub fn wait_timeout(&mut self, limit: Duration) -> bool {
+    pub fn blocking_wait_timeout(&mut self, limit: Duration) -> bool {
         if limit.is_zero() {
             return self.is_finished();
         }
@@ -501,7 +502,7 @@ impl Waiter<'_> {
     /// Blocks the thread until the completer has finished, or until `deadline`. True: finished. If
     /// the deadline has passed, it is a look.
     #[cfg(feature = "std")]
-    pub fn wait_deadline(&mut self, deadline: Instant) -> bool {
+    pub fn blocking_wait_deadline(&mut self, deadline: Instant) -> bool {
         if deadline <= Instant::now() {
             return self.is_finished();
         }

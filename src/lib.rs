@@ -28,6 +28,18 @@
 //! # }
 //! ```
 //!
+//! # Waiting
+//! A call that blocks the thread says so in its name, and needs the feature `std`. All others are
+//! awaited, or return at once.
+//!
+//! | | [`Waiter`] | [`oneshot::Receiver`] | [`shared::Shared`] |
+//! |---|---|---|---|
+//! | await | `waiter.await` | `receiver.await` | `shared.await` gives a clone, `wait().await` a reference |
+//! | look | `is_finished` | `is_finished`, `try_recv` | `is_finished`, `get`, `try_get` |
+//! | block | `blocking_wait` | `blocking_recv` | `blocking_wait` |
+//! | block for a time | `blocking_wait_timeout` | `blocking_recv_timeout` | `blocking_wait_timeout` |
+//! | block until a time | `blocking_wait_deadline` | `blocking_recv_deadline` | `blocking_wait_deadline` |
+//!
 //! # In your own models
 //! Built with `RUSTFLAGS="--cfg joint_loom"`, the crate runs on [loom](https://docs.rs/loom): its atomics, cells, memory and parked
 //! threads take part in `loom::model`, so that an executor of your own on [`task`], or a structure on [`Completion`], can be

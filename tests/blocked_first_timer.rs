@@ -23,7 +23,7 @@ fn the_driver_is_used_first_when_every_worker_is_blocked() {
                 let begin = begin.clone();
                 let task = spawn(async move {
                     begin.send(()).unwrap();
-                    receiver.recv().unwrap();
+                    receiver.blocking_recv().unwrap();
                 });
                 (sender, task)
             })

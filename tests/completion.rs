@@ -90,8 +90,8 @@ fn an_answer_is_given_again() {
         }
         assert_eq!(poll(&mut waiter, Waker::noop()), Poll::Ready(answer));
         assert_eq!(poll(&mut waiter, Waker::noop()), Poll::Ready(answer));
-        assert!(waiter.is_finished() && waiter.wait_timeout(Duration::ZERO));
-        assert_eq!(waiter.wait(), answer);
+        assert!(waiter.is_finished() && waiter.blocking_wait_timeout(Duration::ZERO));
+        assert_eq!(waiter.blocking_wait(), answer);
     }
 }
 
@@ -113,12 +113,12 @@ fn a_dropped_waiter_is_not_woken_and_leaves_no_waker() {
 fn a_wait_in_vain_leaves_the_waiter_as_it_was() {
     let mut completion = Completion::new();
     let (completer, mut waiter) = completion.split();
-    assert!(!waiter.wait_timeout(Duration::ZERO));
-    assert!(!waiter.wait_timeout(Duration::from_nanos(1)));
-    assert!(!waiter.wait_deadline(Instant::now()));
+    assert!(!waiter.blocking_wait_timeout(Duration::ZERO));
+    assert!(!waiter.blocking_wait_timeout(Duration::from_nanos(1)));
+    assert!(!waiter.blocking_wait_deadline(Instant::now()));
     completer.complete();
-    assert!(waiter.wait_deadline(Instant::now()));
-    assert_eq!(waiter.wait(), Ok(()));
+    assert!(waiter.blocking_wait_deadline(Instant::now()));
+    assert_eq!(waiter.blocking_wait(), Ok(()));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_blocked_thread_is_woken_from_another() {
         let (completer, waiter) = completion.split();
         thread::scope(|s| {
             s.spawn(|| completer.complete());
-            assert_eq!(waiter.wait(), Ok(()));
+            assert_eq!(waiter.blocking_wait(), Ok(()));
         });
     }
 }

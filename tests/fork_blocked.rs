@@ -71,14 +71,14 @@ fn a_child_that_waits_takes_nothing_from_its_parent() {
                 sends.send_to(b"x", address).unwrap();
                 let (_sender, mut receiver) = oneshot::channel::<()>();
                 // By its end the event is there, and the timer is due.
-                assert!(receiver.recv_timeout(20 * MILLI).is_err());
+                assert!(receiver.blocking_recv_timeout(20 * MILLI).is_err());
                 assert!(
                     !fired.0.load(Relaxed),
                     "the child has fired its parent's timer"
                 );
                 let (sender, waits) = oneshot::channel();
                 thread::spawn(move || sender.send(7).unwrap());
-                assert_eq!(waits.recv(), Ok(7));
+                assert_eq!(waits.blocking_recv(), Ok(7));
             });
         });
         block_on(forks);

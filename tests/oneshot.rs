@@ -92,10 +92,10 @@ fn a_finished_receiver_neither_hangs_nor_panics() {
     assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
     assert_eq!(poll(&mut rx, Waker::noop()), Poll::Ready(Err(RecvError)));
     let closed = Err(RecvTimeoutError::Closed);
-    assert_eq!(rx.recv_timeout(Duration::MAX), closed);
-    assert_eq!(rx.recv_deadline(Instant::now()), closed);
+    assert_eq!(rx.blocking_recv_timeout(Duration::MAX), closed);
+    assert_eq!(rx.blocking_recv_deadline(Instant::now()), closed);
     rx.close();
-    assert_eq!(rx.recv(), Err(RecvError));
+    assert_eq!(rx.blocking_recv(), Err(RecvError));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn tokio_4225_a_value_sent_before_close_is_received() {
     tx.send(1).unwrap();
     rx.close();
     rx.close();
-    assert_eq!(rx.recv(), Ok(1));
+    assert_eq!(rx.blocking_recv(), Ok(1));
 }
 
 #[test]
@@ -152,25 +152,25 @@ fn rustsec_2026_0005_a_receiver_that_was_polled_can_be_dropped() {
 fn a_timeout_leaves_the_receiver_as_it_was() {
     let (tx, mut rx) = channel();
     let timeout = Err(RecvTimeoutError::Timeout);
-    assert_eq!(rx.recv_timeout(Duration::ZERO), timeout);
-    assert_eq!(rx.recv_timeout(Duration::from_micros(10)), timeout);
-    assert_eq!(rx.recv_deadline(Instant::now()), timeout);
+    assert_eq!(rx.blocking_recv_timeout(Duration::ZERO), timeout);
+    assert_eq!(rx.blocking_recv_timeout(Duration::from_micros(10)), timeout);
+    assert_eq!(rx.blocking_recv_deadline(Instant::now()), timeout);
     assert!(!rx.is_finished());
     tx.send(1).unwrap();
     assert!(rx.is_finished());
-    assert_eq!(rx.recv_timeout(Duration::ZERO), Ok(1));
+    assert_eq!(rx.blocking_recv_timeout(Duration::ZERO), Ok(1));
 }
 
 #[test]
 fn a_receiver_can_be_polled_after_it_has_blocked_in_vain() {
     let (tx, mut rx) = channel();
     let (wakes, waker) = counting();
-    let vain = rx.recv_timeout(Duration::from_nanos(1));
+    let vain = rx.blocking_recv_timeout(Duration::from_nanos(1));
     assert_eq!(vain, Err(RecvTimeoutError::Timeout));
     assert_eq!(poll(&mut rx, &waker), Poll::Pending);
     tx.send(1).unwrap();
     assert_eq!(wakes.count(), 1);
-    assert_eq!(rx.recv(), Ok(1));
+    assert_eq!(rx.blocking_recv(), Ok(1));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_blocked_receiver_gets_the_value_of_another_thread() {
     for _ in 0..100 {
         let (tx, rx) = channel();
         let sender = thread::spawn(move || tx.send(vec![1, 2, 3]));
-        assert_eq!(rx.recv(), Ok(vec![1, 2, 3]));
+        assert_eq!(rx.blocking_recv(), Ok(vec![1, 2, 3]));
         assert_eq!(sender.join().unwrap(), Ok(()));
     }
 }
@@ -200,7 +200,7 @@ fn oneshot_87_a_receiver_dropped_against_a_send_loses_no_value() {
 fn a_blocked_receiver_learns_that_the_sender_of_another_thread_is_gone() {
     let (tx, rx) = channel::<u8>();
     let sender = thread::spawn(move || drop(tx));
-    assert_eq!(rx.recv(), Err(RecvError));
+    assert_eq!(rx.blocking_recv(), Err(RecvError));
     sender.join().unwrap();
 }
 
@@ -292,15 +292,15 @@ impl After {
 
     fn with<T>(self, mut rx: Receiver<T>) -> Option<T> {
         match self {
-            Self::Recv => rx.recv().ok(),
+            Self::Recv => rx.blocking_recv().ok(),
             Self::Await => block_on(rx).ok(),
             Self::TryRecv => rx.try_recv().ok(),
-            Self::RecvTimeout => rx.recv_timeout(Duration::MAX).ok(),
+            Self::RecvTimeout => rx.blocking_recv_timeout(Duration::MAX).ok(),
             Self::CloseAndRecv => {
                 rx.close();
-                rx.recv().ok()
+                rx.blocking_recv().ok()
             }
-            Self::MoveAsRawAndRecv => through_raw(rx).recv().ok(),
+            Self::MoveAsRawAndRecv => through_raw(rx).blocking_recv().ok(),
             Self::Drop => None,
             Self::CloseAndDrop => {
                 rx.close();
@@ -400,7 +400,7 @@ fn values_of_every_shape_arrive_in_place() {
     round([7u8; 4096]);
     let (tx, rx) = channel();
     tx.send(Box::new(Aligned(7))).unwrap();
-    assert_eq!(*rx.recv().unwrap(), Aligned(7));
+    assert_eq!(*rx.blocking_recv().unwrap(), Aligned(7));
     let (tx, mut rx) = channel();
     tx.send(Aligned(7)).unwrap();
     assert_eq!(rx.try_recv(), Ok(Aligned(7)));
@@ -481,11 +481,11 @@ fn a_waker_whose_drop_panics_leaves_all_sound() {
     let (tx, mut rx) = polled();
     assert!(catch_unwind(AssertUnwindSafe(|| rx.close())).is_err());
     assert_eq!(tx.send(1), Err(SendError(1)));
-    assert_eq!(rx.recv(), Err(RecvError));
+    assert_eq!(rx.blocking_recv(), Err(RecvError));
 
     let (tx, rx) = polled();
     assert!(catch_unwind(move || tx.send(1)).is_err());
-    assert_eq!(rx.recv(), Ok(1));
+    assert_eq!(rx.blocking_recv(), Ok(1));
 }
 
 /// A waker that owns the sender of the receiver that is polled with it, and drops it when it is first cloned or dropped.
@@ -505,7 +505,7 @@ fn folo_463_a_waker_whose_drop_drops_the_sender() {
     let waker = waker_with_sender(On::Drop, tx);
     assert_eq!(poll(&mut rx, &waker), Poll::Pending);
     rx.close();
-    assert_eq!(rx.recv(), Err(RecvError));
+    assert_eq!(rx.blocking_recv(), Err(RecvError));
 
     let (tx, mut rx) = channel();
     let waker = waker_with_sender(On::Drop, tx);
@@ -530,7 +530,7 @@ fn tokio_5162_a_channel_works_in_the_destructor_of_a_thread_local() {
         fn drop(&mut self) {
             let (tx, rx) = self.0.lock().unwrap().take().expect("set by the test");
             tx.send(7).unwrap();
-            REPLY.lock().unwrap().replace(rx.recv());
+            REPLY.lock().unwrap().replace(rx.blocking_recv());
         }
     }
     static REPLY: Mutex<Option<Result<u8, RecvError>>> = Mutex::new(None);
@@ -544,7 +544,7 @@ fn tokio_5162_a_channel_works_in_the_destructor_of_a_thread_local() {
     let (starts, started) = mpsc::channel();
     let other = thread::spawn(move || {
         starts.send(()).unwrap();
-        reply_tx.send(rx.recv().unwrap()).unwrap();
+        reply_tx.send(rx.blocking_recv().unwrap()).unwrap();
     });
     started.recv().unwrap();
     thread::spawn(move || {

@@ -48,15 +48,15 @@ fn a_wait_that_is_over_when_it_begins_is_a_look() {
     let (_tx, mut rx) = channel::<Large>();
     let receive = || {
         let timeout = Err(RecvTimeoutError::Timeout);
-        assert_eq!(rx.recv_deadline(Instant::now()), timeout);
-        assert_eq!(rx.recv_timeout(Duration::ZERO), timeout);
+        assert_eq!(rx.blocking_recv_deadline(Instant::now()), timeout);
+        assert_eq!(rx.blocking_recv_timeout(Duration::ZERO), timeout);
     };
     assert_eq!(allocations_at_first(receive), 0);
     let mut completion = Completion::new();
     let (_completer, mut waiter) = completion.split();
     let wait = || {
-        assert!(!waiter.wait_deadline(Instant::now()));
-        assert!(!waiter.wait_timeout(Duration::ZERO));
+        assert!(!waiter.blocking_wait_deadline(Instant::now()));
+        assert!(!waiter.blocking_wait_timeout(Duration::ZERO));
     };
     assert_eq!(allocations_at_first(wait), 0);
 }
@@ -142,9 +142,9 @@ fn a_foreign_waker_takes_one_more_at_most() {
 fn a_blocking_wait_allocates_nothing_once_the_thread_has_waited_before() {
     let wait = || {
         let (tx, mut rx) = channel();
-        assert!(rx.recv_timeout(Duration::from_nanos(1)).is_err());
+        assert!(rx.blocking_recv_timeout(Duration::from_nanos(1)).is_err());
         tx.send(LARGE).unwrap();
-        assert_eq!(rx.recv(), Ok(LARGE));
+        assert_eq!(rx.blocking_recv(), Ok(LARGE));
     };
     assert_eq!(allocations(wait), 1);
 }

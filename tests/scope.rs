@@ -611,7 +611,7 @@ mod asynchronous {
                 s.spawn(async move {
                     // It is being polled while the scope goes.
                     at_barrier.wait();
-                    is_dropped.recv().unwrap();
+                    is_dropped.blocking_recv().unwrap();
                     let late = s.spawn(async {});
                     sender.send(late.result().await.is_err()).unwrap();
                 })

@@ -105,7 +105,7 @@ fn a_dropped_sender_wakes_each_waiter_once_and_answers_closed() {
     assert_eq!(poll(&mut shared, &waker), Poll::Ready(Err(Closed)));
     assert_eq!(poll(&mut wait, &waker), Poll::Ready(Err(Closed)));
     assert_eq!(other.try_get(), Err(Closed));
-    assert_eq!((other.get(), other.wait_blocking()), (None, Err(Closed)));
+    assert_eq!((other.get(), other.blocking_wait()), (None, Err(Closed)));
 }
 
 #[test]
@@ -116,9 +116,9 @@ fn an_answer_is_given_again() {
     tx.send(1);
     for _ in 0..3 {
         assert_eq!(poll(&mut shared, &waker), Poll::Ready(Ok(1)));
-        assert_eq!(shared.wait_blocking(), Ok(&1));
-        assert_eq!(shared.wait_timeout(Duration::ZERO), Ok(Some(&1)));
-        assert_eq!(shared.wait_deadline(Instant::now()), Ok(Some(&1)));
+        assert_eq!(shared.blocking_wait(), Ok(&1));
+        assert_eq!(shared.blocking_wait_timeout(Duration::ZERO), Ok(Some(&1)));
+        assert_eq!(shared.blocking_wait_deadline(Instant::now()), Ok(Some(&1)));
     }
 }
 
@@ -226,13 +226,16 @@ fn a_value_without_clone_is_waited_for_by_reference() {
 #[test]
 fn a_wait_in_vain_leaves_no_trace() {
     let (tx, shared) = channel();
-    assert_eq!(shared.wait_timeout(Duration::ZERO), Ok(None));
-    assert_eq!(shared.wait_timeout(Duration::from_micros(10)), Ok(None));
-    assert_eq!(shared.wait_deadline(Instant::now()), Ok(None));
+    assert_eq!(shared.blocking_wait_timeout(Duration::ZERO), Ok(None));
+    assert_eq!(
+        shared.blocking_wait_timeout(Duration::from_micros(10)),
+        Ok(None)
+    );
+    assert_eq!(shared.blocking_wait_deadline(Instant::now()), Ok(None));
     assert!(!shared.is_finished());
     tx.send(1);
     assert!(shared.is_finished());
-    assert_eq!(shared.wait_timeout(Duration::ZERO), Ok(Some(&1)));
+    assert_eq!(shared.blocking_wait_timeout(Duration::ZERO), Ok(Some(&1)));
 }
 
 #[test]
@@ -245,7 +248,7 @@ fn threads_that_block_and_tasks_that_await_all_get_the_value() {
             thread::spawn(move || {
                 start.wait();
                 match n % 2 {
-                    0 => shared.wait_blocking().cloned(),
+                    0 => shared.blocking_wait().cloned(),
                     _ => block_on(shared),
                 }
             })
@@ -284,7 +287,7 @@ fn many_come_and_go_in_many_threads_until_the_value_comes() {
                 }
                 drop(waker);
                 assert_eq!((wakes.count(), wakes.wakers()), (0, 0));
-                shared.wait_blocking().copied()
+                shared.blocking_wait().copied()
             })
         })
         .collect();
@@ -553,7 +556,7 @@ fn a_driver_whose_panic_is_caught_closes_when_it_is_dropped() {
 fn a_panicking_task_closes_what_it_drives() {
     let (driver, shared) = from_future(poll_fn(|_| -> Poll<u8> { quiet_panic("poll") }));
     let task = joint::spawn(driver);
-    assert_eq!(shared.wait_blocking(), Err(Closed));
+    assert_eq!(shared.blocking_wait(), Err(Closed));
     assert!(block_on(task.result()).is_err());
 }
 

@@ -58,7 +58,7 @@ fn a_value_that_nobody_waits_for_is_one_allocation_whoever_is_last() {
         let clone = shared.clone();
         tx.send(LARGE);
         assert_eq!(shared.get(), Some(&LARGE));
-        assert_eq!(clone.wait_blocking(), Ok(&LARGE));
+        assert_eq!(clone.blocking_wait(), Ok(&LARGE));
     };
     assert_eq!(allocations(got), 1);
     let not_got = || {
@@ -79,8 +79,8 @@ fn a_value_that_nobody_waits_for_is_one_allocation_whoever_is_last() {
 fn a_wait_that_is_over_when_it_begins_is_a_look() {
     let (_tx, shared) = channel::<Large>();
     let wait = || {
-        assert_eq!(shared.wait_deadline(Instant::now()), Ok(None));
-        assert_eq!(shared.wait_timeout(Duration::ZERO), Ok(None));
+        assert_eq!(shared.blocking_wait_deadline(Instant::now()), Ok(None));
+        assert_eq!(shared.blocking_wait_timeout(Duration::ZERO), Ok(None));
     };
     assert_eq!(allocations(wait), 0);
 }
@@ -167,10 +167,13 @@ fn a_blocking_wait_that_gives_up_takes_its_place_again() {
     let wait = || {
         let (tx, shared) = channel();
         for _ in 0..1000 {
-            assert_eq!(shared.wait_timeout(Duration::from_nanos(1)), Ok(None));
+            assert_eq!(
+                shared.blocking_wait_timeout(Duration::from_nanos(1)),
+                Ok(None)
+            );
         }
         tx.send(LARGE);
-        assert_eq!(shared.wait_blocking(), Ok(&LARGE));
+        assert_eq!(shared.blocking_wait(), Ok(&LARGE));
     };
     // The block, two places, and the thread's parker, which is kept.
     assert!(allocations(wait) <= 1 + 2 + 1);

@@ -81,7 +81,7 @@ fn a_token_that_others_take_hides_no_value() {
             sender.send(7).unwrap();
             is_sent.store(true, Release);
         });
-        assert_eq!(receiver.recv(), Ok(7));
+        assert_eq!(receiver.blocking_recv(), Ok(7));
     });
 }
 
@@ -157,7 +157,7 @@ fn blocked_worker(
     thread::spawn(move || {
         driven.begin();
         attend_while_blocked(move || driven.attend_blocked());
-        assert_eq!(receiver.recv(), Ok(7));
+        assert_eq!(receiver.blocking_recv(), Ok(7));
     })
 }
 
@@ -196,7 +196,7 @@ fn a_wait_inside_a_wait_takes_nothing_from_it() {
         let left = inner.clone();
         attend_while_blocked(move || {
             if let Some(inner) = inner.take() {
-                assert_eq!(inner.recv(), Ok(1));
+                assert_eq!(inner.blocking_recv(), Ok(1));
             }
             None
         });

@@ -228,12 +228,12 @@ fn blocking_against(act: Act, receiver: fn(Act, Receiver<Value>)) {
 }
 
 fn receive_blocking(act: Act) {
-    blocking_against(act, |act, rx| act.assert_answer(rx.recv()));
+    blocking_against(act, |act, rx| act.assert_answer(rx.blocking_recv()));
 }
 
 fn receive_with_a_deadline_that_passes_at_once(act: Act) {
     blocking_against(act, |act, mut rx| {
-        match rx.recv_timeout(Duration::from_nanos(1)) {
+        match rx.blocking_recv_timeout(Duration::from_nanos(1)) {
             Ok(value) => act.assert_answer(Ok(value)),
             Err(RecvTimeoutError::Closed) => act.assert_answer(Err(RecvError)),
             Err(RecvTimeoutError::Timeout) => {}
@@ -364,7 +364,7 @@ fn a_value_takes_one_exchange_and_waiting_for_it_one_more() {
         let blocked = || {
             let (tx, rx) = oneshot::channel();
             tx.send(1).unwrap();
-            assert_eq!(rx.recv(), Ok(1));
+            assert_eq!(rx.blocking_recv(), Ok(1));
         };
         assert_eq!(rmws_of(blocked), 1);
 

@@ -150,8 +150,8 @@ impl Thread {
     /// Waits for its end: false, if that does not come by the deadline.
     fn wait(mut self, deadline: Option<Instant>) -> bool {
         let ended = match deadline {
-            Some(deadline) => self.ended.recv_deadline(deadline),
-            None => self.ended.recv().map_err(RecvTimeoutError::from),
+            Some(deadline) => self.ended.blocking_recv_deadline(deadline),
+            None => self.ended.blocking_recv().map_err(RecvTimeoutError::from),
         };
         if ended == Err(RecvTimeoutError::Timeout) {
             return false;

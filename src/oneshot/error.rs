@@ -74,8 +74,8 @@ impl From<RecvError> for TryRecvError {
     }
 }
 
-/// Why [`Receiver::recv_timeout`](super::Receiver::recv_timeout) or
-/// [`Receiver::recv_deadline`](super::Receiver::recv_deadline) has no value.
+/// Why [`Receiver::blocking_recv_timeout`](super::Receiver::blocking_recv_timeout) or
+/// [`Receiver::blocking_recv_deadline`](super::Receiver::blocking_recv_deadline) has no value.
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecvTimeoutError {

@@ -40,7 +40,7 @@ use crate::{
 /// use std::time::Duration;
 ///
 /// let (sender, mut receiver) = oneshot::channel();
-/// let early = receiver.recv_timeout(Duration::from_millis(1));
+/// let early = receiver.blocking_recv_timeout(Duration::from_millis(1));
 /// assert_eq!(early, Err(RecvTimeoutError::Timeout));
 /// sender.send("late").unwrap();
 /// assert_eq!(joint::block_on(receiver), Ok("late"));
@@ -86,19 +86,19 @@ impl<T> Receiver<T> {
     /// ```
     /// let (sender, receiver) = joint::oneshot::channel();
     /// std::thread::spawn(move || sender.send(3));
-    /// assert_eq!(receiver.recv(), Ok(3));
+    /// assert_eq!(receiver.blocking_recv(), Ok(3));
     /// ```
     #[cfg(feature = "std")]
     #[inline]
-    pub fn recv(mut self) -> Result<T, RecvError> {
+    pub fn blocking_recv(mut self) -> Result<T, RecvError> {
         match self.answer() {
             Some(answer) => answer,
             None => park::block_on(self),
         }
     }
 
-    /// As [`recv`](Receiver::recv), but for no longer than `limit`. A limit past what the clock can
-    /// tell is no limit. A limit of zero is a look: it registers nothing.
+    /// As [`blocking_recv`](Receiver::blocking_recv), but for no longer than `limit`. A limit past
+    /// what the clock can tell is no limit. A limit of zero is a look: it registers nothing.
     ///
     /// # Errors
     /// [`Timeout`](RecvTimeoutError::Timeout) when nothing came in time: the receiver may be used again.
@@ -111,12 +111,12 @@ impl<T> Receiver<T> {
     ///
     /// let (sender, mut receiver) = oneshot::channel::<u32>();
     /// let limit = Duration::from_millis(1);
-    /// assert_eq!(receiver.recv_timeout(limit), Err(RecvTimeoutError::Timeout));
+    /// assert_eq!(receiver.blocking_recv_timeout(limit), Err(RecvTimeoutError::Timeout));
     /// drop(sender);
-    /// assert_eq!(receiver.recv_timeout(limit), Err(RecvTimeoutError::Closed));
+    /// assert_eq!(receiver.blocking_recv_timeout(limit), Err(RecvTimeoutError::Closed));
     /// ```
     #[cfg(feature = "std")]
-    pub fn recv_timeout(&mut self, limit: Duration) -> Result<T, RecvTimeoutError> {
+    pub fn blocking_recv_timeout(&mut self, limit: Duration) -> Result<T, RecvTimeoutError> {
         let answer = match self.answer() {
             None if !limit.is_zero() => park::block_on_for(Pin::new(self), limit),
             answer => answer,
@@ -124,11 +124,11 @@ impl<T> Receiver<T> {
         Ok(answer.ok_or(RecvTimeoutError::Timeout)??)
     }
 
-    /// As [`recv_timeout`](Receiver::recv_timeout), up to a point in time. If that has passed, it is
-    /// a look.
+    /// As [`blocking_recv_timeout`](Receiver::blocking_recv_timeout), up to a point in time. If
+    /// that has passed, it is a look.
     ///
     /// # Errors
-    /// As [`recv_timeout`](Receiver::recv_timeout).
+    /// As [`blocking_recv_timeout`](Receiver::blocking_recv_timeout).
     ///
     /// # Example
     /// ```
@@ -137,12 +137,12 @@ impl<T> Receiver<T> {
     ///
     /// let (sender, mut receiver) = oneshot::channel();
     /// let past = Instant::now();
-    /// assert_eq!(receiver.recv_deadline(past), Err(RecvTimeoutError::Timeout));
+    /// assert_eq!(receiver.blocking_recv_deadline(past), Err(RecvTimeoutError::Timeout));
     /// sender.send(4).unwrap();
-    /// assert_eq!(receiver.recv_deadline(past), Ok(4));
+    /// assert_eq!(receiver.blocking_recv_deadline(past), Ok(4));
     /// ```
     #[cfg(feature = "std")]
-    pub fn recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+    pub fn blocking_recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         let answer = match self.answer() {
             None if deadline > Instant::now() => {
                 park::block_on_until(Pin::new(self), Some(deadline))
@@ -192,7 +192,7 @@ impl<T> Receiver<T> {
     /// let (sender, mut receiver) = oneshot::channel();
     /// receiver.close();
     /// assert!(sender.send(1).is_err());
-    /// assert_eq!(receiver.recv(), Err(RecvError));
+    /// assert_eq!(receiver.blocking_recv(), Err(RecvError));
     /// ```
     pub fn close(&mut self) {
         let Some(block) = self.block else { return };
@@ -254,7 +254,7 @@ impl<T> Receiver<T> {
     /// assert!(raw.is_null());
     /// // SAFETY: as above.
     /// let receiver = unsafe { Receiver::<u32>::from_raw(raw) };
-    /// assert_eq!(receiver.recv(), Err(RecvError));
+    /// assert_eq!(receiver.blocking_recv(), Err(RecvError));
     /// ```
     #[inline]
     #[must_use = "the receiver is leaked unless it is made from the pointer again"]

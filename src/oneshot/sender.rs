@@ -22,7 +22,7 @@ use crate::{Completion, completion::Completed};
 ///
 /// let (sender, receiver) = oneshot::channel::<u32>();
 /// drop(sender);
-/// assert_eq!(receiver.recv(), Err(RecvError));
+/// assert_eq!(receiver.blocking_recv(), Err(RecvError));
 /// ```
 #[must_use = "dropping a sender without `send` tells the receiver that no value will come"]
 pub struct Sender<T> {
@@ -70,7 +70,7 @@ impl<T> Sender<T> {
     ///
     /// let (sender, receiver) = oneshot::channel();
     /// assert_eq!(sender.send(1), Ok(()));
-    /// assert_eq!(receiver.recv(), Ok(1));
+    /// assert_eq!(receiver.blocking_recv(), Ok(1));
     ///
     /// let (sender, receiver) = oneshot::channel();
     /// drop(receiver);
@@ -125,7 +125,7 @@ impl<T> Sender<T> {
     /// // SAFETY: `raw` is that of a sender of the same type, and is used once.
     /// let sender = unsafe { Sender::<u32>::from_raw(raw) };
     /// sender.send(5).unwrap();
-    /// assert_eq!(receiver.recv(), Ok(5));
+    /// assert_eq!(receiver.blocking_recv(), Ok(5));
     /// ```
     #[inline]
     #[must_use = "the sender is leaked unless it is made from the pointer again"]

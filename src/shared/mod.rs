@@ -38,7 +38,7 @@
 //! let waiters: Vec<_> = (0..3)
 //!     .map(|_| {
 //!         let shared = shared.clone();
-//!         std::thread::spawn(move || shared.wait_blocking().map(String::len))
+//!         std::thread::spawn(move || shared.blocking_wait().map(String::len))
 //!     })
 //!     .collect();
 //! sender.send(String::from("here"));

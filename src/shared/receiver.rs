@@ -131,18 +131,18 @@ impl<T> Shared<T> {
     /// ```
     /// let (sender, shared) = joint::shared::channel();
     /// let worker = std::thread::spawn(move || sender.send(3));
-    /// assert_eq!(shared.wait_blocking(), Ok(&3));
+    /// assert_eq!(shared.blocking_wait(), Ok(&3));
     /// worker.join().unwrap();
     /// ```
     #[cfg(feature = "std")]
-    pub fn wait_blocking(&self) -> Result<&T, Closed> {
+    pub fn blocking_wait(&self) -> Result<&T, Closed> {
         match self.handle.answer() {
             Some(answer) => answer,
             None => park::block_on(self.wait()),
         }
     }
 
-    /// As [`wait_blocking`](Shared::wait_blocking), but for no longer than `limit`: `None` when
+    /// As [`blocking_wait`](Shared::blocking_wait), but for no longer than `limit`: `None` when
     /// nothing came in time. A limit past what the clock can tell is no limit. A limit of zero is a
     /// look: it registers nothing.
     ///
@@ -154,12 +154,12 @@ impl<T> Shared<T> {
     /// use std::time::Duration;
     ///
     /// let (sender, shared) = joint::shared::channel();
-    /// assert_eq!(shared.wait_timeout(Duration::from_millis(1)), Ok(None));
+    /// assert_eq!(shared.blocking_wait_timeout(Duration::from_millis(1)), Ok(None));
     /// sender.send(4);
-    /// assert_eq!(shared.wait_timeout(Duration::from_millis(1)), Ok(Some(&4)));
+    /// assert_eq!(shared.blocking_wait_timeout(Duration::from_millis(1)), Ok(Some(&4)));
     /// ```
     #[cfg(feature = "std")]
-    pub fn wait_timeout(&self, limit: Duration) -> Result<Option<&T>, Closed> {
+    pub fn blocking_wait_timeout(&self, limit: Duration) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.answer() {
             None if !limit.is_zero() => park::block_on_for(pin!(self.wait()), limit),
             answer => answer,
@@ -167,13 +167,13 @@ impl<T> Shared<T> {
         answer.transpose()
     }
 
-    /// As [`wait_timeout`](Shared::wait_timeout), up to a point in time. If that has passed, it is a
-    /// look.
+    /// As [`blocking_wait_timeout`](Shared::blocking_wait_timeout), up to a point in time. If that
+    /// has passed, it is a look.
     ///
     /// # Errors
     /// [`Closed`] when no value will come any more.
     #[cfg(feature = "std")]
-    pub fn wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
+    pub fn blocking_wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.answer() {
             None if deadline > Instant::now() => {
                 park::block_on_until(pin!(self.wait()), Some(deadline))

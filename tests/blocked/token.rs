@@ -66,7 +66,7 @@ fn a_waker_that_parks_on_the_blocked_thread_hides_no_value() {
                         .poll(&mut Context::from_waker(&waker))
                         .is_pending()
                 );
-                assert_eq!(receiver.recv(), Ok(7));
+                assert_eq!(receiver.blocking_recv(), Ok(7));
                 other.join().unwrap();
             });
             block_on(task);

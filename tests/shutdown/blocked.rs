@@ -66,7 +66,7 @@ fn a_wait_of_this_crate_for_what_a_queued_task_holds() {
             pending::<()>().await;
         });
         begin.send(()).unwrap();
-        assert!(receiver.recv().is_err());
+        assert!(receiver.blocking_recv().is_err());
     });
 }
 
@@ -80,7 +80,7 @@ fn a_wait_of_this_crate_for_what_a_pinned_task_holds() {
         });
         yield_now().await;
         begin.send(()).unwrap();
-        assert!(receiver.recv().is_err());
+        assert!(receiver.blocking_recv().is_err());
     });
 }
 
@@ -178,7 +178,7 @@ fn tasks_that_others_wake_meanwhile_are_dropped_once() {
             executor
                 .spawn(async move {
                     begin.send(()).unwrap();
-                    assert!(receiver.recv().is_ok());
+                    assert!(receiver.blocking_recv().is_ok());
                 })
                 .detach();
             begun.recv().unwrap();
