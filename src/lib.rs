@@ -134,6 +134,9 @@ pub mod model {
         observe, rmw_count, set_ref_limit, set_wake_limit, sites_seen,
     };
 
+    mod cache;
+    pub use cache::Cache;
+
     /// The executor's queue for what comes from outside.
     #[cfg(feature = "std")]
     #[allow(missing_debug_implementations, reason = "nothing to show")]

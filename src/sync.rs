@@ -13,6 +13,11 @@
 
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub(crate) mod asymmetric;
+#[cfg_attr(
+    not(feature = "std"),
+    allow(dead_code, reason = "without threads there are no caches")
+)]
+pub(crate) mod cache;
 #[cfg(not(joint_loom))]
 pub(crate) mod heap;
 #[cfg(joint_loom)]

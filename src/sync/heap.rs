@@ -3,13 +3,15 @@
 //! Tasks, oneshots and boxed wakers come and go by the million, in few sizes. A block that is given back is kept by the thread
 //! that gives it back, in a list for its size, and is the next to be handed out there. That takes a tenth of the instructions of
 //! a general allocator, and no atomic operation. A thread keeps at most 1 MiB; it is given back to the global allocator when the
-//! thread ends.
+//! thread ends. The lists are `cache.rs`.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::{alloc::Layout, ptr::NonNull};
 
-/// What all blocks of one size are aligned to, so that one may be used again for another type.
-const ALIGN: usize = 8;
+use super::cache::ALIGN;
+
+/// Miri is to see each use of a block that was given back. It runs the cache in tests of its own.
+const CACHED: bool = !cfg!(miri);
 
 /// The layout that a `T` is allocated with.
 const fn layout<T>() -> Layout {
@@ -31,8 +33,10 @@ const fn layout<T>() -> Layout {
 #[inline]
 pub(crate) fn allocate<T>() -> NonNull<T> {
     let layout = const { layout::<T>() };
-    if let Some(block) = cache::take(layout) {
-        return block.cast();
+    if CACHED {
+        if let Some(block) = kept::take(layout) {
+            return block.cast();
+        }
     }
     // SAFETY: the layout's size is not zero, as `layout` asserts.
     let block = unsafe { alloc(layout) };
@@ -47,158 +51,74 @@ pub(crate) fn allocate<T>() -> NonNull<T> {
 pub(crate) unsafe fn release<T>(block: NonNull<T>) {
     let layout = const { layout::<T>() };
     // SAFETY: the caller got the block from `allocate::<T>`, which used this layout, and gives it up.
-    if unsafe { cache::put(block.cast(), layout) } {
+    if CACHED && unsafe { kept::put(block.cast(), layout) } {
         return;
     }
     // SAFETY: as above; the cache did not take it.
     unsafe { dealloc(block.as_ptr().cast(), layout) }
 }
 
-#[cfg(all(feature = "std", not(miri)))]
-mod cache {
-    use core::{alloc::Layout, cell::Cell, ptr::NonNull};
+/// The calling thread's cache.
+#[cfg(feature = "std")]
+mod kept {
+    use core::{alloc::Layout, ptr::NonNull};
 
-    use super::{ALIGN, dealloc};
+    use super::{super::cache::Cache, dealloc};
 
-    /// Larger blocks are rare, and their price is in filling them.
-    const LARGEST: usize = 256;
     /// How many bytes a thread keeps: some ten thousand tasks, which come and go in bursts.
     const KEPT: usize = 1024 * 1024;
 
-    /// A block that is kept: the place of the next.
-    struct Free {
-        next: Option<NonNull<Free>>,
-    }
-
-    /// The kept blocks of one size, the last one in front.
-    type List = Cell<Option<NonNull<Free>>>;
-
-    /// It has no drop, so that reaching it takes no look at whether it is alive.
-    struct Cache {
-        /// One for each multiple of `ALIGN`.
-        lists: [List; LARGEST / ALIGN],
-        /// How many bytes more it keeps. None before the thread's first block, which opens the cache, and none after its end.
-        room: Cell<usize>,
-        /// Set for good by the first block that is put.
-        opened: Cell<bool>,
-    }
-
     std::thread_local! {
-        static CACHE: Cache = const {
-            Cache {
-                lists: [const { Cell::new(None) }; LARGEST / ALIGN],
-                room: Cell::new(0),
-                opened: Cell::new(false),
-            }
-        };
+        static CACHE: Cache = const { Cache::new(KEPT) };
         static CLOSE: Close = const { Close };
     }
 
-    /// Empties the cache at the thread's end.
+    /// Closes the cache at the thread's end.
     struct Close;
 
-    #[inline]
-    const fn is_kept(layout: Layout) -> bool {
-        layout.align() == ALIGN && layout.size() <= LARGEST
+    impl Drop for Close {
+        fn drop(&mut self) {
+            let _ = CACHE.try_with(|cache| {
+                cache.close(|block, layout| {
+                    // SAFETY: what was put was allocated with that layout, and given up.
+                    unsafe { dealloc(block.as_ptr(), layout) }
+                });
+            });
+        }
     }
 
     /// A block that was allocated with this layout, if one is kept.
     #[inline]
     pub(super) fn take(layout: Layout) -> Option<NonNull<u8>> {
-        if !is_kept(layout) {
-            return None;
-        }
         // A thread that is past its thread-locals goes to the allocator.
-        CACHE.try_with(|cache| cache.pop(layout)).ok().flatten()
+        CACHE.try_with(|cache| cache.take(layout)).ok().flatten()
     }
 
     /// Keeps a block, or says no.
     ///
     /// # Safety
-    /// The block was allocated with this layout, and is the caller's to give up.
+    /// As for [`Cache::put`].
     #[inline]
     pub(super) unsafe fn put(block: NonNull<u8>, layout: Layout) -> bool {
-        if !is_kept(layout) {
-            return false;
-        }
+        // A thread that is past its thread-locals keeps nothing.
+        let will_close = || CLOSE.try_with(|_| ()).is_ok();
         // SAFETY: passed on from the caller.
         CACHE
-            .try_with(|cache| unsafe { cache.push(block, layout) })
+            .try_with(|cache| unsafe { cache.put(block, layout, will_close) })
             .unwrap_or(false)
-    }
-
-    impl Cache {
-        #[inline]
-        fn list(&self, layout: Layout) -> &List {
-            &self.lists[layout.size() / ALIGN - 1]
-        }
-
-        #[inline]
-        fn pop(&self, layout: Layout) -> Option<NonNull<u8>> {
-            let list = self.list(layout);
-            let block = list.get()?;
-            // SAFETY: a kept block is ours, and `push` has written a `Free` into it.
-            let free = unsafe { block.read() };
-            list.set(free.next);
-            self.room.set(self.room.get() + layout.size());
-            Some(block.cast())
-        }
-
-        /// # Safety
-        /// As for `put`; the layout is kept.
-        #[inline]
-        unsafe fn push(&self, block: NonNull<u8>, layout: Layout) -> bool {
-            if self.room.get() < layout.size() && !self.open() {
-                return false;
-            }
-            let list = self.list(layout);
-            let block = block.cast::<Free>();
-            let next = list.get();
-            // SAFETY: a multiple of `ALIGN`, which is not 0, has room for a pointer and is aligned for it.
-            unsafe { block.write(Free { next }) };
-            list.set(Some(block));
-            self.room.set(self.room.get() - layout.size());
-            true
-        }
-
-        /// Makes room, if the thread has made none before. A thread that is past its thread-locals keeps nothing.
-        #[cold]
-        fn open(&self) -> bool {
-            let opens = !self.opened.replace(true) && CLOSE.try_with(|_| ()).is_ok();
-            if opens {
-                self.room.set(KEPT);
-            }
-            opens
-        }
-
-        /// Gives all back, and keeps nothing any more.
-        fn close(&self) {
-            for size in (ALIGN..=LARGEST).step_by(ALIGN) {
-                let layout = Layout::from_size_align(size, ALIGN).expect("at most `LARGEST`");
-                while let Some(block) = self.pop(layout) {
-                    // SAFETY: only blocks of this layout are put into this list.
-                    unsafe { dealloc(block.as_ptr(), layout) };
-                }
-            }
-            self.room.set(0);
-        }
-    }
-
-    impl Drop for Close {
-        fn drop(&mut self) {
-            let _ = CACHE.try_with(Cache::close);
-        }
     }
 
     #[cfg(test)]
     mod tests {
         use super::{
-            super::{allocate, release},
-            KEPT,
+            super::{alloc, allocate, layout, release},
+            KEPT, Layout, NonNull, dealloc, put, take,
         };
         use alloc::vec::Vec;
+        use std::{sync::mpsc::channel, thread};
 
         #[test]
+        #[cfg_attr(miri, ignore = "there each block goes back at once")]
         fn a_block_is_used_again_by_another_type_of_its_size() {
             let first = allocate::<[u32; 3]>();
             // SAFETY: just allocated as that type.
@@ -210,21 +130,78 @@ mod cache {
         }
 
         #[test]
+        #[cfg_attr(miri, ignore = "there each block goes back at once")]
         fn more_than_a_thread_keeps_goes_back_to_the_allocator() {
             let blocks: Vec<_> = (0..=KEPT / 64).map(|_| allocate::<[u64; 8]>()).collect();
             for block in blocks {
                 // SAFETY: just allocated as that type.
                 unsafe { release(block) };
             }
-            let layout = super::Layout::new::<[u64; 8]>();
-            let kept = core::iter::from_fn(|| super::take(layout));
-            assert_eq!(kept.count(), KEPT / layout.size());
+            let layout = Layout::new::<[u64; 8]>();
+            let kept: Vec<_> = core::iter::from_fn(|| take(layout)).collect();
+            assert_eq!(kept.len(), KEPT / layout.size());
+            for block in kept {
+                // SAFETY: allocated with that layout, and taken out.
+                unsafe { dealloc(block.as_ptr(), layout) };
+            }
+        }
+
+        /// A block on its way from one thread to another.
+        struct Moved(NonNull<u64>);
+        // SAFETY: whoever has it has the block alone.
+        unsafe impl Send for Moved {}
+
+        /// Miri, which sees races and leaks, runs the real cache here.
+        #[test]
+        fn blocks_that_travel_between_threads_are_used_by_one_and_given_back_at_the_end() {
+            const ROUNDS: u64 = if cfg!(miri) { 50 } else { 10_000 };
+            let layout = layout::<u64>();
+            let fill = move |number: u64| {
+                let block = take(layout).unwrap_or_else(|| {
+                    // SAFETY: the size is not zero.
+                    NonNull::new(unsafe { alloc(layout) }).unwrap()
+                });
+                // SAFETY: ours, and of that size.
+                unsafe { block.cast::<u64>().write(number) };
+                Moved(block.cast())
+            };
+            let empty = move |Moved(block): Moved| {
+                // SAFETY: ours, and filled.
+                let number = unsafe { block.read() };
+                // SAFETY: allocated with that layout, and ours to give up.
+                let kept = unsafe { put(block.cast(), layout) };
+                assert!(kept, "fewer than a thread keeps");
+                number
+            };
+            let (to_there, there) = channel();
+            let (to_here, here) = channel();
+            // The ends of both threads are part of the test.
+            let answers = thread::spawn(move || {
+                for moved in there {
+                    to_here.send(fill(empty(moved) + 1)).unwrap();
+                }
+            });
+            let asks = thread::spawn(move || {
+                let mut answers = Vec::new();
+                for number in 0..ROUNDS {
+                    to_there.send(fill(number)).unwrap();
+                    // Two in three are emptied as they come, and the others at the end.
+                    if number % 3 != 0 {
+                        answers.extend(here.try_recv().map(empty));
+                    }
+                }
+                drop(to_there);
+                answers.extend(here.into_iter().map(empty));
+                answers
+            });
+            assert!(asks.join().unwrap().into_iter().eq(1..=ROUNDS));
+            answers.join().unwrap();
         }
     }
 }
 
-#[cfg(not(all(feature = "std", not(miri))))]
-mod cache {
+#[cfg(not(feature = "std"))]
+mod kept {
     use core::{alloc::Layout, ptr::NonNull};
 
     pub(super) fn take(_layout: Layout) -> Option<NonNull<u8>> {

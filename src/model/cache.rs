@@ -1,0 +1,32 @@
+//! One thread's cache of blocks, for models with a heap of their own.
+
+use core::{alloc::Layout, ptr::NonNull};
+
+use crate::sync::cache;
+
+/// A cache that its thread closes.
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct Cache(cache::Cache);
+
+#[allow(missing_docs, reason = "forwarded as it is")]
+impl Cache {
+    pub fn new(most: usize) -> Self {
+        Self(cache::Cache::new(most))
+    }
+
+    pub fn take(&self, layout: Layout) -> Option<NonNull<u8>> {
+        self.0.take(layout)
+    }
+
+    /// # Safety
+    /// The block was allocated with this layout, whose size is a multiple of its alignment and not
+    /// 0, and is the caller's to give up.
+    pub unsafe fn put(&self, block: NonNull<u8>, layout: Layout) -> bool {
+        // SAFETY: passed on from the caller.
+        unsafe { self.0.put(block, layout, || true) }
+    }
+
+    pub fn close(&self, give_back: impl FnMut(NonNull<u8>, Layout)) {
+        self.0.close(give_back);
+    }
+}
