@@ -137,17 +137,17 @@ pub mod model {
     mod cache;
     pub use cache::Cache;
 
-    /// The executor's queue for what comes from outside.
+    /// The executor's queue for what comes from elsewhere.
     #[cfg(feature = "std")]
     #[allow(missing_debug_implementations, reason = "nothing to show")]
-    pub struct Injector(crate::executor::injector::Injector<()>);
+    pub struct Inbox(crate::executor::inbox::Inbox<()>);
 
     #[cfg(feature = "std")]
     #[allow(missing_docs, reason = "forwarded as it is")]
     #[allow(clippy::new_without_default, reason = "forwarded as it is")]
-    impl Injector {
+    impl Inbox {
         pub fn new() -> Self {
-            Self(crate::executor::injector::Injector::new())
+            Self(crate::executor::inbox::Inbox::new())
         }
 
         pub fn push(&self, runnable: crate::task::Runnable) {

@@ -160,6 +160,35 @@ fn what_is_queued() {
     );
 }
 
+/// What comes in a burst is not all fetched before the first of it runs.
+#[test]
+fn a_burst_of_pinned_tasks_is_fetched_in_pieces() {
+    let executor = Executor::builder().workers(1).build().unwrap();
+    let (begin, begins) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let busy = executor.spawn_on(0, async move {
+        begins.recv().unwrap();
+    });
+    let (first, is_first) = mpsc::channel();
+    let blocked = executor.spawn_on(0, async move {
+        first.send(()).unwrap();
+        ends.recv().unwrap();
+    });
+    for _ in 0..10_000 {
+        executor.spawn_on(0, async {}).detach();
+    }
+    begin.send(()).unwrap();
+    is_first.recv().unwrap();
+    let pinned = executor.metrics().workers[0].pinned;
+    assert!(pinned <= 64, "{pinned}");
+    end.send(()).unwrap();
+    block_on(busy);
+    block_on(blocked);
+    while executor.metrics().live() > 0 {
+        thread::yield_now();
+    }
+}
+
 /// An executor in whose threads the last counts can be looked at: its tasks' ends, by kind.
 fn counted() -> (Executor, Arc<[AtomicUsize; 3]>) {
     let ends = Arc::new([(); 3].map(|()| AtomicUsize::new(0)));

@@ -188,7 +188,9 @@ impl Shared {
                 .injector
                 .take(usize::MAX, |runnable| all.push(runnable));
         }
-        all.extend(self.inboxes.iter().flat_map(|inbox| inbox.take_all()));
+        for inbox in &self.inboxes {
+            inbox.take(usize::MAX, |runnable| all.push(runnable));
+        }
         all
     }
 }

@@ -171,6 +171,7 @@ pub struct WorkerMetrics {
     pub wakes: u64,
     /// Tasks in its queues, which others can steal.
     pub queued: usize,
-    /// Tasks that are [pinned](super::TaskBuilder::on_worker) to it and due, but for those that have just come from elsewhere.
+    /// Tasks that are [pinned](super::TaskBuilder::on_worker) to it and due, but for those from
+    /// elsewhere that it has not fetched yet. It fetches up to 64 at a time.
     pub pinned: usize,
 }

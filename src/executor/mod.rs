@@ -78,7 +78,6 @@ pub(crate) mod fork_join;
 pub(crate) mod gate;
 mod hooks;
 pub(crate) mod inbox;
-pub(crate) mod injector;
 mod join_async;
 mod join_set;
 pub mod local;

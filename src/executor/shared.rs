@@ -21,7 +21,6 @@ use super::{
     gate::Gate,
     hooks::Hooks,
     inbox::Inbox,
-    injector::Injector,
     metrics::Counters,
     process::Process,
     registry::{Lane, Place, Registry},
@@ -48,7 +47,7 @@ const MOST_FORKS: usize = 1024;
 
 /// A lane that all workers serve: what comes from outside, and the ways to steal from each worker's queue.
 pub(super) struct Queues {
-    pub(super) injector: Injector<Place>,
+    pub(super) injector: CachePadded<Inbox<Place>>,
     pub(super) stealers: Vec<Stealer<Runnable>>,
 }
 
@@ -100,7 +99,7 @@ impl Shared {
         let workers = normal.len();
         let driver = Arc::new(Driver::new(workers));
         let queues = |stealers| Queues {
-            injector: Injector::new(),
+            injector: CachePadded::new(Inbox::new()),
             stealers,
         };
         Self {

@@ -24,7 +24,7 @@ const RESCUE_INTERVAL: u64 = 16;
 const SLOT_STREAK: u32 = 16;
 /// How many tasks in a row may come from the high lane.
 const HIGH_STREAK: u32 = 32;
-/// How many tasks a worker takes from the injector at once.
+/// How many tasks a worker takes at once from the injector, or from its inbox.
 const BATCH: usize = 64;
 
 /// Whose turn it is.
@@ -93,10 +93,13 @@ impl Local {
         next
     }
 
-    /// Takes home what has come from elsewhere for this worker.
+    /// Takes home a part of what has come from elsewhere for this worker.
     fn fetch_pinned(&self) {
         let mut pinned = self.pinned.borrow_mut();
-        pinned.extend(self.shared().inboxes[self.index()].take_all());
+        // However many there are already: those that wake themselves must not keep these out for ever.
+        let room = BATCH.saturating_sub(pinned.len()).max(1);
+        let inbox = &self.shared().inboxes[self.index()];
+        inbox.take(room, |runnable| pinned.push_back(runnable));
         self.set_pinned_turn(pinned.len());
     }
 

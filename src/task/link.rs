@@ -47,6 +47,8 @@ impl Link {
     /// As [`AtomicPtr::load`](core::sync::atomic::AtomicPtr::load).
     #[inline]
     pub fn get(&self, order: Ordering) -> *mut () {
+        #[cfg(all(test, feature = "std"))]
+        VISITS.with(|visits| visits.set(visits.get() + 1));
         self.0.load(order)
     }
 
@@ -56,6 +58,8 @@ impl Link {
     /// As [`AtomicPtr::store`](core::sync::atomic::AtomicPtr::store).
     #[inline]
     pub fn set(&self, to: *mut (), order: Ordering) {
+        #[cfg(all(test, feature = "std"))]
+        VISITS.with(|visits| visits.set(visits.get() + 1));
         self.0.store(to, order);
     }
 
@@ -64,6 +68,20 @@ impl Link {
     pub fn swap(&self, to: *mut (), order: Ordering) -> *mut () {
         self.0.swap(to, order)
     }
+}
+
+#[cfg(all(test, feature = "std"))]
+std::thread_local! {
+    /// How often this thread has read or written a link.
+    static VISITS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+}
+
+/// How many links `f` visits.
+#[cfg(all(test, feature = "std"))]
+pub(crate) fn visits_of(f: impl FnOnce()) -> usize {
+    let before = VISITS.with(core::cell::Cell::get);
+    f();
+    VISITS.with(core::cell::Cell::get) - before
 }
 
 impl fmt::Debug for Link {

@@ -123,6 +123,8 @@ mod schedule;
 mod state;
 mod unwind;
 
+#[cfg(all(test, feature = "std"))]
+pub(crate) use self::link::visits_of;
 #[cfg(feature = "std")]
 pub(crate) use self::local::this_thread;
 pub use self::{
