@@ -54,6 +54,7 @@ use crate::sync::{
 };
 use alloc::{boxed::Box, vec::Vec};
 use core::{mem, time::Duration};
+use crossbeam_utils::CachePadded;
 use std::sync::PoisonError;
 
 /// One searching worker, in the counts. The other two lie above all that can search.
@@ -63,8 +64,9 @@ const SLEEPING: u64 = 1 << 40;
 /// Each count has room for this many.
 pub(crate) const MOST_WORKERS: usize = (WATCHING - 1) as usize;
 
-const ASLEEP: usize = 0;
-const WOKEN: usize = 1;
+/// What each worker's own word says: `RESTING` exactly while it is on the list.
+const AWAKE: usize = 0;
+const RESTING: usize = 1;
 
 pub(crate) struct Sleep {
     /// `SEARCHING`, `WATCHING` and `SLEEPING`, added up. The latter two are changed under the mutex only.
@@ -72,8 +74,9 @@ pub(crate) struct Sleep {
     resting: Mutex<Vec<Resting>>,
     /// The workers' threads, each from its [`begin`](Sleep::begin) on.
     threads: Mutex<Vec<Thread>>,
-    /// One for each worker: what it sleeps on.
-    signals: Vec<AtomicUsize>,
+    /// One for each worker: what it sleeps on, and what tells those who have something for it alone
+    /// whether it does. `RESTING` is written and taken away under the mutex only.
+    signals: Vec<CachePadded<AtomicUsize>>,
     /// Wakes whoever is in the driver, or is about to be.
     ring: Box<dyn Fn() + Send + Sync>,
 }
@@ -182,7 +185,9 @@ impl Sleep {
             counts: AtomicU64::new(0),
             resting: Mutex::new(Vec::with_capacity(workers)),
             threads: Mutex::new(Vec::with_capacity(workers)),
-            signals: (0..workers).map(|_| AtomicUsize::new(ASLEEP)).collect(),
+            signals: (0..workers)
+                .map(|_| CachePadded::new(AtomicUsize::new(AWAKE)))
+                .collect(),
             ring: Box::new(ring),
         }
     }
@@ -353,14 +358,14 @@ impl Sleep {
     }
 
     /// Wakes one worker, if it rests. To be called after a push to what that one alone takes from.
+    /// One that does not rest costs a fence and a look at its own word.
     pub(crate) fn wake_worker(&self, worker: usize) {
         // ORDERING: worker_fence. SeqCst: the push against this look, with `rest_fence`, `sleep_fence` and `sleep_heavy_fence`.
         fence(order!(worker_fence: SeqCst));
         // ORDERING: worker_look. Relaxed: ordered by the fence.
-        if Counts(self.counts.load(order!(worker_look: Relaxed))).0 < WATCHING {
-            return;
+        if self.signals[worker].load(order!(worker_look: Relaxed)) == RESTING {
+            self.wake_first(|one| one.worker == worker);
         }
-        self.wake_first(|one| one.worker == worker);
     }
 
     /// Wakes the keeper, if it rests.
@@ -410,6 +415,9 @@ impl Sleep {
             how,
             keeps: bed.keeps(),
         });
+        // ORDERING: resting. Relaxed: against those who push for this worker alone the caller's
+        // fence orders it.
+        self.signals[worker].store(RESTING, order!(resting: Relaxed));
         // ORDERING: sleep. Release, with `found_fence`, which acquires: what this worker pushed when it was active is seen by the
         // look of one who finds nobody active. To those who rest after it, the mutex shows it.
         Counts(
@@ -425,7 +433,7 @@ impl Sleep {
             .fetch_sub(one.how - SEARCHING, order!(rouse: Relaxed));
         // ORDERING: signal. Release, with `slept`. Acquire, with an earlier `slept` of a keeper that found no signal and rests again:
         // the reactor in which it does so is seen by the ring that follows.
-        self.signals[one.worker].swap(WOKEN, order!(signal: AcqRel));
+        self.signals[one.worker].swap(AWAKE, order!(signal: AcqRel));
     }
 
     /// After [`signal`](Sleep::signal), with the list unlocked: it would hold up who rises.
@@ -437,9 +445,10 @@ impl Sleep {
     }
 
     fn wait_for_signal(&self, worker: usize, mut bed: Bed<'_>) {
+        // An exchange that changes nothing: it has its place in the order of those of `signal`.
         // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible. Release, with a `signal` that comes after
         // a look that found none.
-        while self.signals[worker].swap(ASLEEP, order!(slept: AcqRel)) == ASLEEP {
+        while self.signals[worker].fetch_add(0, order!(slept: AcqRel)) == RESTING {
             // Not on the list any more, it has its signal by now.
             if bed.lie(None) && self.rise(worker) {
                 return;
@@ -454,6 +463,8 @@ impl Sleep {
             return false;
         };
         let one = resting.swap_remove(place);
+        // ORDERING: risen. Relaxed: whoever sees it late finds this worker gone from the list.
+        self.signals[worker].store(AWAKE, order!(risen: Relaxed));
         // ORDERING: rise. Relaxed: as for `rouse`.
         self.counts
             .fetch_sub(one.how - SEARCHING, order!(rise: Relaxed));
@@ -461,10 +472,40 @@ impl Sleep {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Resting>> {
+        #[cfg(test)]
+        tests::LOCKS.set(tests::LOCKS.get() + 1);
         lock(&self.resting)
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use super::{Bed, SLEEPING, Sleep};
+
+    std::thread_local! {
+        /// How often this thread has locked a list.
+        pub(super) static LOCKS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    fn locks_of(f: impl FnOnce()) -> usize {
+        let before = LOCKS.get();
+        f();
+        LOCKS.get() - before
+    }
+
+    #[test]
+    fn a_worker_that_does_not_rest_is_woken_without_the_list_though_others_rest() {
+        let sleep = Sleep::new(2, || {});
+        sleep.search();
+        sleep.rest(1, SLEEPING, &Bed::Thread);
+        assert_eq!(locks_of(|| sleep.wake_worker(0)), 0, "active");
+        assert_eq!(locks_of(|| sleep.wake_worker(1)), 1, "resting");
+        assert_eq!(locks_of(|| sleep.wake_worker(1)), 0, "woken by now");
+    }
 }
