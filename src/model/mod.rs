@@ -1,0 +1,409 @@
+//! What models of the crate need of it: its parts, for worlds of their own. It exists under the model-checking cfg alone, and
+//! promises nothing.
+
+pub use crate::sync::model::{
+    FencesTakeTurns, Weakened,
+    mutants::{Changed, places_seen},
+    observe, rmw_count, set_ref_limit, set_wake_limit, sites_seen,
+};
+
+mod cache;
+pub use cache::Cache;
+
+/// The executor's queue for what comes from elsewhere.
+#[cfg(feature = "std")]
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct Inbox(crate::executor::inbox::Inbox<()>);
+
+#[cfg(feature = "std")]
+#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(clippy::new_without_default, reason = "forwarded as it is")]
+impl Inbox {
+    pub fn new() -> Self {
+        Self(crate::executor::inbox::Inbox::new())
+    }
+
+    pub fn push(&self, runnable: crate::task::Runnable) {
+        self.0.push(runnable);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn take(&self, most: usize, take: impl FnMut(crate::task::Runnable)) {
+        self.0.take(most, take);
+    }
+}
+
+/// One worker's forks, for models with workers of their own. A join waits for a thief without helping.
+#[cfg(feature = "std")]
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct Forks(crate::executor::fork_join::forks::Forks);
+
+#[cfg(feature = "std")]
+struct Alone;
+
+#[cfg(feature = "std")]
+impl crate::executor::fork_join::forks::Surroundings for Alone {
+    fn offered(&self) {}
+
+    fn wait(&self, wait: crate::executor::fork_join::job::Wait) -> crate::completion::Ended {
+        wait.block()
+    }
+}
+
+#[cfg(feature = "std")]
+#[allow(missing_docs, reason = "forwarded as it is")]
+impl Forks {
+    pub fn new(capacity: usize) -> Self {
+        Self(crate::executor::fork_join::forks::Forks::new(capacity))
+    }
+
+    /// # Safety
+    /// Called by one thread, the owner, alone.
+    pub unsafe fn join<RA, RB: Send>(
+        &self,
+        a: impl FnOnce() -> RA,
+        b: impl FnOnce() -> RB + Send,
+    ) -> (RA, RB) {
+        // SAFETY: passed on from the caller.
+        unsafe { self.0.join(&Alone, a, b) }
+    }
+
+    pub fn has_jobs(&self) -> bool {
+        self.0.oldest().is_some()
+    }
+
+    /// Marks the oldest, and says whether it was marked already.
+    pub fn mark(&self) -> bool {
+        self.0.oldest().is_some_and(|index| self.0.mark(index))
+    }
+
+    /// Takes the oldest, and hands it to `run` as a function. Whoever does not call that gives it back.
+    pub fn steal(&self, run: impl FnOnce(&mut dyn FnMut())) -> bool {
+        let Some(taken) = self.0.steal() else {
+            return false;
+        };
+        let mut taken = Some(taken);
+        run(&mut || taken.take().expect("run once").run());
+        true
+    }
+}
+
+/// Cancels a task by its address, as the executor's register does.
+///
+/// # Safety
+/// As for the register: the future is not dropped during the call.
+#[cfg(feature = "std")]
+pub unsafe fn abort_raw(raw: core::ptr::NonNull<()>) -> Option<crate::task::Runnable> {
+    // SAFETY: passed on from the caller.
+    unsafe { crate::task::Runnable::abort_raw(raw) }
+}
+
+/// The executor's end, for models with queues of their own.
+#[cfg(feature = "std")]
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct Gate(crate::executor::gate::Gate);
+
+#[cfg(feature = "std")]
+#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(clippy::new_without_default, reason = "forwarded as it is")]
+impl Gate {
+    pub fn new() -> Self {
+        Self(crate::executor::gate::Gate::new())
+    }
+
+    pub fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+        self.0.pushed(discard, is_empty);
+    }
+
+    pub fn terminate(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+        self.0.terminate(discard, is_empty);
+    }
+}
+
+/// A lock with an owner.
+#[cfg(feature = "std")]
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct Biased<T>(crate::executor::biased::Biased<T>);
+
+#[cfg(feature = "std")]
+#[allow(missing_docs, reason = "forwarded as it is")]
+impl<T> Biased<T> {
+    pub fn new(value: T) -> Self {
+        Self(crate::executor::biased::Biased::new(value))
+    }
+
+    /// # Safety
+    /// Called by one thread, the owner, alone, and not inside of itself.
+    pub unsafe fn enter<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: passed on from the caller.
+        unsafe { self.0.enter(f) }
+    }
+
+    pub fn with_lock<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        self.0.with_lock(f)
+    }
+}
+
+#[cfg(feature = "std")]
+mod blocked;
+#[cfg(feature = "std")]
+pub use blocked::attend_while_blocked;
+
+#[cfg(feature = "io")]
+mod driver;
+#[cfg(feature = "io")]
+pub use driver::Driven;
+
+/// The executor's sleep protocol, for models with queues of their own.
+#[cfg(feature = "std")]
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct Sleep(crate::executor::sleep::Sleep);
+
+#[cfg(feature = "std")]
+#[allow(missing_docs, reason = "forwarded as it is")]
+impl Sleep {
+    pub fn new(workers: usize) -> Self {
+        Self(crate::executor::sleep::Sleep::new(workers, || {}))
+    }
+
+    pub fn notify(&self, share: bool) -> bool {
+        self.0.notify(share)
+    }
+
+    pub fn notify_from_outside(&self, share: bool) {
+        self.0.notify_from_outside(share);
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.0.is_quiet()
+    }
+
+    pub fn wants_watcher(&self) -> bool {
+        self.0.wants_watcher()
+    }
+
+    pub fn search(&self) {
+        self.0.search();
+    }
+
+    pub fn found(&self, has_work: impl Fn() -> bool) {
+        self.0.found(has_work);
+    }
+
+    /// True: woken; false: it is time to look again, at once or, with the longest limit, never.
+    pub fn watch(
+        &self,
+        worker: usize,
+        limit: core::time::Duration,
+        urgent: impl Fn() -> bool,
+    ) -> bool {
+        let watched = self
+            .0
+            .watch(worker, limit, urgent, crate::executor::sleep::Bed::Thread);
+        watched == crate::executor::sleep::Watched::Woken
+    }
+
+    pub fn sleep(
+        &self,
+        worker: usize,
+        urgent: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
+    ) -> bool {
+        self.0.sleep(
+            worker,
+            urgent,
+            has_work,
+            crate::executor::sleep::Bed::Thread,
+        )
+    }
+
+    pub fn wake_worker(&self, worker: usize) {
+        self.0.wake_worker(worker);
+    }
+
+    pub fn wake_all(&self) {
+        self.0.wake_all();
+    }
+}
+
+/// One worker's queue of deadlines.
+#[cfg(feature = "io")]
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct Timers(crate::executor::driver::timers::Timers);
+
+/// Which of the timers.
+#[cfg(feature = "io")]
+#[derive(Debug)]
+pub struct TimerKey(crate::executor::driver::timers::Key);
+
+#[cfg(feature = "io")]
+#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(clippy::new_without_default, reason = "as the other models' parts")]
+impl Timers {
+    pub fn new() -> Self {
+        Self(crate::executor::driver::timers::Timers::new())
+    }
+
+    pub fn earliest(&self) -> u64 {
+        self.0.earliest()
+    }
+
+    /// None: closed. True: it is the earliest.
+    pub fn insert(&self, deadline: u64, waker: core::task::Waker) -> Option<(TimerKey, bool)> {
+        let (key, first) = self.0.insert(deadline, waker).ok()?;
+        Some((TimerKey(key), first))
+    }
+
+    /// None: closed. True: fired, and the place is given back.
+    pub fn poll(&self, key: &TimerKey, waker: &core::task::Waker) -> Option<bool> {
+        self.0.poll(&key.0, waker).ok()
+    }
+
+    pub fn remove(&self, key: &TimerKey) -> Option<core::task::Waker> {
+        self.0.remove(&key.0)
+    }
+
+    pub fn fire(&self, now: u64, woken: &mut alloc::vec::Vec<core::task::Waker>) -> bool {
+        self.0.fire(now, woken)
+    }
+
+    pub fn close(&self) -> alloc::vec::Vec<core::task::Waker> {
+        self.0.close()
+    }
+}
+
+/// Both directions of a descriptor, for models with events and descriptors of their own.
+#[cfg(feature = "io")]
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct Source(crate::executor::driver::reactor::Source);
+
+/// An operation that reads or writes up to so many bytes.
+#[cfg(feature = "io")]
+struct Try<F>(usize, F);
+
+#[cfg(feature = "io")]
+impl<F: FnMut() -> std::io::Result<usize>>
+    crate::executor::driver::reactor::direction::Attempt<usize> for Try<F>
+{
+    fn attempt(&mut self) -> std::io::Result<usize> {
+        self.1()
+    }
+
+    fn fell_short(&self, result: &usize) -> bool {
+        *result < self.0
+    }
+
+    fn arm(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "io")]
+#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(clippy::new_without_default, reason = "as the other models' parts")]
+impl Source {
+    pub fn new() -> Self {
+        Self(crate::executor::driver::reactor::Source::new(false))
+    }
+
+    fn direction(&self, write: bool) -> &crate::executor::driver::reactor::direction::Direction {
+        use crate::executor::driver::reactor::Interest;
+        let interest = if write {
+            Interest::Write
+        } else {
+            Interest::Read
+        };
+        self.0.direction(interest)
+    }
+
+    pub fn event(&self, write: bool, unsure: bool) -> alloc::vec::Vec<core::task::Waker> {
+        let mut woken = alloc::vec::Vec::new();
+        self.direction(write).event(unsure, &mut woken);
+        woken
+    }
+
+    pub fn end(&self) -> alloc::vec::Vec<core::task::Waker> {
+        let mut woken = alloc::vec::Vec::new();
+        self.0.end(&mut woken);
+        woken
+    }
+
+    /// Fewer bytes than asked for are a short count.
+    pub fn poll(
+        &self,
+        write: bool,
+        cx: &mut core::task::Context<'_>,
+        asked: usize,
+        operation: impl FnMut() -> std::io::Result<usize>,
+    ) -> core::task::Poll<std::io::Result<usize>> {
+        self.direction(write).poll(cx, Try(asked, operation))
+    }
+
+    pub async fn done(
+        &self,
+        write: bool,
+        operation: impl FnMut() -> std::io::Result<usize>,
+    ) -> std::io::Result<usize> {
+        self.direction(write).done(Try(0, operation)).await
+    }
+}
+
+/// What wakes and parks a local executor's thread.
+#[cfg(feature = "std")]
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct LocalDriver(crate::executor::local::driver::Driver);
+
+#[cfg(feature = "std")]
+#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(clippy::new_without_default, reason = "as the other models' parts")]
+impl LocalDriver {
+    pub fn new() -> Self {
+        Self(crate::executor::local::driver::Driver::new())
+    }
+
+    pub fn waker(&self) -> crate::waker::ThinWaker {
+        self.0.waker()
+    }
+
+    pub fn take_wake(&self) -> bool {
+        self.0.take_wake()
+    }
+
+    pub fn park(&self) {
+        self.0.park(|| false);
+    }
+}
+
+/// A local executor's inbox, for models that take the owner's part themselves.
+#[cfg(feature = "std")]
+#[allow(missing_debug_implementations, reason = "nothing to show")]
+pub struct LocalInbox(crate::executor::local::inbox::Inbox);
+
+#[cfg(feature = "std")]
+#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(clippy::new_without_default, reason = "as the other models' parts")]
+impl LocalInbox {
+    pub fn new() -> Self {
+        Self(crate::executor::local::inbox::Inbox::new())
+    }
+
+    pub fn push(&self, runnable: crate::task::Runnable) {
+        // SAFETY: the caller has a reference, and models run runnables on any thread.
+        unsafe { crate::executor::local::inbox::Inbox::push(&raw const self.0, runnable) };
+    }
+
+    pub fn take(&self, each: impl FnMut(crate::task::Runnable)) {
+        self.0.take(each);
+    }
+
+    pub fn rise(&self, each: impl FnMut(crate::task::Runnable)) -> Option<crate::waker::ThinWaker> {
+        self.0.rise(each)
+    }
+
+    pub fn sleep(&self, waker: crate::waker::ThinWaker) -> bool {
+        self.0.sleep(waker).is_ok()
+    }
+}
