@@ -11,7 +11,7 @@
 
 use core::time::Duration;
 
-use super::worker::{self, Local};
+use super::{current, worker::Local};
 use crate::waker::park;
 
 /// How often a blocked worker looks for what it has to drop in a closed executor.
@@ -19,7 +19,11 @@ const CLOSED_LOOK: Duration = Duration::from_millis(1);
 
 /// Sets whether this thread attends to its worker's duties while it is blocked.
 pub(super) fn attend_while_blocked(does: bool) {
-    let attend = || worker::with_thread_worker(|local| local.and_then(Local::attend_blocked));
+    let attend = || {
+        current::with_thread_worker(|local| {
+            local.and_then(|local| local.as_current(|| local.attend_blocked()))
+        })
+    };
     park::set_attend(does.then_some(attend));
 }
 

@@ -7,7 +7,7 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::worker;
+use super::current;
 
 /// Awaits two futures, and forks only if somebody is idle.
 ///
@@ -38,7 +38,7 @@ where
 {
     let spawned = Location::caller();
     async move {
-        let forked = worker::with_current(|local| match local {
+        let forked = current::with_current(|local| match local {
             Some(local) if local.shared().sleep.is_anybody_idle() => Ok(local.spawn(spawned, b)),
             _ => Err(b),
         });

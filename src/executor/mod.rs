@@ -73,7 +73,9 @@ mod blocked;
 mod blocking;
 mod builder;
 mod closing;
+mod current;
 pub(crate) mod driver;
+mod entered;
 pub(crate) mod fork_join;
 pub(crate) mod gate;
 mod hooks;
@@ -272,7 +274,7 @@ impl Executor {
         F::Output: Send + 'static,
     {
         let spawned = Location::caller();
-        worker::with_worker_of(&raw const *self.shared, |local| match local {
+        current::with_worker_of(&raw const *self.shared, |local| match local {
             Some(local) => local.spawn(spawned, future),
             None => self.spawn_outside(spawned, future),
         })
@@ -296,7 +298,7 @@ impl Executor {
         F: Future + Send + 'static,
     {
         let spawned = Location::caller();
-        worker::with_worker_of(&raw const *self.shared, |local| match local {
+        current::with_worker_of(&raw const *self.shared, |local| match local {
             Some(local) => local.spawn_detached(spawned, future),
             None => self.spawn_detached_outside(spawned, future),
         });
@@ -318,7 +320,7 @@ impl Executor {
 
     /// Whether the calling thread is one of its workers.
     fn runs_this_thread(&self) -> bool {
-        worker::with_worker_of(&raw const *self.shared, |local| local.is_some())
+        current::with_worker_of(&raw const *self.shared, |local| local.is_some())
     }
 
     fn spawn_outside<F>(
@@ -394,8 +396,9 @@ impl fmt::Debug for Executor {
     }
 }
 
-/// Starts a task: on the executor whose task calls this, or else on the [global](Executor::global) one. The latter is so inside
-/// [`block_on`](crate::block_on) too, which belongs to no executor.
+/// Starts a task: on the executor whose task calls this, or in whose [`block_on`](Executor::block_on) it is called, or else on
+/// the [global](Executor::global) one. The latter is so inside [`joint::block_on`](crate::block_on) too, which belongs to no
+/// executor.
 ///
 /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself.
 ///
@@ -416,9 +419,9 @@ where
     F::Output: Send + 'static,
 {
     let spawned = Location::caller();
-    worker::with_current(|local| match local {
+    current::with_current(|local| match local {
         Some(local) => local.spawn(spawned, future),
-        None => Executor::global().spawn_outside(spawned, future),
+        None => entered::ambient().spawn_outside(spawned, future),
     })
 }
 
@@ -440,9 +443,9 @@ where
     F: Future + Send + 'static,
 {
     let spawned = Location::caller();
-    worker::with_current(|local| match local {
+    current::with_current(|local| match local {
         Some(local) => local.spawn_detached(spawned, future),
-        None => Executor::global().spawn_detached_outside(spawned, future),
+        None => entered::ambient().spawn_detached_outside(spawned, future),
     });
 }
 

@@ -16,6 +16,7 @@ use crossbeam_deque::Stealer;
 use crossbeam_utils::CachePadded;
 
 use super::{
+    current,
     driver::Driver,
     fork_join::Forks,
     gate::Gate,
@@ -231,7 +232,7 @@ impl Schedule<Place> for Home {
         fence(order!(woken: Acquire));
         let home = runnable.metadata().home();
         let home = home.expect("a task that has been idle is registered");
-        worker::with_worker_of(home.shared, |local| match local {
+        current::with_worker_of(home.shared, |local| match local {
             Some(local) => {
                 record!(
                     local.shared().hooks,
@@ -256,7 +257,7 @@ impl Schedule<Place> for Home {
         if task.metadata().is_entered() || task.is_woken() {
             return;
         }
-        worker::with_current(|local| {
+        current::with_current(|local| {
             let local = local.expect("the executor's tasks are run by its workers");
             // SAFETY: lent by the runner, and in no register yet.
             unsafe {
@@ -273,7 +274,7 @@ impl Schedule<Place> for Home {
     #[inline]
     fn ended(&self, task: &Ended<'_, Place>, how: End) {
         worker::ended(task, how);
-        let worker = |shared| worker::with_worker_of(shared, |local| local.map(Local::index));
+        let worker = |shared| current::with_worker_of(shared, |local| local.map(Local::index));
         // Last, as this may be what has kept the executor.
         // SAFETY: called by the runner, whose future is gone.
         unsafe { Registry::strike_off(task.metadata(), worker) };

@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use super::{Executor, shared::Shared, worker};
+use super::{Executor, current, shared::Shared};
 use crate::oneshot::{Receiver, RecvTimeoutError};
 
 /// A worker's thread.
@@ -187,7 +187,7 @@ impl Waits {
     /// The calling thread is about to wait for the workers of an executor.
     fn enter(target: &Arc<Shared>) -> Self {
         let waits_for = Arc::as_ptr(target).addr();
-        let own = worker::with_thread_worker(|local| {
+        let own = current::with_thread_worker(|local| {
             local.map(|local| Wait {
                 executor: Arc::as_ptr(local.shared()).addr(),
                 worker: local.index(),

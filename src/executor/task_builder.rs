@@ -4,11 +4,11 @@ use alloc::{borrow::Cow, sync::Arc};
 use core::{fmt, future::Future, panic::Location};
 
 use super::{
-    Executor, local,
+    Executor, current, entered, local,
     registry::{Lane, Place, Registry},
     shared::{Home, Runnable, Shared},
     span::traced,
-    worker::{self, Local},
+    worker::Local,
 };
 use crate::{
     sync::order,
@@ -60,7 +60,7 @@ pub struct TaskBuilder<'a> {
 }
 
 impl TaskBuilder<'static> {
-    /// A task for the executor whose task calls `spawn`, or else for the [global](Executor::global) one.
+    /// A task for the executor that [`spawn`](crate::spawn) takes.
     pub const fn new() -> Self {
         Self::on(None)
     }
@@ -164,7 +164,7 @@ impl<'a> TaskBuilder<'a> {
         F::Output: 'static,
     {
         let spawned = Location::caller();
-        if worker::with_current(|local| local.is_none()) {
+        if current::with_current(|local| local.is_none()) {
             no_worker();
         }
         self.with_target(|name, lane, shared, local| {
@@ -193,13 +193,13 @@ impl<'a> TaskBuilder<'a> {
         f: impl FnOnce(Option<Cow<'static, str>>, Option<Lane>, &Arc<Shared>, Option<&Local>) -> R,
     ) -> R {
         let executor = match self.executor {
-            None if worker::with_current(|local| local.is_none()) => Some(Executor::global()),
+            None if current::with_current(|local| local.is_none()) => Some(entered::ambient()),
             executor => executor,
         };
         let current = |local: &Local| local.shared().workers();
         let workers = match executor {
             Some(executor) => executor.workers(),
-            None => worker::with_current(|local| local.map_or(0, current)),
+            None => current::with_current(|local| local.map_or(0, current)),
         };
         let lane = match (self.worker, self.priority) {
             (None, Priority::Normal) => None,
@@ -212,7 +212,7 @@ impl<'a> TaskBuilder<'a> {
             ),
             (Some(worker), _) => Some(Lane::Pinned(worker)),
         };
-        worker::with_current(|local| match (executor, local) {
+        current::with_current(|local| match (executor, local) {
             (Some(executor), local) => {
                 let is_its = |local: &&Local| Arc::ptr_eq(local.shared(), &executor.shared);
                 f(self.name, lane, &executor.shared, local.filter(is_its))
@@ -341,7 +341,7 @@ where
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn current_worker() -> Option<usize> {
-    worker::with_current(|local| local.map(Local::index))
+    current::with_current(|local| local.map(Local::index))
 }
 
 #[inline]

@@ -21,7 +21,8 @@ use crossbeam_deque::Worker;
 use super::{
     attend::Attendant,
     blocked::attend_while_blocked,
-    fork_join::{Forks, Helper},
+    current::with_current,
+    fork_join::Helper,
     hooks::{Hooks, TaskInfo},
     lookout::Lookout,
     metrics::Counters,
@@ -66,52 +67,8 @@ pub(super) struct Local {
 }
 
 thread_local! {
-    static CURRENT: Cell<*const Local> = const { Cell::new(ptr::null()) };
-}
-
-thread_local! {
-    /// The worker that this thread is, also where what it runs belongs to another executor.
-    static WORKER: Cell<*const Local> = const { Cell::new(ptr::null()) };
-}
-
-thread_local! {
-    /// The current worker's forks: a join takes no more than this.
-    static FORKS: Cell<*const Forks> = const { Cell::new(ptr::null()) };
-}
-
-/// The forks of the worker that this thread is. Not to be kept.
-#[inline]
-pub(super) fn own_forks<'a>() -> Option<&'a Forks> {
-    let forks = FORKS.with(Cell::get);
-    // SAFETY: set by `Local::main` to what lives as long as the executor, which outlives the worker, and reset before that goes.
-    unsafe { forks.as_ref() }
-}
-
-thread_local! {
     /// Whose runnable is being disposed of.
     static DISPOSING: Cell<*const Shared> = const { Cell::new(ptr::null()) };
-}
-
-/// Calls `f` with the worker that this thread is.
-#[inline]
-pub(super) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
-    let current = CURRENT.with(Cell::get);
-    // SAFETY: set by `Local::work` to a value that outlives it on this thread's stack, and reset before that goes.
-    f(unsafe { current.as_ref() })
-}
-
-/// Calls `f` with the worker that this thread is, whatever executor its current code belongs to.
-pub(super) fn with_thread_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
-    // A thread that is past its thread-locals is no worker any more.
-    let worker = WORKER.try_with(Cell::get).unwrap_or(ptr::null());
-    // SAFETY: as for `with_current`.
-    f(unsafe { worker.as_ref() })
-}
-
-/// Calls `f` with the worker of that executor that this thread is. The address is compared, and not read through.
-#[inline]
-pub(super) fn with_worker_of<R>(shared: *const Shared, f: impl FnOnce(Option<&Local>) -> R) -> R {
-    with_current(|local| f(local.filter(|local| ptr::eq(&*local.shared, shared))))
 }
 
 /// Runs what may panic and must not take the worker down. The panic hook has told of the panic.
@@ -346,16 +303,11 @@ impl Local {
         struct Reset;
         impl Drop for Reset {
             fn drop(&mut self) {
-                WORKER.with(|worker| worker.set(ptr::null()));
-                CURRENT.with(|current| current.set(ptr::null()));
-                FORKS.with(|forks| forks.set(ptr::null()));
                 attend_while_blocked(false);
                 budget::set_on_refused(None);
             }
         }
-        WORKER.with(|worker| worker.set(ptr::from_ref(self)));
-        CURRENT.with(|current| current.set(ptr::from_ref(self)));
-        FORKS.with(|forks| forks.set(&raw const *self.shared.forks[self.index]));
+        let _this_thread = self.become_this_thread();
         attend_while_blocked(true);
         budget::set_on_refused(Some(|| {
             with_current(|local| local.into_iter().for_each(Local::hurry_turn));

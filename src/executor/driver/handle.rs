@@ -4,11 +4,7 @@ use alloc::sync::Arc;
 use std::io;
 
 use super::{reactor::Reactor, timers::Timers};
-use crate::executor::{
-    Executor,
-    shared::Shared,
-    worker::{self, Local},
-};
+use crate::executor::{current, entered, shared::Shared, worker::Local};
 
 /// The driver of one executor, for the thread that calls.
 pub(crate) struct Handle<'a> {
@@ -17,20 +13,20 @@ pub(crate) struct Handle<'a> {
 }
 
 impl Handle<'_> {
-    /// Calls `f` with the driver of the executor whose worker this thread is, or else of the global one, and with the timers that are this
-    /// thread's to use. A worker whose executor has begun to go gets the global one's.
+    /// Calls `f` with the driver of the executor whose worker this thread is, or that it is in, or else of the global one, and with
+    /// the timers that are this thread's to use. A worker whose executor has begun to go gets the global one's.
     ///
     /// # Panics
     /// When the global executor is needed and cannot be started.
     pub(crate) fn with<R>(f: impl FnOnce(&Handle<'_>, &Arc<Timers>) -> R) -> R {
-        worker::with_current(|local| {
+        current::with_current(|local| {
             if let Some(local) = local.filter(|local| !local.shared().is_closed()) {
                 let shared = &**local.shared();
                 let timers = shared.driver.timers(local.index());
                 let local = Some(local);
                 return f(&Handle { shared, local }, timers);
             }
-            let shared = &**Executor::global().shared();
+            let shared = &**entered::ambient().shared();
             let timers = shared.driver.timers(shared.workers());
             let local = None;
             f(&Handle { shared, local }, timers)

@@ -18,7 +18,7 @@ use self::{
     job::{Job, Wait},
 };
 pub(super) use self::{help::Helper, job::Taken};
-use super::{Executor, worker};
+use super::{Executor, current, entered};
 use crate::completion::Ended;
 
 /// Runs two closures, perhaps at the same time, and comes back with both results.
@@ -29,7 +29,8 @@ use crate::completion::Ended;
 /// microseconds. So the parts may be as small as one likes.
 ///
 /// Called by a worker of an [`Executor`], inside a task or inside of another `join`, it uses that executor. Anywhere else
-/// the whole call goes to the [global one](Executor::global), and the thread waits; [`Executor::install`] chooses another.
+/// the whole call goes to the executor whose [`block_on`](Executor::block_on) it is called in, or else to the
+/// [global one](Executor::global), and the thread waits; [`Executor::install`] chooses another.
 ///
 /// While it waits for `b` a worker takes over parts of other calls, but runs no tasks: those in its queue are left to the
 /// other workers, like those behind any long poll. So neither closure should wait for a task, nor for anything but its own
@@ -90,7 +91,7 @@ where
     RA: Send,
     RB: Send,
 {
-    match worker::own_forks() {
+    match current::own_forks() {
         // SAFETY: this thread's own.
         Some(forks) => unsafe { forks.join(&Here, a, b) },
         None => join_outside(a, b),
@@ -106,7 +107,7 @@ where
     RA: Send,
     RB: Send,
 {
-    Executor::global().install(|| join(a, b))
+    entered::ambient().install(|| join(a, b))
 }
 
 /// The worker that this thread is.
@@ -115,7 +116,7 @@ struct Here;
 impl Surroundings for Here {
     #[cold]
     fn offered(&self) {
-        worker::with_current(|local| {
+        current::with_current(|local| {
             let local = local.expect("only workers have forks");
             local.tell_of_fork();
         });
@@ -123,7 +124,7 @@ impl Surroundings for Here {
 
     #[cold]
     fn wait(&self, wait: Wait) -> Ended {
-        worker::with_current(|local| {
+        current::with_current(|local| {
             let local = local.expect("only workers have forks");
             local.wait_helping(wait)
         })

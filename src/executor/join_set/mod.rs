@@ -294,6 +294,28 @@ impl<T> JoinSet<T> {
         });
     }
 
+    /// Cancels all tasks, and waits until each has ended and its future is dropped. The set is empty then.
+    ///
+    /// What they ended with is dropped, panics included: [`abort_all`](JoinSet::abort_all) and [`join_next`](JoinSet::join_next)
+    /// show it.
+    ///
+    /// # Cancellation
+    /// Dropped before it is ready, it has cancelled the tasks; those whose end it has not seen are still in the set.
+    ///
+    /// # Example
+    /// ```
+    /// let mut set = joint::JoinSet::<()>::new();
+    /// set.spawn(std::future::pending());
+    /// joint::block_on(set.shutdown());
+    /// assert!(set.is_empty());
+    /// ```
+    pub async fn shutdown(&mut self) {
+        self.abort_all();
+        while let Some(result) = self.join_next().await {
+            drop(result);
+        }
+    }
+
     /// Lets all tasks run on by themselves, and forgets them. Results that are there already are dropped.
     pub fn detach_all(&mut self) {
         // Those that are ending at this moment may still enter their keys into the list, so it is not used again.

@@ -1,0 +1,112 @@
+//! Which worker this thread is, and which one its code belongs to. The two differ only while a poll
+//! drives a future in another executor (`entered.rs`).
+
+use core::{cell::Cell, marker::PhantomData, ptr};
+
+use super::{fork_join::Forks, shared::Shared, worker::Local};
+use crate::sync::thread_local;
+
+thread_local! {
+    static CURRENT: Cell<*const Local> = const { Cell::new(ptr::null()) };
+}
+
+thread_local! {
+    /// The worker that this thread is, also where what it runs belongs to another executor.
+    static WORKER: Cell<*const Local> = const { Cell::new(ptr::null()) };
+}
+
+thread_local! {
+    /// The current worker's forks: a join takes no more than this.
+    static FORKS: Cell<*const Forks> = const { Cell::new(ptr::null()) };
+}
+
+/// The forks of the worker that this thread is. Not to be kept.
+#[inline]
+pub(super) fn own_forks<'a>() -> Option<&'a Forks> {
+    let forks = FORKS.with(Cell::get);
+    // SAFETY: set by `Local::become_this_thread` to what lives as long as the executor, which outlives the worker, and reset before that goes.
+    unsafe { forks.as_ref() }
+}
+
+/// Calls `f` with the worker that this thread is.
+#[inline]
+pub(super) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
+    let current = CURRENT.with(Cell::get);
+    // SAFETY: set by `Local::become_this_thread` to a value that outlives it on this thread's stack, and reset before that goes.
+    f(unsafe { current.as_ref() })
+}
+
+/// Calls `f` with the worker that this thread is, whatever executor its current code belongs to.
+pub(super) fn with_thread_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
+    // A thread that is past its thread-locals is no worker any more.
+    let worker = WORKER.try_with(Cell::get).unwrap_or(ptr::null());
+    // SAFETY: as for `with_current`.
+    f(unsafe { worker.as_ref() })
+}
+
+/// Runs `f` as if this thread were no worker.
+pub(super) fn without_current<R>(f: impl FnOnce() -> R) -> R {
+    let _current = Current::set(ptr::null(), ptr::null());
+    f()
+}
+
+/// What this thread's code belongs to. It is put back to what it was when this is dropped.
+struct Current {
+    local: *const Local,
+    forks: *const Forks,
+}
+
+impl Current {
+    fn set(local: *const Local, forks: *const Forks) -> Self {
+        Self {
+            local: CURRENT.with(|current| current.replace(local)),
+            forks: FORKS.with(|current| current.replace(forks)),
+        }
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        CURRENT.with(|current| current.set(self.local));
+        FORKS.with(|forks| forks.set(self.forks));
+    }
+}
+
+/// Calls `f` with the worker of that executor that this thread is. The address is compared, and not read through.
+#[inline]
+pub(super) fn with_worker_of<R>(shared: *const Shared, f: impl FnOnce(Option<&Local>) -> R) -> R {
+    with_current(|local| f(local.filter(|local| ptr::eq(&**local.shared(), shared))))
+}
+
+/// This thread is a worker until it is dropped.
+pub(super) struct ThisThread<'a> {
+    _current: Current,
+    _worker: PhantomData<&'a Local>,
+}
+
+impl Drop for ThisThread<'_> {
+    fn drop(&mut self) {
+        WORKER.with(|worker| worker.set(ptr::null()));
+    }
+}
+
+impl Local {
+    /// Makes this thread the worker.
+    pub(super) fn become_this_thread(&self) -> ThisThread<'_> {
+        WORKER.with(|worker| worker.set(self));
+        ThisThread {
+            _current: self.make_current(),
+            _worker: PhantomData,
+        }
+    }
+
+    fn make_current(&self) -> Current {
+        Current::set(self, &raw const *self.shared().forks[self.index()])
+    }
+
+    /// Runs `f` as this worker, on its thread, whose code may belong to another executor.
+    pub(super) fn as_current<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _current = self.make_current();
+        f()
+    }
+}
