@@ -17,11 +17,11 @@ use crate::support::{driven::Driven, options::Options, table::Row};
 
 /// How long the busy task runs until it yields.
 const POLL: Duration = Duration::from_micros(45);
-/// How long a client has nothing to ask: the server's worker has long gone to rest.
-const PAUSE: Duration = Duration::from_micros(500);
+/// How long the client has nothing to ask, so that the server's worker goes to rest.
+const PAUSE: Duration = Duration::from_micros(100);
 
 fn messages() -> usize {
-    Options::read().of(200, 5)
+    Options::read().of(500, 5)
 }
 
 pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
@@ -32,7 +32,8 @@ pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
     };
     vec![
         row("UDP echo, the median", wait::<R, 50>),
-        row("UDP echo, nine in ten", wait::<R, 90>),
+        row("UDP echo, 90 in 100", wait::<R, 90>),
+        row("UDP echo, 99 in 100", wait::<R, 99>),
     ]
 }
 
