@@ -13,7 +13,7 @@
 //!
 //! What stays with a worker that is blocked elsewhere is what is pinned to it, which no other thread may drop.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 
 use super::{
     registry::Registry,
@@ -162,6 +162,16 @@ impl Shared {
             .terminate(|| self.discard_injected(), || self.has_none_injected());
         worker::wake_all(self.driver.close());
         local.discard_queued();
+        Self::close_to_visitors(local.shared());
+    }
+
+    /// The last that the last worker does: from here on the executor goes with whoever has it.
+    fn close_to_visitors(this: &Arc<Self>) {
+        let hold = Arc::into_raw(this.clone());
+        if !this.visitors.close() {
+            // SAFETY: from `into_raw` above, and nobody has taken it over.
+            drop(unsafe { Arc::from_raw(hold) });
+        }
     }
 
     /// Disposes of what comes too late: to be called after a push that was followed by a fence.

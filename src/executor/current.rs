@@ -36,6 +36,12 @@ pub(super) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     f(unsafe { current.as_ref() })
 }
 
+/// An address that no other thread has at the same time.
+#[inline]
+pub(super) fn address_of_thread() -> usize {
+    CURRENT.with(|current| ptr::from_ref(current).addr())
+}
+
 /// Calls `f` with the worker that this thread is, whatever executor its current code belongs to.
 pub(super) fn with_thread_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     // A thread that is past its thread-locals is no worker any more.

@@ -97,6 +97,7 @@ mod task_local;
 #[cfg(feature = "trace")]
 mod trace;
 mod turn;
+pub(crate) mod visitors;
 #[cfg(feature = "io")]
 mod visits;
 mod worker;

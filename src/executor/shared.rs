@@ -9,6 +9,8 @@
 //!    leave empties; or
 //! 2. being polled, by a worker; or
 //! 3. registered.
+//!
+//! From the push on, a waker that is no worker is one of the [`visitors`](super::visitors).
 
 use alloc::{sync::Arc, vec::Vec};
 
@@ -26,6 +28,7 @@ use super::{
     process::Process,
     registry::{Lane, Place, Registry},
     sleep::Sleep,
+    visitors::Visitors,
     worker::{self, Local},
 };
 use crate::{
@@ -42,6 +45,10 @@ const WORTH_A_WAKE: usize = 4_000;
 /// How many nanoseconds a poll takes when another worker is to wait in the driver meanwhile.
 #[cfg(feature = "io")]
 const KEEPS_THE_DRIVER_WAITING: usize = 50_000;
+
+/// In how many rooms threads from elsewhere are counted. Two that share one are in each other's
+/// way.
+const ROOMS: u32 = 32;
 
 /// How many forks of one worker lie open at most.
 const MOST_FORKS: usize = 1024;
@@ -85,6 +92,8 @@ pub(super) struct Shared {
     pub(super) arrived: Vec<AtomicUsize>,
     /// Workers that have not arrived.
     pub(super) polling: AtomicUsize,
+    /// Threads that wake a task from elsewhere.
+    pub(super) visitors: Visitors,
     /// Workers that have not left.
     pub(super) present: AtomicUsize,
     /// Where the workers are.
@@ -130,6 +139,7 @@ impl Shared {
             gate: Gate::new(),
             arrived: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
             polling: AtomicUsize::new(workers),
+            visitors: Visitors::new(ROOMS),
             present: AtomicUsize::new(workers),
             process: Process::current(),
         }
@@ -220,6 +230,48 @@ impl Shared {
     }
 }
 
+/// Keeps an executor alive while a thread from elsewhere wakes a task of it.
+struct Visit {
+    shared: *const Shared,
+    /// Where it is counted as a [visitor](Visitors). `None`: it owns a count of the `Arc`, because
+    /// the executor has terminated.
+    room: Option<usize>,
+}
+
+impl Visit {
+    /// # Safety
+    /// The executor is alive, and whatever keeps it so stays up to a push of this thread that
+    /// releases.
+    #[inline]
+    unsafe fn begin(shared: *const Shared) -> Self {
+        // SAFETY: alive, by this function's contract.
+        let visitors = unsafe { &(*shared).visitors };
+        let room = visitors.room_of(current::address_of_thread());
+        let room = visitors.enter(room).then_some(room);
+        if room.is_none() {
+            // SAFETY: an `Arc`'s address, and alive as above.
+            unsafe { Arc::increment_strong_count(shared) };
+        }
+        Self { shared, room }
+    }
+}
+
+impl Drop for Visit {
+    #[inline]
+    fn drop(&mut self) {
+        let is_owner = self.room.is_none_or(|room| {
+            // SAFETY: alive: this is inside.
+            let visitors = unsafe { &raw const (*self.shared).visitors };
+            // SAFETY: entered when this was made.
+            unsafe { Visitors::leave(visitors, room) }
+        });
+        if is_owner {
+            // SAFETY: its own count from `begin`, or the one that the last worker left.
+            unsafe { Arc::decrement_strong_count(self.shared) };
+        }
+    }
+}
+
 /// What the tasks call: it finds the executor by the task's [`Place`], and takes up no room.
 #[derive(Clone, Copy)]
 pub(super) struct Home;
@@ -242,10 +294,11 @@ impl Schedule<Place> for Home {
                 local.push(runnable, home.lane);
             }
             None => {
-                // SAFETY: there is a runnable, so the task is unfinished and registered, which keeps the executor alive up to the push.
-                unsafe { Arc::increment_strong_count(home.shared) };
-                // SAFETY: as above; the count that was just added is taken over. From the push on it is what keeps it alive.
-                let shared = unsafe { Arc::from_raw(home.shared) };
+                // SAFETY: there is a runnable, so the task is unfinished and registered, which keeps
+                // the executor alive.
+                let visit = unsafe { Visit::begin(home.shared) };
+                // SAFETY: up to the push the task keeps it alive, and from the push on the visit.
+                let shared = unsafe { &*visit.shared };
                 record!(shared.hooks, None, Wake(runnable.id()));
                 shared.inject(runnable, home.lane);
             }
@@ -278,5 +331,36 @@ impl Schedule<Place> for Home {
         // Last, as this may be what has kept the executor.
         // SAFETY: called by the runner, whose future is gone.
         unsafe { Registry::strike_off(task.metadata(), worker) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+
+    use super::Visit;
+    use crate::Executor;
+
+    /// A visit changes nothing that all threads would write to, and the executor goes when it has
+    /// gone.
+    #[test]
+    fn a_wake_up_from_elsewhere_does_not_count_owners() {
+        let executor = Executor::builder().workers(1).build().unwrap();
+        let shared = executor.shared.clone();
+        let owners = || Arc::strong_count(&shared);
+        // SAFETY: alive, and so for the whole test.
+        let begin = || unsafe { Visit::begin(Arc::as_ptr(&shared)) };
+        let before = owners();
+        let visit = begin();
+        assert_eq!(owners(), before);
+        drop(visit);
+        assert_eq!(owners(), before);
+        let inside = begin();
+        drop(executor);
+        assert_eq!(owners(), 2, "what the last worker has left to the visitor");
+        let late = begin();
+        assert_eq!(owners(), 3, "too late to be counted elsewhere");
+        drop((inside, late));
+        assert_eq!(owners(), 1);
     }
 }

@@ -152,6 +152,11 @@ mod blocked;
 #[cfg(feature = "std")]
 pub use blocked::attend_while_blocked;
 
+#[cfg(feature = "std")]
+mod visitors;
+#[cfg(feature = "std")]
+pub use visitors::Visitors;
+
 #[cfg(feature = "io")]
 mod driver;
 #[cfg(feature = "io")]

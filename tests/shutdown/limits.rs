@@ -20,10 +20,7 @@ fn in_time_everything_has_ended() {
             let executor = executor(workers);
             let idle = executor.spawn(pending::<()>());
             assert_eq!(executor.shutdown_timeout(HOUR), Ok(()));
-            assert!(matches!(
-                block_on(idle.result()),
-                Err(JoinError::Cancelled { .. })
-            ));
+            assert!(matches!(block_on(idle.result()), Err(JoinError::Cancelled)));
         }
     });
 }
