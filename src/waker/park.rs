@@ -126,6 +126,37 @@ fn attends() -> Option<Attend> {
     ATTEND.try_with(Cell::get).ok().flatten()
 }
 
+/// After how many turns a blocking wait that does not sleep attends all the same.
+const ATTEND_INTERVAL: usize = 61;
+
+/// Counts the turns of a blocking wait that has always something to do, and so never comes to
+/// [`rest`]: polls of its future, or runs of its tasks.
+pub(crate) struct Busy(usize);
+
+impl Busy {
+    pub(crate) fn new() -> Self {
+        Self(0)
+    }
+
+    /// So many turns more: attends, if it is time to. What that makes due is found by the caller's
+    /// next look, which comes before it sleeps.
+    #[inline]
+    pub(crate) fn turns(&mut self, turns: usize) {
+        self.0 += turns;
+        if self.0 >= ATTEND_INTERVAL {
+            self.attend();
+        }
+    }
+
+    #[cold]
+    fn attend(&mut self) {
+        self.0 = 0;
+        if let Some(attend) = attends() {
+            attend();
+        }
+    }
+}
+
 /// How a [`rest`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rested {
@@ -306,6 +337,7 @@ pub(crate) fn block_on_until<F: Future>(
     let waker = parker.0.waker();
     let mut cx = Context::from_waker(&waker);
     let mut in_time = true;
+    let mut busy = Busy::new();
     let _outer = budget::Outer::keep();
     loop {
         budget::begin();
@@ -313,10 +345,12 @@ pub(crate) fn block_on_until<F: Future>(
             Poll::Ready(output) => return Some(output),
             Poll::Pending if !in_time => return None,
             Poll::Pending => {
-                // It may have woken itself each time, and never come to park.
-                if let Some(attend) = attends().filter(|_| budget::is_used_up()) {
-                    attend();
-                }
+                let turns = if budget::is_used_up() {
+                    ATTEND_INTERVAL
+                } else {
+                    1
+                };
+                busy.turns(turns);
                 in_time = parker.0.park(deadline);
             }
         }

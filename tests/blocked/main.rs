@@ -3,6 +3,7 @@
 #![cfg(feature = "io")]
 
 mod attend;
+mod busy;
 mod local;
 mod token;
 

@@ -30,7 +30,7 @@ use crate::{
     executor::worker::guarded,
     sync::{Retire, UnsafeCell, heap, thread::ThreadId, thread_local},
     task::{Builder, Copied, JoinHandle, Runnable, Schedule, ScheduleInfo, this_thread},
-    waker::{ThinWaker, budget},
+    waker::{ThinWaker, budget, park::Busy},
 };
 
 /// How many tasks run between two looks at what other threads have woken. Prime, so that it falls in step with no pattern of work.
@@ -354,6 +354,7 @@ impl Home {
         let waker = self.driver.lent_waker();
         let mut cx = Context::from_waker(&waker);
         self.driver.wake();
+        let mut busy = Busy::new();
         loop {
             if self.driver.take_wake() {
                 budget::begin();
@@ -365,8 +366,11 @@ impl Home {
             self.take_inbox();
             let mut left = self.due();
             while left > 0 && self.due() > 0 {
-                left -= self.run_some(left);
+                let ran = self.run_some(left);
+                left -= ran;
+                busy.turns(ran);
             }
+            busy.turns(1);
             if self.due() == 0 {
                 self.sleep();
             }
