@@ -22,18 +22,28 @@
 //! millisecond or two; and when there are none, by one that looks round every 61 to 976 runs. What is pinned to it waits.
 //!
 //! # Timers and descriptors
-//! What [`time`](crate::time) and [`io`](crate::io) wait for is the matter of the executor whose worker first polls it, or else, on
-//! any other thread and in a [`LocalExecutor`], of the [global](Executor::global) one. There is no thread for it: a worker that has
-//! nothing to do waits there, until the earliest deadline or until a descriptor is ready, and what gets due then is run on that
-//! worker. Workers that are all busy look there between two polls: after at most 61 runs at the deadlines of their own tasks, and,
-//! in turn, of the others'; at the descriptors likewise, but not more often than every 20 microseconds. When the worker that waits
-//! there gets something to do, it comes back after that. If that takes long, another one that has nothing to do takes its place: at once
-//! where polls have been long, 50 microseconds and more, and else within some milliseconds.
+//! A timer of [`time`](crate::time) or a descriptor of [`io`](crate::io) is served by the executor
+//! whose worker first polls it. On a thread that is no worker, that is the executor in whose
+//! [`block_on`](Executor::block_on) the thread is, or else the [global](Executor::global) one. There
+//! is no thread of its own for it: an idle worker waits there, until the earliest deadline or until a
+//! descriptor is ready, and what becomes due is run on that worker. Workers that are all busy look
+//! there between two polls: after at most 61 runs at the deadlines of their own tasks and, in turn,
+//! of the others', and at the descriptors too, but not more often than every 20 microseconds. When
+//! the worker that waits there gets something to do, it comes back after that. If it stays away,
+//! another idle worker takes over: immediately if recent polls took 50 microseconds or more,
+//! otherwise within 5 milliseconds.
+//!
+//! A worker whose poll is blocked in a wait of this crate, such as [`block_on`](crate::block_on),
+//! serves them inside that wait. The wakers that it runs there are those of whoever waits for a
+//! timer or a descriptor: tasks of an executor run no code of theirs then, but another crate's waker
+//! may. See [`block_on`](crate::block_on#on-a-worker) for what that means for locks. A blocked worker
+//! looks there every millisecond, or every 5 while another worker keeps the driver: by so much a
+//! descriptor, or a timer that another thread arms meanwhile, may be late.
 //!
 //! [`spawn`] and [`spawn_detached`] start tasks, from anywhere; [`spawn_local`] and [`yield_now`] are for use inside a task; a
 //! [`TaskBuilder`] spawns with a name, a priority or a worker of its own; a [`JoinSet`] joins many tasks in the order in which they
 //! end; [`scope()`] and [`async_scope`] start tasks that borrow; [`join()`] and [`join_async()`] split work in two. [`Executor`] is for those
-//! who want one of their own; and [`block_on`](crate::block_on) is how a thread outside waits for any of it.
+//! who want one of their own; and [`block_on`](crate::block_on), or [`Executor::block_on`], is how a thread outside waits for any of it.
 //!
 //! Beside it: [`LocalExecutor`], for tasks that stay on one thread; [`TaskLocal`], for values that tasks carry with them; and
 //! `spawn_blocking`, for functions that block (feature `blocking`).

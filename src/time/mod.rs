@@ -7,10 +7,9 @@
 //! | [`interval`](interval()), [`interval_at`] | for one tick after the other, a period apart |
 //! | [`timeout`](timeout()), [`timeout_at`] | for another future, but no longer |
 //!
-//! A timer belongs to the executor whose worker polls it first, or to the [global](crate::Executor::global) one where that is no
-//! worker: inside [`block_on`](crate::block_on), a [`LocalExecutor`](crate::LocalExecutor) or another crate's executor. From there
-//! it can be moved to any thread, and polled with any waker. When its executor is dropped, it goes on with the one that it is polled
-//! on next.
+//! A timer belongs to the executor whose worker polls it first. On a thread that is no worker, that is the executor in whose
+//! [`block_on`](crate::Executor::block_on) the thread is, or else the [global](crate::Executor::global) one. From there it can be
+//! moved to any thread, and polled with any waker. When its executor is dropped, it goes on with the one that it is polled on next.
 //!
 //! # Time
 //! All of it is that of [`Instant`](std::time::Instant), which never goes back. A timer is never early. It is late by what the system needs to wake a
