@@ -8,7 +8,7 @@ use std::{
     rc::Rc,
     sync::{
         Arc, Mutex,
-        atomic::Ordering::{Acquire, Release},
+        atomic::Ordering::{Acquire, Relaxed, Release},
     },
     task::{Poll, Wake, Waker},
 };
@@ -182,6 +182,35 @@ fn the_first_descriptor_reaches_a_blocked_worker() {
         let worker = blocked_worker(&driven, receiver);
         driven.make_reactor();
         driven.tell(Sends::waker(sender));
+        worker.join().unwrap();
+    });
+}
+
+/// The end reaches a worker that a poll blocks: it drops what the poll waits for. Preemption bound 3.
+#[test]
+fn the_end_reaches_a_blocked_worker() {
+    model_bounded(3, || {
+        let driven = Arc::new(Driven::new(1, true));
+        let closed = Arc::new(AtomicBool::new(false));
+        let (sender, receiver) = oneshot::channel::<u32>();
+        let worker = {
+            let (driven, closed) = (driven.clone(), closed.clone());
+            thread::spawn(move || {
+                driven.begin();
+                let held = Rc::new(Cell::new(Some(sender)));
+                let holds = held.clone();
+                attend_while_blocked(move || {
+                    if closed.load(Relaxed) {
+                        drop(holds.take());
+                    }
+                    None
+                });
+                assert!(receiver.blocking_recv().is_err());
+                drop(held.take());
+            })
+        };
+        closed.store(true, Relaxed);
+        driven.wake_all();
         worker.join().unwrap();
     });
 }
