@@ -40,7 +40,7 @@ struct World {
 impl World {
     fn new(chained: usize) -> Arc<Self> {
         Arc::new(Self {
-            gate: Gate::new(),
+            gate: Gate::new(1),
             sleep: Sleep::new(1),
             queue: AtomicUsize::new(0),
             gap: AtomicUsize::new(0),

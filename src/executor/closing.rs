@@ -20,7 +20,7 @@ use super::{
     shared::{Runnable, Shared},
     worker::{self, Local},
 };
-use crate::sync::{fence, order, thread};
+use crate::sync::thread;
 
 impl Local {
     /// From the end of the last poll to the end of the worker.
@@ -112,39 +112,24 @@ impl Shared {
         }
     }
 
-    /// A worker's last poll is over; or it is, as far as the others are concerned, because one of them waits for them in it.
+    /// See [`Gate::arrive`](super::gate::Gate::arrive).
     pub(super) fn arrive(&self, worker: usize) {
-        // ORDERING: arrived. Relaxed: a claim. What a worker did before is published by its leaving.
-        if self.arrived[worker].swap(1, order!(arrived: Relaxed)) == 0 {
-            self.count_arrived(1);
-        }
-    }
-
-    fn count_arrived(&self, workers: usize) {
-        // ORDERING: polling. AcqRel: what the polls did is over before the executor is quiet.
-        if self.polling.fetch_sub(workers, order!(polling: AcqRel)) == workers {
-            self.gate.quiet();
+        if self.gate.arrive(worker) {
             self.sleep.wake_all();
         }
     }
 
     /// Counts workers that were never started as gone.
     pub(super) fn never_came(&self, workers: usize) {
-        // ORDERING: never_came. Relaxed: they have done nothing that anybody has to see. `close` publishes the number to those who
-        // count themselves off.
-        self.present.fetch_sub(workers, order!(never_came: Relaxed));
-        if workers > 0 {
-            self.count_arrived(workers);
+        if self.gate.never_came(workers) {
+            self.sleep.wake_all();
         }
     }
 
     /// A worker leaves. It drops what is its own; the last one drops all that is left.
     fn leave(&self, local: &Local) {
-        // ORDERING: leave_fence. Acquire, with `close` and `quiet`: those that never came have been counted off.
-        fence(order!(leave_fence: Acquire));
         local.discard_own();
-        // ORDERING: leave. AcqRel: what the others did as workers is over before the last one cleans up.
-        if self.present.fetch_sub(1, order!(leave: AcqRel)) != 1 {
+        if !self.gate.leave() {
             return;
         }
         loop {

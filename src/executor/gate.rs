@@ -10,6 +10,8 @@
 //! tasks that wake each other when they are dropped does not recurse. Who does not get the lock leaves it to the one who has
 //! it, and looks again after giving it up: the same race once more.
 
+use alloc::vec::Vec;
+
 use crate::sync::{AtomicUsize, Mutex, fence, order, recheck};
 
 const OPEN: usize = 0;
@@ -24,15 +26,24 @@ pub(crate) struct Gate {
     phase: AtomicUsize,
     /// Not 0 once somebody has begun to cancel all tasks that wait.
     cancels: AtomicUsize,
+    /// One for each worker: not 0 once its last poll is over, or need not be waited for.
+    arrived: Vec<AtomicUsize>,
+    /// Workers that have not arrived.
+    polling: AtomicUsize,
+    /// Workers that have not left.
+    present: AtomicUsize,
     /// Held by whoever disposes of late runnables.
     disposer: Mutex<()>,
 }
 
 impl Gate {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(workers: usize) -> Self {
         Self {
             phase: AtomicUsize::new(OPEN),
             cancels: AtomicUsize::new(0),
+            arrived: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
+            polling: AtomicUsize::new(workers),
+            present: AtomicUsize::new(workers),
             disposer: Mutex::new(()),
         }
     }
@@ -40,25 +51,23 @@ impl Gate {
     /// Whether the workers are to begin no more polls.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
-        self.phase() != OPEN
+        // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task; one that
+        // goes to sleep is woken after.
+        self.phase.load(order!(phase_look: Relaxed)) != OPEN
     }
 
-    /// Whether the workers are to leave.
+    /// Whether the workers are to leave. What all of them did before they arrived happens before a
+    /// call that says so.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.phase() >= QUIET
-    }
-
-    #[inline]
-    fn phase(&self) -> usize {
-        // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task; one that goes to sleep is woken after.
-        self.phase.load(order!(phase_look: Relaxed))
+        // ORDERING: quiet_look. Acquire, with `quiet`.
+        self.phase.load(order!(quiet_look: Acquire)) >= QUIET
     }
 
     /// Tells the workers to begin no more polls. All are to be woken next.
     pub(crate) fn close(&self) {
-        // ORDERING: close. Release, with an acquire of whoever has seen it and leaves: what came before, such as the count of workers that
-        // were never started. What sleeps is ordered by the mutex in `Sleep::wake_all`.
-        self.phase.store(CLOSED, order!(close: Release));
+        // ORDERING: close. Relaxed: it publishes nothing, and for those who sleep the mutex in
+        // `Sleep::wake_all` orders it.
+        self.phase.store(CLOSED, order!(close: Relaxed));
     }
 
     /// In a closed executor: whether the caller is the one to cancel all tasks that wait.
@@ -67,10 +76,39 @@ impl Gate {
         self.cancels.swap(1, order!(cancels: Relaxed)) == 0
     }
 
-    /// Tells the workers to leave, since no poll is under way. All are to be woken next.
-    pub(crate) fn quiet(&self) {
-        // ORDERING: quiet. Release, with `leave_fence`: as for `close`, which came before.
-        self.phase.store(QUIET, order!(quiet: Release));
+    /// A worker's last poll is over; or it is as far as the others are concerned, because it waits
+    /// for one of them in that poll. True: that was the last, so that all are to be woken next, to
+    /// leave.
+    pub(crate) fn arrive(&self, worker: usize) -> bool {
+        // ORDERING: arrived. Relaxed: a claim. What came before is published by `polling`.
+        let is_first = self.arrived[worker].swap(1, order!(arrived: Relaxed)) == 0;
+        is_first && self.count_arrived(1)
+    }
+
+    /// Counts workers that were never started as gone. True: none was.
+    pub(crate) fn never_came(&self, workers: usize) -> bool {
+        // ORDERING: never_came. Relaxed: `polling` publishes it to those who leave.
+        self.present.fetch_sub(workers, order!(never_came: Relaxed));
+        workers > 0 && self.count_arrived(workers)
+    }
+
+    fn count_arrived(&self, workers: usize) -> bool {
+        // ORDERING: polling. AcqRel: what came before each arrival happens before the last one says
+        // that the executor is quiet.
+        let is_last = self.polling.fetch_sub(workers, order!(polling: AcqRel)) == workers;
+        if is_last {
+            // ORDERING: quiet. Release, with `quiet_look`.
+            self.phase.store(QUIET, order!(quiet: Release));
+        }
+        is_last
+    }
+
+    /// A worker leaves, after it has seen that the executor is quiet. True: it is the last, and what
+    /// the others did happens before.
+    pub(crate) fn leave(&self) -> bool {
+        // ORDERING: leave. AcqRel: what the others did as workers is over before the last one cleans
+        // up.
+        self.present.fetch_sub(1, order!(leave: AcqRel)) == 1
     }
 
     /// After a push and a `SeqCst` fence: disposes of what is queued if the last worker has gone. See [`dispose`](Gate::dispose).

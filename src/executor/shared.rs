@@ -88,14 +88,8 @@ pub(super) struct Shared {
     /// How long a poll takes, these days, in nanoseconds.
     poll_time: CachePadded<AtomicUsize>,
     pub(super) gate: Gate,
-    /// One for each worker: not 0 once its last poll is over, or need not be waited for.
-    pub(super) arrived: Vec<AtomicUsize>,
-    /// Workers that have not arrived.
-    pub(super) polling: AtomicUsize,
     /// Threads that wake a task from elsewhere.
     pub(super) visitors: Visitors,
-    /// Workers that have not left.
-    pub(super) present: AtomicUsize,
     /// Where the workers are.
     pub(super) process: Process,
 }
@@ -136,11 +130,8 @@ impl Shared {
             watches_tasks: hooks.watch_tasks(),
             hooks: hooks.prepare(workers),
             poll_time: CachePadded::new(AtomicUsize::new(0)),
-            gate: Gate::new(),
-            arrived: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
-            polling: AtomicUsize::new(workers),
+            gate: Gate::new(workers),
             visitors: Visitors::new(ROOMS),
-            present: AtomicUsize::new(workers),
             process: Process::current(),
         }
     }

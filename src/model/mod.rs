@@ -110,8 +110,36 @@ pub struct Gate(crate::executor::gate::Gate);
 #[allow(missing_docs, reason = "forwarded as it is")]
 #[allow(clippy::new_without_default, reason = "forwarded as it is")]
 impl Gate {
-    pub fn new() -> Self {
-        Self(crate::executor::gate::Gate::new())
+    pub fn new(workers: usize) -> Self {
+        Self(crate::executor::gate::Gate::new(workers))
+    }
+
+    pub fn close(&self) {
+        self.0.close();
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.0.is_quiet()
+    }
+
+    pub fn begin_to_cancel(&self) -> bool {
+        self.0.begin_to_cancel()
+    }
+
+    pub fn arrive(&self, worker: usize) -> bool {
+        self.0.arrive(worker)
+    }
+
+    pub fn never_came(&self, workers: usize) -> bool {
+        self.0.never_came(workers)
+    }
+
+    pub fn leave(&self) -> bool {
+        self.0.leave()
     }
 
     pub fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {

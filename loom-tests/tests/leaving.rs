@@ -1,0 +1,187 @@
+//! Models of how the workers of a closed executor arrive and leave (`executor/gate.rs`), each with a cell that the others read once
+//! they may: the model reports a race.
+#![cfg(joint_loom)]
+
+use std::sync::{
+    Arc,
+    atomic::{
+        AtomicUsize as Counter,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
+
+use joint::model::{Gate, sites_seen};
+use loom_tests::lab::{cell::UnsafeCell, thread};
+use loom_tests::{assert_killed, model, model_bounded};
+
+const WORKERS: usize = 2;
+
+struct World {
+    gate: Gate,
+    /// What each worker does in its last poll.
+    polls: [UnsafeCell<u32>; WORKERS],
+    /// What each worker does after that.
+    leaves: [UnsafeCell<u32>; WORKERS],
+    /// No atomic of the model: it makes no edges.
+    last: Counter,
+}
+
+// SAFETY: the model reports races.
+unsafe impl Send for World {}
+// SAFETY: as above.
+unsafe impl Sync for World {}
+
+impl World {
+    fn new(workers: usize) -> Arc<Self> {
+        Arc::new(Self {
+            gate: Gate::new(workers),
+            polls: [(); WORKERS].map(|()| UnsafeCell::new(0)),
+            leaves: [(); WORKERS].map(|()| UnsafeCell::new(0)),
+            last: Counter::new(0),
+        })
+    }
+
+    /// A worker from the end of its last poll on.
+    fn close_down(&self, worker: usize) {
+        write(&self.polls[worker]);
+        self.gate.arrive(worker);
+        while !self.gate.is_quiet() {
+            thread::yield_now();
+        }
+        assert!(self.gate.is_closed());
+        assert!(self.polls.iter().all(|cell| read(cell) == 1));
+        write(&self.leaves[worker]);
+        if self.gate.leave() {
+            assert!(self.leaves.iter().all(|cell| read(cell) == 1));
+            self.last.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+fn write(cell: &UnsafeCell<u32>) {
+    // SAFETY: the model reports races.
+    cell.with_mut(|value| unsafe { *value += 1 });
+}
+
+fn read(cell: &UnsafeCell<u32>) -> u32 {
+    // SAFETY: the model reports races.
+    cell.with(|value| unsafe { *value })
+}
+
+fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHandle<()> {
+    let world = world.clone();
+    thread::spawn(move || f(&world))
+}
+
+/// Both workers end their polls and leave. Preemption bound 3.
+fn two_leave() {
+    model_bounded(3, || {
+        let world = World::new(WORKERS);
+        world.gate.close();
+        let other = start(&world, |world| world.close_down(1));
+        world.close_down(0);
+        other.join().unwrap();
+        assert_eq!(world.last.load(Relaxed), 1);
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn each_worker_sees_the_others_polls_and_the_last_all_that_they_did() {
+    two_leave();
+}
+
+/// A worker that never came is not waited for, and is not the last.
+#[test]
+fn a_worker_that_never_came_is_counted_as_gone() {
+    model(|| {
+        let world = World::new(WORKERS);
+        let worker = start(&world, |world| {
+            world.gate.arrive(0);
+            while !world.gate.is_quiet() {
+                thread::yield_now();
+            }
+            assert!(world.gate.leave());
+        });
+        world.gate.never_came(1);
+        worker.join().unwrap();
+    });
+}
+
+/// A worker arrives by itself, while another one counts it as arrived because it waits for it.
+fn one_arrives_twice() {
+    model(|| {
+        let world = World::new(WORKERS);
+        let other = start(&world, |world| drop(world.gate.arrive(1)));
+        let is_last = world.gate.arrive(1);
+        other.join().unwrap();
+        assert!(!is_last && !world.gate.is_quiet());
+        assert!(world.gate.arrive(0) && world.gate.is_quiet());
+    });
+}
+
+#[test]
+fn a_worker_counts_once_however_often_it_arrives() {
+    one_arrives_twice();
+}
+
+#[test]
+fn one_of_two_begins_to_cancel() {
+    model(|| {
+        let world = World::new(WORKERS);
+        let other = start(&world, |world| {
+            let begins = world.gate.begin_to_cancel();
+            world.last.fetch_add(usize::from(begins), Relaxed);
+        });
+        let begins = world.gate.begin_to_cancel();
+        world.last.fetch_add(usize::from(begins), Relaxed);
+        other.join().unwrap();
+        assert_eq!(world.last.load(Relaxed), 1);
+    });
+}
+
+#[test]
+fn arriving_releases() {
+    assert_killed("executor::gate::polling", Acquire, two_leave);
+}
+
+#[test]
+fn arriving_last_acquires() {
+    assert_killed("executor::gate::polling", Release, two_leave);
+}
+
+#[test]
+fn quiet_releases() {
+    assert_killed("executor::gate::quiet", Relaxed, two_leave);
+}
+
+#[test]
+fn seeing_that_it_is_quiet_acquires() {
+    assert_killed("executor::gate::quiet_look", Relaxed, two_leave);
+}
+
+#[test]
+fn leaving_releases() {
+    assert_killed("executor::gate::leave", Acquire, two_leave);
+}
+
+#[test]
+fn leaving_last_acquires() {
+    assert_killed("executor::gate::leave", Release, two_leave);
+}
+
+/// No site that the models come to asks for more than `Relaxed` and is not weakened above.
+#[test]
+fn no_site_is_left_out() {
+    two_leave();
+    let weakened = ["polling", "quiet", "quiet_look", "leave"];
+    for (site, asked) in sites_seen() {
+        let is_weakened = weakened
+            .iter()
+            .any(|name| site.ends_with(&format!("::{name}")));
+        assert!(
+            is_weakened || asked == Relaxed || !site.starts_with("executor::gate"),
+            "no model kills `{site}`"
+        );
+    }
+}
