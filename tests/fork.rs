@@ -14,6 +14,7 @@ use std::{
     },
     task::{Poll, Waker},
     thread,
+    time::Duration,
 };
 
 use child::in_child;
@@ -90,7 +91,7 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
         block_on(joint::spawn_blocking(|| ()));
         (busy, end)
     };
-    for _ in 0..FORKS {
+    for fork in 0..FORKS {
         let mut inherited = Some(executor(2));
         let over = Arc::<AtomicBool>::default();
         let wakers = Arc::<Mutex<Vec<Waker>>>::default();
@@ -114,7 +115,19 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
         let threads: Vec<_> = threads.collect();
 
         in_child(|| {
-            drop(inherited.take());
+            // The C library may give a new thread the place of one that was there at the fork.
+            let threads = [(); 4].map(|()| thread::spawn(|| ()));
+            match fork % 3 {
+                0 => drop(inherited.take()),
+                1 => inherited.take().unwrap().shutdown_background(),
+                _ => {
+                    let ended = inherited.take().unwrap().shutdown_timeout(Duration::MAX);
+                    assert_eq!(ended, Ok(()));
+                }
+            }
+            for thread in threads {
+                thread.join().unwrap();
+            }
             use_another();
         });
         // There the worker's own thread is the one that goes on.

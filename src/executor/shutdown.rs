@@ -1,21 +1,25 @@
 //! How an executor is shut down from outside: its drop, and the ways that do not wait for ever.
 //!
 //! # Who waits for whom
-//! A worker that drops an executor in a poll waits for that one's threads. If one of those, in turn, is dropping the executor of
-//! this worker, each would wait for the other. So every such wait is entered in one table of the process, and whoever finds on
-//! entering that a thread waits for it, in however many steps, does not wait for that thread: it leaves when its poll ends.
+//! A worker that drops an executor in a poll, in a hook or in a destructor of its thread waits for that one's threads. If one of
+//! those, in turn, is dropping the executor of this worker, each would wait for the other. So every such wait is entered in one table
+//! of the process, by threads, and whoever finds on entering that a thread waits for it, in however many steps, does not wait for
+//! that thread: it leaves when its poll ends.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::vec::Vec;
 use core::{fmt, mem, time::Duration};
 use std::{
     error::Error,
     sync::{Mutex, MutexGuard, PoisonError},
-    thread::JoinHandle as ThreadHandle,
+    thread::{self, JoinHandle as ThreadHandle, ThreadId},
     time::Instant,
 };
 
-use super::{Executor, current, shared::Shared};
-use crate::oneshot::{Receiver, RecvTimeoutError};
+use super::{Executor, process::Process};
+use crate::{
+    oneshot::{Receiver, RecvTimeoutError},
+    sync::Renewed,
+};
 
 /// A worker's thread.
 pub(super) struct Thread {
@@ -107,26 +111,34 @@ impl Executor {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn shutdown_background(mut self) {
-        self.threads.clear();
-        if self.shared.process.is_current() {
-            self.shared.close();
+        if let Some(threads) = self.close() {
+            drop(threads);
         }
     }
 
-    /// Closes the executor and waits for its threads, each of which it forgets. Returns the workers that have not ended by the
-    /// deadline, or that cannot be waited for.
-    fn shut_down(&mut self, deadline: Option<Instant>) -> Vec<usize> {
+    /// Closes the executor, and forgets its threads, which come back. `None`: it was closed before, or by its nature, in a child.
+    fn close(&mut self) -> Option<Vec<Thread>> {
         let threads = mem::take(&mut self.threads);
         if threads.is_empty() {
-            return Vec::new();
+            return None;
         }
         if !self.shared.process.is_current() {
-            // There are no threads here to join, and each lock may be held by one of them.
+            // There are no threads here to join or to detach, and each lock may be held by one of them. What their handles say may
+            // by now be of a thread that this process has started.
             mem::forget(threads);
-            return Vec::new();
+            return None;
         }
         self.shared.close();
-        let waits = Waits::enter(&self.shared);
+        Some(threads)
+    }
+
+    /// Closes the executor and waits for its threads. Returns the workers that have not ended by the deadline, or that cannot be
+    /// waited for.
+    fn shut_down(&mut self, deadline: Option<Instant>) -> Vec<usize> {
+        let Some(threads) = self.close() else {
+            return Vec::new();
+        };
+        let waits = Waits::enter(&threads);
         for &worker in &waits.excepted {
             // The other workers do not wait for its poll either.
             self.shared.arrive(worker);
@@ -162,115 +174,100 @@ impl Thread {
     }
 }
 
-/// A worker's wait for the threads of an executor. Executors are known by the address of what they share.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Wait {
-    executor: usize,
-    worker: usize,
-    waits_for: usize,
+/// A thread's wait for others.
+struct Wait<T = ThreadId> {
+    thread: T,
+    waits_for: Vec<T>,
 }
 
-static WAITS: Mutex<Vec<Wait>> = Mutex::new(Vec::new());
+/// All the waits of one process.
+struct Table {
+    process: Process,
+    waits: Mutex<Vec<Wait>>,
+}
 
 fn all_waits() -> MutexGuard<'static, Vec<Wait>> {
-    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
+    // The child of a fork has its own: a thread of the parent may have held the lock at the fork.
+    static TABLE: Renewed<Table> = Renewed::new();
+    let make = || Table {
+        process: Process::current(),
+        waits: Mutex::default(),
+    };
+    let table = TABLE.get(|table| table.process.is_current(), make);
+    table.waits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Entered in the table until it is dropped.
+/// This thread's wait, which is in the table until this is dropped.
 struct Waits {
-    own: Option<Wait>,
+    thread: ThreadId,
     /// The workers that cannot be waited for.
     excepted: Vec<usize>,
 }
 
 impl Waits {
-    /// The calling thread is about to wait for the workers of an executor.
-    fn enter(target: &Arc<Shared>) -> Self {
-        let waits_for = Arc::as_ptr(target).addr();
-        let own = current::with_thread_worker(|local| {
-            local.map(|local| Wait {
-                executor: Arc::as_ptr(local.shared()).addr(),
-                worker: local.index(),
-                waits_for,
-            })
-        });
-        let Some(own) = own else {
-            // Nobody waits for a thread that is no worker.
-            let excepted = Vec::new();
-            return Self { own, excepted };
-        };
+    /// The calling thread is about to wait for these.
+    fn enter(threads: &[Thread]) -> Self {
+        let thread = thread::current().id();
+        let mut waits_for: Vec<_> = threads.iter().map(|t| t.handle.thread().id()).collect();
         let mut all = all_waits();
-        let excepted = excepted(&all, own);
-        all.push(own);
-        Self {
-            own: Some(own),
-            excepted,
-        }
+        let waiting = waiting_for(&all, thread);
+        let is_excepted = |&i: &usize| waiting.contains(&waits_for[i]);
+        let excepted = (0..threads.len()).filter(is_excepted).collect();
+        waits_for.retain(|other| !waiting.contains(other));
+        all.push(Wait { thread, waits_for });
+        Self { thread, excepted }
     }
 }
 
 impl Drop for Waits {
     fn drop(&mut self) {
-        let Some(own) = self.own else { return };
         let mut all = all_waits();
-        // A worker that drops several executors, one inside of the other, leaves these waits in that order.
-        if let Some(place) = all.iter().rposition(|wait| *wait == own) {
-            all.swap_remove(place);
+        // A worker that drops several executors, one inside of the other, ends the last of these waits first.
+        if let Some(place) = all.iter().rposition(|wait| wait.thread == self.thread) {
+            all.remove(place);
         }
     }
 }
 
-/// The workers of `own.waits_for` that wait for the executor of `own`, in however many steps; and the own one.
-fn excepted(all: &[Wait], own: Wait) -> Vec<usize> {
-    // The executors of which a worker waits for the own one: those that are reached backwards from it.
-    let mut waiting = Vec::from([own.executor]);
+/// The threads that wait for one, in however many steps; and that one.
+fn waiting_for<T: Copy + PartialEq>(all: &[Wait<T>], thread: T) -> Vec<T> {
+    let mut reached = Vec::from([thread]);
     let mut next = 0;
-    while next < waiting.len() {
-        let reached = waiting[next];
-        for wait in all.iter().filter(|wait| wait.waits_for == reached) {
-            if !waiting.contains(&wait.executor) {
-                waiting.push(wait.executor);
+    while let Some(&awaited) = reached.get(next) {
+        for wait in all.iter().filter(|w| w.waits_for.contains(&awaited)) {
+            if !reached.contains(&wait.thread) {
+                reached.push(wait.thread);
             }
         }
         next += 1;
     }
-    let waits = all
-        .iter()
-        .filter(|wait| wait.executor == own.waits_for && waiting.contains(&wait.waits_for));
-    let mut excepted: Vec<_> = waits.map(|wait| wait.worker).collect();
-    if own.executor == own.waits_for {
-        excepted.push(own.worker);
-    }
-    excepted
+    reached
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn wait(executor: usize, worker: usize, waits_for: usize) -> Wait {
+    fn wait(thread: u32, waits_for: &[u32]) -> Wait<u32> {
         Wait {
-            executor,
-            worker,
-            waits_for,
+            thread,
+            waits_for: waits_for.to_vec(),
         }
     }
 
     #[test]
-    fn who_is_waited_for_in_a_circle_is_excepted() {
-        // Of one executor, by itself.
-        assert_eq!(excepted(&[], wait(1, 3, 1)), [3]);
+    fn who_waits_in_a_circle_is_found() {
         // Nobody waits.
-        assert_eq!(excepted(&[], wait(1, 0, 2)), []);
-        // Two that wait for each other: that worker, and no other.
-        assert_eq!(excepted(&[wait(2, 5, 1)], wait(1, 0, 2)), [5]);
-        // Three in a circle.
-        let all = [wait(2, 5, 3), wait(3, 6, 1), wait(4, 7, 1)];
-        assert_eq!(excepted(&all, wait(1, 0, 2)), [5]);
-        // A wait that leads elsewhere.
-        assert_eq!(excepted(&[wait(2, 5, 3)], wait(1, 0, 2)), []);
-        // A circle of others ends, and excepts nobody.
-        let all = [wait(2, 5, 3), wait(3, 6, 2)];
-        assert_eq!(excepted(&all, wait(1, 0, 2)), []);
+        assert_eq!(waiting_for(&[], 1), [1]);
+        // One waits for it, and another elsewhere.
+        let all = [wait(2, &[0, 1]), wait(3, &[4])];
+        assert_eq!(waiting_for(&all, 1), [1, 2]);
+        // In two steps, one of them the second wait of its thread.
+        let all = [wait(2, &[8]), wait(3, &[2]), wait(2, &[1])];
+        assert_eq!(waiting_for(&all, 1), [1, 2, 3]);
+        // A circle of others ends.
+        let all = [wait(2, &[3]), wait(3, &[2]), wait(4, &[5])];
+        assert_eq!(waiting_for(&all, 2), [2, 3]);
+        assert_eq!(waiting_for(&all, 1), [1]);
     }
 }

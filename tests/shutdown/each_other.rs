@@ -1,6 +1,6 @@
 //! Executors that are dropped by each other's tasks.
 
-use std::sync::{Arc, Barrier, mpsc};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 
 use joint::{Executor, block_on};
 
@@ -63,5 +63,57 @@ fn the_second_drop_does_not_wait_for_the_first() {
         drops.detach();
         give.send(first).unwrap();
         block_on(task);
+    });
+}
+
+/// A task of one executor drops the other, whose worker, at its end, drops the first.
+#[test]
+fn a_worker_drops_an_executor_in_its_last_hook() {
+    ends(|| {
+        for _ in 0..20 {
+            let second = executor(1);
+            let slot = Arc::new(Mutex::new(None));
+            let held = slot.clone();
+            let first = Executor::builder()
+                .workers(1)
+                .on_thread_stop(move |_| drop(held.lock().unwrap().take()))
+                .build()
+                .unwrap();
+            let (give, given) = mpsc::channel::<Executor>();
+            let (tell, told) = mpsc::channel();
+            second.spawn_detached(async move {
+                drop(given.recv().unwrap());
+                tell.send(()).unwrap();
+            });
+            *slot.lock().unwrap() = Some(second);
+            give.send(first).unwrap();
+            told.recv().unwrap();
+        }
+    });
+}
+
+/// The same, where the worker's thread does so at the very end.
+#[cfg(not(windows))]
+#[test]
+fn a_worker_drops_an_executor_in_a_destructor_of_its_thread() {
+    thread_local! {
+        static HELD: Mutex<Option<Executor>> = const { Mutex::new(None) };
+    }
+    ends(|| {
+        for _ in 0..20 {
+            let (first, second) = (executor(1), executor(1));
+            let (give, given) = mpsc::channel::<Executor>();
+            let (tell, told) = mpsc::channel();
+            second.spawn_detached(async move {
+                drop(given.recv().unwrap());
+                tell.send(()).unwrap();
+            });
+            let keeps = first.spawn(async move {
+                HELD.with(|held| *held.lock().unwrap() = Some(second));
+            });
+            block_on(keeps);
+            give.send(first).unwrap();
+            told.recv().unwrap();
+        }
     });
 }
