@@ -11,7 +11,7 @@
 
 use core::time::Duration;
 
-use super::{current, worker::Local};
+use super::{current, fork_join::run_apart, worker::Local};
 use crate::waker::park;
 
 /// How often a blocked worker looks for what it has to drop in a closed executor.
@@ -34,6 +34,15 @@ impl Local {
         if !self.shared().process.is_current() {
             return None;
         }
+        let mut next = None;
+        // What runs here sees nothing that is set for the task below. It is this executor's, whatever the task is.
+        let outer = self.is_elsewhere.replace(false);
+        run_apart(|| next = self.attend_apart());
+        self.is_elsewhere.set(outer);
+        next
+    }
+
+    fn attend_apart(&self) -> Option<Duration> {
         let shared = &**self.shared();
         if shared.is_closed() {
             self.close_down_blocked();

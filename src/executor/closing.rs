@@ -9,11 +9,13 @@
 //! A worker cannot arrive while a poll blocks it, and what that poll waits for may be in the hands of a task that nobody will ever
 //! wake or poll: so the first worker that can cancels **every** task that waits, also those that the blocked worker has entered in
 //! the register; and those that have arrived go on as workers, which sleep, are woken by a push, and take from the queue of one
-//! that is stuck. A worker that is blocked in a wait of this crate does the same inside of that wait, as there may be no other.
+//! that is stuck. A worker that is blocked in a wait of this crate does the same inside of that wait, if no other is free.
 //!
 //! What stays with a worker that is blocked elsewhere is what is pinned to it, which no other thread may drop.
 
 use alloc::{sync::Arc, vec::Vec};
+use core::{cell::Cell, time::Duration};
+use std::time::Instant;
 
 use super::{
     registry::Registry,
@@ -22,6 +24,23 @@ use super::{
 };
 use crate::sync::thread;
 
+/// How many drops that block a worker may lie above each other on its stack.
+const MOST_INSIDE: usize = 16;
+/// How long no other worker has been free when a blocked one drops what they could drop. Much longer than a free one takes from
+/// its last search to its first drop.
+const PATIENCE: Duration = Duration::from_millis(5);
+
+/// What a worker knows of the end, once its executor is closed.
+#[derive(Default)]
+pub(super) struct Closing {
+    /// Whether the last poll is over.
+    has_arrived: Cell<bool>,
+    /// How many waits that drop tasks are under way, one inside of the other.
+    inside: Cell<usize>,
+    /// Since when no other worker has been free, as far as this one knows, which is blocked.
+    alone_since: Cell<Option<Instant>>,
+}
+
 impl Local {
     /// From the end of the last poll to the end of the worker.
     pub(super) fn close_down(&self) {
@@ -29,7 +48,7 @@ impl Local {
         self.cancel_waiting();
         self.discard_own();
         shared.arrive(self.index());
-        self.has_arrived.set(true);
+        self.closing.has_arrived.set(true);
         while !shared.gate.is_quiet() {
             match self.next() {
                 Some(runnable) => self.take_up(runnable),
@@ -42,7 +61,7 @@ impl Local {
     /// Whether a search is over although it has found nothing.
     pub(super) fn is_over(&self) -> bool {
         let gate = &self.shared().gate;
-        match self.has_arrived.get() {
+        match self.closing.has_arrived.get() {
             false => gate.is_closed(),
             true => gate.is_quiet(),
         }
@@ -56,18 +75,44 @@ impl Local {
         }
     }
 
-    /// While a poll blocks this worker in a closed executor: drops what the poll may be waiting for.
+    /// While a poll, or a drop, blocks this worker in a closed executor: drops what that may be waiting for.
     #[cold]
     pub(super) fn close_down_blocked(&self) {
+        let depth = self.closing.inside.get();
+        if depth == MOST_INSIDE {
+            return;
+        }
         self.cancel_waiting();
-        let shared = &**self.shared();
-        while let Some(runnable) = self.next_to_discard() {
+        self.cancel_pinned();
+        self.closing.inside.set(depth + 1);
+        let is_alone = self.is_left_alone();
+        let next = || match is_alone {
+            true => self.next_to_discard(),
+            false => self.next_pinned(),
+        };
+        while let Some(runnable) = next() {
             worker::discard([runnable]);
         }
-        worker::discard(shared.registry.cancel_pinned(self.index()));
+        self.closing.inside.set(depth);
     }
 
-    /// Cancels every task that waits, once for all workers.
+    /// Whether none of the others has been about to do something for [`PATIENCE`]: each is in a poll or in a drop.
+    ///
+    /// What a blocked worker drops can itself wait for the very poll that is blocked below it, and then neither ends. So what
+    /// another worker can drop is left to it.
+    fn is_left_alone(&self) -> bool {
+        if self.shared().sleep.is_anybody_idle() {
+            self.closing.alone_since.set(None);
+            return false;
+        }
+        let now = Instant::now();
+        let since = self.closing.alone_since.get().unwrap_or(now);
+        self.closing.alone_since.set(Some(since));
+        self.shared().workers() == 1 || now - since >= PATIENCE
+    }
+
+    /// Cancels every task that waits, once for all workers, and queues it, so that whoever is free can drop it: also another worker, or
+    /// this one inside of a drop that blocks.
     fn cancel_waiting(&self) {
         let shared = &**self.shared();
         // A task of this worker that began to wait after the others were cancelled is found by the worker itself.
@@ -75,7 +120,20 @@ impl Local {
             true => shared.registry.cancel_all(),
             false => shared.registry.cancel_shard(self.index()),
         };
-        worker::discard(waiting);
+        if !waiting.is_empty() {
+            waiting
+                .into_iter()
+                .for_each(|runnable| self.normal.push(runnable));
+            self.notify();
+        }
+    }
+
+    /// Cancels every task that waits and is pinned to this worker, and queues it. True: there was one.
+    fn cancel_pinned(&self) -> bool {
+        let waiting = self.shared().registry.cancel_pinned(self.index());
+        let any = !waiting.is_empty();
+        self.pinned.borrow_mut().extend(waiting);
+        any
     }
 
     /// What can be dropped on this thread: its own, what came from outside, and what others have queued.
@@ -91,14 +149,13 @@ impl Local {
         // A local future is dropped on this thread or nowhere: wake-ups of it that are under way are waited for.
         loop {
             self.discard_queued();
-            let waiting = registry.cancel_pinned(self.index());
-            if waiting.is_empty() && !registry.has_pinned(self.index()) {
+            if self.cancel_pinned() {
+                continue;
+            }
+            if !registry.has_pinned(self.index()) {
                 break;
             }
-            if waiting.is_empty() {
-                thread::yield_now();
-            }
-            worker::discard(waiting);
+            thread::yield_now();
         }
     }
 }
@@ -140,7 +197,9 @@ impl Shared {
             if waiting.is_empty() {
                 break;
             }
-            worker::discard(waiting);
+            waiting
+                .into_iter()
+                .for_each(|runnable| local.normal.push(runnable));
         }
         Registry::count_left(local.shared());
         self.gate

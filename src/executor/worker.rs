@@ -21,6 +21,7 @@ use crossbeam_deque::Worker;
 use super::{
     attend::Attendant,
     blocked::attend_while_blocked,
+    closing::Closing,
     current::with_current,
     fork_join::Helper,
     hooks::{Hooks, TaskInfo},
@@ -56,9 +57,8 @@ pub(super) struct Local {
     /// For the name of a task that may be gone after its run.
     name: RefCell<String>,
     /// Whether a task of another executor is being disposed of.
-    is_elsewhere: Cell<bool>,
-    /// In a closed executor: whether the last poll is over.
-    pub(super) has_arrived: Cell<bool>,
+    pub(super) is_elsewhere: Cell<bool>,
+    pub(super) closing: Closing,
     pub(super) turns: Turns,
     pub(super) lookout: Lookout,
     pub(super) helper: Helper,
@@ -158,7 +158,7 @@ impl Local {
             runs: Cell::new(0),
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
-            has_arrived: Cell::new(false),
+            closing: Closing::default(),
             turns: Turns::default(),
         }
     }

@@ -2,6 +2,7 @@
 
 mod blocked;
 mod each_other;
+mod inside;
 mod limits;
 
 #[path = "../support/ends.rs"]

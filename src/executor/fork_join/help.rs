@@ -89,12 +89,12 @@ fn stack_now() -> usize {
     (&raw const here).addr()
 }
 
-/// Runs a fork of another task inside a poll of this worker's own task, so that it sees nothing that is set for that one.
-fn run_apart(taken: Taken) {
-    // The calls for the spans are user code. A panic there must not pass the join that waits below: its frame is in use. If the
-    // fork was not begun, it goes back to its owner.
+/// Runs what belongs to other tasks inside a poll of this worker's own task, so that it sees nothing that is set for that one.
+pub(in crate::executor) fn run_apart(f: impl FnOnce()) {
+    // The calls for the spans are user code. A panic there must not pass a join that waits below: its frame is in use. If a fork was
+    // not begun, it goes back to its owner.
     guarded(|| {
-        without_spans(|| local::without_current(|| task_local::without_values(|| taken.run())));
+        without_spans(|| local::without_current(|| task_local::without_values(f)));
     });
 }
 
@@ -152,7 +152,7 @@ impl Local {
                     return ended;
                 }
                 if let Some(taken) = self.take_fork(Instant::now()) {
-                    run_apart(taken);
+                    run_apart(|| taken.run());
                     limit = FIRST_BLOCK;
                 }
                 for _ in 0..(1 << look) * 8 {

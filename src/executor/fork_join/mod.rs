@@ -17,7 +17,10 @@ use self::{
     forks::Surroundings,
     job::{Job, Wait},
 };
-pub(super) use self::{help::Helper, job::Taken};
+pub(super) use self::{
+    help::{Helper, run_apart},
+    job::Taken,
+};
 use super::{Executor, current, entered};
 use crate::completion::Ended;
 
