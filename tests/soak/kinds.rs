@@ -18,7 +18,7 @@ use joint::{
 };
 
 #[cfg(feature = "io")]
-use crate::outside;
+use crate::{blocked, outside};
 
 /// A step of Marsaglia's xorshift.
 pub(crate) struct Choice(pub(crate) u64);
@@ -140,6 +140,10 @@ impl Round {
             let kind = choice.below(4 * outside::KINDS);
             if kind < outside::KINDS {
                 return self.waiting_task(kind, choice);
+            }
+            let kind = choice.below(12 * blocked::KINDS);
+            if kind < blocked::KINDS {
+                return self.blocked_task(kind, choice);
             }
         }
         let n = choice.below(20);

@@ -4,6 +4,11 @@
 //!
 //! As a test it takes a fixed number of rounds. `cargo xtask soak [MINUTES]` runs it for that long, with other choices each time.
 
+#[cfg(feature = "io")]
+mod blocked;
+#[cfg(all(feature = "io", unix))]
+#[path = "../support/child.rs"]
+mod child;
 mod kinds;
 #[cfg(feature = "io")]
 mod outside;
@@ -121,12 +126,18 @@ fn round(choice: &mut Choice) -> u64 {
         })
         .collect();
     let held = round.is_quiet.then(|| round.clone());
+    #[cfg(feature = "io")]
+    let ends_blocked = (!round.is_quiet && choice.below(2) == 0).then(|| round.clone());
     // Whoever has the last share drops the executor, and with it what is left.
     let handles = round.handles.lock().unwrap().split_off(0);
     drop(handles);
     drop(round);
     for thread in threads {
         thread.join().unwrap();
+    }
+    #[cfg(feature = "io")]
+    if let Some(round) = ends_blocked {
+        Round::end_while_blocked(round, choice);
     }
     if let Some(round) = held {
         let handles = round.handles.lock().unwrap().split_off(0);

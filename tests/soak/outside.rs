@@ -24,24 +24,24 @@ pub(crate) const KINDS: u64 = 8;
 
 const MOST_SENT: usize = 200_000;
 
-fn micros(n: u64) -> Duration {
+pub(crate) fn micros(n: u64) -> Duration {
     Duration::from_micros(n)
 }
 
 /// Bytes on their way from one end to the other.
 #[cfg(unix)]
-type Ends = (joint::io::PipeReader, joint::io::PipeWriter);
+pub(crate) type Ends = (joint::io::PipeReader, joint::io::PipeWriter);
 
 #[cfg(unix)]
-async fn ends() -> std::io::Result<Ends> {
+pub(crate) async fn ends() -> std::io::Result<Ends> {
     joint::io::pipe()
 }
 
 #[cfg(not(unix))]
-type Ends = (joint::io::TcpStream, joint::io::TcpStream);
+pub(crate) type Ends = (joint::io::TcpStream, joint::io::TcpStream);
 
 #[cfg(not(unix))]
-async fn ends() -> std::io::Result<Ends> {
+pub(crate) async fn ends() -> std::io::Result<Ends> {
     use joint::io::{TcpListener, TcpStream};
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let writer = TcpStream::connect(listener.local_addr()?).await?;
