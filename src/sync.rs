@@ -22,10 +22,10 @@ pub(crate) mod cache;
 pub(crate) mod heap;
 #[cfg(joint_loom)]
 pub(crate) mod model;
-#[cfg(feature = "blocking")]
+#[cfg(feature = "std")]
 mod renewed;
 
-#[cfg(feature = "blocking")]
+#[cfg(feature = "std")]
 pub(crate) use renewed::Renewed;
 
 #[cfg(joint_loom)]
