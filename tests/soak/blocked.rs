@@ -84,7 +84,6 @@ fn on_a_local_executor(n: u64, m: u64, guards: Vec<Guard>) -> u64 {
         0 => local.block_on(ticks),
         1 => local.block_on(async move { talk.await + ticks.await }),
         _ => local.block_on(async move {
-            let never = async { never.await };
             let gives_up = async {
                 sleep(micros(m)).await;
                 0
