@@ -1,18 +1,19 @@
 //! [`Biased`]: a lock that costs its owner no read-modify-write until another thread wants it.
 //!
-//! One thread, the owner, enters often. All others enter so rarely that the first of them may take
-//! the bias away for good: from then on the owner takes the lock as everybody does. To enter with
-//! the bias and to take it away form a store-load race, with the same two cases as in `sleep.rs`:
+//! One thread, the owner, enters often. Other threads enter so rarely that the first of them may
+//! take the bias away for good: from then on the owner takes the lock as every thread does.
+//! Entering with the bias and taking it away form a store-load race, with the same two cases as in
+//! `sleep.rs`:
 //!
 //! | the owner enters | another thread locks, for the first time |
 //! |---|---|
-//! | O1 write down that it is inside | R1 write down that the bias is gone |
+//! | O1 record that it is inside | R1 record that the bias is gone |
 //! | O2 light fence | R2 heavy fence |
-//! | O3 look at the bias: gone: step back, and take the lock | R3 wait until the owner is not inside |
+//! | O3 read the bias; if gone, step back, take the lock | R3 wait until the owner is not inside |
 //!
-//! If O2 comes before R2, R3 sees O1, and waits for the owner to leave. Else O3 sees R1, and the
-//! owner takes the lock, which the other thread holds all the while. The owner is inside for some
-//! instructions only, and runs no code of a user there, so R3 does not wait longer than that.
+//! If O2 comes before R2, R3 sees O1 and waits for the owner to leave. Otherwise O3 sees R1, and
+//! the owner takes the lock, which the other thread holds all the while. The owner is inside for a
+//! few instructions only, and runs no user code there, so R3 waits no longer than that.
 
 use std::sync::PoisonError;
 
@@ -22,7 +23,7 @@ const NO: usize = 0;
 const YES: usize = 1;
 
 pub(crate) struct Biased<T> {
-    /// Touched by the owner inside of the bias, and else by whoever holds the lock.
+    /// Touched by the owner inside the bias, and otherwise by whoever holds the lock.
     value: UnsafeCell<T>,
     /// Written by the owner alone.
     is_inside: AtomicUsize,
@@ -31,7 +32,7 @@ pub(crate) struct Biased<T> {
     lock: Mutex<()>,
 }
 
-// SAFETY: one thread at a time has the value: the owner inside of the bias, or the lock's holder.
+// SAFETY: one thread at a time has the value: the owner inside the bias, or the lock's holder.
 unsafe impl<T: Send> Sync for Biased<T> {}
 
 impl<T> Biased<T> {
@@ -47,10 +48,10 @@ impl<T> Biased<T> {
     /// Calls `f` with the value, as the owner.
     ///
     /// # Safety
-    /// The caller is the owner: no two calls are under way at once, one inside of the other included.
+    /// The caller is the owner, and no two calls overlap: `f` must not call `enter` again.
     #[inline]
     pub(crate) unsafe fn enter<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        /// Leaves, also on unwind: whoever takes the bias away waits for it.
+        /// Leaves, even on unwind, since whoever takes the bias away waits for it.
         struct Inside<'a>(&'a AtomicUsize);
         impl Drop for Inside<'_> {
             #[inline]
@@ -70,7 +71,7 @@ impl<T> Biased<T> {
             drop(inside);
             return self.with_lock(f);
         }
-        // SAFETY: inside of the bias, and once by this function's contract.
+        // SAFETY: inside the bias, and once by this function's contract.
         self.value.with_mut(|value| f(unsafe { &mut *value }))
     }
 
@@ -91,7 +92,7 @@ impl<T> Biased<T> {
                 thread::yield_now();
             }
         }
-        // SAFETY: the lock is held, and the owner is not inside of the bias and never will be.
+        // SAFETY: the lock is held, and the owner is not inside the bias and never will be.
         let result = self.value.with_mut(|value| f(unsafe { &mut *value }));
         drop(lock);
         result

@@ -2,8 +2,8 @@
 //! blocking receive, a [`LocalExecutor`]'s `block_on`, the wait for a stolen side of a join.
 //!
 //! It runs no task. It attends to the driver, so that timers fire and descriptors are watched even
-//! if every worker is blocked; and once the executor is closed it drops tasks, as the others do
-//! (`closing.rs`). [`rest`](crate::waker::park::rest) has the rule by which it goes to
+//! if every worker is blocked. Once the executor is closed, it also drops tasks, as the other
+//! workers do (`closing.rs`). [`rest`](crate::waker::park::rest) has the rule by which it goes to
 //! sleep in between.
 //!
 //! [`block_on`]: crate::block_on
@@ -14,7 +14,7 @@ use core::time::Duration;
 use super::{current, fork_join::run_apart, worker::Local};
 use crate::waker::park;
 
-/// How often a blocked worker looks for what it has to drop in a closed executor.
+/// How often a blocked worker of a closed executor looks for tasks to drop.
 const CLOSED_LOOK: Duration = Duration::from_millis(1);
 
 /// Sets whether this thread attends to its worker's duties while it is blocked.
@@ -28,7 +28,8 @@ pub(super) fn attend_while_blocked(does: bool) {
 }
 
 impl Local {
-    /// Returns how long nothing will be due.
+    /// Attends to the driver, and in a closed executor drops tasks. Returns how long the thread may
+    /// sleep before the next call, as [`Attend`](park::Attend) does.
     fn attend_blocked(&self) -> Option<Duration> {
         // The child of a fork has a copy of the timers and shares the reactor: both are its parent's.
         if !self.shared().process.is_current() {
@@ -50,7 +51,7 @@ impl Local {
         self.attend();
         let look = shared.driver.next_blocked_look();
         match shared.is_closed() {
-            // Nobody gives a sign of what is pushed from here on.
+            // A push to a closed executor does not unpark a blocked worker.
             true => Some(look.map_or(CLOSED_LOOK, |look| look.min(CLOSED_LOOK))),
             false => look,
         }

@@ -1,17 +1,20 @@
-//! How an executor ends: what its workers do from the moment at which it is closed.
+//! How an executor ends: what its workers do once it is closed.
 //!
 //! | phase | a worker |
 //! |---|---|
-//! | closed | ends the poll that it is in; **arrives**; then drops what there is to run instead of polling it, wherever it finds it |
-//! | quiet, once all have arrived | leaves, after it has dropped what is its own |
-//! | terminated, by the last to leave | is gone; whoever brings a runnable drops it (`gate.rs`) |
+//! | closed | finishes its poll; **arrives**; then drops what it would have run before |
+//! | quiet, once all have arrived | drops what only it can drop, and leaves |
+//! | terminated, by the last to leave | is gone; whoever pushes a runnable drops it (`gate.rs`) |
 //!
-//! A worker cannot arrive while a poll blocks it, and what that poll waits for may be in the hands of a task that nobody will ever
-//! wake or poll: so the first worker that can cancels **every** task that waits, also those that the blocked worker has entered in
-//! the register; and those that have arrived go on as workers, which sleep, are woken by a push, and take from the queue of one
-//! that is stuck. A worker that is blocked in a wait of this crate does the same inside of that wait, if no other is free.
+//! A worker cannot arrive while a poll blocks it, and what that poll waits for may be held by a
+//! task that no one will ever wake or poll. Two things resolve that. The first worker that is free
+//! cancels **every** task that waits, including those that the blocked worker has registered. And
+//! workers that have arrived go on as workers: they sleep, are woken by a push, and steal from the
+//! queue of a worker that is stuck. A worker that is blocked in a wait of this crate does the same
+//! inside that wait if no other worker is free.
 //!
-//! What stays with a worker that is blocked elsewhere is what is pinned to it, which no other thread may drop.
+//! One thing stays with a worker that is blocked elsewhere: the tasks that are pinned to it, which
+//! no other thread may drop.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{cell::Cell, time::Duration};
@@ -58,7 +61,7 @@ impl Local {
         shared.leave(self);
     }
 
-    /// Whether a search is over although it has found nothing.
+    /// Whether a search must end although it has found nothing.
     pub(super) fn is_over(&self) -> bool {
         let gate = &self.shared().gate;
         match self.closing.has_arrived.get() {
@@ -67,7 +70,7 @@ impl Local {
         }
     }
 
-    /// Runs what was found elsewhere, or drops it where no more polls begin.
+    /// Runs what was found elsewhere, or drops it if the executor is closed.
     pub(super) fn take_up(&self, runnable: Runnable) {
         match self.shared().is_closed() {
             false => self.run(runnable),
@@ -75,7 +78,8 @@ impl Local {
         }
     }
 
-    /// While a poll, or a drop, blocks this worker in a closed executor: drops what that may be waiting for.
+    /// Drops what the poll, or the drop, that blocks this worker may be waiting for, in a closed
+    /// executor.
     #[cold]
     pub(super) fn close_down_blocked(&self) {
         let depth = self.closing.inside.get();
@@ -96,10 +100,10 @@ impl Local {
         self.closing.inside.set(depth);
     }
 
-    /// Whether none of the others has been about to do something for [`PATIENCE`]: each is in a poll or in a drop.
+    /// Whether no other worker has been free for [`PATIENCE`], because each is in a poll or a drop.
     ///
-    /// What a blocked worker drops can itself wait for the very poll that is blocked below it, and then neither ends. So what
-    /// another worker can drop is left to it.
+    /// A future that a blocked worker drops may itself wait for the very poll that is blocked below
+    /// it, and then neither ends. So whatever another worker can drop is left to it.
     fn is_left_alone(&self) -> bool {
         if self.shared().sleep.is_anybody_idle() {
             self.closing.alone_since.set(None);
@@ -111,11 +115,11 @@ impl Local {
         self.shared().workers() == 1 || now - since >= PATIENCE
     }
 
-    /// Cancels every task that waits, once for all workers, and queues it, so that whoever is free can drop it: also another worker, or
-    /// this one inside of a drop that blocks.
+    /// Cancels every task that waits, which one worker does for all of them, and queues it, so that
+    /// any free worker can drop it: another one too, or this one inside a drop that blocks.
     fn cancel_waiting(&self) {
         let shared = &**self.shared();
-        // A task of this worker that began to wait after the others were cancelled is found by the worker itself.
+        // A task of this worker that began to wait after that is found here, by the worker itself.
         let waiting = match shared.gate.begin_to_cancel() {
             true => shared.registry.cancel_all(),
             false => shared.registry.cancel_shard(self.index()),
@@ -136,7 +140,8 @@ impl Local {
         any
     }
 
-    /// What can be dropped on this thread: its own, what came from outside, and what others have queued.
+    /// Takes something that can be dropped on this thread: from its own queues, from the injector,
+    /// or from the queue of another worker.
     fn next_to_discard(&self) -> Option<Runnable> {
         self.next_queued()
             .or_else(|| self.take_injected())
@@ -146,7 +151,8 @@ impl Local {
     /// Drops what only this worker can: what is queued here, and every task that is pinned to it.
     fn discard_own(&self) {
         let registry = &self.shared().registry;
-        // A local future is dropped on this thread or nowhere: wake-ups of it that are under way are waited for.
+        // A local future may be dropped on this thread only, so wake-ups of it that are under way
+        // are waited for.
         loop {
             self.discard_queued();
             if self.cancel_pinned() {
@@ -169,7 +175,8 @@ impl Shared {
         }
     }
 
-    /// See [`Gate::arrive`](super::gate::Gate::arrive).
+    /// Records that a worker's last poll is over. A worker that waits for the others inside its
+    /// last poll counts as arrived too.
     pub(super) fn arrive(&self, worker: usize) {
         if self.gate.arrive(worker) {
             self.sleep.wake_all();
@@ -183,7 +190,8 @@ impl Shared {
         }
     }
 
-    /// A worker leaves. It drops what is its own; the last one drops all that is left.
+    /// Leaves as a worker, after dropping what only it can drop. The last worker drops all that is
+    /// left.
     fn leave(&self, local: &Local) {
         local.discard_own();
         if !self.gate.leave() {
@@ -209,7 +217,8 @@ impl Shared {
         Self::close_to_visitors(local.shared());
     }
 
-    /// The last that the last worker does: from here on the executor goes with whoever has it.
+    /// The last act of the last worker. Visitors that are still inside keep the executor's memory
+    /// alive from here on (`visitors.rs`).
     fn close_to_visitors(this: &Arc<Self>) {
         let hold = Arc::into_raw(this.clone());
         if !this.visitors.close() {
@@ -218,7 +227,7 @@ impl Shared {
         }
     }
 
-    /// Disposes of what comes too late: to be called after a push that was followed by a fence.
+    /// Disposes of what was pushed too late. Called after a push that was followed by a fence.
     pub(super) fn dispose_if_late(&self) {
         self.gate
             .pushed(|| self.discard_injected(), || self.has_none_injected());
@@ -228,7 +237,7 @@ impl Shared {
         !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty())
     }
 
-    /// Drops what came from outside, and with it the futures.
+    /// Drops what is in the injectors and inboxes, and with it the futures.
     fn discard_injected(&self) {
         for runnable in self.everything_injected() {
             worker::dispose(self, runnable);

@@ -1,5 +1,5 @@
-//! Which worker this thread is, and which one its code belongs to. The two differ only while a poll
-//! drives a future in another executor (`entered.rs`).
+//! Which worker this thread is, and which worker its code belongs to. The two differ only while a
+//! poll blocks in the `block_on` of another executor (`entered.rs`): the code then belongs to none.
 
 use core::{cell::Cell, marker::PhantomData, ptr};
 
@@ -11,7 +11,8 @@ thread_local! {
 }
 
 thread_local! {
-    /// The worker that this thread is, also where what it runs belongs to another executor.
+    /// The worker that this thread is, even while the code that it runs belongs to another
+    /// executor.
     static WORKER: Cell<*const Local> = const { Cell::new(ptr::null()) };
 }
 
@@ -28,7 +29,7 @@ pub(super) fn own_forks<'a>() -> Option<&'a Forks> {
     unsafe { forks.as_ref() }
 }
 
-/// Calls `f` with the worker that this thread is.
+/// Calls `f` with the worker that the current code belongs to.
 #[inline]
 pub(super) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
@@ -42,9 +43,9 @@ pub(super) fn address_of_thread() -> usize {
     CURRENT.with(|current| ptr::from_ref(current).addr())
 }
 
-/// Calls `f` with the worker that this thread is, whatever executor its current code belongs to.
+/// Calls `f` with the worker that this thread is, whatever executor the current code belongs to.
 pub(super) fn with_thread_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
-    // A thread that is past its thread-locals is no worker any more.
+    // A thread whose thread-locals are gone is not a worker any more.
     let worker = WORKER.try_with(Cell::get).unwrap_or(ptr::null());
     // SAFETY: as for `with_current`.
     f(unsafe { worker.as_ref() })
@@ -56,7 +57,7 @@ pub(super) fn without_current<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// What this thread's code belongs to. It is put back to what it was when this is dropped.
+/// Sets what this thread's code belongs to. Its drop restores what was set before.
 struct Current {
     local: *const Local,
     forks: *const Forks,
@@ -78,13 +79,14 @@ impl Drop for Current {
     }
 }
 
-/// Calls `f` with the worker of that executor that this thread is. The address is compared, and not read through.
+/// Calls `f` with the worker that the current code belongs to, if it is one of that executor. The
+/// address is only compared, never dereferenced.
 #[inline]
 pub(super) fn with_worker_of<R>(shared: *const Shared, f: impl FnOnce(Option<&Local>) -> R) -> R {
     with_current(|local| f(local.filter(|local| ptr::eq(&**local.shared(), shared))))
 }
 
-/// This thread is a worker until it is dropped.
+/// Keeps this thread a worker until this is dropped.
 pub(super) struct ThisThread<'a> {
     _current: Current,
     _worker: PhantomData<&'a Local>,
@@ -110,7 +112,8 @@ impl Local {
         Current::set(self, &raw const *self.shared().forks[self.index()])
     }
 
-    /// Runs `f` as this worker, on its thread, whose code may belong to another executor.
+    /// Runs `f` as this worker. Called on the worker's own thread, even while the code there
+    /// belongs to another executor.
     pub(super) fn as_current<R>(&self, f: impl FnOnce() -> R) -> R {
         let _current = self.make_current();
         f()

@@ -1,8 +1,10 @@
-//! [`Executor::block_on`]: a thread that drives a future of its own, and spawns on an executor.
+//! [`Executor::block_on`]: a thread drives a future of its own, and what it spawns goes to an
+//! executor.
 //!
-//! While it does, the thread is in that executor: whatever finds no worker on this thread takes the
-//! executor that the thread is in, and not the global one. On a worker of another executor, the
-//! thread is no worker meanwhile, but for what it does for others while it is blocked.
+//! Meanwhile the thread is *in* that executor: code that asks for the current worker and finds none
+//! uses this executor instead of the global one. A thread that is a worker of another executor does
+//! not count as a worker meanwhile, except for what it does for its own executor while it is
+//! blocked.
 
 use core::{cell::Cell, future::Future, ptr};
 
@@ -13,7 +15,8 @@ thread_local! {
     static ENTERED: Cell<*const Executor> = const { Cell::new(ptr::null()) };
 }
 
-/// The executor that this thread is in, or else the global one. Not to be kept.
+/// Returns the executor that this thread is in, or else the global one. The reference must not be
+/// kept: it is good only until the thread leaves the executor.
 ///
 /// # Panics
 /// When the global executor is needed and cannot be started.
@@ -24,7 +27,7 @@ pub(super) fn ambient<'a>() -> &'a Executor {
     entered.unwrap_or_else(Executor::global)
 }
 
-/// Calls `f` in an executor.
+/// Calls `f` while this thread is in an executor.
 fn enter<R>(executor: &Executor, f: impl FnOnce() -> R) -> R {
     struct Leave(*const Executor);
     impl Drop for Leave {
@@ -37,19 +40,25 @@ fn enter<R>(executor: &Executor, f: impl FnOnce() -> R) -> R {
 }
 
 impl Executor {
-    /// Runs a future to its end on this thread, as [`block_on`](crate::block_on) does. Inside of it,
-    /// [`spawn`](crate::spawn) and all else that takes the current executor take this one: timers,
-    /// descriptors, [`join`](crate::join), [`async_scope`](crate::async_scope), a
-    /// [`JoinSet`](crate::JoinSet).
+    /// Runs a future to its end on this thread, as [`block_on`](crate::block_on) does, with this
+    /// executor as the current one: [`spawn`](crate::spawn), timers, descriptors,
+    /// [`join`](crate::join), [`async_scope`](crate::async_scope) and a
+    /// [`JoinSet`](crate::JoinSet) use it instead of the global one.
     ///
-    /// The future is no task, and need be neither `Send` nor `'static`. Tasks that it has not
-    /// awaited run on when it has ended.
+    /// The future is not a task, and need be neither `Send` nor `'static`. Tasks that it has
+    /// detached keep running after it has ended. Dropping a handle inside it cancels the task, as
+    /// everywhere.
     ///
-    /// On one of this executor's own workers it is [`block_on`](crate::block_on), which blocks that
-    /// worker.
+    /// The thread does not become a worker, and a [`LocalExecutor`](crate::LocalExecutor) around
+    /// this call is hidden. [`spawn_local`](crate::spawn_local) therefore panics, unless a
+    /// `LocalExecutor` runs inside this call.
+    ///
+    /// On a worker of any executor it [blocks that worker](crate::block_on#on-a-worker). On one of
+    /// this executor's own workers it is the same as [`block_on`](crate::block_on): that thread
+    /// stays a worker.
     ///
     /// # Panics
-    /// When the future's `poll` does.
+    /// If the future's `poll` panics.
     ///
     /// # Example
     /// ```

@@ -1,14 +1,17 @@
-//! How far an executor has closed, and how what comes too late is disposed of.
+//! How far an executor has closed, and how runnables that are pushed too late are disposed of.
 //!
-//! From *closed* on no worker begins another poll. The workers whose polls have ended stay, and drop what there still is to run, for
-//! as long as another is in a poll: that poll may wait for what one of these futures holds. Once no worker is in a poll, the executor
-//! is *quiet*, and they leave. The last one terminates it.
+//! Once the executor is *closed*, no worker begins another poll. While some worker is still in a
+//! poll, the other workers stay and drop what is queued, because the poll may wait for something
+//! that one of these futures holds. Once no worker is in a poll, the executor is *quiet*, and the
+//! workers leave. The last one to leave *terminates* it.
 //!
-//! The last worker terminates: nobody takes from the queues any more. A push from outside and that are a store-load race, as
-//! in `sleep.rs`: one pushes, has a fence, and looks whether it is too late; the other sets the phase, has a fence, and looks into
-//! the queues. One of the two sees the other. Whoever is too late disposes of all that is queued, one at a time, so that a chain of
-//! tasks that wake each other when they are dropped does not recurse. Who does not get the lock leaves it to the one who has
-//! it, and looks again after giving it up: the same race once more.
+//! After that no worker takes from the queues any more. A push from another thread races with the
+//! last worker, a store-load race as in `sleep.rs`: the pusher pushes, has a fence, and reads the
+//! phase; the last worker sets the phase, has a fence, and reads the queues. One of the two sees
+//! the other. A pusher that is too late disposes of everything that is queued. It holds a lock for
+//! that, so that a chain of tasks that wake each other when they are dropped does not recurse. A
+//! thread that does not get the lock leaves the work to the holder, which looks again after it has
+//! released the lock: the same race once more.
 
 use alloc::vec::Vec;
 
@@ -17,14 +20,14 @@ use crate::sync::{AtomicUsize, Mutex, fence, order, recheck};
 const OPEN: usize = 0;
 /// No worker begins another poll.
 const CLOSED: usize = 1;
-/// No worker is in a poll: all are to leave.
+/// No worker is in a poll: all must leave.
 const QUIET: usize = 2;
-/// The last worker has left: whoever brings a runnable now disposes of it.
+/// The last worker has left: a thread that pushes a runnable now disposes of it.
 const TERMINATED: usize = 3;
 
 pub(crate) struct Gate {
     phase: AtomicUsize,
-    /// Not 0 once somebody has begun to cancel all tasks that wait.
+    /// Not 0 once a worker has begun to cancel all tasks that wait.
     cancels: AtomicUsize,
     /// One for each worker: not 0 once its last poll is over, or need not be waited for.
     arrived: Vec<AtomicUsize>,
@@ -48,7 +51,7 @@ impl Gate {
         }
     }
 
-    /// Whether the workers are to begin no more polls.
+    /// Whether the workers must begin no more polls.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task; one that
@@ -63,14 +66,15 @@ impl Gate {
         self.phase.load(order!(quiet_look: Acquire)) >= QUIET
     }
 
-    /// Tells the workers to begin no more polls. All are to be woken next.
+    /// Tells the workers to begin no more polls. The caller wakes them all next.
     pub(crate) fn close(&self) {
         // ORDERING: close. Relaxed: it publishes nothing, and for those who sleep the mutex in
         // `Sleep::wake_all` orders it.
         self.phase.store(CLOSED, order!(close: Relaxed));
     }
 
-    /// In a closed executor: whether the caller is the one to cancel all tasks that wait.
+    /// Claims the cancelling of all tasks that wait, in a closed executor. True for one caller
+    /// only.
     pub(crate) fn begin_to_cancel(&self) -> bool {
         // ORDERING: cancels. Relaxed: a claim, which publishes nothing.
         self.cancels.swap(1, order!(cancels: Relaxed)) == 0
@@ -83,6 +87,12 @@ impl Gate {
         // ORDERING: arrived. Relaxed: a claim. What came before is published by `polling`.
         let is_first = self.arrived[worker].swap(1, order!(arrived: Relaxed)) == 0;
         is_first && self.count_arrived(1)
+    }
+
+    /// Whether a worker's last poll is over, by now or as far as the others are concerned.
+    pub(crate) fn has_arrived(&self, worker: usize) -> bool {
+        // ORDERING: arrived_look. Relaxed: for a report, which may be out of date.
+        self.arrived[worker].load(order!(arrived_look: Relaxed)) != 0
     }
 
     /// Counts workers that were never started as gone. True: none was.
@@ -111,7 +121,8 @@ impl Gate {
         self.present.fetch_sub(1, order!(leave: AcqRel)) == 1
     }
 
-    /// After a push and a `SeqCst` fence: disposes of what is queued if the last worker has gone. See [`dispose`](Gate::dispose).
+    /// Disposes of what is queued if the last worker has left. Called after a push and a `SeqCst`
+    /// fence. See [`dispose`](Gate::dispose).
     pub(crate) fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
         // ORDERING: late_look. Acquire, with `terminate`: what the last worker did before is visible to whoever is too late. Against the
         // push it is ordered by the caller's fence.
@@ -121,7 +132,8 @@ impl Gate {
         }
     }
 
-    /// Nobody takes from the queues from here on. Disposes of what is there. See [`dispose`](Gate::dispose).
+    /// Ends the executor: no worker takes from the queues any more. Disposes of what is queued. See
+    /// [`dispose`](Gate::dispose).
     pub(crate) fn terminate(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
         // ORDERING: terminate. Release, with `late_look`. Against a push it is ordered by `dispose_fence`, of this thread or of one that
         // has the lock because it has seen this.
@@ -129,7 +141,8 @@ impl Gate {
         self.dispose(discard, is_empty);
     }
 
-    /// Empties the queues by `discard`, which may push again, until they are empty or somebody else does it.
+    /// Empties the queues by `discard`, which may push again, until they are empty or another
+    /// thread has taken over.
     pub(crate) fn dispose(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
         loop {
             let Ok(guard) = self.disposer.try_lock() else {

@@ -1,52 +1,69 @@
 //! A work-stealing executor: tasks on many threads.
 //!
-//! Each worker has a queue of its own, from which those with nothing to do steal when polls take long, or when it does not get on;
-//! tasks from outside come through an injector; who waited for a task that ends runs next on the same worker. A worker with
-//! nothing to do looks after the others for as long as they are busy, and then sleeps (`sleep.rs` has the proof that no wake-up is
-//! missed).
+//! Each worker has a queue of its own. Idle workers steal from it if polls take long or if its
+//! owner is stuck in one. Tasks spawned from other threads arrive through an injector. A task that
+//! waited for a task that ends runs next on the same worker. A worker with nothing to do watches
+//! the other workers while they are busy, and then sleeps (`sleep.rs` has the proof that no wake-up
+//! is missed).
 //!
 //! # Fairness
-//! No task that is due waits for ever behind others, however these wake each other or come anew. A worker runs
+//! No task that is due waits forever behind other tasks, however these wake each other or are
+//! spawned anew. A worker runs
 //!
-//! * who waited for the task that has just ended, if it ended there: at most 16 such in a row. What follows counts only the other runs;
-//! * what it has of [high priority](Priority::High), oldest first: at most 32 in a row while it has others;
-//! * what is in its own queue, oldest first: the oldest within 64 runs;
-//! * what is pinned to it, oldest first: the oldest within 80 runs, and while there are more, one in eight runs at the least;
-//! * what comes from outside, in batches of up to 64: the oldest of normal priority that no other worker takes within 61 runs.
-//!   That of high priority is brought among the worker's own in the same time.
+//! * the task that waited for the task that has just ended, if that ended here: at most 16 such
+//!   runs in a row. The bounds below count only the other runs;
+//! * its tasks of [high priority](Priority::High), oldest first: at most 32 in a row while it has
+//!   others;
+//! * the tasks in its own queue, oldest first: the oldest within 64 runs;
+//! * the tasks that are pinned to it, oldest first: the oldest within 80 runs, and at least one in
+//!   eight runs while there are more;
+//! * the tasks in the injector, in batches of up to 64: the oldest of normal priority within 61
+//!   runs, unless another worker takes it first. Those of high priority join the worker's own in
+//!   the same time.
 //!
-//! A task whose descriptors and timers are always ready gives way after 128 operations, by the [budget](crate::io#fairness) that each poll
-//! has for them. Its worker then looks at what comes from outside and at the driver, before the next task.
+//! A task whose descriptors and timers are always ready gives way after 128 operations: that is the
+//! [budget](crate::io#fairness) of each poll. Its worker then checks the injector and the driver
+//! before it runs the next task.
 //!
-//! A worker that is in a long poll runs nothing else. What is in its queue is taken over then: by those that have nothing to do, within a
-//! millisecond or two; and when there are none, by one that looks round every 61 to 976 runs. What is pinned to it waits.
+//! A worker that is in a long poll runs nothing else. Other workers take over the tasks in its
+//! queue: an idle one within a millisecond or two, and if none is idle, a busy one that checks
+//! every 61 to 976 runs. Tasks that are pinned to the worker wait.
 //!
 //! # Timers and descriptors
-//! A timer of [`time`](crate::time) or a descriptor of [`io`](crate::io) is served by the executor
-//! whose worker first polls it. On a thread that is no worker, that is the executor in whose
-//! [`block_on`](Executor::block_on) the thread is, or else the [global](Executor::global) one. There
-//! is no thread of its own for it: an idle worker waits there, until the earliest deadline or until a
-//! descriptor is ready, and what becomes due is run on that worker. Workers that are all busy look
-//! there between two polls: after at most 61 runs at the deadlines of their own tasks and, in turn,
-//! of the others', and at the descriptors too, but not more often than every 20 microseconds. When
-//! the worker that waits there gets something to do, it comes back after that. If it stays away,
-//! another idle worker takes over: immediately if recent polls took 50 microseconds or more,
-//! otherwise within 5 milliseconds.
+//! A timer of [`time`](crate::time) is served by the executor whose worker first polls it, and a
+//! descriptor of [`io`](crate::io) by the one whose worker registers it. On a thread that is not a
+//! worker, that is the executor in whose [`block_on`](Executor::block_on) the thread is, or else
+//! the [global](Executor::global) one.
+//!
+//! There is no extra thread for them. Each executor has a *driver*, in which an idle worker waits
+//! until the earliest deadline or until a descriptor is ready. Tasks that become due run on that
+//! worker. If all workers are busy, each checks the driver between two polls, after at most 61
+//! runs: its own timers and those of one other worker, a different one each time; and the
+//! descriptors, but at most every 20 microseconds. If the worker that waits in the driver gets
+//! something to do, it returns after that. If it stays away, another idle worker takes over:
+//! immediately if recent polls took 50 microseconds or more, otherwise within 5 milliseconds.
 //!
 //! A worker whose poll is blocked in a wait of this crate, such as [`block_on`](crate::block_on),
-//! serves them inside that wait. The wakers that it runs there are those of whoever waits for a
-//! timer or a descriptor: tasks of an executor run no code of theirs then, but another crate's waker
-//! may. See [`block_on`](crate::block_on#on-a-worker) for what that means for locks. A blocked worker
-//! looks there every millisecond, or every 5 while another worker keeps the driver: by so much a
-//! descriptor, or a timer that another thread arms meanwhile, may be late.
+//! checks the driver inside that wait. It wakes whoever waits for a timer or a descriptor. Waking a
+//! task of an executor runs no code of that task, but another crate's waker may run any code. See
+//! [`block_on`](crate::block_on#on-a-worker) for what that means for locks. A blocked worker checks
+//! every millisecond, or every 5 milliseconds while another worker keeps the driver. A descriptor,
+//! or a timer that another thread arms meanwhile, may be late by that much.
 //!
-//! [`spawn`] and [`spawn_detached`] start tasks, from anywhere; [`spawn_local`] and [`yield_now`] are for use inside a task; a
-//! [`TaskBuilder`] spawns with a name, a priority or a worker of its own; a [`JoinSet`] joins many tasks in the order in which they
-//! end; [`scope()`] and [`async_scope`] start tasks that borrow; [`join()`] and [`join_async()`] split work in two. [`Executor`] is for those
-//! who want one of their own; and [`block_on`](crate::block_on), or [`Executor::block_on`], is how a thread outside waits for any of it.
-//!
-//! Beside it: [`LocalExecutor`], for tasks that stay on one thread; [`TaskLocal`], for values that tasks carry with them; and
-//! `spawn_blocking`, for functions that block (feature `blocking`).
+//! # Overview
+//! | to | use |
+//! |---|---|
+//! | start a task, from anywhere | [`spawn`], [`spawn_detached`] |
+//! | start one with a name, a priority or a worker of its own | [`TaskBuilder`] |
+//! | start one that is not `Send` | [`spawn_local`] on a worker, or a [`LocalExecutor`] |
+//! | start tasks that borrow | [`scope()`], [`async_scope`] |
+//! | join many tasks in the order in which they end | [`JoinSet`] |
+//! | split work in two | [`join()`], [`join_async()`] |
+//! | let other tasks run first | [`yield_now`] |
+//! | carry values along with a task | [`TaskLocal`] |
+//! | call a function that blocks (feature `blocking`) | `spawn_blocking` |
+//! | wait on a thread outside | [`block_on`](crate::block_on), [`Executor::block_on`] |
+//! | have an executor of one's own, and end it | [`Executor`] |
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
@@ -138,49 +155,57 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// Shuts down in order. Each worker finishes its current poll and polls nothing after that. The drop
 /// blocks until all workers have finished, and joins their threads. Every future that is left is
 /// dropped on one of the workers, and whoever waits for such a task learns that it was
-/// [cancelled](crate::JoinError::Cancelled). A task that another thread is waking at that very
-/// moment may be dropped by that thread; but if it is [pinned](Executor::spawn_on) to a worker, that
-/// wake-up is waited for, and the worker drops it.
+/// [cancelled](crate::JoinError::Cancelled). There is one exception: a task that another thread is
+/// waking at that moment may be dropped by that thread, unless the task is
+/// [pinned](Executor::spawn_on) to a worker. Then the wake-up is waited for, and the worker drops
+/// the task.
 ///
-/// A poll that blocks delays the end, and what it waits for may be held by another task. So idle and
-/// queued tasks are dropped while other workers are still in a poll; and if the poll is blocked in a
-/// wait of this crate, such as [`block_on`](crate::block_on), by its own worker inside that wait. A
-/// poll that waits elsewhere for what only a task of a single worker's own can give waits forever.
-/// [`shutdown_timeout`](Executor::shutdown_timeout) and
-/// [`shutdown_background`](Executor::shutdown_background) are for whoever must not block.
+/// A poll that blocks delays the end, and what it waits for may be held by another task. Idle and
+/// queued tasks are therefore dropped while that poll is still blocked: by the other workers, and
+/// if it is blocked in a wait of this crate, such as [`block_on`](crate::block_on), also by its own
+/// worker inside that wait. If it is blocked elsewhere, such as in a channel of `std`, and waits
+/// for something that only its own worker can drop, the drop never returns. That is so for a task
+/// that is pinned to that worker, and for any task if no other worker is free.
 ///
-/// Dropped by one of its own tasks, it cannot wait for that task's worker: everything else is waited
-/// for, and that worker leaves when the task's poll ends. So it is with a worker that waits, in a
-/// drop of an executor, for the very poll that drops this one: two executors whose tasks drop each
-/// other both end. But no poll may wait for such a drop in another way: neither by blocking until
-/// the dropping task has ended, nor in a [`join`] whose other side drops the executor. Each would
-/// wait for the other forever.
+/// To end an executor without blocking, or not for longer than some time, call
+/// [`shutdown_background`](Executor::shutdown_background) or
+/// [`shutdown_timeout`](Executor::shutdown_timeout).
 ///
-/// On Windows the destructor of a thread-local must not drop it, or both wait forever: no thread
-/// ends there while such a destructor runs ([more](crate#systems)).
+/// If one of its own tasks drops the executor, the drop cannot wait for that task's worker. It
+/// waits for everything else, and that worker exits when the task's poll ends. The same holds for a
+/// worker that is itself waiting, in the drop of another executor, for the poll that drops this
+/// one: two executors whose tasks drop each other both end. No poll may wait for such a drop in any
+/// other way, such as by blocking until the dropping task has ended, or in a [`join`] whose other
+/// side drops the executor. The poll and the drop would wait for each other forever.
+///
+/// On Windows the destructor of a thread-local must not drop an executor. No thread ends there
+/// while such a destructor runs, so both would wait forever ([more](crate#systems)).
 ///
 /// # Forks
-/// The child of a `fork` inherits an executor, the [global](Executor::global) one too, without its threads. To drop it there is
-/// good, and does nothing: its memory, its tasks and their futures stay as they are. All else must be left alone there, handles
-/// and wakers of its tasks included: nothing would ever run, and a lock that some thread held at the fork stays locked. So must
-/// the global one, which `joint::spawn` uses, once the parent has used it.
+/// The child of a `fork` inherits every executor, including the [global](Executor::global) one,
+/// without its threads. The child may drop an inherited executor. That does nothing: its memory,
+/// its tasks and their futures stay as they are. Leave everything else alone there, including
+/// handles and wakers of its tasks. Nothing would ever run, and a lock that another thread held at
+/// the fork stays locked. If the parent has used the global executor, the child must not use it:
+/// [`joint::spawn`](crate::spawn) works there only inside an executor that the child has started.
 ///
-/// An executor that the child starts works like any other. The parent takes no notice. A task that forks must not return in the
-/// child: that would go on as a worker.
+/// An executor that the child starts works like any other, and the parent takes no notice of it. A
+/// task that forks must not return in the child, where it would go on as a worker.
 ///
 /// # Sandboxes
-/// On Linux the first executor of a process finds out whether it may use the system call `membarrier`, and all executors rely on that
-/// from then on. A seccomp filter that does not allow the call has to be installed before the first executor is started: the
-/// executors then do without it. If it is refused later, the next worker that needs it ends the program with a message that says
-/// so, as it could neither go on nor wait, and no executor is built any more.
+/// On Linux the first executor of a process checks whether it may use the system call `membarrier`,
+/// and all executors rely on the answer from then on. A seccomp filter that refuses the call must
+/// be installed before the first executor is started: the executors then do without it. If the call
+/// is refused later, the next thread that needs it aborts the program with a message that says so,
+/// because it can neither go on correctly nor wait. Building another executor is an error then.
 ///
 /// # Detached tasks
-/// A task whose handle was detached, or that was [spawned so](Executor::spawn_detached), lives until it ends, or until the executor is
-/// dropped. When it waits, and its last waker is dropped, nobody can ever wake it: then its future is dropped, as if it had been
-/// cancelled.
+/// A task that was detached, or spawned by [`spawn_detached`](Executor::spawn_detached), lives
+/// until it ends, or until the executor is dropped. If its last waker is dropped while it waits,
+/// nothing can wake it any more, so its future is dropped as if it had been cancelled.
 ///
 /// # Panics of tasks
-/// A task that panics ends; its panic is for whoever awaits it. The worker goes on.
+/// A task that panics ends, and whoever awaits it gets the panic. The worker goes on.
 ///
 /// # Example
 /// ```
@@ -208,10 +233,11 @@ impl Executor {
         Builder::new()
     }
 
-    /// The executor for those who have none of their own: it has a worker for each processor, and starts when it is first used.
+    /// The executor that [`joint::spawn`](crate::spawn) uses on a thread that is in no other. It
+    /// has a worker for each processor, starts when it is first used, and is never dropped.
     ///
     /// # Panics
-    /// When it cannot be started, because the system gives no threads.
+    /// If it cannot be started, for example because the system refuses to start a thread.
     pub fn global() -> &'static Self {
         static GLOBAL: OnceLock<Executor> = OnceLock::new();
         GLOBAL.get_or_init(|| {
@@ -233,8 +259,8 @@ impl Executor {
         asymmetric::prepare()?;
         let queues = || -> Vec<_> { (0..workers).map(|_| Worker::new_fifo()).collect() };
         let (normal, high) = (queues(), queues());
-        // The first steal or growth of a queue sets up, under a lock, what all queues of the program share. Done here, it is not
-        // half done at a fork that comes later.
+        // The first steal or growth of a queue sets up, under a lock, what all queues of the
+        // program share. Done here, it cannot be half done at a later fork.
         let _nothing = normal[0].stealer().steal();
         let stealers = |queues: &[Worker<_>]| queues.iter().map(Worker::stealer).collect();
         let shared = Arc::new(Shared::new(
@@ -291,9 +317,11 @@ impl Executor {
         })
     }
 
-    /// Starts a task that nobody waits for. It may run at once, on any of the threads. Its output is dropped where it ends.
+    /// Starts a task that nobody waits for. It may run at once, on any of the threads. Its output
+    /// is dropped where it ends.
     ///
-    /// It costs less than to [`spawn`](Executor::spawn) it and to [`detach`](JoinHandle::detach) its handle: there is no handle.
+    /// It costs less than [`spawn`](Executor::spawn) and [`detach`](JoinHandle::detach), because
+    /// there is no handle.
     ///
     /// # Example
     /// ```
@@ -353,11 +381,12 @@ impl Executor {
         self.shared.workers()
     }
 
-    /// What it has done so far. Each count is right by itself; they are not taken at one instant. When nothing happens in the
-    /// executor any more, as far as the caller knows, they agree: all that was spawned has ended or is live.
+    /// Counts of what the executor has done so far. Each count is correct by itself, but they are
+    /// not read at one instant. Once nothing happens in the executor any more, as far as the caller
+    /// knows, they agree: every task that was spawned has ended or is live.
     ///
     /// # Cost
-    /// Some loads for each worker here. The workers pay a store for what they count, to memory of their own.
+    /// A few loads for each worker. The workers pay a store to their own memory for each count.
     ///
     /// # Example
     /// ```
@@ -373,10 +402,11 @@ impl Executor {
         Metrics::of(&self.shared)
     }
 
-    /// What its workers have done lately, if [`Builder::trace`] has asked for it.
+    /// A record of what the workers have done lately, if [`Builder::trace`] has asked for it.
     ///
     /// # Cost
-    /// A copy of all that is kept. Each worker has to wait for the copy of its own part when it has something to keep meanwhile.
+    /// A copy of the whole record. A worker that has something to record meanwhile waits until its
+    /// own part is copied.
     ///
     /// # Example
     /// ```
@@ -407,16 +437,16 @@ impl fmt::Debug for Executor {
     }
 }
 
-/// Starts a task: on the executor whose task calls this, or in whose [`block_on`](Executor::block_on) it is called, or else on
-/// the [global](Executor::global) one. The latter is so inside [`joint::block_on`](crate::block_on) too, which belongs to no
-/// executor.
+/// Starts a task on the current executor. That is the one whose task calls this, or in whose
+/// [`block_on`](Executor::block_on) it is called, or else the [global](Executor::global) one.
+/// [`joint::block_on`](crate::block_on) belongs to no executor, and changes nothing about that.
 ///
 /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself.
 ///
-/// From inside of a task it is the cheapest way to start another: it goes to the worker's own queue.
+/// Inside a task it is the cheapest way to start another, which goes to the worker's own queue.
 ///
 /// # Panics
-/// When the global executor is needed and cannot be started.
+/// If the global executor is needed and cannot be started.
 ///
 /// # Example
 /// ```
@@ -436,11 +466,11 @@ where
     })
 }
 
-/// Starts a task that nobody waits for: on the executor whose task calls this, or else on the [global](Executor::global) one. See
+/// Starts a task that nobody waits for, on the executor that [`spawn`] uses. See
 /// [`Executor::spawn_detached`].
 ///
 /// # Panics
-/// When the global executor is needed and cannot be started.
+/// If the global executor is needed and cannot be started.
 ///
 /// # Example
 /// ```
@@ -462,8 +492,8 @@ where
 
 /// Lets the other tasks that are due on the same worker run first.
 ///
-/// The task goes to the end of its worker's queue. Under another executor it is woken at once, and what comes of that is that
-/// executor's choice.
+/// The task goes to the end of its worker's queue. Under another crate's executor the task is woken
+/// at once, and that executor decides when it runs again.
 ///
 /// # Example
 /// ```

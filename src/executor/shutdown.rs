@@ -1,10 +1,11 @@
-//! How an executor is shut down from outside: its drop, and the ways that do not wait for ever.
+//! How an executor is shut down from outside: its drop, and the ways that do not wait forever.
 //!
 //! # Who waits for whom
-//! A worker that drops an executor in a poll, in a hook or in a destructor of its thread waits for that one's threads. If one of
-//! those, in turn, is dropping the executor of this worker, each would wait for the other. So every such wait is entered in one table
-//! of the process, by threads, and whoever finds on entering that a thread waits for it, in however many steps, does not wait for
-//! that thread: it leaves when its poll ends.
+//! A worker that drops an executor, in a poll, in a hook or in a destructor of its thread, waits for
+//! the threads of that executor. If one of those threads is dropping this worker's executor at the
+//! same time, each would wait for the other. Every such wait is therefore entered in one table of the
+//! process, by threads. A thread that enters its wait looks for threads that wait for it, in any
+//! number of steps, and does not wait for those: they leave when their polls end.
 
 use alloc::vec::Vec;
 use core::{fmt, mem, time::Duration};
@@ -28,7 +29,7 @@ pub(super) struct Thread {
     pub(super) ended: Receiver<()>,
 }
 
-/// Workers of an executor that had not ended when [`Executor::shutdown_timeout`] gave up.
+/// The error of [`Executor::shutdown_timeout`]: workers of the executor had not ended in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShutdownTimeout {
     workers: Vec<usize>,
@@ -36,12 +37,15 @@ pub struct ShutdownTimeout {
 }
 
 impl ShutdownTimeout {
-    /// The workers that had not ended, by their indexes: each is in a poll, in the drop of a future, or in a hook.
+    /// The workers that kept the executor from ending, by their indexes: each is in a poll, in the
+    /// drop of a future, or in a hook. The others only wait for these: no worker exits while another
+    /// is in a poll, because the poll may wait for a future that has yet to be dropped.
     pub fn workers(&self) -> &[usize] {
         &self.workers
     }
 
-    /// How many tasks had not ended: those that are being polled, and those that only these workers may drop.
+    /// How many tasks had not ended: those that are being polled, those that only these workers
+    /// may drop, and, if the limit was very short, those that nobody has come to drop yet.
     pub fn tasks(&self) -> u64 {
         self.tasks
     }
@@ -52,7 +56,7 @@ impl fmt::Display for ShutdownTimeout {
         let Self { workers, tasks } = self;
         write!(
             f,
-            "the executor had not shut down in time: workers {workers:?} were still in a poll, and {tasks} tasks had not ended"
+            "the executor had not shut down in time: it waits for workers {workers:?}, and {tasks} tasks had not ended"
         )
     }
 }
@@ -60,20 +64,24 @@ impl fmt::Display for ShutdownTimeout {
 impl Error for ShutdownTimeout {}
 
 impl Executor {
-    /// Shuts down as the drop does, but waits no longer than `limit`.
+    /// Shuts down as the [drop](Executor#dropping) does, but gives up waiting after `limit`.
     ///
-    /// Nothing is lost when it gives up: the workers that are still in a poll end it, drop what is left, and end.
-    /// The functions of [`spawn_blocking`](crate::spawn_blocking) are no part of an executor, and are not waited for.
+    /// The shutdown goes on by itself after that: each worker that is still in a poll finishes it,
+    /// drops what is left, and exits. A limit of zero starts the shutdown without waiting. A limit
+    /// past what the clock can tell is no limit.
+    ///
+    /// Functions of [`spawn_blocking`](crate::spawn_blocking) belong to no executor, and are not
+    /// waited for; nor are the destructors of a worker's thread-locals.
     ///
     /// # Errors
-    /// Which workers had not ended by then. So it is, too, where it is called by one of the executor's own tasks, whose worker
-    /// cannot be waited for.
+    /// [`ShutdownTimeout`] if a worker had not ended in time. It is always returned if one of the
+    /// executor's own tasks makes the call, because the worker of that task cannot be waited for.
     ///
     /// # Example
     /// ```
     /// use std::{sync::mpsc, time::Duration};
     ///
-    /// let executor = joint::Executor::builder().workers(2).build()?;
+    /// let executor = joint::Executor::builder().workers(1).build()?;
     /// let (begin, begun) = mpsc::channel();
     /// let (end, ended) = mpsc::channel::<()>();
     /// executor.spawn_detached(async move {
@@ -82,32 +90,31 @@ impl Executor {
     /// });
     /// begun.recv()?;
     /// let error = executor.shutdown_timeout(Duration::from_millis(10)).unwrap_err();
-    /// assert_eq!((error.workers().len(), error.tasks()), (1, 1));
+    /// assert_eq!((error.workers(), error.tasks()), (&[0][..], 1));
     /// # drop(end);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn shutdown_timeout(mut self, limit: Duration) -> Result<(), ShutdownTimeout> {
-        let left = self.shut_down(Instant::now().checked_add(limit));
-        if left.is_empty() {
-            return Ok(());
-        }
-        Err(ShutdownTimeout {
-            workers: left,
+        let ended = self.shut_down(Instant::now().checked_add(limit));
+        ended.map_err(|workers| ShutdownTimeout {
+            workers,
             tasks: self.metrics().live(),
         })
     }
 
-    /// Shuts down as the drop does, but waits for nothing: the workers end by themselves.
+    /// Shuts down as the [drop](Executor#dropping) does, but waits for nothing: the workers exit by
+    /// themselves.
     ///
-    /// It may be called anywhere, also by a task that must not block. Some of the executor's futures may not have been dropped when it
-    /// returns, and never are if the program ends before.
+    /// It may be called anywhere, even by a task, which must not block. Some futures of the
+    /// executor may not have been dropped yet when it returns. If the program ends first, they
+    /// never are.
     ///
     /// # Example
     /// ```
     /// let executor = joint::Executor::builder().build()?;
     /// let task = executor.spawn(std::future::pending::<()>());
     /// executor.shutdown_background();
-    /// assert!(joint::block_on(task.try_join()).is_err());
+    /// assert!(joint::block_on(task.result()).is_err());
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn shutdown_background(mut self) {
@@ -116,15 +123,16 @@ impl Executor {
         }
     }
 
-    /// Closes the executor, and forgets its threads, which come back. `None`: it was closed before, or by its nature, in a child.
+    /// Closes the executor and returns its threads. `None`: it was closed before, or this is the child
+    /// of a fork.
     fn close(&mut self) -> Option<Vec<Thread>> {
         let threads = mem::take(&mut self.threads);
         if threads.is_empty() {
             return None;
         }
         if !self.shared.process.is_current() {
-            // There are no threads here to join or to detach, and each lock may be held by one of them. What their handles say may
-            // by now be of a thread that this process has started.
+            // There are no threads here to join or to detach, and one of them may have held any lock.
+            // By now a handle may even name a thread that this process has started.
             mem::forget(threads);
             return None;
         }
@@ -132,11 +140,11 @@ impl Executor {
         Some(threads)
     }
 
-    /// Closes the executor and waits for its threads. Returns the workers that have not ended by the deadline, or that cannot be
-    /// waited for.
-    fn shut_down(&mut self, deadline: Option<Instant>) -> Vec<usize> {
+    /// Closes the executor and waits for its threads. `Err`: some have not ended by the deadline, or
+    /// cannot be waited for. It names the workers that keep the others from ending.
+    fn shut_down(&mut self, deadline: Option<Instant>) -> Result<(), Vec<usize>> {
         let Some(threads) = self.close() else {
-            return Vec::new();
+            return Ok(());
         };
         let waits = Waits::enter(&threads);
         for &worker in &waits.excepted {
@@ -144,22 +152,33 @@ impl Executor {
             self.shared.arrive(worker);
         }
         let all = threads.into_iter().enumerate();
-        let left = all.filter_map(|(worker, thread)| {
+        let late = all.filter_map(|(worker, thread)| {
             let has_ended = !waits.excepted.contains(&worker) && thread.wait(deadline);
             (!has_ended).then_some(worker)
         });
-        left.collect()
+        let late: Vec<_> = late.collect();
+        if late.is_empty() {
+            return Ok(());
+        }
+        // Those that have arrived wait for the others.
+        let is_busy = |worker: &usize| {
+            waits.excepted.contains(worker) || !self.shared.gate.has_arrived(*worker)
+        };
+        let busy: Vec<_> = late.iter().copied().filter(is_busy).collect();
+        // Without a busy one, they are about to end.
+        Err(if busy.is_empty() { late } else { busy })
     }
 }
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        self.shut_down(None);
+        // The workers that cannot be waited for end by themselves.
+        let _ = self.shut_down(None);
     }
 }
 
 impl Thread {
-    /// Waits for its end: false, if that does not come by the deadline.
+    /// Waits until the worker has ended. False: it has not by the deadline.
     fn wait(mut self, deadline: Option<Instant>) -> bool {
         let ended = match deadline {
             Some(deadline) => self.ended.blocking_recv_deadline(deadline),
@@ -167,6 +186,10 @@ impl Thread {
         };
         if ended == Err(RecvTimeoutError::Timeout) {
             return false;
+        }
+        // The destructors of its thread-locals may take any time.
+        if deadline.is_some() {
+            return true;
         }
         let joined = self.handle.join();
         debug_assert!(joined.is_ok(), "a worker panicked");
@@ -205,7 +228,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// The calling thread is about to wait for these.
+    /// Enters that this thread is about to wait for those.
     fn enter(threads: &[Thread]) -> Self {
         let thread = thread::current().id();
         let mut waits_for: Vec<_> = threads.iter().map(|t| t.handle.thread().id()).collect();
@@ -222,14 +245,14 @@ impl Waits {
 impl Drop for Waits {
     fn drop(&mut self) {
         let mut all = all_waits();
-        // A worker that drops several executors, one inside of the other, ends the last of these waits first.
+        // A worker can drop an executor inside the drop of another: the latest wait ends first.
         if let Some(place) = all.iter().rposition(|wait| wait.thread == self.thread) {
             all.remove(place);
         }
     }
 }
 
-/// The threads that wait for one, in however many steps; and that one.
+/// The threads that wait for one, in any number of steps, and that one.
 fn waiting_for<T: Copy + PartialEq>(all: &[Wait<T>], thread: T) -> Vec<T> {
     let mut reached = Vec::from([thread]);
     let mut next = 0;

@@ -1,7 +1,8 @@
 //! Descriptors and sockets that tasks wait for, on the executor's own driver: no thread beside the workers.
 //!
 //! [`AsyncFd`] makes anything awaitable that the system can wait for. What is made on a worker of an [`Executor`](crate::Executor) is served
-//! by that executor, anything else by the [global one](crate::Executor::global). It can be used and awaited anywhere, such as in
+//! by that executor, anything else by the one in whose [`block_on`](crate::Executor::block_on) it is made, or else by the
+//! [global one](crate::Executor::global). It can be used and awaited anywhere, such as in
 //! [`block_on`](crate::block_on), for as long as that executor lives.
 //!
 //! Sockets and pipes are types of their own, as the standard library has them: [`TcpListener`], [`TcpStream`], [`UdpSocket`]; and on Unix

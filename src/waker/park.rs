@@ -1,12 +1,14 @@
-//! The thread parker, and [`block_on`] on it: how a thread without an executor waits for a future.
-//! [`rest`] has the rule by which every blocking wait of the crate puts its thread to sleep.
+//! The thread parker, and [`block_on`] on top of it: how a thread without an executor waits for a
+//! future. [`rest`] has the rule by which every blocking wait of the crate puts its thread to
+//! sleep.
 //!
-//! A parker is an object with a waker [`Header`], so that a blocking wait registers itself without allocating. Each thread
-//! keeps one to use again; a `block_on` inside a `block_on` takes another, because a wake-up meant for the outer future must
-//! not be used up by the inner one.
+//! A parker is an object with a waker [`Header`], so that a blocking wait registers itself without
+//! allocating. Each thread keeps one parker for its next wait. A `block_on` inside a `block_on`
+//! takes another, because the inner one must not use up a wake-up that is meant for the outer
+//! future.
 //!
-//! Fields: `notified` is written by wakers and by the parked thread; `references` by all who hold the parker; `thread` is
-//! written once, before the parker is shared.
+//! Fields: `notified` is written by wakers and by the parked thread; `references` by everyone who
+//! holds the parker; `thread` is written once, before the parker is shared.
 
 use core::{
     cell::Cell,
@@ -106,7 +108,7 @@ thread_local! {
 }
 
 thread_local! {
-    /// What this thread does for others while it is blocked, if anything.
+    /// What this thread does for others while it is blocked. `None`: nothing.
     static ATTEND: Cell<Option<Attend>> = const { Cell::new(None) };
 }
 
@@ -122,15 +124,15 @@ pub(crate) fn set_attend(attend: Option<Attend>) {
 }
 
 fn attends() -> Option<Attend> {
-    // A thread that is past its thread-locals is there for nobody.
+    // A thread whose thread-locals are gone does nothing for others any more.
     ATTEND.try_with(Cell::get).ok().flatten()
 }
 
 /// After how many turns a blocking wait that does not sleep attends all the same.
 const ATTEND_INTERVAL: usize = 61;
 
-/// Counts the turns of a blocking wait that has always something to do, and so never comes to
-/// [`rest`]: polls of its future, or runs of its tasks.
+/// Counts the turns of a blocking wait, which are polls of its future or runs of its tasks. A wait
+/// that always has something to do never reaches [`rest`], and would never attend to others.
 pub(crate) struct Busy(usize);
 
 impl Busy {
@@ -138,8 +140,8 @@ impl Busy {
         Self(0)
     }
 
-    /// So many turns more: attends, if it is time to. What that makes due is found by the caller's
-    /// next look, which comes before it sleeps.
+    /// Counts this many more turns, and attends if it is time to. The caller must look once more
+    /// before it sleeps, to find what that has made due.
     #[inline]
     pub(crate) fn turns(&mut self, turns: usize) {
         self.0 += turns;
@@ -166,7 +168,7 @@ pub(crate) enum Rested {
     TimedOut,
 }
 
-/// Blocks this thread until `is_due` or until the deadline.
+/// Blocks this thread until `is_due` says yes, or until the deadline.
 ///
 /// This is where the waits of the crate put a thread to sleep, by one rule: **the last thing before
 /// the thread parks is a look at everything that could be due for it.** What it does for others
@@ -181,7 +183,7 @@ pub(crate) fn rest(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) 
     loop {
         let mut next = None;
         if let Some(attend) = attends() {
-            // What the thread does for others takes longer than a look.
+            // A look is cheaper than what the thread does for others.
             if is_due() {
                 return Rested::Due { slept };
             }
@@ -197,7 +199,7 @@ pub(crate) fn rest(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) 
         }
         slept = true;
         match (next, left) {
-            // The caller's own limit is as punctual as its thread is.
+            // Only what is due for others is punctual: the caller's limit keeps the thread's slack.
             (Some(next), left) if left.is_none_or(|left| next <= left) => {
                 punctually(|| thread::park_timeout(next));
             }
@@ -218,12 +220,12 @@ pub(crate) fn punctually(sleep: impl FnOnce()) {
     use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
     const PUNCTUAL: Option<NonZeroU64> = NonZeroU64::new(1);
-    // Threads with a real-time policy have none, which is 0.
+    // A thread with a real-time policy has no slack, and reads 0.
     let own = current_timer_slack().ok().and_then(NonZeroU64::new);
     if own <= PUNCTUAL {
         return sleep();
     }
-    // Refused, timers are as late as elsewhere.
+    // If this is refused, the sleep is as late as elsewhere.
     let _ = set_current_timer_slack(PUNCTUAL);
     sleep();
     let _ = set_current_timer_slack(own);
@@ -254,14 +256,15 @@ impl Parker {
         Borrowed(ManuallyDrop::new(spare.unwrap_or_else(Self::new)))
     }
 
-    /// A waker that may be used as long as the parker is held, and must not be dropped.
+    /// A waker to be used only while the parker is held. It must not be dropped.
     fn waker(&self) -> ManuallyDrop<Waker> {
         // SAFETY: the header of a parker, whose functions count references and wake from any thread. The reference that the
         // waker stands for is the one that `self` holds: the waker is not dropped.
         ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(self.0.cast()) })
     }
 
-    /// Blocks until a wake-up that no earlier call has taken, or until the deadline: false.
+    /// Blocks until a wake-up that no earlier call has taken, or until the deadline. False: the
+    /// deadline came first.
     fn park(&self, deadline: Option<Instant>) -> bool {
         // SAFETY: alive by the reference that `self` holds.
         let shared = unsafe { self.0.as_ref() };
@@ -285,34 +288,38 @@ impl Drop for Borrowed {
     fn drop(&mut self) {
         // SAFETY: not used after this.
         let parker = unsafe { ManuallyDrop::take(&mut self.0) };
-        // A thread that is past its thread-locals just drops it.
+        // A thread whose thread-locals are gone just drops it.
         let _ = SPARE.try_with(|spare| spare.set(Some(parker)));
     }
 }
 
 /// Runs a future to its end on this thread, which sleeps while there is nothing to do.
 ///
-/// It needs no executor, and may be called inside itself.
+/// It needs no executor, and may be called inside another `block_on`. Tasks that the future spawns
+/// run on the current executor, which is the global one on a thread that has none.
+///
+/// Each poll of the future has a budget for operations of `io` and `time`, as a poll of a task has.
 ///
 /// # On a worker
 /// On a worker of an [`Executor`](crate::Executor) it blocks that worker, which runs no task
-/// meanwhile: await instead. The worker still attends to the executor's timers and descriptors, so
-/// that what the future waits for arrives even if every worker is blocked. The wakers of whoever
-/// waits for them therefore run on this thread, inside the wait. So do not hold a lock across the
-/// wait that such a waker takes: it would wait for this thread, and this thread for it. All
-/// blocking waits of this crate do the same.
+/// meanwhile. Inside a task, await the future instead.
 ///
-/// Each poll of the future has a budget for operations of `io` and `time`, as that of a task has.
-/// A future that never has to wait is polled again and again, and between two polls a worker
-/// attends to its timers and descriptors.
+/// A blocked worker still attends to the timers and descriptors of its executor, so that what the
+/// future waits for arrives even if every worker is blocked. It does so while it sleeps, and at the
+/// latest after every 61 polls of a future that never has to wait. The wakers of whoever waits for
+/// those timers and descriptors therefore run on this thread, inside the wait. Do not hold a lock
+/// across the wait if such a waker takes the same lock, or this thread waits for itself.
 ///
-/// # Cost
-/// No allocation but once a thread (and once more for each depth of nesting). It sleeps by
-/// [`std::thread::park`], and again if that comes back without a wake-up of the future. On a worker
-/// whose executor has timers or descriptors, it also gets up for those that are due.
+/// All of this is true of every blocking wait of this crate.
 ///
 /// # Panics
-/// When the future's `poll` does.
+/// If the future's `poll` panics.
+///
+/// # Cost
+/// One allocation for the first call on a thread, which keeps it for later calls. A nested call may
+/// allocate once more. The thread sleeps by [`std::thread::park`], and goes back to sleep if it is
+/// unparked without a wake-up of the future. On a worker whose executor has timers or descriptors,
+/// it also wakes up to attend to those.
 ///
 /// # Example
 /// ```
@@ -323,7 +330,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     output.unwrap_or_else(|| unreachable!("a wait without a deadline ends with the future"))
 }
 
-/// As [`block_on`], but gives up after `limit`. A limit that lies past what the clock can tell is none.
+/// As [`block_on`], but gives up after `limit`. A limit past what the clock can tell is no limit.
 pub(crate) fn block_on_for<F: Future>(future: Pin<&mut F>, limit: Duration) -> Option<F::Output> {
     block_on_until(future, Instant::now().checked_add(limit))
 }

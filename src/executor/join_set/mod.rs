@@ -275,8 +275,8 @@ impl<T> JoinSet<T> {
         outputs
     }
 
-    /// Cancels all tasks, and keeps them: the result of each will be that it was cancelled, or its output if it was faster. Waits for
-    /// none; see [`JoinHandle::abort`].
+    /// Cancels all tasks without waiting, and keeps them in the set. Each has a result: that it was
+    /// cancelled, or what it ended with if it was faster. See [`JoinHandle::abort`].
     ///
     /// # Example
     /// ```
@@ -294,13 +294,17 @@ impl<T> JoinSet<T> {
         });
     }
 
-    /// Cancels all tasks, and waits until each has ended and its future is dropped. The set is empty then.
+    /// Cancels all tasks, and waits until each has ended and its future is dropped. The set is
+    /// empty then, and can be used again.
     ///
-    /// What they ended with is dropped, panics included: [`abort_all`](JoinSet::abort_all) and [`join_next`](JoinSet::join_next)
-    /// show it.
+    /// The results are dropped, panics included. To see them, call
+    /// [`abort_all`](JoinSet::abort_all) and then [`join_next`](JoinSet::join_next) until it
+    /// returns `None`. A function of `spawn_blocking` that has begun cannot be stopped, and is
+    /// waited for.
     ///
-    /// # Cancellation
-    /// Dropped before it is ready, it has cancelled the tasks; those whose end it has not seen are still in the set.
+    /// # Cancel safety
+    /// The first poll cancels the tasks. If the future is dropped after that, tasks whose end it
+    /// has not seen are still in the set.
     ///
     /// # Example
     /// ```
@@ -316,7 +320,8 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// Lets all tasks run on by themselves, and forgets them. Results that are there already are dropped.
+    /// Detaches all tasks: they run on by themselves, and the set is empty. Results of tasks that
+    /// have ended are dropped.
     pub fn detach_all(&mut self) {
         // Those that are ending at this moment may still enter their keys into the list, so it is not used again.
         let before = mem::replace(&mut self.ready, Arc::new(Ready::new()));

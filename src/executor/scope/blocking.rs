@@ -4,7 +4,10 @@ use core::{fmt, future::Future, marker::PhantomData, mem, panic::AssertUnwindSaf
 use std::panic::{catch_unwind, resume_unwind};
 
 use super::{AbortOnUnwind, Inner, Place, ScopedHandle};
-use crate::{executor::Executor, waker::park::block_on};
+use crate::{
+    executor::{Executor, entered},
+    waker::park::block_on,
+};
 
 /// Starts tasks that may borrow all that outlives the call of [`scope`], and the scope itself: so they can start others.
 pub struct Scope<'scope, 'env: 'scope> {
@@ -102,8 +105,9 @@ impl Executor {
     }
 }
 
-/// As [`Executor::scope`] on the [global](Executor::global) executor: calls `f` with a scope, in which tasks can be started that
-/// borrow, and blocks this thread until all of them have ended.
+/// As [`Executor::scope`], on the executor in whose [`block_on`](Executor::block_on) it is called, or
+/// else on the [global](Executor::global) one: calls `f` with a scope, in which tasks can be started
+/// that borrow, and blocks this thread until all of them have ended.
 ///
 /// # Panics
 /// As [`Executor::scope`]; when the global executor cannot be started.
@@ -157,5 +161,5 @@ pub fn scope<'env, F, R>(f: F) -> R
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 {
-    Executor::global().scope(f)
+    entered::ambient().scope(f)
 }

@@ -71,7 +71,7 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// The end of a pipe that is read, by [`AsyncRead`](futures_io::AsyncRead), also by reference.
+/// The end of a pipe that is read, by [`AsyncRead`], also by reference.
 ///
 /// It comes to the end, 0 bytes, when all writers have gone and everything is read. Any descriptor whose bytes are read one after
 /// the other can be made one of these: a child's output, or the end of a pipe with modes of its own.
