@@ -93,6 +93,17 @@ impl Lookout {
         }
     }
 
+    /// Makes it seem that a worker has been in one poll for [`STUCK`].
+    #[cfg(test)]
+    pub(super) fn set_stuck(&self, worker: usize) {
+        let seen = &self.seen[worker];
+        let since = Instant::now() - STUCK;
+        seen.set(Seen {
+            since,
+            ..seen.get()
+        });
+    }
+
     /// A step of Marsaglia's xorshift.
     fn random(&self) -> u32 {
         let mut x = self.random.get();

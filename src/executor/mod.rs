@@ -121,6 +121,8 @@ pub(crate) mod sleep;
 mod span;
 mod task_builder;
 mod task_local;
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "trace")]
 mod trace;
 mod turn;

@@ -40,7 +40,7 @@ use crate::{
 pub(super) type Runnable = task::Runnable<Place>;
 
 /// How many nanoseconds a poll takes when it is worth a wake-up to have another worker do the next.
-const WORTH_A_WAKE: usize = 4_000;
+pub(super) const WORTH_A_WAKE: usize = 4_000;
 
 /// How many nanoseconds a poll takes when another worker is to wait in the driver meanwhile.
 #[cfg(feature = "io")]

@@ -18,7 +18,7 @@ use super::{
 const INJECTOR_INTERVAL: u64 = 61;
 /// After so many runs a worker looks first at what is pinned to it, if there was more at the last look.
 const PINNED_INTERVAL: u64 = 4;
-/// After so many turns of the injector a worker looks after those that are stuck in a poll.
+/// At each so many-th turn of the injector a worker looks after those that are stuck in a poll.
 const RESCUE_INTERVAL: u64 = 16;
 /// How many tasks in a row may come from the slot.
 const SLOT_STREAK: u32 = 16;
@@ -38,7 +38,7 @@ pub(super) struct Turns {
     next: Cell<u64>,
     /// By which run that is what comes from outside.
     injector: Cell<u64>,
-    /// How many turns of the injector are left before the next look after those that are stuck.
+    /// How many turns of the injector pass without a look after those that are stuck.
     rescue: Cell<u64>,
 }
 
@@ -170,7 +170,7 @@ impl Local {
         if turns > 0 && !self.shared().is_worth_a_wake() {
             self.turns.rescue.set(turns - 1);
         } else {
-            self.turns.rescue.set(RESCUE_INTERVAL);
+            self.turns.rescue.set(RESCUE_INTERVAL - 1);
             self.rescue();
         }
     }
@@ -210,3 +210,6 @@ fn take_batch(from: &Queues, own: &Worker<Runnable>) -> Option<Runnable> {
     });
     first
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! What the unit tests of the executor share: workers without threads. A test calls what a worker
+//! would call, one step at a time, so it knows what each step found and whom it woke.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::panic::Location;
+
+use crossbeam_deque::Worker;
+
+use super::{
+    hooks::Hooks,
+    shared::{Runnable, Shared},
+    sleep::Bed,
+    task_builder::new_detached,
+    worker::Local,
+};
+
+/// Two workers of one executor. The test is the thread of both.
+pub(super) fn two_workers() -> [Local; 2] {
+    let queues = || [Worker::new_fifo(), Worker::new_fifo()];
+    let ([normal, other_normal], [high, other_high]) = (queues(), queues());
+    let stealers = |queues: [&Worker<_>; 2]| Vec::from(queues.map(Worker::stealer));
+    let shared = Arc::new(Shared::new(
+        stealers([&normal, &other_normal]),
+        stealers([&high, &other_high]),
+        Hooks::default(),
+    ));
+    [
+        Local::new(shared.clone(), 0, normal, high),
+        Local::new(shared, 1, other_normal, other_high),
+    ]
+}
+
+/// A task that ends in its first run.
+pub(super) fn task() -> Runnable {
+    new_detached(Location::caller(), async {})
+}
+
+/// How many workers the first worker wakes in `f`, while the second one sleeps.
+pub(super) fn wakes_of<R>(local: &Local, f: impl FnOnce() -> R) -> u64 {
+    let before = local.counters().wakes.get();
+    while_another_sleeps(local, f);
+    local.counters().wakes.get() - before
+}
+
+/// Calls `f` at the moment at which the second worker is asleep, and has no other lookout.
+fn while_another_sleeps<R>(local: &Local, f: impl FnOnce() -> R) {
+    let sleep = &local.shared().sleep;
+    let mut f = Some(f);
+    let mut lie = |_| {
+        f.take().map(|f| f());
+        true
+    };
+    sleep.search();
+    let has_slept = sleep.sleep(1, || false, || false, Bed::Reserve(&mut lie));
+    assert!(has_slept && f.is_none());
+    sleep.found(|| false);
+}
