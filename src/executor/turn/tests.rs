@@ -1,17 +1,18 @@
 //! What a worker takes next, and whether it tells the others, by counts of wake-ups and runs.
 
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 use core::panic::Location;
 
-use super::{INJECTOR_INTERVAL, RESCUE_INTERVAL};
+use super::{BATCH, HIGH_STREAK, INJECTOR_INTERVAL, RESCUE_INTERVAL, SLOT_STREAK};
 use crate::executor::{
     registry::Lane,
-    shared::WORTH_A_WAKE,
+    shared::{Runnable, WORTH_A_WAKE},
     task_builder::new_detached,
     tests::{task, two_workers, wakes_of},
     worker::Local,
     yield_now,
 };
+use crate::task::Id;
 
 /// Whether a worker with this alone has something of its own, and something that is pinned.
 fn has_alone(bring: impl FnOnce(&Local)) -> (bool, bool) {
@@ -84,12 +85,7 @@ fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
     let [local, other] = two_workers();
     local.shared().set_poll_time(poll_time);
     local.lookout.set_stuck(other.index());
-    let busy = async {
-        loop {
-            yield_now().await;
-        }
-    };
-    local.push(new_detached(Location::caller(), busy), NORMAL);
+    local.push(busy(), NORMAL);
     let takes_over = |_: &u64| {
         if other.normal.is_empty() {
             other.push(task(), NORMAL);
@@ -112,4 +108,135 @@ fn who_is_busy_looks_after_those_that_are_stuck_each_976_runs() {
 #[test]
 fn who_is_busy_looks_after_those_that_are_stuck_each_61_runs_where_polls_are_long() {
     assert_eq!(rescues(130, WORTH_A_WAKE), [0, 61, 122]);
+}
+
+/// A task that is always due.
+fn busy() -> Runnable {
+    let forever = async {
+        loop {
+            yield_now().await;
+        }
+    };
+    new_detached(Location::caller(), forever)
+}
+
+/// Brings tasks, and gives each a letter by which it is known when it comes out.
+struct Letters(Vec<(Id, char)>);
+
+impl Letters {
+    fn task(&mut self, letter: char) -> Runnable {
+        let task = task();
+        // The id may be that of one that has ended.
+        self.0.retain(|&(id, _)| id != task.id());
+        self.0.push((task.id(), letter));
+        task
+    }
+
+    /// Runs what is next, so many times.
+    fn runs(&self, local: &Local, runs: usize) -> String {
+        let run = |_| {
+            let next = local.next().expect("something to run");
+            let id = next.id();
+            local.run(next);
+            let own = self.0.iter().find(|(one, _)| *one == id);
+            own.map_or('.', |&(_, letter)| letter)
+        };
+        (0..runs).map(run).collect()
+    }
+}
+
+#[test]
+fn at_most_16_in_a_row_come_from_the_slot() {
+    let [local, _other] = two_workers();
+    for _ in 0..2 {
+        for _ in 0..SLOT_STREAK {
+            assert!(local.turns.slot_is_due());
+            local.slot.set(Some(task()));
+            assert!(local.next().is_some());
+        }
+        assert!(!local.turns.slot_is_due());
+        local.push(task(), NORMAL);
+        assert!(local.next().is_some());
+    }
+}
+
+#[test]
+fn at_most_32_in_a_row_come_from_the_high_lane_while_there_are_others() {
+    let [local, _other] = two_workers();
+    let mut letters = Letters(Vec::new());
+    for _ in 0..2 * HIGH_STREAK {
+        local.push(letters.task('h'), HIGH);
+    }
+    for _ in 0..2 {
+        local.push(letters.task('n'), NORMAL);
+    }
+    let row = "h".repeat(HIGH_STREAK as usize) + "n";
+    assert_eq!(letters.runs(&local, 66), row.repeat(2));
+    for _ in 0..=HIGH_STREAK {
+        local.push(letters.task('h'), HIGH);
+    }
+    let all = "h".repeat(HIGH_STREAK as usize + 1);
+    assert_eq!(letters.runs(&local, 33), all, "with no others");
+}
+
+#[test]
+fn who_is_pinned_comes_each_4_runs_while_there_are_more() {
+    let [local, _other] = two_workers();
+    let mut letters = Letters(Vec::new());
+    local.push(busy(), NORMAL);
+    assert_eq!(letters.runs(&local, 2), "..");
+    for _ in 0..2 {
+        local.push(letters.task('p'), PINNED);
+    }
+    assert_eq!(letters.runs(&local, 9), "....p...p");
+    assert_eq!(letters.runs(&local, 9), ".".repeat(9));
+    let metrics = local.counters().pinned.get();
+    assert_eq!(metrics, 0, "none is left");
+}
+
+#[test]
+fn who_comes_from_outside_comes_each_61_runs_and_brings_the_pinned_ones_along() {
+    let [local, _other] = two_workers();
+    let mut letters = Letters(Vec::new());
+    local.push(busy(), NORMAL);
+    assert_eq!(letters.runs(&local, 1), ".");
+    local.shared().inject(letters.task('i'), NORMAL);
+    local.shared().inject(letters.task('p'), PINNED);
+    let expected = ".".repeat(60) + "i...p.";
+    assert_eq!(letters.runs(&local, 66), expected);
+}
+
+#[test]
+fn after_a_long_poll_what_comes_from_outside_is_next() {
+    let [local, _other] = two_workers();
+    let mut letters = Letters(Vec::new());
+    local.push(busy(), NORMAL);
+    assert_eq!(letters.runs(&local, 1), ".");
+    local.shared().inject(letters.task('i'), NORMAL);
+    local.hurry_turn();
+    assert_eq!(letters.runs(&local, 2), "i.");
+}
+
+#[test]
+fn what_is_pinned_is_fetched_in_batches_and_counted() {
+    let [local, _other] = two_workers();
+    for _ in 0..BATCH + 2 {
+        local.shared().inject(task(), PINNED);
+    }
+    assert_eq!(local.counters().pinned.get(), 0, "not fetched yet");
+    for left in (0..=BATCH as u64 + 1).rev() {
+        assert!(local.next_pinned().is_some());
+        assert_eq!(local.counters().pinned.get(), left.min(BATCH as u64 - 1));
+    }
+    assert!(local.next_pinned().is_none());
+}
+
+#[test]
+fn who_had_nothing_to_run_finds_what_has_come_into_any_of_its_queues() {
+    for lane in [NORMAL, HIGH, PINNED] {
+        let [local, _other] = two_workers();
+        assert!(local.next_own().is_none());
+        local.push(task(), lane);
+        assert!(local.next_own().is_some());
+    }
 }
