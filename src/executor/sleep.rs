@@ -483,29 +483,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use core::cell::Cell;
-
-    use super::{Bed, SLEEPING, Sleep};
-
-    std::thread_local! {
-        /// How often this thread has locked a list.
-        pub(super) static LOCKS: Cell<usize> = const { Cell::new(0) };
-    }
-
-    fn locks_of(f: impl FnOnce()) -> usize {
-        let before = LOCKS.get();
-        f();
-        LOCKS.get() - before
-    }
-
-    #[test]
-    fn a_worker_that_does_not_rest_is_woken_without_the_list_though_others_rest() {
-        let sleep = Sleep::new(2, || {});
-        sleep.search();
-        sleep.rest(1, SLEEPING, &Bed::Thread);
-        assert_eq!(locks_of(|| sleep.wake_worker(0)), 0, "active");
-        assert_eq!(locks_of(|| sleep.wake_worker(1)), 1, "resting");
-        assert_eq!(locks_of(|| sleep.wake_worker(1)), 0, "woken by now");
-    }
-}
+mod tests;

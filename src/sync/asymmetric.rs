@@ -84,6 +84,8 @@ pub(crate) fn light(order: Ordering) {
 
 /// The fence of the rare side. On Linux it can take as long as an interrupt of every processor that the program runs on.
 pub(crate) fn heavy(order: Ordering) {
+    #[cfg(test)]
+    HEAVY_FENCES.set(HEAVY_FENCES.get() + 1);
     // ORDERING: who_pays_heavy. Relaxed: see `prepare`.
     if WHO_PAYS.load(order!(who_pays_heavy: Relaxed)) == BY_SYSTEM {
         if let Err(error) = system::barrier() {
@@ -153,6 +155,12 @@ mod system {
     pub(super) fn barrier() -> io::Result<()> {
         Ok(())
     }
+}
+
+#[cfg(test)]
+std::thread_local! {
+    /// How many heavy fences this thread has made.
+    pub(crate) static HEAVY_FENCES: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }
 
 #[cfg(all(test, not(miri)))]
