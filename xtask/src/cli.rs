@@ -26,6 +26,9 @@ Usage: cargo xtask <command>
                          the models against each change of an ordering, an exchange or a second look, or of
                          those whose names contain FILTER, into docs/orderings.md; --check fails where that
                          would change, instead of writing it; --smoke tries only the tests that it names
+  logic [FILTER]         the tests against each change of a condition, a result or a function's body, or of those
+                         whose names, as cargo-mutants gives them, contain FILTER; what no test finds has to be
+                         listed in tests/logic-survivors.txt; skipped unless cargo-mutants is installed
   soak [MINUTES]         everything at once for so long, 5 minutes unless said otherwise
   compat                 async-task's, async-executor's and smol's suites on compat/async-task;
                          fetched from crates.io
@@ -48,6 +51,7 @@ pub(crate) enum Command {
     Lab(Lab),
     Bench { name: Option<String>, readme: bool },
     Mutants(Wish),
+    Logic { filter: Option<String> },
     Soak { minutes: f64 },
     Compat,
     Size,
@@ -88,6 +92,11 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         }
         "mutants" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
         "mutants" => return mutants(rest),
+        "logic" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
+        "logic" => {
+            let filter = at_most_one("logic", rest)?;
+            return Ok(Command::Logic { filter });
+        }
         "soak" => return soak(rest),
         "check" => Command::Check,
         "test" => Command::Test,
@@ -225,7 +234,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 15, "{names:?}");
+        assert_eq!(names.len(), 16, "{names:?}");
         for name in names {
             let line = if name == "lab" { "lab page" } else { name };
             assert!(parsed(line).is_ok(), "{name}");
@@ -301,6 +310,18 @@ mod tests {
             mutants(true, false, Some("sleep"))
         );
         assert_eq!(parsed("mutants sleep --help"), Ok(Command::Help));
+    }
+
+    #[test]
+    fn logic_takes_a_filter() {
+        let logic = |filter: Option<&str>| {
+            let filter = filter.map(str::to_owned);
+            Ok(Command::Logic { filter })
+        };
+        assert_eq!(parsed("logic"), logic(None));
+        assert_eq!(parsed("logic turn.rs"), logic(Some("turn.rs")));
+        assert_eq!(parsed("logic turn --help"), Ok(Command::Help));
+        assert!(parsed("logic --in-place").is_err());
     }
 
     #[test]

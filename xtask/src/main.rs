@@ -4,6 +4,7 @@ mod cli;
 mod compat;
 mod figures;
 mod lab;
+mod logic;
 mod mutants;
 mod nightly;
 mod plans;
@@ -48,6 +49,7 @@ fn run(command: Command) -> i32 {
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),
         Command::Tsan => run_if("tsan", nightly::for_tsan().map(|host| plans::tsan(&host))),
         Command::Mutants(wish) => mutants::run(&wish),
+        Command::Logic { filter } => logic::run(filter.as_deref()),
         Command::Help => {
             print!("{}", cli::USAGE);
             0

@@ -1,0 +1,447 @@
+//! `cargo xtask logic`: changes the logic of the source in one place at a time, by cargo-mutants, and demands that a test fails or
+//! does not end.
+//!
+//! There are thousands of changes, and all tests take minutes. So the unit tests come first, then the integration tests, then the
+//! models: each stage tries only what the one before has left.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use super::{
+    size::target,
+    step::{Step, root, say},
+};
+
+const SURVIVORS: &str = "tests/logic-survivors.txt";
+
+/// Whose changes are tried.
+const FILES: [&str; 6] = [
+    "src/completion.rs",
+    "src/completion/**/*.rs",
+    "src/executor/**/*.rs",
+    "src/oneshot/**/*.rs",
+    "src/shared/**/*.rs",
+    "src/task/**/*.rs",
+];
+
+/// Without the feature `io` alone.
+const NOT_COMPILED: &str = "src/executor/driver/absent.rs";
+
+/// Words for show: what `Debug` and `Display` write, as far as tests do not compare it.
+const FOR_SHOW: &str = "fmt::Result";
+
+/// The integration tests that run what is changed. Left out: the slow ones, and those of a single promise that others hold too.
+const TESTS: [&str; 25] = [
+    "blocked",
+    "budget",
+    "completion",
+    "executor",
+    "executor_dropped_inside",
+    "executor_shutdown",
+    "fork_join",
+    "hooks",
+    "idle",
+    "io",
+    "join_set",
+    "keeper",
+    "local_executor",
+    "metrics",
+    "net",
+    "oneshot",
+    "scope",
+    "shared",
+    "shutdown",
+    "spawn_blocking",
+    "task",
+    "task_local",
+    "task_options",
+    "task_panic",
+    "time",
+];
+
+/// Nobody debugs what is changed.
+const QUICK: [&str; 4] = [
+    "--cargo-arg",
+    "--config",
+    "--cargo-arg",
+    "profile.dev.package.joint.debug=0",
+];
+
+/// The models that run a file, by how its path begins. The whole executor has threads of the system, which no model runs.
+const MODELS: [(&str, &[&str]); 15] = [
+    ("src/completion", &["completion"]),
+    ("src/executor/biased", &["biased"]),
+    ("src/executor/driver/keeper", &["blocked", "driver"]),
+    ("src/executor/driver/reactor", &["readiness"]),
+    ("src/executor/driver/reserve", &["driver"]),
+    ("src/executor/driver/timers", &["timers"]),
+    ("src/executor/fork_join/", &["fork_join"]),
+    ("src/executor/gate", &["gate"]),
+    ("src/executor/inbox", &["inbox"]),
+    ("src/executor/join_set/", &["join_set"]),
+    ("src/executor/local/", &["local_executor"]),
+    ("src/executor/sleep", &["blocked", "sleep"]),
+    ("src/oneshot/", &["oneshot"]),
+    ("src/shared/", &["shared"]),
+    ("src/task/", &["task"]),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    Units,
+    Tests,
+    Models,
+}
+
+impl Stage {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Units => "unit tests",
+            Self::Tests => "integration tests",
+            Self::Models => "models",
+        }
+    }
+
+    /// The test targets that could find one of these changes.
+    fn targets(self, changes: &[String]) -> BTreeSet<&'static str> {
+        match self {
+            Self::Units => BTreeSet::new(),
+            Self::Tests => TESTS.into(),
+            Self::Models => (changes.iter())
+                .flat_map(|change| models(change).iter().copied())
+                .collect(),
+        }
+    }
+
+    /// Tries what the configuration file names.
+    fn step(self, targets: BTreeSet<&str>, config: &Path, folder: &Path) -> Step {
+        let (config, output) = (config.to_string_lossy(), folder.to_string_lossy());
+        let mut args = vec!["mutants", "--package", "joint"];
+        args.extend(["--config", &config, "--output", &output]);
+        args.extend(["--minimum-test-timeout", "60"]);
+        args.extend(QUICK);
+        // For the build too, which compiles all tests if only the run is told.
+        if self == Self::Units {
+            args.extend(["--cargo-arg", "--lib"]);
+        }
+        for target in targets {
+            args.extend(["--cargo-arg", "--test", "--cargo-arg", target]);
+        }
+        match self {
+            // A model runs its closure thousands of times.
+            Self::Models => args.extend(["--test-package", "loom-tests", "--profile", "release"]),
+            Self::Units | Self::Tests => args.push("--all-features"),
+        }
+        let step = Step::cargo(self.name(), &args);
+        let (step, build) = match self {
+            Self::Models => (step.cfg("joint_loom"), "models"),
+            Self::Units | Self::Tests => (step, "build"),
+        };
+        // Kept, so that a later run does not compile what the tests depend on.
+        step.env("CARGO_TARGET_DIR", folder.join(build).to_string_lossy())
+    }
+}
+
+fn models(change: &str) -> &'static [&'static str] {
+    let own = MODELS.iter().find(|(path, _)| change.starts_with(path));
+    own.map_or(&[], |(_, models)| models)
+}
+
+/// Gives the status to exit with.
+pub(crate) fn run(filter: Option<&str>) -> i32 {
+    if !is_installed() {
+        say(
+            "logic skipped: cargo-mutants is not installed; to get it: cargo install --locked cargo-mutants",
+        );
+        return 0;
+    }
+    match logic(filter) {
+        Ok(()) => 0,
+        Err(why) => {
+            say(&format!("logic failed: {why}"));
+            1
+        }
+    }
+}
+
+fn is_installed() -> bool {
+    let mut cargo = Step::cargo("", &["mutants", "--version"]).command();
+    cargo.output().is_ok_and(|output| output.status.success())
+}
+
+fn logic(filter: Option<&str>) -> Result<(), String> {
+    let list = fs::read_to_string(root().join(SURVIVORS)).unwrap_or_default();
+    let list = read(&list)?;
+    let folder = target().join("logic");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+
+    let all = listed(&folder)?.into_iter();
+    let all: Vec<_> = all
+        .filter(|name| filter.is_none_or(|filter| name.contains(filter)))
+        .collect();
+    let mut left = all.clone();
+    for stage in [Stage::Units, Stage::Tests, Stage::Models] {
+        let (next, others): (Vec<_>, _) = (left.into_iter())
+            .partition(|change| stage != Stage::Models || !models(change).is_empty());
+        left = others;
+        if !next.is_empty() {
+            left.extend(try_all(stage, &next, &folder)?);
+        }
+    }
+    judge(&all, &left, &list, filter.is_none())
+}
+
+/// The names of all changes that cargo-mutants knows.
+fn listed(folder: &Path) -> Result<Vec<String>, String> {
+    let config = folder.join("mutants.toml");
+    let settings = format!(
+        "examine_globs = {FILES:?}\nexclude_globs = [{NOT_COMPILED:?}]\nexclude_re = [{FOR_SHOW:?}]\n"
+    );
+    fs::write(&config, settings).map_err(|error| error.to_string())?;
+    let config = config.to_string_lossy();
+    let args = [
+        "mutants",
+        "--list",
+        "--package",
+        "joint",
+        "--config",
+        &config,
+    ];
+    let output = Step::cargo("list", &args).command().output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let names = String::from_utf8_lossy(&output.stdout);
+    Ok(names.lines().map(str::to_owned).collect())
+}
+
+/// Tries these changes, and gives those that no test finds.
+fn try_all(stage: Stage, changes: &[String], folder: &Path) -> Result<Vec<String>, String> {
+    let config = folder.join("mutants.toml");
+    fs::write(&config, configuration(changes)).map_err(|error| error.to_string())?;
+    let step = stage.step(stage.targets(changes), &config, folder);
+    say(&format!("{step}"));
+    let status = step.command().status().map_err(|error| error.to_string())?;
+    // 2: some were missed. 3: some tests did not end.
+    if !matches!(status.code(), Some(0 | 2 | 3)) {
+        return Err(format!("cargo mutants, {}: {status}", stage.name()));
+    }
+    // It tries some changes of fields whether they are asked for or not.
+    let lines = |what: &str| -> Result<Vec<String>, String> {
+        let file = folder.join("mutants.out").join(what);
+        let text =
+            fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let own = text.lines().map(str::to_owned);
+        Ok(own.filter(|name| changes.contains(name)).collect())
+    };
+    let left = lines("missed.txt")?;
+    let mut tried = left.len();
+    for found in ["caught.txt", "timeout.txt", "unviable.txt"] {
+        tried += lines(found)?.len();
+    }
+    if tried != changes.len() {
+        return Err(format!(
+            "cargo mutants has tried {tried} of {} changes",
+            changes.len()
+        ));
+    }
+    let (stage, left_over) = (stage.name(), left.len());
+    say(&format!(
+        "{stage}: {left_over} of {} changes are left",
+        changes.len()
+    ));
+    Ok(left)
+}
+
+/// Asks for these changes, in their files.
+fn configuration(changes: &[String]) -> String {
+    let files = changes.iter().filter_map(|name| name.split(':').next());
+    let files = Vec::from_iter(files.collect::<BTreeSet<_>>());
+    let names: Vec<_> = changes.iter().map(|name| exactly(name)).collect();
+    format!("examine_globs = {files:?}\nexamine_re = {names:?}\n")
+}
+
+/// A regular expression for one name.
+fn exactly(name: &str) -> String {
+    let mut expression = "^".to_owned();
+    for c in name.chars() {
+        // Not `<` and `>`, which mean something else with a backslash.
+        if r"\.+*?()|[]{}^$#&-~".contains(c) {
+            expression.push('\\');
+        }
+        expression.push(c);
+    }
+    expression + "$"
+}
+
+/// What does not depend on the line: the file, the change, and its number where the file has several of that name.
+///
+/// A change's name is `src/a.rs:10:5: replace || with && in f`.
+fn keys(all: &[String]) -> BTreeMap<&str, String> {
+    let mut places: Vec<_> = all
+        .iter()
+        .filter_map(|name| {
+            let mut parts = name.splitn(4, ':');
+            let (file, line, column) = (parts.next()?, parts.next()?, parts.next()?);
+            let change = parts.next()?.trim();
+            let place = (file, line.parse::<u32>().ok()?, column.parse::<u32>().ok()?);
+            Some((place, change, &**name))
+        })
+        .collect();
+    places.sort_unstable();
+    let mut seen = BTreeMap::new();
+    let keys = places.into_iter().map(|((file, ..), change, name)| {
+        let count = seen.entry((file, change)).or_insert(0);
+        *count += 1;
+        let key = match *count {
+            1 => format!("{file} {change}"),
+            n => format!("{file} {change} #{n}"),
+        };
+        (name, key)
+    });
+    keys.collect()
+}
+
+/// The entries of the list, each `file change: reason`.
+fn read(list: &str) -> Result<Vec<&str>, String> {
+    let lines = (1..).zip(list.lines().map(str::trim));
+    let entries = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let entries = entries.map(|(n, line)| match line.split_once(": ") {
+        Some((_, reason)) if !reason.trim().is_empty() => Ok(line),
+        _ => Err(format!(
+            "{SURVIVORS}: line {n} is not `file change: reason`: {line}"
+        )),
+    });
+    entries.collect()
+}
+
+fn is_of(entry: &str, key: &str) -> bool {
+    let reason = entry.strip_prefix(key);
+    reason.is_some_and(|reason| reason.starts_with(": "))
+}
+
+/// Compares what is left with the list. Of a part of the changes it does not say which entries are of none.
+fn judge(all: &[String], left: &[String], list: &[&str], is_whole: bool) -> Result<(), String> {
+    let wrong = complaints(all, left, list, is_whole);
+    wrong.iter().for_each(|line| say(line));
+    say(&format!(
+        "{} changes tried, {} found by no test, {} entries in {SURVIVORS}",
+        all.len(),
+        left.len(),
+        list.len()
+    ));
+    match wrong.len() {
+        0 => Ok(()),
+        n => Err(format!("{n} complaints")),
+    }
+}
+
+fn complaints(all: &[String], left: &[String], list: &[&str], is_whole: bool) -> Vec<String> {
+    let keys = keys(all);
+    let is_listed = |key: &str| list.iter().any(|entry| is_of(entry, key));
+    let unlisted = left.iter().filter_map(|name| {
+        let key = keys.get(&**name)?;
+        (!is_listed(key)).then(|| {
+            format!("{name}: no test fails; write one that does, or list `{key}` in {SURVIVORS}")
+        })
+    });
+    let stale = list.iter().filter(|entry| {
+        let own = keys.iter().find(|(_, key)| is_of(entry, key));
+        own.map_or(is_whole, |(&name, _)| !left.iter().any(|one| one == name))
+    });
+    let stale = stale.map(|entry| {
+        format!("listed in {SURVIVORS}, but a test finds it, or it is not there any more: {entry}")
+    });
+    unlisted.chain(stale).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    const FIRST: &str = "src/a.rs:9:20: replace || with && in A::f";
+    const SECOND: &str = "src/a.rs:10:5: replace || with && in A::f";
+
+    #[test]
+    fn changes_of_one_name_are_numbered_in_the_order_of_the_file() {
+        let all = names(&[SECOND, FIRST]);
+        let keys = keys(&all);
+        assert_eq!(keys[FIRST], "src/a.rs replace || with && in A::f");
+        assert_eq!(keys[SECOND], "src/a.rs replace || with && in A::f #2");
+    }
+
+    #[test]
+    fn what_is_left_has_to_be_listed() {
+        let (all, left) = (names(&[FIRST, SECOND]), names(&[SECOND]));
+        let complaints = |list: &[&str]| complaints(&all, &left, list, true);
+        let second = "src/a.rs replace || with && in A::f #2: No test can.";
+        assert!(complaints(&[second]).is_empty());
+        let first = "src/a.rs replace || with && in A::f: No test can.";
+        let both = complaints(&[first]);
+        assert_eq!(both.len(), 2, "one is not listed, one is found: {both:?}");
+    }
+
+    #[test]
+    fn what_is_gone_is_only_known_of_the_whole() {
+        let list = ["src/b.rs replace f with (): It is for show."];
+        assert_eq!(complaints(&[], &[], &list, true).len(), 1);
+        assert!(complaints(&[], &[], &list, false).is_empty());
+    }
+
+    #[test]
+    fn an_entry_without_a_reason_is_named() {
+        assert_eq!(read("# x\n\na b: c\n"), Ok(vec!["a b: c"]));
+        for bad in ["a b", "a b:", "a b: "] {
+            let error = read(&format!("# x\n{bad}")).expect_err(bad);
+            assert!(error.contains("line 2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_asked_for_exactly() {
+        assert_eq!(exactly("a.rs:1: b || c<T>"), r"^a\.rs:1: b \|\| c<T>$");
+    }
+
+    #[test]
+    fn the_list_can_be_read() {
+        let list = fs::read_to_string(root().join(SURVIVORS)).expect("the list");
+        assert!(read(&list).is_ok(), "{:?}", read(&list));
+    }
+
+    #[test]
+    fn every_target_that_is_named_is_there() {
+        let models = MODELS.iter().flat_map(|(_, models)| *models);
+        let models = models.map(|name| ("loom-tests/tests", name));
+        for (folder, name) in TESTS.iter().map(|name| ("tests", name)).chain(models) {
+            let file = root().join(folder).join(name);
+            let is_there = file.with_extension("rs").exists() || file.join("main.rs").exists();
+            assert!(is_there, "{folder}/{name}");
+        }
+    }
+
+    #[test]
+    fn the_models_of_what_is_left_are_run() {
+        let left = names(&[
+            "src/executor/sleep.rs:1:1: x",
+            "src/executor/turn.rs:1:1: x",
+        ]);
+        let targets = Stage::Models.targets(&left);
+        assert_eq!(targets, BTreeSet::from(["blocked", "sleep"]));
+        let line = Stage::Models
+            .step(targets, Path::new("c"), Path::new("f"))
+            .to_string();
+        assert!(
+            line.contains("--cargo-arg --test --cargo-arg sleep"),
+            "{line}"
+        );
+        assert!(line.contains("--cfg joint_loom"), "{line}");
+    }
+}
