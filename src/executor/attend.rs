@@ -120,3 +120,6 @@ impl Local {
         driver.is_used() && (shared.keeps_the_driver_waiting() || driver.has_no_reserve())
     }
 }
+
+#[cfg(test)]
+mod tests;

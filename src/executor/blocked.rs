@@ -57,3 +57,6 @@ impl Local {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -257,3 +257,6 @@ impl Shared {
         all
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,9 @@ use core::{
     time::Duration,
 };
 
-use super::{Bed, Counts, SEARCHING, SLEEPING, Sleep, WATCHING, Watched, lock};
+use super::{
+    Bed, Counts, MOST_WORKERS, Reason, SEARCHING, SLEEPING, Sleep, WATCHING, Watched, lock,
+};
 use crate::sync::asymmetric::HEAVY_FENCES;
 
 std::thread_local! {
@@ -30,6 +32,14 @@ fn a_worker_that_does_not_rest_is_woken_without_the_list_though_others_rest() {
     assert_eq!(locks_of(|| sleep.wake_worker(0)), 0, "active");
     assert_eq!(locks_of(|| sleep.wake_worker(1)), 1, "resting");
     assert_eq!(locks_of(|| sleep.wake_worker(1)), 0, "woken by now");
+}
+
+#[test]
+fn the_counts_have_room_for_all_workers() {
+    let most = MOST_WORKERS as u64;
+    let counts = Counts(most * SEARCHING + most * WATCHING + most * SLEEPING);
+    let read = [counts.searching(), counts.watching(), counts.sleeping()];
+    assert_eq!(read, [most; 3]);
 }
 
 /// How many workers are active, search, watch and sleep. Those that rest have the first numbers.
@@ -157,6 +167,19 @@ fn the_keeper_alone_is_woken_for_the_driver() {
     sleep.wake_worker(1);
     sleep.wake_worker(2);
     assert!(!rest_of(&sleep).contains(&1) && rest_of(&sleep).contains(&0));
+}
+
+#[test]
+fn a_reason_that_is_gone_by_then_wakes_nobody() {
+    for (world, lookout, hands) in [
+        ([1, 0, 0, 1], true, true),
+        ([1, 0, 1, 1], false, true),
+        ([1, 1, 0, 1], false, false),
+    ] {
+        let wakes = |reason| self::world(world).wake_one(reason);
+        assert_eq!(wakes(Reason::Lookout), lookout, "{world:?}");
+        assert_eq!(wakes(Reason::Hands), hands, "{world:?}");
+    }
 }
 
 #[test]

@@ -1,0 +1,75 @@
+//! Whose timers a worker fires, and when, by counts.
+
+use alloc::{sync::Arc, task::Wake};
+use core::{
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    task::Waker,
+};
+
+use super::BATCHES;
+use crate::executor::{driver::clock, tests::two_workers, worker::Local};
+
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// Arms timers of one of the three owners: the two workers, and all other threads.
+fn arm(local: &Local, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
+    let shared = local.shared();
+    let waker = Waker::from(wakes.clone());
+    let armed = shared.driver.timers(owner).insert(deadline, waker);
+    assert!(armed.is_ok());
+    shared.driver.hurry(deadline, &shared.sleep, || {});
+}
+
+#[test]
+fn with_nothing_to_run_a_worker_fires_what_is_due_anywhere_and_says_so() {
+    let [local, _other] = two_workers();
+    let wakes = Arc::new(Wakes::default());
+    assert!(!local.attend(), "never used");
+    arm(&local, 0, clock::NEVER - 1, &wakes);
+    assert!(!local.attend(), "not due");
+    for owner in 0..3 {
+        arm(&local, owner, 0, &wakes);
+        assert!(local.attend());
+        assert_eq!(wakes.0.load(Relaxed), owner + 1);
+        assert!(!local.attend(), "fired by now");
+    }
+}
+
+#[test]
+fn in_its_turn_a_worker_fires_its_own_and_those_of_the_others_one_after_the_other() {
+    let [local, _other] = two_workers();
+    let (own, others) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
+    local.attend_in_turn();
+    for turn in 0..4 {
+        arm(&local, 0, 0, &own);
+        arm(&local, 1, 0, &others);
+        arm(&local, 2, 0, &others);
+        let before = others.0.load(Relaxed);
+        local.attend_in_turn();
+        assert_eq!(own.0.load(Relaxed), turn + 1, "its own each time");
+        // Those of one other are due once each three turns, and by then as many as turns.
+        let fired = others.0.load(Relaxed) - before;
+        assert_eq!(fired, [0, 2, 3, 0][turn], "turn {turn}");
+    }
+}
+
+#[test]
+fn what_is_fired_at_once_is_bounded() {
+    let [local, _other] = two_workers();
+    let wakes = Arc::new(Wakes::default());
+    const BATCH: usize = 64;
+    for _ in 0..(BATCHES + 1) * BATCH {
+        arm(&local, 1, 0, &wakes);
+    }
+    assert!(local.attend());
+    assert_eq!(wakes.0.load(Relaxed), BATCHES * BATCH);
+    assert!(local.attend());
+    assert_eq!(wakes.0.load(Relaxed), (BATCHES + 1) * BATCH);
+}

@@ -1,0 +1,132 @@
+//! The end of an executor, step by step, with both workers on one thread.
+
+use alloc::sync::Arc;
+use core::panic::Location;
+
+use crate::executor::{
+    registry::Lane,
+    shared::Runnable,
+    task_builder::new_detached,
+    tests::{task, two_workers},
+};
+
+const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
+
+/// A task that counts in `alive` for as long as its future is there.
+fn counted(alive: &Arc<()>) -> Runnable {
+    let held = alive.clone();
+    new_detached(Location::caller(), async move { drop(held) })
+}
+
+fn alive(alive: &Arc<()>) -> usize {
+    Arc::strong_count(alive) - 1
+}
+
+#[test]
+fn a_search_is_over_once_closed_and_for_who_has_arrived_once_quiet() {
+    let [local, _other] = two_workers();
+    let is_over = || {
+        [false, true].map(|has_arrived| {
+            local.has_arrived.set(has_arrived);
+            local.is_over()
+        })
+    };
+    assert_eq!(is_over(), [false, false]);
+    local.shared().close();
+    assert_eq!(is_over(), [true, false]);
+    local.shared().gate.quiet();
+    assert_eq!(is_over(), [true, true]);
+    local.shared().close();
+    assert_eq!(is_over(), [true, true], "closed once");
+}
+
+#[test]
+fn what_is_found_is_run_or_in_a_closed_executor_dropped() {
+    let [local, _other] = two_workers();
+    let held = Arc::new(());
+    let polls = || {
+        local.take_up(counted(&held));
+        assert_eq!(alive(&held), 0);
+        local.counters().polls.get()
+    };
+    assert_eq!(polls(), 1);
+    local.shared().close();
+    assert_eq!(polls(), 1);
+}
+
+#[test]
+fn it_is_quiet_once_each_worker_has_arrived_or_was_never_started() {
+    let [local, _other] = two_workers();
+    let shared = local.shared();
+    shared.close();
+    let is_quiet = |step: &dyn Fn()| {
+        step();
+        shared.gate.is_quiet()
+    };
+    assert!(!is_quiet(&|| shared.never_came(0)));
+    assert!(!is_quiet(&|| shared.arrive(0)));
+    assert!(!is_quiet(&|| shared.arrive(0)), "twice the same");
+    assert!(is_quiet(&|| shared.arrive(1)));
+
+    let [local, _other] = two_workers();
+    let shared = local.shared();
+    shared.arrive(0);
+    shared.never_came(1);
+    assert!(shared.gate.is_quiet());
+}
+
+#[test]
+fn one_task_from_outside_in_any_queue_is_seen() {
+    let [local, _other] = two_workers();
+    let shared = local.shared();
+    assert!(shared.has_none_injected());
+    for lane in [LANES[0], LANES[1], LANES[2], Lane::Pinned(1)] {
+        shared.inject(task(), lane);
+        assert!(!shared.has_none_injected());
+        shared.discard_injected();
+        assert!(shared.has_none_injected());
+    }
+}
+
+#[test]
+fn a_blocked_worker_drops_what_any_thread_can_drop_and_what_is_its_own() {
+    let [local, other] = two_workers();
+    let (shared, held) = (local.shared(), Arc::new(()));
+    for lane in LANES {
+        local.push(counted(&held), lane);
+    }
+    for lane in [Lane::Normal, Lane::High] {
+        shared.inject(counted(&held), lane);
+        other.push(counted(&held), lane);
+    }
+    other.push(counted(&held), Lane::Pinned(1));
+    shared.close();
+    local.close_down_blocked();
+    assert_eq!(alive(&held), 1, "what is pinned to the other one");
+    other.close_down_blocked();
+    assert_eq!(alive(&held), 0);
+}
+
+#[test]
+fn the_last_to_leave_drops_what_is_left_and_whoever_comes_later_does_it_itself() {
+    let [local, other] = two_workers();
+    let (shared, held) = (local.shared(), Arc::new(()));
+    shared.close();
+    // So that nobody waits for the other.
+    shared.arrive(1);
+    for lane in LANES {
+        local.push(counted(&held), lane);
+        shared.inject(counted(&held), lane);
+    }
+    local.close_down();
+    assert_eq!(alive(&held), 2, "what is from outside is left to the last");
+    other.push(counted(&held), Lane::Normal);
+    shared.inject(counted(&held), Lane::Pinned(0));
+    assert_eq!(alive(&held), 4);
+    other.close_down();
+    assert_eq!(alive(&held), 0);
+    for lane in LANES {
+        shared.inject(counted(&held), lane);
+        assert_eq!(alive(&held), 0, "terminated");
+    }
+}
