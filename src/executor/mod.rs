@@ -163,11 +163,14 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// the task.
 ///
 /// A poll that blocks delays the end, and what it waits for may be held by another task. Idle and
-/// queued tasks are therefore dropped while that poll is still blocked: by the other workers, and
-/// if it is blocked in a wait of this crate, such as [`block_on`](crate::block_on), also by its own
-/// worker inside that wait. If it is blocked elsewhere, such as in a channel of `std`, and waits
-/// for something that only its own worker can drop, the drop never returns. That is so for a task
-/// that is pinned to that worker, and for any task if no other worker is free.
+/// queued tasks are therefore dropped while that poll is still blocked: by the other workers, or, if
+/// none is free and the poll is blocked in a wait of this crate, such as
+/// [`block_on`](crate::block_on), by its own worker inside that wait. The same holds for the drop of
+/// a future that blocks. If a poll is blocked elsewhere, such as in a channel of `std`, and waits for
+/// something that only its own worker can drop, the drop of the executor never returns. That is so
+/// for a task that is pinned to that worker, and for any task if no other worker is free. Nor does it
+/// return if the drop of a future waits for a poll that is blocked until the end, and no other worker
+/// is free: the future may be dropped inside that very wait.
 ///
 /// To end an executor without blocking, or not for longer than some time, call
 /// [`shutdown_background`](Executor::shutdown_background) or
