@@ -2,7 +2,9 @@
 
 use alloc::sync::Arc;
 use core::panic::Location;
+use std::time::Instant;
 
+use super::PATIENCE;
 use crate::executor::{
     registry::Lane,
     shared::Runnable,
@@ -27,14 +29,14 @@ fn a_search_is_over_once_closed_and_for_who_has_arrived_once_quiet() {
     let [local, _other] = two_workers();
     let is_over = || {
         [false, true].map(|has_arrived| {
-            local.has_arrived.set(has_arrived);
+            local.closing.has_arrived.set(has_arrived);
             local.is_over()
         })
     };
     assert_eq!(is_over(), [false, false]);
     local.shared().close();
     assert_eq!(is_over(), [true, false]);
-    local.shared().gate.quiet();
+    (0..2).for_each(|worker| local.shared().arrive(worker));
     assert_eq!(is_over(), [true, true]);
     local.shared().close();
     assert_eq!(is_over(), [true, true], "closed once");
@@ -89,7 +91,7 @@ fn one_task_from_outside_in_any_queue_is_seen() {
 }
 
 #[test]
-fn a_blocked_worker_drops_what_any_thread_can_drop_and_what_is_its_own() {
+fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_drop() {
     let [local, other] = two_workers();
     let (shared, held) = (local.shared(), Arc::new(()));
     for lane in LANES {
@@ -101,6 +103,12 @@ fn a_blocked_worker_drops_what_any_thread_can_drop_and_what_is_its_own() {
     }
     other.push(counted(&held), Lane::Pinned(1));
     shared.close();
+    local.close_down_blocked();
+    assert_eq!(alive(&held), 7, "all but what is pinned to it");
+    local
+        .closing
+        .alone_since
+        .set(Instant::now().checked_sub(PATIENCE));
     local.close_down_blocked();
     assert_eq!(alive(&held), 1, "what is pinned to the other one");
     other.close_down_blocked();
