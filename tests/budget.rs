@@ -1,6 +1,7 @@
 //! How many operations of `io` and `time` one poll of a task may do, and what happens to the next.
 //!
-//! No test asserts a time. A task that would never give way ends by itself after [`MANY`] operations, so that its test fails.
+//! No test asserts a time. A task that would never give way ends by itself after [`MANY`]
+//! operations, so that its test fails.
 #![cfg(feature = "io")]
 
 use std::{
@@ -217,7 +218,8 @@ fn a_sleep_ends_beside_a_task_that_never_waits() {
         sleeper.await;
         late
     });
-    // One that the deadline comes before, one that the worker looks at the timers after, and one after the sleeper.
+    // One that the deadline comes before, one that the worker looks at the timers after, and one
+    // after the sleeper.
     assert!(block_on(late) <= 3);
 
     let beside = || async {

@@ -7,7 +7,8 @@ use std::{collections::BTreeMap, fs, net::UdpSocket, time::Duration};
 
 use joint::{Executor, block_on, io::AsyncFd};
 
-/// All that this process has open, without the directory that is being read for it: how many there are of each kind.
+/// All that this process has open, without the directory that is being read for it: how many there
+/// are of each kind.
 fn open() -> BTreeMap<String, usize> {
     let mut open = BTreeMap::new();
     for fd in fs::read_dir("/proc/self/fd").unwrap() {

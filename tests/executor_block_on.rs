@@ -148,7 +148,8 @@ fn a_worker_that_is_elsewhere_attends_to_its_own_timers() {
         let (here, there) = (executor(1), executor(1));
         let task = here.spawn(async move {
             let timer = spawn(joint::time::sleep(Duration::from_millis(1)));
-            // The timer is armed by this worker, and the task that waits is queued here when it fires.
+            // The timer is armed by this worker, and the task that waits is queued here when it
+            // fires.
             joint::yield_now().await;
             let (sender, receiver) = joint::oneshot::channel();
             let waits = async move {

@@ -83,7 +83,8 @@ fn woken_for_ever(
 #[test]
 fn a_child_may_drop_what_it_inherits_and_start_its_own() {
     block_on(Executor::global().spawn(async {}));
-    // Of the threads for functions that block, one is busy and one waits for work at each of the forks.
+    // Of the threads for functions that block, one is busy and one waits for work at each of the
+    // forks.
     #[cfg(feature = "blocking")]
     let (busy, end) = {
         let (end, ends) = std::sync::mpsc::channel::<()>();

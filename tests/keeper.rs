@@ -1,7 +1,8 @@
-//! Who attends to the driver while one worker runs a task that never has to wait, and the other has nothing to do.
+//! Who attends to the driver while one worker runs a task that never has to wait, and the other has
+//! nothing to do.
 //!
-//! Counted is which worker wakes those whose time has come or whose descriptor is ready. Which one runs them does not tell: tasks are
-//! stolen.
+//! Counted is which worker wakes those whose time has come or whose descriptor is ready. Which one
+//! runs them does not tell: tasks are stolen.
 #![cfg(feature = "io")]
 
 use std::{
@@ -53,8 +54,8 @@ async fn told<F: Future>(by: &Arc<[AtomicUsize; 2]>, future: F) -> F::Output {
 
 /// Runs a task while the worker 0 is busy, and tells which worker has woken it how often.
 ///
-/// The busy worker ends a poll each time the other has gone to rest. So that one sees it get on, whenever it looks; and it looks
-/// far more often than the busy one, which does every 61 polls.
+/// The busy worker ends a poll each time the other has gone to rest. So that one sees it get on,
+/// whenever it looks; and it looks far more often than the busy one, which does every 61 polls.
 fn beside_a_busy_worker<F>(
     executor: &Arc<Executor>,
     task: impl FnOnce(Arc<[AtomicUsize; 2]>) -> F,
@@ -88,7 +89,8 @@ where
     [by[0].load(Relaxed), by[1].load(Relaxed)]
 }
 
-/// By far the most: the system may take the processor from the idle worker for as long as the busy one takes for its turn.
+/// By far the most: the system may take the processor from the idle worker for as long as the busy
+/// one takes for its turn.
 #[track_caller]
 fn assert_by_the_idle_one(by: [usize; 2]) {
     assert!(by[1] > by[0] && by[0] + by[1] >= ROUNDS, "{by:?}");

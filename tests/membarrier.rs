@@ -1,7 +1,9 @@
-//! `membarrier` is refused after the first executor has started, by a seccomp filter that is installed then: the program ends with a
-//! message that says what to do, and a new executor is not built. It must not hang.
+//! `membarrier` is refused after the first executor has started, by a seccomp filter that is
+//! installed then: the program ends with a message that says what to do, and a new executor is not
+//! built. It must not hang.
 //!
-//! Each case is a child, since a filter stays for good: this program again, with the case in its environment.
+//! Each case is a child, since a filter stays for good: this program again, with the case in its
+//! environment.
 #![cfg(target_os = "linux")]
 
 use std::{

@@ -244,7 +244,8 @@ fn a_scope_is_as_free_as_what_it_holds() {
     assert_eq!(block_on(future), 1);
 }
 
-/// What a worker sees in the side of `bob`'s join that it takes while it waits for its own, in the task of `alice`.
+/// What a worker sees in the side of `bob`'s join that it takes while it waits for its own, in the
+/// task of `alice`.
 fn in_a_side_of_bobs<R: Send + 'static>(
     executor: &Executor,
     alice: impl FnOnce(&dyn Fn()) + Send + 'static,
@@ -259,7 +260,8 @@ fn in_a_side_of_bobs<R: Send + 'static>(
     let waits = {
         let (taken, looked) = (taken.clone(), looked.clone());
         executor.spawn(async move {
-            // Whoever takes the side is busy until bob's has been taken: by the worker that waits here, as no other is idle.
+            // Whoever takes the side is busy until bob's has been taken: by the worker that waits
+            // here, as no other is idle.
             alice(&|| {
                 join(
                     || wait_until(&taken),

@@ -213,7 +213,8 @@ fn entered() -> Vec<u64> {
     ENTERED.with_borrow(|spans| spans.iter().map(|(id, _)| id.into_u64()).collect())
 }
 
-/// A worker that waits for its own side of a join takes one of another task: in that one it is in none of the spans of its task.
+/// A worker that waits for its own side of a join takes one of another task: in that one it is in
+/// none of the spans of its task.
 #[test]
 fn a_side_that_was_taken_is_in_no_span_of_its_taker() {
     static TAKEN: AtomicBool = AtomicBool::new(false);

@@ -1,4 +1,5 @@
-//! Rows of a descriptor beside a task that never has to wait: how long a client waits for its answer.
+//! Rows of a descriptor beside a task that never has to wait: how long a client waits for its
+//! answer.
 
 use std::{
     hint::spin_loop,
@@ -37,7 +38,8 @@ pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
     ]
 }
 
-/// How long that many of a hundred clients wait at most, while one worker runs a task that yields every 45 microseconds.
+/// How long that many of a hundred clients wait at most, while one worker runs a task that yields
+/// every 45 microseconds.
 fn wait<R: Driven, const HUNDREDTHS: usize>(runtime: &'static R) -> Duration {
     runtime.run(async move {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -72,7 +74,8 @@ async fn keep_busy<R: Driven>(is_over: Arc<AtomicBool>) {
     }
 }
 
-/// Asks from a thread of its own, and tells how long each answer took. An empty message ends the server.
+/// Asks from a thread of its own, and tells how long each answer took. An empty message ends the
+/// server.
 fn ask(server: SocketAddr) -> Vec<Duration> {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     socket.connect(server).expect("a port of this machine");

@@ -1,7 +1,8 @@
 //! The driver beside its peers: timers and descriptors, with one worker and with two.
 //!
-//! Turns of one task while so many timers are pending (`DELAY` by a sleep of zero, `YIELD` by a yield), timers that never fire, a
-//! million timers, TCP connections that echo, a byte that goes to and fro through pipes, and a UDP echo beside a task that never waits.
+//! Turns of one task while so many timers are pending (`DELAY` by a sleep of zero, `YIELD` by a
+//! yield), timers that never fire, a million timers, TCP connections that echo, a byte that goes to
+//! and fro through pipes, and a UDP echo beside a task that never waits.
 //!
 //! `cargo xtask bench driver`, or `cargo bench --bench driver`; with `-- FILTER` only the rows whose titles contain it; with
 //! `-- --test` each row runs once, and those of a million or a thousand with less. `JOINT_CRITERION=1` adds criterion.

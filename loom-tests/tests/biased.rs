@@ -1,4 +1,5 @@
-//! Models of the lock with an owner (`executor/biased.rs`), whose cell reports two that are inside at once.
+//! Models of the lock with an owner (`executor/biased.rs`), whose cell reports two that are inside
+//! at once.
 #![cfg(joint_loom)]
 
 use std::sync::{

@@ -186,7 +186,8 @@ fn the_first_descriptor_reaches_a_blocked_worker() {
     });
 }
 
-/// The end reaches a worker that a poll blocks: it drops what the poll waits for. Preemption bound 3.
+/// The end reaches a worker that a poll blocks: it drops what the poll waits for. Preemption bound
+/// 3.
 #[test]
 fn the_end_reaches_a_blocked_worker() {
     model_bounded(3, || {

@@ -1,6 +1,6 @@
 //! Models of the cache of blocks that each thread has (`sync/cache.rs`), on a heap that keeps
-//! account of each block: it has one user at a time, whichever thread's cache it comes from, and all
-//! are given back at the threads' ends.
+//! account of each block: it has one user at a time, whichever thread's cache it comes from, and
+//! all are given back at the threads' ends.
 #![cfg(joint_loom)]
 
 use std::{
@@ -72,8 +72,8 @@ impl Heap {
         }
     }
 
-    /// Takes the block from one state to the next. That is a write, which fails the model unless all
-    /// that others did to the block comes before.
+    /// Takes the block from one state to the next. That is a write, which fails the model unless
+    /// all that others did to the block comes before.
     fn change(&self, block: NonNull<u8>, from: &[State], to: State) {
         let index = self.addresses.iter().position(|&at| at == block);
         let block = &self.blocks[index.expect("a block of this heap")];

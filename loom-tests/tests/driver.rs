@@ -236,8 +236,8 @@ fn a_push_and_the_end_reach_the_keeper_in_the_reactor() {
     push_and_close(Forget::Nothing, reactor);
 }
 
-/// A worker is woken, by a ring of a bell that may not exist yet, and then the first descriptor makes
-/// the reactor, in which the worker may be about to rest.
+/// A worker is woken, by a ring of a bell that may not exist yet, and then the first descriptor
+/// makes the reactor, in which the worker may be about to rest.
 fn wake_and_first_descriptor(wake: fn(&World), is_over: fn(&World) -> bool) {
     model_bounded(3, move || {
         let world = World::new(1, Forget::Nothing);

@@ -1,5 +1,5 @@
-//! Models of how the workers of a closed executor arrive and leave (`executor/gate.rs`), each with a cell that the others read once
-//! they may: the model reports a race.
+//! Models of how the workers of a closed executor arrive and leave (`executor/gate.rs`), each with
+//! a cell that the others read once they may: the model reports a race.
 #![cfg(joint_loom)]
 
 use std::sync::{

@@ -1,9 +1,10 @@
 //! How a worker attends to the driver: it fires the timers that are due, and wakes those whose descriptors are ready.
 //!
-//! Who rests as the driver's keeper does so when it rises. A worker with nothing to run looks there before it looks anywhere else. A
-//! busy one looks in its turn: at the deadlines each time, its own and those of one other worker; at the descriptors, for which the
-//! system has to be asked, not before [`LOOK_INTERVAL`] has passed since it last did. A worker whose poll blocks its thread in a
-//! wait of this crate attends too (`blocked.rs`).
+//! Who rests as the driver's keeper does so when it rises. A worker with nothing to run looks there
+//! before it looks anywhere else. A busy one looks in its turn: at the deadlines each time, its own
+//! and those of one other worker; at the descriptors, for which the system has to be asked, not
+//! before [`LOOK_INTERVAL`] has passed since it last did. A worker whose poll blocks its thread in
+//! a wait of this crate attends too (`blocked.rs`).
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{

@@ -56,7 +56,8 @@ impl<T> Biased<T> {
         impl Drop for Inside<'_> {
             #[inline]
             fn drop(&mut self) {
-                // ORDERING: step_out. Release, with `wait_for_owner`: what the owner did inside is seen.
+                // ORDERING: step_out. Release, with `wait_for_owner`: what the owner did inside is
+                // seen.
                 self.0.store(NO, order!(step_out: Release));
             }
         }
@@ -66,7 +67,8 @@ impl<T> Biased<T> {
         // ORDERING: enter_fence. SeqCst: O2, with `revoke_fence`.
         asymmetric::light(order!(enter_fence: SeqCst));
         // ORDERING: bias_look. Relaxed: O3, ordered by the fence before it.
-        // RECHECK: bias_gone. Another thread holds the lock, or will, and does not wait for the owner.
+        // RECHECK: bias_gone. Another thread holds the lock, or will, and does not wait for the
+        // owner.
         if recheck!(bias_gone: self.is_revoked.load(order!(bias_look: Relaxed)) == YES) {
             drop(inside);
             return self.with_lock(f);

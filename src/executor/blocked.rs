@@ -31,12 +31,14 @@ impl Local {
     /// Attends to the driver, and in a closed executor drops tasks. Returns how long the thread may
     /// sleep before the next call, as [`Attend`](park::Attend) does.
     fn attend_blocked(&self) -> Option<Duration> {
-        // The child of a fork has a copy of the timers and shares the reactor: both are its parent's.
+        // The child of a fork has a copy of the timers and shares the reactor: both are its
+        // parent's.
         if !self.shared().process.is_current() {
             return None;
         }
         let mut next = None;
-        // What runs here sees nothing that is set for the task below. It is this executor's, whatever the task is.
+        // What runs here sees nothing that is set for the task below. It is this executor's,
+        // whatever the task is.
         let outer = self.is_elsewhere.replace(false);
         run_apart(|| next = self.attend_apart());
         self.is_elsewhere.set(outer);

@@ -116,8 +116,9 @@ impl Builder {
     /// Called by each worker, with its index, as the last thing: after it has dropped the futures that it had to drop. The thread
     /// is no worker any more then, and a task that is spawned goes to the global executor.
     ///
-    /// Workers stop together, once none of them is in a poll, so that those that have ended theirs can drop what the others wait for.
-    /// A poll that waits for another worker to stop waits forever.
+    /// Workers stop together, once none of them is in a poll, so that those that have ended theirs
+    /// can drop what the others wait for. A poll that waits for another worker to stop waits
+    /// forever.
     pub fn on_thread_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.hooks.on_thread_stop = Some(Box::new(hook));
         self
@@ -150,8 +151,9 @@ impl Builder {
     /// Starts the threads.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] when `workers` is 0, or more than a million; what the system says when it gives no thread. No thread is left
-    /// behind then. [`io::ErrorKind::Unsupported`] when the system refuses what the first executor relies on: see
+    /// [`io::ErrorKind::InvalidInput`] when `workers` is 0, or more than a million; what the system
+    /// says when it gives no thread. No thread is left behind then. [`io::ErrorKind::Unsupported`]
+    /// when the system refuses what the first executor relies on: see
     /// [sandboxes](Executor#sandboxes).
     ///
     /// # Panics

@@ -29,8 +29,8 @@ use crate::sync::thread;
 
 /// How many drops that block a worker may lie above each other on its stack.
 const MOST_INSIDE: usize = 16;
-/// How long no other worker has been free when a blocked one drops what they could drop. Much longer than a free one takes from
-/// its last search to its first drop.
+/// How long no other worker has been free when a blocked one drops what they could drop. Much
+/// longer than a free one takes from its last search to its first drop.
 const PATIENCE: Duration = Duration::from_millis(5);
 
 /// What a worker knows of the end, once its executor is closed.
@@ -132,7 +132,8 @@ impl Local {
         }
     }
 
-    /// Cancels every task that waits and is pinned to this worker, and queues it. True: there was one.
+    /// Cancels every task that waits and is pinned to this worker, and queues it. True: there was
+    /// one.
     fn cancel_pinned(&self) -> bool {
         let waiting = self.shared().registry.cancel_pinned(self.index());
         let any = !waiting.is_empty();

@@ -25,7 +25,8 @@ thread_local! {
 #[inline]
 pub(super) fn own_forks<'a>() -> Option<&'a Forks> {
     let forks = FORKS.with(Cell::get);
-    // SAFETY: set by `Local::become_this_thread` to what lives as long as the executor, which outlives the worker, and reset before that goes.
+    // SAFETY: set by `Local::become_this_thread` to what lives as long as the executor, which
+    // outlives the worker, and reset before that goes.
     unsafe { forks.as_ref() }
 }
 
@@ -33,7 +34,8 @@ pub(super) fn own_forks<'a>() -> Option<&'a Forks> {
 #[inline]
 pub(super) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
-    // SAFETY: set by `Local::become_this_thread` to a value that outlives it on this thread's stack, and reset before that goes.
+    // SAFETY: set by `Local::become_this_thread` to a value that outlives it on this thread's
+    // stack, and reset before that goes.
     f(unsafe { current.as_ref() })
 }
 

@@ -113,11 +113,11 @@ impl Gate {
         is_last
     }
 
-    /// A worker leaves, after it has seen that the executor is quiet. True: it is the last, and what
-    /// the others did happens before.
+    /// A worker leaves, after it has seen that the executor is quiet. True: it is the last, and
+    /// what the others did happens before.
     pub(crate) fn leave(&self) -> bool {
-        // ORDERING: leave. AcqRel: what the others did as workers is over before the last one cleans
-        // up.
+        // ORDERING: leave. AcqRel: what the others did as workers is over before the last one
+        // cleans up.
         self.present.fetch_sub(1, order!(leave: AcqRel)) == 1
     }
 

@@ -15,8 +15,8 @@ use super::current;
 /// Otherwise, and outside of an executor, both are polled in place, by the task that awaits this: in turn, so that neither
 /// is always first, and none again once it is ready. That takes no allocation.
 ///
-/// As a task, `b` sees no [`TaskLocal`](crate::TaskLocal) value of the caller's: if it needs one, wrap it in
-/// [`carry`](crate::TaskLocal::carry).
+/// As a task, `b` sees no [`TaskLocal`](crate::TaskLocal) value of the caller's: if it needs one,
+/// wrap it in [`carry`](crate::TaskLocal::carry).
 ///
 /// # Cancellation
 /// Dropping it drops `a`, and drops or cancels `b`.

@@ -160,8 +160,9 @@ impl Local {
             self.counters().parks.increment();
             *expects = self.helper.expects(*expects);
             let limit = if *expects { FIRST_WATCH } else { watch };
-            // `visits.rs`: who comes to the driver often does more for it than this worker, which had to be woken there. Another one that
-            // gets on, but never runs dry, looks there each 61 runs only.
+            // `visits.rs`: who comes to the driver often does more for it than this worker, which
+            // had to be woken there. Another one that gets on, but never runs dry, looks there each
+            // 61 runs only.
             let needed = !gets_on || !self.is_driver_visited();
             self.rest_in_place(needed, |urgent, bed| {
                 if shared.sleep.watch(self.index(), limit, urgent, bed) == Watched::Over {

@@ -154,23 +154,23 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// A set of threads that run tasks.
 ///
 /// # Dropping
-/// Shuts down in order. Each worker finishes its current poll and polls nothing after that. The drop
-/// blocks until all workers have finished, and joins their threads. Every future that is left is
-/// dropped on one of the workers, and whoever waits for such a task learns that it was
+/// Shuts down in order. Each worker finishes its current poll and polls nothing after that. The
+/// drop blocks until all workers have finished, and joins their threads. Every future that is left
+/// is dropped on one of the workers, and whoever waits for such a task learns that it was
 /// [cancelled](crate::JoinError::Cancelled). There is one exception: a task that another thread is
 /// waking at that moment may be dropped by that thread, unless the task is
 /// [pinned](Executor::spawn_on) to a worker. Then the wake-up is waited for, and the worker drops
 /// the task.
 ///
 /// A poll that blocks delays the end, and what it waits for may be held by another task. Idle and
-/// queued tasks are therefore dropped while that poll is still blocked: by the other workers, or, if
-/// none is free and the poll is blocked in a wait of this crate, such as
-/// [`block_on`](crate::block_on), by its own worker inside that wait. The same holds for the drop of
-/// a future that blocks. If a poll is blocked elsewhere, such as in a channel of `std`, and waits for
-/// something that only its own worker can drop, the drop of the executor never returns. That is so
-/// for a task that is pinned to that worker, and for any task if no other worker is free. Nor does it
-/// return if the drop of a future waits for a poll that is blocked until the end, and no other worker
-/// is free: the future may be dropped inside that very wait.
+/// queued tasks are therefore dropped while that poll is still blocked: by the other workers, or,
+/// if none is free and the poll is blocked in a wait of this crate, such as
+/// [`block_on`](crate::block_on), by its own worker inside that wait. The same holds for the drop
+/// of a future that blocks. If a poll is blocked elsewhere, such as in a channel of `std`, and
+/// waits for something that only its own worker can drop, the drop of the executor never returns.
+/// That is so for a task that is pinned to that worker, and for any task if no other worker is
+/// free. Nor does it return if the drop of a future waits for a poll that is blocked until the end,
+/// and no other worker is free: the future may be dropped inside that very wait.
 ///
 /// To end an executor without blocking, or not for longer than some time, call
 /// [`shutdown_background`](Executor::shutdown_background) or

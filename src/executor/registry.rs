@@ -7,14 +7,15 @@
 //! task. In turn the task's metadata, its [`Place`], is the entry's address, and the entry lies in a [`Chunk`], whose head says which
 //! executor and which lane the task belongs to.
 //!
-//! The normal lane's entries are each worker's own, behind a lock that costs it nothing until the executor closes: it enters its
-//! tasks, and strikes off those that end with it. Whoever strikes one off elsewhere puts the entry on a list, from where its worker
-//! takes it when it needs room.
+//! The normal lane's entries are each worker's own, behind a lock that costs it nothing until the
+//! executor closes: it enters its tasks, and strikes off those that end with it. Whoever strikes
+//! one off elsewhere puts the entry on a list, from where its worker takes it when it needs room.
 //!
 //! # Rules
 //! 1. The owner of a shard's [`Biased`] room is its worker.
-//! 2. A walk over the entries holds all locks of a shard. So each entry in use that it meets stays in use meanwhile, and with it the
-//!    task stays alive: whoever drops the future waits for the lock before it strikes the task off.
+//! 2. A walk over the entries holds all locks of a shard. So each entry in use that it meets stays
+//!    in use meanwhile, and with it the task stays alive: whoever drops the future waits for the
+//!    lock before it strikes the task off.
 //! 3. What is left then, because a thread is waking it at that moment, is counted, and keeps the executor's [`Shared`] alive: a task
 //!    that can still be woken can always reach the queues that it is to be put into. So do the workers before.
 
@@ -143,7 +144,8 @@ struct Own {
     returned: Mutex<Returned>,
 }
 
-/// Entries that others than the worker have struck off, each with the next one's address: null ends it.
+/// Entries that others than the worker have struck off, each with the next one's address: null ends
+/// it.
 struct Returned(*mut ());
 
 // SAFETY: the entries are the list's alone.
@@ -256,7 +258,8 @@ impl Registry {
             (Lane::Normal, Some(worker)) if worker == shard => {
                 // SAFETY: an entry of the room, in use up to here.
                 let give_back = |room: &mut Room| unsafe { room.give_back(entry) };
-                // SAFETY: rule 1; no other call is under way, as `give_back` calls nothing of a user.
+                // SAFETY: rule 1; no other call is under way, as `give_back` calls nothing of a
+                // user.
                 unsafe { shards.normal.room.enter(give_back) };
             }
             (Lane::Normal, _) => {
@@ -316,8 +319,9 @@ impl Registry {
         }
     }
 
-    /// Cancels every task that waits, but those that are pinned to a worker, and whose runnable nobody has. Any thread; other workers
-    /// may still run tasks, which are told that they are cancelled.
+    /// Cancels every task that waits, but those that are pinned to a worker, and whose runnable
+    /// nobody has. Any thread; other workers may still run tasks, which are told that they are
+    /// cancelled.
     pub(super) fn cancel_all(&self) -> Vec<Runnable<Place>> {
         (0..self.shards.len())
             .flat_map(|shard| self.cancel_shard(shard))

@@ -285,8 +285,8 @@ impl Schedule<Place> for Home {
                 local.push(runnable, home.lane);
             }
             None => {
-                // SAFETY: there is a runnable, so the task is unfinished and registered, which keeps
-                // the executor alive.
+                // SAFETY: there is a runnable, so the task is unfinished and registered, which
+                // keeps the executor alive.
                 let visit = unsafe { Visit::begin(home.shared) };
                 // SAFETY: up to the push the task keeps it alive, and from the push on the visit.
                 let shared = unsafe { &*visit.shared };

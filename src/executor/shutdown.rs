@@ -1,11 +1,11 @@
 //! How an executor is shut down from outside: its drop, and the ways that do not wait forever.
 //!
 //! # Who waits for whom
-//! A worker that drops an executor, in a poll, in a hook or in a destructor of its thread, waits for
-//! the threads of that executor. If one of those threads is dropping this worker's executor at the
-//! same time, each would wait for the other. Every such wait is therefore entered in one table of the
-//! process, by threads. A thread that enters its wait looks for threads that wait for it, in any
-//! number of steps, and does not wait for those: they leave when their polls end.
+//! A worker that drops an executor, in a poll, in a hook or in a destructor of its thread, waits
+//! for the threads of that executor. If one of those threads is dropping this worker's executor at
+//! the same time, each would wait for the other. Every such wait is therefore entered in one table
+//! of the process, by threads. A thread that enters its wait looks for threads that wait for it, in
+//! any number of steps, and does not wait for those: they leave when their polls end.
 
 use alloc::vec::Vec;
 use core::{fmt, mem, time::Duration};
@@ -38,8 +38,8 @@ pub struct ShutdownTimeout {
 
 impl ShutdownTimeout {
     /// The workers that kept the executor from ending, by their indexes: each is in a poll, in the
-    /// drop of a future, or in a hook. The others only wait for these: no worker exits while another
-    /// is in a poll, because the poll may wait for a future that has yet to be dropped.
+    /// drop of a future, or in a hook. The others only wait for these: no worker exits while
+    /// another is in a poll, because the poll may wait for a future that has yet to be dropped.
     pub fn workers(&self) -> &[usize] {
         &self.workers
     }
@@ -123,16 +123,16 @@ impl Executor {
         }
     }
 
-    /// Closes the executor and returns its threads. `None`: it was closed before, or this is the child
-    /// of a fork.
+    /// Closes the executor and returns its threads. `None`: it was closed before, or this is the
+    /// child of a fork.
     fn close(&mut self) -> Option<Vec<Thread>> {
         let threads = mem::take(&mut self.threads);
         if threads.is_empty() {
             return None;
         }
         if !self.shared.process.is_current() {
-            // There are no threads here to join or to detach, and one of them may have held any lock.
-            // By now a handle may even name a thread that this process has started.
+            // There are no threads here to join or to detach, and one of them may have held any
+            // lock. By now a handle may even name a thread that this process has started.
             mem::forget(threads);
             return None;
         }
@@ -140,8 +140,8 @@ impl Executor {
         Some(threads)
     }
 
-    /// Closes the executor and waits for its threads. `Err`: some have not ended by the deadline, or
-    /// cannot be waited for. It names the workers that keep the others from ending.
+    /// Closes the executor and waits for its threads. `Err`: some have not ended by the deadline,
+    /// or cannot be waited for. It names the workers that keep the others from ending.
     fn shut_down(&mut self, deadline: Option<Instant>) -> Result<(), Vec<usize>> {
         let Some(threads) = self.close() else {
             return Ok(());

@@ -192,8 +192,8 @@ impl Sleep {
         }
     }
 
-    /// A worker begins, on this thread: from here on [`rouse`](Sleep::rouse) reaches it, and it sees
-    /// what came before an earlier one.
+    /// A worker begins, on this thread: from here on [`rouse`](Sleep::rouse) reaches it, and it
+    /// sees what came before an earlier one.
     pub(crate) fn begin(&self) {
         lock(&self.threads).push(thread::current());
     }
@@ -431,8 +431,9 @@ impl Sleep {
         // ORDERING: rouse. Relaxed: what the woken worker must see comes with the signal.
         self.counts
             .fetch_sub(one.how - SEARCHING, order!(rouse: Relaxed));
-        // ORDERING: signal. Release, with `slept`. Acquire, with an earlier `slept` of a keeper that found no signal and rests again:
-        // the reactor in which it does so is seen by the ring that follows.
+        // ORDERING: signal. Release, with `slept`. Acquire, with an earlier `slept` of a keeper
+        // that found no signal and rests again: the reactor in which it does so is seen by the ring
+        // that follows.
         self.signals[one.worker].swap(AWAKE, order!(signal: AcqRel));
     }
 
@@ -446,8 +447,8 @@ impl Sleep {
 
     fn wait_for_signal(&self, worker: usize, mut bed: Bed<'_>) {
         // An exchange that changes nothing: it has its place in the order of those of `signal`.
-        // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible. Release, with a `signal` that comes after
-        // a look that found none.
+        // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible.
+        // Release, with a `signal` that comes after a look that found none.
         while self.signals[worker].fetch_add(0, order!(slept: AcqRel)) == RESTING {
             // Not on the list any more, it has its signal by now.
             if bed.lie(None) && self.rise(worker) {

@@ -9,8 +9,8 @@ use tracing::{
     Dispatch, Instrument, Span, debug_span, dispatcher, instrument::Instrumented, span::Id,
 };
 
-/// How many spans are left at most. More than are entered at once; a subscriber whose exits leave the current span as it is
-/// has no end.
+/// How many spans are left at most. More than are entered at once; a subscriber whose exits leave
+/// the current span as it is has no end.
 #[cfg(feature = "tracing")]
 const MOST_LEFT: usize = 256;
 
@@ -58,7 +58,8 @@ pub(super) fn traced<F>(
 #[cfg(feature = "tracing")]
 struct Left {
     subscriber: Dispatch,
-    /// The innermost first, each with a reference that keeps it open: an exit may be what closes a span.
+    /// The innermost first, each with a reference that keeps it open: an exit may be what closes a
+    /// span.
     spans: Vec<(Id, Id)>,
 }
 

@@ -274,7 +274,8 @@ impl Executor {
 /// Starts a task that need not be `Send`, on the [`LocalExecutor`](crate::LocalExecutor) that is running on this thread, or else on the worker whose
 /// task calls this. It is polled and dropped on that thread alone.
 ///
-/// In a side of a [`join`](crate::join) that another worker has taken, that is the worker, whatever it was running before.
+/// In a side of a [`join`](crate::join) that another worker has taken, that is the worker, whatever
+/// it was running before.
 ///
 /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself. Its wakers may travel. When the
 /// executor shuts down while one of them wakes the task, the worker waits for that wake-up, which is some instructions long, to drop

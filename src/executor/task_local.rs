@@ -25,9 +25,10 @@ use crate::sync::thread_local;
 /// [`sync_scope`](TaskLocal::sync_scope) for a function. Tasks that are spawned under it do not have it, unless they are wrapped
 /// in [`carry`](TaskLocal::carry).
 ///
-/// What a poll calls sees the value: also the tasks of an executor that is run to its end there, such as by a `block_on`. A side of
-/// a [`join`](crate::join) sees it when it runs in the caller's place, and no value at all when another worker takes it. A side
-/// of a [`join_async`](crate::join_async) that becomes a task does not see it either.
+/// What a poll calls sees the value: also the tasks of an executor that is run to its end there,
+/// such as by a `block_on`. A side of a [`join`](crate::join) sees it when it runs in the caller's
+/// place, and no value at all when another worker takes it. A side of a
+/// [`join_async`](crate::join_async) that becomes a task does not see it either.
 ///
 /// # Cost
 /// None for a task that uses none. A poll under a scope writes one thread-local twice; a look compares the keys that are set, from

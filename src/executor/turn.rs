@@ -96,7 +96,8 @@ impl Local {
     /// Takes home a part of what has come from elsewhere for this worker.
     fn fetch_pinned(&self) {
         let mut pinned = self.pinned.borrow_mut();
-        // However many there are already: those that wake themselves must not keep these out for ever.
+        // However many there are already: those that wake themselves must not keep these out for
+        // ever.
         let room = BATCH.saturating_sub(pinned.len()).max(1);
         let inbox = &self.shared().inboxes[self.index()];
         inbox.take(room, |runnable| pinned.push_back(runnable));
@@ -123,8 +124,8 @@ impl Local {
         }
     }
 
-    /// The task that is being polled has used its budget up, which may have taken long: what comes from outside is next, and the driver
-    /// is looked at.
+    /// The task that is being polled has used its budget up, which may have taken long: what comes
+    /// from outside is next, and the driver is looked at.
     pub(super) fn hurry_turn(&self) {
         self.turns.injector.set(0);
         self.turns.next.set(0);

@@ -1,17 +1,21 @@
-//! How often a worker comes to the driver, so that one with nothing to do knows whether it has to stay there.
+//! How often a worker comes to the driver, so that one with nothing to do knows whether it has to
+//! stay there.
 //!
-//! A worker that runs dry again and again looks there each time, and sleeps there when nothing is ready. If another one had taken
-//! that place meanwhile, each message of a connection would wake that other one: 39 microseconds a message were measured, and 13
-//! without. So one with nothing to do leaves the driver to a worker that comes **often**.
+//! A worker that runs dry again and again looks there each time, and sleeps there when nothing is
+//! ready. If another one had taken that place meanwhile, each message of a connection would wake
+//! that other one: 39 microseconds a message were measured, and 13 without. So one with nothing to
+//! do leaves the driver to a worker that comes **often**.
 //!
-//! A worker that never runs dry comes in its turn only, after 61 runs, which takes milliseconds when each takes 45 microseconds. It
-//! does not come often then, and one with nothing to do keeps the driver. Where the runs are short, it does, and keeps it itself.
+//! A worker that never runs dry comes in its turn only, after 61 runs, which takes milliseconds
+//! when each takes 45 microseconds. It does not come often then, and one with nothing to do keeps
+//! the driver. Where the runs are short, it does, and keeps it itself.
 
 use core::cell::Cell;
 
 use super::{driver::clock, worker::Local};
 
-/// In nanoseconds: a worker that was away from the driver for no longer than this is expected back within as much.
+/// In nanoseconds: a worker that was away from the driver for no longer than this is expected back
+/// within as much.
 const OFTEN: u64 = 50_000;
 
 /// What a worker remembers of its visits.

@@ -1,8 +1,9 @@
 //! Descriptors and sockets that tasks wait for, on the executor's own driver: no thread beside the workers.
 //!
-//! [`AsyncFd`] makes anything awaitable that the system can wait for. What is made on a worker of an [`Executor`](crate::Executor) is served
-//! by that executor, anything else by the one in whose [`block_on`](crate::Executor::block_on) it is made, or else by the
-//! [global one](crate::Executor::global). It can be used and awaited anywhere, such as in
+//! [`AsyncFd`] makes anything awaitable that the system can wait for. What is made on a worker of
+//! an [`Executor`](crate::Executor) is served by that executor, anything else by the one in whose
+//! [`block_on`](crate::Executor::block_on) it is made, or else by the [global
+//! one](crate::Executor::global). It can be used and awaited anywhere, such as in
 //! [`block_on`](crate::block_on), for as long as that executor lives.
 //!
 //! Sockets and pipes are types of their own, as the standard library has them: [`TcpListener`], [`TcpStream`], [`UdpSocket`]; and on Unix
@@ -30,18 +31,22 @@
 //! time, by different tasks: the traits are there for `&AsyncFd<T>` too.
 //!
 //! # Fairness
-//! A descriptor that is always ready never makes its task wait. So that other tasks get their turn all the same, each poll of a task
-//! has a budget of 128 operations that are ready, of this module and of [`time`](crate::time) together. The next operation
-//! is refused: it wakes its task, which goes to the back of the queue, and is pending without having done anything. So
-//! "pending" does not say that the operation would block. Nothing is lost by it, also if the operation is given up then.
+//! A descriptor that is always ready never makes its task wait. So that other tasks get their turn
+//! all the same, each poll of a task has a budget of 128 operations that are ready, of this module
+//! and of [`time`](crate::time) together. The next operation is refused: it wakes its task, which
+//! goes to the back of the queue, and is pending without having done anything. So "pending" does
+//! not say that the operation would block. Nothing is lost by it, also if the operation is given up
+//! then.
 //!
-//! An operation that has to wait takes nothing from the budget, and what a [`timeout`](crate::time::timeout()) gives up is given up though it
-//! has used up the budget. After each operation that was refused one more is done in the same poll, so that neither the other side of a
-//! join nor another crate's executor inside of the task is kept waiting.
+//! An operation that has to wait takes nothing from the budget, and what a
+//! [`timeout`](crate::time::timeout()) gives up is given up though it has used up the budget. After
+//! each operation that was refused one more is done in the same poll, so that neither the other
+//! side of a join nor another crate's executor inside of the task is kept waiting.
 //!
-//! The budget is for the tasks of an [`Executor`](crate::Executor) and of a [`LocalExecutor`](crate::LocalExecutor), and for the futures that
-//! [`block_on`](crate::block_on) and the like drive. What another crate's executor polls has none on its own threads. It costs an operation a load,
-//! and a store if it is ready, of memory of its own thread.
+//! The budget is for the tasks of an [`Executor`](crate::Executor) and of a
+//! [`LocalExecutor`](crate::LocalExecutor), and for the futures that [`block_on`](crate::block_on)
+//! and the like drive. What another crate's executor polls has none on its own threads. It costs an
+//! operation a load, and a store if it is ready, of memory of its own thread.
 //!
 //! # Errors
 //! A hang-up or an error of the descriptor's wakes who waits, in both directions, and is what the operation says when it is tried

@@ -1,5 +1,5 @@
-//! What models of the crate need of it: its parts, for worlds of their own. It exists under the model-checking cfg alone, and
-//! promises nothing.
+//! What models of the crate need of it: its parts, for worlds of their own. It exists under the
+//! model-checking cfg alone, and promises nothing.
 
 pub use crate::sync::model::{
     FencesTakeTurns, Weakened,
@@ -36,7 +36,8 @@ impl Inbox {
     }
 }
 
-/// One worker's forks, for models with workers of their own. A join waits for a thief without helping.
+/// One worker's forks, for models with workers of their own. A join waits for a thief without
+/// helping.
 #[cfg(feature = "std")]
 #[allow(missing_debug_implementations, reason = "nothing to show")]
 pub struct Forks(crate::executor::fork_join::forks::Forks);
@@ -80,7 +81,8 @@ impl Forks {
         self.0.oldest().is_some_and(|index| self.0.mark(index))
     }
 
-    /// Takes the oldest, and hands it to `run` as a function. Whoever does not call that gives it back.
+    /// Takes the oldest, and hands it to `run` as a function. Whoever does not call that gives it
+    /// back.
     pub fn steal(&self, run: impl FnOnce(&mut dyn FnMut())) -> bool {
         let Some(taken) = self.0.steal() else {
             return false;

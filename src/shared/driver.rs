@@ -32,9 +32,9 @@ pub fn from_future<F: Future>(future: F) -> (Driver<F>, Shared<F::Output>) {
 /// The part of [`from_future`] that runs the future, and sends its output.
 ///
 /// It runs to its end even if every [`Shared`] has gone. If it is dropped before that, it closes:
-/// all who wait learn that nothing will come. A panic of the future passes through and closes nothing
-/// by itself; whoever catches it has to drop the driver, as an executor does with a task that
-/// panics. Polled after its end, it is ready at once.
+/// all who wait learn that nothing will come. A panic of the future passes through and closes
+/// nothing by itself; whoever catches it has to drop the driver, as an executor does with a task
+/// that panics. Polled after its end, it is ready at once.
 #[must_use = "the future does not run unless this is spawned or awaited"]
 pub struct Driver<F: Future> {
     /// Pinned with the whole. It is moved nowhere, and this type has neither a destructor nor an `Unpin` of its own.

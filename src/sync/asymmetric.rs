@@ -6,11 +6,12 @@
 //! light side. Where the call is not to be had, and under the model, both are the fences that they are given.
 //!
 //! # When the system changes its mind
-//! A program can install a seccomp filter that refuses the call after the threads have started. Then a heavy fence cannot be made any
-//! more, and the program ends with a message. To let both sides make real fences from then on would not do: a light side may be
-//! past its compiler fence, with its write still in the processor's store buffer, and nothing but the call says when it is out.
-//! What else has the effect of such a barrier on some system, as a change of memory protection or of affinity has, is promised by no
-//! documentation, and can be refused as well.
+//! A program can install a seccomp filter that refuses the call after the threads have started.
+//! Then a heavy fence cannot be made any more, and the program ends with a message. To let both
+//! sides make real fences from then on would not do: a light side may be past its compiler fence,
+//! with its write still in the processor's store buffer, and nothing but the call says when it is
+//! out. What else has the effect of such a barrier on some system, as a change of memory protection
+//! or of affinity has, is promised by no documentation, and can be refused as well.
 
 use alloc::format;
 use core::{
@@ -95,7 +96,8 @@ pub(crate) fn heavy(order: Ordering) {
     fence(order);
 }
 
-/// Ends the program: without the barrier two workers could run one side of a join, or all of them sleep with work in a queue.
+/// Ends the program: without the barrier two workers could run one side of a join, or all of them
+/// sleep with work in a queue.
 #[cold]
 fn end(error: io::Error) -> ! {
     use io::Write;
@@ -128,7 +130,8 @@ mod system {
         Ok(membarrier(MembarrierCommand::RegisterPrivateExpedited)?)
     }
 
-    /// Once registered it fails for want of memory, which passes, or because it has been forbidden since, which does not.
+    /// Once registered it fails for want of memory, which passes, or because it has been forbidden
+    /// since, which does not.
     pub(super) fn barrier() -> io::Result<()> {
         let mut tries = 0;
         loop {

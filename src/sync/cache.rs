@@ -89,7 +89,8 @@ impl Cache {
         let list = self.list(layout);
         let block = block.cast::<Free>();
         let next = list.get();
-        // SAFETY: a multiple of `ALIGN` that is not 0 has room for a pointer, aligned as it has to be.
+        // SAFETY: a multiple of `ALIGN` that is not 0 has room for a pointer, aligned as it has to
+        // be.
         unsafe { block.write(Free { next }) };
         list.set(Some(block));
         self.room.set(self.room.get() - layout.size());

@@ -234,8 +234,9 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         }
     }
 
-    /// Polls the future. A panic drops it while unwinding, as it does a local variable: the future's destructor sees that the thread
-    /// is panicking, and a lock in it is poisoned. The stage is empty then.
+    /// Polls the future. A panic drops it while unwinding, as it does a local variable: the
+    /// future's destructor sees that the thread is panicking, and a lock in it is poisoned. The
+    /// stage is empty then.
     ///
     /// # Safety
     /// The caller has the runnable, and the stage holds the future.
@@ -247,7 +248,8 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         let mut cx = Context::from_waker(&waker);
         // SAFETY: the runnable keeps the task alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
-            // SAFETY: the stage is the runner's (rule 1), and holds the future, which nobody uses after its poll has panicked.
+            // SAFETY: the stage is the runner's (rule 1), and holds the future, which nobody uses
+            // after its poll has panicked.
             let panics = unwind::OnUnwind(|| unsafe { stage.cast::<F>().drop_in_place() });
             // SAFETY: the stage is the runner's (rule 1) and holds the future.
             let future = unsafe { &mut *stage.cast::<F>() };
@@ -316,7 +318,8 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// The end of a run whose poll panicked.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen`; the stage is empty; it gives them up.
+    /// The caller has the runnable, whose run began with `seen`; the stage is empty; it gives them
+    /// up.
     #[cold]
     unsafe fn finish_panicked(task: Task, seen: Snapshot, payload: unwind::Payload) -> Ran {
         // SAFETY: the runnable keeps the task alive.
@@ -392,7 +395,8 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// Ends the task without a result.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen`; the stage is empty; it gives them up.
+    /// The caller has the runnable, whose run began with `seen`; the stage is empty; it gives them
+    /// up.
     unsafe fn abandon(task: Task, seen: Snapshot) -> Option<ThinWaker> {
         if seen.has_handle() {
             // SAFETY: the runnable keeps the task alive, and the runner finishes the join word once (rule 2).
@@ -519,8 +523,8 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         unsafe { NonNull::new_unchecked(stage.cast()) }
     }
 
-    /// Drops a result that nobody wants. A panic of that drop goes nowhere: whether the handle or the run is the one that drops is up
-    /// to chance, and neither may be what it passes through.
+    /// Drops a result that nobody wants. A panic of that drop goes nowhere: whether the handle or
+    /// the run is the one that drops is up to chance, and neither may be what it passes through.
     ///
     /// # Safety
     /// The stage is the caller's (rule 1), and holds the output, or the panic if the state word says so.

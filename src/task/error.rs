@@ -54,8 +54,9 @@ impl core::error::Error for JoinError {}
 
 /// What a task panicked with, and which task it was.
 ///
-/// Unlike the bare box it is `Sync`, so that an error that holds it can be shared: by reference it gives out only text. It is
-/// [`UnwindSafe`] and [`RefUnwindSafe`] as well, so that a [`JoinError`] passes a `catch_unwind` without a wrapper.
+/// Unlike the bare box it is `Sync`, so that an error that holds it can be shared: by reference it
+/// gives out only text. It is [`UnwindSafe`] and [`RefUnwindSafe`] as well, so that a [`JoinError`]
+/// passes a `catch_unwind` without a wrapper.
 pub struct PanicPayload(Box<Panic>);
 
 struct Panic {
@@ -67,8 +68,8 @@ struct Panic {
 // SAFETY: a shared reference reads only payloads that are `&str` or `String`, both of which are `Sync`.
 unsafe impl Sync for PanicPayload {}
 
-// A panic is what it went through already, as the payload of a `catch_unwind` or of a thread's `join`. By reference it gives out
-// only text.
+// A panic is what it went through already, as the payload of a `catch_unwind` or of a thread's
+// `join`. By reference it gives out only text.
 impl UnwindSafe for PanicPayload {}
 impl RefUnwindSafe for PanicPayload {}
 

@@ -24,11 +24,12 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 /// All that the task did happens before the one who awaits it goes on.
 ///
 /// # Dropping
-/// The handle of a task that has not ended cancels it. The handle of a task that has drops its result, the output or what the task
-/// panicked with. If the destructor of that panics, the panic hook runs, and the panic goes no further: it does not come out of the
-/// drop, nor out of [`detach`](JoinHandle::detach). So it makes no difference which comes first, the task's end or the drop, and a
-/// handle may be dropped while another panic unwinds. Await the task to be the one who drops its output. (Without the
-/// feature `std` such a panic ends the program.)
+/// The handle of a task that has not ended cancels it. The handle of a task that has drops its
+/// result, the output or what the task panicked with. If the destructor of that panics, the panic
+/// hook runs, and the panic goes no further: it does not come out of the drop, nor out of
+/// [`detach`](JoinHandle::detach). So it makes no difference which comes first, the task's end or
+/// the drop, and a handle may be dropped while another panic unwinds. Await the task to be the one
+/// who drops its output. (Without the feature `std` such a panic ends the program.)
 ///
 /// # Cost
 /// In atomic read-modify-writes: to await a task that has ended, 0; to register who waits, 1 and the clone of its waker; to
@@ -282,7 +283,8 @@ unsafe fn dispose(task: Task, ended: Ended) {
 }
 
 /// # Safety
-/// The caller has the handle of the task, which has ended and whose stage is empty, and gives it up.
+/// The caller has the handle of the task, which has ended and whose stage is empty, and gives it
+/// up.
 #[inline]
 unsafe fn give_up_ended(task: Task) {
     // SAFETY: the handle keeps the task alive.

@@ -98,9 +98,10 @@
 //! handle or a waker may be dropped by the schedule function that it causes to be called.
 //!
 //! # Limits
-//! A task has at most 2^27 wakers at a time (134,217,728), clones included. One more ends the program, with a message: they are
-//! counted in a word, and a count that ran over would free a task that is in use. Wake-ups have no limit: any number of them that no
-//! run has consumed yet causes one run.
+//! A task has at most 2^27 wakers at a time (134,217,728), clones included. One more ends the
+//! program, with a message: they are counted in a word, and a count that ran over would free a task
+//! that is in use. Wake-ups have no limit: any number of them that no run has consumed yet causes
+//! one run.
 //!
 //! `spawn` is built from small parts, each with its own proof: the state word in `state.rs`, the allocation and who may touch
 //! what in `cell.rs`, and the join word in [`completion`](crate::completion).

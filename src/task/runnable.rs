@@ -182,7 +182,8 @@ impl<M> Runnable<M> {
         unsafe { self.task.spawned() }
     }
 
-    /// A waker of the task. There may be 2^27 at a time: one more, made here or by a clone, [ends the program](super#limits).
+    /// A waker of the task. There may be 2^27 at a time: one more, made here or by a clone, [ends
+    /// the program](super#limits).
     pub fn waker(&self) -> Waker {
         // SAFETY: the runnable keeps the task alive.
         unsafe { self.task.state() }.add_waker();

@@ -67,7 +67,8 @@ pub(super) fn drop_quietly<T>(left: T) {
     core::mem::forget(guard);
 }
 
-/// Does something when a panic passes it, while that unwinds. A second panic, from there, is dropped quietly: it must not meet the first.
+/// Does something when a panic passes it, while that unwinds. A second panic, from there, is
+/// dropped quietly: it must not meet the first.
 pub(super) struct OnUnwind<F: FnMut()>(pub(super) F);
 
 impl<F: FnMut()> Drop for OnUnwind<F> {

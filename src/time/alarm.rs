@@ -88,7 +88,8 @@ impl Alarm {
     pub(super) fn poll(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(armed) = &self.armed {
             match armed.timers.poll(&armed.key, cx.waker()) {
-                // Whoever would fire it may not get to it before this task has given way, or not at all if this is a blocking wait.
+                // Whoever would fire it may not get to it before this task has given way, or not at
+                // all if this is a blocking wait.
                 Ok(false) if !budget::is_used_up() || !when.has_come() => return Poll::Pending,
                 Ok(false) => {
                     drop(self.disarm());

@@ -163,8 +163,8 @@ impl Interval {
 impl MissedTicks {
     fn next(self, due: Instant, period: Duration, now: Instant) -> Option<Instant> {
         let next = due.checked_add(period)?;
-        // The instants are compared, and not told by their difference: on Windows that is 0, and not
-        // none, when `now` is up to 100 ns before `next`.
+        // The instants are compared, and not told by their difference: on Windows that is 0, and
+        // not none, when `now` is up to 100 ns before `next`.
         if now < next {
             return Some(next);
         }

@@ -7,9 +7,10 @@
 //! | [`interval`](interval()), [`interval_at`] | for one tick after the other, a period apart |
 //! | [`timeout`](timeout()), [`timeout_at`] | for another future, but no longer |
 //!
-//! A timer belongs to the executor whose worker polls it first. On a thread that is no worker, that is the executor in whose
-//! [`block_on`](crate::Executor::block_on) the thread is, or else the [global](crate::Executor::global) one. From there it can be
-//! moved to any thread, and polled with any waker. When its executor is dropped, it goes on with the one that it is polled on next.
+//! A timer belongs to the executor whose worker polls it first. On a thread that is no worker, that
+//! is the executor in whose [`block_on`](crate::Executor::block_on) the thread is, or else the
+//! [global](crate::Executor::global) one. From there it can be moved to any thread, and polled with
+//! any waker. When its executor is dropped, it goes on with the one that it is polled on next.
 //!
 //! # Time
 //! All of it is that of [`Instant`](std::time::Instant), which never goes back. A timer is never early. It is late by what the system needs to wake a
@@ -23,8 +24,9 @@
 //! What is farther away than an `Instant` can say never comes; so does what is more than 584 years ahead.
 //!
 //! # Fairness
-//! A wait that is over takes one from the [budget](crate::io#fairness) of its task's poll, as a descriptor that is ready does: so a loop
-//! over ticks that are due, or over timeouts of zero, gives way to other tasks after 128 of them.
+//! A wait that is over takes one from the [budget](crate::io#fairness) of its task's poll, as a
+//! descriptor that is ready does: so a loop over ticks that are due, or over timeouts of zero,
+//! gives way to other tasks after 128 of them.
 //!
 //! # Cost
 //! No timer has a descriptor, an object of the system's or memory of its own: it takes 40 bytes in the queue of its worker while it

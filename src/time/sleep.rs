@@ -52,10 +52,11 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 
 /// A wait for a time: of [`sleep`] and [`sleep_until`].
 ///
-/// Its first poll arms it, with the executor whose worker polls it. It may be moved and polled on any other thread after that; the
-/// waker of its last poll is woken. When the time has passed already at its first poll, it wakes that waker at once, or, if it is
-/// one of [`sleep`], as soon as a worker looks at the driver; and is ready
-/// at its second. Once it is ready it stays so, and can be awaited again without a wait, as often as the [budget](super#fairness) allows;
+/// Its first poll arms it, with the executor whose worker polls it. It may be moved and polled on
+/// any other thread after that; the waker of its last poll is woken. When the time has passed
+/// already at its first poll, it wakes that waker at once, or, if it is one of [`sleep`], as soon
+/// as a worker looks at the driver; and is ready at its second. Once it is ready it stays so, and
+/// can be awaited again without a wait, as often as the [budget](super#fairness) allows;
 /// [`reset`](Sleep::reset) begins anew.
 ///
 /// # Happens-before

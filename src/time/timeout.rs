@@ -18,9 +18,10 @@ use crate::waker::budget;
 /// The future is polled first, each time: what is ready by the end is not too late. For zero it is polled once. Whoever awaits the
 /// result resumes when the future has been dropped, either way.
 ///
-/// A future that never has to wait, such as a loop over a descriptor that is always ready, uses up the [budget](super#fairness) of its
-/// task's poll, after 128 operations: then the deadline is looked at, by the clock. One that does not wait for `io` or `time` and never
-/// returns from its poll cannot be given up.
+/// A future that never has to wait, such as a loop over a descriptor that is always ready, uses up
+/// the [budget](super#fairness) of its task's poll, after 128 operations: then the deadline is
+/// looked at, by the clock. One that does not wait for `io` or `time` and never returns from its
+/// poll cannot be given up.
 ///
 /// # Example
 /// ```

@@ -1,5 +1,5 @@
-//! Blocking waits whose future, or local tasks, always have something to do, so that the thread never
-//! sleeps. Timers and descriptors are served all the same.
+//! Blocking waits whose future, or local tasks, always have something to do, so that the thread
+//! never sleeps. Timers and descriptors are served all the same.
 
 use std::{
     cell::Cell,

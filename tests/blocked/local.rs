@@ -1,5 +1,5 @@
-//! A `LocalExecutor` that is driven by `block_on` inside a poll of a worker. What its tasks wait for
-//! is served by that worker's executor, and may be fired on the very thread that waits.
+//! A `LocalExecutor` that is driven by `block_on` inside a poll of a worker. What its tasks wait
+//! for is served by that worker's executor, and may be fired on the very thread that waits.
 
 use std::{cell::Cell, future::Future, rc::Rc};
 

@@ -16,8 +16,8 @@ use joint::{block_on, oneshot, time::sleep};
 
 use super::{MILLI, ends, executor};
 
-/// Asks another thread to send the value that the worker waits for; and once that is done, takes the
-/// token that the send has given to the thread, as any code that parks may do.
+/// Asks another thread to send the value that the worker waits for; and once that is done, takes
+/// the token that the send has given to the thread, as any code that parks may do.
 struct TakesToken {
     blocked: ThreadId,
     ask: mpsc::Sender<()>,

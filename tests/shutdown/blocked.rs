@@ -107,7 +107,8 @@ fn a_wait_of_std_for_what_a_queued_task_holds() {
     });
 }
 
-/// The tasks come when the executor is closed already, and the other workers have nothing left to drop.
+/// The tasks come when the executor is closed already, and the other workers have nothing left to
+/// drop.
 #[test]
 fn a_wait_for_what_a_task_holds_that_is_spawned_after_the_close() {
     drop_while_blocked(&[2, 4], |begin| async move {

@@ -24,7 +24,8 @@ fn on_drop<F: FnOnce()>(f: F) -> OnDrop<F> {
     OnDrop(Some(f))
 }
 
-/// Starts a task that holds something and waits forever, and comes back when its first poll is over.
+/// Starts a task that holds something and waits forever, and comes back when its first poll is
+/// over.
 fn hold(executor: &Executor, holds: impl Send + 'static) -> JoinHandle<()> {
     let (polled, was_polled) = mpsc::channel();
     let task = executor.spawn(async move {
@@ -124,7 +125,8 @@ fn drops_that_block_do_not_pile_up_on_the_stack() {
     }
 }
 
-/// Both have waited and are cancelled at once: the drop of the first waits for what the second holds.
+/// Both have waited and are cancelled at once: the drop of the first waits for what the second
+/// holds.
 #[test]
 fn a_drop_that_waits_for_the_drop_of_another_task() {
     for workers in [1, 2, 4] {

@@ -1,7 +1,8 @@
 //! Tasks whose polls block their workers, and what becomes of executors meanwhile.
 //!
-//! Before the end a blocked poll waits only for what needs no free worker: for a time, for a descriptor, for a thread, or until it
-//! gives up. What waits for the end alone is started when nobody waits for the executor's tasks any more.
+//! Before the end a blocked poll waits only for what needs no free worker: for a time, for a
+//! descriptor, for a thread, or until it gives up. What waits for the end alone is started when
+//! nobody waits for the executor's tasks any more.
 
 use std::{
     future::{Future, pending, poll_fn},
@@ -295,9 +296,11 @@ impl Round {
         Box::pin(async move { blocks() })
     }
 
-    /// The end, while polls wait for what only the end gives: to be called when nobody waits for tasks any more.
+    /// The end, while polls wait for what only the end gives: to be called when nobody waits for
+    /// tasks any more.
     pub(crate) fn end_while_blocked(mut shared: Arc<Self>, choice: &mut Choice) {
-        // A task that has a share, and waits for its turn, would wait for a worker, and these for the end.
+        // A task that has a share, and waits for its turn, would wait for a worker, and these for
+        // the end.
         let this = loop {
             match Arc::try_unwrap(shared) {
                 Ok(this) => break this,
@@ -306,7 +309,8 @@ impl Round {
             thread::yield_now();
         };
         let workers = this.executor.workers() as u64;
-        // One is left that can drop what the others wait for, or that waits where it does so itthis.
+        // One is left that can drop what the others wait for, or that waits where it does so
+        // itthis.
         let (blocked, elsewhere) = (choice.below(workers + 1), choice.below(workers));
         let is_closed = Arc::<AtomicBool>::default();
         let mut tasks = Vec::new();

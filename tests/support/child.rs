@@ -7,8 +7,9 @@ use std::{
 
 /// Runs a function in a child, and waits for its end there.
 pub(crate) fn in_child(child: impl FnOnce()) {
-    // SAFETY: it asks for nothing by itself. The child allocates and starts threads, which the C libraries that Rust's std supports
-    // allow after a fork, and ends without running what the parent has registered for its exit.
+    // SAFETY: it asks for nothing by itself. The child allocates and starts threads, which the C
+    // libraries that Rust's std supports allow after a fork, and ends without running what the
+    // parent has registered for its exit.
     let id = unsafe { libc::fork() };
     match id {
         -1 => panic!("no child: {}", io::Error::last_os_error()),

@@ -124,7 +124,8 @@ mod of_the_output {
         })
     }
 
-    /// As when the handle goes first, and the run drops the output: which of the two is up to chance.
+    /// As when the handle goes first, and the run drops the output: which of the two is up to
+    /// chance.
     #[test]
     fn by_the_handle_it_goes_nowhere() {
         let queue = Queue::new();

@@ -1,5 +1,6 @@
-//! A future whose poll panics is dropped while that panic unwinds, as a local variable of the poll is: its destructor sees that the
-//! thread is panicking, and a lock in it is poisoned. In whatever it is polled by.
+//! A future whose poll panics is dropped while that panic unwinds, as a local variable of the poll
+//! is: its destructor sees that the thread is panicking, and a lock in it is poisoned. In whatever
+//! it is polled by.
 
 use std::{
     future::Future,

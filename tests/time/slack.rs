@@ -1,5 +1,5 @@
-//! Workers change their timer slack to be woken punctually. Tasks never see the changed slack, and nor do
-//! the threads and programs that they start.
+//! Workers change their timer slack to be woken punctually. Tasks never see the changed slack, and
+//! nor do the threads and programs that they start.
 
 use std::{fs, net::UdpSocket, pin::pin, process::Command, sync::mpsc, thread};
 

@@ -1,8 +1,8 @@
-//! `cargo xtask logic`: changes the logic of the source in one place at a time, by cargo-mutants, and demands that a test fails or
-//! does not end.
+//! `cargo xtask logic`: changes the logic of the source in one place at a time, by cargo-mutants,
+//! and demands that a test fails or does not end.
 //!
-//! There are thousands of changes, and all tests take minutes. So the unit tests come first, then the integration tests, then the
-//! models: each stage tries only what the one before has left.
+//! There are thousands of changes, and all tests take minutes. So the unit tests come first, then
+//! the integration tests, then the models: each stage tries only what the one before has left.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +33,8 @@ const NOT_COMPILED: &str = "src/executor/driver/absent.rs";
 /// Words for show: what `Debug` and `Display` write, as far as tests do not compare it.
 const FOR_SHOW: &str = "fmt::Result";
 
-/// The integration tests that run what is changed. Left out: the slow ones, and those of a single promise that others hold too.
+/// The integration tests that run what is changed. Left out: the slow ones, and those of a single
+/// promise that others hold too.
 const TESTS: [&str; 25] = [
     "blocked",
     "budget",
@@ -70,7 +71,8 @@ const QUICK: [&str; 4] = [
     "profile.dev.package.joint.debug=0",
 ];
 
-/// The models that run a file, by how its path begins. The whole executor has threads of the system, which no model runs.
+/// The models that run a file, by how its path begins. The whole executor has threads of the
+/// system, which no model runs.
 const MODELS: [(&str, &[&str]); 15] = [
     ("src/completion", &["completion"]),
     ("src/executor/biased", &["biased"]),
@@ -278,7 +280,8 @@ fn exactly(name: &str) -> String {
     expression + "$"
 }
 
-/// What does not depend on the line: the file, the change, and its number where the file has several of that name.
+/// What does not depend on the line: the file, the change, and its number where the file has
+/// several of that name.
 ///
 /// A change's name is `src/a.rs:10:5: replace || with && in f`.
 fn keys(all: &[String]) -> BTreeMap<&str, String> {
@@ -324,7 +327,8 @@ fn is_of(entry: &str, key: &str) -> bool {
     reason.is_some_and(|reason| reason.starts_with(": "))
 }
 
-/// Compares what is left with the list. Of a part of the changes it does not say which entries are of none.
+/// Compares what is left with the list. Of a part of the changes it does not say which entries are
+/// of none.
 fn judge(all: &[String], left: &[String], list: &[&str], is_whole: bool) -> Result<(), String> {
     let wrong = complaints(all, left, list, is_whole);
     wrong.iter().for_each(|line| say(line));

@@ -1,6 +1,7 @@
 //! [`Driven`]: what a row needs of a runtime that waits for times and descriptors too.
 
-/// [`Driven`] by a module's `time`, `TcpListener`, `TcpStream` and `UdpSocket`, which joint and tokio have alike, and by its [`Io`] and `pipe`.
+/// [`Driven`] by a module's `time`, `TcpListener`, `TcpStream` and `UdpSocket`, which joint and
+/// tokio have alike, and by its [`Io`] and `pipe`.
 macro_rules! driven {
     ($runtime:ty, $zero_sleeps_for_one:expr, $reader:ty, $writer:ty) => {
         impl Driven for $runtime {

@@ -13,8 +13,9 @@ pub(crate) struct Handle<'a> {
 }
 
 impl Handle<'_> {
-    /// Calls `f` with the driver of the executor whose worker this thread is, or that it is in, or else of the global one, and with
-    /// the timers that are this thread's to use. A worker whose executor has begun to go gets the global one's.
+    /// Calls `f` with the driver of the executor whose worker this thread is, or that it is in, or
+    /// else of the global one, and with the timers that are this thread's to use. A worker whose
+    /// executor has begun to go gets the global one's.
     ///
     /// # Panics
     /// When the global executor is needed and cannot be started.

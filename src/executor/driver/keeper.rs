@@ -203,7 +203,8 @@ impl<R: Outside> Driver<R> {
     /// a keeper that sleeps beyond it is woken. When nobody sleeps here, `if_awake` has to see to it that somebody is awake.
     pub(crate) fn hurry(&self, deadline: u64, sleep: &Sleep, if_awake: impl FnOnce()) {
         if !self.is_used() {
-            // ORDERING: used. Relaxed: ordered by the fences of the sleep protocol, and for a blocked worker by the unpark.
+            // ORDERING: used. Relaxed: ordered by the fences of the sleep protocol, and for a
+            // blocked worker by the unpark.
             self.used.store(1, order!(used: Relaxed));
             // A blocked worker that saw it unused sleeps without limit.
             sleep.rouse();
@@ -236,9 +237,9 @@ impl<R: Outside> Driver<R> {
         Ok((reactor, is_new))
     }
 
-    /// Makes the keeper's wait come back: the one that is under way, or else the next. A keeper that
-    /// waits on its thread's parker is unparked beside this. Without a reactor there is nothing to
-    /// ring, and [`reactor`](Driver::reactor) makes up for it.
+    /// Makes the keeper's wait come back: the one that is under way, or else the next. A keeper
+    /// that waits on its thread's parker is unparked beside this. Without a reactor there is
+    /// nothing to ring, and [`reactor`](Driver::reactor) makes up for it.
     pub(crate) fn ring(&self) {
         if let Some(reactor) = self.reactor.get() {
             reactor.interrupt();

@@ -31,19 +31,21 @@ use crate::completion::Ended;
 /// well. A worker takes what is oldest, which is most often the largest part, and leaves alone what is younger than a few
 /// microseconds. So the parts may be as small as one likes.
 ///
-/// Called by a worker of an [`Executor`], inside a task or inside of another `join`, it uses that executor. Anywhere else
-/// the whole call goes to the executor whose [`block_on`](Executor::block_on) it is called in, or else to the
-/// [global one](Executor::global), and the thread waits; [`Executor::install`] chooses another.
+/// Called by a worker of an [`Executor`], inside a task or inside of another `join`, it uses that
+/// executor. Anywhere else the whole call goes to the executor whose
+/// [`block_on`](Executor::block_on) it is called in, or else to the [global one](Executor::global),
+/// and the thread waits; [`Executor::install`] chooses another.
 ///
 /// While it waits for `b` a worker takes over parts of other calls, but runs no tasks: those in its queue are left to the
 /// other workers, like those behind any long poll. So neither closure should wait for a task, nor for anything but its own
 /// parts.
 ///
 /// # What a side sees of its task
-/// A `b` that another worker takes sees no [`TaskLocal`](crate::TaskLocal) value and no current span of `tracing`: not those of
-/// the task that forked it, which may be in use by `a`, and not those of the task that its worker is in. There
-/// [`spawn_local`](crate::spawn_local) starts a task of the worker that runs it. A side that runs in the caller's place sees what the
-/// caller sees, so whether `b` sees a value is up to chance. If a side needs one, pass it on:
+/// A `b` that another worker takes sees no [`TaskLocal`](crate::TaskLocal) value and no current
+/// span of `tracing`: not those of the task that forked it, which may be in use by `a`, and not
+/// those of the task that its worker is in. There [`spawn_local`](crate::spawn_local) starts a task
+/// of the worker that runs it. A side that runs in the caller's place sees what the caller sees, so
+/// whether `b` sees a value is up to chance. If a side needs one, pass it on:
 /// ```
 /// static REQUEST: joint::TaskLocal<u64> = joint::TaskLocal::new();
 ///
@@ -149,8 +151,8 @@ impl Future for Handed {
 }
 
 impl Executor {
-    /// Runs a closure on one of the workers, and blocks the thread until it has ended. What is set on this thread, such as a
-    /// [`TaskLocal`](crate::TaskLocal), is not set there.
+    /// Runs a closure on one of the workers, and blocks the thread until it has ended. What is set
+    /// on this thread, such as a [`TaskLocal`](crate::TaskLocal), is not set there.
     ///
     /// It is how a thread outside chooses the executor of a [`join`]. Called by a worker of this executor, it is a plain
     /// call. Called by a worker of another, it blocks that worker.

@@ -218,9 +218,9 @@ impl Driver {
         self.shared().notified.swap(IDLE, order!(take: Acquire)) != IDLE
     }
 
-    /// Blocks until there is a wake-up that no earlier call has taken, which is left to be taken, or
-    /// until `is_due` says that the home thread itself has put something aside for this executor:
-    /// for that, nobody unparks it. True: it slept.
+    /// Blocks until there is a wake-up that no earlier call has taken, which is left to be taken,
+    /// or until `is_due` says that the home thread itself has put something aside for this
+    /// executor: for that, nobody unparks it. True: it slept.
     pub(crate) fn park(&self, is_due: impl Fn() -> bool) -> bool {
         rest(None, || self.is_woken() || is_due()) == Rested::Due { slept: true }
     }

@@ -105,9 +105,9 @@ impl Executor {
     }
 }
 
-/// As [`Executor::scope`], on the executor in whose [`block_on`](Executor::block_on) it is called, or
-/// else on the [global](Executor::global) one: calls `f` with a scope, in which tasks can be started
-/// that borrow, and blocks this thread until all of them have ended.
+/// As [`Executor::scope`], on the executor in whose [`block_on`](Executor::block_on) it is called,
+/// or else on the [global](Executor::global) one: calls `f` with a scope, in which tasks can be
+/// started that borrow, and blocks this thread until all of them have ended.
 ///
 /// # Panics
 /// As [`Executor::scope`]; when the global executor cannot be started.

@@ -251,7 +251,8 @@ impl<F: Future> Future for Body<'_, F> {
     }
 }
 
-/// Polls a future that is there. A panic drops it while unwinding, as it does a local variable, and as a task does with its future.
+/// Polls a future that is there. A panic drops it while unwinding, as it does a local variable, and
+/// as a task does with its future.
 fn poll_or_drop<F: Future>(
     mut future: Pin<&mut Option<F>>,
     cx: &mut Context<'_>,

@@ -35,8 +35,8 @@ fn one_task_in_any_queue_of_a_worker_is_its_own() {
     assert_eq!(injected(Lane::Pinned(0)), (true, true));
 }
 
-/// How many workers one wakes when it takes what is next, with this in the queues. It has runs until
-/// the injector's turn before it, unless that `is_due`.
+/// How many workers one wakes when it takes what is next, with this in the queues. It has runs
+/// until the injector's turn before it, unless that `is_due`.
 fn wakes_at_next(is_due: bool, own: &[Lane], injected: &[Lane]) -> u64 {
     let [local, _other] = two_workers();
     if !is_due {

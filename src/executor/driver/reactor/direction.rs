@@ -5,8 +5,8 @@
 //! they are dropped. An event wakes all of them: what is ready may be enough for more than one, and those that come away with
 //! nothing wait again.
 //!
-//! An operation that is ready takes one from its task's [budget], and one of a task that has used it up is refused before it has
-//! done anything.
+//! An operation that is ready takes one from its task's [budget], and one of a task that has used
+//! it up is refused before it has done anything.
 
 use alloc::vec::Vec;
 use core::{
@@ -118,8 +118,8 @@ impl Direction {
         }
     }
 
-    /// As [`run`](Direction::run), if the task's budget allows it; when it would block, `wait` registers, and it is tried again at the
-    /// next event.
+    /// As [`run`](Direction::run), if the task's budget allows it; when it would block, `wait`
+    /// registers, and it is tried again at the next event.
     fn poll_by<R>(
         &self,
         cx: &mut Context<'_>,

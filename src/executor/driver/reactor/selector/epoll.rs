@@ -6,9 +6,9 @@
 //! * the **bell**, an `eventfd`: one write interrupts the wait;
 //! * the **timer**, a `timerfd`: it is set when the time to wait for is another one than it is set to, and not for each wait.
 //!
-//! Together with the `epoll` itself, an executor holds three descriptors. The child of a fork inherits
-//! them. Dropping the [`Epoll`] in the child only closes the child's copies. The parent does not notice
-//! that, because nothing is removed from the `epoll` first.
+//! Together with the `epoll` itself, an executor holds three descriptors. The child of a fork
+//! inherits them. Dropping the [`Epoll`] in the child only closes the child's copies. The parent
+//! does not notice that, because nothing is removed from the `epoll` first.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -132,8 +132,8 @@ fn add(epoll: &OwnedFd, fd: impl AsFd, key: u64, flags: EventFlags) -> Result<()
     epoll::add(epoll, fd, EventData::new_u64(key), flags | EventFlags::ET)
 }
 
-/// None where the system does not have such a descriptor, or does not allow it. A shortage may pass, and
-/// is an error.
+/// None where the system does not have such a descriptor, or does not allow it. A shortage may
+/// pass, and is an error.
 fn supported(created: Result<OwnedFd, Errno>) -> io::Result<Option<OwnedFd>> {
     match created {
         Ok(fd) => Ok(Some(fd)),
