@@ -95,7 +95,7 @@ fn on_a_local_executor(n: u64, m: u64, guards: Vec<Guard>) -> u64 {
 }
 
 /// An executor of its own, of all kinds of ends.
-fn another(n: u64, m: u64, guards: Vec<Guard>) -> u64 {
+pub(crate) fn another(n: u64, m: u64, guards: Vec<Guard>) -> u64 {
     let workers = 1 + n as usize % 2;
     let mut builder = Executor::builder().workers(workers);
     if n % 4 == 0 {
@@ -160,34 +160,6 @@ fn of_each_other(n: u64, guards: Vec<Guard>) {
     // The second may have gone, and its task with it. Then the first goes here.
     drop(to_second.send(first));
 }
-
-/// The life of an executor in a child.
-#[cfg(unix)]
-fn in_a_child(n: u64, m: u64) {
-    crate::child::in_child(|| {
-        let executor = Executor::builder().workers(2).build().unwrap();
-        let task = executor.spawn(async move {
-            let child = spawn(async move {
-                sleep(micros(m)).await;
-                n
-            });
-            let (mut reader, mut writer) = ends().await.unwrap();
-            writer.write_all(&[1; 8]).await.unwrap();
-            let mut buffer = [0; 8];
-            reader.read_exact(&mut buffer).await.unwrap();
-            child.await
-        });
-        assert_eq!(block_on(task), n);
-        assert_eq!(executor.install(|| fibonacci(12)), 144);
-        another(n, m, Vec::new());
-        let never = executor.spawn(pending::<()>());
-        drop(executor);
-        assert!(block_on(never.result()).is_err());
-    });
-}
-
-#[cfg(not(unix))]
-fn in_a_child(_: u64, _: u64) {}
 
 impl Round {
     fn guards(&self, n: u64) -> Vec<Guard> {
@@ -281,10 +253,6 @@ impl Round {
                     n
                 })
             }
-            _ if n < 8 => Box::new(move || {
-                in_a_child(n, m);
-                n
-            }),
             _ => Box::new(move || {
                 let nothing = || spawn(async {});
                 let (left, right) =

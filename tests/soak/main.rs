@@ -6,9 +6,11 @@
 
 #[cfg(feature = "io")]
 mod blocked;
-#[cfg(all(feature = "io", unix))]
+#[cfg(all(feature = "io", target_os = "linux"))]
 #[path = "../support/child.rs"]
 mod child;
+#[cfg(all(feature = "io", target_os = "linux"))]
+mod forks;
 mod kinds;
 #[cfg(feature = "io")]
 mod outside;
@@ -188,6 +190,10 @@ fn every_task_is_accounted_for() {
     let mut choice = Choice(seed);
     let (mut rounds, mut tasks) = (0, 0);
     while limit.map_or(rounds < ROUNDS, |limit| start.elapsed() < limit) {
+        #[cfg(all(feature = "io", target_os = "linux"))]
+        if choice.below(8) == 0 {
+            forks::fork(&mut choice, before[0]);
+        }
         let outcome = catch_unwind(AssertUnwindSafe(|| round(&mut choice)));
         match outcome {
             Ok(made) => tasks += made,
