@@ -125,6 +125,23 @@ fn a_worker_counts_once_however_often_it_arrives() {
     one_arrives_twice();
 }
 
+/// Neither waits for the executor to be quiet: a count that is lost would keep it from that.
+#[test]
+fn one_of_two_arrives_last() {
+    model(|| {
+        let world = World::new(WORKERS);
+        let other = start(&world, |world| {
+            let is_last = world.gate.arrive(1);
+            world.last.fetch_add(usize::from(is_last), Relaxed);
+        });
+        let is_last = world.gate.arrive(0);
+        world.last.fetch_add(usize::from(is_last), Relaxed);
+        other.join().unwrap();
+        assert_eq!(world.last.load(Relaxed), 1);
+        assert!(world.gate.is_quiet());
+    });
+}
+
 #[test]
 fn one_of_two_begins_to_cancel() {
     model(|| {
