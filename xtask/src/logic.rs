@@ -133,8 +133,12 @@ impl Stage {
             args.extend(["--cargo-arg", "--test", "--cargo-arg", target]);
         }
         match self {
-            // A model runs its closure thousands of times.
-            Self::Models => args.extend(["--test-package", "loom-tests", "--profile", "release"]),
+            // In release: a model runs its closure thousands of times. The package is named twice:
+            // the first says what is run, the second what is built.
+            Self::Models => {
+                args.extend(["--test-package", "loom-tests", "--profile", "release"]);
+                args.extend(["--cargo-arg", "--package", "--cargo-arg", "loom-tests"]);
+            }
             Self::Units | Self::Tests => args.push("--all-features"),
         }
         let step = Step::cargo(self.name(), &args);
