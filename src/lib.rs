@@ -29,8 +29,8 @@
 //! ```
 //!
 //! # Waiting
-//! A call that blocks the thread says so in its name, and needs the feature `std`. All others are
-//! awaited, or return at once.
+//! For the three types that one side waits on, a call that blocks the thread says so in its name,
+//! and needs the feature `std`. All others are awaited, or return at once.
 //!
 //! | | [`Waiter`] | [`oneshot::Receiver`] | [`shared::Shared`] |
 //! |---|---|---|---|

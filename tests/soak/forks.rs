@@ -1,6 +1,8 @@
-//! Forks without exec, from a thread outside and from inside of a task, while the executor's workers are busy.
+//! Forks without exec, from a thread outside and from inside of a task, while the executor's
+//! workers are busy.
 //!
-//! No thread starts or ends at the fork: std has a lock of its own for that, which would stay locked in the child.
+//! No thread starts or ends at the fork: std has a lock of its own for that, which would stay
+//! locked in the child.
 
 use std::{
     future::pending,
@@ -47,7 +49,8 @@ fn in_a_child(n: u64, m: u64) {
     assert!(block_on(never.result()).is_err());
 }
 
-/// Forks twice beside the tasks of an executor, once all threads of those before have ended, of which there are so many.
+/// Forks twice beside the tasks of an executor, once all threads of those before have ended, of
+/// which there are so many.
 pub(crate) fn fork(choice: &mut Choice, threads: usize) {
     while count("task") != threads {
         thread::yield_now();
