@@ -11,7 +11,7 @@ use joint::model::{Biased, sites_seen};
 use loom_tests::lab::thread;
 use loom_tests::{assert_killed, model, model_bounded, rmws_of};
 
-/// The owner adds to the value twice, and so many others once each. Preemption bound 3.
+/// The owner adds to the value twice, and each of the others once. Preemption bound 3.
 fn owner_against_others(others: usize) {
     model_bounded(3, move || {
         let value = Arc::new(Biased::new(0));

@@ -125,10 +125,14 @@ impl Local {
             false => shared.registry.cancel_shard(self.index()),
         };
         if !waiting.is_empty() {
-            waiting
-                .into_iter()
-                .for_each(|runnable| self.normal.push(runnable));
+            self.queue_cancelled(waiting);
             self.notify();
+        }
+    }
+
+    fn queue_cancelled(&self, cancelled: Vec<Runnable>) {
+        for runnable in cancelled {
+            self.normal.push(runnable);
         }
     }
 
@@ -206,9 +210,7 @@ impl Shared {
             if waiting.is_empty() {
                 break;
             }
-            waiting
-                .into_iter()
-                .for_each(|runnable| local.normal.push(runnable));
+            local.queue_cancelled(waiting);
         }
         Registry::count_left(local.shared());
         self.gate

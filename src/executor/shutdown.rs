@@ -118,9 +118,7 @@ impl Executor {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn shutdown_background(mut self) {
-        if let Some(threads) = self.close() {
-            drop(threads);
-        }
+        drop(self.close());
     }
 
     /// Closes the executor and returns its threads. `None`: it was closed before, or this is the
