@@ -360,6 +360,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Own {
     /// # Safety
     /// `entry` is one of this worker's, in use up to here, and the caller's.
+    #[inline(never)]
     unsafe fn return_entry(&self, entry: *mut ()) {
         let mut returned = lock(&self.returned);
         // SAFETY: the caller's, and from here on the list's.
@@ -401,6 +402,7 @@ impl Room {
     }
 
     /// Takes back what others have struck off: it is live no more. There is nothing else free.
+    #[cold]
     fn take_back(&mut self, own: &Own) {
         self.free = core::mem::replace(&mut lock(&own.returned).0, ptr::null_mut());
         let mut entry = self.free;

@@ -298,21 +298,10 @@ impl Schedule<Place> for Home {
 
     #[inline]
     fn pending(&self, task: &Pending<'_, Place>) {
-        if task.metadata().is_entered() || task.is_woken() {
-            return;
-        }
-        current::with_current(|local| {
-            let local = local.expect("the executor's tasks are run by its workers");
+        if !task.metadata().is_entered() && !task.is_woken() {
             // SAFETY: lent by the runner, and in no register yet.
-            unsafe {
-                Registry::enter_normal(
-                    local.shared(),
-                    task.as_ptr(),
-                    task.metadata(),
-                    local.index(),
-                );
-            }
-        });
+            unsafe { enter(task) };
+        }
     }
 
     #[inline]
@@ -323,6 +312,27 @@ impl Schedule<Place> for Home {
         // SAFETY: called by the runner, whose future is gone.
         unsafe { Registry::strike_off(task.metadata(), worker) };
     }
+}
+
+/// Registers a task that waits for the first time. Not inlined, because most ends of a run are of
+/// tasks that are registered already, or have been woken.
+///
+/// # Safety
+/// The caller is the task's runner, and the task is in no register yet.
+#[inline(never)]
+unsafe fn enter(task: &Pending<'_, Place>) {
+    current::with_current(|local| {
+        let local = local.expect("the executor's tasks are run by its workers");
+        // SAFETY: by this function's contract.
+        unsafe {
+            Registry::enter_normal(
+                local.shared(),
+                task.as_ptr(),
+                task.metadata(),
+                local.index(),
+            );
+        }
+    });
 }
 
 #[cfg(test)]

@@ -72,6 +72,7 @@ thread_local! {
 }
 
 /// Runs what may panic and must not take the worker down. The panic hook has told of the panic.
+#[inline]
 pub(super) fn guarded(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         // The payload's own drop may panic as well. What that leaves is not worth the worker.
@@ -266,8 +267,13 @@ impl Local {
         if self.normal.len() < MOST_QUEUED {
             self.normal.push(runnable);
         } else {
-            self.shared.normal.injector.push(runnable);
+            self.queue_elsewhere(runnable);
         }
+    }
+
+    #[cold]
+    fn queue_elsewhere(&self, runnable: Runnable) {
+        self.shared.normal.injector.push(runnable);
     }
 
     #[inline]
@@ -325,6 +331,8 @@ impl Local {
         self.close_down();
     }
 
+    // Always: see `next`.
+    #[inline(always)]
     pub(super) fn run(&self, runnable: Runnable) {
         self.runs.set(self.runs.get() + 1);
         self.counters().polls.set(self.runs.get());
