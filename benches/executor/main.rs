@@ -1,5 +1,6 @@
-//! The executor beside its peers: every row of what tasks do, with two workers each and on one thread; fork and join on the
-//! stack; and how the time changes from one worker to all.
+//! The executor beside its peers: every row of what tasks do, with two workers each and on one
+//! thread; a burst of two million tasks; fork and join on the stack; and how the time changes from
+//! one worker to all.
 //!
 //! First the tables. With `JOINT_CRITERION=1` the same rows then run under criterion, for figures with a history.
 //!
@@ -8,6 +9,7 @@
 
 use std::time::Duration;
 
+mod burst;
 mod fork_join;
 #[cfg(joint_peers)]
 mod nexosim;
@@ -79,10 +81,20 @@ fn one_thread() -> Table {
     table
 }
 
+fn bursts() -> Table {
+    Table::new("a burst from outside, one worker", Duration::from_secs(10))
+        .with("joint", Joint::start(1), burst::rows())
+        .with("tokio", TokioPool::start(1), burst::rows())
+        .with("async-executor", AsyncExecutor::start(1), burst::rows())
+        .with("nio", Nio::start(1), burst::rows())
+        .heavy()
+}
+
 fn main() {
     let tables = [
         two_workers(),
         one_thread(),
+        bursts(),
         fork_join::table(Duration::from_secs(2)),
     ];
     support::table::main("executor", &tables, scaling::print);
