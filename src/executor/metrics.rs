@@ -175,3 +175,26 @@ pub struct WorkerMetrics {
     /// elsewhere that it has not fetched yet. It fetches up to 64 at a time.
     pub pinned: usize,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Metrics;
+    use crate::{executor::tests::two_workers, task::End};
+
+    #[test]
+    fn what_others_than_the_workers_have_done_is_counted_in() {
+        let [local, other] = two_workers();
+        let shared = local.shared();
+        for counters in [local.counters(), other.counters()] {
+            for counter in [&counters.cancelled, &counters.panicked, &counters.parks] {
+                counter.increment();
+            }
+        }
+        for how in [End::Cancelled, End::Output, End::Panic] {
+            shared.count_end_outside(how);
+        }
+        let metrics = Metrics::of(shared);
+        assert_eq!((metrics.cancelled, metrics.panicked), (4, 3));
+        assert_eq!(metrics.parks(), 2);
+    }
+}

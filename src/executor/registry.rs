@@ -480,3 +480,6 @@ impl Drop for Room {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

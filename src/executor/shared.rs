@@ -339,8 +339,37 @@ unsafe fn enter(task: &Pending<'_, Place>) {
 mod tests {
     use alloc::sync::Arc;
 
+    #[cfg(feature = "io")]
+    use super::KEEPS_THE_DRIVER_WAITING;
     use super::Visit;
-    use crate::Executor;
+    use crate::{Executor, executor::tests::two_workers};
+
+    #[test]
+    fn a_time_of_a_poll_that_differs_little_is_not_written() {
+        let [local, _other] = two_workers();
+        let time = |nanos| {
+            local.shared().set_poll_time(nanos);
+            local.shared().poll_time()
+        };
+        assert_eq!(time(80), 80);
+        assert_eq!(time(90), 80, "by an eighth");
+        assert_eq!(time(70), 80);
+        assert_eq!(time(91), 91);
+        assert_eq!(time(79), 79);
+    }
+
+    #[cfg(feature = "io")]
+    #[test]
+    fn who_polls_for_so_long_keeps_the_driver_waiting() {
+        for (time, keeps) in [
+            (KEEPS_THE_DRIVER_WAITING - 1, false),
+            (KEEPS_THE_DRIVER_WAITING, true),
+        ] {
+            let [local, _other] = two_workers();
+            local.shared().set_poll_time(time);
+            assert_eq!(local.shared().keeps_the_driver_waiting(), keeps);
+        }
+    }
 
     /// A visit changes nothing that all threads would write to, and the executor goes when it has
     /// gone.

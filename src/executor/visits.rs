@@ -59,3 +59,6 @@ impl Local {
         self.others().any(comes)
     }
 }
+
+#[cfg(test)]
+mod tests;

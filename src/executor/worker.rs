@@ -397,3 +397,6 @@ impl Local {
         discard(core::iter::from_fn(|| self.next_queued()));
     }
 }
+
+#[cfg(test)]
+mod tests;

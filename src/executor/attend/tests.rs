@@ -6,8 +6,12 @@ use core::{
     task::Waker,
 };
 
-use super::BATCHES;
-use crate::executor::{driver::clock, tests::two_workers, worker::Local};
+use super::{BATCHES, LOOK_INTERVAL};
+use crate::executor::{
+    driver::{Handle, clock},
+    tests::{two_workers, wakes_of},
+    worker::Local,
+};
 
 #[derive(Default)]
 struct Wakes(AtomicUsize);
@@ -72,4 +76,53 @@ fn what_is_fired_at_once_is_bounded() {
     assert_eq!(wakes.0.load(Relaxed), BATCHES * BATCH);
     assert!(local.attend());
     assert_eq!(wakes.0.load(Relaxed), (BATCHES + 1) * BATCH);
+}
+
+#[test]
+fn in_its_turn_a_worker_asks_the_system_not_before_an_interval_has_passed() {
+    let [local, _other] = two_workers();
+    arm(&local, 0, clock::NEVER - 1, &Arc::default());
+    let next_look = &local.attendant.next_look;
+    let before = clock::now();
+    local.attend_in_turn();
+    let after = clock::now();
+    let next = next_look.get();
+    assert!((before + LOOK_INTERVAL..=after + LOOK_INTERVAL).contains(&next));
+    next_look.set(clock::NEVER);
+    local.attend_in_turn();
+    assert_eq!(next_look.get(), clock::NEVER, "too early");
+}
+
+#[test]
+fn the_driver_is_left_where_polls_are_long_and_where_there_is_no_reserve() {
+    let [local, _other] = two_workers();
+    let driver = &local.shared().driver;
+    assert!(
+        !local.leaves_driver() && driver.reserve().is_none(),
+        "never used"
+    );
+    arm(&local, 0, clock::NEVER - 1, &Arc::default());
+    assert!(local.leaves_driver());
+    let reserve = driver.reserve();
+    assert!(
+        reserve.is_some() && driver.reserve().is_none(),
+        "one at a time"
+    );
+    assert!(!local.leaves_driver());
+    local.shared().set_poll_time(usize::MAX);
+    assert!(local.leaves_driver());
+    local.shared().set_poll_time(0);
+    assert!(!local.leaves_driver());
+    drop(reserve);
+    assert!(local.leaves_driver());
+}
+
+#[test]
+fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
+    let [local, _other] = two_workers();
+    arm(&local, 0, clock::NEVER - 1, &Arc::default());
+    let hurry = || local.as_current(|| Handle::with(|driver, _| driver.hurry(0)));
+    assert_eq!(wakes_of(&local, hurry), 1);
+    let _reserve = local.shared().driver.reserve();
+    assert_eq!(wakes_of(&local, hurry), 0);
 }

@@ -31,3 +31,20 @@ pub(crate) fn after(now: u64, duration: Duration) -> u64 {
 pub(crate) fn until(deadline: u64) -> Option<Duration> {
     (deadline != NEVER).then(|| Duration::from_nanos(deadline.saturating_sub(now())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_later_than_can_be_told_is_never() {
+        let hour = Duration::from_secs(3600);
+        assert_eq!(after(7, Duration::from_nanos(8)), 15);
+        assert_eq!(after(NEVER - 1, hour), NEVER);
+        assert_eq!(after(0, Duration::MAX), NEVER);
+        assert_eq!(until(NEVER), None);
+        assert_eq!(until(0), Some(Duration::ZERO), "over");
+        let left = until(after(now(), hour));
+        assert!(left.is_some_and(|left| !left.is_zero() && left <= hour));
+    }
+}

@@ -1,0 +1,126 @@
+//! What a register holds, entry by entry, of tasks that wait.
+
+use alloc::vec::Vec;
+use core::{future::pending, panic::Location};
+
+use super::*;
+use crate::{
+    JoinHandle,
+    executor::{
+        task_builder::{launch, new_task},
+        tests::two_workers,
+        worker::Local,
+    },
+};
+
+const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
+
+/// Runs what is queued, as the worker.
+fn run(local: &Local) {
+    local.as_current(|| {
+        while let Some(runnable) = local.next() {
+            local.run(runnable);
+        }
+    });
+}
+
+/// Tasks that wait.
+fn waiting(local: &Local, lane: Lane, tasks: usize) -> Vec<JoinHandle<()>> {
+    let start = |_| {
+        let (runnable, handle) = new_task(Location::caller(), pending());
+        launch(local.shared(), Some(local), runnable, lane);
+        handle
+    };
+    let handles = (0..tasks).map(start).collect();
+    run(local);
+    handles
+}
+
+/// Drops what was cancelled, as a thread that is no worker.
+fn drop_elsewhere(local: &Local) {
+    let mut cancelled = Vec::new();
+    let injector = &local.shared().normal.injector;
+    injector.take(usize::MAX, |runnable| cancelled.push(runnable));
+    drop(cancelled);
+}
+
+/// How many chunks the first worker has in a lane, and how many entries are in use there.
+fn room(local: &Local, lane: Lane) -> (usize, usize) {
+    let shard = &local.shared().registry.shards[0];
+    let of = |room: &mut Room| (room.chunks.len(), room.live);
+    match lane {
+        Lane::Normal => shard.normal.room.with_lock(of),
+        Lane::High => of(&mut lock(&shard.high)),
+        Lane::Pinned(_) => of(&mut lock(&shard.pinned)),
+    }
+}
+
+#[test]
+fn an_entry_that_is_free_again_is_used_again() {
+    for lane in LANES {
+        let [local, _other] = two_workers();
+        for _ in 0..3 {
+            let handles = waiting(&local, lane, ENTRIES);
+            assert_eq!(room(&local, lane), (1, ENTRIES));
+            drop(handles);
+            run(&local);
+            assert_eq!(room(&local, lane), (1, 0));
+        }
+        let _one_more = waiting(&local, lane, ENTRIES + 1);
+        assert_eq!(room(&local, lane), (2, ENTRIES + 1));
+    }
+}
+
+#[test]
+fn entries_that_others_have_struck_off_come_back_when_there_is_no_other() {
+    let [local, _other] = two_workers();
+    for _ in 0..3 {
+        let handles = waiting(&local, Lane::Normal, ENTRIES);
+        assert_eq!(room(&local, Lane::Normal), (1, ENTRIES));
+        drop(handles);
+        drop_elsewhere(&local);
+    }
+    let _one = waiting(&local, Lane::Normal, 1);
+    assert_eq!(room(&local, Lane::Normal), (1, 1));
+}
+
+#[test]
+fn a_worker_has_pinned_tasks_while_some_wait() {
+    let [local, _other] = two_workers();
+    let has_pinned = || [0, 1].map(|worker| local.shared().registry.has_pinned(worker));
+    assert_eq!(has_pinned(), [false, false]);
+    let handles = waiting(&local, Lane::Pinned(0), 2);
+    assert_eq!(has_pinned(), [true, false]);
+    drop(handles);
+    run(&local);
+    assert_eq!(has_pinned(), [false, false]);
+}
+
+#[test]
+fn what_is_left_keeps_the_executor_until_its_last_task_has_ended() {
+    let [local, _other] = two_workers();
+    let registry = &local.shared().registry;
+    let left = || {
+        // Relaxed: one thread.
+        let left = registry.left.load(core::sync::atomic::Ordering::Relaxed);
+        (left, lock(&registry.keeper).is_some())
+    };
+    Registry::count_left(local.shared());
+    assert_eq!(left(), (0, false));
+
+    let ended = waiting(&local, Lane::Normal, 2);
+    let handles: Vec<_> = LANES
+        .into_iter()
+        .zip([1, 2, 4])
+        .flat_map(|(lane, tasks)| waiting(&local, lane, tasks))
+        .collect();
+    drop(ended);
+    drop_elsewhere(&local);
+    Registry::count_left(local.shared());
+    assert_eq!(left(), (7, true));
+    for (handle, ended) in handles.into_iter().zip(1..) {
+        drop(handle);
+        run(&local);
+        assert_eq!(left(), (7 - ended, ended < 7));
+    }
+}

@@ -1,0 +1,36 @@
+//! Who leaves the driver to whom, at times that the test gives.
+
+use super::OFTEN;
+use crate::executor::{driver::clock, tests::two_workers};
+
+#[test]
+fn who_comes_often_is_expected_again_and_who_was_away_for_longer_is_not() {
+    let [local, _other] = two_workers();
+    let until = || local.counters().visits_until.get();
+    let start = 10 * OFTEN;
+    local.visit(start);
+    assert_eq!(until(), 0, "the first visit");
+    local.visit(start + OFTEN);
+    assert_eq!(until(), start + 2 * OFTEN);
+    local.leave_driver(start + 3 * OFTEN);
+    assert_eq!(until(), start + 4 * OFTEN, "it was there for so long");
+    local.visit(start + 4 * OFTEN);
+    assert_eq!(until(), start + 5 * OFTEN);
+    local.visit(start + 5 * OFTEN + 1);
+    assert_eq!(until(), 0, "away for longer");
+    local.leave_driver(start + 5 * OFTEN + 1);
+    assert_eq!(until(), 0);
+}
+
+#[test]
+fn the_driver_may_be_left_to_another_worker_that_comes_often() {
+    let [local, other] = two_workers();
+    assert!(local.is_driver_visited(), "of no use");
+    let shared = local.shared();
+    shared.driver.hurry(clock::NEVER, &shared.sleep, || {});
+    assert!(!local.is_driver_visited());
+    local.counters().visits_until.set(clock::NEVER);
+    assert!(!local.is_driver_visited(), "to itself");
+    other.counters().visits_until.set(clock::NEVER);
+    assert!(local.is_driver_visited());
+}

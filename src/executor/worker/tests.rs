@@ -1,0 +1,119 @@
+//! What a worker queues again, and what it counts, by counts of wake-ups and ends.
+
+use core::future::pending;
+
+use super::*;
+use crate::{
+    executor::{
+        metrics::Metrics,
+        tests::{task, two_workers, wakes_of},
+        yield_now,
+    },
+    oneshot,
+};
+
+/// A task of a lane that has waited, and is ready to be run: it wakes itself in that run.
+fn woken(local: &Local, lane: Lane) -> (Runnable, JoinHandle<()>) {
+    let (sender, receiver) = oneshot::channel();
+    let future = async move {
+        let _sent = receiver.await;
+        yield_now().await;
+    };
+    let (runnable, handle) = new_task(Location::caller(), future);
+    launch(local.shared(), Some(local), runnable, lane);
+    local.as_current(|| {
+        let runnable = local.next_queued().expect("it was launched");
+        local.run(runnable);
+        sender.send(()).expect("it waits");
+    });
+    (local.next_queued().expect("it was woken"), handle)
+}
+
+#[test]
+fn who_yields_alone_wakes_nobody() {
+    for (lane, others, wakes) in [
+        (Lane::Normal, &[][..], 0),
+        (Lane::Normal, &[Lane::Normal], 1),
+        (Lane::Normal, &[Lane::High], 1),
+        (Lane::High, &[], 1),
+        (Lane::Pinned(0), &[], 0),
+    ] {
+        let [local, _other] = two_workers();
+        let (runnable, _handle) = woken(&local, lane);
+        others.iter().for_each(|&lane| local.push(task(), lane));
+        let queued = || [&local.normal, &local.high].map(Worker::len);
+        let before = queued();
+        let run = || local.as_current(|| local.run(runnable));
+        assert_eq!(wakes_of(&local, run), wakes, "{lane:?} {others:?}");
+        let added = [0, 1].map(|i| queued()[i] - before[i]);
+        assert_eq!(added[0] == 1, lane == Lane::Normal);
+        assert_eq!(added[1] == 1, lane == Lane::High);
+        assert_eq!(local.pinned.borrow().len() == 1, lane == Lane::Pinned(0));
+        // Entered tasks go before the executor.
+        local.discard_queued();
+    }
+}
+
+#[test]
+fn what_is_more_than_a_queue_holds_goes_to_the_injector() {
+    let [local, _other] = two_workers();
+    for _ in 0..MOST_QUEUED {
+        local.queue(task());
+    }
+    assert_eq!(local.normal.len(), MOST_QUEUED);
+    assert!(!local.shared().has_injected());
+    local.queue(task());
+    assert_eq!(local.normal.len(), MOST_QUEUED);
+    assert!(local.shared().has_injected());
+}
+
+/// Panics when it is dropped.
+struct Panics;
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        std::panic::resume_unwind(Box::new("on purpose"));
+    }
+}
+
+/// How many tasks an executor counts as cancelled, and as panicked.
+fn ends(local: &Local) -> (u64, u64) {
+    let metrics = Metrics::of(local.shared());
+    (metrics.cancelled, metrics.panicked)
+}
+
+#[test]
+fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
+    let runnables = || {
+        let panics = Panics;
+        let held = async move {
+            let _held = panics;
+            pending::<()>().await;
+        };
+        [task(), new_detached(Location::caller(), held)]
+    };
+    let [local, _other] = two_workers();
+    let [elsewhere, _another] = two_workers();
+    let dispose_of_both = || {
+        for runnable in runnables() {
+            dispose(local.shared(), runnable);
+        }
+    };
+    dispose_of_both();
+    assert_eq!(ends(&local), (1, 1));
+    assert_eq!(local.counters().cancelled.get(), 0, "no worker has");
+    elsewhere.as_current(dispose_of_both);
+    assert_eq!((ends(&local), ends(&elsewhere)), ((2, 2), (0, 0)));
+    assert_eq!(local.counters().cancelled.get(), 0, "none of its own has");
+    local.as_current(dispose_of_both);
+    assert_eq!(ends(&local), (3, 3));
+    assert_eq!(local.counters().cancelled.get(), 1);
+
+    // What comes after it is the worker's own again.
+    elsewhere.as_current(|| {
+        dispose_of_both();
+        discard([task()]);
+    });
+    assert_eq!((ends(&local), ends(&elsewhere)), ((4, 4), (1, 0)));
+    assert_eq!(elsewhere.counters().cancelled.get(), 1);
+}
