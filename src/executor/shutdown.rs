@@ -291,4 +291,17 @@ mod tests {
         assert_eq!(waiting_for(&all, 2), [2, 3]);
         assert_eq!(waiting_for(&all, 1), [1]);
     }
+
+    #[test]
+    fn a_wait_that_is_over_is_forgotten() {
+        let own = thread::current().id();
+        let waits = || all_waits().iter().filter(|wait| wait.thread == own).count();
+        let first = Waits::enter(&[]);
+        let second = Waits::enter(&[]);
+        assert_eq!(waits(), 2);
+        drop(second);
+        assert_eq!(waits(), 1);
+        drop(first);
+        assert_eq!(waits(), 0);
+    }
 }

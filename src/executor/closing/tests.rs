@@ -1,11 +1,15 @@
 //! The end of an executor, step by step, with both workers on one thread.
 
 use alloc::sync::Arc;
-use core::panic::Location;
+use core::{
+    panic::Location,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 use std::time::Instant;
 
-use super::PATIENCE;
+use super::{MOST_INSIDE, PATIENCE};
 use crate::executor::{
+    current::with_current,
     registry::Lane,
     shared::Runnable,
     task_builder::new_detached,
@@ -137,4 +141,39 @@ fn the_last_to_leave_drops_what_is_left_and_whoever_comes_later_does_it_itself()
         shared.inject(counted(&held), lane);
         assert_eq!(alive(&held), 0, "terminated");
     }
+}
+
+/// Tells, when it is dropped, how deep its worker is in drops then.
+struct TellsDepth(Arc<AtomicUsize>);
+
+impl Drop for TellsDepth {
+    fn drop(&mut self) {
+        let depth = with_current(|local| local.map(|local| local.closing.inside.get()));
+        self.0.store(depth.unwrap(), Relaxed);
+    }
+}
+
+#[test]
+fn a_blocked_worker_drops_inside_of_drops_up_to_a_depth() {
+    let [local, _other] = two_workers();
+    let seen = Arc::new(AtomicUsize::new(usize::MAX));
+    let push = || {
+        let tells = TellsDepth(seen.clone());
+        let runnable = new_detached(Location::caller(), async move { drop(tells) });
+        local.push(runnable, Lane::Pinned(0));
+    };
+    local.shared().close();
+    local.as_current(|| {
+        push();
+        local.close_down_blocked();
+        assert_eq!(seen.load(Relaxed), 1);
+        assert_eq!(local.closing.inside.get(), 0);
+        push();
+        local.closing.inside.set(MOST_INSIDE);
+        local.close_down_blocked();
+        assert_eq!(Arc::strong_count(&seen), 2, "too deep");
+        local.closing.inside.set(MOST_INSIDE - 1);
+        local.close_down_blocked();
+        assert_eq!(seen.load(Relaxed), MOST_INSIDE);
+    });
 }

@@ -335,3 +335,62 @@ impl<R: Outside> Keeper<'_, R> {
         woken.append(&mut self.desk.woken);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+
+    /// A driver in use.
+    fn driver() -> Driver {
+        let driver = Driver::new(1);
+        assert!(!driver.is_used() && driver.keep().is_none() && driver.reserve().is_none());
+        driver.used.store(1, Relaxed);
+        driver
+    }
+
+    #[test]
+    fn there_are_sources_once_something_is_registered() {
+        let driver = driver();
+        assert!(!driver.has_sources(), "there is no reactor");
+        assert!(driver.reactor().expect("the system gives one").1);
+        assert!(!driver.has_sources());
+    }
+
+    #[test]
+    fn a_deadline_that_was_given_up_is_not_waited_for() {
+        let driver = driver();
+        assert_eq!(driver.settled(), NEVER);
+        let timers = driver.timers(0);
+        let insert = |deadline| timers.insert(deadline, Waker::noop().clone()).unwrap().0;
+        let keys = [10, 20, 30].map(insert);
+        assert_eq!(driver.settled(), 10);
+        for (key, next) in keys.iter().zip([20, 30, NEVER]) {
+            assert!(timers.remove(key).is_some());
+            assert_eq!(driver.settled(), next);
+        }
+    }
+
+    #[test]
+    fn the_reserve_goes_off_duty_when_the_keeper_has_not_risen() {
+        let driver = driver();
+        assert!(driver.has_no_reserve() && !driver.is_kept());
+        let mut reserve = driver.reserve().expect("the first");
+        let mut look = || {
+            thread::current().unpark();
+            reserve.lie(None)
+        };
+        assert!(look(), "nobody keeps the driver");
+        driver.asleep_until.store(NEVER, Relaxed);
+        driver.rises.store(1, Relaxed);
+        assert!(!look());
+        assert!(!driver.has_no_reserve(), "it has risen since");
+        assert!(!look());
+        assert!(driver.has_no_reserve());
+
+        let reserve = driver.reserve().expect("none is on duty");
+        drop(reserve);
+        assert!(driver.has_no_reserve());
+    }
+}

@@ -296,11 +296,14 @@ impl Forks {
 // Here and not in `tests`, so that Miri sees the races without an executor around them.
 #[cfg(test)]
 mod tests {
-    use alloc::{boxed::Box, string::String};
+    use alloc::{boxed::Box, string::String, vec::Vec};
     use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::thread;
 
-    use super::{AssertUnwindSafe, Ended, Forks, Surroundings, Wait, catch_unwind, resume_unwind};
+    use super::{
+        AssertUnwindSafe, CREDIT, Ended, Forks, KEPT_OPEN, Surroundings, Wait, catch_unwind,
+        resume_unwind,
+    };
 
     struct Alone;
 
@@ -381,5 +384,40 @@ mod tests {
             over.store(1, Relaxed);
         });
         assert_eq!(forks.oldest(), None);
+    }
+
+    #[test]
+    fn a_job_is_marked_once_and_can_still_be_taken() {
+        let forks = Forks::new(2);
+        let marks = || (0..2).map(|_| forks.mark(0)).collect::<Vec<_>>();
+        let a = || {
+            assert_eq!(marks(), [false, true]);
+            assert!(!forks.mark(2), "there is no such place");
+            forks.steal().expect("it is open").run();
+        };
+        // SAFETY: called by the one owner.
+        let ((), b) = unsafe { forks.join(&Alone, a, || 7) };
+        assert_eq!(b, 7);
+    }
+
+    #[test]
+    fn more_than_a_few_are_left_open_for_a_while_after_somebody_has_asked() {
+        const MANY: usize = 2 * KEPT_OPEN;
+        let forks = Forks::new(MANY);
+        let limit = || forks.limit.load(Relaxed);
+        // One push in excess each.
+        let push = || words(&forks, KEPT_OPEN + 1, "a");
+        for _ in 0..3 {
+            for _ in 0..CREDIT - 1 {
+                push();
+            }
+            assert_eq!(limit(), MANY);
+            push();
+            assert_eq!(limit(), KEPT_OPEN);
+            push();
+            assert_eq!(limit(), KEPT_OPEN, "none is in excess any more");
+            forks.ask();
+            assert_eq!(limit(), MANY);
+        }
     }
 }

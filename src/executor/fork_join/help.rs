@@ -168,3 +168,84 @@ impl Local {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::{
+        fork_join::{Forks, forks::Surroundings},
+        tests::two_workers,
+    };
+
+    #[test]
+    fn what_is_young_is_expected_once() {
+        let helper = Helper::new(1);
+        assert!(!helper.expects(false));
+        helper.has_young.set(true);
+        assert!(helper.expects(false));
+        assert!(!helper.expects(false), "said already");
+        helper.has_young.set(true);
+        assert!(!helper.expects(true), "twice in a row");
+        assert!(!helper.expects(false));
+    }
+
+    #[test]
+    fn there_is_room_as_long_as_little_of_the_stack_is_in_use() {
+        let here = 0u8;
+        assert!(stack_now().abs_diff((&raw const here).addr()) < ROOM_TO_HELP);
+        let helper = Helper::new(1);
+        helper.begin();
+        assert!(helper.has_room());
+        for far in [2 * ROOM_TO_HELP, (2 * ROOM_TO_HELP).wrapping_neg()] {
+            helper.stack.set(stack_now().wrapping_add(far));
+            assert!(!helper.has_room());
+        }
+    }
+
+    struct Alone;
+
+    impl Surroundings for Alone {
+        fn offered(&self) {}
+
+        fn wait(&self, wait: Wait) -> Ended {
+            wait.block()
+        }
+    }
+
+    /// Calls `f` while a fork of that worker is open.
+    fn while_open(forks: &Forks, f: impl FnOnce()) {
+        // SAFETY: this thread is the one owner.
+        let ((), b) = unsafe { forks.join(&Alone, f, || 7) };
+        assert_eq!(b, 7);
+    }
+
+    #[test]
+    fn a_fork_is_taken_once_it_has_been_seen_for_long_enough() {
+        let [local, _other] = two_workers();
+        let forks = &local.shared().forks[1];
+        let take = |at| local.take_fork(at).map(Taken::run).is_some();
+        let start = Instant::now();
+        assert!(!take(start), "there is none");
+        assert!(!local.helper.expects(false));
+        let short = Duration::from_nanos(1);
+        while_open(forks, || {
+            assert!(!take(start));
+            assert!(local.helper.expects(false));
+            assert!(!take(start + WORTH_A_THEFT - short));
+            assert!(local.helper.expects(false));
+            assert!(take(start + WORTH_A_THEFT));
+            assert!(!local.helper.expects(false));
+        });
+        // Another worker has marked it, but this one has not seen it before.
+        while_open(forks, || {
+            while_open(forks, || {
+                let taken = forks.steal().map(Taken::run);
+                assert!(taken.is_some() && !forks.mark(1));
+                let late = start + 100 * WORTH_A_THEFT;
+                assert!(!take(late));
+                assert!(take(late + WORTH_A_THEFT));
+            });
+        });
+        assert_eq!(local.counters().steals.get(), 2);
+    }
+}

@@ -55,6 +55,12 @@ fn who_yields_alone_wakes_nobody() {
 }
 
 #[test]
+fn without_a_hook_no_task_is_watched() {
+    let [local, _other] = two_workers();
+    assert!(!local.watches_tasks);
+}
+
+#[test]
 fn what_is_more_than_a_queue_holds_goes_to_the_injector() {
     let [local, _other] = two_workers();
     for _ in 0..MOST_QUEUED {
