@@ -21,7 +21,7 @@ Usage: cargo xtask <command>
                          its verdicts are those of the explorer, and of the matrix in FILE
   bench [--readme] [NAME]
                          all benches, or one; --readme runs those that the README shows, or one of them,
-                         and writes the figures of the last runs into README.md and docs/measured.svg
+                         and writes the figures of the last runs into README.md, docs/measured.md and docs/measured.svg
   mutants [--check] [--smoke] [FILTER]
                          the models against each change of an ordering, an exchange or a second look, or of
                          those whose names contain FILTER, into docs/orderings.md; --check fails where that

@@ -1,4 +1,5 @@
-//! Writes what the benches found into the README, and draws it.
+//! Writes what the benches found: every table into `docs/measured.md`, with a chart, and into the README ten rows and those in
+//! which another contestant takes less than joint.
 
 use std::{env, fs, path::Path, path::PathBuf, thread};
 
@@ -10,7 +11,35 @@ use super::{
 
 const BEGIN: &str = "<!-- measured: begin, written by `cargo xtask bench --readme` -->";
 const END: &str = "<!-- measured: end -->";
+const README: &str = "README.md";
+const TABLES: &str = "docs/measured.md";
 const PLOT: &str = "docs/measured.svg";
+
+/// The rows that the README shows: table and row. Ahead or behind, each is what some user does most.
+const TEN: [(&str, &str); 10] = [
+    ("tasks, two workers", "spawn and join"),
+    ("tasks, two workers", "yield, 200 x 1,000"),
+    ("tasks, two workers", "fib(20), one branch spawned"),
+    ("tasks, two workers", "10k spawned outside, joined"),
+    (
+        "fork and join on the stack, two threads",
+        "fib(25), per join",
+    ),
+    ("event loop, two workers", "4,096 tasks yield 16 times"),
+    ("timers, one worker", "timeout round a yield"),
+    (
+        "a million timers, one worker",
+        "a million tasks are woken by their timers",
+    ),
+    (
+        "descriptors, two workers",
+        "TCP echo, 100 x 1,000 messages of 64 bytes",
+    ),
+    (
+        "bytes for each of a million tasks",
+        "polled once, waiting: live heap",
+    ),
+];
 
 /// The benches whose figures are shown, in the order of the tables.
 pub(crate) const BENCHES: [&str; 4] = ["executor", "flow", "driver", "memory"];
@@ -26,7 +55,7 @@ pub(crate) fn run() -> i32 {
     match write(&folder(), &root()) {
         Ok(()) => {
             say(&format!(
-                "README.md and {PLOT} have the figures of the last runs"
+                "{README}, {TABLES} and {PLOT} have the figures of the last runs"
             ));
             0
         }
@@ -39,33 +68,87 @@ pub(crate) fn run() -> i32 {
 
 fn write(folder: &Path, root: &Path) -> Result<(), String> {
     let figures = figures::read(folder, &BENCHES)?;
-    let readme = root.join("README.md");
-    let before = fs::read_to_string(&readme)
-        .map_err(|error| format!("cannot read {}: {error}", readme.display()))?;
-    let after = replaced(&before, &section(&figures))?;
-    let plot = root.join(PLOT);
-    let written = plot.parent().map_or(Ok(()), fs::create_dir_all);
-    written
-        .and_then(|()| fs::write(&plot, plot::svg(&figures.tables)))
-        .and_then(|()| fs::write(&readme, after))
-        .map_err(|error| format!("cannot write {PLOT} or README.md: {error}"))
+    let files = [
+        (TABLES, rewritten(root, TABLES, &section(&figures))?),
+        (README, rewritten(root, README, &short(&figures)?)?),
+        (PLOT, plot::svg(&figures.tables)),
+    ];
+    for (name, text) in files {
+        fs::write(root.join(name), text)
+            .map_err(|error| format!("cannot write {name}: {error}"))?;
+    }
+    Ok(())
 }
 
-/// The README with another text between its marks.
-fn replaced(readme: &str, section: &str) -> Result<String, String> {
-    let missing = |mark| format!("README.md has no line `{mark}`: put it where the figures belong");
-    let (before, rest) = readme.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
+fn rewritten(root: &Path, name: &str, section: &str) -> Result<String, String> {
+    let page = fs::read_to_string(root.join(name));
+    let page = page.map_err(|error| format!("cannot read {name}: {error}"))?;
+    replaced(name, &page, section)
+}
+
+/// A page with another text between its marks.
+fn replaced(name: &str, page: &str, section: &str) -> Result<String, String> {
+    let missing = |mark| format!("{name} has no line `{mark}`: put it where the figures belong");
+    let (before, rest) = page.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
     let (_, after) = rest.split_once(END).ok_or_else(|| missing(END))?;
     Ok(format!("{before}{BEGIN}\n{section}{END}{after}"))
+}
+
+/// What the README shows: ten rows, and where joint is behind.
+fn short(figures: &Figures) -> Result<String, String> {
+    let mut text = "\n| row | joint | tokio | best peer |\n|---|---|---|---|\n".to_owned();
+    for (title, row) in TEN {
+        let table = figures.tables.iter().find(|table| table.title == title);
+        let found = table.and_then(|table| {
+            let row = table.rows.iter().find(|other| other.title == row)?;
+            Some((table, row))
+        });
+        let (table, row) =
+            found.ok_or_else(|| format!("no row `{row}` in a table `{title}`: run all benches"))?;
+        let tokio = row.of("tokio");
+        let tokio = tokio.map_or(String::new(), |tokio| format!("{:.2}", tokio.ratio));
+        let best = row.best_peer();
+        let best = best.map_or(String::new(), |peer| {
+            format!("{:.2} {}", peer.ratio, peer.contestant)
+        });
+        let own = format!("{:.1} {}", row.figures[0].value, table.unit);
+        text += &format!("| {title}: {} | {own} | {tokio} | {best} |\n", row.title);
+    }
+    text += "\n| joint is behind in | rows |\n|---|---|\n";
+    for table in &figures.tables {
+        let rows = table.rows.iter();
+        let rows = rows.map(|row| (&row.title, behind(table, row)));
+        let rows = rows.filter(|(_, faster)| !faster.is_empty());
+        let rows = rows.map(|(title, faster)| format!("{title}: {faster}"));
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            text += &format!("| {} | {} |\n", table.title, rows.join("; "));
+        }
+    }
+    Ok(text + "\n")
+}
+
+/// The contestants that take less than joint in a row, with how much less.
+fn behind(table: &Table, row: &figures::Row) -> String {
+    let own = &row.figures[0];
+    let is_own = own.contestant.starts_with("joint");
+    let others = row.figures[1..].iter().map(|other| match &*table.unit {
+        "part" => (other.value / own.value, &other.contestant),
+        _ => (other.ratio, &other.contestant),
+    });
+    let less = others.filter(|(ratio, _)| is_own && (ratio * 100.0).round() < 100.0);
+    let less = less.map(|(ratio, name)| format!("{ratio:.2} {name}"));
+    less.collect::<Vec<_>>().join(", ")
 }
 
 fn section(figures: &Figures) -> String {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let placements: Vec<_> = figures.placements.iter().map(String::as_str).collect();
     let mut text = format!(
-        "\n![The best peer's time as a multiple of joint's, row by row]({PLOT})\n\n\
-         On {} with {processors} processors, to each other: {}. The first column is a time or a size, the others are multiples\n\
-         of it: above 1, joint takes less.\n",
+        "\n![The best peer's time as a multiple of joint's, row by row]({})\n\n\
+         On {} with {processors} processors; their distance during the runs: {}. The first column is\n\
+         joint's time or size. The other columns are multiples of it: above 1, joint takes less.\n",
+        PLOT.rsplit('/').next().expect("a file"),
         env::consts::ARCH,
         placements.join(", "),
     );
@@ -121,33 +204,125 @@ fn with_head(
 
 #[cfg(test)]
 mod tests {
-    use super::{super::figures::tests::sample, *};
+    use super::{
+        super::figures::{Figure, tests::sample},
+        *,
+    };
 
     #[test]
     fn the_text_between_the_marks_is_replaced() {
-        let readme = format!("a\n{BEGIN}\nold\n{END}\nb\n");
-        let once = replaced(&readme, "new\n").expect("both marks are there");
+        let page = format!("a\n{BEGIN}\nold\n{END}\nb\n");
+        let once = replaced("a.md", &page, "new\n").expect("both marks are there");
         assert_eq!(once, format!("a\n{BEGIN}\nnew\n{END}\nb\n"));
-        assert_eq!(replaced(&once, "new\n"), Ok(once));
+        assert_eq!(replaced("a.md", &once, "new\n"), Ok(once));
     }
 
     #[test]
     fn a_missing_mark_is_named() {
-        for (readme, culprit) in [
+        for (page, culprit) in [
             ("".to_owned(), BEGIN),
             (format!("{END}\n"), BEGIN),
             (format!("{BEGIN}\n"), END),
             (format!("{END}\n{BEGIN}\n"), END),
         ] {
-            let error = replaced(&readme, "new").expect_err(&readme);
-            assert!(error.contains(culprit), "{error}");
+            let error = replaced("a.md", &page, "new").expect_err(&page);
+            assert!(error.contains(culprit) && error.contains("a.md"), "{error}");
+        }
+    }
+
+    fn page(name: &str) -> String {
+        fs::read_to_string(root().join(name)).expect("it is there")
+    }
+
+    /// What stands between the marks of a page.
+    fn between(page: &str) -> &str {
+        let (_, rest) = page.split_once(BEGIN).expect("the first mark");
+        rest.split_once(END).expect("the second mark").0
+    }
+
+    /// The figures that the tables of a page show, to the digits that they show.
+    fn shown(page: &str) -> Figures {
+        let mut figures = Figures::default();
+        let mut columns: Vec<&str> = Vec::new();
+        for line in between(page).lines() {
+            let Some(cells) = line.strip_prefix("| ") else {
+                if !line.starts_with('|') {
+                    columns.clear();
+                }
+                continue;
+            };
+            let cells: Vec<_> = cells.split('|').map(str::trim).collect();
+            if columns.is_empty() {
+                let (first, unit) = cells[1].split_once(", ").unwrap_or((cells[1], "part"));
+                columns = cells[1..].to_vec();
+                columns[0] = first;
+                figures.tables.push(Table {
+                    title: cells[0].to_owned(),
+                    unit: unit.to_owned(),
+                    rows: Vec::new(),
+                });
+                continue;
+            }
+            let table = figures.tables.last_mut().expect("a head");
+            let figure = |(n, cell): (usize, &&str)| {
+                let value = cell.parse().ok()?;
+                Some(Figure {
+                    contestant: columns[n].to_owned(),
+                    value,
+                    ratio: if n == 0 { 1.0 } else { value },
+                    is_peer: !columns[n].starts_with("joint") && columns[n] != "plain recursion",
+                })
+            };
+            table.rows.push(figures::Row {
+                title: cells[0].to_owned(),
+                figures: cells[1..].iter().enumerate().filter_map(figure).collect(),
+            });
+        }
+        figures
+    }
+
+    #[test]
+    fn the_readme_shows_rows_of_the_tables_and_all_in_which_joint_is_behind() {
+        let text = short(&shown(&page(TABLES))).expect("the ten rows");
+        assert_eq!(
+            between(&page(README)),
+            format!("\n{text}"),
+            "wanted:\n{text}"
+        );
+    }
+
+    #[test]
+    fn each_row_is_explained() {
+        let tables = page(TABLES);
+        let (_, after) = tables.split_once(END).expect("the second mark");
+        for table in shown(&tables).tables {
+            let head = format!("### {}\n", table.title);
+            let (_, section) = after
+                .split_once(&head)
+                .unwrap_or_else(|| panic!("no {head}"));
+            let section = section.split("\n### ").next().expect("a part");
+            for row in table.rows {
+                let start = format!("\n* **{}**", row.title);
+                assert!(section.contains(&start), "{}: no {start}", table.title);
+            }
         }
     }
 
     #[test]
-    fn the_readme_has_the_marks() {
-        let readme = fs::read_to_string(root().join("README.md")).expect("it is there");
-        assert!(replaced(&readme, "").is_ok());
+    fn a_row_that_is_missing_is_named() {
+        let error = short(&sample()).expect_err("it has none of the ten");
+        assert!(error.contains("`spawn and join`"), "{error}");
+    }
+
+    #[test]
+    fn behind_are_all_that_take_less() {
+        let mut table = sample().tables.remove(0);
+        assert_eq!(behind(&table, &table.rows[0]), "0.50 nio");
+        assert_eq!(behind(&table, &table.rows[1]), "");
+        table.rows[1].figures[1].ratio = 0.996;
+        assert_eq!(behind(&table, &table.rows[1]), "");
+        table.unit = "part".to_owned();
+        assert_eq!(behind(&table, &table.rows[0]), "0.50 nio");
     }
 
     #[test]
@@ -161,7 +336,7 @@ mod tests {
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }
-        assert!(text.contains("to each other: far, near."), "{text}");
+        assert!(text.contains("during the runs: far, near."), "{text}");
     }
 
     #[test]
@@ -179,8 +354,8 @@ mod tests {
     #[test]
     fn nothing_is_written_without_figures_or_marks() {
         let folder = env::temp_dir().join(format!("joint-readme-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        fs::write(folder.join("README.md"), "no marks").expect("a file");
+        fs::create_dir_all(folder.join("docs")).expect("a folder");
+        fs::write(folder.join(TABLES), "no marks").expect("a file");
         let error = write(&folder, &folder).expect_err("no figures");
         assert!(error.contains("cargo xtask bench executor"), "{error}");
         for bench in BENCHES {
