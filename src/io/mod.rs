@@ -52,6 +52,36 @@
 //! A hang-up or an error of the descriptor's wakes who waits, in both directions, and is what the operation says when it is tried
 //! again. When the executor has gone, who waits is woken, and every operation that has to wait ends with an error that says so.
 //! [`AsyncFd::readable`] and its like, which only wait, always end with that error from then on.
+//!
+//! # Example
+//! ```
+//! use std::{io, time::Duration};
+//!
+//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//! use joint::{
+//!     io::{TcpListener, TcpStream},
+//!     time::{sleep, timeout},
+//! };
+//!
+//! async fn greet(listener: TcpListener) -> io::Result<()> {
+//!     let (mut stream, _) = listener.accept().await?;
+//!     sleep(Duration::from_millis(10)).await;
+//!     stream.write_all(b"hello").await
+//! }
+//!
+//! # fn main() -> io::Result<()> {
+//! joint::block_on(async {
+//!     let listener = TcpListener::bind("127.0.0.1:0").await?;
+//!     let address = listener.local_addr()?;
+//!     let server = joint::spawn(greet(listener));
+//!     let mut stream = TcpStream::connect(address).await?;
+//!     let mut text = String::new();
+//!     timeout(Duration::from_secs(5), stream.read_to_string(&mut text)).await??;
+//!     assert_eq!(text, "hello");
+//!     server.await
+//! })
+//! # }
+//! ```
 
 mod async_fd;
 mod net;
