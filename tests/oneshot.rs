@@ -23,6 +23,9 @@ use joint::{
 mod wakes;
 use wakes::counting;
 
+/// No test waits that long.
+const FOR_LONG: Duration = Duration::from_secs(3600);
+
 fn poll<T>(receiver: &mut Receiver<T>, waker: &Waker) -> Poll<Result<T, RecvError>> {
     Pin::new(receiver).poll(&mut Context::from_waker(waker))
 }
@@ -180,6 +183,21 @@ fn a_blocked_receiver_gets_the_value_of_another_thread() {
         let sender = thread::spawn(move || tx.send(vec![1, 2, 3]));
         assert_eq!(rx.blocking_recv(), Ok(vec![1, 2, 3]));
         assert_eq!(sender.join().unwrap(), Ok(()));
+    }
+}
+
+#[test]
+fn a_receiver_that_blocks_up_to_a_limit_gets_the_value_of_another_thread() {
+    // Where the value comes before the call, the call does not wait: so many times.
+    for i in 0..100 {
+        let (tx, mut rx) = channel();
+        let sender = thread::spawn(move || tx.send(i).unwrap());
+        let answer = match i % 2 {
+            0 => rx.blocking_recv_timeout(Duration::MAX),
+            _ => rx.blocking_recv_deadline(Instant::now() + FOR_LONG),
+        };
+        assert_eq!(answer, Ok(i));
+        sender.join().unwrap();
     }
 }
 

@@ -24,6 +24,9 @@ use joint::{
 mod wakes;
 use wakes::counting;
 
+/// No test waits that long.
+const FOR_LONG: Duration = Duration::from_secs(3600);
+
 fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(waker))
 }
@@ -236,6 +239,21 @@ fn a_wait_in_vain_leaves_no_trace() {
     tx.send(1);
     assert!(shared.is_finished());
     assert_eq!(shared.blocking_wait_timeout(Duration::ZERO), Ok(Some(&1)));
+}
+
+#[test]
+fn a_thread_that_blocks_up_to_a_limit_gets_the_value_of_another() {
+    // Where the value comes before the call, the call does not wait: so many times.
+    for i in 0..100 {
+        let (tx, shared) = channel();
+        let sender = thread::spawn(move || tx.send(i));
+        let answer = match i % 2 {
+            0 => shared.blocking_wait_timeout(Duration::MAX),
+            _ => shared.blocking_wait_deadline(Instant::now() + FOR_LONG),
+        };
+        assert_eq!(answer, Ok(Some(&i)));
+        sender.join().unwrap();
+    }
 }
 
 #[test]

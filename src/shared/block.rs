@@ -172,3 +172,31 @@ unsafe fn free<T>(block: NonNull<Block<T>>) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+
+    #[test]
+    fn a_clone_too_many_panics_and_is_not_counted() {
+        let (one, other) = Handle::<u8>::pair();
+        // SAFETY: alive by the handles.
+        let references = unsafe { &(*one.block.as_ptr()).references };
+        let count = || references.load(Relaxed);
+        references.store(MAX_REFERENCES, Relaxed);
+        drop(one.clone());
+        assert_eq!(count(), MAX_REFERENCES);
+        for many in [MAX_REFERENCES + 1, MAX_REFERENCES + 2] {
+            references.store(many, Relaxed);
+            let clone = std::panic::AssertUnwindSafe(|| one.clone());
+            assert!(std::panic::catch_unwind(clone).is_err());
+            assert_eq!(count(), many);
+        }
+        references.store(2, Relaxed);
+        drop(other);
+    }
+}

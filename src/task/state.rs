@@ -46,6 +46,7 @@ pub(super) struct State(AtomicU64);
 
 /// One value of the word.
 #[derive(Clone, Copy)]
+#[cfg_attr(test, derive(PartialEq))]
 pub(super) struct Snapshot(u64);
 
 impl Snapshot {
@@ -94,6 +95,7 @@ impl fmt::Debug for Snapshot {
 
 /// What a wake-up leaves to do.
 #[must_use]
+#[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnWake {
     Schedule,
     Nothing,
@@ -101,6 +103,7 @@ pub(super) enum OnWake {
 
 /// What giving up a waker or a handle leaves to do.
 #[must_use]
+#[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnRelease {
     /// The task is idle, and nobody can wake or join it: it is ours alone, and its future is still there.
     Orphan,
@@ -112,6 +115,7 @@ pub(super) enum OnRelease {
 
 /// What the end of a pending run leaves to do.
 #[must_use]
+#[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnIdle {
     Leave,
     Reschedule,
@@ -429,3 +433,6 @@ fn too_many_wakers() -> ! {
     let _abort = Abort;
     panic!("too many wakers");
 }
+
+#[cfg(test)]
+mod tests;

@@ -248,3 +248,41 @@ fn the_handle_may_move_between_polls() {
     assert_eq!(wakes.count(), 1);
     assert_eq!(ready(moved), 7);
 }
+
+#[test]
+fn an_error_says_whether_the_task_was_cancelled_or_panicked() {
+    let queue = Queue::new();
+    let (runnable, handle) = queue.spawn(async {});
+    drop(runnable);
+    let cancelled = ready(handle.result()).unwrap_err();
+    assert_eq!(
+        (cancelled.is_cancelled(), cancelled.is_panic()),
+        (true, false)
+    );
+
+    let handle = queue.start(async { panic!("in poll") });
+    queue.run();
+    let panicked = ready(handle.result()).unwrap_err();
+    assert_eq!(
+        (panicked.is_cancelled(), panicked.is_panic()),
+        (false, true)
+    );
+}
+
+#[test]
+fn a_fallible_handle_is_pending_until_the_output_is_there() {
+    let queue = Queue::new();
+    let mut fallible = queue.start(async { 7 }).fallible();
+    assert!(poll(&mut fallible).is_pending());
+    queue.run();
+    assert_eq!(poll(&mut fallible), Poll::Ready(Some(7)));
+}
+
+#[test]
+fn an_id_tells_tasks_apart_and_shows_as_its_number() {
+    let queue = Queue::new();
+    let [one, other] = [(); 2].map(|()| queue.start(async {}));
+    assert_ne!(one.id(), other.id());
+    assert_ne!(one.id().get(), other.id().get());
+    assert_eq!(one.id().to_string(), format!("{:x}", one.id().get()));
+}
