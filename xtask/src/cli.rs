@@ -31,7 +31,7 @@ Usage: cargo xtask <command>
                          listed in tests/logic-survivors.txt; skipped unless cargo-mutants is installed
   soak [MINUTES]         everything at once for so long, 5 minutes unless said otherwise
   compat                 async-task's, async-executor's and smol's suites on compat/async-task;
-                         fetched from crates.io
+                         fetched from the registry
   size                   what one more task type costs in code, beside async-task
   portable               type-checks for each target of Linux, Android, Windows, macOS and FreeBSD that is
                          installed, and says which are not

@@ -65,7 +65,7 @@ type Failed = (i32, String);
 fn fetch_and_test(folder: &Folder) -> Result<(), Failed> {
     let broken = |why| (1, why);
     folder.write_sources().map_err(broken)?;
-    let offline = "the crates could not be had; cargo fetches them from crates.io, and says above what kept it from that";
+    let offline = "the crates could not be had; cargo fetches them from the registry, and says above what kept it from that";
     pass("compat sources", &[folder.fetch()], offline)?;
     folder.write_suites().map_err(broken)?;
     pass("compat lock file", &[folder.lock()], offline)?;
@@ -181,7 +181,7 @@ fn suite_manifest(suite: &Suite, vendored: &Path) -> Result<String, String> {
     ))
 }
 
-/// The features and dependencies of a manifest as cargo writes it for crates.io: one table for each. Without criterion, which
+/// The features and dependencies of a manifest as cargo writes it for the registry: one table for each. Without criterion, which
 /// only benches use.
 fn dependencies(manifest: &str) -> String {
     let tables = manifest.split("\n[").skip(1);
@@ -219,7 +219,7 @@ fn patched_version(lock: &str) -> Result<&str, String> {
     };
     if package.contains("\nsource = ") || package.contains("\nchecksum = ") {
         return Err(
-            "the lock file of the suites takes async-task from crates.io: the patch has no effect"
+            "the lock file of the suites takes async-task from the registry: the patch has no effect"
                 .to_owned(),
         );
     }
@@ -255,7 +255,7 @@ mod tests {
         for (lock, culprit) in [
             (vec![SUITE], "exactly one"),
             (vec![OURS, THEIRS], "exactly one"),
-            (vec![THEIRS, SUITE], "from crates.io"),
+            (vec![THEIRS, SUITE], "from the registry"),
         ] {
             let error = patched_version(&lock.concat()).map(str::to_owned);
             assert!(
