@@ -15,17 +15,17 @@ const DONE: *mut Waker = ptr::without_provenance_mut(1);
 struct Word(AtomicPtr<Waker>);
 
 impl Word {
-    /// The completer's exchange. What comes back is to be woken.
+    /// The completer's exchange. The caller wakes the returned waker.
     fn complete(&self) -> Option<Box<Waker>> {
         take(self.0.swap(DONE, Ordering::AcqRel))
     }
 
-    /// The waiter's exchange. True: completed.
+    /// The waiter's exchange. Returns whether the word is completed.
     fn register(&self, waker: Box<Waker>) -> bool {
         let waker = Box::into_raw(waker);
         let before = self.0.swap(waker, Ordering::AcqRel);
         if before == DONE {
-            // The completer has gone. The word is the waiter's alone, and is to say so again.
+            // The completer has exited. The word is the waiter's alone, and must say `DONE` again.
             self.0.store(DONE, Ordering::Relaxed);
             drop(take(waker));
             return true;
@@ -36,7 +36,7 @@ impl Word {
 }
 
 fn take(word: *mut Waker) -> Option<Box<Waker>> {
-    // SAFETY: what is no sentinel came out of a box, and whoever took it out of the word owns it.
+    // SAFETY: a word that is not a sentinel came out of a box, and its taker owns it.
     (word != PENDING).then(|| unsafe { Box::from_raw(word) })
 }
 

@@ -12,10 +12,10 @@ use loom_tests::{
 pub(crate) trait Join: Send + Sync + 'static {
     fn new() -> Self;
 
-    /// The completer's side, once: puts the result there, and wakes who waits.
+    /// The completer's side, called once: stores the result, and wakes the waiter.
     fn complete(&self, result: u32);
 
-    /// The waiter's side: the result. `None`: not there yet, and the waker will be woken.
+    /// The waiter's side: returns the result. `None` means not yet, and the waker will be woken.
     fn poll(&self, waker: &Waker) -> Option<u32>;
 }
 

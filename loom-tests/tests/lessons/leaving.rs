@@ -52,7 +52,7 @@ unsafe fn free(channel: Shared) {
 }
 
 fn send(channel: Shared) {
-    // SAFETY: the channel is there until one side has freed it.
+    // SAFETY: the channel exists until one side has freed it.
     let state = unsafe { &(*channel).state };
     match state.swap(TAKING, Ordering::AcqRel) {
         RECEIVING => {
@@ -66,7 +66,7 @@ fn send(channel: Shared) {
 }
 
 fn leave(channel: Shared) {
-    // SAFETY: the channel is there until one side has freed it.
+    // SAFETY: the channel exists until one side has freed it.
     let state = unsafe { &(*channel).state };
     match state.swap(GONE, Ordering::AcqRel) {
         RECEIVING => {}
@@ -115,7 +115,7 @@ fn exercise_8_fails() {
 // The solution: who makes the last exchange frees, and nobody waits.
 
 fn send_and_look(channel: Shared) {
-    // SAFETY: the channel is there until one side has freed it.
+    // SAFETY: the channel exists until one side has freed it.
     let state = unsafe { &(*channel).state };
     let mut before = state.swap(TAKING, Ordering::AcqRel);
     if before == RECEIVING {
@@ -130,7 +130,7 @@ fn send_and_look(channel: Shared) {
 }
 
 fn leave_at_once(channel: Shared) {
-    // SAFETY: the channel is there until one side has freed it.
+    // SAFETY: the channel exists until one side has freed it.
     let state = unsafe { &(*channel).state };
     if state.swap(GONE, Ordering::AcqRel) == SENT {
         // SAFETY: the sender has gone.

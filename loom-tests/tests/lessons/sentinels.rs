@@ -18,7 +18,7 @@ impl LoadThenStore {
     fn complete(&self) -> Option<Box<Waker>> {
         let before = self.0.load(Ordering::Acquire);
         self.0.store(DONE, Ordering::Release);
-        // SAFETY: what is no sentinel came out of a box, in `register`.
+        // SAFETY: a word that is not a sentinel came out of a box, in `register`.
         (before != PENDING).then(|| unsafe { Box::from_raw(before) })
     }
 
@@ -41,7 +41,7 @@ impl CompareThenStore {
         {
             before = newer;
         }
-        // SAFETY: what is no sentinel came out of a box, in `register`, and is in the word no more.
+        // SAFETY: a word that is not a sentinel came out of a box, in `register`, and is ours now.
         (before != PENDING).then(|| unsafe { Box::from_raw(before) })
     }
 
