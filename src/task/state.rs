@@ -1,34 +1,79 @@
-//! The state word of a task: three flags and two counters.
+//! The state word of a task: four flags and two counters.
 //!
 //! | bits | name | meaning |
 //! |---|---|---|
 //! | 0 | `HANDLE` | the [`JoinHandle`](super::JoinHandle) has not given the task up yet |
 //! | 1 | `CANCELLED` | the next run drops the future instead of polling it |
-//! | 2 | `FINISHED` | the future is gone, and so is one of runner and handle: the other side's last reference frees |
-//! | 3 | `PANICKED` | the task has ended with a panic, which is in the stage in the place of an output |
+//! | 2 | `FINISHED` | the future is gone, and the stage is empty for good: the last party frees |
+//! | 3 | `PANICKED` | the task has ended with a panic, which the stage holds instead of an output |
 //! | 4..31 | `REFS` | wakers alive; neither the runnable nor the handle counts |
 //! | 32..63 | `WAKES` | wake-ups that no run has consumed yet |
 //!
-//! It starts at `HANDLE + WAKE`, or at `WAKE` for a task that is spawned detached. **A runnable exists, queued or running, exactly when `WAKES > 0` and the task is not
-//! finished.** Whoever raises `WAKES` from 0 schedules. A run ends by subtracting the wake-ups that it saw. A task that has
-//! completed keeps `WAKES > 0` for ever, so that late wakers schedule nothing.
+//! The word starts as `HANDLE + WAKE`, or as `WAKE` for a task that is spawned detached. **A
+//! runnable exists, queued or running, exactly when `WAKES > 0` and the task has not ended.** The
+//! thread that raises `WAKES` from 0 schedules. A run ends by subtracting the wake-ups that it saw.
+//! A task that has ended keeps `WAKES > 0` forever, so late wakers schedule nothing.
 //!
+//! # Reachable states
+//! | state | `HANDLE` | `FINISHED` | `WAKES` | `REFS` | who can reach the task |
+//! |---|---|---|---|---|---|
+//! | queued or running | any | no | > 0 | any | the runner, the handle, wakers |
+//! | idle | yes, or `REFS` > 0 | no | 0 | any | the handle, wakers |
+//! | orphan | no | no | 0 | 0 | only the thread whose operation made it an orphan |
+//! | ended | any | no | > 0 | any | the finisher (see below), wakers, a handle that detaches |
+//! | finished | yes, or `REFS` > 0 | yes | > 0 | any | wakers, a handle that detaches |
+//! | dead | no | yes | > 0 | 0 | only the thread whose operation got here, which frees |
+//!
+//! The join word tells an ended task from a queued or running one, not this word. `CANCELLED` is
+//! always added together with a wake-up, so an idle task is never cancelled. `PANICKED` is added
+//! after the last poll. `HANDLE` and `FINISHED` are set together only while a handle has already
+//! detached on the join word but not here yet.
+//!
+//! # Transitions
 //! | transition | before -> after | what to do |
 //! |---|---|---|
 //! | wake | `WAKES` 0 -> 1 | schedule |
 //! | wake by value, drop waker | last of `REFS`, `FINISHED`, no `HANDLE` | free |
-//! | drop waker | last of `REFS`, no `HANDLE`, not `FINISHED`, `WAKES` 0 | orphan: nobody can ever run it again |
+//! | drop waker | last of `REFS`, no `HANDLE`, not `FINISHED`, `WAKES` 0 | orphan: bury it |
 //! | run ends pending | `WAKES` n -> 0 | leave; without `HANDLE` and `REFS`: orphan |
 //! | run ends pending | `WAKES` n + m -> m | reschedule; `CANCELLED`: drop the future, and end |
-//! | runner gives up | no `HANDLE`, no `REFS` | free; else `FINISHED` is added |
-//! | handle took the output | no `REFS` | free; else `HANDLE` becomes `FINISHED` |
-//! | handle dropped | `FINISHED`, no `REFS` | free; cancelling: `WAKES` 0 -> 1, schedule; detaching: maybe orphan |
+//! | the runner finishes | no `HANDLE`, no `REFS` | free; else `FINISHED` is added |
+//! | the handle finishes | no `REFS` | free; else `HANDLE` becomes `FINISHED` |
+//! | handle dropped | `FINISHED`, no `REFS` | free |
+//! | handle dropped, cancels | `WAKES` 0 -> 1 | schedule |
+//! | handle dropped, detaches | no `REFS`, not `FINISHED`, `WAKES` 0 | orphan: bury it |
 //!
-//! Counting, not toggling: additions and subtractions are one instruction each, where `fetch_or` with a used result is a loop
-//! on some machines. Any number of wake-ups while a task runs costs one re-run.
+//! The word counts instead of toggling, because additions and subtractions are one instruction
+//! each, while a `fetch_or` whose result is used is a loop on some machines. Any number of wake-ups
+//! while a task runs costs one more run.
 //!
-//! Rule 1: whoever frees has made an Acquire on a value of this word to which all others have added by a Release.
-//! Rule 2: after a transition that may let somebody else free, nothing of the task is touched.
+//! # Why a task is freed exactly once
+//! Three parties hold a task: the handle (`HANDLE`), the wakers (`REFS`), and the *finisher*, which
+//! is gone once `FINISHED` is set. The finisher is the runner or the handle, whichever has to see
+//! that the stage is empty when the task has ended. The join word decides which: the handle, if the
+//! runner's exchange came first; the runner, if the handle had detached there before, or had left
+//! this word before the runner looked. So there is one finisher.
+//!
+//! Each party leaves by one read-modify-write of this word. These have one order, so exactly one of
+//! them removes the last party, and the value that it returns shows that the others had left
+//! before. Its thread frees the task. No party can come back afterwards, because only a run, the
+//! handle or a waker can make a waker.
+//!
+//! If the finisher is the last party it need not write. It looks first, and frees if no other party
+//! is left. The look cannot be too old: it comes after everything that the runs did, and from then
+//! on a word without other parties stays so.
+//!
+//! The handle and all wakers can also leave a task that has not ended. If no runnable exists, it is
+//! an *orphan*: nothing could ever run it again. Once more exactly one operation removes the last
+//! of the handle, the wakers and the runnable, and its thread alone learns of it. At the end of a
+//! run, that thread drops the future and frees. Otherwise it makes the task runnable once more, and
+//! that run drops the future and is the finisher. `wake_by_value` and `cancel` make no orphans,
+//! because they add a wake-up. [`abort`](State::abort) may come from a thread that is no party, so
+//! it leaves an orphan alone.
+//!
+//! Rule 1: the thread that frees has made an Acquire on a value of this word to which every other
+//! party has added by a Release.
+//! Rule 2: after a transition that may let another thread free, nothing of the task is touched.
 
 use core::fmt;
 
@@ -105,7 +150,8 @@ pub(super) enum OnWake {
 #[must_use]
 #[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnRelease {
-    /// The task is idle, and nobody can wake or join it: it is ours alone, and its future is still there.
+    /// The task is idle, and nobody can wake or join it. It is ours alone, and the future still
+    /// exists.
     Orphan,
     /// The task needs a run.
     Schedule,
@@ -121,7 +167,7 @@ pub(super) enum OnIdle {
     Reschedule,
     /// The task was cancelled meanwhile: the runner drops the future.
     Cancel(Snapshot),
-    /// The task is ours alone, and its future is still there.
+    /// The task is ours alone, and the future still exists.
     Orphan,
 }
 
@@ -137,7 +183,8 @@ impl State {
     /// One more waker.
     #[inline]
     pub(super) fn add_waker(&self) {
-        // ORDERING: clone. Relaxed: the new waker reaches another thread by some edge of its own, as with any counted pointer.
+        // ORDERING: clone. Relaxed: the new waker reaches another thread by some edge of its own,
+        // as with any counted pointer.
         let before = self.0.fetch_add(REF, order!(clone: Relaxed));
         // Half of the room: the counter cannot overflow before the program has ended.
         if before & REFS >= ref_limit() * REF {
@@ -149,7 +196,8 @@ impl State {
     /// Wakes, keeping the waker or handle through which it is done.
     #[inline]
     pub(super) fn wake(&self) -> OnWake {
-        // ORDERING: wake. Release, with `run` (Acquire): what came before the wake-up is visible to the run that it causes.
+        // ORDERING: wake. Release, with `run` (Acquire): what came before the wake-up is visible to
+        // the run that it causes.
         let before = Snapshot(self.0.fetch_add(WAKE, order!(wake: Release)));
         self.check_wakes(before);
         if before.wakes() == 0 {
@@ -172,7 +220,8 @@ impl State {
             fence(order!(wake_free: Acquire));
             return OnRelease::Free;
         }
-        // A wake-up too many cannot be taken back here, where the memory may vanish: `add_waker` did it for this waker.
+        // A wake-up too many cannot be taken back here, where the memory may vanish: `add_waker`
+        // did it for this waker.
         OnRelease::Nothing
     }
 
@@ -191,31 +240,37 @@ impl State {
         } else {
             return OnRelease::Nothing;
         };
-        // ORDERING: drop_last. Acquire: rule 1, also for an orphan, whose future was last touched by another thread's run.
+        // ORDERING: drop_last. Acquire: rule 1, also for an orphan, whose future was last touched
+        // by another thread's run.
         fence(order!(drop_last: Acquire));
         outcome
     }
 
-    /// Makes an orphan runnable for its one last run, with one waker if `with_waker`. The caller schedules it.
+    /// Makes an orphan runnable for its one last run, with one waker if `with_waker`. The caller
+    /// schedules it.
     pub(super) fn revive_orphan(&self, with_waker: bool) {
         let word = CANCELLED + WAKE + if with_waker { REF } else { 0 };
-        // ORDERING: revive. Relaxed: nobody else can reach the task, and the queue carries it to the runner.
+        // ORDERING: revive. Relaxed: nobody else can reach the task, and the queue carries it to
+        // the runner.
         self.0.store(word, order!(revive: Relaxed));
     }
 
     /// The value that a run starts from.
     #[inline]
     pub(super) fn run(&self) -> Snapshot {
-        // ORDERING: run. Acquire: the run before this one has left the future whole (`idle`, Release), and what came before
-        // the wake-ups that this run consumes is visible (`wake`, Release).
+        // ORDERING: run. Acquire: the run before this one has left the future whole (`idle`,
+        // Release), and what came before the wake-ups that this run consumes is visible (`wake`,
+        // Release).
         Snapshot(self.0.load(order!(run: Acquire)))
     }
 
-    /// Whether the task was woken since a run started from `seen`. Once it is, it stays so until that run ends.
+    /// Whether the task was woken since a run started from `seen`. Once it is, it stays so until
+    /// that run ends.
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn is_woken_since(&self, seen: Snapshot) -> bool {
-        // ORDERING: woken_look. Relaxed: nothing is read through it, and the end of the run looks again.
+        // ORDERING: woken_look. Relaxed: nothing is read through it, and the end of the run looks
+        // again.
         Snapshot(self.0.load(order!(woken_look: Relaxed))).wakes() != seen.wakes()
     }
 
@@ -226,10 +281,12 @@ impl State {
         if consumed >= wake_limit() / 2 {
             return self.consume_part();
         }
-        // ORDERING: idle. Release, with `run` (Acquire) of the next run, through whatever wake-up causes it; and rule 1.
+        // ORDERING: idle. Release, with `run` (Acquire) of the next run, through whatever wake-up
+        // causes it; and rule 1.
         let before = Snapshot(self.0.fetch_sub(consumed * WAKE, order!(idle: Release)));
         if before.is_cancelled() {
-            // ORDERING: idle_cancel. Acquire: what came before the cancellation is visible to the future's drop.
+            // ORDERING: idle_cancel. Acquire: what came before the cancellation is visible to the
+            // future's drop.
             fence(order!(idle_cancel: Acquire));
             return OnIdle::Cancel(before);
         }
@@ -244,11 +301,12 @@ impl State {
         OnIdle::Leave
     }
 
-    /// Of very many wake-ups only a part is consumed: wakers that find too many take theirs back.
+    /// If there are very many wake-ups, only some are consumed: wakers that find too many take
+    /// theirs back.
     #[cold]
     fn consume_part(&self) -> OnIdle {
-        // ORDERING: consume_part. Relaxed: the runnable that is queued next carries this run to the next one, and the
-        // wake-ups' release sequences go on through a read-modify-write.
+        // ORDERING: consume_part. Relaxed: the runnable that is queued next carries this run to the
+        // next one, and the wake-ups' release sequences go on through a read-modify-write.
         self.0
             .fetch_sub(wake_limit() / 4 * WAKE, order!(consume_part: Relaxed));
         OnIdle::Reschedule
@@ -261,14 +319,15 @@ impl State {
         self.0.fetch_add(PANICKED, order!(panicked: Relaxed));
     }
 
-    /// Whether there is a panic in the stage. To be asked by whoever has the stage of a completed task.
+    /// Whether there is a panic in the stage. Only the side that has the stage of an ended task may
+    /// ask.
     #[inline]
     pub(super) fn is_panicked(&self) -> bool {
         // ORDERING: panicked_look. Relaxed: as for `panicked`.
         self.0.load(order!(panicked_look: Relaxed)) & PANICKED != 0
     }
 
-    /// The runner gives the finished task up, and has found that the handle will not take the output. True: free.
+    /// The runner is the finisher (see the header), and leaves. Returns whether it has to free.
     #[inline]
     pub(super) fn release_runner(&self) -> bool {
         // ORDERING: finish_look. Acquire: rule 1.
@@ -285,7 +344,7 @@ impl State {
         free
     }
 
-    /// The handle has disposed of the output of a completed task. True: free.
+    /// The handle is the finisher (see the header), and leaves. Returns whether it has to free.
     #[inline]
     pub(super) fn release_joined(&self) -> bool {
         // ORDERING: joined_look. Acquire: rule 1.
@@ -302,7 +361,7 @@ impl State {
         free
     }
 
-    /// The handle goes and lets the task run on.
+    /// The handle leaves, and lets the task run on.
     pub(super) fn detach(&self) -> OnRelease {
         // ORDERING: detach. Release: rule 1.
         let before = Snapshot(self.0.fetch_sub(HANDLE, order!(detach: Release)));
@@ -316,7 +375,7 @@ impl State {
         outcome
     }
 
-    /// The handle goes and cancels the task.
+    /// The handle leaves, and cancels the task.
     pub(super) fn cancel(&self) -> OnRelease {
         // ORDERING: cancel_look. Relaxed: the exchange below decides.
         let mut seen = self.0.load(order!(cancel_look: Relaxed));
@@ -325,7 +384,8 @@ impl State {
                 return self.detach();
             }
             // Not an addition: others cancel too, and the flag added twice would be another one.
-            // ORDERING: cancel, cancel_again. Release: as for `wake`, and rule 1. On failure nothing is read through the value.
+            // ORDERING: cancel, cancel_again. Release: as for `wake`, and rule 1. On failure
+            // nothing is read through the value.
             let exchange = self.0.compare_exchange(
                 seen,
                 seen + CANCELLED + WAKE - HANDLE,
@@ -348,10 +408,11 @@ impl State {
         OnRelease::Nothing
     }
 
-    /// Cancels the task, by a handle, which stays, or by whoever knows that the future is still there. Any number of threads may do so
-    /// at once.
+    /// Cancels the task. The caller is a handle, which stays, or knows that the future still
+    /// exists. Any number of threads may call it at once.
     ///
-    /// An orphan is left alone: whoever has made it one is about to schedule it, and by a plain store.
+    /// It leaves an orphan alone, because the thread that made it one is about to schedule it, by a
+    /// plain store.
     pub(super) fn abort(&self) -> OnWake {
         // ORDERING: abort_look. Relaxed: the exchange below decides.
         let mut seen = self.0.load(order!(abort_look: Relaxed));
@@ -361,7 +422,8 @@ impl State {
             if snapshot.is_cancelled() || is_orphan {
                 return OnWake::Nothing;
             }
-            // ORDERING: abort, abort_again. Release: as for `wake`. On failure nothing is read through the value.
+            // ORDERING: abort, abort_again. Release: as for `wake`. On failure nothing is read
+            // through the value.
             let exchange = self.0.compare_exchange(
                 seen,
                 seen + CANCELLED + WAKE,
@@ -376,8 +438,8 @@ impl State {
         }
     }
 
-    /// Takes one wake-up back when the counter is half full: the one just added, or the one that a new waker may add by value.
-    /// The other half is room for those that are on their way here.
+    /// Takes one wake-up back when the counter is half full: the one just added, or the one that a
+    /// new waker may add by value. The other half is room for those that are on their way here.
     #[inline]
     fn check_wakes(&self, before: Snapshot) {
         if before.wakes() >= wake_limit() {
@@ -390,7 +452,8 @@ impl State {
         // ORDERING: wake_back_look. Relaxed: the exchange below decides.
         let mut seen = self.0.load(order!(wake_back_look: Relaxed));
         while Snapshot(seen).wakes() >= wake_limit() {
-            // ORDERING: wake_back, wake_back_again. Relaxed: it continues the release sequence of the wake-up.
+            // ORDERING: wake_back, wake_back_again. Relaxed: it continues the release sequence of
+            // the wake-up.
             let exchange = self.0.compare_exchange(
                 seen,
                 seen - WAKE,
@@ -418,7 +481,8 @@ impl State {
 
 #[cold]
 fn too_many_wakers() -> ! {
-    // Unwinding could be caught, and the counter would go on. A panic while panicking cannot: it ends the program.
+    // Unwinding could be caught, and the counter would go on. A panic while panicking cannot: it
+    // ends the program.
     struct Abort;
     impl Drop for Abort {
         fn drop(&mut self) {
