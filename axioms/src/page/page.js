@@ -101,7 +101,7 @@ function drawVerdict() {
   const mark = element("span", { class: cell.right ? "mark good" : "mark bad" }, cell.right ? "✓ right" : "✗ wrong");
   byId("verdict").replaceChildren(`completer ${cell.completer}, waiter ${cell.waiter}: `, mark);
   const items = cell.findings.map((finding) => element("li", {}, `${finding.sentence}.`));
-  if (cell.right) items.push(element("li", {}, "Whoever swaps second acquires what the other has released, whichever comes first."));
+  if (cell.right) items.push(element("li", {}, "The second swap acquires what the first has released, whichever side comes first."));
   byId("sentences").replaceChildren(...items);
 }
 
@@ -160,8 +160,8 @@ function narrate(one) {
     parts.push(number ? `It reads from ${number}${event.stale && event.kind === "read" ? ", which is not the last write" : ""}.` :
       `It reads the first value${event.stale && event.kind === "read" ? ", though another was written" : ""}.`);
   }
-  if (event.address !== null) parts.push(`Its address is what ${numberOf(one, event.address)} got, which keeps it after that on these machines.`);
-  else if (event.control.length) parts.push(`A branch on what ${and(event.control.map((other) => numberOf(one, other)))} got decided that it runs, which keeps no read back.`);
+  if (event.address !== null) parts.push(`Its address came from ${numberOf(one, event.address)}, so these machines keep it after that.`);
+  else if (event.control.length) parts.push(ofBranch(one, event));
   for (const [from] of one.sw.filter(([, to]) => to === event.id)) {
     parts.push(`It synchronizes with ${numberOf(one, from)}: what came before ${numberOf(one, from)} is seen from here on.`);
   }
@@ -173,6 +173,15 @@ function narrate(one) {
   });
   if (shown.step === one.timeline.length) parts.push(one.on.length ? `This can happen on ${and(one.on).replaceAll("-", "\u2011")}.` : "This happens on none of the four machines.");
   return parts.join(" ");
+}
+
+/** What a branch before an event means for it: nothing, so that an acquire has to keep it in place. */
+function ofBranch(one, event) {
+  const numbers = (ids) => and(ids.map((id) => numberOf(one, id)));
+  const acquires = event.control.filter((id) => one.sw.some(([, to]) => to === id));
+  const runs = `It runs after a branch on what ${numbers(event.control)} got.`;
+  return acquires.length ? `${runs} The acquire half of ${numbers(acquires)} keeps it there.` :
+    `${runs} A branch does not keep a read in place.`;
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
@@ -276,7 +285,7 @@ function hidden(cell) {
     const hiding = cell.machines.filter((machine) => !machine.broken.includes(broken)).map((machine) => machine.name);
     return hiding.length ? `The missing edge for the ${broken} does not show on ${and(hiding)}.` : "";
   }).filter(Boolean);
-  if (lines.length) lines.push("The hardware hides the mistake. It stays one: the compiler may still make use of it.");
+  if (lines.length) lines.push("The hardware hides the mistake, but it is still one: the compiler may make use of it.");
   return lines.join(" ");
 }
 
@@ -373,6 +382,7 @@ function testSteps(name, input, check, press) {
   const racy = execution().races.length;
   check(byId("drawing").querySelectorAll(".missing-edge").length === racy, `${name}: a missing edge for each race`);
   check(byId("now").textContent.includes("would have made") === racy > 0, `${name}: the step says which half was missing`);
+  check(racy > 0 || !byId("now").textContent.includes("does not keep"), `${name}: no warning where there is no race`);
   for (let step = last; step > 0; step--) press(byId("figure"), "ArrowLeft");
   check(byId("back").disabled && drawn() === 0, `${name}: back ends at the start`);
 }
