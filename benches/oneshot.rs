@@ -3,7 +3,7 @@
 //! First a table: the contestants take turns round by round, so that each ratio compares what ran at the same time on the same
 //! machine. Then the same rows under criterion, for figures with a history.
 //!
-//! `cargo bench --bench oneshot`; with `-- --test` each row runs once.
+//! `cargo bench -p joint-benches --bench oneshot`; with `-- --test` each row runs once.
 
 use std::{
     future::{Future, IntoFuture},
@@ -15,6 +15,7 @@ use std::{
 };
 
 use criterion::Criterion;
+use joint_benches::table::median;
 
 /// One way to use a channel, once.
 type Path = fn(&Waker);
@@ -113,12 +114,6 @@ fn time(path: Path, waker: &Waker, times: u32) -> f64 {
         path(waker);
     }
     start.elapsed().as_secs_f64() * 1e9 / f64::from(times)
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// Medians over the rounds: of each contestant's time, and of the first one's time as a part of it.

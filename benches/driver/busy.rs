@@ -14,7 +14,7 @@ use std::{
 
 use joint::oneshot;
 
-use crate::support::{driven::Driven, options::Options, table::Row};
+use joint_benches::{driven::Driven, options::Options, table::Row};
 
 /// How long the busy task runs until it yields.
 const POLL: Duration = Duration::from_micros(45);

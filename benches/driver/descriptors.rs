@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{
+use joint_benches::{
     driven::{Driven, Reads, Writes},
     options::Options,
     table::Row,

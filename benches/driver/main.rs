@@ -4,23 +4,22 @@
 //! yield), timers that never fire, a million timers, TCP connections that echo, a byte that goes to
 //! and fro through pipes, and a UDP echo beside a task that never waits.
 //!
-//! `cargo xtask bench driver`, or `cargo bench --bench driver`; with `-- FILTER` only the rows whose titles contain it; with
-//! `-- --test` each row runs once, and those of a million or a thousand with less. `JOINT_CRITERION=1` adds criterion.
+//! `cargo xtask bench driver`, or `cargo bench -p joint-benches --bench driver`; with `-- FILTER`
+//! only the rows whose titles contain it; with `-- --test` each row runs once, and those of a
+//! million or a thousand with less. `JOINT_CRITERION=1` adds criterion.
 //!
-//! The system calls of one contestant in some rows: `JOINT_BENCH_ONLY=joint strace -c -f PROGRAM --bench FILTER`, with the program
-//! that `cargo bench --no-run --bench driver` names.
+//! The system calls of one contestant in some rows:
+//! `JOINT_BENCH_ONLY=joint strace -c -f PROGRAM --bench FILTER`, with the program that
+//! `cargo bench -p joint-benches --no-run --bench driver` names.
 
 use std::time::Duration;
 
 mod busy;
 mod descriptors;
 mod million;
-#[path = "../support/mod.rs"]
-#[allow(dead_code, reason = "each bench uses a part")]
-mod support;
 mod timers;
 
-use support::{
+use joint_benches::{
     driven::smol::Smol,
     locals::tokio::DrivenTokioLocal,
     pools::{joint::Joint, tokio::DrivenTokioPool},
@@ -55,5 +54,5 @@ fn main() {
         )
         .heavy(),
     ];
-    support::table::main("driver", &tables, |_, _| ());
+    joint_benches::table::main("driver", &tables, |_, _| ());
 }

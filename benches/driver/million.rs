@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::timers::{Asleep, FAR};
-use crate::support::{
+use joint_benches::{
     driven::Driven,
     options::Options,
     signal::{Countdown, CountsDrop},

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{
+use joint_benches::{
     driven::Driven,
     runtime::Runtime,
     signal::{Countdown, CountsDrop},

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{
+use joint_benches::{
     options::Options,
     runtime::Runtime,
     signal::Countdown,

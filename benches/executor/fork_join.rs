@@ -8,7 +8,7 @@ use std::{
 
 use joint::Executor;
 
-use crate::support::{
+use joint_benches::{
     runtime::leak,
     table::{Run, Table},
 };

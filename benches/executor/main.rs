@@ -4,8 +4,9 @@
 //!
 //! First the tables. With `JOINT_CRITERION=1` the same rows then run under criterion, for figures with a history.
 //!
-//! `cargo xtask bench executor`, or `cargo bench --bench executor`, which leaves out the peers that need a newer compiler; with
-//! `-- FILTER` only the rows whose titles contain it; with `-- --test` each row runs once.
+//! `cargo xtask bench executor`, or `cargo bench -p joint-benches --bench executor`, which leaves out
+//! the peers that need a newer compiler; with `-- FILTER` only the rows whose titles contain it; with
+//! `-- --test` each row runs once.
 
 use std::time::Duration;
 
@@ -15,11 +16,8 @@ mod fork_join;
 mod nexosim;
 mod rows;
 mod scaling;
-#[path = "../support/mod.rs"]
-#[allow(dead_code, reason = "each bench uses a part")]
-mod support;
 
-use support::{
+use joint_benches::{
     locals::{
         async_executor::AsyncExecutorLocal,
         joint::JointLocal,
@@ -58,7 +56,7 @@ fn two_workers() -> Table {
     let table = table
         .with(
             "forte",
-            support::pools::forte::Forte::start(WORKERS),
+            joint_benches::pools::forte::Forte::start(WORKERS),
             rows(),
         )
         .with_runs("nexosim", nexosim::rows(WORKERS));
@@ -76,7 +74,7 @@ fn one_thread() -> Table {
     let table = {
         let mut rows = rows::inside();
         rows.retain(|row| row.title != rows::ABORT);
-        table.with("monoio", &support::locals::monoio::MonoioLocal, rows)
+        table.with("monoio", &joint_benches::locals::monoio::MonoioLocal, rows)
     };
     table
 }
@@ -97,5 +95,5 @@ fn main() {
         bursts(),
         fork_join::table(Duration::from_secs(2)),
     ];
-    support::table::main("executor", &tables, scaling::print);
+    joint_benches::table::main("executor", &tables, scaling::print);
 }

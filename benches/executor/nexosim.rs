@@ -8,7 +8,7 @@ use std::{
 use nexosim::dev_hooks::Executor;
 
 use super::rows::{MANY, OUTSIDE_DETACHED, PING_PONG_OUTSIDE, all_detached, all_ping_pong, count};
-use crate::support::{runtime::leak, table::Run};
+use joint_benches::{runtime::leak, table::Run};
 
 /// The rows that it can do.
 pub(crate) fn rows(workers: usize) -> [(&'static str, u64, Run); 2] {

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{
+use joint_benches::{
     runtime::Runtime,
     signal::{Countdown, CountsDrop},
     table::{Row, settle},

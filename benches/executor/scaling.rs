@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::rows::{MANY, fan_out, many_inside, many_outside, spawn_join};
-use crate::support::{
+use joint_benches::{
     options::Options,
     pools::{async_executor::AsyncExecutorStatic, joint::Joint, nio::Nio, tokio::TokioPool},
     report::{Figure, Report},
@@ -86,7 +86,7 @@ pub(crate) fn print(options: &Options, report: &mut Report) {
     let table = with::<AsyncExecutorStatic>(table, names[2]);
     let table = with::<Nio>(table, names[3]);
     #[cfg(joint_peers)]
-    let table = with::<crate::support::pools::forte::Forte>(table, names[4]);
+    let table = with::<joint_benches::pools::forte::Forte>(table, names[4]);
     let names = &names[..if cfg!(joint_peers) { 5 } else { 4 }];
 
     println!("\nBeside each figure, how much it is of the same contestant's with one worker.");

@@ -1,16 +1,14 @@
 //! The rows of an event loop, on one thread and with two workers, beside the peers.
 //!
-//! `cargo xtask bench flow`, or `cargo bench --bench flow`, which leaves out the peers that need a newer compiler; with
-//! `-- FILTER` only the rows whose titles contain it; with `-- --test` each row runs once. `JOINT_CRITERION=1` adds criterion.
+//! `cargo xtask bench flow`, or `cargo bench -p joint-benches --bench flow`, which leaves out the
+//! peers that need a newer compiler; with `-- FILTER` only the rows whose titles contain it; with
+//! `-- --test` each row runs once. `JOINT_CRITERION=1` adds criterion.
 
 use std::time::Duration;
 
 mod rows;
-#[path = "../support/mod.rs"]
-#[allow(dead_code, reason = "each bench uses a part")]
-mod support;
 
-use support::{
+use joint_benches::{
     locals::{
         queue::{AsyncTaskQueue, JointQueue},
         tokio::TokioLocal,
@@ -30,7 +28,7 @@ fn two_workers() -> Table {
     #[cfg(joint_peers)]
     let table = table.with(
         "forte",
-        support::pools::forte::Forte::start(WORKERS),
+        joint_benches::pools::forte::Forte::start(WORKERS),
         rows::all(),
     );
     table
@@ -44,5 +42,5 @@ fn one_thread() -> Table {
 }
 
 fn main() {
-    support::table::main("flow", &[two_workers(), one_thread()], |_, _| ());
+    joint_benches::table::main("flow", &[two_workers(), one_thread()], |_, _| ());
 }

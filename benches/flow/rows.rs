@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{runtime::Runtime, signal::Countdown, table::Row};
+use joint_benches::{runtime::Runtime, signal::Countdown, table::Row};
 
 const COROUTINES: usize = 4_096;
 const TURNS: usize = 100_000;

@@ -1,18 +1,15 @@
 //! What a task takes of memory, at a million of them, beside the peers. Each contestant is measured in a process of its own,
 //! with one worker.
 //!
-//! `cargo xtask bench memory`, or `cargo bench --bench memory`, which leaves out the peer that needs a newer compiler; with
-//! `-- --test` a thousand tasks.
+//! `cargo xtask bench memory`, or `cargo bench -p joint-benches --bench memory`, which leaves out the
+//! peer that needs a newer compiler; with `-- --test` a thousand tasks.
 
 use std::{env, future::pending, process::Command};
 
 mod heap;
-#[path = "../support/mod.rs"]
-#[allow(dead_code, reason = "each bench uses a part")]
-mod support;
 
 use heap::Memory;
-use support::{
+use joint_benches::{
     locals::queue::{AsyncTaskQueue, JointQueue},
     options::Options,
     pools::{
@@ -58,11 +55,11 @@ const CONTESTANTS: &[(&str, Child)] = &[
     ("nio", |state, count| measure(Nio::start(1), state, count)),
     #[cfg(unix)]
     ("monoio", |state, count| {
-        measure(&support::locals::monoio::MonoioLocal, state, count)
+        measure(&joint_benches::locals::monoio::MonoioLocal, state, count)
     }),
     #[cfg(joint_peers)]
     ("forte", |state, count| {
-        measure(support::pools::forte::Forte::start(1), state, count)
+        measure(joint_benches::pools::forte::Forte::start(1), state, count)
     }),
 ];
 

@@ -4,11 +4,12 @@
 //! machine. The first has what the two task crates do by themselves; the second the same work in a task of a runtime, where the
 //! two are given a `VecDeque` for a queue. Then the same rows under criterion, for figures with a history.
 //!
-//! `cargo bench --bench task`; with `-- --test` each row runs once.
+//! `cargo bench -p joint-benches --bench task`; with `-- --test` each row runs once.
 
 use std::time::Duration;
 
 use criterion::Criterion;
+use joint_benches::table::median;
 
 #[macro_use]
 mod rows;
@@ -113,12 +114,6 @@ fn queued() -> Table {
 /// Nanoseconds each.
 fn nanoseconds(path: Path, times: u32) -> f64 {
     path(times).as_secs_f64() * 1e9 / f64::from(times)
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// Medians over the rounds: of the times, and of each round's ratio to the first contestant.

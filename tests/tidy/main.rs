@@ -1,6 +1,6 @@
 //! The rules that hold the source together and that no compiler checks: which module may name which, that every atomic
-//! names its site and argues its ordering, that the model sees everything two threads share, and the size and finish of
-//! the files. Each rule is a function over one file's tokens, shown to fail on a bad snippet next to where it is written.
+//! names its site and argues its ordering, that the model sees everything two threads share, the size and finish of the
+//! files, and that the tests compile no competitor. Each rule is a function over one file's tokens, shown to fail on a bad snippet next to where it is written.
 #![cfg(not(miri))] // it reads the file system, and runs no code of the crate
 
 mod atomics;
@@ -9,6 +9,7 @@ mod finish;
 mod layers;
 mod lex;
 mod paths;
+mod peers;
 mod source;
 
 use std::{
@@ -107,10 +108,26 @@ fn nothing_is_left_to_do() {
     hold(finish::leftovers);
 }
 
+/// A packaged copy has neither the benches nor the CI script.
+fn is_packaged() -> bool {
+    root().join("Cargo.toml.orig").exists()
+}
+
+#[test]
+fn only_the_benches_depend_on_peers() {
+    if is_packaged() {
+        return;
+    }
+    let text = |path| fs::read_to_string(root().join(path)).expect("the repository has the file");
+    let peers = peers::named(&text("benches/Cargo.toml"));
+    assert!(peers.contains("tokio"), "{peers:?}");
+    let found = peers::reached(&text("Cargo.lock"), "joint", &peers);
+    assert_eq!(found, Ok(Vec::new()));
+}
+
 #[test]
 fn ci_runs_the_readme_test_command() {
-    // A packaged copy carries the README without the CI script.
-    if root().join("Cargo.toml.orig").exists() {
+    if is_packaged() {
         return;
     }
     let Ok(readme) = fs::read_to_string(root().join("README.md")) else {

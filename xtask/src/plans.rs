@@ -112,12 +112,15 @@ pub(crate) fn matrix(json: Option<&str>, html: Option<&str>) -> Step {
     Step::cargo("matrix", &args).in_models()
 }
 
-/// Only the bench targets: the library's own test harness takes none of their options.
-///
 /// With the peers that plain `cargo bench` leaves out, one of which asks for a newer compiler than it needs.
 pub(crate) fn bench(name: Option<&str>) -> Step {
     let name = name.unwrap_or("*");
-    let args = ["bench", "--package", "joint", "--ignore-rust-version"];
+    let args = [
+        "bench",
+        "--package",
+        "joint-benches",
+        "--ignore-rust-version",
+    ];
     Step::cargo("bench", &[&args[..], &["--bench", name]].concat())
         .cfg("joint_peers")
         .env("JOINT_BENCH_OUT", readme::folder().to_string_lossy())
@@ -216,5 +219,10 @@ mod tests {
         assert!(bench(Some("task")).to_string().ends_with("--bench task"));
         assert!(bench(None).to_string().ends_with("--bench '*'"));
         assert!(bench(None).to_string().contains("--cfg joint_peers"));
+        assert!(
+            bench(None)
+                .to_string()
+                .contains(" --package joint-benches ")
+        );
     }
 }

@@ -10,35 +10,37 @@ use std::{
 };
 
 /// Counts down, and wakes one waiter at zero. Alone on its cache lines.
+#[derive(Default)]
 #[repr(align(128))]
-pub(crate) struct Countdown {
+pub struct Countdown {
     left: AtomicUsize,
     waiter: Mutex<Option<Waker>>,
 }
 
 impl Countdown {
-    pub(crate) const fn new() -> Self {
+    /// A countdown that stands at zero.
+    pub const fn new() -> Self {
         Self {
             left: AtomicUsize::new(0),
             waiter: Mutex::new(None),
         }
     }
 
-    /// For the next run of a row.
-    pub(crate) fn start(&self, count: usize) {
+    /// Sets the count for the next run of a row.
+    pub fn start(&self, count: usize) {
         self.left.store(count, Release);
     }
 
-    /// One less.
-    pub(crate) fn done(&self) {
+    /// Counts one down. The call that reaches zero wakes the waiter.
+    pub fn done(&self) {
         if self.left.fetch_sub(1, AcqRel) == 1 {
             let waiter = self.waiter.lock().expect("no panics").take();
             waiter.into_iter().for_each(Waker::wake);
         }
     }
 
-    /// Until zero.
-    pub(crate) async fn over(&self) {
+    /// Waits until the count is zero. Only one task may wait.
+    pub async fn over(&self) {
         poll_fn(|cx| {
             if self.left.load(Acquire) == 0 {
                 return Poll::Ready(());
@@ -55,7 +57,10 @@ impl Countdown {
 }
 
 /// Counts when it is dropped.
-pub(crate) struct CountsDrop(pub(crate) &'static Countdown);
+pub struct CountsDrop(
+    /// Where it counts one down.
+    pub &'static Countdown,
+);
 
 impl Drop for CountsDrop {
     fn drop(&mut self) {

@@ -7,13 +7,15 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::support::runtime::Runtime;
+use crate::runtime::Runtime;
 
-/// With timers and descriptors or without.
-pub(crate) struct Current<const IS_DRIVEN: bool>;
+/// Each thread's own runtime, with timers and descriptors or without.
+pub struct Current<const IS_DRIVEN: bool>;
 
-pub(crate) type TokioLocal = Current<false>;
-pub(crate) type DrivenTokioLocal = Current<true>;
+/// Without timers and descriptors.
+pub type TokioLocal = Current<false>;
+/// With timers and descriptors.
+pub type DrivenTokioLocal = Current<true>;
 
 thread_local! {
     static BARE: Tokio = Builder::new_current_thread().build().expect("a runtime");

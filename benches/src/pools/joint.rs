@@ -4,9 +4,10 @@ use std::future::Future;
 
 use joint::{Executor, JoinHandle};
 
-use crate::support::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, leak};
 
-pub(crate) struct Joint(Executor);
+/// An executor.
+pub struct Joint(Executor);
 
 impl Pool for Joint {
     fn start(workers: usize) -> &'static Self {

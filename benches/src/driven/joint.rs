@@ -10,6 +10,6 @@ use joint::{
 };
 
 use super::{Driven, Io};
-use crate::support::pools::joint::Joint;
+use crate::pools::joint::Joint;
 
 driven!(Joint, 1, PipeReader, PipeWriter);

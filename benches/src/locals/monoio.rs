@@ -4,9 +4,10 @@ use std::{cell::RefCell, future::Future};
 
 use monoio::{LegacyDriver, Runtime as Monoio, RuntimeBuilder, task::JoinHandle};
 
-use crate::support::runtime::Runtime;
+use crate::runtime::Runtime;
 
-pub(crate) struct MonoioLocal;
+/// Each thread's own runtime.
+pub struct MonoioLocal;
 
 thread_local! {
     static RUNTIME: RefCell<Monoio<LegacyDriver>> =

@@ -7,10 +7,12 @@ use std::{
 
 use async_executor::{Executor, StaticExecutor, Task};
 
-use crate::support::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, leak};
 
-pub(crate) struct AsyncExecutor(Executor<'static>);
-pub(crate) struct AsyncExecutorStatic(&'static StaticExecutor);
+/// The executor as it is.
+pub struct AsyncExecutor(Executor<'static>);
+/// The executor leaked.
+pub struct AsyncExecutorStatic(&'static StaticExecutor);
 
 macro_rules! runtime {
     ($name:ident: $new:expr) => {

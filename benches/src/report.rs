@@ -10,20 +10,24 @@ use std::{
 
 use super::{options::Options, placement::Placement};
 
-/// What one contestant has in one row.
-pub(crate) struct Figure {
-    pub(crate) contestant: String,
-    /// `None`: it cannot.
-    pub(crate) value: Option<f64>,
-    /// To the first contestant's.
-    pub(crate) ratio: f64,
-    /// Not joint's own, nor what the least work takes.
-    pub(crate) is_peer: bool,
+/// The figure of one contestant in one row.
+pub struct Figure {
+    /// The name of the contestant.
+    pub contestant: String,
+    /// The figure in the table's unit, or `None` if the contestant cannot do the row.
+    pub value: Option<f64>,
+    /// The median of the rounds' ratios to the first contestant.
+    pub ratio: f64,
+    /// Whether it is another crate's: not joint's own, nor the least work that a row can take.
+    pub is_peer: bool,
 }
 
-pub(crate) struct Report {
+/// The figures of one run of a bench.
+pub struct Report {
     bench: &'static str,
-    /// None for a run of each row once, which says nothing about speed.
+    /// Whether each row runs once, which says nothing about speed.
+    once: bool,
+    /// `NAME.jsonl` in the folder that `JOINT_BENCH_OUT` names.
     file: Option<File>,
     placement: Placement,
     /// Where it was found to have changed, in words.
@@ -33,11 +37,18 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Says what the machine is like. A run of each row once leaves no file.
-    pub(crate) fn start(bench: &'static str, options: &Options) -> Self {
-        let file = (!options.once).then(|| {
-            let path = path(bench);
-            let folder = path.parent().expect("a file in a folder");
+    /// Prints what the machine is like.
+    ///
+    /// If `JOINT_BENCH_OUT` names a folder, the figures are kept there as well. A run of each row
+    /// once keeps none.
+    ///
+    /// # Panics
+    ///
+    /// If the file for the figures cannot be created.
+    pub fn start(bench: &'static str, options: &Options) -> Self {
+        let folder = env::var_os("JOINT_BENCH_OUT").filter(|_| !options.once);
+        let file = folder.map(|folder| {
+            let path = PathBuf::from(&folder).join(format!("{bench}.jsonl"));
             let made = fs::create_dir_all(folder).and_then(|()| File::create(&path));
             made.unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()))
         });
@@ -49,6 +60,7 @@ impl Report {
         println!("Beside each figure, how much it is of the first contestant's.");
         let mut report = Self {
             bench,
+            once: options.once,
             file,
             placement,
             moved: Vec::new(),
@@ -58,15 +70,15 @@ impl Report {
         report
     }
 
-    /// The head of a table.
-    pub(crate) fn head<'a>(&self, title: &str, contestants: impl Iterator<Item = &'a str>) {
+    /// Prints the head of a table.
+    pub fn head<'a>(&self, title: &str, contestants: impl Iterator<Item = &'a str>) {
         let contestants: Vec<_> = contestants.collect();
         println!("\n| {title} | {} | best peer |", contestants.join(" | "));
         println!("|{}", "---|".repeat(2 + contestants.len()));
     }
 
-    /// Looks where the processors are before a row.
-    pub(crate) fn probe(&mut self, table: &str, row: &str) {
+    /// Measures how far apart the processors are, before a row.
+    pub fn probe(&mut self, table: &str, row: &str) {
         let placement = Placement::probe();
         if placement.name() != self.placement.name() {
             let line = format!("before `{row}` of `{table}`: {placement}");
@@ -75,7 +87,12 @@ impl Report {
         self.placement = placement;
     }
 
-    pub(crate) fn row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
+    /// Prints and records a row. The first figure is the one that the others are compared with.
+    ///
+    /// # Panics
+    ///
+    /// If there are no figures, or the file of the figures cannot be written.
+    pub fn row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
         let (first, peers) = figures.split_first().expect("contestants");
         // The first one has all rows, if others than one are asked for.
         let own = first.value.unwrap_or(f64::NAN);
@@ -105,8 +122,8 @@ impl Report {
         self.record_row(table, row, unit, figures);
     }
 
-    /// Says what has changed, and where the first contestant is behind.
-    pub(crate) fn end(mut self) {
+    /// Prints how the processors moved, and the rows in which a peer is faster than joint.
+    pub fn end(mut self) {
         let placement = Placement::probe();
         println!("\nProcessors at the end: {placement}.");
         if placement.name() != self.placement.name() {
@@ -116,7 +133,7 @@ impl Report {
             println!("They moved during the run:");
             self.moved.iter().for_each(|line| println!("* {line}"));
         }
-        if !self.behind.is_empty() && self.file.is_some() {
+        if !self.behind.is_empty() && !self.once {
             println!("\nA peer is faster in:");
             self.behind.iter().for_each(|line| println!("* {line}"));
         }
@@ -124,7 +141,12 @@ impl Report {
         self.record_placement("end");
     }
 
-    pub(crate) fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
+    /// Records a row without printing it.
+    ///
+    /// # Panics
+    ///
+    /// If the file of the figures cannot be written.
+    pub fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
         let (bench, placement) = (self.bench, self.placement.name());
         for figure in figures {
             let Some(value) = figure.value.filter(|_| !figure.ratio.is_nan()) else {
@@ -156,11 +178,4 @@ impl Report {
             writeln!(file, "{line}").expect("the file of the figures can be written");
         }
     }
-}
-
-/// `NAME.jsonl` in `JOINT_BENCH_OUT`, or in cargo's folder for such files.
-fn path(bench: &str) -> PathBuf {
-    let folder = env::var_os("JOINT_BENCH_OUT");
-    let folder = folder.unwrap_or_else(|| concat!(env!("CARGO_TARGET_TMPDIR"), "/bench").into());
-    PathBuf::from(folder).join(format!("{bench}.jsonl"))
 }

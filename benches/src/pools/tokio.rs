@@ -7,13 +7,15 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::support::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, leak};
 
-/// With timers and descriptors or without.
-pub(crate) struct Multi<const DRIVEN: bool>(Tokio);
+/// A runtime with timers and descriptors or without.
+pub struct Multi<const DRIVEN: bool>(Tokio);
 
-pub(crate) type TokioPool = Multi<false>;
-pub(crate) type DrivenTokioPool = Multi<true>;
+/// Without timers and descriptors.
+pub type TokioPool = Multi<false>;
+/// With timers and descriptors.
+pub type DrivenTokioPool = Multi<true>;
 
 impl<const DRIVEN: bool> Pool for Multi<DRIVEN> {
     fn start(workers: usize) -> &'static Self {

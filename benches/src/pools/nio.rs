@@ -4,9 +4,10 @@ use std::future::Future;
 
 use nio::{JoinHandle, Runtime as Threads, RuntimeBuilder};
 
-use crate::support::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, leak};
 
-pub(crate) struct Nio(Threads);
+/// A runtime.
+pub struct Nio(Threads);
 
 impl Pool for Nio {
     fn start(workers: usize) -> &'static Self {

@@ -13,15 +13,17 @@ use super::{
     report::{Figure, Report},
 };
 
-/// One way to do a row once; it tells how long that took.
-pub(crate) type Run = Box<dyn Fn() -> Duration>;
+/// Does a row once, and returns how long that took.
+pub type Run = Box<dyn Fn() -> Duration>;
 
 /// A row for contestants of type `R`.
-pub(crate) struct Row<R: 'static> {
-    pub(crate) title: &'static str,
+pub struct Row<R: 'static> {
+    /// What the row measures, in words.
+    pub title: &'static str,
     /// How many operations one run makes.
-    pub(crate) operations: u64,
-    pub(crate) run: fn(&'static R) -> Duration,
+    pub operations: u64,
+    /// Does the row once, and returns how long that took.
+    pub run: fn(&'static R) -> Duration,
 }
 
 struct Contestant {
@@ -32,7 +34,8 @@ struct Contestant {
     runs: Vec<Option<Run>>,
 }
 
-pub(crate) struct Table {
+/// Rows and contestants, the first of which is joint, if it takes part.
+pub struct Table {
     title: &'static str,
     rows: Vec<(&'static str, u64)>,
     contestants: Vec<Contestant>,
@@ -61,7 +64,8 @@ const HEAVY: Rounds = Rounds {
 };
 
 impl Table {
-    pub(crate) fn new(title: &'static str, budget: Duration) -> Self {
+    /// A table without contestants. Each row is repeated for as long as the budget says.
+    pub fn new(title: &'static str, budget: Duration) -> Self {
         Self {
             title,
             rows: Vec::new(),
@@ -71,14 +75,19 @@ impl Table {
         }
     }
 
-    /// A run takes long here.
-    pub(crate) fn heavy(mut self) -> Self {
+    /// Asks for fewer rounds, because a run takes long here.
+    pub fn heavy(mut self) -> Self {
         self.rounds = &HEAVY;
         self
     }
 
-    /// Adds a contestant. The first one has all rows, and is the one that the others are compared with.
-    pub(crate) fn with<R: Sync>(
+    /// Adds a contestant. The first one has all rows, and is the one that the others are compared
+    /// with.
+    ///
+    /// # Panics
+    ///
+    /// If the contestant has a row that the first one does not have, or one of other work.
+    pub fn with<R: Sync>(
         self,
         name: impl Into<String>,
         runtime: &'static R,
@@ -91,7 +100,12 @@ impl Table {
         self.with_runs(name, rows)
     }
 
-    pub(crate) fn with_runs(
+    /// Adds a contestant whose rows, each with its number of operations, are closures.
+    ///
+    /// # Panics
+    ///
+    /// If the contestant has a row that the first one does not have, or one of other work.
+    pub fn with_runs(
         mut self,
         name: impl Into<String>,
         rows: impl IntoIterator<Item = (&'static str, u64, Run)>,
@@ -120,15 +134,19 @@ impl Table {
         self
     }
 
-    /// The contestant that was added last is what the least work takes.
-    pub(crate) fn floor(mut self) -> Self {
+    /// Marks the last contestant as no peer but a floor: the least work that a row can take.
+    ///
+    /// # Panics
+    ///
+    /// If there is no contestant.
+    pub fn floor(mut self) -> Self {
         let last = self.contestants.last_mut();
         last.expect("a contestant").is_peer = false;
         self
     }
 
     /// Measures and prints the rows that are asked for.
-    pub(crate) fn print(&self, options: &Options, report: &mut Report) {
+    pub fn print(&self, options: &Options, report: &mut Report) {
         let names = self.contestants.iter().map(|contestant| &*contestant.name);
         let mut has_head = false;
         self.each_row(options, report, |title, figures, report| {
@@ -139,8 +157,8 @@ impl Table {
         });
     }
 
-    /// Measures the rows that are asked for, and gives the figures of all contestants.
-    pub(crate) fn each_row(
+    /// Measures the rows that are asked for, and passes on the figures of all contestants.
+    pub fn each_row(
         &self,
         options: &Options,
         report: &mut Report,
@@ -200,7 +218,7 @@ impl Table {
     }
 
     /// The same rows, each contestant by itself, for figures with a history.
-    pub(crate) fn criterion(&self, criterion: &mut Criterion) {
+    pub fn criterion(&self, criterion: &mut Criterion) {
         for (row, &(title, operations)) in self.rows.iter().enumerate() {
             let mut group = criterion.benchmark_group(format!("{}: {title}", self.title));
             group.throughput(Throughput::Elements(operations));
@@ -217,20 +235,25 @@ impl Table {
     }
 }
 
-/// Lets the workers of the last contestant go to sleep, who search for a while.
-pub(crate) fn settle() {
+/// Waits until the workers of the last contestant, who search for a while, have gone to sleep.
+pub fn settle() {
     thread::sleep(Duration::from_micros(200));
 }
 
-/// Not a number, if one of them is none.
-pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
+/// The median of the values, or not a number if one of them is none.
+///
+/// # Panics
+///
+/// If there are no values.
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// What a bench of tables does.
-pub(crate) fn main(bench: &'static str, tables: &[Table], more: impl Fn(&Options, &mut Report)) {
+/// The body of a bench: reads the command line, then measures and prints the tables and what
+/// `more` adds. Criterion runs last, if it is asked for.
+pub fn main(bench: &'static str, tables: &[Table], more: impl Fn(&Options, &mut Report)) {
     let options = Options::read();
     let mut report = Report::start(bench, &options);
     for table in tables {

@@ -4,9 +4,10 @@ use std::future::Future;
 
 use joint::{JoinHandle, LocalExecutor, spawn_local};
 
-use crate::support::runtime::Runtime;
+use crate::runtime::Runtime;
 
-pub(crate) struct JointLocal;
+/// Each thread's own executor.
+pub struct JointLocal;
 
 thread_local! {
     static EXECUTOR: LocalExecutor = LocalExecutor::new();

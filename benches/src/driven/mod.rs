@@ -66,61 +66,73 @@ macro_rules! driven {
 }
 
 mod joint;
-pub(crate) mod smol;
+pub mod smol;
 mod tokio;
 
 use std::{future::Future, io, net::SocketAddr, time::Duration};
 
-use crate::support::runtime::Runtime;
+use crate::runtime::Runtime;
 
-/// Each method is to be called in a task.
-pub(crate) trait Driven: Runtime {
-    /// Of how many turns of a loop of `sleep(0)` only one is made, and the time taken for that of all: where one takes a millisecond.
+/// A runtime with timers and descriptors. Each method is to be called in a task.
+pub trait Driven: Runtime {
+    /// Of this many turns of a loop of `sleep(0)` only one is made, and its time counts for all of
+    /// them: 1, unless each turn takes a millisecond.
     const ZERO_SLEEPS_FOR_ONE: usize = 1;
 
+    /// What [`sleep`](Self::sleep) returns.
     type Sleep: Future<Output: Send> + Send + 'static;
+    /// Accepts connections over TCP.
     type Listener: Send + 'static;
+    /// A connection over TCP.
     type Stream: Reads + Writes + Send + 'static;
+    /// A UDP socket.
     type Datagrams: Send + 'static;
+    /// The end of a pipe that is read.
     #[cfg(unix)]
     type Reader: Reads + Send + 'static;
+    /// The end of a pipe that is written.
     #[cfg(unix)]
     type Writer: Writes + Send + 'static;
 
+    /// Waits until the time is over.
     fn sleep(duration: Duration) -> Self::Sleep;
 
-    /// None: the time was over first.
+    /// Returns the output of a future, or `None` if the time is over first.
     fn timeout<F>(limit: Duration, future: F) -> impl Future<Output = Option<F::Output>> + Send
     where
         F: Future<Output: Send> + Send;
 
-    /// At a port of the loopback that the system chooses.
+    /// Listens at a port of the loopback that the system chooses.
     fn listen() -> impl Future<Output = io::Result<(Self::Listener, SocketAddr)>> + Send;
 
+    /// Waits for the next connection. It sends small messages at once.
     fn accept(
         listener: &mut Self::Listener,
     ) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
+    /// Connects to a listener. The connection sends small messages at once.
     fn connect(address: SocketAddr) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
-    /// At a port of the loopback that the system chooses.
+    /// Binds a UDP socket to a port of the loopback that the system chooses.
     fn datagrams() -> impl Future<Output = io::Result<(Self::Datagrams, SocketAddr)>> + Send;
 
-    /// Waits for a datagram, and sends it back. Comes with its length.
+    /// Waits for a datagram, sends it back, and returns its length.
     fn answer(
         socket: &mut Self::Datagrams,
         room: &mut [u8],
     ) -> impl Future<Output = io::Result<usize>> + Send;
 
+    /// Makes a pipe.
     #[cfg(unix)]
     fn pipe() -> io::Result<(Self::Reader, Self::Writer)>;
 }
 
-/// What is read, at least one byte at once.
-pub(crate) trait Reads {
+/// A source of bytes.
+pub trait Reads {
+    /// Reads at least one byte, and returns how many. At the end that is none.
     fn read(&mut self, room: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
 
-    /// False: the end came first.
+    /// Fills the buffer. Returns false if the end comes first.
     fn fill(&mut self, room: &mut [u8]) -> impl Future<Output = io::Result<bool>> + Send
     where
         Self: Send,
@@ -138,10 +150,12 @@ pub(crate) trait Reads {
     }
 }
 
-/// What is written, at least one byte at once.
-pub(crate) trait Writes {
+/// A sink of bytes.
+pub trait Writes {
+    /// Writes at least one byte, and returns how many.
     fn write(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<usize>> + Send;
 
+    /// Writes all bytes.
     fn write_all(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send
     where
         Self: Send,
@@ -156,8 +170,8 @@ pub(crate) trait Writes {
     }
 }
 
-/// What is read and written by the traits of `futures-io`.
-pub(crate) struct Io<T>(T);
+/// Reads and writes by the traits of `futures-io`.
+pub struct Io<T>(T);
 
 impl<T: futures_lite::AsyncRead + Send + Unpin> Reads for Io<T> {
     async fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {

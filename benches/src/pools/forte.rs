@@ -4,9 +4,10 @@ use std::future::Future;
 
 use forte::{FutureMarker, Task, ThreadPool};
 
-use crate::support::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, leak};
 
-pub(crate) struct Forte(ThreadPool);
+/// A thread pool.
+pub struct Forte(ThreadPool);
 
 impl Pool for Forte {
     fn start(workers: usize) -> &'static Self {

@@ -7,16 +7,17 @@ use std::{
 };
 
 /// A runtime that lasts as long as the program: each method is what its documentation recommends for the purpose.
-pub(crate) trait Runtime: Sync + Sized + 'static {
+pub trait Runtime: Sync + Sized + 'static {
+    /// What a spawn returns.
     type Handle<T: Send + 'static>: Send;
 
-    /// From inside of a task.
+    /// Spawns from inside of a task.
     fn spawn<T, F>(&'static self, future: F) -> Self::Handle<T>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static;
 
-    /// From a thread that is none of the runtime's.
+    /// Spawns from a thread that is none of the runtime's.
     fn spawn_outside<T, F>(&'static self, future: F) -> Self::Handle<T>
     where
         T: Send + 'static,
@@ -25,7 +26,7 @@ pub(crate) trait Runtime: Sync + Sized + 'static {
         self.spawn(future)
     }
 
-    /// From inside of a task, one that nobody joins.
+    /// Spawns a task that nobody joins, from inside of a task.
     fn spawn_detached<F>(&'static self, future: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -33,7 +34,7 @@ pub(crate) trait Runtime: Sync + Sized + 'static {
         Self::detach(self.spawn(future));
     }
 
-    /// From outside, one that nobody joins.
+    /// Spawns a task that nobody joins, from a thread that is none of the runtime's.
     fn spawn_outside_detached<F>(&'static self, future: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -41,18 +42,21 @@ pub(crate) trait Runtime: Sync + Sized + 'static {
         Self::detach(self.spawn_outside(future));
     }
 
+    /// Waits for the output of a task.
     fn join<T: Send + 'static>(handle: Self::Handle<T>) -> impl Future<Output = T> + Send;
 
+    /// Gives up the handle, and lets the task run on.
     fn detach<T: Send + 'static>(handle: Self::Handle<T>);
 
-    /// Without waiting for it.
+    /// Cancels a task, without waiting until it has been dropped.
     fn cancel<T: Send + 'static>(handle: Self::Handle<T>);
 
+    /// Lets other tasks run first.
     fn yield_now() -> impl Future<Output = ()> + Send {
         Yield::default()
     }
 
-    /// Runs a task, and lets this thread wait for it.
+    /// Runs a task, and blocks this thread until it has ended.
     fn run<T, F>(&'static self, future: F) -> T
     where
         T: Send + 'static,
@@ -63,18 +67,19 @@ pub(crate) trait Runtime: Sync + Sized + 'static {
 }
 
 /// A runtime with threads of its own.
-pub(crate) trait Pool: Runtime {
+pub trait Pool: Runtime {
+    /// Starts the threads. They are never stopped.
     fn start(workers: usize) -> &'static Self;
 }
 
-/// Lets a value live as long as the program.
-pub(crate) fn leak<T>(value: T) -> &'static T {
+/// Leaks a value, so that it lives as long as the program.
+pub fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
 /// For runtimes that have no `yield_now` of their own.
 #[derive(Default)]
-pub(crate) struct Yield(bool);
+pub struct Yield(bool);
 
 impl Future for Yield {
     type Output = ();

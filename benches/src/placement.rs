@@ -23,7 +23,7 @@ const BUSY: f64 = 5_000.0;
 
 /// The median round trip in nanoseconds, or `None` where there is one processor only.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Placement(Option<f64>);
+pub struct Placement(Option<f64>);
 
 #[repr(align(128))]
 struct Ball(AtomicU32);
@@ -47,7 +47,8 @@ impl Ball {
 }
 
 impl Placement {
-    pub(crate) fn probe() -> Self {
+    /// Plays ping-pong between two threads for ten milliseconds.
+    pub fn probe() -> Self {
         if thread::available_parallelism().map_or(1, usize::from) == 1 {
             return Self(None);
         }
@@ -78,12 +79,13 @@ impl Placement {
         Self(Some(trips[trips.len() / 2]))
     }
 
-    pub(crate) fn nanoseconds(self) -> Option<f64> {
+    /// The median round trip, or `None` if there is one processor only.
+    pub fn nanoseconds(self) -> Option<f64> {
         self.0
     }
 
     /// `near`, `far`, `busy`, or `alone`.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self.0 {
             None => "alone",
             Some(trip) if trip > BUSY => "busy",

@@ -17,9 +17,10 @@ use futures_lite::future::or;
 use joint::oneshot::{self, Receiver};
 
 use super::{Driven, Io};
-use crate::support::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, leak};
 
-pub(crate) struct Smol {
+/// Threads that run one executor and drive the reactor.
+pub struct Smol {
     executor: &'static StaticExecutor,
     /// Each is told until when to run.
     workers: Vec<mpsc::Sender<Receiver<()>>>,

@@ -1,8 +1,8 @@
 //! The contestants of one thread, one file each. Another of them is one more file and one line where a table is made.
 
-pub(crate) mod async_executor;
-pub(crate) mod joint;
+pub mod async_executor;
+pub mod joint;
 #[cfg(unix)]
-pub(crate) mod monoio;
-pub(crate) mod queue;
-pub(crate) mod tokio;
+pub mod monoio;
+pub mod queue;
+pub mod tokio;

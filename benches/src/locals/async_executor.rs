@@ -4,9 +4,10 @@ use std::future::Future;
 
 use async_executor::{LocalExecutor, StaticLocalExecutor, Task};
 
-use crate::support::runtime::Runtime;
+use crate::runtime::Runtime;
 
-pub(crate) struct AsyncExecutorLocal;
+/// Each thread's own executor.
+pub struct AsyncExecutorLocal;
 
 thread_local! {
     static EXECUTOR: &'static StaticLocalExecutor = LocalExecutor::new().leak();

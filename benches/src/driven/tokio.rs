@@ -11,9 +11,9 @@ use tokio::{
 };
 
 use super::{Driven, Reads, Writes};
-use crate::support::{locals::tokio::DrivenTokioLocal, pools::tokio::DrivenTokioPool};
+use crate::{locals::tokio::DrivenTokioLocal, pools::tokio::DrivenTokioPool};
 
-pub(crate) struct Io<T>(T);
+pub struct Io<T>(T);
 
 impl<T: AsyncRead + Send + Unpin> Reads for Io<T> {
     async fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {

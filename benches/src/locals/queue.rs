@@ -2,8 +2,9 @@
 
 /// Both crates offer the same interface to what the rows need, and so are written once.
 macro_rules! queue {
-    ($name:ident: $runnable:ty, $handle:ident, $spawn:path, |$future:ident| $detached:expr) => {
-        pub(crate) struct $name;
+    ($(#[$doc:meta])* $name:ident: $runnable:ty, $handle:ident, $spawn:path, |$future:ident| $detached:expr) => {
+        $(#[$doc])*
+        pub struct $name;
 
         const _: () = {
             thread_local! {
@@ -67,13 +68,15 @@ use std::{
 use async_task::Task;
 use joint::JoinHandle;
 
-use crate::support::runtime::Runtime;
+use crate::runtime::Runtime;
 
 queue!(
+    /// joint's tasks.
     JointQueue: joint::task::Runnable, JoinHandle, joint::task::spawn,
     |future| joint::task::spawn_detached(future, push)
 );
 queue!(
+    /// async-task's tasks.
     AsyncTaskQueue: async_task::Runnable, Task, async_task::spawn,
     |future| {
         let (runnable, task) = async_task::spawn(future, push);

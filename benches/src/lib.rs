@@ -1,0 +1,90 @@
+//! What the benches of `joint` share: the contestants, the tools of their rows, and the report.
+//!
+//! A bench is a list of [tables](table::Table). A table has rows, which are functions over a
+//! [`Runtime`](runtime::Runtime) or a [`Driven`](driven::Driven), written once, and contestants,
+//! which are the runtimes in [`pools`] and [`locals`]. The contestants take turns round by round.
+//! The [report](report::Report) prints the medians, beside how far apart the processors
+//! [were](placement::Placement).
+//!
+//! ```no_run
+//! use std::time::{Duration, Instant};
+//!
+//! use joint_benches::{
+//!     pools::{joint::Joint, tokio::TokioPool},
+//!     runtime::{Pool, Runtime},
+//!     table::{self, Row, Table},
+//! };
+//!
+//! const TASKS: u64 = 100;
+//!
+//! fn spawn_and_join<R: Runtime>(runtime: &'static R) -> Duration {
+//!     runtime.run(async move {
+//!         let start = Instant::now();
+//!         for i in 0..TASKS {
+//!             R::join(runtime.spawn(async move { i })).await;
+//!         }
+//!         start.elapsed()
+//!     })
+//! }
+//!
+//! fn rows<R: Runtime>() -> [Row<R>; 1] {
+//!     [Row {
+//!         title: "spawn and join",
+//!         operations: TASKS,
+//!         run: spawn_and_join::<R>,
+//!     }]
+//! }
+//!
+//! let table = Table::new("tasks, one worker", Duration::from_secs(1))
+//!     .with("joint", Joint::start(1), rows())
+//!     .with("tokio", TokioPool::start(1), rows());
+//! table::main("example", &[table], |_, _| ());
+//! ```
+#![allow(
+    missing_debug_implementations,
+    reason = "benches print figures, and never their contestants"
+)]
+
+/// A runtime's `join`, `detach` and `cancel`, for a handle whose drop cancels the task.
+macro_rules! cancelled_by_drop {
+    ($handle:ident) => {
+        fn join<T: Send + 'static>(handle: $handle<T>) -> impl Future<Output = T> + Send {
+            handle
+        }
+
+        fn detach<T: Send + 'static>(handle: $handle<T>) {
+            handle.detach();
+        }
+
+        fn cancel<T: Send + 'static>(handle: $handle<T>) {
+            drop(handle);
+        }
+    };
+}
+
+/// The same for a handle whose drop lets the task run on.
+macro_rules! detached_by_drop {
+    ($handle:ident) => {
+        async fn join<T: Send + 'static>(handle: $handle<T>) -> T {
+            handle.await.expect("no task fails")
+        }
+
+        fn detach<T: Send + 'static>(handle: $handle<T>) {
+            drop(handle);
+        }
+
+        fn cancel<T: Send + 'static>(handle: $handle<T>) {
+            handle.abort();
+        }
+    };
+}
+
+pub mod driven;
+pub mod locals;
+pub mod options;
+pub mod placement;
+pub mod pools;
+pub mod report;
+pub mod runtime;
+pub mod signal;
+pub mod table;

@@ -1,0 +1,53 @@
+//! What the command line asks of a bench.
+
+/// The words after `cargo bench -p joint-benches --bench NAME --`: `[--test] [FILTER]`.
+pub struct Options {
+    /// Whether each row runs once, which says nothing about speed.
+    pub once: bool,
+    /// Run only rows whose title, or whose table's title, contains this, in lower case.
+    pub filter: Option<String>,
+}
+
+impl Options {
+    /// Reads the command line of the program. Without `--bench`, which `cargo bench` adds, each row
+    /// runs once, as in a test. Unknown options are left to criterion.
+    pub fn read() -> Self {
+        let words: Vec<_> = std::env::args().skip(1).collect();
+        let has = |option| words.iter().any(|word| word == option);
+        let filter = words.iter().find(|word| !word.starts_with('-'));
+        Self {
+            once: has("--test") || !has("--bench"),
+            filter: filter.map(|word| word.to_lowercase()),
+        }
+    }
+
+    /// Returns `much`, or `little` if each row runs once: the amount of work of a long row.
+    pub fn of<T>(&self, much: T, little: T) -> T {
+        if self.once { little } else { much }
+    }
+
+    /// Whether the filter lets a row of a table pass.
+    pub fn wants(&self, table: &str, row: &str) -> bool {
+        let filter = self.filter.as_deref().unwrap_or_default();
+        [table, row]
+            .iter()
+            .any(|title| title.to_lowercase().contains(filter))
+    }
+
+    /// Whether a contestant runs: `JOINT_BENCH_ONLY` names the only one that does, so that other
+    /// tools can look at it.
+    pub fn has_contestant(name: &str) -> bool {
+        std::env::var_os("JOINT_BENCH_ONLY").is_none_or(|only| only == name)
+    }
+
+    /// Whether the filter lets none of a table's rows pass, so that no contestant has to be started.
+    pub fn wants_none_of<'a>(&self, table: &str, mut rows: impl Iterator<Item = &'a str>) -> bool {
+        !rows.any(|row| self.wants(table, row))
+    }
+
+    /// Whether criterion runs after the tables. It takes longer than they do, so it has to be asked
+    /// for, by `JOINT_CRITERION=1`.
+    pub fn wants_criterion(&self) -> bool {
+        self.once || std::env::var_os("JOINT_CRITERION").is_some()
+    }
+}
