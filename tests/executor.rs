@@ -441,9 +441,12 @@ fn threads_have_the_names_that_were_asked_for() {
 }
 
 #[test]
-fn no_workers_is_an_error() {
-    let error = Executor::builder().workers(0).build().unwrap_err();
-    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+fn no_workers_and_more_than_can_be_counted_are_an_error() {
+    for workers in [0, usize::MAX] {
+        let error = Executor::builder().workers(workers).build().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("worker"), "{error}");
+    }
 }
 
 /// What many tasks wait for at once.

@@ -471,3 +471,14 @@ fn the_last_hook_comes_after_the_futures_have_gone() {
     drop(executor);
     assert_eq!(receiver.recv(), Ok(true));
 }
+
+#[test]
+fn a_task_without_a_name_has_none_in_any_hook() {
+    let (executor, calls) = noted();
+    block_on(executor.spawn(async {}));
+    drop(executor);
+    let calls = calls.0.lock().unwrap();
+    let hooks = ["spawn", "before", "Finished", "after"];
+    let expected = hooks.map(|hook| (hook.to_owned(), None));
+    assert_eq!(*calls, expected);
+}

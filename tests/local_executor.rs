@@ -385,6 +385,67 @@ fn a_run_is_woken_by_its_tasks_from_inside_and_outside() {
     }
 }
 
+/// Spawns tasks that are always due, and counts their runs.
+fn always_due(
+    executor: &LocalExecutor,
+    tasks: usize,
+) -> (Vec<joint::JoinHandle<()>>, Rc<Cell<usize>>) {
+    let runs = Rc::new(Cell::new(0));
+    let spawn = |_| {
+        let runs = runs.clone();
+        executor.spawn(async move {
+            loop {
+                runs.set(runs.get() + 1);
+                yield_now().await;
+            }
+        })
+    };
+    ((0..tasks).map(spawn).collect(), runs)
+}
+
+#[test]
+fn a_wake_up_from_elsewhere_is_noticed_though_there_is_always_something_due() {
+    let executor = LocalExecutor::new();
+    let (_tasks, runs) = always_due(&executor, 2);
+    for _ in 0..3 {
+        let (sender, receiver) = oneshot::channel();
+        let waits = executor.spawn(async move { receiver.await.unwrap() });
+        (0..200).for_each(|_| assert!(executor.try_tick()));
+        assert!(!waits.is_finished());
+        let elsewhere = thread::spawn(move || sender.send(()).unwrap());
+        elsewhere.join().unwrap();
+        // It looks each so many runs, and those that are due come first.
+        (0..200).for_each(|_| assert!(executor.try_tick()));
+        assert!(waits.is_finished());
+    }
+    assert!(runs.get() > 1_000);
+}
+
+#[test]
+fn the_main_future_has_its_turn_after_all_that_were_due() {
+    let executor = LocalExecutor::new();
+    const TASKS: usize = 1_000;
+    let (_tasks, runs) = always_due(&executor, TASKS);
+    let polls = Cell::new(0);
+    let main = poll_fn(|_| {
+        polls.set(polls.get() + 1);
+        Poll::<()>::Pending
+    });
+    let (wakes, waker) = counting();
+    let mut cx = Context::from_waker(&waker);
+    let mut run = pin!(executor.run(main));
+    let mut ran = 0;
+    for turn in 1..100 {
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(wakes.count(), turn, "there is more");
+        // Each round begins with the main future.
+        assert_eq!(polls.get(), ran / TASKS + 1);
+        assert!(runs.get() > ran && runs.get() < ran + TASKS);
+        ran = runs.get();
+    }
+    assert!(polls.get() > 2);
+}
+
 /// The run is pending; what is then done to the executor from outside, on its thread, wakes whoever drives it.
 #[test]
 fn a_pending_run_is_woken_by_a_spawn_and_by_a_wake_up_on_its_thread() {

@@ -236,6 +236,20 @@ mod blocking {
     }
 
     #[test]
+    fn a_handle_says_whether_the_child_has_ended() {
+        executor(1).scope(|s| {
+            let (sender, receiver) = oneshot::channel();
+            let handle = s.spawn(receiver);
+            assert!(!handle.is_finished());
+            sender.send(7).unwrap();
+            while !handle.is_finished() {
+                thread::yield_now();
+            }
+            assert_eq!(block_on(handle), Ok(7));
+        });
+    }
+
+    #[test]
     fn a_panic_in_a_handle_that_is_dropped_later_is_the_scopes() {
         let executor = executor(1);
         let outcome = catch_unwind(AssertUnwindSafe(|| {

@@ -205,3 +205,110 @@ fn quoted(text: &str) -> String {
     out.push('"');
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        executor::{tests::task, trace::Record},
+        task::End,
+    };
+
+    /// The events of one phase, but for what all of them begin with.
+    fn events(trace: &Trace, phase: &str) -> Vec<String> {
+        let mut json = Vec::new();
+        trace.write_to(&mut json).unwrap();
+        let json = String::from_utf8(json).unwrap();
+        let begins = format!(r#"{{"ph":"{phase}","pid":1,"#);
+        let lines = json.lines().filter_map(|line| line.strip_prefix(&begins));
+        lines
+            .map(|line| line.trim_end_matches(',').to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn all_kinds_of_records_are_written() {
+        let [one, other, gone] = [(); 3].map(|()| task()).map(|task| task.id());
+        let here = core::panic::Location::caller();
+        let begin = |task, name: &str| Event::Begin(task, Some(name.into()), here);
+        let track = |records: &[(u64, Event)]| {
+            let records = records.iter().cloned();
+            records.map(|(at, event)| Record { at, event }).collect()
+        };
+        let tracks = [
+            track(&[
+                (1_000, begin(one, "one")),
+                (1_500, Event::Wake(other)),
+                (1_800, Event::Gone(one, End::Output)),
+                (2_500, Event::End(false)),
+                (3_000, Event::Park),
+                (3_250, Event::Unpark),
+                (4_500, Event::Gone(gone, End::Cancelled)),
+            ]),
+            track(&[
+                (5_000, Event::Steal(0)),
+                (6_000, begin(other, "other")),
+                (6_100, Event::Gone(gone, End::Cancelled)),
+                (7_000, Event::End(true)),
+            ]),
+            track(&[(500, Event::Spawn(one))]),
+        ];
+        let trace = Trace {
+            tracks: tracks.into(),
+            taken: 9_000,
+        };
+        let slice = |track: usize, name: &str, at: &str, dur: &str, run: Option<(Id, &str)>| {
+            let run = run.map(|(task, then)| {
+                format!(
+                    r#","cat":"poll","args":{{"task":"{task}","spawned":"{here}","then":"{then}"}}"#
+                )
+            });
+            let run = run.unwrap_or_default();
+            format!(r#""tid":{track},"name":"{name}","ts":{at},"dur":{dur}{run}}}"#)
+        };
+        assert_eq!(
+            events(&trace, "X"),
+            [
+                slice(0, "one", "1.000", "1.500", Some((one, "Finished"))),
+                slice(0, "parked", "3.000", "0.250", None),
+                slice(1, "other", "6.000", "1.000", Some((other, "Woken"))),
+                slice(2, "spawn", "0.500", "0.5", None),
+            ]
+        );
+        let arrow = |track: usize, name: &str, at: &str, more: &str| {
+            format!(r#""tid":{track},"name":"{name}","ts":{at},"cat":"flow","id":{more}}}"#)
+        };
+        assert_eq!(
+            events(&trace, "s"),
+            [
+                arrow(2, "spawn", "0.500", "1"),
+                arrow(0, "wake", "1.500", "2")
+            ]
+        );
+        let ends = [r#"1,"bp":"e""#, r#"2,"bp":"e""#];
+        assert_eq!(
+            events(&trace, "f"),
+            [
+                arrow(0, "spawn", "1.000", ends[0]),
+                arrow(1, "wake", "6.000", ends[1])
+            ]
+        );
+        // What ends in a run is part of its slice.
+        let end = format!(r#""task":"{gone}","end":"Cancelled""#);
+        let mark = |track: usize, name: &str, at: &str, args: &str| {
+            format!(r#""tid":{track},"name":"{name}","ts":{at},"s":"t","args":{{{args}}}}}"#)
+        };
+        assert_eq!(
+            events(&trace, "i"),
+            [
+                mark(0, "end", "4.500", &end),
+                mark(1, "steal", "5.000", r#""from":0"#)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_must_be_escaped_is_and_nothing_else() {
+        assert_eq!(quoted("a \u{1f}\n\"\\ü"), "\"a \\u001f\\u000a\\\"\\\\ü\"");
+    }
+}
