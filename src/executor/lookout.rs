@@ -386,3 +386,6 @@ fn take(from: &Stealer<Runnable>, own: &Worker<Runnable>, most: usize) -> Option
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

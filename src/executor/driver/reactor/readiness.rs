@@ -167,3 +167,45 @@ impl core::fmt::Debug for Readiness {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_woken(raised: Raised) -> bool {
+        matches!(raised, Raised::Wake)
+    }
+
+    #[test]
+    fn who_waits_is_woken_by_the_next_event_and_by_no_other() {
+        let readiness = Readiness::new(false);
+        assert!(!is_woken(readiness.event(false)));
+        assert_eq!(readiness.wait(), Waiting::Over);
+        assert!(readiness.clear(readiness.look()));
+        assert_eq!(readiness.wait(), Waiting::Waits);
+        assert!(is_woken(readiness.event(false)));
+        assert!(!is_woken(readiness.event(false)));
+        assert!(readiness.clear(readiness.look()));
+        assert_eq!(readiness.wait(), Waiting::Waits);
+        assert!(is_woken(readiness.end()));
+        assert!(!is_woken(readiness.end()));
+    }
+
+    #[test]
+    fn less_than_was_asked_for_tells_that_there_is_no_more_unless_it_is_unsure_or_gone() {
+        for (unsure, event, end) in [
+            (false, false, false),
+            (true, false, false),
+            (false, true, false),
+            (false, false, true),
+        ] {
+            let readiness = Readiness::new(unsure);
+            let _ = readiness.event(event);
+            if end {
+                let _ = readiness.end();
+            }
+            readiness.fell_short(readiness.look());
+            assert_eq!(readiness.look().is_ready(), unsure || event || end);
+        }
+    }
+}

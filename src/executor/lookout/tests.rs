@@ -1,0 +1,142 @@
+//! What a worker that looks out takes from whom, at times that the test gives.
+
+use super::*;
+use crate::executor::tests::{task, two_workers};
+
+const LONG: Duration = Duration::from_secs(10);
+
+/// Sets what the first worker has seen of the second.
+fn set_seen(local: &Local, since: Instant, polls: u64, is_busy: bool) {
+    local.lookout.seen[1].set(Seen {
+        polls,
+        since,
+        patience: PATIENCE,
+        is_busy,
+    });
+}
+
+fn before(now: Instant, time: Duration) -> Instant {
+    now.checked_sub(time).expect("the system runs for longer")
+}
+
+#[test]
+fn the_numbers_are_those_of_marsaglia() {
+    let lookout = Lookout::new(0, 1);
+    lookout.random.set(1);
+    let numbers = [(); 4].map(|()| lookout.random());
+    assert_eq!(numbers, [270_369, 67_634_689, 2_647_435_461, 307_599_695]);
+}
+
+#[test]
+fn who_gets_on_and_who_is_stuck_is_seen() {
+    let [local, other] = two_workers();
+    let view = || {
+        let view = local.view();
+        (view.gets_on, view.all_stuck)
+    };
+    set_seen(&local, before(Instant::now(), LONG), 0, false);
+    local.counters().polls.set(1);
+    assert_eq!(view(), (false, true), "its own count tells nothing");
+    other.counters().polls.set(1);
+    assert_eq!(view(), (true, false));
+    // A moment that lasts longer than the test.
+    set_seen(&local, Instant::now() + LONG, 1, false);
+    assert_eq!(view(), (false, false), "not for long enough");
+    other.counters().polls.set(2);
+    let (found, gets_on) = local.look_round();
+    assert!(found.is_none() && gets_on);
+    let (found, gets_on) = local.look_round();
+    assert!(found.is_none() && !gets_on);
+}
+
+/// How long a poll seems to take after the second worker has made 10 in 10 seconds.
+fn time_seen(was_busy: bool, is_busy: bool, time: Duration) -> Duration {
+    let [local, other] = two_workers();
+    if is_busy {
+        other.push(task(), crate::executor::registry::Lane::Normal);
+    }
+    set_seen(&local, before(Instant::now(), time), 5, was_busy);
+    other.counters().polls.set(15);
+    assert!(local.view().gets_on);
+    let seen = local.lookout.seen[1].get();
+    assert_eq!((seen.polls, seen.is_busy), (15, is_busy));
+    Duration::from_nanos(local.shared().poll_time() as u64)
+}
+
+#[test]
+fn the_time_of_a_poll_is_measured_of_who_was_busy_all_the_time() {
+    let time = time_seen(true, true, LONG);
+    assert!(time >= LONG / 10 && time < LONG / 5, "{time:?}");
+    assert_eq!(time_seen(false, true, LONG), Duration::ZERO);
+    assert_eq!(time_seen(true, false, LONG), Duration::ZERO);
+}
+
+#[test]
+fn the_time_of_a_poll_is_measured_of_oneself() {
+    let [local, _other] = two_workers();
+    let time = || Duration::from_nanos(local.shared().poll_time() as u64);
+    local.judge(LONG, 10);
+    assert_eq!(time(), LONG / 10);
+    local.lookout.began.set((before(Instant::now(), LONG), 0));
+    local.judge_own_polls();
+    assert_eq!(time(), LONG / 10, "no runs");
+    (0..5).for_each(|_| local.run(task()));
+    local.lookout.began.set((before(Instant::now(), LONG), 3));
+    local.judge_own_polls();
+    assert!(time() >= LONG / 2 && time() < LONG, "{:?}", time());
+}
+
+#[test]
+fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half() {
+    let [local, other] = two_workers();
+    let now = Instant::now() + LONG;
+    // How many are taken of 8 from who has been in a poll for so long.
+    let stolen = |stuck_for| {
+        while other.normal.len() < 8 {
+            other.normal.push(task());
+        }
+        let view = View {
+            now,
+            gets_on: false,
+            all_stuck: false,
+        };
+        let seen = local.lookout.seen[1].get();
+        let since = now - stuck_for;
+        local.lookout.seen[1].set(Seen { since, ..seen });
+        let first = local.steal(&view);
+        let more = local.normal.len();
+        while local.normal.pop().is_some() {}
+        let taken = usize::from(first.is_some()) + more;
+        assert_eq!(other.normal.len(), 8 - taken);
+        taken
+    };
+    let short = Duration::from_nanos(1);
+    let patience = || local.lookout.seen[1].get().patience;
+    assert_eq!(stolen(PATIENCE - short), 0);
+    assert_eq!((stolen(PATIENCE), patience()), (1, 2 * PATIENCE));
+    assert_eq!(stolen(2 * PATIENCE - short), 0);
+    assert_eq!((stolen(2 * PATIENCE), patience()), (1, 4 * PATIENCE));
+    assert_eq!((stolen(STUCK), patience()), (4, 4 * PATIENCE));
+    local.shared().set_poll_time(WORTH_A_STEAL - 1);
+    assert_eq!(stolen(PATIENCE), 0);
+    local.shared().set_poll_time(2 * WORTH_A_STEAL);
+    assert_eq!((stolen(short), patience()), (4, 4 * PATIENCE));
+    assert_eq!(local.counters().steals.get(), 4);
+}
+
+#[test]
+fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
+    let [local, other] = two_workers();
+    local.shared().sleep.search();
+    let watch = |gets_on, watch| local.rest_once(gets_on, watch, &mut false);
+    assert_eq!(watch(true, FIRST_WATCH), 2 * FIRST_WATCH);
+    assert_eq!(watch(true, LONGEST_WATCH), LONGEST_WATCH);
+    other.normal.push(task());
+    assert_eq!(
+        watch(false, FIRST_WATCH),
+        2 * FIRST_WATCH,
+        "something is queued"
+    );
+    assert_eq!(local.counters().parks.get(), 3);
+    local.shared().sleep.found(|| false);
+}
