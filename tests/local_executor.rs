@@ -446,6 +446,22 @@ fn the_main_future_has_its_turn_after_all_that_were_due() {
     assert!(polls.get() > 2);
 }
 
+#[test]
+fn a_thread_that_sleeps_is_counted() {
+    let executor = LocalExecutor::new();
+    assert_eq!(executor.metrics().parks, 0);
+    // Where the other thread is faster, nobody sleeps.
+    while executor.metrics().parks < 2 {
+        let (sender, receiver) = oneshot::channel();
+        let other = thread::spawn(move || {
+            thread::yield_now();
+            sender.send(()).unwrap();
+        });
+        executor.block_on(receiver).unwrap();
+        other.join().unwrap();
+    }
+}
+
 /// The run is pending; what is then done to the executor from outside, on its thread, wakes whoever drives it.
 #[test]
 fn a_pending_run_is_woken_by_a_spawn_and_by_a_wake_up_on_its_thread() {

@@ -121,3 +121,16 @@ impl Local {
         f()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_have_addresses_of_their_own() {
+        let own = address_of_thread();
+        assert_eq!(address_of_thread(), own);
+        let other = std::thread::spawn(address_of_thread).join().unwrap();
+        assert_ne!(own, other);
+    }
+}

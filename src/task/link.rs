@@ -89,3 +89,22 @@ impl fmt::Debug for Link {
         f.debug_struct("Link").finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+
+    #[test]
+    fn each_visit_is_counted() {
+        let link = Link::new();
+        for _ in 0..3 {
+            let visits = visits_of(|| {
+                link.set(link.get(Relaxed), Relaxed);
+                link.get(Relaxed);
+            });
+            assert_eq!(visits, 3);
+        }
+    }
+}

@@ -211,6 +211,16 @@ mod tests {
         }
     }
 
+    /// A thread that has waited for long enough looks once more before it ends: what was pushed
+    /// meanwhile is left to it.
+    #[test]
+    fn what_is_pushed_while_a_thread_is_about_to_end_is_run() {
+        let pool = pool(1, Duration::ZERO);
+        for n in 0..10_000 {
+            assert_eq!(block_on(push(pool, async move { n })), n);
+        }
+    }
+
     #[test]
     fn a_thread_that_waits_is_used_again() {
         let pool = pool(100, FOR_LONG);

@@ -73,6 +73,7 @@ fn it_is_quiet_once_each_worker_has_arrived_or_was_never_started() {
     assert!(!is_quiet(&|| shared.arrive(0)));
     assert!(!is_quiet(&|| shared.arrive(0)), "twice the same");
     assert!(is_quiet(&|| shared.arrive(1)));
+    assert!(!shared.gate.never_came(0), "said already");
 
     let [local, _other] = two_workers();
     let shared = local.shared();

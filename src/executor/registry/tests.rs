@@ -56,6 +56,12 @@ fn room(local: &Local, lane: Lane) -> (usize, usize) {
 }
 
 #[test]
+fn a_chunk_is_full_of_entries() {
+    assert_eq!(HEAD + ENTRIES * size_of::<*mut ()>(), CHUNK);
+    assert!(core::mem::offset_of!(Chunk, entries) <= HEAD);
+}
+
+#[test]
 fn an_entry_that_is_free_again_is_used_again() {
     for lane in LANES {
         let [local, _other] = two_workers();

@@ -436,3 +436,15 @@ of_each_selector! {
     a_source_dropped_while_awaited_leaves_nothing;
     #[cfg(unix)] a_number_used_again_is_the_later_registrations;
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_selector_that_is_dropped_closes_its_descriptors() {
+    let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = open();
+    // More than other tests open meanwhile.
+    for _ in 0..1_000 {
+        drop(Selector::portable(false).unwrap());
+    }
+    assert!(open() < before + 1_000);
+}
