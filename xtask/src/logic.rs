@@ -2,7 +2,8 @@
 //! and demands that a test fails or does not end.
 //!
 //! There are thousands of changes, and all tests take minutes. So the unit tests come first, then
-//! the integration tests, then the models: each stage tries only what the one before has left.
+//! the integration tests, then the models: each stage tries only what the one before has left, and
+//! runs only what could find it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,36 +32,103 @@ const FILES: [&str; 6] = [
 const NOT_COMPILED: &str = "src/executor/driver/absent.rs";
 
 /// Words for show: what `Debug` and `Display` write, as far as tests do not compare it.
-const FOR_SHOW: &str = "fmt::Result";
+const FOR_SHOW: [&str; 2] = ["fmt::Result", "impl .*fmt::(Debug|Display) for"];
 
-/// The integration tests that run what is changed. Left out: the slow ones, and those of a single
-/// promise that others hold too.
-const TESTS: [&str; 25] = [
-    "blocked",
-    "budget",
-    "completion",
-    "executor",
-    "executor_dropped_inside",
-    "executor_shutdown",
-    "fork_join",
-    "hooks",
-    "idle",
-    "io",
-    "join_set",
-    "keeper",
-    "local_executor",
-    "metrics",
-    "net",
-    "oneshot",
-    "scope",
-    "shared",
-    "shutdown",
-    "spawn_blocking",
-    "task",
-    "task_local",
-    "task_options",
-    "task_panic",
-    "time",
+/// Takes longer than all other unit tests together, and runs the timers alone.
+const SLOW: &str = "a_million_are_fired_in_order_and_their_memory_is_given_back";
+const RUN_BY_SLOW: &str = "src/executor/driver/timers";
+
+/// The integration tests that run a file and look at what it does, by how its path begins: the
+/// first that fits counts.
+const TESTS: [(&str, &[&str]); 19] = [
+    (
+        "src/completion",
+        &[
+            "completion",
+            "oneshot",
+            "oneshot_alloc",
+            "shared",
+            "task",
+            "task_panic",
+        ],
+    ),
+    ("src/executor/attend", &["blocked", "io", "time"]),
+    ("src/executor/blocked", &["blocked", "shutdown"]),
+    (
+        "src/executor/blocking/",
+        &["fork", "spawn_blocking", "spawn_blocking_refused"],
+    ),
+    (
+        "src/executor/driver/",
+        &[
+            "blocked",
+            "blocked_first_timer",
+            "budget",
+            "descriptors",
+            "fork",
+            "idle",
+            "io",
+            "keeper",
+            "net",
+            "time",
+            "time_alloc",
+        ],
+    ),
+    (
+        "src/executor/fork_join/",
+        &["fork_join", "membarrier", "task_local"],
+    ),
+    ("src/executor/hooks", &["hooks"]),
+    ("src/executor/join_async", &["fork_join"]),
+    (
+        "src/executor/join_set/",
+        &["executor_block_on", "join_set", "scope"],
+    ),
+    ("src/executor/local/", &["blocked", "local_executor"]),
+    (
+        "src/executor/scope/",
+        &["scope", "scope_alloc", "task_panic", "tracing"],
+    ),
+    ("src/executor/shutdown", &["executor_shutdown", "shutdown"]),
+    ("src/executor/span", &["tracing"]),
+    ("src/executor/task_local", &["task_local"]),
+    ("src/executor/trace/", &["trace"]),
+    (
+        "src/executor/",
+        &[
+            "executor",
+            "executor_alloc",
+            "executor_block_on",
+            "executor_dropped_inside",
+            "executor_shutdown",
+            "fork",
+            "fork_join",
+            "hooks",
+            "io",
+            "metrics",
+            "scope",
+            "shutdown",
+            "task_local",
+            "task_options",
+            "time",
+            "trace",
+            "tracing",
+        ],
+    ),
+    ("src/oneshot/", &["oneshot", "oneshot_alloc"]),
+    ("src/shared/", &["shared", "shared_alloc"]),
+    (
+        "src/task/",
+        &[
+            "executor_alloc",
+            "hooks",
+            "local_executor",
+            "scope",
+            "task",
+            "task_alloc",
+            "task_panic",
+        ],
+    ),
 ];
 
 /// Nobody debugs what is changed.
@@ -73,19 +141,20 @@ const QUICK: [&str; 4] = [
 
 /// The models that run a file, by how its path begins. The whole executor has threads of the
 /// system, which no model runs.
-const MODELS: [(&str, &[&str]); 15] = [
-    ("src/completion", &["completion"]),
+const MODELS: [(&str, &[&str]); 16] = [
+    ("src/completion", &["completion", "shared"]),
     ("src/executor/biased", &["biased"]),
     ("src/executor/driver/keeper", &["blocked", "driver"]),
     ("src/executor/driver/reactor", &["readiness"]),
     ("src/executor/driver/reserve", &["driver"]),
     ("src/executor/driver/timers", &["timers"]),
     ("src/executor/fork_join/", &["fork_join"]),
-    ("src/executor/gate", &["gate"]),
+    ("src/executor/gate", &["gate", "leaving"]),
     ("src/executor/inbox", &["inbox"]),
     ("src/executor/join_set/", &["join_set"]),
-    ("src/executor/local/", &["local_executor"]),
+    ("src/executor/local/", &["blocked", "local_executor"]),
     ("src/executor/sleep", &["blocked", "sleep"]),
+    ("src/executor/visitors", &["visitors"]),
     ("src/oneshot/", &["oneshot"]),
     ("src/shared/", &["shared"]),
     ("src/task/", &["task"]),
@@ -107,24 +176,25 @@ impl Stage {
         }
     }
 
-    /// The test targets that could find one of these changes.
-    fn targets(self, changes: &[String]) -> BTreeSet<&'static str> {
+    /// The test targets that could find a change, or of the unit tests the one to be left out.
+    fn suite(self, change: &str) -> &'static [&'static str] {
         match self {
-            Self::Units => BTreeSet::new(),
-            Self::Tests => TESTS.into(),
-            Self::Models => (changes.iter())
-                .flat_map(|change| models(change).iter().copied())
-                .collect(),
+            Self::Units if change.starts_with(RUN_BY_SLOW) => &[],
+            Self::Units => &[SLOW],
+            Self::Tests => of(&TESTS, change),
+            Self::Models => of(&MODELS, change),
         }
     }
 
     /// Tries what the configuration file names.
-    fn step(self, targets: BTreeSet<&str>, config: &Path, folder: &Path) -> Step {
+    fn step(self, suite: &[&str], config: &Path, folder: &Path) -> Step {
         let (config, output) = (config.to_string_lossy(), folder.to_string_lossy());
         let mut args = vec!["mutants", "--package", "joint"];
         args.extend(["--config", &config, "--output", &output]);
-        args.extend(["--minimum-test-timeout", "60"]);
+        // Most that do not end are never found otherwise.
+        args.extend(["--minimum-test-timeout", "10"]);
         args.extend(QUICK);
+        let targets = if self == Self::Units { &[] } else { suite };
         // For the build too, which compiles all tests if only the run is told.
         if self == Self::Units {
             args.extend(["--cargo-arg", "--lib"]);
@@ -141,6 +211,11 @@ impl Stage {
             }
             Self::Units | Self::Tests => args.push("--all-features"),
         }
+        // For the tests themselves, and so the last.
+        if self == Self::Units {
+            args.extend(["--", "--"]);
+            (suite.iter()).for_each(|test| args.extend(["--skip", test]));
+        }
         let step = Step::cargo(self.name(), &args);
         let (step, build) = match self {
             Self::Models => (step.cfg("joint_loom"), "models"),
@@ -151,9 +226,9 @@ impl Stage {
     }
 }
 
-fn models(change: &str) -> &'static [&'static str] {
-    let own = MODELS.iter().find(|(path, _)| change.starts_with(path));
-    own.map_or(&[], |(_, models)| models)
+fn of(table: &[(&str, &'static [&'static str])], change: &str) -> &'static [&'static str] {
+    let own = table.iter().find(|(path, _)| change.starts_with(path));
+    own.map_or(&[], |(_, targets)| targets)
 }
 
 /// Gives the status to exit with.
@@ -190,11 +265,17 @@ fn logic(filter: Option<&str>) -> Result<(), String> {
         .collect();
     let mut left = all.clone();
     for stage in [Stage::Units, Stage::Tests, Stage::Models] {
-        let (next, others): (Vec<_>, _) = (left.into_iter())
-            .partition(|change| stage != Stage::Models || !models(change).is_empty());
-        left = others;
-        if !next.is_empty() {
-            left.extend(try_all(stage, &next, &folder)?);
+        let mut groups = BTreeMap::<_, Vec<_>>::new();
+        for change in left {
+            groups.entry(stage.suite(&change)).or_default().push(change);
+        }
+        left = Vec::new();
+        for (suite, changes) in groups {
+            left.extend(match suite {
+                // No model runs them.
+                [] if stage == Stage::Models => changes,
+                _ => try_all(stage, suite, &changes, &folder)?,
+            });
         }
     }
     judge(&all, &left, &list, filter.is_none())
@@ -204,7 +285,7 @@ fn logic(filter: Option<&str>) -> Result<(), String> {
 fn listed(folder: &Path) -> Result<Vec<String>, String> {
     let config = folder.join("mutants.toml");
     let settings = format!(
-        "examine_globs = {FILES:?}\nexclude_globs = [{NOT_COMPILED:?}]\nexclude_re = [{FOR_SHOW:?}]\n"
+        "examine_globs = {FILES:?}\nexclude_globs = [{NOT_COMPILED:?}]\nexclude_re = {FOR_SHOW:?}\n"
     );
     fs::write(&config, settings).map_err(|error| error.to_string())?;
     let config = config.to_string_lossy();
@@ -226,10 +307,15 @@ fn listed(folder: &Path) -> Result<Vec<String>, String> {
 }
 
 /// Tries these changes, and gives those that no test finds.
-fn try_all(stage: Stage, changes: &[String], folder: &Path) -> Result<Vec<String>, String> {
+fn try_all(
+    stage: Stage,
+    suite: &[&str],
+    changes: &[String],
+    folder: &Path,
+) -> Result<Vec<String>, String> {
     let config = folder.join("mutants.toml");
     fs::write(&config, configuration(changes)).map_err(|error| error.to_string())?;
-    let step = stage.step(stage.targets(changes), &config, folder);
+    let step = stage.step(suite, &config, folder);
     say(&format!("{step}"));
     let status = step.command().status().map_err(|error| error.to_string())?;
     // 2: some were missed. 3: some tests did not end.
@@ -426,9 +512,11 @@ mod tests {
 
     #[test]
     fn every_target_that_is_named_is_there() {
-        let models = MODELS.iter().flat_map(|(_, models)| *models);
-        let models = models.map(|name| ("loom-tests/tests", name));
-        for (folder, name) in TESTS.iter().map(|name| ("tests", name)).chain(models) {
+        let of = |table: &'static [(&str, &[&str])], folder: &'static str| {
+            let names = table.iter().flat_map(|(_, names)| *names);
+            names.map(move |name| (folder, name))
+        };
+        for (folder, name) in of(&TESTS, "tests").chain(of(&MODELS, "loom-tests/tests")) {
             let file = root().join(folder).join(name);
             let is_there = file.with_extension("rs").exists() || file.join("main.rs").exists();
             assert!(is_there, "{folder}/{name}");
@@ -436,20 +524,46 @@ mod tests {
     }
 
     #[test]
-    fn the_models_of_what_is_left_are_run() {
-        let left = names(&[
-            "src/executor/sleep.rs:1:1: x",
-            "src/executor/turn.rs:1:1: x",
-        ]);
-        let targets = Stage::Models.targets(&left);
-        assert_eq!(targets, BTreeSet::from(["blocked", "sleep"]));
-        let line = Stage::Models
-            .step(targets, Path::new("c"), Path::new("f"))
-            .to_string();
+    fn what_could_find_a_change_is_run() {
+        let sleep = "src/executor/sleep.rs:1:1: x";
+        let suite = Stage::Models.suite(sleep);
+        assert_eq!(suite, ["blocked", "sleep"]);
         assert!(
-            line.contains("--cargo-arg --test --cargo-arg sleep"),
-            "{line}"
+            Stage::Models
+                .suite("src/executor/turn.rs:1:1: x")
+                .is_empty()
         );
-        assert!(line.contains("--cfg joint_loom"), "{line}");
+        let line = |stage: Stage, suite| {
+            let step = stage.step(suite, Path::new("c"), Path::new("f"));
+            step.to_string()
+        };
+        let models = line(Stage::Models, suite);
+        assert!(
+            models.contains("--cargo-arg --test --cargo-arg sleep"),
+            "{models}"
+        );
+        assert!(models.contains("--cfg joint_loom"), "{models}");
+
+        let suite = Stage::Tests.suite("src/executor/scope/mod.rs:1:1: x");
+        assert!(suite.contains(&"scope") && !suite.contains(&"executor"));
+        let tests = line(Stage::Tests, suite);
+        assert!(
+            tests.contains("--cargo-arg --test --cargo-arg scope"),
+            "{tests}"
+        );
+
+        let units = line(Stage::Units, Stage::Units.suite(sleep));
+        assert!(units.contains("--cargo-arg --lib"), "{units}");
+        assert!(units.ends_with(&format!("-- -- --skip {SLOW}")), "{units}");
+        let timers = Stage::Units.suite("src/executor/driver/timers/queue.rs:1:1: x");
+        assert!(timers.is_empty());
+    }
+
+    #[test]
+    fn each_file_has_its_integration_tests() {
+        let folders = FILES.iter().map(|glob| glob.trim_end_matches(".rs"));
+        for folder in folders.map(|glob| glob.trim_end_matches("**/*")) {
+            assert!(!of(&TESTS, folder).is_empty(), "{folder}");
+        }
     }
 }
