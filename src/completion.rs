@@ -1,27 +1,27 @@
-//! [`Completion`]: one atomic word between the one who completes and the one who waits.
+//! [`Completion`]: one atomic word between a completer and a waiter.
 //!
 //! | word | means | written by |
 //! |---|---|---|
-//! | `PENDING` (null) | not completed, nobody waits | creation |
-//! | `W` (a [`ThinWaker`]) | not completed, somebody waits; the word owns the wake-up and nothing else | waiter |
+//! | `PENDING` (null) | not completed, no waker registered | creation |
+//! | `W` (a [`ThinWaker`]) | not completed, a waker is registered; the word owns that waker and nothing else | waiter |
 //! | `DONE` (1) | completed | completer, once |
-//! | `DETACHED` (2) | the waiter has gone and never looks again | waiter, last act |
-//! | `ABANDONED` (3) | the completer has gone without completing | completer, once |
+//! | `DETACHED` (2) | the waiter has detached and never reads the word again | waiter, last act |
+//! | `ABANDONED` (3) | the completer has finished without completing | completer, once |
 //!
-//! | operation | instruction | what comes back, and what is left to do |
+//! | operation | instruction | old value, and what to do with it |
 //! |---|---|---|
-//! | complete, abandon | `swap(AcqRel)` | `PENDING`: nothing. `W`: wake it. `DETACHED`: the completer owns what is left |
+//! | complete, abandon | `swap(AcqRel)` | `PENDING`: nothing. `W`: wake it. `DETACHED`: the completer owns the shared state |
 //! | poll, fast | `load(Acquire)` | `DONE`: ready. The waker that is registered already: pending |
-//! | poll, register | `swap(W, AcqRel)` | `PENDING`: pending. An older `W`: drop it, pending. `DONE`: ready, and put `DONE` back |
-//! | detach | `swap(DETACHED, AcqRel)` | `PENDING`: nothing. `W`: drop it. `DONE`: the waiter owns what is left |
+//! | poll, register | `swap(W, AcqRel)` | `PENDING`: pending. An older `W`: drop it, pending. `DONE`: ready, and store `DONE` again |
+//! | detach | `swap(DETACHED, AcqRel)` | `PENDING`: nothing. `W`: drop it. `DONE`: the waiter owns the shared state |
 //!
-//! No operation has a state in which the other side has to wait: each is at most one load and one exchange, plus one plain
-//! store where a registration met the end and puts it back.
+//! No operation leaves a state in which the other side has to wait. Each is at most one load and
+//! one exchange, plus one plain store if a registration finds the end and must restore it.
 //!
-//! Where waiters follow one another on one word, see `succession.rs`.
+//! For waiters that follow one another on one word, see `succession.rs`.
 //!
-//! **The law.** After its exchange, a side touches only what the exchange returned, unless that says that the rest is its own.
-//! The other side may free the word at once.
+//! ***The law.** After its exchange, a side touches only what the exchange returned, unless the
+//! returned value gives it the shared state. The other side may free the word at once.
 
 use core::{
     fmt,
@@ -48,18 +48,20 @@ const DONE: *mut () = ptr::without_provenance_mut(1);
 const DETACHED: *mut () = ptr::without_provenance_mut(2);
 const ABANDONED: *mut () = ptr::without_provenance_mut(3);
 
-/// The word between one completer and one waiter. Exactly one pointer in size.
+/// An atomic word between one completer and one waiter. It is exactly one pointer in size.
 ///
-/// Use it in one of two ways: [`split`](Completion::split) it into a [`Completer`] and a [`Waiter`] that borrow it, or embed
-/// it in a type of your own and drive it by the `raw_*` functions, each called by the one side that it names.
+/// Use it in one of two ways: [`split`](Completion::split) it into a [`Completer`] and a [`Waiter`]
+/// that borrow it, or embed it in a type of your own and drive it with the `raw_*` functions. The
+/// documentation of each function says which side may call it.
 ///
 /// # Happens-before
-/// All that the completer did before it completed (or abandoned) happens before the waiter learns of it. All that the waiter
-/// did before it registered its waker or detached happens before the completer learns of that.
+/// Everything that the completer did before it completed (or abandoned) happens before the waiter
+/// sees the end. Everything that the waiter did before it registered its waker or detached happens
+/// before the completer sees the waker or the detachment.
 ///
 /// # Progress and cost
-/// Every operation is wait-free where the machine has an atomic swap, and makes at most one load and one atomic
-/// read-modify-write.
+/// Every operation is wait-free on machines with an atomic swap, and makes at most one load and one
+/// atomic read-modify-write.
 ///
 /// # Example
 /// ```
@@ -77,25 +79,26 @@ pub struct Completion {
     word: AtomicPtr<()>,
 }
 
-/// What the completer's exchange says is left to do.
+/// The outcome of the completer's exchange: what the completer must still do.
 #[derive(Debug)]
 #[must_use = "a returned waker must be woken, and what a detached waiter left behind belongs to the completer"]
 pub enum Completed {
-    /// Nobody waits yet. Touch nothing any more.
+    /// No waker is registered. The completer must not touch the word again.
     Unobserved,
-    /// Wake this, by value. Touch nothing else any more.
+    /// The waiter's waker. The completer must wake it by value, and must touch nothing else.
     Wake(ThinWaker),
-    /// The waiter has gone: what the two shared is the completer's alone.
+    /// The waiter has detached. The state that both shared now belongs to the completer alone.
     Detached,
 }
 
-/// What the waiter's last exchange says is left to do.
+/// The outcome of the waiter's last exchange: what the waiter must still do.
 #[derive(Debug)]
 #[must_use = "what a finished completer left behind belongs to the waiter"]
 pub enum Detached {
-    /// Not completed yet. Drop the registered waker, if any; touch nothing else any more.
+    /// The completer has not finished. The waiter must drop the registered waker, if there is one,
+    /// and must touch nothing else.
     Pending(Option<ThinWaker>),
-    /// The completer has finished: what the two shared is the waiter's alone.
+    /// The completer has finished. The state that both shared now belongs to the waiter alone.
     Finished(Ended),
 }
 
@@ -104,24 +107,24 @@ pub enum Detached {
 pub enum Ended {
     /// It completed.
     Done,
-    /// It went without completing.
+    /// It finished without completing.
     Abandoned,
 }
 
-/// What the waiter remembers of the waker that it put into the word.
+/// A waiter's memory of the waker that it last registered.
 ///
-/// It makes polling again with the same waker free of atomic read-modify-writes, without ever reading through the published
-/// pointer.
+/// With it, polling again with the same waker takes no atomic read-modify-write, and the published
+/// pointer is never dereferenced.
 #[derive(Clone, Copy, Debug)]
 pub struct Registration(WakerWords);
 
 impl Registration {
-    /// Nothing is registered.
+    /// Creates a registration that remembers no waker.
     pub const fn new() -> Self {
         Self(WakerWords::NONE)
     }
 
-    /// What the owner of an ended word may put here, to remember that.
+    /// A marker by which the owner of an ended word may remember the end.
     pub(crate) const ENDED: Self = Self(WakerWords::NOBODY);
 
     #[inline]
@@ -138,14 +141,14 @@ impl Default for Registration {
 
 impl Completion {
     const_unless_modelled! {
-        /// A word that is not completed and that nobody waits for.
+        /// Creates a word that is not completed and has no waker registered.
         #[must_use]
         pub fn new() -> Self {
             Self { word: AtomicPtr::new(PENDING) }
         }
     }
 
-    /// The two sides. Splitting again starts afresh.
+    /// Resets the word and splits it into its two sides.
     ///
     /// If a [`Waiter`] of an earlier split was leaked while it was registered, its waker is leaked with it.
     #[must_use = "sides that are dropped have done their part: the word is abandoned and detached"]
@@ -166,26 +169,29 @@ impl Completion {
         )
     }
 
-    /// Completes. The completer's last act, unless the answer is [`Completed::Detached`].
+    /// Completes. This is the completer's last act, unless it returns [`Completed::Detached`].
     ///
     /// # Safety
     /// `this` is alive up to the exchange, and this is the completer's one call of `raw_complete` or `raw_abandon`.
     #[inline]
     pub unsafe fn raw_complete(this: *const Self) -> Completed {
-        // ORDERING: complete. Release: what the completer wrote is seen by whoever learns of DONE (`poll`, `register` and
-        // `detach`, all Acquire). Acquire: a waker that comes back was written by its waiter before `register` (Release), and
-        // what a detached waiter did comes before `detach` (Release). One location, so nothing has to be totally ordered.
+        // ORDERING: complete. Release: a waiter that reads DONE (`poll`, `register` and `detach`,
+        // all Acquire) sees what the completer wrote. Acquire: the returned waker was written
+        // before `register` (Release), and a detached waiter's accesses come before `detach`
+        // (Release). There is only one location, so no total order is needed.
         // SAFETY: passed on from the caller.
         unsafe { Self::finish(this, DONE, order!(complete: AcqRel)) }
     }
 
-    /// Goes without completing. The completer's last act, unless the answer is [`Completed::Detached`].
+    /// Finishes without completing. This is the completer's last act, unless it returns
+    /// [`Completed::Detached`].
     ///
     /// # Safety
     /// As for [`raw_complete`](Completion::raw_complete).
     #[inline]
     pub unsafe fn raw_abandon(this: *const Self) -> Completed {
-        // ORDERING: abandon. As for `complete`: what the completer did is over before the waiter frees what they shared.
+        // ORDERING: abandon. As for `complete`: the completer's accesses are over before the waiter
+        // frees the shared state.
         // SAFETY: passed on from the caller.
         unsafe { Self::finish(this, ABANDONED, order!(abandon: AcqRel)) }
     }
@@ -209,13 +215,15 @@ impl Completion {
                     before != DONE && before != ABANDONED,
                     "a completer finished twice"
                 );
-                // SAFETY: only the waiter writes anything else, and that is a waker's word, which the exchange hands over.
+                // SAFETY: only the waiter writes any other value, and that value is a waker's word,
+                // which the exchange hands over.
                 Completed::Wake(unsafe { waker_of(before) })
             }
         }
     }
 
-    /// How the completer finished, or `None` when it has not, or when the waiter has detached. The waiter's side.
+    /// Returns how the completer finished, or `None` if it has not finished or the waiter has
+    /// detached. For the waiter.
     ///
     /// # Safety
     /// `this` is alive.
@@ -227,7 +235,7 @@ impl Completion {
         ended(word.load(order!(poll: Acquire)))
     }
 
-    /// Whether the waiter has gone. The completer's side.
+    /// Returns whether the waiter has detached. For the completer.
     ///
     /// # Safety
     /// `this` is alive, and the completer has not finished.
@@ -235,18 +243,22 @@ impl Completion {
     pub unsafe fn raw_is_detached(this: *const Self) -> bool {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
-        // ORDERING: is_detached. Relaxed: an answer for show; whoever acts on it makes an exchange first.
+        // ORDERING: is_detached. Relaxed: the answer is only a hint, since a completer that acts on
+        // it makes an exchange first.
         word.load(order!(is_detached: Relaxed)) == DETACHED
     }
 
-    /// Polls: ready when the completer has finished, or registers `waker` to be woken when it does. The waiter's side.
+    /// Returns `Ready` if the completer has finished, and otherwise registers `waker` to be woken
+    /// when it does. For the waiter.
     ///
-    /// `registration` is this waiter's memory of what it registered: the same place for every call, new for the first. A new
-    /// one is right at any time; it costs one more registration.
-    /// After `Ready` the word keeps its answer, and what the two shared is the waiter's alone.
+    /// `registration` is this waiter's memory of its registered waker. Pass a new one to the first
+    /// call, and the same one to every later call. A new one is always correct, but costs one more
+    /// registration. After `Ready` the word keeps its answer, and the state that both shared
+    /// belongs to the waiter alone.
     ///
     /// # Cost
-    /// One load when finished or when `waker` is registered already; else one clone of `waker` and one read-modify-write.
+    /// One load if the completer has finished or `waker` is registered already. Otherwise one clone
+    /// of `waker` and one read-modify-write as well.
     ///
     /// # Safety
     /// `this` is alive, and the waiter has not detached.
@@ -283,24 +295,28 @@ impl Completion {
         // the completer came first, its result is visible (`complete`, Release).
         let before = word.swap(raw.as_ptr(), order!(register: AcqRel));
         if let Some(ended) = ended(before) {
-            // ORDERING: restore. Release: what the completer wrote is passed on to whoever would succeed this waiter
-            // (`succeed_ended`, Acquire). The waiter itself has it from its exchange. The end stands in the word again before
-            // the waker is dropped, whose code is the user's.
+            // ORDERING: restore. Release: what the completer wrote is passed on to a waiter that
+            // would succeed this one (`succeed_ended`, Acquire). This waiter itself saw it through
+            // its exchange. The end is restored before the waker is dropped, because dropping the
+            // waker runs user code.
             word.store(before, order!(restore: Release));
-            // SAFETY: the word that was put in and has been overwritten by its only other reader-to-be.
+            // SAFETY: this is the word that the exchange put in. The completer has finished without
+            // seeing it, and the store has overwritten it, so it is ours again.
             drop(unsafe { ThinWaker::from_raw(raw) });
             return Poll::Ready(ended);
         }
         debug_assert!(before != DETACHED, "a waiter polled after it had detached");
         registration.0 = words;
         if before != PENDING {
-            // SAFETY: what is neither an end nor a sentinel is an older waker, which the exchange hands back.
+            // SAFETY: a value that is neither an end nor a sentinel is an older waker, which the
+            // exchange hands back.
             drop(unsafe { waker_of(before) });
         }
         Poll::Pending
     }
 
-    /// Goes for ever. The waiter's last act, unless the answer is [`Detached::Finished`].
+    /// Detaches the waiter. This is the waiter's last act, unless it returns
+    /// [`Detached::Finished`].
     ///
     /// # Safety
     /// `this` is alive up to the exchange, and this is the waiter's one call of it.
@@ -308,19 +324,21 @@ impl Completion {
     pub unsafe fn raw_detach(this: *const Self) -> Detached {
         // SAFETY: alive up to the exchange. The reference is to the atomic alone, which may vanish during the call.
         let word = unsafe { &(*this).word };
-        // ORDERING: detach. Release: the waiter's accesses are over before a completer that reads DETACHED frees what they
-        // shared (`complete`, Acquire). Acquire: when the completer came first, its result is visible (`complete`, Release).
+        // ORDERING: detach. Release: the waiter's accesses are over before a completer that reads
+        // DETACHED frees the shared state (`complete`, Acquire). Acquire: if the completer finished
+        // first, its result is visible (`complete`, Release).
         let before = word.swap(DETACHED, order!(detach: AcqRel));
         if let Some(ended) = ended(before) {
             return Detached::Finished(ended);
         }
         debug_assert!(before != DETACHED, "a waiter detached twice");
         let registered = before != PENDING;
-        // SAFETY: what is no sentinel is the waker that this waiter registered, which the exchange hands back.
+        // SAFETY: a value that is no sentinel is the waker that this waiter registered, which the
+        // exchange hands back.
         Detached::Pending(registered.then(|| unsafe { waker_of(before) }))
     }
 
-    /// The last look before the memory is given back.
+    /// Tells the model that the memory is about to be freed.
     #[inline]
     pub(crate) fn retire(&mut self) {
         self.word.retire();
@@ -335,7 +353,7 @@ impl Default for Completion {
 
 impl fmt::Debug for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // ORDERING: debug. Relaxed: for show.
+        // ORDERING: debug. Relaxed: only printed.
         let state = match self.word.load(order!(debug: Relaxed)) {
             PENDING => "Pending",
             DONE => "Done",
@@ -366,7 +384,8 @@ unsafe fn waker_of(word: *mut ()) -> ThinWaker {
     unsafe { ThinWaker::from_raw(raw) }
 }
 
-/// The side that completes. Dropped without completing, it abandons: the [`Waiter`] learns of it and never hangs.
+/// The side that completes. If it is dropped without completing, it abandons the word, and the
+/// [`Waiter`] ends with an error instead of hanging.
 ///
 /// # Example
 /// ```
@@ -383,22 +402,23 @@ pub struct Completer<'a> {
     lifetime: PhantomData<&'a Completion>,
 }
 
-// SAFETY: it makes one exchange on the word, which may be made from any thread.
+// SAFETY: a completer makes one exchange on the word, which any thread may make.
 unsafe impl Send for Completer<'_> {}
 // SAFETY: by reference it only makes an atomic load.
 unsafe impl Sync for Completer<'_> {}
 
 impl Completer<'_> {
-    /// Completes, and wakes the waiter if there is one.
+    /// Completes, and wakes the waiter if it is waiting.
     ///
-    /// One atomic read-modify-write, beside what the wake-up takes.
+    /// # Cost
+    /// One atomic read-modify-write, besides the wake-up.
     pub fn complete(self) {
         let this = core::mem::ManuallyDrop::new(self);
         // SAFETY: the borrow keeps the word alive, and a completer finishes once: `self` is consumed and not dropped.
         wake(unsafe { Completion::raw_complete(this.completion) });
     }
 
-    /// Whether the [`Waiter`] was dropped, so that nobody will learn of the completion.
+    /// Returns whether the [`Waiter`] was dropped before the end, so that no one is left to wake.
     pub fn is_detached(&self) -> bool {
         // SAFETY: the borrow keeps the word alive, and finishing consumes the completer.
         unsafe { Completion::raw_is_detached(self.completion) }
@@ -438,9 +458,10 @@ impl fmt::Display for Abandoned {
 
 impl core::error::Error for Abandoned {}
 
-/// The side that waits: a future, and a blocking wait with or without a deadline. Dropping it detaches.
+/// The side that waits, as a future or by a blocking wait with or without a deadline. Dropping it
+/// detaches it.
 ///
-/// Once it has given its answer, every further poll or wait gives the same answer.
+/// After the first answer, every further poll or wait gives the same answer.
 ///
 /// # Example
 /// ```
@@ -458,18 +479,18 @@ impl core::error::Error for Abandoned {}
 pub struct Waiter<'a> {
     completion: *const Completion,
     registration: Registration,
-    /// Set once the completer has finished; the word is not touched after that.
+    /// How the completer finished. Once this is set, the word is not touched again.
     ended: Option<Ended>,
     lifetime: PhantomData<&'a Completion>,
 }
 
-// SAFETY: it makes atomic operations on the word, which may be made from any thread.
+// SAFETY: a waiter makes atomic operations on the word, which any thread may make.
 unsafe impl Send for Waiter<'_> {}
 // SAFETY: by reference it only makes an atomic load.
 unsafe impl Sync for Waiter<'_> {}
 
 impl Waiter<'_> {
-    /// Whether the completer has finished, so that a wait would return at once.
+    /// Returns whether the completer has finished, so that a wait would return at once.
     pub fn is_finished(&self) -> bool {
         // SAFETY: the borrow keeps the word alive.
         self.ended.is_some() || unsafe { Completion::raw_ended(self.completion) }.is_some()
@@ -478,19 +499,20 @@ impl Waiter<'_> {
     /// Blocks the thread until the completer has finished.
     ///
     /// # Errors
-    /// [`Abandoned`] when the completer was dropped without completing.
+    /// [`Abandoned`] if the completer was dropped without completing.
     #[cfg(feature = "std")]
     pub fn blocking_wait(self) -> Result<(), Abandoned> {
         park::block_on(self)
     }
 
-    /// Blocks the thread until the completer has finished, or for as long as `limit`. True: finished.
+    /// Blocks the thread until the completer has finished, for `limit` at most. Returns whether the
+    /// completer has finished.
     ///
-    /// A limit past what the clock can tell is no limit. A limit of zero is a look: it registers
-    /// nothing.
+    /// A limit beyond the range of the clock is no limit. A limit of zero only checks, and
+    /// registers nothing.
     ///
-    /// What finished is told by [`blocking_wait`](Waiter::blocking_wait) or by awaiting, which then
-    /// return at once.
+    /// To learn how the completer finished, call [`blocking_wait`](Waiter::blocking_wait) or await
+    /// the waiter. Both return at once then.
     #[cfg(feature = "std")]
     pub fn blocking_wait_timeout(&mut self, limit: Duration) -> bool {
         if limit.is_zero() {
@@ -499,8 +521,8 @@ impl Waiter<'_> {
         park::block_on_for(Pin::new(self), limit).is_some()
     }
 
-    /// Blocks the thread until the completer has finished, or until `deadline`. True: finished. If
-    /// the deadline has passed, it is a look.
+    /// Blocks the thread until the completer has finished, or until `deadline`. Returns whether the
+    /// completer has finished. If the deadline has passed, it only checks.
     #[cfg(feature = "std")]
     pub fn blocking_wait_deadline(&mut self, deadline: Instant) -> bool {
         if deadline <= Instant::now() {
@@ -535,7 +557,8 @@ impl Future for Waiter<'_> {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         if self.ended.is_none() {
-            // SAFETY: the borrow keeps the word alive, and this is the waiter's last act. Nothing is shared but the word.
+            // SAFETY: the borrow keeps the word alive, and this is the waiter's last act. Only the
+            // word is shared.
             drop(unsafe { Completion::raw_detach(self.completion) });
         }
     }

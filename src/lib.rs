@@ -1,16 +1,16 @@
-//! The lock-free join between a task and whoever waits for it, the task that carries it, and a work-stealing executor built on
-//! both.
+//! A lock-free join between a task and its waiter, the task that carries it, and a work-stealing
+//! executor built on both.
 //!
-//! A task finishes on one thread while another starts to wait for it. [`Completion`] settles that race with one atomic word
-//! that each side exchanges once: there is no lock, and no state in which one side waits for the other. Everything else stands
-//! on it:
+//! A task finishes on one thread while another thread starts to wait for it. [`Completion`] settles
+//! that race with one atomic word, which each side exchanges once. There is no lock, and no state
+//! in which one side waits for the other. Everything else builds on it:
 //!
-//! | module | what it is for |
+//! | module | purpose |
 //! |---|---|
-//! | [`completion`] | the word itself: two sides that borrow it, or raw operations for those who embed it |
+//! | [`completion`] | the word itself: two sides that borrow it, or raw operations for types that embed it |
 //! | [`waker`] | [`ThinWaker`](waker::ThinWaker), a waker in one word |
-//! | [`oneshot`] | one value from one thread to another, awaited, or waited for with or without a deadline |
-//! | [`shared`] | one value for many waiters, which come and go at any time |
+//! | [`oneshot`] | one value from one thread to another; the receiver awaits it or blocks, with or without a deadline |
+//! | [`shared`] | one value for many waiters, which may start and stop waiting at any time |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
 //! | [`executor`] | [`Executor`], [`spawn`], [`TaskBuilder`], [`yield_now`]; [`JoinSet`], [`scope`], [`join()`]; [`LocalExecutor`]; [`TaskLocal`] (feature `std`) |
 //! | [`time`] | [`sleep`](time::sleep()), [`Timer`](time::Timer), [`interval`](time::interval()), [`timeout`](time::timeout()) (feature `io`) |
@@ -29,58 +29,63 @@
 //! ```
 //!
 //! # Waiting
-//! For the three types that one side waits on, a call that blocks the thread says so in its name,
-//! and needs the feature `std`. All others are awaited, or return at once.
+//! Three types can be waited on. A call that blocks the thread says so in its name, and needs the
+//! feature `std`. Every other call is either awaited or returns at once.
 //!
 //! | | [`Waiter`] | [`oneshot::Receiver`] | [`shared::Shared`] |
 //! |---|---|---|---|
 //! | await | `waiter.await` | `receiver.await` | `shared.await` gives a clone, `wait().await` a reference |
-//! | look | `is_finished` | `is_finished`, `try_recv` | `is_finished`, `get`, `try_get` |
+//! | check | `is_finished` | `is_finished`, `try_recv` | `is_finished`, `get`, `try_get` |
 //! | block | `blocking_wait` | `blocking_recv` | `blocking_wait` |
 //! | block for a time | `blocking_wait_timeout` | `blocking_recv_timeout` | `blocking_wait_timeout` |
 //! | block until a time | `blocking_wait_deadline` | `blocking_recv_deadline` | `blocking_wait_deadline` |
 //!
 //! # In your own models
-//! Built with `RUSTFLAGS="--cfg joint_loom"`, the crate runs on [loom](https://docs.rs/loom): its atomics, cells, memory and parked
-//! threads take part in `loom::model`, so that an executor of your own on [`task`], or a structure on [`Completion`], can be
-//! model-checked as it is. Use them inside a model only, and loom's threads and locks beside them. A [`LocalExecutor`]
-//! runs on a thread of the model; [`Executor`] has threads of the system, and is not for models.
+//! Built with `RUSTFLAGS="--cfg joint_loom"`, the crate runs on [loom](https://docs.rs/loom): its
+//! atomics, cells, memory and parked threads take part in `loom::model`. An executor of your own on
+//! [`task`], or a structure on [`Completion`], can therefore be model-checked as it is. Use the
+//! crate's types only inside a model then, together with loom's threads and locks. A
+//! [`LocalExecutor`] runs on a thread of the model. An [`Executor`] starts threads of the operating
+//! system, so it cannot be used in a model.
 //!
 //! # Features
-//! `std`, on by default: the executor, `block_on`, every blocking wait, and panics of tasks caught. Without it the crate needs
-//! `alloc` alone. [`task`] and [`executor`] need atomics of 64 bits.
+//! `std`, on by default: the executor, `block_on`, every blocking wait, and catching the panics of
+//! tasks. Without it the crate needs only `alloc`. [`task`] and [`executor`] need 64-bit atomics.
 //!
-//! `blocking`, on by default: `spawn_blocking`, on threads of its own.
+//! `blocking`, on by default: `spawn_blocking`, which runs closures on a separate pool of threads.
 //!
-//! `io`, on by default: [`time`] and [`io`], on a driver of each executor's own.
+//! `io`, on by default: [`time`] and [`io`]. Each executor has its own driver for them.
 //!
-//! `tracing`: each of the executor's tasks has a span of the crate [tracing](https://docs.rs/tracing), of level debug and target
-//! `joint::task`, with the fields `task.name`, `task.kind` (`normal`, `high`, `pinned` or `local`) and `task.spawned`. It is entered
-//! whenever the future is polled or dropped, has no parent, and follows from the span that the task was spawned in.
+//! `tracing`: each task of the executor has a span of the crate [tracing](https://docs.rs/tracing),
+//! with level debug, target `joint::task`, and the fields `task.name`, `task.kind` (`normal`,
+//! `high`, `pinned` or `local`) and `task.spawned`. The span is entered whenever the future is
+//! polled or dropped. It has no parent, and follows from the span in which the task was spawned.
 //!
-//! `trace`: `Builder::trace` makes an executor keep what its workers do; `Executor::trace` gives it back, to be looked at as it is
-//! or in <https://ui.perfetto.dev>.
+//! `trace`: `Builder::trace` turns on a record of what the workers of an executor do.
+//! `Executor::trace` returns the record, for your own analysis or for <https://ui.perfetto.dev>.
 //!
 //! # Systems
-//! What a worker with nothing to do waits in, when there is a timer or a descriptor (feature `io`). As long as there are timers alone,
-//! that is its own parked thread, with the earliest deadline as its limit; from the first descriptor on, the system's queue of events:
+//! This section says how an idle worker waits when there is a timer or a descriptor (feature `io`).
+//! While there are only timers, the worker parks its thread until the earliest deadline. From the
+//! first descriptor on, it waits in the system's event queue:
 //!
 //! | system | source of events | source of time | state |
 //! |---|---|---|---|
 //! | Linux | `epoll`, edge-triggered; an `eventfd` interrupts it | one `timerfd`, to the nanosecond | tested |
-//! | Android | `epoll`, by polling | one `timerfd`, to the nanosecond, by polling | type-checked, where its target is installed |
+//! | Android | `epoll`, by polling | one `timerfd`, to the nanosecond, by polling | type-checked, if its target is installed |
 //! | macOS | `kqueue`, by polling | the limit of `kevent`, to the nanosecond | type-checked |
 //! | FreeBSD | `kqueue`, by polling | the limit of `kevent`, to the nanosecond | type-checked |
-//! | Windows | I/O completion port, for sockets alone, by polling | the limit of the wait, up to the next millisecond | type-checked |
+//! | Windows | I/O completion port, for sockets only, by polling | the limit of the wait, rounded up to the next millisecond | type-checked |
 //!
-//! Type-checked, by `cargo xtask portable`, means that nobody has run it there; what goes through the crate
-//! [polling](https://docs.rs/polling) is tested on Linux too. Packet pipes, and timers that are descriptors (the example
-//! `fizz_buzz`), are Linux's own.
+//! "Type-checked" means that `cargo xtask portable` compiles the code for that system, but nobody
+//! has run it there. "By polling" means through the crate [polling](https://docs.rs/polling), and
+//! that code is also tested on Linux. Packet pipes, and timers that are descriptors (the example
+//! `fizz_buzz`), exist only on Linux.
 //!
-//! On Windows no thread starts or ends while the destructor of a thread-local runs ([why]). Such a
-//! destructor hangs there if it drops an `Executor`, which waits for the end of its threads. It
-//! also hangs if it waits for a thread that has not started yet: one of `spawn_blocking`, or a
-//! worker of the global executor before that was first used.
+//! On Windows no thread starts or ends while the destructor of a thread-local runs ([why]). A
+//! destructor of a thread-local hangs there if it drops an `Executor`, because that waits for the
+//! executor's threads to end. It also hangs if it waits for a thread that has not started yet: a
+//! thread of `spawn_blocking`, or a worker of the global executor before its first use.
 //!
 //! [why]: https://doc.rust-lang.org/std/thread/struct.LocalKey.html#platform-specific-behavior
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -124,7 +129,8 @@ pub use crate::task::{JoinError, JoinHandle};
 #[doc(inline)]
 pub use crate::waker::park::block_on;
 
-/// What models of the crate need of it. It exists under the model-checking cfg alone, and promises nothing.
+/// The parts of the crate that its models need. It exists only under the model-checking cfg, and
+/// promises nothing.
 #[cfg(joint_loom)]
 #[doc(hidden)]
 pub mod model;

@@ -1,11 +1,13 @@
-//! The memory that the two ends share, and [`Owned`], which is the proof that only one of them is left.
+//! The memory that the two ends share, and [`Owned`], the proof that only one of them is left.
 //!
 //! Rules for the fields:
 //!
-//! 1. `word` is used by both ends through the functions of [`Completion`], each by the side that it is meant for.
-//! 2. `value` belongs to the sender until its exchange, and then to the end that the word says is the last: whoever holds an
-//!    [`Owned`].
-//! 3. `value` is initialised from right before the sender completes until it is taken or dropped.
+//! 1. Both ends use `word` through the functions of [`Completion`], the sender as its completer and
+//!    the receiver as its waiter.
+//! 2. `value` belongs to the sender until its exchange, and then to the last end, as decided by the
+//!    word. That end holds an [`Owned`].
+//! 3. `value` is initialised just before the sender completes, and stays so until it is taken or
+//!    dropped.
 
 use core::{mem::MaybeUninit, ptr::NonNull};
 
@@ -14,7 +16,7 @@ use crate::{
     sync::{Retire, UnsafeCell, heap},
 };
 
-/// The word comes first, so that the address of the block is the word's.
+/// The block of a channel. The word comes first, so that its address is that of the block.
 #[repr(C)]
 pub(super) struct Block<T> {
     word: Completion,
@@ -22,7 +24,7 @@ pub(super) struct Block<T> {
 }
 
 impl<T> Block<T> {
-    /// A block with both ends alive and no value.
+    /// Allocates a block with both ends alive and no value.
     #[inline]
     pub(super) fn allocate() -> NonNull<Self> {
         let this = heap::allocate::<Self>();
@@ -35,13 +37,14 @@ impl<T> Block<T> {
         this
     }
 
-    /// The word, as a raw pointer: no reference may be held across an exchange, after which the other end may free it.
+    /// Returns the word as a raw pointer, because no reference may be held across an exchange:
+    /// after it, the other end may free the block.
     #[inline]
     pub(super) fn word(this: NonNull<Self>) -> *const Completion {
         this.as_ptr().cast()
     }
 
-    /// Puts the value in.
+    /// Writes the value.
     ///
     /// # Safety
     /// The caller is the sender, before its exchange, and does this once.
@@ -50,31 +53,34 @@ impl<T> Block<T> {
         // SAFETY: the block lives until the sender's exchange, at least. The reference is to the cell alone.
         let cell = unsafe { &(*this.as_ptr()).value };
         cell.with_mut(|place| {
-            // SAFETY: by rule 2 nobody else touches the place.
+            // SAFETY: by rule 2 no other thread touches the value.
             unsafe { place.write(MaybeUninit::new(value)) }
         });
     }
 }
 
-/// A block that its other end has left for ever. Dropping it frees the memory, but not a value that is in it.
+/// A block that its other end never touches again. Dropping it frees the memory, but does not drop
+/// a value in it.
 pub(super) struct Owned<T>(NonNull<Block<T>>);
 
 impl<T> Owned<T> {
     /// # Safety
-    /// The word told the caller, once and for all, that the block is the caller's alone.
+    /// The word has told the caller that the block belongs to the caller alone, and this is the one
+    /// call for that answer.
     #[inline]
     pub(super) unsafe fn new(block: NonNull<Block<T>>) -> Self {
         Self(block)
     }
 
-    /// Takes the value out, and frees the block.
+    /// Takes the value, and frees the block.
     ///
     /// # Safety
     /// There is a value.
     #[inline]
     pub(super) unsafe fn take(self) -> T {
         self.with(|place| {
-            // SAFETY: by rule 2 the place is ours; initialised by this function's contract, and not used after this.
+            // SAFETY: by rule 2 the value is ours. It is initialised by this function's contract,
+            // and not used after this.
             unsafe { place.read() }
         })
     }
@@ -91,7 +97,7 @@ impl<T> Owned<T> {
         });
     }
 
-    /// Puts a new word that says completed in the place of one that says detached.
+    /// Replaces the detached word by a new one that is completed.
     #[cold]
     pub(super) fn complete_again(self) -> NonNull<Block<T>> {
         let block = core::mem::ManuallyDrop::new(self).0;
@@ -119,7 +125,8 @@ impl<T> Drop for Owned<T> {
         let block = unsafe { self.0.as_mut() };
         block.word.retire();
         block.value.retire();
-        // SAFETY: it came from `Block::allocate`, and nobody uses it any more. Neither field has a destructor to run.
+        // SAFETY: the block came from `Block::allocate`, and no one uses it after this. Neither
+        // field has a destructor to run.
         unsafe { heap::release(self.0) };
     }
 }

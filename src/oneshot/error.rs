@@ -1,8 +1,9 @@
-//! What the operations of a channel answer when they cannot do what was asked.
+//! The errors of a channel.
 
 use core::{error::Error, fmt};
 
-/// The receiver had gone, or had been closed, before the value was sent. Here is the value.
+/// The error of [`Sender::send`](super::Sender::send): the receiver was dropped or closed before
+/// the value was sent. It contains the value.
 ///
 /// # Example
 /// ```
@@ -14,7 +15,7 @@ use core::{error::Error, fmt};
 pub struct SendError<T>(pub T);
 
 impl<T> SendError<T> {
-    /// The value that was not sent.
+    /// Returns the value that was not sent.
     #[inline]
     pub fn into_inner(self) -> T {
         self.0
@@ -35,8 +36,9 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T> Error for SendError<T> {}
 
-/// No value will come, or none any more: the sender was dropped without sending, the receiver was closed before a value
-/// came, or the value has been received already.
+/// The error of receiving when there is no value and there will be none: the sender was dropped
+/// without sending, the receiver was closed before a value was sent, or the value has been received
+/// already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecvError;
 
@@ -51,9 +53,9 @@ impl Error for RecvError {}
 /// Why [`Receiver::try_recv`](super::Receiver::try_recv) has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TryRecvError {
-    /// Not yet: the sender may still send.
+    /// There is no value yet. The sender may still send.
     Empty,
-    /// As [`RecvError`].
+    /// As for [`RecvError`].
     Closed,
 }
 
@@ -79,9 +81,9 @@ impl From<RecvError> for TryRecvError {
 #[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecvTimeoutError {
-    /// Not in time: the sender may still send.
+    /// The limit has passed. The sender may still send.
     Timeout,
-    /// As [`RecvError`].
+    /// As for [`RecvError`].
     Closed,
 }
 

@@ -1,37 +1,39 @@
-//! [`channel`]: one value from one [`Sender`] to one [`Receiver`], which may await it or block for it.
+//! [`channel`]: a channel for one value, from one [`Sender`] to one [`Receiver`], which awaits it
+//! or blocks.
 //!
-//! The channel is one block of memory: a [`Completion`](crate::Completion) and a place for the value. Nobody counts
-//! references. The exchange that each end makes on the word tells it whether it is the last one, and the last one frees:
+//! The channel is one block of memory that holds a [`Completion`](crate::Completion) and the value.
+//! There is no reference count. Each end makes one exchange on the word, which tells it whether the
+//! other end has already finished. If so, this end is the last, and frees the block:
 //!
-//! | who comes | finds | and then |
+//! | end | finds | action |
 //! |---|---|---|
-//! | sender, with a value or without | the receiver may still look | touches nothing any more; wakes the receiver if it waits |
-//! | sender, with a value | the receiver gone | takes the value back, frees |
-//! | sender, without | the receiver gone | frees |
-//! | receiver, for the value | a value | takes it, frees |
-//! | receiver, for the value | the sender gone | frees |
-//! | receiver, to go | a value | drops it, frees |
-//! | receiver, to go | the sender gone | frees |
-//! | receiver, to go | neither | touches nothing any more; drops its waker if it has waited |
+//! | sender, with or without a value | the receiver still open | touches nothing else; wakes the receiver if it waits |
+//! | sender, with a value | the receiver closed or dropped | takes the value back, frees |
+//! | sender, without a value | the receiver closed or dropped | frees |
+//! | receiver, to receive | a value | takes it, frees |
+//! | receiver, to receive | the sender dropped | frees |
+//! | receiver, dropped | a value | drops it, frees |
+//! | receiver, dropped | the sender dropped | frees |
+//! | receiver, dropped | neither | touches nothing else; drops its waker if it has waited |
 //!
 //! # Happens-before
-//! All that the sending thread did before [`Sender::send`], or before it dropped the sender, happens before the receiver
-//! learns of it. All that the receiving thread did before it closed or dropped the receiver happens before a `send` that gives
-//! the value back.
+//! Everything that the sending thread did before [`Sender::send`], or before it dropped the sender,
+//! happens before the receiver sees the value or the end. Everything that the receiving thread did
+//! before it closed or dropped the receiver happens before a `send` that gives the value back.
 //!
 //! # Progress and cost
-//! Every operation that does not block is wait-free where the machine has an atomic swap, beside the allocator and the user's
-//! own wakers and destructors. Nothing spins.
+//! Every operation that does not block is wait-free on machines with an atomic swap, apart from the
+//! allocator and the user's own wakers and destructors. Nothing spins.
 //!
-//! | path | atomic read-modify-writes, in all |
+//! | path | atomic read-modify-writes in total |
 //! |---|---|
-//! | send, then receive in whatever way | 1 |
-//! | poll, send, poll again | 2, beside the waker's own |
+//! | send, then receive in any way | 1 |
+//! | poll, send, poll again | 2, not counting the waker's own |
 //! | send, then drop the receiver; drop the sender, then receive | 1 |
 //! | drop or close the receiver, then send or drop the sender | 2 |
 //!
-//! At most one allocation for a channel. A waker that is not of this crate is boxed as long as it is registered; the one by which a
-//! blocking call waits is not.
+//! A channel makes at most one allocation. A waker of another crate is boxed while it is
+//! registered. The waker of a blocking call is not boxed.
 //!
 //! # Example
 //! ```
@@ -54,10 +56,11 @@ pub use error::{RecvError, SendError, TryRecvError};
 pub use receiver::Receiver;
 pub use sender::Sender;
 
-/// The two ends of a new channel for one value.
+/// Creates a channel for one value, and returns its two ends.
 ///
 /// # Cost
-/// One block of memory, which holds the value and one word: at most one allocation. No atomic read-modify-writes.
+/// At most one allocation, of a block that holds the value and one word. No atomic
+/// read-modify-writes.
 ///
 /// # Example
 /// ```

@@ -26,13 +26,13 @@ use crate::{
     completion::{Detached, Ended, Registration},
 };
 
-/// The end that receives: a future, and calls that block or do not wait. Dropping it closes the channel and drops a value that
-/// is in it.
+/// The receiving end: a future, with blocking and non-blocking calls besides. Dropping it closes
+/// the channel, and drops a value that was sent.
 ///
-/// Once it has given its answer, it holds no memory of the channel, and every further poll or call answers [`RecvError`] at
-/// once: it neither panics nor hangs.
+/// Once the receiver has given its answer, it holds no memory of the channel. Every further poll or
+/// call returns [`RecvError`] at once, and neither panics nor hangs.
 ///
-/// Polled with several wakers in turn, it wakes the last one, once.
+/// If it is polled with several wakers in turn, only the last one is woken, and once.
 ///
 /// # Example
 /// ```
@@ -47,13 +47,14 @@ use crate::{
 /// ```
 #[must_use = "dropping a receiver closes the channel: await it, or call one of its blocking functions"]
 pub struct Receiver<T> {
-    /// None once the answer is known and the block is gone, or the sender's alone.
+    /// The shared block. `None` once this end has freed it or left it to the sender.
     block: Option<NonNull<Block<T>>>,
     registration: Registration,
     value: PhantomData<T>,
 }
 
-// SAFETY: a value comes out here that the sender's thread put in; what it shares beside that is an atomic word.
+// SAFETY: the value comes from the sender's thread. Besides the value, the ends share only an
+// atomic word.
 unsafe impl<T: Send> Send for Receiver<T> {}
 // SAFETY: by reference it only makes an atomic load.
 unsafe impl<T: Send> Sync for Receiver<T> {}
@@ -74,13 +75,14 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Blocks the thread until the value comes or the sender has gone.
+    /// Blocks the thread until the value is sent or the sender is dropped.
     ///
     /// # Cost
-    /// One load when the answer is there already. On a worker of an executor it blocks that worker: await instead.
+    /// One load if the answer is known already. A call on a worker of an executor blocks that
+    /// worker, so await there instead.
     ///
     /// # Errors
-    /// [`RecvError`] when no value will come any more.
+    /// [`RecvError`] if there is no value and there will be none.
     ///
     /// # Example
     /// ```
@@ -97,12 +99,13 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// As [`blocking_recv`](Receiver::blocking_recv), but for no longer than `limit`. A limit past
-    /// what the clock can tell is no limit. A limit of zero is a look: it registers nothing.
+    /// Blocks as [`blocking_recv`](Receiver::blocking_recv) does, but for `limit` at most. A limit
+    /// beyond the range of the clock is no limit. A limit of zero only checks, and registers
+    /// nothing.
     ///
     /// # Errors
-    /// [`Timeout`](RecvTimeoutError::Timeout) when nothing came in time: the receiver may be used again.
-    /// [`Closed`](RecvTimeoutError::Closed) when no value will come any more.
+    /// [`Timeout`](RecvTimeoutError::Timeout) if the limit has passed; the receiver may be used
+    /// again. [`Closed`](RecvTimeoutError::Closed) if there is no value and there will be none.
     ///
     /// # Example
     /// ```
@@ -124,11 +127,11 @@ impl<T> Receiver<T> {
         Ok(answer.ok_or(RecvTimeoutError::Timeout)??)
     }
 
-    /// As [`blocking_recv_timeout`](Receiver::blocking_recv_timeout), up to a point in time. If
-    /// that has passed, it is a look.
+    /// Blocks as [`blocking_recv`](Receiver::blocking_recv) does, but until `deadline` at most. If
+    /// the deadline has passed, it only checks.
     ///
     /// # Errors
-    /// As [`blocking_recv_timeout`](Receiver::blocking_recv_timeout).
+    /// As for [`blocking_recv_timeout`](Receiver::blocking_recv_timeout).
     ///
     /// # Example
     /// ```
@@ -152,14 +155,14 @@ impl<T> Receiver<T> {
         Ok(answer.ok_or(RecvTimeoutError::Timeout)??)
     }
 
-    /// Takes the value if it is there.
+    /// Takes the value if it has been sent.
     ///
     /// # Cost
     /// One load, and no atomic read-modify-write. Wait-free.
     ///
     /// # Errors
-    /// [`Empty`](TryRecvError::Empty) while the sender may still send, [`Closed`](TryRecvError::Closed) when no value will come
-    /// any more.
+    /// [`Empty`](TryRecvError::Empty) while the sender may still send.
+    /// [`Closed`](TryRecvError::Closed) if there is no value and there will be none.
     ///
     /// # Example
     /// ```
@@ -176,14 +179,14 @@ impl<T> Receiver<T> {
         Ok(self.answer().ok_or(TryRecvError::Empty)??)
     }
 
-    /// Closes the channel: from now on [`Sender::send`](super::Sender::send) gives the value back. A value that was sent
-    /// before can still be received.
+    /// Closes the channel. From now on [`Sender::send`](super::Sender::send) returns its value. A
+    /// value that was sent before can still be received.
     ///
-    /// A waker that a poll has left is dropped, and will not be woken.
+    /// A waker that a poll has registered is dropped, and will not be woken.
     ///
     /// # Cost
-    /// One load when the sender has finished; else one atomic read-modify-write, and one more if the sender finished at that
-    /// very moment. Wait-free.
+    /// One load if the sender has finished. Otherwise one atomic read-modify-write, or two if the
+    /// sender finishes at that very moment. Wait-free.
     ///
     /// # Example
     /// ```
@@ -203,7 +206,7 @@ impl<T> Receiver<T> {
         self.block = None;
         // SAFETY: alive by this end up to the exchange, and without a block it does not detach again.
         match unsafe { Completion::raw_detach(Block::word(block)) } {
-            // The block is the sender's alone, and the waker's destructor may be what frees it.
+            // The block now belongs to the sender alone, and the waker's destructor may free it.
             Detached::Pending(waker) => drop(waker),
             Detached::Finished(ended) => {
                 // SAFETY: the sender has finished.
@@ -215,9 +218,15 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Whether a wait would return at once: the value is there, or none will come any more.
+    /// Returns whether a wait would return at once, because the value has been sent or there will
+    /// be none.
     ///
-    /// One load. When it says yes, all that the sender did before it sent, or went, happens before this call's return.
+    /// # Happens-before
+    /// If it returns true, everything that the sender did before it sent or was dropped happens
+    /// before this call returns.
+    ///
+    /// # Cost
+    /// One load.
     ///
     /// # Example
     /// ```
@@ -234,10 +243,11 @@ impl<T> Receiver<T> {
         })
     }
 
-    /// The receiver as one pointer, for [`Receiver::from_raw`].
+    /// Turns the receiver into a pointer for [`Receiver::from_raw`].
     ///
-    /// Null stands for a receiver that has given its answer, or was closed before a value came: it holds no memory, and
-    /// `from_raw` makes one of the same kind of it. A waker that a poll has left stays registered.
+    /// A null pointer stands for a receiver that holds no memory, because it has given its answer
+    /// or was closed before a value was sent. `from_raw` turns null into such a receiver again. A
+    /// waker that a poll has registered stays registered.
     ///
     /// # Example
     /// ```
@@ -263,7 +273,7 @@ impl<T> Receiver<T> {
         block.map_or(ptr::null_mut(), |block| block.as_ptr().cast())
     }
 
-    /// The receiver of a pointer.
+    /// Turns a pointer from [`Receiver::into_raw`] back into the receiver.
     ///
     /// # Safety
     /// `raw` came from [`Receiver::into_raw`] of a receiver with the same `T`, which was called once for each call of this.
@@ -277,7 +287,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// The answer if it is known.
+    /// Returns the answer if it is known.
     #[inline]
     fn answer(&mut self) -> Option<Result<T, RecvError>> {
         let Some(block) = self.block else {
@@ -296,7 +306,7 @@ impl<T> Receiver<T> {
     #[inline]
     unsafe fn finish(&mut self, block: NonNull<Block<T>>, ended: Ended) -> Result<T, RecvError> {
         self.block = None;
-        // SAFETY: the sender has finished, and without a block this end does not look again.
+        // SAFETY: the sender has finished, and without a block this end does not access it again.
         let owned = unsafe { Owned::new(block) };
         match ended {
             // SAFETY: the sender put a value in before it completed.
@@ -315,7 +325,7 @@ impl<T> Future for Receiver<T> {
             return Poll::Ready(Err(RecvError));
         };
         let (word, registration) = (Block::word(block), &mut self.registration);
-        // SAFETY: alive by this end, which has no block any more once it has detached.
+        // SAFETY: alive by this end, which has no block after it has detached.
         match unsafe { Completion::raw_poll(word, cx.waker(), registration) } {
             Poll::Pending => Poll::Pending,
             // SAFETY: the word has just said so.
@@ -334,12 +344,13 @@ impl<T> Drop for Receiver<T> {
             Some(ended) => ended,
             // SAFETY: alive by this end up to the exchange, which is its last act.
             None => match unsafe { Completion::raw_detach(word) } {
-                // The block is the sender's alone, and the waker's destructor may be what frees it.
+                // The block now belongs to the sender alone, and the waker's destructor may free
+                // it.
                 Detached::Pending(waker) => return drop(waker),
                 Detached::Finished(ended) => ended,
             },
         };
-        // SAFETY: the sender has finished, and this end goes.
+        // SAFETY: the sender has finished, and this end is being dropped.
         let owned = unsafe { Owned::new(block) };
         if ended == Ended::Done {
             // SAFETY: the sender put a value in before it completed.

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{Completion, completion::Completed};
 
-/// The end that sends. Dropped without sending, it tells the [`Receiver`](super::Receiver), which then never hangs.
+/// The sending end. If it is dropped without sending, the [`Receiver`](super::Receiver) ends with
+/// an error instead of hanging.
 ///
 /// # Example
 /// ```
@@ -30,8 +31,8 @@ pub struct Sender<T> {
     value: PhantomData<T>,
 }
 
-// SAFETY: a value goes in here and comes out in the receiver's thread, or back here; what it shares beside that is an atomic
-// word.
+// SAFETY: the value moves to the receiver's thread, or back to this one. Besides the value, the
+// ends share only an atomic word.
 unsafe impl<T: Send> Send for Sender<T> {}
 // SAFETY: by reference it only makes an atomic load.
 unsafe impl<T: Send> Sync for Sender<T> {}
@@ -53,16 +54,17 @@ impl<T> Sender<T> {
 
     /// Sends the value, and wakes the receiver if it waits.
     ///
-    /// `Ok` does not say that the value is received: the receiver may still be dropped, and the value with it.
+    /// `Ok` does not mean that the value was received. The receiver may still be dropped, and the
+    /// value with it.
     ///
     /// # Cost
-    /// One atomic read-modify-write, beside what the wake-up takes. Wait-free.
+    /// One atomic read-modify-write, besides the wake-up. Wait-free.
     ///
     /// # Errors
-    /// Gives the value back when the receiver has been dropped or closed.
+    /// Returns the value in a [`SendError`] if the receiver has been dropped or closed.
     ///
     /// # Panics
-    /// Only where the receiver's waker does; the value has been sent then.
+    /// Panics only if the receiver's waker panics. The value has been sent then.
     ///
     /// # Example
     /// ```
@@ -86,7 +88,7 @@ impl<T> Sender<T> {
             Completed::Unobserved => {}
             Completed::Wake(waker) => waker.wake(),
             Completed::Detached => {
-                // SAFETY: the receiver has gone for ever.
+                // SAFETY: the receiver never touches the block again.
                 let owned = unsafe { Owned::new(block) };
                 // SAFETY: the value was put in above.
                 return Err(SendError(unsafe { owned.take() }));
@@ -95,9 +97,11 @@ impl<T> Sender<T> {
         Ok(())
     }
 
-    /// Whether the receiver has been dropped or closed, so that [`send`](Sender::send) would give the value back.
+    /// Returns whether the receiver has been dropped or closed, so that [`send`](Sender::send)
+    /// would return the value.
     ///
-    /// `false` may be out of date at once; `true` stays true. One relaxed load: it orders nothing.
+    /// `false` may be outdated at once, while `true` is final. This is one relaxed load, which
+    /// orders nothing.
     ///
     /// # Example
     /// ```
@@ -112,9 +116,10 @@ impl<T> Sender<T> {
         unsafe { Completion::raw_is_detached(Block::word(self.block)) }
     }
 
-    /// The sender as one pointer, for [`Sender::from_raw`]. Never null.
+    /// Turns the sender into a pointer for [`Sender::from_raw`]. The pointer is never null.
     ///
-    /// Until then the channel stays as it is: if it never comes, the receiver waits for ever and the memory is leaked.
+    /// The channel stays open meanwhile. If the pointer is never turned back, the receiver waits
+    /// forever and the memory is leaked.
     ///
     /// # Example
     /// ```
@@ -133,7 +138,7 @@ impl<T> Sender<T> {
         ManuallyDrop::new(self).block.as_ptr().cast()
     }
 
-    /// The sender of a pointer.
+    /// Turns a pointer from [`Sender::into_raw`] back into the sender.
     ///
     /// # Safety
     /// `raw` came from [`Sender::into_raw`] of a sender with the same `T`, which was called once for each call of this. When
@@ -154,7 +159,7 @@ impl<T> Drop for Sender<T> {
         match unsafe { Completion::raw_abandon(Block::word(self.block)) } {
             Completed::Unobserved => {}
             Completed::Wake(waker) => waker.wake(),
-            // SAFETY: the receiver has gone for ever. There is no value.
+            // SAFETY: the receiver never touches the block again. There is no value.
             Completed::Detached => drop(unsafe { Owned::new(self.block) }),
         }
     }

@@ -1,4 +1,4 @@
-//! [`Builder`]: a task with more than a future.
+//! [`Builder`]: options for making a task.
 
 use alloc::borrow::Cow;
 use core::{fmt, future::Future, panic::Location};
@@ -11,9 +11,10 @@ use super::{
     header::Task,
 };
 
-/// A task with metadata, with a name, or with panics that pass through the one who runs it.
+/// Makes tasks with metadata, with a name, or whose panics pass through [`Runnable::run`].
 ///
-/// The future is made by a function that gets the metadata, which may be borrowed where the future's type allows.
+/// The future is made by a function that takes the metadata by reference. The future may borrow the
+/// metadata where its type allows it.
 ///
 /// # Example
 /// ```
@@ -36,7 +37,8 @@ pub struct Builder<M = (), N = Unnamed> {
 }
 
 impl Builder {
-    /// No metadata, no name; panics go to whoever joins the task.
+    /// Creates a builder without metadata and without a name, whose tasks report panics to the join
+    /// handle.
     pub const fn new() -> Self {
         Self {
             metadata: (),
@@ -46,7 +48,7 @@ impl Builder {
         }
     }
 
-    /// A task that says that it was spawned somewhere else than where the builder is used.
+    /// Creates a builder whose task reports `spawned` as the place where it was spawned.
     #[cfg(feature = "std")]
     pub(crate) const fn spawned_at(spawned: &'static Location<'static>) -> Self {
         let mut builder = Self::new();
@@ -62,9 +64,9 @@ impl Default for Builder {
 }
 
 impl<M, N> Builder<M, N> {
-    /// A value that lives in the task, for whoever holds its runnable or its handle.
+    /// Stores a value in the task, which its runnable and its handle give access to.
     ///
-    /// It is dropped when the task's memory is given back: on whatever thread does that.
+    /// The value is dropped when the task's memory is freed, on the thread that frees it.
     pub fn metadata<T>(self, metadata: T) -> Builder<T, N> {
         Builder {
             metadata,
@@ -74,7 +76,7 @@ impl<M, N> Builder<M, N> {
         }
     }
 
-    /// A name, for errors and `Debug`. It takes room in this task alone.
+    /// Gives the task a name, for errors and `Debug`. Tasks without a name have no field for it.
     pub fn name(self, name: impl Into<Cow<'static, str>>) -> Builder<M, Named> {
         Builder {
             metadata: self.metadata,
@@ -84,9 +86,10 @@ impl<M, N> Builder<M, N> {
         }
     }
 
-    /// Where a panic of the future goes. `true`, as it is by default: to whoever joins the task. `false`: a
-    /// panic of its poll goes through [`Runnable::run`] to whoever runs it; whoever joins the task learns that it was cancelled. A
-    /// panic of its drop alone goes to whoever joins the task in any case.
+    /// Sets whether a panic of the future's poll becomes the task's result. If `true`, which is the
+    /// default, joining the task gives the panic. If `false`, the panic passes through
+    /// [`Runnable::run`], and joining the task reports that it was cancelled. If only the future's
+    /// drop panics, joining the task gives that panic in either case.
     ///
     /// Without the feature `std` a panic cannot be caught, and ends the program.
     pub fn propagate_panic(mut self, propagate_panic: bool) -> Self {
@@ -96,10 +99,10 @@ impl<M, N> Builder<M, N> {
 }
 
 impl<M, N: cell::Name> Builder<M, N> {
-    /// As [`task::spawn`](super::spawn).
+    /// Makes a task of a future, as [`task::spawn`](super::spawn) does.
     ///
-    /// Metadata is reached from every thread that has the runnable or the handle, and is dropped by any: what may not be sent
-    /// and shared is refused.
+    /// Every thread that has the runnable or the handle can reach the metadata, and any of them may
+    /// drop it. The metadata must therefore be `Send` and `Sync`:
     /// ```compile_fail,E0277
     /// use joint::task::Builder;
     ///
@@ -120,11 +123,11 @@ impl<M, N: cell::Name> Builder<M, N> {
         M: Send + Sync + 'static,
         N: 'static,
     {
-        // SAFETY: all of it may be sent and shared, and lives as long as it likes.
+        // SAFETY: by the bounds, everything may be sent and shared, and borrows nothing.
         unsafe { self.spawn_unchecked(future, schedule) }
     }
 
-    /// As [`task::spawn_detached`](super::spawn_detached).
+    /// Makes a task without a handle, as [`task::spawn_detached`](super::spawn_detached) does.
     #[track_caller]
     pub fn spawn_detached<F, Fut, S>(self, future: F, schedule: S) -> Runnable<M>
     where
@@ -135,11 +138,12 @@ impl<M, N: cell::Name> Builder<M, N> {
         N: 'static,
     {
         let task = self.allocate(false, future, schedule);
-        // SAFETY: a fresh task has one runnable, and nobody has it yet.
+        // SAFETY: a fresh task has one runnable, which no one else has yet.
         unsafe { Runnable::from_task(task) }
     }
 
-    /// As [`task::spawn_local`](super::spawn_local).
+    /// Makes a task of a future that must stay on this thread, as
+    /// [`task::spawn_local`](super::spawn_local) does.
     #[cfg(feature = "std")]
     #[track_caller]
     pub fn spawn_local<F, Fut, S>(
@@ -157,17 +161,20 @@ impl<M, N: cell::Name> Builder<M, N> {
     {
         let spawned = self.spawned.unwrap_or(Location::caller());
         let future = |metadata: &M| Checked::new(future(metadata), spawned);
-        // SAFETY: the future checks on which thread it is. All else may be sent and shared, and lives as long as it likes; an
-        // output that may not be sent is in the hands of the future's thread, which drops it, and of a handle that is not sent.
+        // SAFETY: the future checks its thread. By the bounds, everything else may be sent and
+        // shared, and borrows nothing. An output that may not be sent is held only by the future's
+        // thread, which drops it, and by a handle that is not `Send` then.
         unsafe { self.spawn_unchecked(future, schedule) }
     }
 
-    /// As [`task::spawn_unchecked`](super::spawn_unchecked).
+    /// Makes a task of any future and any schedule function, as
+    /// [`task::spawn_unchecked`](super::spawn_unchecked) does.
     ///
     /// # Safety
-    /// As there. And
-    /// * if the metadata is not `Send` and `Sync`, runnables, wakers and the handle are used and dropped on this thread alone;
-    /// * if the output borrows the metadata, it is gone before the handle is.
+    /// As for [`task::spawn_unchecked`](super::spawn_unchecked). In addition:
+    /// * If the metadata is not `Send` and `Sync`, runnables, wakers and the handle are used and
+    ///   dropped only on this thread.
+    /// * If the output borrows the metadata, the output is gone before the handle is.
     #[track_caller]
     pub unsafe fn spawn_unchecked<'a, F, Fut, S>(
         self,
@@ -181,9 +188,10 @@ impl<M, N: cell::Name> Builder<M, N> {
         M: 'a,
     {
         let task = self.allocate(true, future, schedule);
-        // SAFETY: a fresh task has one runnable, and nobody has it yet.
+        // SAFETY: a fresh task has one runnable, which no one else has yet.
         let runnable = unsafe { Runnable::from_task(task) };
-        // SAFETY: it was made with a handle, which nobody has yet, and its output is of that type.
+        // SAFETY: the task was made with a handle, which no one else has yet, and its output is of
+        // that type.
         let handle = unsafe { JoinHandle::from_task(task) };
         (runnable, handle)
     }

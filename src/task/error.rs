@@ -1,4 +1,4 @@
-//! How a task can end without an output.
+//! [`JoinError`]: how a task can end without an output.
 
 use alloc::{boxed::Box, string::String};
 use core::{
@@ -9,7 +9,7 @@ use core::{
 
 use super::{header::Task, unwind};
 
-/// A task that gives no output, because it was cancelled or because it panicked.
+/// The reason why a task has no output: it was cancelled, or it panicked.
 ///
 /// # Example
 /// ```
@@ -30,12 +30,12 @@ pub enum JoinError {
 }
 
 impl JoinError {
-    /// Whether the task was cancelled.
+    /// Returns whether the task was cancelled.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled)
     }
 
-    /// Whether the task panicked.
+    /// Returns whether the task panicked.
     pub fn is_panic(&self) -> bool {
         matches!(self, Self::Panicked(_))
     }
@@ -52,11 +52,11 @@ impl fmt::Display for JoinError {
 
 impl core::error::Error for JoinError {}
 
-/// What a task panicked with, and which task it was.
+/// The payload of a task's panic, with the name of the task and the place where it was spawned.
 ///
-/// Unlike the bare box it is `Sync`, so that an error that holds it can be shared: by reference it
-/// gives out only text. It is [`UnwindSafe`] and [`RefUnwindSafe`] as well, so that a [`JoinError`]
-/// passes a `catch_unwind` without a wrapper.
+/// Unlike the boxed payload itself it is `Sync`, because by reference it gives access only to text.
+/// An error that contains it can therefore be shared. It is [`UnwindSafe`] and [`RefUnwindSafe`] as
+/// well, so that a [`JoinError`] passes a `catch_unwind` without a wrapper.
 pub struct PanicPayload(Box<Panic>);
 
 struct Panic {
@@ -68,8 +68,8 @@ struct Panic {
 // SAFETY: a shared reference reads only payloads that are `&str` or `String`, both of which are `Sync`.
 unsafe impl Sync for PanicPayload {}
 
-// A panic is what it went through already, as the payload of a `catch_unwind` or of a thread's
-// `join`. By reference it gives out only text.
+// The payload has already crossed an unwind, as that of `catch_unwind` or of a thread's `join` has.
+// By reference it gives access only to text.
 impl UnwindSafe for PanicPayload {}
 impl RefUnwindSafe for PanicPayload {}
 
@@ -89,7 +89,7 @@ impl PanicPayload {
         }))
     }
 
-    /// For those who catch the panics of what a task without a name polls.
+    /// Wraps a payload that was caught while an unnamed task polled a part of its future.
     #[cfg(feature = "std")]
     #[cold]
     pub(crate) fn caught(
@@ -103,28 +103,28 @@ impl PanicPayload {
         }))
     }
 
-    /// The text of the panic, when it was made with one, as `panic!` does.
+    /// Returns the panic's message if it has one, as a panic by `panic!` does.
     pub fn message(&self) -> Option<&str> {
         let text = self.0.payload.downcast_ref::<&'static str>().copied();
         text.or_else(|| self.0.payload.downcast_ref::<String>().map(String::as_str))
     }
 
-    /// The name of the task, if it was given one.
+    /// Returns the task's name, if it has one.
     pub fn task_name(&self) -> Option<&str> {
         self.0.name.as_deref()
     }
 
-    /// Where the task was spawned.
+    /// Returns where the task was spawned.
     pub fn spawned(&self) -> &'static Location<'static> {
         self.0.spawned
     }
 
-    /// The payload, as `catch_unwind` gave it.
+    /// Returns the payload, as `catch_unwind` gave it.
     pub fn into_inner(self) -> Box<dyn Any + Send> {
         self.0.payload
     }
 
-    /// Goes on with the panic on this thread. The panic hook does not run again.
+    /// Resumes the panic on this thread. The panic hook does not run again.
     pub fn resume(self) -> ! {
         unwind::resume(self.into_inner())
     }

@@ -1,4 +1,4 @@
-//! [`JoinHandle`]: the one who waits for a task, or cancels it, or lets it go.
+//! [`JoinHandle`]: awaits a task, cancels it, or detaches it.
 
 use core::{
     fmt,
@@ -15,27 +15,35 @@ use super::{
 };
 use crate::completion::{Completion, Detached, Ended, Registration};
 
-/// Awaits a task, and owns it: dropped, it cancels the task.
+/// Owns a task, and awaits its output. Dropping the handle cancels the task.
 ///
 /// # Awaiting
-/// The handle is a future of the task's output. A panic of the task goes on in the one who awaits it; so does the cancellation
-/// of a task, as a panic that says so. Await [`result`](JoinHandle::result) to have either as a value.
+/// The handle is a future of the task's output. If the task panicked, polling the handle resumes
+/// the panic. If the task was cancelled, polling the handle panics with a message that says so.
+/// Await [`result`](JoinHandle::result) to get either as a value.
 ///
-/// All that the task did happens before the one who awaits it goes on.
+/// Everything that the task did happens before the `await` returns.
 ///
 /// # Dropping
-/// The handle of a task that has not ended cancels it. The handle of a task that has drops its
-/// result, the output or what the task panicked with. If the destructor of that panics, the panic
-/// hook runs, and the panic goes no further: it does not come out of the drop, nor out of
-/// [`detach`](JoinHandle::detach). So it makes no difference which comes first, the task's end or
-/// the drop, and a handle may be dropped while another panic unwinds. Await the task to be the one
-/// who drops its output. (Without the feature `std` such a panic ends the program.)
+/// Dropping the handle of a task that has not ended cancels the task. Dropping the handle of a task
+/// that has ended drops its result, which is the output or the payload of the task's panic. If the
+/// result's destructor panics, the panic hook runs, but the panic is caught: it leaves neither the
+/// drop nor [`detach`](JoinHandle::detach). It therefore makes no difference whether the task ends
+/// or the handle is dropped first, and a handle may be dropped while another panic unwinds. To see
+/// a panic of the output's destructor, await the task and drop the output yourself. (Without the
+/// feature `std` such a panic ends the program.)
 ///
 /// # Cost
-/// In atomic read-modify-writes: to await a task that has ended, 0; to register who waits, 1 and the clone of its waker; to
-/// poll again with the same waker, 0. To drop the handle of a task that has ended, 0, or 1 when a waker is left; of another, 2. A
-/// stored schedule function (see [`Copied`](super::Copied)) takes 2 more where it may be called. No operation waits for another
-/// thread.
+/// In atomic read-modify-writes:
+///
+/// * awaiting a task that has ended: 0;
+/// * registering a waiter: 1, and the clone of its waker;
+/// * polling again with the same waker: 0;
+/// * dropping the handle of a task that has ended: 0, or 1 if a waker is left;
+/// * dropping the handle of a task that has not ended: 2.
+///
+/// An operation that may call a stored schedule function (see [`Copied`](super::Copied)) takes 2
+/// more. No operation waits for another thread.
 ///
 /// # Example
 /// ```
@@ -47,17 +55,19 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 #[must_use = "dropping a handle cancels the task: await it, or `detach` it"]
 #[repr(C)]
 pub struct JoinHandle<T, M = ()> {
-    /// [`Registration::ENDED`] once the result has been taken. In front: the two words are written and moved as one, and a move
-    /// that takes one of them together with the task waits for both writes.
+    /// [`Registration::ENDED`] once the result has been taken. It comes first because its two words
+    /// are written and moved as one. A move that took one of them together with the task would have
+    /// to wait for both writes.
     registration: Registration,
     task: Task,
     output: PhantomData<(T, M)>,
 }
 
-// SAFETY: it hands out the output, which may be sent. The metadata is reached by reference from several threads, and dropped by
-// any. All else is atomic.
+// SAFETY: the handle gives out the output, which may be sent. Several threads reach the metadata by
+// reference, and any of them may drop it. Everything else is atomic.
 unsafe impl<T: Send, M: Send + Sync> Send for JoinHandle<T, M> {}
-// SAFETY: by reference nothing of the output is reached, and all else is as for `Send`.
+// SAFETY: a reference to the handle does not reach the output, and everything else is as for
+// `Send`.
 unsafe impl<T: Send, M: Send + Sync> Sync for JoinHandle<T, M> {}
 
 impl<T, M> Unpin for JoinHandle<T, M> {}
@@ -77,20 +87,26 @@ impl<T, M> JoinHandle<T, M> {
         }
     }
 
-    /// Lets the task run on by itself. Its output will be dropped where it ends, or here when it has ended already.
+    /// Gives up the handle without cancelling the task. The thread that ends the task drops its
+    /// output. If the task has ended already, this call drops the output.
     pub fn detach(self) {
         let this = ManuallyDrop::new(self);
         // SAFETY: the handle is given up: it is not dropped.
         unsafe { give_up(this.task, this.registration, OnDrop::Detach) };
     }
 
-    /// Cancels the task, without waiting for that: its next run drops the future instead of polling it.
+    /// Cancels the task, without waiting for the cancellation. The task's next run drops the future
+    /// instead of polling it.
     ///
-    /// A task that is being polled right now ends that poll first, and if that makes it ready, it is; otherwise its future is
-    /// dropped there and then. The one who awaits the task learns that it was [cancelled](JoinError::Cancelled). A task that
-    /// has ended is left as it is.
+    /// If the task is being polled right now, it finishes that poll. If the poll is ready, the task
+    /// ends with its output. Otherwise its future is dropped at once, and awaiting the task reports
+    /// that it was [cancelled](JoinError::Cancelled). A task that has ended is left as it is.
     ///
-    /// At most one atomic read-modify-write, when no other thread changes the task meanwhile. Lock-free.
+    /// # Progress
+    /// Lock-free.
+    ///
+    /// # Cost
+    /// At most one atomic read-modify-write, unless another thread changes the task meanwhile.
     pub fn abort(&self) {
         if self.is_finished() {
             return;
@@ -102,8 +118,9 @@ impl<T, M> JoinHandle<T, M> {
         }
     }
 
-    /// Cancels the task at once, and waits until its future is gone. Awaiting gives the output if it was there already, or if
-    /// the task became ready in a poll that was under way.
+    /// Cancels the task at once, and returns a future that waits until the task's future has been
+    /// dropped. Awaiting it gives the output if the task had ended already, or if it becomes ready
+    /// in a poll that is under way.
     ///
     /// # Example
     /// ```
@@ -117,7 +134,8 @@ impl<T, M> JoinHandle<T, M> {
         Cancel::new(self)
     }
 
-    /// Awaits the task as an option: `None` when it was cancelled. A panic of the task goes on in the one who awaits it.
+    /// Awaits the task as an option, which is `None` if it was cancelled. If the task panicked,
+    /// polling the future resumes the panic.
     ///
     /// # Example
     /// ```
@@ -129,24 +147,26 @@ impl<T, M> JoinHandle<T, M> {
         Fallible::new(self)
     }
 
-    /// Whether the task has ended, by an output, a panic or its cancellation, so that awaiting it would not wait.
+    /// Returns whether the task has ended, with an output, a panic or its cancellation, so that
+    /// awaiting it would not wait.
     pub fn is_finished(&self) -> bool {
         // SAFETY: the handle keeps the task alive.
         unsafe { Completion::raw_ended(self.task.join()) }.is_some()
     }
 
-    /// The metadata that the task was made with.
+    /// Returns the metadata that the task was made with.
     pub fn metadata(&self) -> &M {
         // SAFETY: the handle keeps the task alive, and its metadata is an `M`.
         unsafe { self.task.metadata() }
     }
 
-    /// A handle that does not show the metadata.
+    /// Converts the handle to one without the metadata in its type.
     #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn without_metadata(self) -> JoinHandle<T> {
         let this = ManuallyDrop::new(self);
-        // Its metadata is of no size, and so can be read in the place of any other.
+        // The metadata of the new type is `()`, which has no size and can be read at the address of
+        // any other.
         JoinHandle {
             registration: this.registration,
             task: this.task,
@@ -154,24 +174,24 @@ impl<T, M> JoinHandle<T, M> {
         }
     }
 
-    /// What tells this task from others.
+    /// Returns the identity of the task.
     pub fn id(&self) -> Id {
         Id::of(self.task)
     }
 
-    /// The task's name, if it was given one.
+    /// Returns the task's name, if it has one.
     pub fn name(&self) -> Option<&str> {
         // SAFETY: the handle keeps the task alive.
         unsafe { self.task.name() }
     }
 
-    /// Where the task was spawned.
+    /// Returns where the task was spawned.
     pub fn spawned(&self) -> &'static Location<'static> {
         // SAFETY: the handle keeps the task alive.
         unsafe { self.task.spawned() }
     }
 
-    /// Awaits the task as a value: its output, or why there is none.
+    /// Awaits the task as a `Result`: its output, or the reason why there is none.
     ///
     /// # Example
     /// ```
@@ -198,13 +218,14 @@ impl<T, M> JoinHandle<T, M> {
         };
         self.registration = Registration::ENDED;
         Poll::Ready(match ended {
-            // SAFETY: ended with an output or a panic in the stage, which is the handle's now, and which it has not taken.
+            // SAFETY: the task has ended with an output or a panic in the stage, which now belongs
+            // to the handle, and which the handle has not taken.
             Ended::Done => unsafe { self.task.take_output::<T>() }.map_err(JoinError::Panicked),
             Ended::Abandoned => Err(JoinError::Cancelled),
         })
     }
 
-    /// Passes the task's failure on to whoever awaits the output.
+    /// Turns the task's failure into a panic of the code that awaits the output.
     #[cold]
     pub(super) fn raise(&self, error: JoinError) -> ! {
         match error {
@@ -222,7 +243,7 @@ fn polled_again() -> ! {
     panic!("a task's handle was polled again after it had given the result");
 }
 
-/// What becomes of a task whose handle goes before its end.
+/// What happens to a task whose handle is given up before its end.
 enum OnDrop {
     Detach,
     Cancel,
@@ -247,17 +268,18 @@ unsafe fn give_up(task: Task, registration: Registration, how: OnDrop) {
 unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
     // SAFETY: the handle keeps the task alive.
     if let Some(ended) = unsafe { Completion::raw_ended(task.join()) } {
-        // SAFETY: the join word has ended so, and the handle is given up.
+        // SAFETY: the join word has ended in this way, and the handle is given up.
         return unsafe { dispose(task, ended) };
     }
-    // SAFETY: as above, and the handle's last act on the word.
+    // SAFETY: as above, and this is the handle's last act on the word.
     let _registered = match unsafe { Completion::raw_detach(task.join()) } {
-        // SAFETY: the join word has ended so, and the handle is given up.
+        // SAFETY: the join word has ended in this way, and the handle is given up.
         Detached::Finished(ended) => return unsafe { dispose(task, ended) },
-        // What was registered is the user's code: it is dropped last, and also when the schedule function panics.
+        // The registered waker is user code, so it is dropped last, and also if the schedule
+        // function panics.
         Detached::Pending(registered) => registered,
     };
-    // SAFETY: the handle is still in the state word, and keeps the task alive.
+    // SAFETY: the handle is still counted in the state word, and keeps the task alive.
     let _held = unsafe { task.hold() };
     // SAFETY: as above.
     let state = unsafe { task.state() };
@@ -265,20 +287,22 @@ unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
         OnDrop::Detach => state.detach(),
         OnDrop::Cancel => state.cancel(),
     };
-    // SAFETY: the state word's answer; rule 3 by `_held`.
+    // SAFETY: this is the state word's answer, and `_held` keeps rule 3.
     unsafe { task.after_release(outcome) };
 }
 
-/// Drops the result of an ended task, and gives the handle up.
+/// Drops the result of an ended task, and gives up the handle.
 ///
 /// # Safety
-/// The caller has the handle of the task, whose join word has ended as `ended` says, and which has not taken the result.
+/// The caller has the handle of the task, and gives it up. The handle has not taken the result, and
+/// the join word has ended as `ended` says.
 unsafe fn dispose(task: Task, ended: Ended) {
     if ended == Ended::Done {
         // SAFETY: ended with an output or a panic in the stage, which is the handle's now.
         unsafe { task.drop_output() };
     }
-    // SAFETY: passed on from the caller; a task that has not ended so has an empty stage.
+    // SAFETY: passed on from the caller. The stage is empty: the result was dropped above, or there
+    // was none.
     unsafe { give_up_ended(task) };
 }
 
@@ -298,7 +322,8 @@ impl<T, M> Future for JoinHandle<T, M> {
     type Output = T;
 
     /// # Panics
-    /// With the panic of the task; when the task was cancelled; when polled again after it was ready.
+    /// Resumes the panic of the task. Panics if the task was cancelled, and if it is polled again
+    /// after it was ready.
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let poll = self.poll_result(cx);

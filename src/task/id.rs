@@ -1,13 +1,14 @@
-//! [`Id`]: what tells tasks apart.
+//! [`Id`]: the identity of a task.
 
 use core::{fmt, num::NonZero};
 
 use super::header::Task;
 
-/// Tells tasks apart: no two have the same at the same time, of whatever executor.
+/// The identity of a task. No two tasks have the same id at the same time, not even in different
+/// executors.
 ///
-/// It is the task's place in memory, and says nothing of when the task was made. Once a task has ended, and its handle and its
-/// wakers are gone, another may get the same.
+/// It is derived from the task's address, so it does not say when the task was made. Once a task
+/// has ended, and its handle and its wakers are gone, another task may get the same id.
 ///
 /// # Example
 /// ```
@@ -24,7 +25,7 @@ impl Id {
         Self(task.0.addr())
     }
 
-    /// The number that it shows as.
+    /// Returns the id as a number, the same that `Display` shows in hexadecimal.
     pub fn get(self) -> NonZero<usize> {
         self.0
     }

@@ -1,4 +1,5 @@
-//! What a [`JoinHandle`] turns into, to be awaited for something else than the output.
+//! The futures that a [`JoinHandle`] can be turned into, which give something other than the plain
+//! output.
 
 use core::{
     fmt,
@@ -9,7 +10,7 @@ use core::{
 
 use super::{JoinError, JoinHandle};
 
-/// The future of [`JoinHandle::result`]. Dropped, it cancels the task.
+/// The future of [`JoinHandle::result`]. Dropping it cancels the task.
 #[must_use = "futures do nothing unless awaited; dropping this one cancels the task"]
 pub struct JoinResult<T, M = ()> {
     handle: JoinHandle<T, M>,
@@ -19,13 +20,14 @@ impl<T, M> Future for JoinResult<T, M> {
     type Output = Result<T, JoinError>;
 
     /// # Panics
-    /// When polled again after it was ready.
+    /// Panics if it is polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.handle.poll_result(cx)
     }
 }
 
-/// The future of [`JoinHandle::fallible`]: the output, or `None` when the task was cancelled. Dropped, it cancels the task.
+/// The future of [`JoinHandle::fallible`]: the output, or `None` if the task was cancelled.
+/// Dropping it cancels the task.
 #[must_use = "futures do nothing unless awaited; dropping this one cancels the task"]
 pub struct Fallible<T, M = ()> {
     handle: JoinHandle<T, M>,
@@ -35,15 +37,16 @@ impl<T, M> Future for Fallible<T, M> {
     type Output = Option<T>;
 
     /// # Panics
-    /// With the panic of the task; when polled again after it was ready.
+    /// Resumes the panic of the task. Panics if it is polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         self.handle.poll_option(cx)
     }
 }
 
-/// The future of [`JoinHandle::cancel`]: the output if the task came to it all the same, or else `None`, once the future is gone.
+/// The future of [`JoinHandle::cancel`]: the output if the task ended with one nevertheless, or
+/// else `None`. It is ready once the task's future has been dropped.
 ///
-/// Dropped, it lets the cancelled task end by itself.
+/// If it is dropped, the cancelled task ends by itself.
 #[must_use = "the task is cancelled already; await this to know that it has ended, or drop it"]
 pub struct Cancel<T, M = ()> {
     handle: JoinHandle<T, M>,
@@ -53,7 +56,7 @@ impl<T, M> Future for Cancel<T, M> {
     type Output = Option<T>;
 
     /// # Panics
-    /// With the panic of the task; when polled again after it was ready.
+    /// Resumes the panic of the task. Panics if it is polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         self.handle.poll_option(cx)
     }
@@ -69,7 +72,7 @@ impl<T, M> JoinHandle<T, M> {
     }
 }
 
-/// What all of them have from the handle that they own.
+/// Implements what these futures share, which is access to the handle that they own.
 macro_rules! owns_handle {
     ($($name:ident),*) => {$(
         impl<T, M> $name<T, M> {
@@ -77,12 +80,12 @@ macro_rules! owns_handle {
                 Self { handle }
             }
 
-            /// The handle itself: to detach or abort the task, or to look at it.
+            /// Returns the handle by reference, for example to abort the task or to inspect it.
             pub fn handle(&self) -> &JoinHandle<T, M> {
                 &self.handle
             }
 
-            /// Gives the handle back.
+            /// Returns the handle.
             pub fn into_handle(self) -> JoinHandle<T, M> {
                 self.handle
             }

@@ -1,4 +1,4 @@
-//! [`Pending`] and [`Ended`]: a task in the hands of its runner, lent to the executor for a look.
+//! [`Pending`] and [`Ended`]: views of a task that its runner lends to the executor.
 
 #[cfg(feature = "std")]
 use core::{panic::Location, ptr::NonNull};
@@ -7,7 +7,7 @@ use core::{panic::Location, ptr::NonNull};
 use super::Id;
 use super::{header::Task, state::Snapshot};
 
-/// A task at the end of a pending run, in the hands of its runner.
+/// A task at the end of a pending run, which its runner still owns.
 #[allow(missing_debug_implementations, reason = "for this crate's executor")]
 #[cfg_attr(
     not(feature = "std"),
@@ -21,10 +21,10 @@ pub struct Pending<'a, M> {
 
 #[cfg(feature = "std")]
 impl<M> Pending<'_, M> {
-    /// Whether the task was woken since the run began, and so will be run again.
+    /// Returns whether the task was woken since the run began, and so will be run again.
     #[inline]
     pub(crate) fn is_woken(&self) -> bool {
-        // SAFETY: the runner, who has lent this, keeps the task alive.
+        // SAFETY: the runner, which lends this value, keeps the task alive.
         unsafe { self.task.state() }.is_woken_since(self.seen)
     }
 
@@ -33,13 +33,13 @@ impl<M> Pending<'_, M> {
         self.metadata
     }
 
-    /// The task's address, as [`Runnable::into_raw`](super::Runnable::into_raw) gives it.
+    /// Returns the task's address, as [`Runnable::into_raw`](super::Runnable::into_raw) does.
     pub(crate) fn as_ptr(&self) -> NonNull<()> {
         self.task.as_ptr()
     }
 }
 
-/// A task whose future is gone, in the hands of its runner.
+/// A task whose future has been dropped, which its runner still owns.
 #[allow(missing_debug_implementations, reason = "for this crate's executor")]
 #[cfg_attr(
     not(feature = "std"),
@@ -62,7 +62,7 @@ impl<M> Ended<'_, M> {
     }
 
     pub(crate) fn name(&self) -> Option<&str> {
-        // SAFETY: the runner, who has lent this, keeps the task alive.
+        // SAFETY: the runner, which lends this value, keeps the task alive.
         unsafe { self.task.name() }
     }
 

@@ -4,11 +4,13 @@ use core::{fmt, sync::atomic::Ordering};
 
 use crate::sync::AtomicPtr;
 
-/// A word in each task that belongs to whoever holds its [`Runnable`](super::Runnable): the link of an intrusive queue.
+/// A word in each task that belongs to the owner of its [`Runnable`](super::Runnable), for the link
+/// of an intrusive queue.
 ///
-/// A queue that links tasks through it takes no memory of its own. The task never looks at the word, and does not keep it in
-/// order across a run: it is the holder's, who gets it by [`Runnable::link`](super::Runnable::link), or
-/// [`Runnable::raw_link`](super::Runnable::raw_link) when the queue keeps addresses.
+/// A queue that links tasks through this word needs no memory of its own. The task never reads the
+/// word, and does not order the accesses to it across a run. Get it by
+/// [`Runnable::link`](super::Runnable::link), or by
+/// [`Runnable::raw_link`](super::Runnable::raw_link) if the queue keeps addresses.
 ///
 /// # Example
 /// A stack of runnables, each linked to the one below.
@@ -41,7 +43,7 @@ impl Link {
         Self(AtomicPtr::new(core::ptr::null_mut()))
     }
 
-    /// The word. A task starts with null.
+    /// Returns the word. A new task has null.
     ///
     /// # Panics
     /// As [`AtomicPtr::load`](core::sync::atomic::AtomicPtr::load).
@@ -63,7 +65,7 @@ impl Link {
         self.0.store(to, order);
     }
 
-    /// Writes the word, and gives what it was.
+    /// Writes the word, and returns the old value.
     #[inline]
     pub fn swap(&self, to: *mut (), order: Ordering) -> *mut () {
         self.0.swap(to, order)
@@ -72,11 +74,11 @@ impl Link {
 
 #[cfg(all(test, feature = "std"))]
 std::thread_local! {
-    /// How often this thread has read or written a link.
+    /// The number of times that this thread has read or written a link.
     static VISITS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }
 
-/// How many links `f` visits.
+/// Counts the links that `f` visits.
 #[cfg(all(test, feature = "std"))]
 pub(crate) fn visits_of(f: impl FnOnce()) -> usize {
     let before = VISITS.with(core::cell::Cell::get);

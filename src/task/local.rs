@@ -1,4 +1,4 @@
-//! A future that stays on its thread, in a task that does not.
+//! [`Checked`]: a future that must stay on its thread, in a task that may be sent to other threads.
 
 use core::{
     cell::Cell,
@@ -15,21 +15,22 @@ use crate::sync::{
     thread_local,
 };
 
-/// Panics when it is polled or dropped by another thread than the one that made it.
+/// A future that panics if it is polled or dropped on a thread other than the one that made it.
 pub(super) struct Checked<F> {
     future: ManuallyDrop<F>,
     thread: ThreadId,
     spawned: &'static Location<'static>,
-    /// From the first poll on the future is pinned: its memory must not be used again before it is dropped.
+    /// Whether the future was polled. If so, it is pinned, and its memory must not be reused before
+    /// it is dropped.
     polled: bool,
 }
 
 thread_local! {
-    /// Kept, because to ask for it takes a reference to the thread's handle.
+    /// The thread's id, cached because `thread::current` takes a reference to the thread's handle.
     static ID: Cell<Option<ThreadId>> = const { Cell::new(None) };
 }
 
-/// Which thread this is. Two are never the same, also one after the other.
+/// Returns the id of the current thread. Ids are never reused, not even after a thread has ended.
 #[inline]
 pub(crate) fn this_thread() -> ThreadId {
     let kept = ID.try_with(|kept| {
@@ -37,7 +38,7 @@ pub(crate) fn this_thread() -> ThreadId {
         kept.set(Some(id));
         id
     });
-    // Where the thread-locals are gone, the thread still knows.
+    // After the thread-locals are destroyed, the thread's handle still has the id.
     kept.unwrap_or_else(|_| thread::current().id())
 }
 
@@ -80,8 +81,9 @@ impl<F: Future> Future for Checked<F> {
 }
 
 impl<F> Drop for Checked<F> {
-    /// On another thread the future must not be touched. One that was never polled is leaked. One that was is pinned, and cannot
-    /// be left behind in memory that is given back: others may know where it is. That ends the program.
+    /// Drops the future, or panics on another thread, where it must not be touched. There a future
+    /// that was never polled is leaked. A future that was polled is pinned, so it cannot be left
+    /// behind in memory that is freed, and the panic ends the program.
     #[inline]
     fn drop(&mut self) {
         if !self.is_at_home() {

@@ -1,21 +1,29 @@
-//! A task: a future on the heap that runs where and when its executor likes, and ends in a join.
+//! Tasks: a task is a future on the heap that its executor runs where and when it likes, and that
+//! can be joined.
 //!
-//! This is the layer for those who build executors. [`spawn`] takes a future and a function that schedules; what comes back is
-//! the [`Runnable`] to be put into a queue and run, and the [`JoinHandle`] for whoever wants the output. The task knows no
-//! executor: it calls the schedule function, with its next runnable, each time that it is woken while idle.
+//! This layer is for authors of executors. [`spawn`] takes a future and a schedule function. It
+//! returns the [`Runnable`], to be queued and run, and the [`JoinHandle`], by which the output is
+//! awaited. The task knows no executor. Each time that it is woken while idle, it calls the
+//! schedule function with its next runnable.
 //!
 //! # Promises
-//! * One allocation a task. A runnable is one word, a handle three.
-//! * No operation waits for another thread: each is a bounded number of atomic instructions, beside the allocator and what it calls
-//!   of others, but [`JoinHandle::abort`] and the drop of a [`JoinHandle`] whose task has not ended, and a wake-up of a task that billions of wake-ups wait for, which are lock-free.
-//! * Spawn, run, join and drop take one atomic read-modify-write in all; four when the one who waits, another task, came first.
-//! * The future and the output are each dropped exactly once (but see [`spawn_local`]): the future before its task ends for those who wait, on the thread
-//!   that runs or drops the runnable.
-//! * A task that is idle and that nobody can wake or join any more is scheduled once more, so that its executor drops it.
+//! * A task takes one allocation. A runnable is one word, a handle three.
+//! * No operation waits for another thread. Each is a bounded number of atomic instructions,
+//!   apart from the allocator and the user code that it calls. There are three exceptions, which
+//!   are lock-free only: [`JoinHandle::abort`], dropping the [`JoinHandle`] of a task that has not
+//!   ended, and waking a task that has billions of unconsumed wake-ups.
+//! * Spawn, run, join and drop take one atomic read-modify-write in total, or four if another
+//!   task awaited the handle before the end.
+//! * The future and the output are each dropped exactly once (but see [`spawn_local`]). The
+//!   future is dropped on the thread that runs or drops the runnable, before the join sees the end
+//!   of the task.
+//! * An idle task without a handle or a waker is scheduled once more, so that its executor drops
+//!   it.
 //! * Waking a task while it runs, however often, runs it once more.
 //!
 //! # An executor in thirty lines
-//! A queue, a loop that runs what is in it, and a way to sleep. The schedule function is the only thing that a task knows of it.
+//! It needs a queue, a loop that runs the queued tasks, and a way to sleep. A task knows only the
+//! schedule function.
 //!
 //! ```
 //! use joint::task::{self, JoinHandle, Runnable};
@@ -76,35 +84,38 @@
 //! workers.map(|worker| worker.join().unwrap());
 //! ```
 //!
-//! The same executor on loom's mutex and threads can be model-checked with its tasks ([how](crate#in-your-own-models)).
-//! `loom-tests/tests/guide.rs` in the repository has it, its models, and a mistake that they catch.
+//! With loom's mutex and threads, this executor and its tasks can be model-checked
+//! ([how](crate#in-your-own-models)). The file `loom-tests/tests/guide.rs` in the repository
+//! contains it, its models, and a mistake that they catch.
 //!
 //! # Panics and re-entrance
-//! Everything that a task calls may panic, and may use the task:
+//! All user code that a task calls may panic, and may use the task:
 //!
-//! | what panics | what becomes of it |
+//! | source of the panic | outcome |
 //! |---|---|
-//! | the future, polled | the result of the task; or it passes through [`Runnable::run`], as [`Builder::propagate_panic`] says. While it unwinds, the future is dropped: that sees `std::thread::panicking()`, and a lock in it is poisoned |
-//! | the future, dropped | the result of the task, unless its poll has panicked before |
-//! | the output's drop | by the handle, or by the run of a task whose handle is gone: caught. By whoever has awaited it: theirs |
-//! | the schedule function | passes through to whoever wakes, schedules, runs or cancels. The runnable that it was given is dropped, which cancels the task |
-//! | clone of the waker of one who waits | passes through the poll of the handle; nothing has changed |
-//! | wake of the same | passes through the run or the drop of the runnable; the task has ended |
-//! | drop of the same | passes through to whoever replaces it or drops the handle, as the last thing done |
-//! | drop of the metadata or of the schedule function | passes through to whoever drops the last reference; the memory is given back |
-//! | what is dropped because something has panicked | ends the program |
+//! | polling the future | it becomes the result of the task, or passes through [`Runnable::run`], depending on [`Builder::propagate_panic`]. The future is dropped while the panic unwinds, so its destructor sees `std::thread::panicking()`, and a lock in it is poisoned |
+//! | dropping the future | it becomes the result of the task, unless the poll has panicked before |
+//! | dropping the output | it is caught if the handle, or the run of a task without a handle, drops the output. Code that has awaited the output owns it, and its panic |
+//! | the schedule function | it passes through the wake-up, `schedule`, `run` or cancellation that called the function. The function's runnable is dropped, which cancels the task |
+//! | cloning the waker of the waiter | it passes through the poll of the handle, and nothing has changed |
+//! | waking that waker | it passes through the run or the drop of the runnable. The task has ended |
+//! | dropping that waker | it passes through the poll that replaces the waker, or the drop of the handle. Everything else is done by then |
+//! | dropping the metadata or the schedule function | it passes through the drop of the last reference. The memory is freed |
+//! | dropping a value because of another panic | it ends the program |
 //!
-//! A future may drop or await its own handle, wake itself while it is polled or dropped, and outlive the executor that ran it. A
-//! handle or a waker may be dropped by the schedule function that it causes to be called.
+//! A future may drop or await its own handle, may wake itself while it is polled or dropped, and
+//! may outlive the executor that ran it. The schedule function may drop the handle or waker whose
+//! use has called it.
 //!
 //! # Limits
-//! A task has at most 2^27 wakers at a time (134,217,728), clones included. One more ends the
-//! program, with a message: they are counted in a word, and a count that ran over would free a task
-//! that is in use. Wake-ups have no limit: any number of them that no run has consumed yet causes
-//! one run.
+//! A task has at most 2^27 wakers at a time (134,217,728), including clones. One more ends the
+//! program with a message, because wakers are counted in a word, and an overflow would free a task
+//! that is still in use. The number of wake-ups has no limit. All wake-ups between two runs
+//! together cause one run.
 //!
-//! `spawn` is built from small parts, each with its own proof: the state word in `state.rs`, the allocation and who may touch
-//! what in `cell.rs`, and the join word in [`completion`](crate::completion).
+//! A task is built from small parts, each with its own proof: the state word in `state.rs`, the
+//! allocation and the rules of access in `cell.rs`, and the join word in
+//! [`completion`](crate::completion).
 
 use core::future::Future;
 
@@ -145,17 +156,21 @@ pub(crate) use self::{
     schedule::sealed::End,
 };
 
-/// Makes a task of a future. Nothing runs yet: the runnable is due to be run, and is the caller's.
+/// Makes a task of a future. Nothing runs yet, and the caller must run or schedule the returned
+/// runnable.
 ///
-/// `schedule` is called each time that the task is woken while idle, with the runnable, on the thread that wakes; and again by
-/// a run that was woken meanwhile. It may run or drop the runnable on the spot, from where it may be called again: a function
-/// that runs it recurses. [`Builder`] takes any [`Schedule`], metadata and a name.
+/// Each time that the task is woken while idle, the waking thread calls `schedule` with the
+/// runnable. If the task is woken while it runs, the run calls `schedule` at its end. `schedule`
+/// may run or drop the runnable at once. It may then be called again from within that run, so it
+/// recurses. [`Builder`] takes any [`Schedule`], metadata and a name.
 ///
-/// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself.
+/// Dropping the handle **cancels** the task. Call [`detach`](JoinHandle::detach) if the task should
+/// run on without a handle.
 ///
 /// # Cost
-/// One allocation, no atomic operation. A schedule function that takes up room in the task and so could be freed while it is
-/// being called is kept alive by up to two atomic read-modify-writes a call; a function or a closure without captures needs none.
+/// One allocation, and no atomic operation. A schedule function that is stored in the task could be
+/// freed while it runs, so each call takes up to two atomic read-modify-writes that keep it alive.
+/// A function, or a closure without captures, needs none.
 ///
 /// # Example
 /// ```
@@ -176,10 +191,11 @@ where
     Builder::new().spawn(|()| future, schedule)
 }
 
-/// Makes a task that nobody joins. Its output is dropped where it ends.
+/// Makes a task without a handle. The thread that ends the task drops its output.
 ///
 /// # Cost
-/// As [`spawn`]; the run that ends it takes no atomic read-modify-write when no waker is left.
+/// As for [`spawn`]. The run that ends the task takes no atomic read-modify-write if no waker is
+/// left.
 ///
 /// # Example
 /// ```
@@ -200,12 +216,14 @@ where
     Builder::new().spawn_detached(|()| future, schedule)
 }
 
-/// Makes a task of a future that must stay on this thread. The runnable may travel, but only this thread may run or drop it.
+/// Makes a task of a future that must stay on this thread. The runnable may be sent to other
+/// threads, but only this thread may run or drop it.
 ///
 /// # Panics
-/// A run or a drop of the runnable on another thread is a panic of the task, which says where it was spawned. The future must not
-/// be touched there: one that was never polled is leaked; one that was cannot be, since others may rely on its place in memory,
-/// and the panic ends the program.
+/// If another thread runs or drops the runnable, the task panics with a message that says where it
+/// was spawned. That thread must not touch the future, so a future that was never polled is leaked.
+/// A future that was polled is pinned and its memory may not be reused, so in this case the panic
+/// ends the program.
 ///
 /// # Example
 /// ```
@@ -231,10 +249,12 @@ where
 /// Makes a task of any future and any schedule function.
 ///
 /// # Safety
-/// * If the future or its output is not `Send`, the runnables are run and dropped on this thread alone, and so is the handle.
-/// * If the future borrows, everything of the task is gone before what it borrows: the runnable, the handle and all wakers. So it
-///   is too for the schedule function.
-/// * If the schedule function is not `Send` and `Sync`, runnables, wakers and the handle are used and dropped on this thread alone.
+/// * If the future or its output is not `Send`, the runnables are run and dropped only on this
+///   thread, and so is the handle.
+/// * If the future or the schedule function borrows, the runnable, the handle and all wakers of
+///   the task are gone before the borrowed values are.
+/// * If the schedule function is not `Send` and `Sync`, runnables, wakers and the handle are used
+///   and dropped only on this thread.
 ///
 /// # Example
 /// ```

@@ -15,14 +15,15 @@ use super::{
 };
 use crate::waker::ThinWaker;
 
-/// A task that is due to be run. One word.
+/// A task that is due to be run. It is one word in size.
 ///
-/// There is at most one at a time. It is made by [`spawn`](super::spawn), and given to the schedule function each time that
-/// the task is woken. Run it, or keep it in a queue until you do.
+/// A task has at most one runnable at a time. [`spawn`](super::spawn) returns the first one, and
+/// the schedule function gets the next one whenever the task is woken. Run it, or queue it to be
+/// run later.
 ///
 /// # Dropping
-/// A runnable that is dropped without being run cancels its task: the future is dropped on this thread, and whoever waits for
-/// the task learns that it was [cancelled](super::JoinError::Cancelled).
+/// Dropping a runnable without running it cancels its task. The future is dropped on this thread,
+/// and awaiting the task reports that it was [cancelled](super::JoinError::Cancelled).
 ///
 /// # Example
 /// A queue of runnables is all that an executor needs.
@@ -44,10 +45,10 @@ pub struct Runnable<M = ()> {
     metadata: PhantomData<M>,
 }
 
-// SAFETY: `spawn` asks for a future, an output and a schedule function that may be sent. The metadata is reached by reference
-// from several threads, and dropped by any.
+// SAFETY: `spawn` requires a future, an output and a schedule function that may be sent. Several
+// threads reach the metadata by reference, and any of them may drop it.
 unsafe impl<M: Send + Sync> Send for Runnable<M> {}
-// SAFETY: by reference it only makes wakers, and gives out the metadata.
+// SAFETY: a reference to a runnable only makes wakers, and gives access to the metadata.
 unsafe impl<M: Send + Sync> Sync for Runnable<M> {}
 
 impl<M> Unpin for Runnable<M> {}
@@ -65,20 +66,22 @@ impl<M> Runnable<M> {
         }
     }
 
-    /// Polls the task once, and wakes whoever waits for it when that ends it. True: it was woken while it ran, and the schedule
-    /// function has been called again before this returned.
+    /// Polls the task once, and wakes its waiter if that ends it. Returns whether the task was
+    /// woken while it ran. In that case the schedule function has already been called with the next
+    /// runnable.
     ///
     /// # Cost
-    /// One atomic read-modify-write, beside what the future does: to go idle, or to end in the join word. A task that ends
-    /// detached, with no waker left, takes none.
+    /// One atomic read-modify-write besides those of the future: either to become idle, or to
+    /// complete the join word. A task that ends detached and with no waker left takes none.
     ///
     /// # Happens-before
-    /// All that happened before a wake-up that caused this run, and in the runs before it, happens before the poll.
+    /// Everything before a wake-up that this run consumes, and everything in earlier runs, happens
+    /// before the poll.
     ///
     /// # Panics
     /// A panic of the future becomes the task's result, or passes through, as
-    /// [`Builder::propagate_panic`](super::Builder::propagate_panic) says. What the schedule function and the waker of the one who waits do is
-    /// theirs: their panics pass through, and leave the task whole.
+    /// [`Builder::propagate_panic`](super::Builder::propagate_panic) says. Panics of the schedule
+    /// function and of the waiter's waker pass through, and leave the task intact.
     #[inline]
     pub fn run(self) -> bool {
         // SAFETY: the runnable is given up: it is not dropped.
@@ -94,8 +97,9 @@ impl<M> Runnable<M> {
         }
     }
 
-    /// As [`run`](Runnable::run), for an executor that queues the runnable itself when the task was woken while it ran, and
-    /// that wants to know whom to wake when the task has ended.
+    /// Runs the task as [`run`](Runnable::run) does, but returns the next runnable if the task was
+    /// woken while it ran, and the waiter's waker if the task has ended. The executor queues the
+    /// one and wakes the other itself.
     #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn run_in_executor(self) -> (Option<Self>, Option<ThinWaker>) {
@@ -103,7 +107,7 @@ impl<M> Runnable<M> {
         // SAFETY: the runnable is given up: it is not dropped.
         match unsafe { task.run(OnAgain::Leave) } {
             Ran::Idle => (None, None),
-            // SAFETY: woken again, so there is a runnable, which nobody has.
+            // SAFETY: the task was woken again, so there is a runnable, which no one else has.
             Ran::Again => (Some(unsafe { Self::from_task(task) }), None),
             Ran::Ended(waiter) => (None, waiter),
         }
@@ -116,15 +120,15 @@ impl<M> Runnable<M> {
     #[cfg(feature = "std")]
     pub(crate) unsafe fn abort_raw(raw: NonNull<()>) -> Option<Self> {
         let task = Task::from_ptr(raw);
-        // SAFETY: a task is alive as long as its future is there.
+        // SAFETY: a task is alive as long as its future has not been dropped.
         match unsafe { task.state() }.abort() {
-            // SAFETY: the state word has said that there is a runnable, which nobody has.
+            // SAFETY: the state word has said that there is a runnable, which no one else has.
             super::state::OnWake::Schedule => Some(unsafe { Self::from_task(task) }),
             super::state::OnWake::Nothing => None,
         }
     }
 
-    /// Gives the runnable to the schedule function.
+    /// Passes the runnable to the schedule function.
     #[inline]
     pub fn schedule(self) {
         // SAFETY: the runnable is given up: it is not dropped.
@@ -135,21 +139,21 @@ impl<M> Runnable<M> {
         };
     }
 
-    /// The metadata that the task was made with.
+    /// Returns the metadata that the task was made with.
     #[inline]
     pub fn metadata(&self) -> &M {
         // SAFETY: the runnable keeps the task alive, and its metadata is an `M`.
         unsafe { self.task.metadata() }
     }
 
-    /// A word for the queue that this runnable is kept in.
+    /// Returns a word for the queue that this runnable is kept in.
     #[inline]
     pub fn link(&self) -> &Link {
         // SAFETY: the runnable keeps the task alive.
         unsafe { self.task.link() }
     }
 
-    /// The word for the queue, of a runnable that is kept as an address.
+    /// Returns the word for the queue of a runnable that is kept as an address.
     ///
     /// # Safety
     /// `raw` came from [`into_raw`](Runnable::into_raw), and is not turned into a runnable for as long as the reference is used.
@@ -159,31 +163,31 @@ impl<M> Runnable<M> {
         unsafe { Task::from_ptr(raw).link() }
     }
 
-    /// What tells this task from others.
+    /// Returns the identity of the task.
     pub fn id(&self) -> Id {
         Id::of(self.task)
     }
 
-    /// The task's address, as [`into_raw`](Runnable::into_raw) gives it.
+    /// Returns the task's address, as [`into_raw`](Runnable::into_raw) does.
     #[cfg(feature = "std")]
     pub(crate) fn as_ptr(&self) -> NonNull<()> {
         self.task.as_ptr()
     }
 
-    /// The task's name, if it was given one.
+    /// Returns the task's name, if it has one.
     pub fn name(&self) -> Option<&str> {
         // SAFETY: the runnable keeps the task alive.
         unsafe { self.task.name() }
     }
 
-    /// Where the task was spawned.
+    /// Returns where the task was spawned.
     pub fn spawned(&self) -> &'static Location<'static> {
         // SAFETY: the runnable keeps the task alive.
         unsafe { self.task.spawned() }
     }
 
-    /// A waker of the task. There may be 2^27 at a time: one more, made here or by a clone, [ends
-    /// the program](super#limits).
+    /// Returns a new waker of the task. A task may have 2^27 wakers at a time. One more, made here
+    /// or by a clone, [ends the program](super#limits).
     pub fn waker(&self) -> Waker {
         // SAFETY: the runnable keeps the task alive.
         unsafe { self.task.state() }.add_waker();
@@ -191,13 +195,14 @@ impl<M> Runnable<M> {
         unsafe { ThinWaker::waker_of_header(self.task.as_ptr().cast()) }
     }
 
-    /// The task's address, for a queue that keeps words. Give it back to [`from_raw`](Runnable::from_raw): dropping the address
-    /// leaks the task, and leaves those who wait for it waiting.
+    /// Turns the runnable into the task's address, for a queue that keeps words. Turn it back with
+    /// [`from_raw`](Runnable::from_raw). If the address is dropped instead, the task is leaked, and
+    /// its waiter waits forever.
     pub fn into_raw(self) -> NonNull<()> {
         ManuallyDrop::new(self).task.as_ptr()
     }
 
-    /// The runnable of a task's address.
+    /// Turns a task's address back into its runnable.
     ///
     /// # Safety
     /// `raw` came from [`into_raw`](Runnable::into_raw) of a runnable with the same `M`, which was called once for each call of this.

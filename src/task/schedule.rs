@@ -1,4 +1,4 @@
-//! How a task reaches its executor: the schedule function.
+//! [`Schedule`]: the function by which a task reaches its executor.
 
 use core::{fmt, marker::PhantomData, mem::needs_drop};
 
@@ -7,11 +7,12 @@ use super::{
     lent::{Ended, Pending},
 };
 
-/// Why a runnable is scheduled.
+/// The circumstances in which a runnable is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScheduleInfo {
-    /// The task was woken while it ran: it comes straight from a run, and an executor that is fair puts it behind the others.
+    /// Whether the task was woken while it ran. If so, it has just been run, and a fair executor
+    /// queues it behind other tasks.
     pub woken_while_running: bool,
 }
 
@@ -24,10 +25,11 @@ impl ScheduleInfo {
     };
 }
 
-/// What a task calls with its next runnable.
+/// The function that a task calls with its next runnable.
 ///
-/// Every `Fn(Runnable<M>)` is one; [`WithInfo`] makes one of a function that wants the [`ScheduleInfo`] as well. Implement it
-/// for a type of your own to give the function a name.
+/// Every `Fn(Runnable<M>)` implements it. [`WithInfo`] adapts a function that takes the
+/// [`ScheduleInfo`] as well. Implement it for a type of your own if the function's type needs a
+/// name.
 ///
 /// # Example
 /// ```
@@ -52,18 +54,20 @@ pub trait Schedule<M = ()>: Sized {
     /// Takes the runnable, to run it or to drop it, now or later and on any thread.
     fn schedule(&self, runnable: Runnable<M>, info: ScheduleInfo);
 
-    /// Whether a reference has to keep the task's memory across the call. No other crate can say anything else, as it cannot make
-    /// a value.
+    /// Whether a reference must keep the task's memory alive across the call. Another crate cannot
+    /// override it, because it cannot make a value of the type.
     #[doc(hidden)]
     const STORED: sealed::Stored<Self> = sealed::Stored::BY_DEFAULT;
 
-    /// A poll was pending. Unless the task is woken before the run ends, nothing is left of it but what its wakers hold. For this
-    /// crate's executor: no other crate can name the argument's type.
+    /// Called after a pending poll. Unless the task is woken before the run ends, it becomes idle
+    /// and only its wakers refer to it. For this crate's executor: no other crate can name the
+    /// argument's type.
     #[doc(hidden)]
     #[inline]
     fn pending(&self, _task: &Pending<'_, M>) {}
 
-    /// The future is gone, and the task is about to end so. For this crate's executor.
+    /// Called after the future has been dropped, when the task is about to end as `how` says. For
+    /// this crate's executor.
     #[doc(hidden)]
     #[inline]
     fn ended(&self, _task: &Ended<'_, M>, _how: sealed::End) {}
@@ -80,12 +84,13 @@ pub(crate) mod sealed {
         Cancelled,
     }
 
-    /// The answer for one type of schedule function. It cannot pass for another type's.
+    /// The value of `Schedule::STORED` for one type of schedule function. It cannot be used for
+    /// another type.
     #[derive(Debug)]
     pub struct Stored<S>(bool, PhantomData<fn(&S)>);
 
     impl<S> Stored<S> {
-        /// A type without size and without drop is nowhere, and so cannot vanish.
+        /// A value of a type without size and without drop takes no memory, and so cannot be freed.
         pub(crate) const BY_DEFAULT: Self =
             Self(size_of::<S>() != 0 || needs_drop::<S>(), PhantomData);
         /// The function may be copied out of the task before it is called.
@@ -104,7 +109,7 @@ impl<M, S: Fn(Runnable<M>)> Schedule<M> for S {
     }
 }
 
-/// A schedule function that wants to know why it is called.
+/// A schedule function that also takes the [`ScheduleInfo`].
 ///
 /// # Example
 /// ```
@@ -134,9 +139,10 @@ impl<M, S: Fn(Runnable<M>, ScheduleInfo)> Schedule<M> for WithInfo<S> {
 
 /// A schedule function that is copied out of the task before it is called.
 ///
-/// A function that takes up room in the task, such as a closure that has captured something, could be freed with the task while
-/// it is being called, because the runnable that it got may be run by another thread at once. Two atomic read-modify-writes a
-/// call prevent that. A function that can be copied, because it has captured references and numbers, does without.
+/// A function that is stored in the task, such as a closure with captures, could be freed with the
+/// task during its own call, because another thread may run its runnable at once. Two atomic
+/// read-modify-writes per call prevent that. A function that is `Copy`, because it captures only
+/// references and numbers, does not need them.
 ///
 /// # Example
 /// ```

@@ -1,7 +1,7 @@
-//! Where user code that panics is caught.
+//! Catching the panics of user code.
 //!
-//! With `std` a panic becomes the task's result. Without `std` it cannot be caught, and a task must not be left half done for
-//! the other threads that know it: such a panic ends the program.
+//! With `std` a panic becomes the task's result. Without `std` it cannot be caught. Other threads
+//! may still use the task, which must not be left half done, so such a panic ends the program.
 
 use alloc::boxed::Box;
 use core::any::Any;
@@ -12,13 +12,14 @@ mod with_std {
 
     use super::Payload;
 
-    /// Runs `f`, and catches its panic. The caller sees to it that what a panic leaves broken is not used again.
+    /// Runs `f`, and catches its panic. The caller must not use state again that a panic may have
+    /// left broken.
     #[inline]
     pub(in super::super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
         std::panic::catch_unwind(AssertUnwindSafe(f))
     }
 
-    /// Goes on with a panic that was caught. The panic hook does not run again.
+    /// Resumes a caught panic. The panic hook does not run again.
     pub(in super::super) fn resume(payload: Payload) -> ! {
         std::panic::resume_unwind(payload)
     }
@@ -28,7 +29,7 @@ mod with_std {
 mod without_std {
     use super::{AbortOnUnwind, Payload};
 
-    /// Runs `f`. Its panic ends the program.
+    /// Runs `f`. If it panics, the program ends.
     #[inline]
     pub(in super::super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
         let guard =
@@ -38,7 +39,7 @@ mod without_std {
         Ok(result)
     }
 
-    /// There is no panic that was caught.
+    /// Never called, because no panic is caught.
     pub(in super::super) fn resume(_: Payload) -> ! {
         panic!("a task panicked")
     }
@@ -49,10 +50,10 @@ pub(super) use with_std::{catch, resume};
 #[cfg(not(feature = "std"))]
 pub(super) use without_std::{catch, resume};
 
-/// What a panic carries.
+/// The payload of a panic.
 pub(super) type Payload = Box<dyn Any + Send>;
 
-/// Goes on with a panic that was caught, after `first`, whose own panic ends the program.
+/// Runs `first`, and then resumes a caught panic. If `first` panics, the program ends.
 pub(super) fn pass_on(payload: Payload, first: impl FnOnce()) -> ! {
     let guard = AbortOnUnwind("waking the one who waits for a panicked task panicked again");
     first();
@@ -60,15 +61,16 @@ pub(super) fn pass_on(payload: Payload, first: impl FnOnce()) -> ! {
     resume(payload)
 }
 
-/// Drops what is left of a panic. When that panics again, there is nobody left to tell: it ends the program.
+/// Drops a value that a panic has left behind. If the drop panics too, no one is left to report it
+/// to, so the program ends.
 pub(super) fn drop_quietly<T>(left: T) {
     let guard = AbortOnUnwind("dropping what a panicking task has left panicked again");
     drop(left);
     core::mem::forget(guard);
 }
 
-/// Does something when a panic passes it, while that unwinds. A second panic, from there, is
-/// dropped quietly: it must not meet the first.
+/// Calls its function if a panic unwinds past it. A panic of the function is caught and dropped,
+/// because a second panic during unwinding would end the program.
 pub(super) struct OnUnwind<F: FnMut()>(pub(super) F);
 
 impl<F: FnMut()> Drop for OnUnwind<F> {
@@ -78,7 +80,8 @@ impl<F: FnMut()> Drop for OnUnwind<F> {
     }
 }
 
-/// Turns a panic that passes it into the end of the program: a panic while panicking is not caught.
+/// Ends the program if a panic unwinds past it, because its own panic during unwinding cannot be
+/// caught.
 pub(super) struct AbortOnUnwind(pub(super) &'static str);
 
 impl Drop for AbortOnUnwind {
