@@ -6,8 +6,9 @@ use std::{io, thread};
 
 use super::{
     Executor,
-    hooks::{Hooks, TaskEnd, TaskInfo},
+    hooks::Hooks,
     sleep::MOST_WORKERS,
+    task_info::{TaskEnd, TaskInfo},
 };
 
 /// The settings of a new [`Executor`].

@@ -8,7 +8,7 @@
 
 use core::{cell::Cell, future::Future, ptr};
 
-use super::{Executor, current, local};
+use super::{Executor, local, worker::current};
 use crate::sync::thread_local;
 
 thread_local! {

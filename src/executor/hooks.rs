@@ -3,74 +3,12 @@
 //! A hook is user code. It is called where nothing is half done and no lock is held that it could want, and its panic is caught.
 
 use alloc::boxed::Box;
-use core::{fmt, panic::Location};
 
-use super::{shared::Runnable, worker::guarded};
-use crate::task::{End, Ended, Id};
-
-/// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the others there.
-#[derive(Clone, Copy)]
-pub struct TaskInfo<'a> {
-    id: Id,
-    name: Option<&'a str>,
-    spawned: &'static Location<'static>,
-}
-
-impl<'a> TaskInfo<'a> {
-    pub(super) fn new(id: Id, name: Option<&'a str>, spawned: &'static Location<'static>) -> Self {
-        Self { id, name, spawned }
-    }
-
-    fn of(runnable: &'a Runnable) -> Self {
-        Self::new(runnable.id(), runnable.name(), runnable.spawned())
-    }
-
-    /// What tells the task from others, for as long as it lives. Its handle [has it too](crate::JoinHandle::id).
-    pub fn id(&self) -> Id {
-        self.id
-    }
-
-    /// Its name, if it was given one.
-    pub fn name(&self) -> Option<&'a str> {
-        self.name
-    }
-
-    /// Where it was spawned.
-    pub fn spawned(&self) -> &'static Location<'static> {
-        self.spawned
-    }
-}
-
-impl fmt::Debug for TaskInfo<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskInfo")
-            .field("id", &self.id)
-            .field("name", &self.name)
-            .field("spawned", &format_args!("{}", self.spawned))
-            .finish()
-    }
-}
-
-/// How a task has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TaskEnd {
-    /// Its future was ready.
-    Finished,
-    /// Its future was dropped before it was ready.
-    Cancelled,
-    /// Its future panicked, in a poll or when it was dropped.
-    Panicked,
-}
-
-impl TaskEnd {
-    pub(super) fn of(how: End) -> Self {
-        match how {
-            End::Output => Self::Finished,
-            End::Cancelled => Self::Cancelled,
-            End::Panic => Self::Panicked,
-        }
-    }
-}
+use super::{
+    guard::guarded,
+    task_info::{TaskEnd, TaskInfo},
+};
+use crate::task::{End, Ended, Runnable};
 
 type TaskHook = Box<dyn Fn(&TaskInfo<'_>) + Send + Sync>;
 type EndHook = Box<dyn Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync>;
@@ -121,13 +59,13 @@ impl Hooks {
     }
 
     #[cold]
-    pub(super) fn spawned(&self, runnable: &Runnable) {
+    pub(super) fn spawned<M>(&self, runnable: &Runnable<M>) {
         if let Some(hook) = &self.on_spawn {
             guarded(|| hook(&TaskInfo::of(runnable)));
         }
     }
 
-    pub(super) fn before_poll(&self, runnable: &Runnable) {
+    pub(super) fn before_poll<M>(&self, runnable: &Runnable<M>) {
         if let Some(hook) = &self.before_poll {
             guarded(|| hook(&TaskInfo::of(runnable)));
         }

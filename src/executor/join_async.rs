@@ -7,7 +7,7 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::current;
+use super::worker::{current, launch::new_task};
 
 /// Awaits two futures, and forks only if somebody is idle.
 ///
@@ -39,7 +39,11 @@ where
     let spawned = Location::caller();
     async move {
         let forked = current::with_current(|local| match local {
-            Some(local) if local.shared().sleep.is_anybody_idle() => Ok(local.spawn(spawned, b)),
+            Some(local) if local.is_anybody_idle() => {
+                let (runnable, handle) = new_task(spawned, b);
+                local.launch(runnable);
+                Ok(handle)
+            }
             _ => Err(b),
         });
         match forked {

@@ -2,9 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::shared::Shared;
+use crossbeam_utils::CachePadded;
 
-use crate::sync::{AtomicU64, order};
+use crate::{
+    sync::{AtomicU64, AtomicUsize, order},
+    task::End,
+};
 
 /// A count that one thread writes and any thread reads.
 #[derive(Debug)]
@@ -81,6 +84,40 @@ impl Counters {
     }
 }
 
+/// What threads that are not workers have done, as counts.
+pub(super) struct OutsideCounters {
+    /// Written by every spawn from another thread.
+    spawned: CachePadded<AtomicUsize>,
+    cancelled: AtomicUsize,
+    /// Of the cancelled tasks, those whose future panicked when it was dropped.
+    panicked: AtomicUsize,
+}
+
+impl OutsideCounters {
+    pub(super) fn new() -> Self {
+        Self {
+            spawned: CachePadded::new(AtomicUsize::new(0)),
+            cancelled: AtomicUsize::new(0),
+            panicked: AtomicUsize::new(0),
+        }
+    }
+
+    pub(super) fn count_spawn(&self) {
+        // ORDERING: spawned. Relaxed: a number for show.
+        self.spawned.fetch_add(1, order!(spawned: Relaxed));
+    }
+
+    pub(super) fn count_end(&self, how: End) {
+        let count = match how {
+            End::Panic => &self.panicked,
+            // Outside of the workers no task is polled.
+            End::Cancelled | End::Output => &self.cancelled,
+        };
+        // ORDERING: ended_outside. Relaxed: a number for show.
+        count.fetch_add(1, order!(ended_outside: Relaxed));
+    }
+}
+
 /// What an executor has done so far, as counts. See [`Executor::metrics`](super::Executor::metrics).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -98,16 +135,19 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub(super) fn of(shared: &Shared) -> Self {
+    /// `queued` gives the length of a worker's queues.
+    pub(super) fn of(
+        workers: &[CachePadded<Counters>],
+        outside: &OutsideCounters,
+        queued: impl Fn(usize) -> usize,
+    ) -> Self {
         let sum = |count: fn(&Counters) -> &Counter| -> u64 {
-            let counters = shared.counters.iter();
-            counters.map(|counters| count(counters).get()).sum()
+            let counts = workers.iter().map(|counters| count(counters).get());
+            counts.sum()
         };
         // ORDERING: cancelled_read, panicked_read. Relaxed: numbers for show.
-        let cancelled = shared
-            .cancelled_outside
-            .load(order!(cancelled_read: Relaxed));
-        let panicked = shared.panicked_outside.load(order!(panicked_read: Relaxed));
+        let cancelled = outside.cancelled.load(order!(cancelled_read: Relaxed));
+        let panicked = outside.panicked.load(order!(panicked_read: Relaxed));
         let ended = [
             sum(|counters| &counters.finished),
             sum(|counters| &counters.cancelled) + cancelled as u64,
@@ -115,17 +155,14 @@ impl Metrics {
         ];
         // ORDERING: spawned_read. Relaxed: a number for show.
         // Read last, so that what is live seldom comes out too small.
-        let spawned = shared.spawned_outside.load(order!(spawned_read: Relaxed));
-        let workers = shared.counters.iter().enumerate().map(|(i, counters)| {
-            let queued = shared.normal.stealers[i].len() + shared.high.stealers[i].len();
-            counters.read(queued)
-        });
+        let spawned = outside.spawned.load(order!(spawned_read: Relaxed));
+        let each = workers.iter().enumerate();
         Self {
             spawned: sum(|counters| &counters.spawned) + spawned as u64,
             finished: ended[0],
             cancelled: ended[1],
             panicked: ended[2],
-            workers: workers.collect(),
+            workers: each.map(|(i, counters)| counters.read(queued(i))).collect(),
         }
     }
 
@@ -178,23 +215,25 @@ pub struct WorkerMetrics {
 
 #[cfg(test)]
 mod tests {
-    use super::Metrics;
-    use crate::{executor::tests::two_workers, task::End};
+    use super::*;
 
     #[test]
     fn what_others_than_the_workers_have_done_is_counted_in() {
-        let [local, other] = two_workers();
-        let shared = local.shared();
-        for counters in [local.counters(), other.counters()] {
+        let workers = [(); 2].map(|()| CachePadded::new(Counters::new()));
+        for counters in &workers {
             for counter in [&counters.cancelled, &counters.panicked, &counters.parks] {
                 counter.increment();
             }
         }
+        let outside = OutsideCounters::new();
+        outside.count_spawn();
         for how in [End::Cancelled, End::Output, End::Panic] {
-            shared.count_end_outside(how);
+            outside.count_end(how);
         }
-        let metrics = Metrics::of(shared);
+        let metrics = Metrics::of(&workers, &outside, |worker| 10 + worker);
+        assert_eq!((metrics.spawned, metrics.finished), (1, 0));
         assert_eq!((metrics.cancelled, metrics.panicked), (4, 3));
         assert_eq!(metrics.parks(), 2);
+        assert_eq!([0, 1].map(|i| metrics.workers[i].queued), [10, 11]);
     }
 }

@@ -69,10 +69,7 @@ use alloc::{sync::Arc, vec::Vec};
 use core::{
     fmt,
     future::Future,
-    mem,
     panic::{Location, RefUnwindSafe, UnwindSafe},
-    pin::Pin,
-    task::{Context, Poll},
 };
 use std::{io, sync::OnceLock, thread};
 
@@ -92,53 +89,49 @@ macro_rules! record {
     ($hooks:expr, $worker:expr, $event:ident $($of:tt)?) => {};
 }
 
-#[cfg_attr(not(feature = "io"), path = "attend_absent.rs")]
-mod attend;
+mod apart;
 pub(crate) mod biased;
-mod blocked;
 #[cfg(feature = "blocking")]
 mod blocking;
 mod builder;
-mod closing;
-mod current;
 pub(crate) mod driver;
+#[cfg(feature = "io")]
+mod driver_handle;
 mod entered;
 pub(crate) mod fork_join;
 pub(crate) mod gate;
+mod guard;
 mod hooks;
 pub(crate) mod inbox;
+mod join;
 mod join_async;
 mod join_set;
 pub mod local;
-mod lookout;
 mod metrics;
 mod process;
-mod registry;
+pub(crate) mod registry;
 mod scope;
-mod shared;
 mod shutdown;
 pub(crate) mod sleep;
 mod span;
 mod task_builder;
+mod task_info;
 mod task_local;
-#[cfg(test)]
-mod tests;
 #[cfg(feature = "trace")]
 mod trace;
-mod turn;
 pub(crate) mod visitors;
-#[cfg(feature = "io")]
-mod visits;
 mod worker;
+mod yield_now;
 
 #[cfg(feature = "blocking")]
 pub use self::blocking::spawn_blocking;
+#[cfg(feature = "io")]
+pub(crate) use self::driver_handle::DriverHandle;
 #[cfg(feature = "trace")]
 pub use self::trace::{Span, SpanKind, Trace};
 pub use self::{
     builder::Builder,
-    fork_join::join,
-    hooks::{TaskEnd, TaskInfo},
+    join::join,
     join_async::join_async,
     join_set::JoinSet,
     local::{LocalExecutor, LocalMetrics},
@@ -146,9 +139,18 @@ pub use self::{
     scope::{AsyncScope, Scope, ScopedHandle, ScopedResult, async_scope, scope},
     shutdown::ShutdownTimeout,
     task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
+    task_info::{TaskEnd, TaskInfo},
     task_local::{NotSet, TaskLocal, TaskLocalScope},
+    yield_now::{YieldNow, yield_now},
 };
-use self::{registry::Lane, shared::Shared, worker::Local};
+use self::{
+    registry::Lane,
+    worker::{
+        Local, current,
+        launch::{launch, new_detached, new_task},
+        shared::{Runnable, Shared},
+    },
+};
 use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 
 /// A set of threads that run tasks.
@@ -315,11 +317,9 @@ impl Executor {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let spawned = Location::caller();
-        current::with_worker_of(&raw const *self.shared, |local| match local {
-            Some(local) => local.spawn(spawned, future),
-            None => self.spawn_outside(spawned, future),
-        })
+        let (runnable, handle) = new_task(Location::caller(), future);
+        self.launch(runnable);
+        handle
     }
 
     /// Starts a task that nobody waits for. It may run at once, on any of the threads. Its output
@@ -341,19 +341,19 @@ impl Executor {
     where
         F: Future + Send + 'static,
     {
-        let spawned = Location::caller();
+        self.launch(new_detached(Location::caller(), future));
+    }
+
+    #[inline]
+    fn launch(&self, runnable: Runnable) {
         current::with_worker_of(&raw const *self.shared, |local| match local {
-            Some(local) => local.spawn_detached(spawned, future),
-            None => self.spawn_detached_outside(spawned, future),
+            Some(local) => local.launch(runnable),
+            None => self.launch_outside(runnable),
         });
     }
 
-    fn spawn_detached_outside<F>(&self, spawned: &'static Location<'static>, future: F)
-    where
-        F: Future + Send + 'static,
-    {
-        let runnable = task_builder::new_detached(spawned, future);
-        task_builder::launch(&self.shared, None, runnable, Lane::Normal);
+    fn launch_outside(&self, runnable: Runnable) {
+        launch(&self.shared, None, runnable, Lane::Normal);
     }
 
     /// What its workers share.
@@ -365,20 +365,6 @@ impl Executor {
     /// Whether the calling thread is one of its workers.
     fn runs_this_thread(&self) -> bool {
         current::with_worker_of(&raw const *self.shared, |local| local.is_some())
-    }
-
-    fn spawn_outside<F>(
-        &self,
-        spawned: &'static Location<'static>,
-        future: F,
-    ) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        let (runnable, handle) = task_builder::new_task(spawned, future);
-        task_builder::launch(&self.shared, None, runnable, Lane::Normal);
-        handle
     }
 
     /// How many workers it has.
@@ -404,7 +390,7 @@ impl Executor {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn metrics(&self) -> Metrics {
-        Metrics::of(&self.shared)
+        self.shared.metrics()
     }
 
     /// A record of what the workers have done lately, if [`Builder::trace`] has asked for it.
@@ -425,8 +411,7 @@ impl Executor {
     /// ```
     #[cfg(feature = "trace")]
     pub fn trace(&self) -> Option<Trace> {
-        let recorder = self.shared.hooks.recorder.as_ref()?;
-        Some(recorder.read())
+        self.shared.recorder().map(|recorder| recorder.read())
     }
 }
 
@@ -464,11 +449,9 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let spawned = Location::caller();
-    current::with_current(|local| match local {
-        Some(local) => local.spawn(spawned, future),
-        None => entered::ambient().spawn_outside(spawned, future),
-    })
+    let (runnable, handle) = new_task(Location::caller(), future);
+    launch_here(runnable);
+    handle
 }
 
 /// Starts a task that nobody waits for, on the executor that [`spawn`] uses. See
@@ -488,43 +471,14 @@ pub fn spawn_detached<F>(future: F)
 where
     F: Future + Send + 'static,
 {
-    let spawned = Location::caller();
+    launch_here(new_detached(Location::caller(), future));
+}
+
+/// Launches a task on the current executor.
+#[inline]
+fn launch_here(runnable: Runnable) {
     current::with_current(|local| match local {
-        Some(local) => local.spawn_detached(spawned, future),
-        None => entered::ambient().spawn_detached_outside(spawned, future),
+        Some(local) => local.launch(runnable),
+        None => entered::ambient().launch_outside(runnable),
     });
-}
-
-/// Lets the other tasks that are due on the same worker run first.
-///
-/// The task goes to the end of its worker's queue. Under another crate's executor the task is woken
-/// at once, and that executor decides when it runs again.
-///
-/// # Example
-/// ```
-/// joint::block_on(async {
-///     joint::yield_now().await;
-/// });
-/// ```
-pub fn yield_now() -> YieldNow {
-    YieldNow { yielded: false }
-}
-
-/// The future of [`yield_now`].
-#[derive(Debug)]
-#[must_use = "futures do nothing unless awaited"]
-pub struct YieldNow {
-    yielded: bool,
-}
-
-impl Future for YieldNow {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if mem::replace(&mut self.yielded, true) {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    }
 }

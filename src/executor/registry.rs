@@ -16,28 +16,37 @@
 //! 2. A walk over the entries holds all locks of a shard. So each entry in use that it meets stays
 //!    in use meanwhile, and with it the task stays alive: whoever drops the future waits for the
 //!    lock before it strikes the task off.
-//! 3. What is left then, because a thread is waking it at that moment, is counted, and keeps the executor's [`Shared`] alive: a task
+//! 3. What is left then, because a thread is waking it at that moment, is counted, and keeps the [keeper](Keep) alive: a task
 //!    that can still be woken can always reach the queues that it is to be put into. So do the workers before.
 
 use alloc::{alloc::handle_alloc_error, sync::Arc, vec::Vec};
 use core::{
     alloc::Layout,
     cell::UnsafeCell,
+    marker::PhantomData,
     ptr::{self, NonNull},
 };
 use std::sync::PoisonError;
 
 use crossbeam_utils::CachePadded;
 
-use super::{biased::Biased, shared::Shared};
+use super::biased::Biased;
 use crate::{
     sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, order},
-    task::Runnable,
+    task,
 };
+
+/// The right and the duty to run a task of the executor once.
+pub(crate) type Runnable<K> = task::Runnable<Place<K>>;
+
+/// Whoever holds a registry, and lives as long as there are entries in it.
+pub(crate) trait Keep: Sized {
+    fn registry(&self) -> &Registry<Self>;
+}
 
 /// Which queues a task goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(crate) enum Lane {
     /// Any worker's.
     Normal,
     /// Any worker's, before the normal ones.
@@ -48,7 +57,7 @@ pub(super) enum Lane {
 
 impl Lane {
     /// For those who watch.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",
             Self::High => "high",
@@ -58,11 +67,11 @@ impl Lane {
 }
 
 /// What each of the executor's tasks carries: the address of its entry, or null.
-pub(super) struct Place(AtomicPtr<()>);
+pub(crate) struct Place<K>(AtomicPtr<()>, PhantomData<fn() -> K>);
 
-impl Place {
-    pub(super) fn nowhere() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()))
+impl<K> Place<K> {
+    pub(crate) fn nowhere() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()), PhantomData)
     }
 
     #[inline]
@@ -73,41 +82,48 @@ impl Place {
 
     /// Where an entered task belongs. To be asked by whoever has the runnable, or after an acquire of how the task became idle.
     #[inline]
-    pub(super) fn home(&self) -> Option<Home> {
-        let chunk = Chunk::of(self.entry())?;
+    pub(crate) fn home(&self) -> Option<Home<K>> {
+        let chunk = Chunk::<K>::of(self.entry())?;
         // SAFETY: the chunk lives as long as the executor, which the entry keeps alive; its head is never written.
         Some(unsafe { chunk.as_ref() }.home)
     }
 
     #[inline]
-    pub(super) fn is_entered(&self) -> bool {
+    pub(crate) fn is_entered(&self) -> bool {
         !self.entry().is_null()
     }
 }
 
 /// Where a task belongs.
-#[derive(Clone, Copy)]
-pub(super) struct Home {
+pub(crate) struct Home<K> {
     /// Alive for as long as the task is entered. An `Arc`'s own address, to be counted through.
-    pub(super) shared: *const Shared,
-    pub(super) lane: Lane,
+    pub(crate) keeper: *const K,
+    pub(crate) lane: Lane,
 }
+
+impl<K> Clone for Home<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Home<K> {}
 
 /// How large a chunk is, and how it is aligned: an entry's chunk is found by its address.
 const CHUNK: usize = 1024;
 const HEAD: usize = 32;
-const ENTRIES: usize = (CHUNK - HEAD) / size_of::<*mut ()>();
+pub(crate) const ENTRIES: usize = (CHUNK - HEAD) / size_of::<*mut ()>();
 
 #[repr(C, align(1024))]
-struct Chunk {
-    home: Home,
+struct Chunk<K> {
+    home: Home<K>,
     shard: usize,
     /// An entry is a task's address; a free one the address of the next free one, made odd.
     entries: UnsafeCell<[*mut (); ENTRIES]>,
 }
 
 const _: () = assert!(
-    size_of::<Chunk>() == CHUNK,
+    size_of::<Chunk<()>>() == CHUNK,
     "an entry finds its chunk by its address"
 );
 
@@ -117,14 +133,14 @@ fn free(next: *mut ()) -> *mut () {
 }
 
 /// Room for entries of one lane. Whoever touches it is alone with it.
-struct Room {
-    chunks: Vec<NonNull<Chunk>>,
+struct Room<K> {
+    chunks: Vec<NonNull<Chunk<K>>>,
     /// The first free entry, or null.
     free: *mut (),
     live: usize,
 }
 
-impl Default for Room {
+impl<K> Default for Room<K> {
     fn default() -> Self {
         Self {
             chunks: Vec::new(),
@@ -135,11 +151,11 @@ impl Default for Room {
 }
 
 // SAFETY: the chunks are the room's, but for their heads, which are never written.
-unsafe impl Send for Room {}
+unsafe impl<K> Send for Room<K> {}
 
 /// A worker's entries of the normal lane.
-struct Own {
-    room: Biased<Room>,
+struct Own<K> {
+    room: Biased<Room<K>>,
     /// Locked inside of the room's lock, or by itself.
     returned: Mutex<Returned>,
 }
@@ -152,22 +168,22 @@ struct Returned(*mut ());
 unsafe impl Send for Returned {}
 
 /// A worker's entries, in shards so that workers do not meet.
-struct Shard {
-    normal: Own,
-    high: Mutex<Room>,
-    pinned: Mutex<Room>,
+struct Shard<K> {
+    normal: Own<K>,
+    high: Mutex<Room<K>>,
+    pinned: Mutex<Room<K>>,
 }
 
-pub(super) struct Registry {
-    shards: Vec<CachePadded<Shard>>,
+pub(crate) struct Registry<K> {
+    shards: Vec<CachePadded<Shard<K>>>,
     /// Entries that were left when the executor terminated.
     left: AtomicUsize,
     /// While there are such.
-    keeper: Mutex<Option<Arc<Shared>>>,
+    keeper: Mutex<Option<Arc<K>>>,
 }
 
-impl Registry {
-    pub(super) fn new(workers: usize) -> Self {
+impl<K: Keep> Registry<K> {
+    pub(crate) fn new(workers: usize) -> Self {
         let shard = |_| {
             CachePadded::new(Shard {
                 normal: Own {
@@ -190,18 +206,18 @@ impl Registry {
     /// # Safety
     /// The caller is that worker, and the task's runner; the task has this place and is in no register yet.
     #[inline]
-    pub(super) unsafe fn enter_normal(
-        shared: &Arc<Shared>,
+    pub(crate) unsafe fn enter_normal(
+        keeper: &Arc<K>,
         task: NonNull<()>,
-        place: &Place,
+        place: &Place<K>,
         worker: usize,
     ) {
-        let own = &shared.registry.shards[worker].normal;
-        let enter = |room: &mut Room| {
+        let own = &keeper.registry().shards[worker].normal;
+        let enter = |room: &mut Room<K>| {
             if room.free.is_null() {
                 room.take_back(own);
             }
-            room.enter(shared, task, place, Lane::Normal, worker);
+            room.enter(keeper, task, place, Lane::Normal, worker);
         };
         // SAFETY: rule 1; no other call is under way, as `enter` calls nothing of a user.
         unsafe { own.room.enter(enter) };
@@ -211,14 +227,14 @@ impl Registry {
     ///
     /// # Safety
     /// The caller has the task's runnable; the task has this place and is in no register yet.
-    pub(super) unsafe fn enter(
-        shared: &Arc<Shared>,
+    pub(crate) unsafe fn enter(
+        keeper: &Arc<K>,
         task: NonNull<()>,
-        place: &Place,
+        place: &Place<K>,
         lane: Lane,
         near: usize,
     ) {
-        let registry = &shared.registry;
+        let registry = keeper.registry();
         // ORDERING: left_again. Relaxed: it is not 0 for the last worker alone, which drops a future that spawns.
         if registry.left.load(order!(left_again: Relaxed)) > 0 {
             // ORDERING: left_more. Relaxed: nothing is published by it.
@@ -229,7 +245,7 @@ impl Registry {
             Lane::Pinned(worker) => (&shards[worker].pinned, worker),
             Lane::High | Lane::Normal => (&shards[near].high, near),
         };
-        lock(room).enter(shared, task, place, lane, shard);
+        lock(room).enter(keeper, task, place, lane, shard);
     }
 
     /// Strikes a task off, if it was entered. `worker` is the one of the same executor that this thread is, if it is one.
@@ -237,12 +253,12 @@ impl Registry {
     /// # Safety
     /// The caller is the task's runner, whose future is gone.
     #[inline]
-    pub(super) unsafe fn strike_off(
-        place: &Place,
-        worker: impl FnOnce(*const Shared) -> Option<usize>,
+    pub(crate) unsafe fn strike_off(
+        place: &Place<K>,
+        worker: impl FnOnce(*const K) -> Option<usize>,
     ) {
         let entry = place.entry();
-        let Some(chunk) = Chunk::of(entry) else {
+        let Some(chunk) = Chunk::<K>::of(entry) else {
             return;
         };
         // SAFETY: the chunk lives as long as the executor, which the entry keeps alive; its head is never written.
@@ -250,14 +266,14 @@ impl Registry {
         // SAFETY: as above.
         let shard = unsafe { (*chunk.as_ptr()).shard };
         // SAFETY: the entry keeps the executor alive.
-        let registry = unsafe { &raw const (*home.shared).registry };
+        let registry = ptr::from_ref(unsafe { (*home.keeper).registry() });
         // SAFETY: as above, up to the end of this function but for what `forget_left` says.
         let this = unsafe { &*registry };
         let shards = &this.shards[shard];
-        match (home.lane, worker(home.shared)) {
+        match (home.lane, worker(home.keeper)) {
             (Lane::Normal, Some(worker)) if worker == shard => {
                 // SAFETY: an entry of the room, in use up to here.
-                let give_back = |room: &mut Room| unsafe { room.give_back(entry) };
+                let give_back = |room: &mut Room<K>| unsafe { room.give_back(entry) };
                 // SAFETY: rule 1; no other call is under way, as `give_back` calls nothing of a
                 // user.
                 unsafe { shards.normal.room.enter(give_back) };
@@ -300,9 +316,9 @@ impl Registry {
     }
 
     /// Counts what is left, for rule 3. To be called by the last worker, before it says that the executor has terminated.
-    pub(super) fn count_left(shared: &Arc<Shared>) {
-        let registry = &shared.registry;
-        let live = |shard: &CachePadded<Shard>| {
+    pub(crate) fn count_left(keeper: &Arc<K>) {
+        let registry = keeper.registry();
+        let live = |shard: &CachePadded<Shard<K>>| {
             let normal = shard.normal.room.with_lock(|room| {
                 let free = core::mem::replace(&mut room.free, ptr::null_mut());
                 room.take_back(&shard.normal);
@@ -313,7 +329,7 @@ impl Registry {
         };
         let left = registry.shards.iter().map(live).sum();
         if left > 0 {
-            *lock(&registry.keeper) = Some(shared.clone());
+            *lock(&registry.keeper) = Some(keeper.clone());
             // ORDERING: count_left. Relaxed: published by the executor's phase, which is set next (`shared::terminate`).
             registry.left.store(left, order!(count_left: Relaxed));
         }
@@ -322,14 +338,14 @@ impl Registry {
     /// Cancels every task that waits, but those that are pinned to a worker, and whose runnable
     /// nobody has. Any thread; other workers may still run tasks, which are told that they are
     /// cancelled.
-    pub(super) fn cancel_all(&self) -> Vec<Runnable<Place>> {
+    pub(crate) fn cancel_all(&self) -> Vec<Runnable<K>> {
         (0..self.shards.len())
             .flat_map(|shard| self.cancel_shard(shard))
             .collect()
     }
 
     /// As [`cancel_all`](Registry::cancel_all), for what one worker has entered.
-    pub(super) fn cancel_shard(&self, worker: usize) -> Vec<Runnable<Place>> {
+    pub(crate) fn cancel_shard(&self, worker: usize) -> Vec<Runnable<K>> {
         let shard = &self.shards[worker];
         let mut runnables = Vec::new();
         shard.normal.room.with_lock(|room| {
@@ -341,14 +357,34 @@ impl Registry {
     }
 
     /// Cancels every task that waits, is pinned to a worker, and whose runnable nobody has.
-    pub(super) fn cancel_pinned(&self, worker: usize) -> Vec<Runnable<Place>> {
+    pub(crate) fn cancel_pinned(&self, worker: usize) -> Vec<Runnable<K>> {
         let mut runnables = Vec::new();
         lock(&self.shards[worker].pinned).cancel(&mut runnables);
         runnables
     }
 
+    /// How many chunks a worker has in a lane, and how many entries are in use there.
+    #[cfg(test)]
+    pub(crate) fn room(&self, worker: usize, lane: Lane) -> (usize, usize) {
+        let shard = &self.shards[worker];
+        let of = |room: &mut Room<K>| (room.chunks.len(), room.live);
+        match lane {
+            Lane::Normal => shard.normal.room.with_lock(of),
+            Lane::High => of(&mut lock(&shard.high)),
+            Lane::Pinned(_) => of(&mut lock(&shard.pinned)),
+        }
+    }
+
+    /// How many entries are left, and whether they keep the keeper.
+    #[cfg(test)]
+    pub(crate) fn left(&self) -> (usize, bool) {
+        // Relaxed: one thread.
+        let left = self.left.load(core::sync::atomic::Ordering::Relaxed);
+        (left, lock(&self.keeper).is_some())
+    }
+
     /// Whether a worker has tasks of its own that have not ended.
-    pub(super) fn has_pinned(&self, worker: usize) -> bool {
+    pub(crate) fn has_pinned(&self, worker: usize) -> bool {
         lock(&self.shards[worker].pinned).live > 0
     }
 }
@@ -357,7 +393,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Own {
+impl<K> Own<K> {
     /// # Safety
     /// `entry` is one of this worker's, in use up to here, and the caller's.
     #[inline(never)]
@@ -369,18 +405,18 @@ impl Own {
     }
 }
 
-impl Room {
+impl<K> Room<K> {
     #[inline]
     fn enter(
         &mut self,
-        shared: &Arc<Shared>,
+        keeper: &Arc<K>,
         task: NonNull<()>,
-        place: &Place,
+        place: &Place<K>,
         lane: Lane,
         shard: usize,
     ) {
         if self.free.is_null() {
-            self.grow(shared, lane, shard);
+            self.grow(keeper, lane, shard);
         }
         let entry = self.free;
         // SAFETY: a free entry of a chunk of this room.
@@ -403,7 +439,7 @@ impl Room {
 
     /// Takes back what others have struck off: it is live no more. There is nothing else free.
     #[cold]
-    fn take_back(&mut self, own: &Own) {
+    fn take_back(&mut self, own: &Own<K>) {
         self.free = core::mem::replace(&mut lock(&own.returned).0, ptr::null_mut());
         let mut entry = self.free;
         while !entry.is_null() {
@@ -415,8 +451,8 @@ impl Room {
     }
 
     #[cold]
-    fn grow(&mut self, shared: &Arc<Shared>, lane: Lane, shard: usize) {
-        let chunk = Chunk::new(Arc::as_ptr(shared), lane, shard);
+    fn grow(&mut self, keeper: &Arc<K>, lane: Lane, shard: usize) {
+        let chunk = Chunk::new(Arc::as_ptr(keeper), lane, shard);
         self.chunks.push(chunk);
         // SAFETY: fresh.
         let entries = unsafe { &raw mut (*chunk.as_ptr()).entries }.cast::<*mut ()>();
@@ -429,7 +465,7 @@ impl Room {
         }
     }
 
-    fn cancel(&self, runnables: &mut Vec<Runnable<Place>>) {
+    fn cancel(&self, runnables: &mut Vec<Runnable<K>>) {
         for chunk in &self.chunks {
             // SAFETY: a chunk lives as long as the room.
             let entries = unsafe { &raw const (*chunk.as_ptr()).entries }.cast::<*mut ()>();
@@ -439,7 +475,7 @@ impl Room {
                 // SAFETY: nobody else touches entries now: rule 2.
                 let task = unsafe { entry.read() };
                 if let Some(task) = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0) {
-                    // SAFETY: an entry in use: its future is there. All tasks of an executor have a `Place`.
+                    // SAFETY: an entry in use: its future is there. All its tasks have a `Place`.
                     runnables.extend(unsafe { Runnable::abort_raw(task) });
                 }
             }
@@ -447,8 +483,8 @@ impl Room {
     }
 }
 
-impl Chunk {
-    fn new(shared: *const Shared, lane: Lane, shard: usize) -> NonNull<Self> {
+impl<K> Chunk<K> {
+    fn new(keeper: *const K, lane: Lane, shard: usize) -> NonNull<Self> {
         let layout = Layout::new::<Self>();
         // SAFETY: the layout has a size.
         let chunk = unsafe { alloc::alloc::alloc(layout) }.cast::<Self>();
@@ -456,7 +492,7 @@ impl Chunk {
             handle_alloc_error(layout)
         };
         let empty = Self {
-            home: Home { shared, lane },
+            home: Home { keeper, lane },
             shard,
             entries: UnsafeCell::new([ptr::null_mut(); ENTRIES]),
         };
@@ -472,14 +508,11 @@ impl Chunk {
     }
 }
 
-impl Drop for Room {
+impl<K> Drop for Room<K> {
     fn drop(&mut self) {
         for chunk in self.chunks.drain(..) {
             // SAFETY: made by `Chunk::new`. No entry is in use, as each keeps the executor alive.
-            unsafe { alloc::alloc::dealloc(chunk.as_ptr().cast(), Layout::new::<Chunk>()) };
+            unsafe { alloc::alloc::dealloc(chunk.as_ptr().cast(), Layout::new::<Chunk<K>>()) };
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -128,7 +128,7 @@ impl Executor {
         if threads.is_empty() {
             return None;
         }
-        if !self.shared.process.is_current() {
+        if !self.shared.is_of_this_process() {
             // There are no threads here to join or to detach, and one of them may have held any
             // lock. By now a handle may even name a thread that this process has started.
             mem::forget(threads);
@@ -159,9 +159,8 @@ impl Executor {
             return Ok(());
         }
         // Those that have arrived wait for the others.
-        let is_busy = |worker: &usize| {
-            waits.excepted.contains(worker) || !self.shared.gate.has_arrived(*worker)
-        };
+        let is_busy =
+            |worker: &usize| waits.excepted.contains(worker) || !self.shared.has_arrived(*worker);
         let busy: Vec<_> = late.iter().copied().filter(is_busy).collect();
         // Without a busy one, they are about to end.
         Err(if busy.is_empty() { late } else { busy })

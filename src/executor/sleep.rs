@@ -1,50 +1,60 @@
 //! How workers go to sleep without missing a wake-up, and how few of them are woken.
 //!
-//! A worker is *active* (it runs tasks), or it *searches*, *watches* or *sleeps*. One word counts the three that are not active; a
-//! list under a mutex says who watches and who sleeps. A watcher sleeps too, but for a while only, and then looks again: as long as
-//! somebody watches or searches, a **lookout**, the workers that push need not wake anybody, and a task that is stuck behind a
-//! long poll is found by the lookout within that while.
+//! A worker is *active* while it runs tasks. Otherwise it *searches*, *watches* or *sleeps*. One
+//! word counts the workers in these three states, and a list under a mutex says which workers watch
+//! and which sleep. A watcher sleeps too, but only for a limited time, and then looks again. A
+//! worker that searches or watches is a **lookout**. While there is a lookout, an active worker that
+//! pushes a task need not wake anybody, and a task that is stuck behind a long poll is found by the
+//! lookout within that time.
 //!
 //! # The handshake
-//!
-//! A push and a worker that goes to sleep form a store-load race: each writes one place and then reads the other's. It is the
-//! one place in the crate where acquire and release do not do, and both sides have a fence. The push's is [light] when it is made by
-//! a worker, which pushes often: the other side's is heavy then.
+//! A push and a worker that goes to sleep form a store-load race: each side writes one place and
+//! then reads the other's. It is the one place in the crate where acquire and release are not
+//! enough, so both sides have a fence. A worker pushes often, so its fence is [light] and the other
+//! side's is heavy.
 //!
 //! | push (`notify`) | sleep | end of a search (`found`) |
 //! |---|---|---|
 //! | P1 put the task into a queue | S1 leave the searchers, join the sleepers | F1 leave the searchers |
 //! | P2 fence | S2 fence | F2 fence |
-//! | P3 read the counts: no lookout and somebody sleeps: wake one | S3 was the last lookout: look into every queue: work: stay awake | F3 was the last lookout: look into every queue: work: wake one |
+//! | P3 read the counts. If there is no lookout and a worker sleeps, wake one | S3 if this was the last lookout, look into every queue. If there is work, stay awake | F3 if this was the last lookout, look into every queue. If there is work, wake one |
 //!
-//! **No task is left in a queue while nobody is active who could run it and no lookout is left.** Take a push and a worker that
-//! sleeps. The two fences are ordered. If S2 comes before P2, then P3 sees S1 (or later): either it wakes a sleeper, or it sees a
-//! lookout. If P2 comes before S2, then S3 sees P1, and the worker stays awake. Left is the push that relied on a lookout: P3 read
-//! the counts before that one left the lookouts (its S1 or F1), so P2 comes before its S2 or F2, or else P3 had seen it leave; hence its S3 or F3
-//! sees P1. A lookout that was not the last leaves this to the last, whose fence comes later still. From watching a worker comes
-//! back to searching, and stays a lookout all the while.
+//! **No task is left in a queue while no active worker could run it and there is no lookout.** Take
+//! a push and a worker that goes to sleep. The two fences are ordered. If S2 comes before P2, then
+//! P3 sees S1 or a later change, so it either wakes a sleeper or sees a lookout. If P2 comes before
+//! S2, then S3 sees P1, and the worker stays awake. That leaves the push that relied on a lookout.
+//! Its P3 read the counts before that lookout left (S1 or F1 of the lookout). So P2 comes before
+//! the lookout's S2 or F2, because otherwise P3 would have seen it leave. Hence the lookout's S3 or
+//! F3 sees P1. A lookout that was not the last one leaves the look to the last one, whose fence
+//! comes later still. A watcher that looks again becomes a searcher, and is a lookout all the while.
 //!
-//! The heavy fence is left out where no other worker is active by S1 or F1. Only active workers make light fences, and one that
-//! becomes active later has changed the counts after S1 or F1, so that its P3 sees that. One that was active before sleeps by now, as
-//! there is no other lookout: what it pushed came before its own S1, which releases, under the mutex too. The fence after F1, or
-//! the mutex of S1, acquires that, so that S3 or F3 sees its pushes.
+//! The heavy fence is left out if no other worker is active at S1 or F1. Only active workers use
+//! light fences. A worker that becomes active later changes the counts after S1 or F1, so its P3
+//! sees S1 or F1. A worker that was active earlier is asleep by now, because there is no other
+//! lookout. What it pushed came before its own S1, which is a release, and is under the mutex. The
+//! fence after F1, or the mutex of S1, acquires that, so S3 or F3 sees its pushes.
 //!
-//! A worker that takes a batch from another place has it in hand for a moment, where no look sees it. When it is a searcher, it
-//! leaves the searchers after the batch is in its own queue, by a release that the fence of whoever leaves after it acquires:
-//! so the last look of the last of them sees what the others took. When it is not, it says so by a `notify` of its own.
+//! A worker that takes a batch from another queue holds the batch for a moment where no look can see
+//! it. If it is a searcher, it leaves the searchers after it has put the batch into its own queue.
+//! Leaving is a release, and the fence of any later leaver acquires it. So the last look of the last
+//! searcher sees what the others took. If it is not a searcher, it announces the batch by a `notify`
+//! of its own.
 //!
-//! **What comes from outside is not left to a lookout while no worker is active.** The outsider has a real fence, and wakes somebody
-//! when it reads that none is active and none searches; who goes to watch or to sleep looks once more at what outsiders push to,
-//! after a real fence of its own (`urgent`). It is the same race with the same two cases.
+//! **A task spawned from another thread is not left to a lookout while no worker is active.** The
+//! spawning thread has a full fence, and wakes a worker if it reads that none is active and none
+//! searches. A worker that is about to watch or sleep looks once more at the injector and at its
+//! inbox, after a full fence of its own (`urgent`). This is the same race with the same two cases.
 //!
-//! A worker rests on its own thread's parker, or in the [driver](super::driver), which holds one of them at a time: the **keeper**.
-//! That one rises by itself, too, when there is something to do in the driver. Others are woken before it is.
+//! A worker rests on its own thread's parker, or in the [driver](super::driver), which has room for
+//! one worker: the **keeper**. The keeper also rises by itself when there is something to do in the
+//! driver. The other workers are woken before it.
 //!
-//! To end, the mutex does: the flag is set before `wake_all` takes it, and a worker that is not on the list by then takes it
-//! later, and sees the flag in its last look.
+//! For the end, the mutex is enough. The flag is set before `wake_all` locks the list. A worker that
+//! is not on the list by then locks it later, and sees the flag in its last look.
 //!
-//! What was rejected: waking a worker for each push (a wake-up costs more than most tasks), and letting a push that relies on
-//! a lookout be forgotten when that lookout finds something else (the task would wait for the pusher's own worker).
+//! Two designs were rejected: waking a worker for each push, because a wake-up costs more than most
+//! tasks; and leaving a task to its pusher if the lookout that the push relied on finds something
+//! else to do, because the task would then wait for that worker alone.
 //!
 //! [light]: crate::sync::asymmetric
 
@@ -77,7 +87,7 @@ pub(crate) struct Sleep {
     /// One for each worker: what it sleeps on, and what tells those who have something for it alone
     /// whether it does. `RESTING` is written and taken away under the mutex only.
     signals: Vec<CachePadded<AtomicUsize>>,
-    /// Wakes whoever is in the driver, or is about to be.
+    /// Wakes the keeper, which is in the driver or about to enter it.
     ring: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -94,10 +104,10 @@ struct Resting {
 /// Where a worker rests.
 pub(crate) enum Bed<'a> {
     Thread,
-    /// In the driver, by a function that comes back when it is rung for, after at most that time, or early for no reason. True:
-    /// there is something to do.
+    /// In the driver, by a function that returns when the driver is rung, after at most that time, or
+    /// early for no reason. It returns whether there is something to do.
     Driver(&'a mut dyn FnMut(Option<Duration>) -> bool),
-    /// On its thread, by a function like that, as the driver's reserve.
+    /// On its thread as the driver's reserve, by a function like that.
     Reserve(&'a mut dyn FnMut(Option<Duration>) -> bool),
 }
 
@@ -106,7 +116,7 @@ impl Bed<'_> {
         matches!(self, Self::Driver(_))
     }
 
-    /// True: the worker has to rise by itself.
+    /// Returns whether the worker must rise by itself.
     fn lie(&mut self, limit: Option<Duration>) -> bool {
         match (self, limit) {
             (Self::Driver(lie) | Self::Reserve(lie), limit) => lie(limit),
@@ -122,11 +132,11 @@ impl Bed<'_> {
     }
 }
 
-/// How a time of watching ended.
+/// How a watch ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watched {
     Woken,
-    /// It is time to look again.
+    /// The time is over.
     Over,
 }
 
@@ -154,18 +164,18 @@ impl Counts {
         self.0 >= SLEEPING && self.0 % SLEEPING == 0
     }
 
-    /// Somebody could be woken, and nobody searches already.
+    /// Whether a worker could be woken, and none searches yet.
     fn has_hands(self) -> bool {
         self.0 >= WATCHING && self.searching() == 0
     }
 }
 
-/// Why somebody is to be woken.
+/// Why a worker is to be woken.
 #[derive(Clone, Copy)]
 enum Reason {
     /// There is no lookout.
     Lookout,
-    /// There is more work than the active workers should do alone.
+    /// There is more work than the active workers should do by themselves.
     Hands,
 }
 
@@ -179,7 +189,7 @@ impl Reason {
 }
 
 impl Sleep {
-    /// `ring` makes the driver's function come back: the call that is under way, or else the next.
+    /// `ring` ends the keeper's wait in the driver: the current one, or else the next.
     pub(crate) fn new(workers: usize, ring: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
             counts: AtomicU64::new(0),
@@ -192,14 +202,14 @@ impl Sleep {
         }
     }
 
-    /// A worker begins, on this thread: from here on [`rouse`](Sleep::rouse) reaches it, and it
-    /// sees what came before an earlier one.
+    /// Registers the calling thread as a worker. From here on [`rouse`](Sleep::rouse) reaches it, and
+    /// the worker sees everything that happened before an earlier `rouse`.
     pub(crate) fn begin(&self) {
         lock(&self.threads).push(thread::current());
     }
 
-    /// Unparks every worker's thread, wherever it is parked, so that it looks again at what has
-    /// changed: also one that rests in no list, because a poll blocks it.
+    /// Unparks the thread of every worker, including workers that are blocked in a poll and on no
+    /// list, so that each looks again at what has changed.
     pub(crate) fn rouse(&self) {
         // Cloned, because an unpark takes longer than a worker should wait to begin.
         let threads = lock(&self.threads).clone();
@@ -210,13 +220,13 @@ impl Sleep {
         self.signals.len() as u64
     }
 
-    /// How many workers run tasks.
+    /// The number of workers that run tasks.
     fn active(&self, counts: Counts) -> u64 {
         self.workers() - counts.lookouts() - counts.sleeping()
     }
 
-    /// After a push by an active worker: wakes somebody when there is no lookout; or, when `share`, unless somebody searches. True:
-    /// somebody was woken.
+    /// Called by an active worker after a push. Wakes a worker if there is no lookout, or, if `share`
+    /// is set, if none searches. Returns whether one was woken.
     #[inline]
     pub(crate) fn notify(&self, share: bool) -> bool {
         // ORDERING: push_fence. SeqCst: P2 of the handshake, with `sleep_fence` and `found_fence`.
@@ -229,7 +239,7 @@ impl Sleep {
         share && counts.has_hands() && self.wake_one(Reason::Hands)
     }
 
-    /// After a push by anybody else: wakes somebody, also, when no worker is active.
+    /// Called by any other thread after a push. Also wakes a worker if none is active.
     pub(crate) fn notify_from_outside(&self, share: bool) {
         // ORDERING: outside_fence. SeqCst: P2 of the handshake, also with `rest_fence`.
         fence(order!(outside_fence: SeqCst));
@@ -242,37 +252,41 @@ impl Sleep {
         }
     }
 
-    /// Whether nobody but those who search runs anything.
+    /// Whether no worker is active.
     pub(crate) fn is_quiet(&self) -> bool {
         // ORDERING: quiet_look. Relaxed: for a choice that may be wrong.
         self.active(Counts(self.counts.load(order!(quiet_look: Relaxed)))) == 0
     }
 
-    /// Whether a searcher that finds nothing should watch: others are active, and there is no other lookout.
+    /// Whether a searcher that finds nothing should watch: other workers are active, and there is no
+    /// other lookout.
     pub(crate) fn wants_watcher(&self) -> bool {
         // ORDERING: wanted_look. Relaxed: for a choice that may be wrong.
         let counts = Counts(self.counts.load(order!(wanted_look: Relaxed)));
         self.active(counts) > 0 && counts.lookouts() == 1
     }
 
-    /// Whether a worker has nothing to run but might have: a hint for those who can split their work.
+    /// Whether some worker has nothing to run: a hint for code that can split its work.
     #[inline]
     pub(crate) fn is_anybody_idle(&self) -> bool {
         // ORDERING: idle_look. Relaxed: a hint.
         self.counts.load(order!(idle_look: Relaxed)) != 0
     }
 
-    /// A worker begins to look for work in other places than its own.
+    /// Records that a worker begins to search the other workers' queues.
     pub(crate) fn search(&self) {
-        // ORDERING: search. Relaxed: whoever counts on this one as a searcher counts on what it does when it leaves the lookouts.
+        // ORDERING: search. Relaxed: a push that relies on this searcher relies on what the
+        // searcher does when it leaves the lookouts.
         self.counts.fetch_add(SEARCHING, order!(search: Relaxed));
     }
 
-    /// A searching worker has found work. When it was the last lookout and `has_work` sees more, it wakes another.
+    /// Records that a searching worker has found work. If it was the last lookout and `has_work` sees
+    /// more, wakes another worker.
     pub(crate) fn found(&self, has_work: impl Fn() -> bool) {
-        // ORDERING: found. Release, with the fence of whoever leaves the lookouts later, which follows an operation on the same word
-        // and so acquires (`found_fence`, `found_heavy_fence`, `sleep_heavy_fence`): what this searcher has put into its queue is
-        // seen by that one's look.
+        // ORDERING: found. Release, with the fence of a worker that leaves the lookouts later. That
+        // fence follows an operation on the same word, so it acquires (`found_fence`,
+        // `found_heavy_fence`, `sleep_heavy_fence`): the later worker's look sees what this searcher
+        // has put into its queue.
         let before = Counts(self.counts.fetch_sub(SEARCHING, order!(found: Release)));
         if before.lookouts() != 1 || before.sleeping() == 0 {
             return;
@@ -284,13 +298,14 @@ impl Sleep {
             // ORDERING: found_heavy_fence. SeqCst: F2 of the handshake, with `push_fence`.
             asymmetric::heavy(order!(found_heavy_fence: SeqCst));
         }
-        // RECHECK: found_again. F3: the push that relied on this lookout.
+        // RECHECK: found_again. F3: a push that relied on this lookout.
         if recheck!(found_again: has_work()) {
             self.wake_one(Reason::Lookout);
         }
     }
 
-    /// A searching worker rests for a while as a watcher, and comes back as a searcher. It does not rest when `urgent` sees something.
+    /// Lets a searching worker rest as a watcher for up to `limit`. It returns as a searcher. It does
+    /// not rest if `urgent` returns true.
     pub(crate) fn watch(
         &self,
         worker: usize,
@@ -301,20 +316,22 @@ impl Sleep {
         self.rest(worker, WATCHING, &bed);
         // ORDERING: rest_fence. SeqCst: with `outside_fence`.
         fence(order!(rest_fence: SeqCst));
-        // RECHECK: watch_urgent. The push from outside, or the end, that came before this worker could be seen to watch.
+        // RECHECK: watch_urgent. A push from another thread, or the end, that came before this worker
+        // could be seen to watch.
         if !recheck!(watch_urgent: urgent()) {
             bed.lie(Some(limit));
         }
         if self.rise(worker) {
             return Watched::Over;
         }
-        // The signal was given before the list could be seen without this worker.
+        // Another thread has taken this worker off the list, and its signal is on the way.
         self.wait_for_signal(worker, bed);
         Watched::Woken
     }
 
-    /// A searching worker that has found nothing sleeps until it is woken, or has something to do in the driver, and comes back as a searcher. It does not sleep when
-    /// `urgent` sees something, nor when it was the last lookout and `has_work` does. True: it has slept.
+    /// Lets a searching worker sleep until it is woken or has something to do in the driver. It
+    /// returns as a searcher. It does not sleep if `urgent` returns true, nor if it was the last
+    /// lookout and `has_work` returns true. Returns whether it has slept.
     pub(crate) fn sleep(
         &self,
         worker: usize,
@@ -332,7 +349,7 @@ impl Sleep {
             fence(order!(sleep_fence: SeqCst));
         }
         // RECHECK: sleep_urgent. As `watch_urgent`.
-        // RECHECK: sleep_again. S3: the push that relied on this lookout, or saw it awake.
+        // RECHECK: sleep_again. S3: a push that relied on this lookout, or saw it awake.
         let is_needed =
             recheck!(sleep_urgent: urgent()) || was_last && recheck!(sleep_again: has_work());
         if is_needed && self.rise(worker) {
@@ -342,7 +359,7 @@ impl Sleep {
         true
     }
 
-    /// Wakes all that rest, and rouses the others.
+    /// Wakes all resting workers, and rouses the others.
     pub(crate) fn wake_all(&self) {
         let woken = {
             let mut resting = self.lock();
@@ -357,10 +374,11 @@ impl Sleep {
         self.rouse();
     }
 
-    /// Wakes one worker, if it rests. To be called after a push to what that one alone takes from.
-    /// One that does not rest costs a fence and a look at its own word.
+    /// Wakes one worker, if it rests. Called after a push to that worker's inbox. If the worker does
+    /// not rest, this costs a fence and a load of its word.
     pub(crate) fn wake_worker(&self, worker: usize) {
-        // ORDERING: worker_fence. SeqCst: the push against this look, with `rest_fence`, `sleep_fence` and `sleep_heavy_fence`.
+        // ORDERING: worker_fence. SeqCst: orders the push before this look, with `rest_fence`,
+        // `sleep_fence` and `sleep_heavy_fence`.
         fence(order!(worker_fence: SeqCst));
         // ORDERING: worker_look. Relaxed: ordered by the fence.
         if self.signals[worker].load(order!(worker_look: Relaxed)) == RESTING {
@@ -378,7 +396,7 @@ impl Sleep {
         self.wake(|resting| resting.iter().position(which));
     }
 
-    /// Wakes the one in the place that `choose` says. True: there is one.
+    /// Wakes the resting worker that `choose` selects by its place. Returns whether there is one.
     fn wake(&self, choose: impl FnOnce(&[Resting]) -> Option<usize>) -> bool {
         let one = {
             let mut resting = self.lock();
@@ -393,20 +411,21 @@ impl Sleep {
         true
     }
 
-    /// Wakes one worker, if the reason still holds. It comes back as a searcher. Those that sleep come first: a watcher looks by itself;
-    /// and of these the keeper last.
+    /// Wakes one worker as a searcher, if the reason still holds. Sleepers are woken before watchers,
+    /// which look by themselves, and the keeper is woken last.
     #[cold]
     fn wake_one(&self, reason: Reason) -> bool {
         let rank = |one: &Resting| (one.how == SLEEPING, !one.keeps);
         self.wake(|resting| {
-            // ORDERING: wake_look. Relaxed: whoever searches by now relies on the fence at its end.
+            // ORDERING: wake_look. Relaxed: a worker that searches by now has a fence at the end of
+            // its search.
             let counts = Counts(self.counts.load(order!(wake_look: Relaxed)));
             let ranked = (0..resting.len()).filter(|_| reason.holds(counts));
             ranked.max_by_key(|&i| rank(&resting[i]))
         })
     }
 
-    /// A searching worker joins those that rest. Comes back with the counts before.
+    /// Puts a searching worker on the list. Returns the counts before.
     fn rest(&self, worker: usize, how: u64, bed: &Bed<'_>) -> Counts {
         let mut resting = self.lock();
         resting.push(Resting {
@@ -415,29 +434,31 @@ impl Sleep {
             how,
             keeps: bed.keeps(),
         });
-        // ORDERING: resting. Relaxed: against those who push for this worker alone the caller's
-        // fence orders it.
+        // ORDERING: resting. Relaxed: the caller's fence orders it against a push to this worker's
+        // inbox.
         self.signals[worker].store(RESTING, order!(resting: Relaxed));
-        // ORDERING: sleep. Release, with `found_fence`, which acquires: what this worker pushed when it was active is seen by the
-        // look of one who finds nobody active. To those who rest after it, the mutex shows it.
+        // ORDERING: sleep. Release, with `found_fence`, which acquires: a worker that finds none
+        // active sees what this worker pushed while it was active. A worker that rests after this
+        // one sees it through the mutex.
         Counts(
             self.counts
                 .fetch_add(how - SEARCHING, order!(sleep: Release)),
         )
     }
 
-    /// Tells a worker that it is being taken off the list, which the caller has locked. To be unparked next.
+    /// Signals a worker that the caller is taking off the locked list, and unparks next.
     fn signal(&self, one: &Resting) {
-        // ORDERING: rouse. Relaxed: what the woken worker must see comes with the signal.
+        // ORDERING: rouse. Relaxed: the signal publishes what the woken worker must see.
         self.counts
             .fetch_sub(one.how - SEARCHING, order!(rouse: Relaxed));
         // ORDERING: signal. Release, with `slept`. Acquire, with an earlier `slept` of a keeper
-        // that found no signal and rests again: the reactor in which it does so is seen by the ring
-        // that follows.
+        // that found no signal and rests again: the ring that follows sees the reactor in which the
+        // keeper rests.
         self.signals[one.worker].swap(AWAKE, order!(signal: AcqRel));
     }
 
-    /// After [`signal`](Sleep::signal), with the list unlocked: it would hold up who rises.
+    /// Called after [`signal`](Sleep::signal), with the list unlocked, because the woken worker may
+    /// need it.
     fn unpark(&self, one: &Resting) {
         one.thread.unpark();
         if one.keeps {
@@ -446,25 +467,27 @@ impl Sleep {
     }
 
     fn wait_for_signal(&self, worker: usize, mut bed: Bed<'_>) {
-        // An exchange that changes nothing: it has its place in the order of those of `signal`.
+        // An exchange that changes nothing, so that it has its place in the order of the exchanges of
+        // `signal`.
         // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible.
         // Release, with a `signal` that comes after a look that found none.
         while self.signals[worker].fetch_add(0, order!(slept: AcqRel)) == RESTING {
-            // Not on the list any more, it has its signal by now.
+            // A worker that is not on the list any more has its signal by now.
             if bed.lie(None) && self.rise(worker) {
                 return;
             }
         }
     }
 
-    /// Takes a worker off the list again. False: somebody has woken it already, and its signal is on the way.
+    /// Takes a worker off the list. Returns false if another thread has woken it already. Then its
+    /// signal is on the way.
     fn rise(&self, worker: usize) -> bool {
         let mut resting = self.lock();
         let Some(place) = resting.iter().position(|one| one.worker == worker) else {
             return false;
         };
         let one = resting.swap_remove(place);
-        // ORDERING: risen. Relaxed: whoever sees it late finds this worker gone from the list.
+        // ORDERING: risen. Relaxed: a thread that sees it late does not find this worker on the list.
         self.signals[worker].store(AWAKE, order!(risen: Relaxed));
         // ORDERING: rise. Relaxed: as for `rouse`.
         self.counts

@@ -1,19 +1,19 @@
-//! [`TaskBuilder`]: a task with a name, a priority or a worker of its own; and how every task of an executor is made.
+//! [`TaskBuilder`]: a task with a name, a priority or a worker of its own.
 
 use alloc::{borrow::Cow, sync::Arc};
 use core::{fmt, future::Future, panic::Location};
 
 use super::{
-    Executor, current, entered, local,
-    registry::{Lane, Place, Registry},
-    shared::{Home, Runnable, Shared},
+    Executor, entered, local,
+    registry::Lane,
     span::traced,
-    worker::Local,
+    worker::{
+        Local, current,
+        launch::{builder, launch},
+        shared::{Home, Shared},
+    },
 };
-use crate::{
-    sync::order,
-    task::{Builder, JoinHandle},
-};
+use crate::task::JoinHandle;
 
 /// How urgent a task is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -343,61 +343,4 @@ where
 /// ```
 pub fn current_worker() -> Option<usize> {
     current::with_current(|local| local.map(Local::index))
-}
-
-#[inline]
-fn builder(spawned: &'static Location<'static>) -> Builder<Place> {
-    Builder::spawned_at(spawned).metadata(Place::nowhere())
-}
-
-/// A task of an executor, not yet queued.
-#[inline]
-pub(super) fn new_task<F>(
-    spawned: &'static Location<'static>,
-    future: F,
-) -> (Runnable, JoinHandle<F::Output>)
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    let future = traced(future, Lane::Normal.name(), None, spawned);
-    let (runnable, handle) = builder(spawned).spawn(|_| future, Home);
-    (runnable, handle.without_metadata())
-}
-
-/// A task of an executor that nobody joins, not yet queued.
-#[inline]
-pub(super) fn new_detached<F>(spawned: &'static Location<'static>, future: F) -> Runnable
-where
-    F: Future + Send + 'static,
-{
-    let future = traced(future, Lane::Normal.name(), None, spawned);
-    builder(spawned).spawn_detached(|_| future, Home)
-}
-
-/// Brings a new task into its first queue. `local` is the executor's worker that this thread is.
-pub(super) fn launch(shared: &Arc<Shared>, local: Option<&Local>, runnable: Runnable, lane: Lane) {
-    match local {
-        Some(local) => local.counters().spawned.increment(),
-        None => {
-            // ORDERING: spawned. Relaxed: a number for show.
-            shared
-                .spawned_outside
-                .fetch_add(1, order!(spawned: Relaxed));
-        }
-    }
-    if shared.watches_tasks {
-        shared.hooks.spawned(&runnable);
-        record!(shared.hooks, local.map(Local::index), Spawn(runnable.id()));
-    }
-    if lane != Lane::Normal {
-        let any = runnable.id().get().get() / size_of::<Arc<()>>() % shared.workers();
-        let near = local.map_or(any, Local::index);
-        // SAFETY: the task is new, and its runnable here.
-        unsafe { Registry::enter(shared, runnable.as_ptr(), runnable.metadata(), lane, near) };
-    }
-    match local {
-        Some(local) => local.push(runnable, lane),
-        None => shared.inject(runnable, lane),
-    }
 }

@@ -8,9 +8,9 @@ use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
 use core::task::{Context, Poll};
 use std::io;
 
-use crate::executor::driver::{
-    Handle,
-    reactor::{Interest, Raw, Registration},
+use crate::executor::{
+    DriverHandle,
+    driver::reactor::{Interest, Raw, Registration},
 };
 
 /// A descriptor, or on Windows a socket, that tasks wait for.
@@ -144,7 +144,7 @@ impl<T: AsSocket> AsyncFd<T> {
 impl<T> AsyncFd<T> {
     /// The descriptor that `inner` owns or borrows.
     fn register(inner: T, raw: Raw) -> io::Result<Self> {
-        let reactor = Handle::with(|handle, _| handle.reactor())?;
+        let reactor = DriverHandle::with(|handle, _| handle.reactor())?;
         // SAFETY: what `inner` lends is open for as long as it is not dropped or changed, and it is handed out by shared reference alone
         // until the registration was dropped.
         let registration = unsafe { reactor.register(raw) }?;

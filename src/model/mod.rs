@@ -183,6 +183,11 @@ mod blocked;
 pub use blocked::attend_while_blocked;
 
 #[cfg(feature = "std")]
+mod registry;
+#[cfg(feature = "std")]
+pub use registry::{Registry, Task};
+
+#[cfg(feature = "std")]
 mod visitors;
 #[cfg(feature = "std")]
 pub use visitors::Visitors;

@@ -15,10 +15,12 @@ use core::{
 use std::time::Instant;
 
 use crate::{
-    executor::driver::{
-        Handle,
-        clock::{self, NEVER},
-        timers::{Closed, Key, Timers},
+    executor::{
+        DriverHandle,
+        driver::{
+            clock::{self, NEVER},
+            timers::{Closed, Key, Timers},
+        },
     },
     waker::budget,
 };
@@ -137,7 +139,7 @@ impl Alarm {
     }
 
     fn arm(&mut self, deadline: u64, waker: Waker) {
-        let refused: Result<(), Waker> = Handle::with(|handle, timers| {
+        let refused: Result<(), Waker> = DriverHandle::with(|handle, timers| {
             let (key, is_first) = timers.insert(deadline, waker)?;
             let timers = timers.clone();
             self.armed = Some(Armed { timers, key });

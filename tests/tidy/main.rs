@@ -6,6 +6,7 @@
 mod atomics;
 mod commands;
 mod finish;
+mod floors;
 mod layers;
 mod lex;
 mod paths;
@@ -66,6 +67,13 @@ fn modules_point_downward() {
     let sources = sources();
     let exports = layers::exports(&sources["src/lib.rs"]);
     hold(|source| layers::check(source, &exports));
+}
+
+#[test]
+fn the_floors_of_the_executor_point_downward() {
+    let sources = sources();
+    let exports = floors::Exports::new(&sources["src/lib.rs"], &sources["src/executor/mod.rs"]);
+    hold(|source| floors::check(source, &exports));
 }
 
 #[test]

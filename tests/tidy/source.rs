@@ -33,6 +33,11 @@ impl Source {
         file_module(&self.path).into_iter().next()
     }
 
+    /// The module that the file is, from the crate's root.
+    pub(crate) fn modules(&self) -> Vec<String> {
+        file_module(&self.path)
+    }
+
     /// The texts of the tokens from `at` on are these.
     pub(crate) fn reads(&self, at: usize, texts: &[&str]) -> bool {
         let tokens = self.tokens.iter().skip(at).map(|token| &token.text);

@@ -52,8 +52,8 @@ const TESTS: [(&str, &[&str]); 19] = [
             "task_panic",
         ],
     ),
-    ("src/executor/attend", &["blocked", "io", "time"]),
-    ("src/executor/blocked", &["blocked", "shutdown"]),
+    ("src/executor/worker/attend", &["blocked", "io", "time"]),
+    ("src/executor/worker/blocked", &["blocked", "shutdown"]),
     (
         "src/executor/blocking/",
         &["fork", "spawn_blocking", "spawn_blocking_refused"],
@@ -141,7 +141,7 @@ const QUICK: [&str; 4] = [
 
 /// The models that run a file, by how its path begins. The whole executor has threads of the
 /// system, which no model runs.
-const MODELS: [(&str, &[&str]); 16] = [
+const MODELS: [(&str, &[&str]); 17] = [
     ("src/completion", &["completion", "shared"]),
     ("src/executor/biased", &["biased"]),
     ("src/executor/driver/keeper", &["blocked", "driver"]),
@@ -154,6 +154,7 @@ const MODELS: [(&str, &[&str]); 16] = [
     ("src/executor/join_set/", &["join_set"]),
     ("src/executor/local/", &["blocked", "local_executor"]),
     ("src/executor/sleep", &["blocked", "sleep"]),
+    ("src/executor/registry", &["registry"]),
     ("src/executor/visitors", &["visitors"]),
     ("src/oneshot/", &["oneshot"]),
     ("src/shared/", &["shared"]),
@@ -530,7 +531,7 @@ mod tests {
         assert_eq!(suite, ["blocked", "sleep"]);
         assert!(
             Stage::Models
-                .suite("src/executor/turn.rs:1:1: x")
+                .suite("src/executor/worker/turn.rs:1:1: x")
                 .is_empty()
         );
         let line = |stage: Stage, suite| {

@@ -31,8 +31,6 @@ mod absent;
 #[cfg(feature = "io")]
 pub(crate) mod clock;
 #[cfg(feature = "io")]
-mod handle;
-#[cfg(feature = "io")]
 pub(crate) mod keeper;
 #[cfg(feature = "io")]
 pub(crate) mod reactor;
@@ -44,7 +42,4 @@ pub(crate) mod timers;
 #[cfg(not(feature = "io"))]
 pub(crate) use self::absent::{Driver, Keeper};
 #[cfg(feature = "io")]
-pub(crate) use self::{
-    handle::Handle,
-    keeper::{Driver, Keeper},
-};
+pub(crate) use self::keeper::{Driver, Keeper};

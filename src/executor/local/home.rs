@@ -27,7 +27,7 @@ use super::{
     register::{Register, Registered},
 };
 use crate::{
-    executor::worker::guarded,
+    executor::guard::guarded,
     sync::{Retire, UnsafeCell, heap, thread::ThreadId, thread_local},
     task::{Builder, Copied, JoinHandle, Runnable, Schedule, ScheduleInfo, this_thread},
     waker::{ThinWaker, budget, park::Busy},

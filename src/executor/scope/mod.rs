@@ -45,8 +45,8 @@ use std::{panic::catch_unwind, sync::PoisonError};
 
 use super::{
     Executor,
+    guard::guarded,
     join_set::{JoinSet, Ready},
-    worker::guarded,
 };
 use crate::{
     oneshot,

@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::{Event, Span, SpanKind, Trace};
-use crate::{executor::hooks::TaskEnd, task::Id};
+use crate::{executor::task_info::TaskEnd, task::Id};
 
 impl Trace {
     /// Writes the trace as JSON in the trace event format, which <https://ui.perfetto.dev> and `chrome://tracing` open.
@@ -210,8 +210,8 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::{
-        executor::{tests::task, trace::Record},
-        task::End,
+        executor::trace::Record,
+        task::{End, spawn_detached},
     };
 
     /// The events of one phase, but for what all of them begin with.
@@ -228,7 +228,9 @@ mod tests {
 
     #[test]
     fn all_kinds_of_records_are_written() {
-        let [one, other, gone] = [(); 3].map(|()| task()).map(|task| task.id());
+        let [one, other, gone] = [(); 3]
+            .map(|()| spawn_detached(async {}, drop))
+            .map(|task| task.id());
         let here = core::panic::Location::caller();
         let begin = |task, name: &str| Event::Begin(task, Some(name.into()), here);
         let track = |records: &[(u64, Event)]| {

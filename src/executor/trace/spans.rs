@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use core::{fmt::Write as _, panic::Location, time::Duration};
 
 use super::{Event, Record, Trace};
-use crate::{executor::hooks::TaskEnd, task::Id};
+use crate::{executor::task_info::TaskEnd, task::Id};
 
 /// What took a worker's time.
 #[derive(Clone, Debug)]

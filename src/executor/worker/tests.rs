@@ -1,16 +1,15 @@
 //! What a worker queues again, and what it counts, by counts of wake-ups and ends.
 
-use core::future::pending;
+mod registry;
+
+use core::{future::pending, panic::Location};
 
 use super::*;
-use crate::{
-    executor::{
-        metrics::Metrics,
-        tests::{task, two_workers, wakes_of},
-        yield_now,
-    },
-    oneshot,
+use super::{
+    harness::{task, two_workers, wakes_of},
+    launch::{launch, new_detached, new_task},
 };
+use crate::{executor::yield_now, oneshot, task::JoinHandle};
 
 /// A task of a lane that has waited, and is ready to be run: it wakes itself in that run.
 fn woken(local: &Local, lane: Lane) -> (Runnable, JoinHandle<()>) {
@@ -84,7 +83,7 @@ impl Drop for Panics {
 
 /// How many tasks an executor counts as cancelled, and as panicked.
 fn ends(local: &Local) -> (u64, u64) {
-    let metrics = Metrics::of(local.shared());
+    let metrics = local.shared().metrics();
     (metrics.cancelled, metrics.panicked)
 }
 

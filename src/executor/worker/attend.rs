@@ -12,10 +12,10 @@ use core::{
     task::Waker,
 };
 
-use super::{
+use super::{Local, visits::Visits};
+use crate::executor::{
     driver::{Keeper, clock, timers::Timers},
-    visits::Visits,
-    worker::{Local, wake_all},
+    guard::wake_all,
 };
 
 /// How many batches of timers are fired before what they have woken is run: it is still in the cache then.

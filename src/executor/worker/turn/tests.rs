@@ -1,16 +1,17 @@
 //! What a worker takes next, and whether it tells the others, by counts of wake-ups and runs.
 
 use alloc::{string::String, vec::Vec};
-use core::panic::Location;
+use core::{future::poll_fn, panic::Location, task::Poll};
 
 use super::{BATCH, HIGH_STREAK, INJECTOR_INTERVAL, RESCUE_INTERVAL, SLOT_STREAK};
 use crate::executor::{
     registry::Lane,
-    shared::{Runnable, WORTH_A_WAKE},
-    task_builder::new_detached,
-    tests::{task, two_workers, wakes_of},
-    worker::Local,
-    yield_now,
+    worker::{
+        Local,
+        harness::{task, two_workers, wakes_of},
+        launch::new_detached,
+        shared::{Runnable, WORTH_A_WAKE},
+    },
 };
 use crate::task::Id;
 
@@ -112,11 +113,10 @@ fn who_is_busy_looks_after_those_that_are_stuck_each_61_runs_where_polls_are_lon
 
 /// A task that is always due.
 fn busy() -> Runnable {
-    let forever = async {
-        loop {
-            yield_now().await;
-        }
-    };
+    let forever = poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        Poll::<()>::Pending
+    });
     new_detached(Location::caller(), forever)
 }
 

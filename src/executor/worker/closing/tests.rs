@@ -9,11 +9,13 @@ use std::time::Instant;
 
 use super::{MOST_INSIDE, PATIENCE};
 use crate::executor::{
-    current::with_current,
     registry::Lane,
-    shared::Runnable,
-    task_builder::new_detached,
-    tests::{task, two_workers},
+    worker::{
+        current::with_current,
+        harness::{task, two_workers},
+        launch::new_detached,
+        shared::Runnable,
+    },
 };
 
 const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];

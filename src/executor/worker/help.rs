@@ -16,14 +16,12 @@ use alloc::vec::Vec;
 use core::{cell::Cell, future::poll_fn, hint, pin::pin, time::Duration};
 use std::time::Instant;
 
-use super::job::{Taken, Wait};
+use super::Local;
 use crate::{
     completion::Ended,
     executor::{
-        local,
-        span::without_spans,
-        task_local,
-        worker::{Local, guarded},
+        apart::run_apart,
+        fork_join::job::{Taken, Wait},
     },
     waker::park::block_on_for,
 };
@@ -38,7 +36,7 @@ const FIRST_BLOCK: Duration = Duration::from_micros(50);
 const LONGEST_BLOCK: Duration = Duration::from_millis(1);
 
 /// What a worker knows of the others' forks.
-pub(in crate::executor) struct Helper {
+pub(super) struct Helper {
     seen: Vec<Cell<Seen>>,
     /// Whether something was seen that is not old enough yet.
     has_young: Cell<bool>,
@@ -55,7 +53,7 @@ struct Seen {
 }
 
 impl Helper {
-    pub(in crate::executor) fn new(workers: usize) -> Self {
+    pub(super) fn new(workers: usize) -> Self {
         let seen = Seen {
             index: usize::MAX,
             since: Instant::now(),
@@ -68,12 +66,12 @@ impl Helper {
     }
 
     /// To be called at the bottom of the worker's stack.
-    pub(in crate::executor) fn begin(&self) {
+    pub(super) fn begin(&self) {
         self.stack.set(stack_now());
     }
 
     /// Whether it is worth looking again soon. Not twice in a row: what is always young is not worth it.
-    pub(in crate::executor) fn expects(&self, did_expect: bool) -> bool {
+    pub(super) fn expects(&self, did_expect: bool) -> bool {
         self.has_young.replace(false) && !did_expect
     }
 
@@ -89,20 +87,10 @@ fn stack_now() -> usize {
     (&raw const here).addr()
 }
 
-/// Runs what belongs to other tasks inside a poll of this worker's own task, so that it sees
-/// nothing that is set for that one.
-pub(in crate::executor) fn run_apart(f: impl FnOnce()) {
-    // The calls for the spans are user code. A panic there must not pass a join that waits below:
-    // its frame is in use. If a fork was not begun, it goes back to its owner.
-    guarded(|| {
-        without_spans(|| local::without_current(|| task_local::without_values(f)));
-    });
-}
-
 impl Local {
     /// Tells of the first fork that others can take: wakes somebody when all the others sleep.
     #[inline]
-    pub(super) fn tell_of_fork(&self) {
+    pub(in crate::executor) fn tell_of_fork(&self) {
         if self.shared().sleep.notify(false) {
             self.counters().wakes.increment();
             self.shared().forks[self.index()].ask();
@@ -110,7 +98,7 @@ impl Local {
     }
 
     /// Takes over a fork of another worker, if there is one that is worth it.
-    pub(in crate::executor) fn take_fork(&self, now: Instant) -> Option<Taken> {
+    pub(super) fn take_fork(&self, now: Instant) -> Option<Taken> {
         let taken = self.others().find_map(|i| self.take_fork_of(i, now))?;
         self.counters().steals.increment();
         Some(taken)
@@ -142,7 +130,7 @@ impl Local {
     }
 
     /// Waits for a fork that another worker has taken, and meanwhile takes over others.
-    pub(super) fn wait_helping(&self, mut wait: Wait) -> Ended {
+    pub(in crate::executor) fn wait_helping(&self, mut wait: Wait) -> Ended {
         if !self.helper.has_room() {
             return wait.block();
         }
@@ -174,7 +162,7 @@ mod tests {
     use super::*;
     use crate::executor::{
         fork_join::{Forks, forks::Surroundings},
-        tests::two_workers,
+        worker::harness::two_workers,
     };
 
     #[test]

@@ -12,7 +12,8 @@
 
 use core::cell::Cell;
 
-use super::{driver::clock, worker::Local};
+use super::Local;
+use crate::executor::driver::clock;
 
 /// In nanoseconds: a worker that was away from the driver for no longer than this is expected back
 /// within as much.

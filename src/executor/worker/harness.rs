@@ -7,12 +7,11 @@ use core::panic::Location;
 use crossbeam_deque::Worker;
 
 use super::{
-    hooks::Hooks,
+    Local,
+    launch::new_detached,
     shared::{Runnable, Shared},
-    sleep::Bed,
-    task_builder::new_detached,
-    worker::Local,
 };
+use crate::executor::{hooks::Hooks, sleep::Bed};
 
 /// Two workers of one executor. The test is the thread of both.
 pub(super) fn two_workers() -> [Local; 2] {

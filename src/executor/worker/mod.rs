@@ -1,92 +1,100 @@
-//! One worker: its queues, its next-task slot, and its loop. `turn.rs` has what it runs next, `lookout.rs` what it does when it has
-//! nothing to run.
+//! One worker: its queues, its LIFO slot, and its loop.
 //!
-//! The slot cannot be stolen from, and need not be: it is filled only by the wake-up of a waiting task, after the last poll of the
-//! task that it waited for, and emptied by the very next run. A foreign waker, whose code may do anything and for any time, finds
-//! it closed.
+//! # The way of a spawned task
+//! 1. `launch.rs` makes the task, counts it, and pushes its runnable: on a worker into that worker's
+//!    own queue ([`Local::push`]), on any other thread into the injector ([`Shared::inject`]).
+//! 2. The push wakes a sleeping worker if no worker is looking for work (`sleep.rs`).
+//! 3. A worker takes its next runnable by turns from the LIFO slot, its own queues and the injector
+//!    (`turn.rs`). An idle worker steals it from another worker that is slow (`lookout.rs`).
+//! 4. [`Local::run`] polls the future once.
+//! 5. If the future is pending, the task is entered in the registry of owned tasks the first time
+//!    ([`Home`](shared::Home)), and waits there.
+//! 6. A wake-up schedules it: on a worker into that worker's queue or LIFO slot, on any other thread
+//!    into the injector, or into the inbox of the worker that it is pinned to. It continues at 2.
+//! 7. If the future is ready, the run stores the output and hands back the waker of the task that
+//!    waits for it. That task goes to the LIFO slot and runs next.
+//!
+//! `closing.rs` has what becomes of tasks when the executor ends, and `blocked.rs` what a worker
+//! does while a poll blocks its thread.
+//!
+//! # The LIFO slot
+//! The slot cannot be stolen from, and need not be: it is filled only by the wake-up of a waiting
+//! task, after the last poll of the task that it waited for, and emptied by the very next run. It is
+//! closed while a foreign waker runs, because that code may do anything and may take any time.
 
 use alloc::{collections::VecDeque, string::String, sync::Arc};
 use core::{
     cell::{Cell, RefCell},
-    future::Future,
-    mem,
-    panic::Location,
     ptr,
-    task::Waker,
 };
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crossbeam_deque::Worker;
 
-use super::{
+#[cfg_attr(not(feature = "io"), path = "attend_absent.rs")]
+mod attend;
+mod blocked;
+mod closing;
+pub(super) mod current;
+#[cfg(test)]
+mod harness;
+mod help;
+pub(super) mod launch;
+mod lookout;
+pub(super) mod shared;
+mod turn;
+#[cfg(feature = "io")]
+mod visits;
+
+use self::{
     attend::Attendant,
     blocked::attend_while_blocked,
     closing::Closing,
     current::with_current,
-    fork_join::Helper,
-    hooks::{Hooks, TaskInfo},
+    help::Helper,
     lookout::Lookout,
-    metrics::Counters,
-    registry::{Lane, Place},
-    shared::{Runnable, Shared},
-    task_builder::{launch, new_detached, new_task},
+    shared::{Place, Runnable, Shared},
     turn::Turns,
 };
+use super::{guard::guarded, hooks::Hooks, metrics::Counters, registry::Lane, task_info::TaskInfo};
 use crate::{
     sync::thread_local,
-    task::{End, Ended, JoinHandle},
+    task::{End, Ended},
     waker::{ThinWaker, budget},
 };
 
-/// How many tasks a worker's own queue holds. What is more goes to the injector, whose queue takes no memory.
+/// How many tasks a worker's own queue holds. Further tasks go to the injector, whose queue takes no
+/// memory.
 const MOST_QUEUED: usize = 1 << 14;
 
-/// What belongs to one worker's thread alone.
+/// One worker. Only its own thread touches it.
 pub(super) struct Local {
     shared: Arc<Shared>,
     index: usize,
-    pub(super) normal: Worker<Runnable>,
-    pub(super) high: Worker<Runnable>,
-    pub(super) pinned: RefCell<VecDeque<Runnable>>,
-    pub(super) slot: Cell<Option<Runnable>>,
-    /// Whether a push goes to the slot: while the one who waited for a task is being woken.
+    normal: Worker<Runnable>,
+    high: Worker<Runnable>,
+    pinned: RefCell<VecDeque<Runnable>>,
+    slot: Cell<Option<Runnable>>,
+    /// Whether a push goes to the slot, which is so while the task that waited for the one that has
+    /// just ended is being woken.
     slot_is_open: Cell<bool>,
     runs: Cell<u64>,
-    /// [`Shared::watches_tasks`], where it costs no look elsewhere.
+    /// A copy of [`Shared::watches_tasks`], which is read for every run.
     watches_tasks: bool,
-    /// For the name of a task that may be gone after its run.
+    /// The name of the task that is running, which may be gone after its run.
     name: RefCell<String>,
     /// Whether a task of another executor is being disposed of.
-    pub(super) is_elsewhere: Cell<bool>,
-    pub(super) closing: Closing,
-    pub(super) turns: Turns,
-    pub(super) lookout: Lookout,
-    pub(super) helper: Helper,
+    is_elsewhere: Cell<bool>,
+    closing: Closing,
+    turns: Turns,
+    lookout: Lookout,
+    helper: Helper,
     #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "nothing to attend to"))]
-    pub(super) attendant: Attendant,
+    attendant: Attendant,
 }
 
 thread_local! {
-    /// Whose runnable is being disposed of.
+    /// The executor whose runnable this thread is disposing of, or null.
     static DISPOSING: Cell<*const Shared> = const { Cell::new(ptr::null()) };
-}
-
-/// Runs what may panic and must not take the worker down. The panic hook has told of the panic.
-#[inline]
-pub(super) fn guarded(f: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        // The payload's own drop may panic as well. What that leaves is not worth the worker.
-        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            mem::forget(again);
-        }
-    }
-}
-
-/// Wakes them all: none is kept from it by what another one does.
-pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
-    for waker in wakers {
-        guarded(|| waker.wake());
-    }
 }
 
 /// Drops runnables of this worker's executor, and with them the futures.
@@ -110,7 +118,8 @@ pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
     });
 }
 
-/// Counts and tells of a task whose future has just been dropped on this thread: by the executor's own worker, or by [`dispose`].
+/// Counts a task whose future has just been dropped on this thread, by the executor's own worker or
+/// by [`dispose`], and calls the hooks for its end.
 #[inline]
 pub(super) fn ended(task: &Ended<'_, Place>, how: End) {
     with_current(|local| match local {
@@ -131,7 +140,7 @@ fn ended_elsewhere(task: &Ended<'_, Place>, how: End) {
     let disposing = DISPOSING.with(Cell::get);
     // SAFETY: set by `dispose`, which has been lent it, for as long as it drops the future.
     if let Some(shared) = unsafe { disposing.as_ref() } {
-        shared.count_end_outside(how);
+        shared.outside.count_end(how);
         record!(shared.hooks, None, Gone(task.id(), how));
         shared.hooks.ended(task, how);
     }
@@ -195,40 +204,6 @@ impl Local {
         .increment();
     }
 
-    #[inline]
-    pub(super) fn spawn<F>(
-        &self,
-        spawned: &'static Location<'static>,
-        future: F,
-    ) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        let (runnable, handle) = new_task(spawned, future);
-        if self.watches_tasks {
-            launch(&self.shared, Some(self), runnable, Lane::Normal);
-        } else {
-            self.counters().spawned.increment();
-            self.push_normal(runnable);
-        }
-        handle
-    }
-
-    #[inline]
-    pub(super) fn spawn_detached<F>(&self, spawned: &'static Location<'static>, future: F)
-    where
-        F: Future + Send + 'static,
-    {
-        let runnable = new_detached(spawned, future);
-        if self.watches_tasks {
-            launch(&self.shared, Some(self), runnable, Lane::Normal);
-        } else {
-            self.counters().spawned.increment();
-            self.push_normal(runnable);
-        }
-    }
-
     /// Queues a runnable where it belongs.
     #[inline]
     pub(super) fn push(&self, runnable: Runnable, lane: Lane) {
@@ -283,8 +258,8 @@ impl Local {
         }
     }
 
-    /// Queues a runnable that this worker has just run. Alone it is no reason to wake anybody: it is next; but for what is pinned,
-    /// whose turn tells of it.
+    /// Queues a runnable that was woken during its own run. If it is the only one, no other worker is
+    /// woken, because this worker runs it next. A pinned one notifies when its turn comes.
     #[inline]
     fn requeue(&self, runnable: Runnable) {
         match runnable.metadata().home() {
@@ -297,6 +272,11 @@ impl Local {
                 }
             }
         }
+    }
+
+    /// Whether another worker has nothing to do.
+    pub(super) fn is_anybody_idle(&self) -> bool {
+        self.shared.sleep.is_anybody_idle()
     }
 
     /// The whole life of a worker.
@@ -356,7 +336,7 @@ impl Local {
         let hooks = &self.shared.hooks;
         hooks.before_poll(&runnable);
         let (id, spawned) = (runnable.id(), runnable.spawned());
-        // Taken out: a hook's code could come back here.
+        // Taken out of the cell, because a hook's code could come back here.
         let mut kept = self.name.take();
         kept.clear();
         let has_name = hooks.after_poll.is_some() && runnable.name().is_some();
@@ -373,7 +353,7 @@ impl Local {
         ran
     }
 
-    /// Calls the hooks round a rest.
+    /// Calls the hooks for parking around `rest`.
     pub(super) fn rest<R>(&self, rest: impl FnOnce() -> R) -> R {
         Hooks::worker(&self.shared.hooks.on_park, self.index);
         record!(self.shared.hooks, Some(self.index), Park);
@@ -383,7 +363,7 @@ impl Local {
         rested
     }
 
-    /// Whatever is queued here, in no particular order.
+    /// Takes a task from any of this worker's queues, in no particular order.
     pub(super) fn next_queued(&self) -> Option<Runnable> {
         self.slot
             .take()
@@ -392,7 +372,7 @@ impl Local {
             .or_else(|| self.next_pinned())
     }
 
-    /// Drops what is queued here, and with it the futures; and what that queues.
+    /// Drops all tasks in this worker's queues, including those that the drops queue.
     pub(super) fn discard_queued(&self) {
         discard(core::iter::from_fn(|| self.next_queued()));
     }

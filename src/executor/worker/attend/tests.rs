@@ -8,9 +8,11 @@ use core::{
 
 use super::{BATCHES, LOOK_INTERVAL};
 use crate::executor::{
-    driver::{Handle, clock},
-    tests::{two_workers, wakes_of},
-    worker::Local,
+    driver::clock,
+    worker::{
+        Local,
+        harness::{two_workers, wakes_of},
+    },
 };
 
 #[derive(Default)]
@@ -121,7 +123,7 @@ fn the_driver_is_left_where_polls_are_long_and_where_there_is_no_reserve() {
 fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
     let [local, _other] = two_workers();
     arm(&local, 0, clock::NEVER - 1, &Arc::default());
-    let hurry = || local.as_current(|| Handle::with(|driver, _| driver.hurry(0)));
+    let hurry = || local.as_current(|| local.shared().hurry_driver(0, Some(&local)));
     assert_eq!(wakes_of(&local, hurry), 1);
     let _reserve = local.shared().driver.reserve();
     assert_eq!(wakes_of(&local, hurry), 0);

@@ -1,19 +1,23 @@
-//! What a worker does when it has nothing to run: it looks after the others, takes over what they should not do alone, and sleeps.
+//! What an idle worker does: watch the other workers, steal from those that are falling behind, and
+//! go to sleep when there is nothing to do.
 //!
-//! To move a task to another processor costs more than many a task. So a queue is not robbed because there is something in it. Its
-//! worker keeps it for as long as it gets on fast. It is robbed
+//! Moving a task to another core often costs more than running it. A non-empty queue is therefore
+//! not reason enough to steal: while its owner makes quick progress, its tasks stay where they are.
+//! An idle worker steals
 //!
-//! * when polls take long, these days ([`WORTH_A_STEAL`]): who looks out measures that, for itself and for those whom it watches;
-//! * when its worker has been in one poll for [`PATIENCE`]: of one task, to see how long that takes, and of another after twice that
-//!   time, and so on; of half of what is there when it has been for [`STUCK`].
+//! * if recent polls have been long: the last measured mean is above [`WORTH_A_STEAL`]. Idle workers
+//!   measure it, for themselves and for the workers that they watch;
+//! * if the owner has been in one poll for [`PATIENCE`]: one task, then another after twice that
+//!   time, and so on; and half of the queue once the owner has been in that poll for [`STUCK`].
 //!
-//! A side of a join is taken under conditions of its own (`fork_join/help.rs`), when there is no task to take over.
+//! If there is no task to steal, it may take a side of a join, under conditions of its own
+//! (`help.rs`).
 //!
-//! An active worker looks after those that are stuck too, now and then (`turn.rs`).
+//! The injector is left to the active workers under the same conditions, if there are any. An idle
+//! worker that finds nothing to do watches: it looks again after [`FIRST_WATCH`], then after twice
+//! that time, up to [`LONGEST_WATCH`]. If no worker makes progress and nothing is queued, it sleeps.
 //!
-//! What comes from outside is left to the active workers, if there are any, under the same conditions. A lookout whose help is not
-//! needed looks again after a while, and after twice that while, up to [`LONGEST_WATCH`]. When nobody gets on and nothing is queued,
-//! it sleeps.
+//! Active workers look for stuck workers, too, every 61 to 976 runs (`turn.rs`).
 
 use alloc::vec::Vec;
 use core::{cell::Cell, hint, time::Duration};
@@ -22,58 +26,61 @@ use std::time::Instant;
 use crossbeam_deque::{Steal, Stealer, Worker};
 
 use super::{
-    fork_join::Taken,
+    Local,
     shared::{Queues, Runnable},
+};
+use crate::executor::{
+    fork_join::job::Taken,
     sleep::{Bed, Watched},
-    worker::Local,
 };
 
-/// How many nanoseconds a poll takes when it is worth being done elsewhere.
+/// The mean length of polls, in nanoseconds, from which on tasks are worth stealing.
 const WORTH_A_STEAL: usize = 600;
-/// How long a worker may be in one poll before a task is taken from its queue.
+/// How long a worker may be in one poll before one task is stolen from its queue.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// How long a worker may be in one poll before its queue is halved.
+/// How long a worker may be in one poll before half of its queue is stolen.
 const STUCK: Duration = Duration::from_millis(1);
 const FIRST_WATCH: Duration = Duration::from_micros(50);
 const LONGEST_WATCH: Duration = Duration::from_millis(1);
-/// How often a worker looks round before it rests: a rest costs more than a look.
+/// The number of looks at the other workers before a rest, which costs more than a look.
 const LOOKS: u32 = 4;
-/// How often a worker looks for what comes from outside before it searches.
+/// The number of looks at the injector before a search.
 const LINGER: u32 = 4;
-/// How many tasks are stolen at once.
+/// The largest number of tasks that are stolen at once.
 const MOST_STOLEN: usize = 256;
 
-/// What a worker knows of the others.
+/// What a worker remembers of the other workers.
 pub(super) struct Lookout {
     seen: Vec<Cell<Seen>>,
-    /// When this worker began to be active, and how many runs it had made by then.
+    /// When this worker last became active, and its number of runs at that time.
     began: Cell<(Instant, u64)>,
     random: Cell<u32>,
 }
 
-/// A worker, when its count of polls was last seen to have changed.
+/// What was seen of another worker.
 #[derive(Clone, Copy)]
 struct Seen {
     polls: u64,
+    /// When its count of polls last changed, as far as this worker has seen.
     since: Instant,
-    /// How long it may be in that poll before the next task is taken from its queue.
+    /// How long it may be in that poll before the next task is stolen from its queue.
     patience: Duration,
-    /// Whether there was something in its queue.
+    /// Whether its queue was not empty.
     is_busy: bool,
 }
 
-/// What a look brings.
+/// What a look finds.
 enum Found {
     Task(Runnable),
     Fork(Taken),
 }
 
-/// What the others look like from here.
+/// The result of one look at all other workers.
 struct View {
     now: Instant,
-    /// A worker's count of polls has changed since the last look.
-    gets_on: bool,
-    /// None has for [`PATIENCE`].
+    /// Whether some worker's count of polls has changed since the last look.
+    makes_progress: bool,
+    /// Whether no worker's count of polls has changed for [`PATIENCE`].
     all_stuck: bool,
 }
 
@@ -116,9 +123,9 @@ impl Lookout {
 }
 
 impl Local {
-    /// Looks for work elsewhere, rests when there is none, and runs what it finds.
+    /// Looks for work elsewhere, rests while there is none, and runs what it finds.
     pub(super) fn look_out(&self) {
-        // It may have woken nothing but what runs elsewhere.
+        // What was woken may all run elsewhere.
         if self.attend() && self.has_own() {
             return;
         }
@@ -131,14 +138,14 @@ impl Local {
         let mut watch = FIRST_WATCH;
         let mut expects = false;
         let found = loop {
-            let (found, gets_on) = self.look_round();
+            let (found, makes_progress) = self.look_round();
             if found.is_some() {
                 break found;
             }
             if self.is_over() {
                 break None;
             }
-            watch = self.rest_once(gets_on, watch, &mut expects);
+            watch = self.rest_once(makes_progress, watch, &mut expects);
         };
         shared
             .sleep
@@ -151,19 +158,20 @@ impl Local {
         }
     }
 
-    /// Rests, as a watcher if there is somebody to look after, or else until it is woken. Comes with how long the next watch lasts.
-    fn rest_once(&self, gets_on: bool, watch: Duration, expects: &mut bool) -> Duration {
+    /// Rests once: for a limited time if another worker should be watched, or else until woken.
+    /// Returns how long the next watch lasts.
+    fn rest_once(&self, makes_progress: bool, watch: Duration, expects: &mut bool) -> Duration {
         let shared = &**self.shared();
         let has_queued = shared.has_work();
         let mut next = FIRST_WATCH;
-        if shared.sleep.wants_watcher() && (gets_on || has_queued) {
+        if shared.sleep.wants_watcher() && (makes_progress || has_queued) {
             self.counters().parks.increment();
             *expects = self.helper.expects(*expects);
             let limit = if *expects { FIRST_WATCH } else { watch };
-            // `visits.rs`: who comes to the driver often does more for it than this worker, which
-            // had to be woken there. Another one that gets on, but never runs dry, looks there each
-            // 61 runs only.
-            let needed = !gets_on || !self.is_driver_visited();
+            // A worker that visits the driver often serves it better than this worker could, which
+            // would have to be woken there (`visits.rs`). A busy worker that never runs dry visits it
+            // only every 61 runs.
+            let needed = !makes_progress || !self.is_driver_visited();
             self.rest_in_place(needed, |urgent, bed| {
                 if shared.sleep.watch(self.index(), limit, urgent, bed) == Watched::Over {
                     next = LONGEST_WATCH.min(2 * watch);
@@ -180,12 +188,13 @@ impl Local {
         next
     }
 
-    /// Rests in the driver, if it is `needed` there and nobody else is; else as its reserve; else on this thread.
+    /// Rests in the driver, if a worker is `needed` there and none is there; or else as the driver's
+    /// reserve; or else on this thread.
     fn rest_in_place(&self, needed: bool, rest: impl FnOnce(&dyn Fn() -> bool, Bed<'_>)) {
         let shared = &**self.shared();
         let keeper = if needed { shared.driver.keep() } else { None };
         let is_missed = needed && keeper.is_none();
-        // What outsiders push to: the active workers look there by themselves.
+        // Active workers check the injector by themselves.
         let urgent = || {
             let injected = || shared.has_injected() && shared.sleep.is_quiet();
             let vacant = || is_missed && shared.driver.is_vacant();
@@ -203,8 +212,8 @@ impl Local {
         }
     }
 
-    /// Waits a moment for what comes from outside, still as an active worker: a thread that pushes one task after the other finds
-    /// nothing to do but to push, and what it has pushed meanwhile is taken at once.
+    /// Waits a moment for injected tasks, still as an active worker. A thread that spawns one task
+    /// after the other then need not wake anybody, and its tasks run at once.
     fn linger(&self) -> Option<Runnable> {
         (0..LINGER).find_map(|_| {
             for _ in 0..32 {
@@ -214,7 +223,7 @@ impl Local {
         })
     }
 
-    /// At the end of being active: whether the polls of that time were long.
+    /// Measures how long this worker's polls were since it last became active.
     fn judge_own_polls(&self) {
         let (began, runs) = self.lookout.began.get();
         let runs = self.runs() - runs;
@@ -229,21 +238,22 @@ impl Local {
             .set_poll_time(usize::try_from(mean).unwrap_or(usize::MAX));
     }
 
-    /// Looks a few times for something to take over. Comes with whether the others get on.
+    /// Looks a few times for something to steal. The second value says whether another worker has
+    /// made progress.
     fn look_round(&self) -> (Option<Found>, bool) {
-        let mut gets_on = false;
+        let mut makes_progress = false;
         for look in 0..LOOKS {
             let view = self.view();
-            gets_on |= view.gets_on;
+            makes_progress |= view.makes_progress;
             let found = self.look(&view);
             if found.is_some() {
-                return (found, gets_on);
+                return (found, makes_progress);
             }
             for _ in 0..(1 << look) * 8 {
                 hint::spin_loop();
             }
         }
-        (None, gets_on)
+        (None, makes_progress)
     }
 
     fn look(&self, view: &View) -> Option<Found> {
@@ -268,11 +278,11 @@ impl Local {
         }
     }
 
-    /// Sees how the others get on.
+    /// Looks at the progress of all other workers.
     fn view(&self) -> View {
         let mut view = View {
             now: Instant::now(),
-            gets_on: false,
+            makes_progress: false,
             all_stuck: true,
         };
         let others = (0..self.lookout.seen.len()).filter(|&i| i != self.index());
@@ -291,7 +301,7 @@ impl Local {
                     patience: PATIENCE,
                     is_busy,
                 });
-                view.gets_on = true;
+                view.makes_progress = true;
                 view.all_stuck = false;
             } else if view.now - before.since < PATIENCE {
                 view.all_stuck = false;
@@ -300,7 +310,7 @@ impl Local {
         view
     }
 
-    /// All other workers, in an order that begins anywhere.
+    /// All other workers, beginning with a random one.
     pub(super) fn others(&self) -> impl Iterator<Item = usize> {
         let workers = self.shared().workers();
         let start = self.lookout.random() as usize % workers;
@@ -308,8 +318,8 @@ impl Local {
         (start..workers).chain(0..start).filter(move |&i| i != own)
     }
 
-    /// Looks, as an active worker, after those that have been in one poll for [`STUCK`], and takes half of a queue home: when no worker is
-    /// ever idle, nobody else does.
+    /// Steals half of the queue of a worker that has been in one poll for [`STUCK`]. Active workers
+    /// do this because there may never be an idle one.
     #[cold]
     pub(super) fn rescue(&self) {
         let view = self.view();
@@ -362,7 +372,8 @@ impl Local {
 }
 
 impl Local {
-    /// Takes one task from any other worker's queue, however it gets on, in a closed executor.
+    /// Steals one task from any other worker, regardless of that worker's progress. For a closed
+    /// executor.
     pub(super) fn steal_to_discard(&self) -> Option<Runnable> {
         let shared = self.shared();
         self.others().find_map(|i| {
@@ -372,7 +383,8 @@ impl Local {
     }
 }
 
-/// Takes up to half of what is in a queue, and not more than `most`. Tries again for as long as other workers are in the way.
+/// Steals up to half of a queue, and at most `most` tasks. Retries while other workers are stealing
+/// from it.
 fn take(from: &Stealer<Runnable>, own: &Worker<Runnable>, most: usize) -> Option<Runnable> {
     loop {
         let stolen = match most {

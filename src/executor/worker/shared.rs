@@ -17,30 +17,33 @@ use alloc::{sync::Arc, vec::Vec};
 use crossbeam_deque::Stealer;
 use crossbeam_utils::CachePadded;
 
-use super::{
-    current,
-    driver::Driver,
-    fork_join::Forks,
-    gate::Gate,
-    hooks::Hooks,
-    inbox::Inbox,
-    metrics::Counters,
-    process::Process,
-    registry::{Lane, Place, Registry},
-    sleep::Sleep,
-    visitors::Visitors,
-    worker::{self, Local},
-};
+use super::{Local, current};
+#[cfg(feature = "trace")]
+use crate::executor::trace::Recorder;
 use crate::{
+    executor::{
+        driver::Driver,
+        fork_join::Forks,
+        gate::Gate,
+        hooks::Hooks,
+        inbox::Inbox,
+        metrics::{Counters, Metrics, OutsideCounters},
+        process::Process,
+        registry::{self, Keep, Lane, Registry},
+        sleep::Sleep,
+        visitors::Visitors,
+    },
     sync::{AtomicUsize, fence, order},
-    task::{self, End, Ended, Pending, Schedule, ScheduleInfo},
+    task::{End, Ended, Pending, Schedule, ScheduleInfo},
 };
 
-/// A task of the executor that is due to be run.
-pub(super) type Runnable = task::Runnable<Place>;
+/// What each of the executor's tasks carries.
+pub(in crate::executor) type Place = registry::Place<Shared>;
+/// The right and the duty to run one of the executor's tasks once.
+pub(in crate::executor) type Runnable = registry::Runnable<Shared>;
 
 /// How many nanoseconds a poll takes when it is worth a wake-up to have another worker do the next.
-pub(super) const WORTH_A_WAKE: usize = 4_000;
+pub(in crate::executor) const WORTH_A_WAKE: usize = 4_000;
 
 /// How many nanoseconds a poll takes when another worker is to wait in the driver meanwhile.
 #[cfg(feature = "io")]
@@ -54,7 +57,7 @@ const ROOMS: u32 = 32;
 const MOST_FORKS: usize = 1024;
 
 /// A lane that all workers serve: what comes from outside, and the ways to steal from each worker's queue.
-pub(super) struct Queues {
+pub(in crate::executor) struct Queues {
     pub(super) injector: CachePadded<Inbox<Place>>,
     pub(super) stealers: Vec<Stealer<Runnable>>,
 }
@@ -65,7 +68,7 @@ impl Queues {
     }
 }
 
-pub(super) struct Shared {
+pub(in crate::executor) struct Shared {
     pub(super) normal: Queues,
     pub(super) high: Queues,
     /// What comes from elsewhere for one worker alone.
@@ -73,15 +76,10 @@ pub(super) struct Shared {
     /// What each worker has forked and others may take.
     pub(super) forks: Vec<CachePadded<Forks>>,
     pub(super) sleep: Sleep,
-    pub(super) driver: Arc<Driver>,
-    pub(super) registry: Registry,
+    pub(in crate::executor) driver: Arc<Driver>,
+    pub(super) registry: Registry<Self>,
     pub(super) counters: Vec<CachePadded<Counters>>,
-    /// Spawns from outside of the workers.
-    pub(super) spawned_outside: CachePadded<AtomicUsize>,
-    /// Tasks that were cancelled by others than the workers.
-    pub(super) cancelled_outside: AtomicUsize,
-    /// Of these, the tasks that panicked instead, when their future was dropped.
-    pub(super) panicked_outside: AtomicUsize,
+    pub(super) outside: OutsideCounters,
     pub(super) hooks: Hooks,
     /// Whether tasks have to be told of, each.
     pub(super) watches_tasks: bool,
@@ -95,7 +93,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(
+    pub(in crate::executor) fn new(
         normal: Vec<Stealer<Runnable>>,
         high: Vec<Stealer<Runnable>>,
         hooks: Hooks,
@@ -124,9 +122,7 @@ impl Shared {
             counters: (0..workers)
                 .map(|_| CachePadded::new(Counters::new()))
                 .collect(),
-            spawned_outside: CachePadded::new(AtomicUsize::new(0)),
-            cancelled_outside: AtomicUsize::new(0),
-            panicked_outside: AtomicUsize::new(0),
+            outside: OutsideCounters::new(),
             watches_tasks: hooks.watch_tasks(),
             hooks: hooks.prepare(workers),
             poll_time: CachePadded::new(AtomicUsize::new(0)),
@@ -136,32 +132,32 @@ impl Shared {
         }
     }
 
-    pub(super) fn workers(&self) -> usize {
+    pub(in crate::executor) fn workers(&self) -> usize {
         self.inboxes.len()
     }
 
     /// Whether there is something to run in any queue that all workers serve.
-    pub(super) fn has_work(&self) -> bool {
+    pub(in crate::executor) fn has_work(&self) -> bool {
         self.normal.has_work() || self.high.has_work() || self.has_forks()
     }
 
     /// Whether there is a side of a join that others could take.
-    pub(super) fn has_forks(&self) -> bool {
+    pub(in crate::executor) fn has_forks(&self) -> bool {
         self.forks.iter().any(|forks| forks.oldest().is_some())
     }
 
-    pub(super) fn has_injected(&self) -> bool {
+    pub(in crate::executor) fn has_injected(&self) -> bool {
         !self.normal.injector.is_empty() || !self.high.injector.is_empty()
     }
 
     /// How long a poll takes, these days, in nanoseconds: a hint.
     #[inline]
-    pub(super) fn poll_time(&self) -> usize {
+    pub(in crate::executor) fn poll_time(&self) -> usize {
         // ORDERING: poll_time_look. Relaxed: a hint.
         self.poll_time.load(order!(poll_time_look: Relaxed))
     }
 
-    pub(super) fn set_poll_time(&self, nanos: usize) {
+    pub(in crate::executor) fn set_poll_time(&self, nanos: usize) {
         // Written seldom: it is read at each push.
         let before = self.poll_time();
         if nanos.abs_diff(before) > before / 8 {
@@ -172,24 +168,24 @@ impl Shared {
 
     /// Whether a task that is queued is worth a wake-up, so that another worker runs it.
     #[inline]
-    pub(super) fn is_worth_a_wake(&self) -> bool {
+    pub(in crate::executor) fn is_worth_a_wake(&self) -> bool {
         self.poll_time() >= WORTH_A_WAKE
     }
 
     /// Whether a worker that begins a poll is away from the driver for so long that another one is worth a wake-up.
     #[cfg(feature = "io")]
-    pub(super) fn keeps_the_driver_waiting(&self) -> bool {
+    pub(in crate::executor) fn keeps_the_driver_waiting(&self) -> bool {
         self.poll_time() >= KEEPS_THE_DRIVER_WAITING
     }
 
     /// Whether the workers are to begin no more polls.
     #[inline]
-    pub(super) fn is_closed(&self) -> bool {
+    pub(in crate::executor) fn is_closed(&self) -> bool {
         self.gate.is_closed()
     }
 
     /// Queues a runnable that comes from outside of the workers.
-    pub(super) fn inject(&self, runnable: Runnable, lane: Lane) {
+    pub(in crate::executor) fn inject(&self, runnable: Runnable, lane: Lane) {
         match lane {
             Lane::Normal | Lane::High => {
                 let queues = if lane == Lane::High {
@@ -209,15 +205,41 @@ impl Shared {
         self.dispose_if_late();
     }
 
-    /// Counts a task that was ended by another thread than one of the workers.
-    pub(super) fn count_end_outside(&self, how: End) {
-        let count = match how {
-            End::Panic => &self.panicked_outside,
-            // Outside of the workers no task is polled.
-            End::Cancelled | End::Output => &self.cancelled_outside,
-        };
-        // ORDERING: ended_outside. Relaxed: a number for show.
-        count.fetch_add(1, order!(ended_outside: Relaxed));
+    /// Call this after `deadline` becomes the earliest of the timers that this thread uses: makes
+    /// sure that some worker wakes up in time. `local` is the worker that this thread is.
+    #[cfg(feature = "io")]
+    pub(in crate::executor) fn hurry_driver(&self, deadline: u64, local: Option<&Local>) {
+        self.driver.hurry(deadline, &self.sleep, || match local {
+            Some(local) if local.leaves_driver() => local.notify(),
+            Some(_) => {}
+            None => self.sleep.notify_from_outside(false),
+        });
+    }
+
+    /// Whether the calling process has the workers, and is not the child of a fork.
+    pub(in crate::executor) fn is_of_this_process(&self) -> bool {
+        self.process.is_current()
+    }
+
+    /// Whether a worker has finished its last poll.
+    pub(in crate::executor) fn has_arrived(&self, worker: usize) -> bool {
+        self.gate.has_arrived(worker)
+    }
+
+    #[cfg(feature = "trace")]
+    pub(in crate::executor) fn recorder(&self) -> Option<&Recorder> {
+        self.hooks.recorder.as_ref()
+    }
+
+    pub(in crate::executor) fn metrics(&self) -> Metrics {
+        let queued = |i: usize| self.normal.stealers[i].len() + self.high.stealers[i].len();
+        Metrics::of(&self.counters, &self.outside, queued)
+    }
+}
+
+impl Keep for Shared {
+    fn registry(&self) -> &Registry<Self> {
+        &self.registry
     }
 }
 
@@ -265,7 +287,7 @@ impl Drop for Visit {
 
 /// What the tasks call: it finds the executor by the task's [`Place`], and takes up no room.
 #[derive(Clone, Copy)]
-pub(super) struct Home;
+pub(in crate::executor) struct Home;
 
 impl Schedule<Place> for Home {
     /// Queues a task that was idle, and so is registered: at the worker that this thread is, or else where that can be seen from.
@@ -275,7 +297,7 @@ impl Schedule<Place> for Home {
         fence(order!(woken: Acquire));
         let home = runnable.metadata().home();
         let home = home.expect("a task that has been idle is registered");
-        current::with_worker_of(home.shared, |local| match local {
+        current::with_worker_of(home.keeper, |local| match local {
             Some(local) => {
                 record!(
                     local.shared().hooks,
@@ -287,7 +309,7 @@ impl Schedule<Place> for Home {
             None => {
                 // SAFETY: there is a runnable, so the task is unfinished and registered, which
                 // keeps the executor alive.
-                let visit = unsafe { Visit::begin(home.shared) };
+                let visit = unsafe { Visit::begin(home.keeper) };
                 // SAFETY: up to the push the task keeps it alive, and from the push on the visit.
                 let shared = unsafe { &*visit.shared };
                 record!(shared.hooks, None, Wake(runnable.id()));
@@ -306,7 +328,7 @@ impl Schedule<Place> for Home {
 
     #[inline]
     fn ended(&self, task: &Ended<'_, Place>, how: End) {
-        worker::ended(task, how);
+        super::ended(task, how);
         let worker = |shared| current::with_worker_of(shared, |local| local.map(Local::index));
         // Last, as this may be what has kept the executor.
         // SAFETY: called by the runner, whose future is gone.
@@ -342,7 +364,7 @@ mod tests {
     #[cfg(feature = "io")]
     use super::KEEPS_THE_DRIVER_WAITING;
     use super::Visit;
-    use crate::{Executor, executor::tests::two_workers};
+    use crate::executor::worker::harness::two_workers;
 
     #[test]
     fn a_time_of_a_poll_that_differs_little_is_not_written() {
@@ -375,8 +397,8 @@ mod tests {
     /// gone.
     #[test]
     fn a_wake_up_from_elsewhere_does_not_count_owners() {
-        let executor = Executor::builder().workers(1).build().unwrap();
-        let shared = executor.shared.clone();
+        let workers = two_workers();
+        let shared = workers[0].shared().clone();
         let owners = || Arc::strong_count(&shared);
         // SAFETY: alive, and so for the whole test.
         let begin = || unsafe { Visit::begin(Arc::as_ptr(&shared)) };
@@ -386,7 +408,11 @@ mod tests {
         drop(visit);
         assert_eq!(owners(), before);
         let inside = begin();
-        drop(executor);
+        shared.close();
+        shared.arrive(1);
+        for worker in workers {
+            worker.close_down();
+        }
         assert_eq!(owners(), 2, "what the last worker has left to the visitor");
         let late = begin();
         assert_eq!(owners(), 3, "too late to be counted elsewhere");

@@ -1,6 +1,6 @@
 //! How long a blocked worker may sleep.
 
-use crate::executor::tests::two_workers;
+use crate::executor::worker::harness::two_workers;
 
 use super::CLOSED_LOOK;
 

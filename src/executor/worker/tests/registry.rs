@@ -3,13 +3,15 @@
 use alloc::vec::Vec;
 use core::{future::pending, panic::Location};
 
-use super::*;
 use crate::{
     JoinHandle,
     executor::{
-        task_builder::{launch, new_task},
-        tests::two_workers,
-        worker::Local,
+        registry::{ENTRIES, Lane, Registry},
+        worker::{
+            Local,
+            harness::two_workers,
+            launch::{launch, new_task},
+        },
     },
 };
 
@@ -44,21 +46,8 @@ fn drop_elsewhere(local: &Local) {
     drop(cancelled);
 }
 
-/// How many chunks the first worker has in a lane, and how many entries are in use there.
 fn room(local: &Local, lane: Lane) -> (usize, usize) {
-    let shard = &local.shared().registry.shards[0];
-    let of = |room: &mut Room| (room.chunks.len(), room.live);
-    match lane {
-        Lane::Normal => shard.normal.room.with_lock(of),
-        Lane::High => of(&mut lock(&shard.high)),
-        Lane::Pinned(_) => of(&mut lock(&shard.pinned)),
-    }
-}
-
-#[test]
-fn a_chunk_is_full_of_entries() {
-    assert_eq!(HEAD + ENTRIES * size_of::<*mut ()>(), CHUNK);
-    assert!(core::mem::offset_of!(Chunk, entries) <= HEAD);
+    local.shared().registry.room(0, lane)
 }
 
 #[test]
@@ -105,12 +94,7 @@ fn a_worker_has_pinned_tasks_while_some_wait() {
 #[test]
 fn what_is_left_keeps_the_executor_until_its_last_task_has_ended() {
     let [local, _other] = two_workers();
-    let registry = &local.shared().registry;
-    let left = || {
-        // Relaxed: one thread.
-        let left = registry.left.load(core::sync::atomic::Ordering::Relaxed);
-        (left, lock(&registry.keeper).is_some())
-    };
+    let left = || local.shared().registry.left();
     Registry::count_left(local.shared());
     assert_eq!(left(), (0, false));
 

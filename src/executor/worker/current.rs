@@ -3,8 +3,8 @@
 
 use core::{cell::Cell, marker::PhantomData, ptr};
 
-use super::{fork_join::Forks, shared::Shared, worker::Local};
-use crate::sync::thread_local;
+use super::{Local, shared::Shared};
+use crate::{executor::fork_join::Forks, sync::thread_local};
 
 thread_local! {
     static CURRENT: Cell<*const Local> = const { Cell::new(ptr::null()) };
@@ -23,7 +23,7 @@ thread_local! {
 
 /// The forks of the worker that this thread is. Not to be kept.
 #[inline]
-pub(super) fn own_forks<'a>() -> Option<&'a Forks> {
+pub(in crate::executor) fn own_forks<'a>() -> Option<&'a Forks> {
     let forks = FORKS.with(Cell::get);
     // SAFETY: set by `Local::become_this_thread` to what lives as long as the executor, which
     // outlives the worker, and reset before that goes.
@@ -32,7 +32,7 @@ pub(super) fn own_forks<'a>() -> Option<&'a Forks> {
 
 /// Calls `f` with the worker that the current code belongs to.
 #[inline]
-pub(super) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
+pub(in crate::executor) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
     // SAFETY: set by `Local::become_this_thread` to a value that outlives it on this thread's
     // stack, and reset before that goes.
@@ -41,12 +41,12 @@ pub(super) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
 
 /// An address that no other thread has at the same time.
 #[inline]
-pub(super) fn address_of_thread() -> usize {
+pub(in crate::executor) fn address_of_thread() -> usize {
     CURRENT.with(|current| ptr::from_ref(current).addr())
 }
 
 /// Calls `f` with the worker that this thread is, whatever executor the current code belongs to.
-pub(super) fn with_thread_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
+pub(in crate::executor) fn with_thread_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     // A thread whose thread-locals are gone is not a worker any more.
     let worker = WORKER.try_with(Cell::get).unwrap_or(ptr::null());
     // SAFETY: as for `with_current`.
@@ -54,7 +54,7 @@ pub(super) fn with_thread_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
 }
 
 /// Runs `f` as if this thread were no worker.
-pub(super) fn without_current<R>(f: impl FnOnce() -> R) -> R {
+pub(in crate::executor) fn without_current<R>(f: impl FnOnce() -> R) -> R {
     let _current = Current::set(ptr::null(), ptr::null());
     f()
 }
@@ -84,12 +84,15 @@ impl Drop for Current {
 /// Calls `f` with the worker that the current code belongs to, if it is one of that executor. The
 /// address is only compared, never dereferenced.
 #[inline]
-pub(super) fn with_worker_of<R>(shared: *const Shared, f: impl FnOnce(Option<&Local>) -> R) -> R {
+pub(in crate::executor) fn with_worker_of<R>(
+    shared: *const Shared,
+    f: impl FnOnce(Option<&Local>) -> R,
+) -> R {
     with_current(|local| f(local.filter(|local| ptr::eq(&**local.shared(), shared))))
 }
 
 /// Keeps this thread a worker until this is dropped.
-pub(super) struct ThisThread<'a> {
+pub(in crate::executor) struct ThisThread<'a> {
     _current: Current,
     _worker: PhantomData<&'a Local>,
 }
@@ -102,7 +105,7 @@ impl Drop for ThisThread<'_> {
 
 impl Local {
     /// Makes this thread the worker.
-    pub(super) fn become_this_thread(&self) -> ThisThread<'_> {
+    pub(in crate::executor) fn become_this_thread(&self) -> ThisThread<'_> {
         WORKER.with(|worker| worker.set(self));
         ThisThread {
             _current: self.make_current(),
@@ -116,7 +119,7 @@ impl Local {
 
     /// Runs `f` as this worker. Called on the worker's own thread, even while the code there
     /// belongs to another executor.
-    pub(super) fn as_current<R>(&self, f: impl FnOnce() -> R) -> R {
+    pub(in crate::executor) fn as_current<R>(&self, f: impl FnOnce() -> R) -> R {
         let _current = self.make_current();
         f()
     }

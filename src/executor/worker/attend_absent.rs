@@ -1,6 +1,7 @@
 //! How a worker attends to the driver that there is not: without the feature `io`.
 
-use super::{driver::Keeper, worker::Local};
+use super::Local;
+use crate::executor::driver::Keeper;
 
 #[derive(Default)]
 pub(super) struct Attendant {}

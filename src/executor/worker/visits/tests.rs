@@ -1,7 +1,7 @@
 //! Who leaves the driver to whom, at times that the test gives.
 
 use super::OFTEN;
-use crate::executor::{driver::clock, tests::two_workers};
+use crate::executor::{driver::clock, worker::harness::two_workers};
 
 #[test]
 fn who_comes_often_is_expected_again_and_who_was_away_for_longer_is_not() {

@@ -1,44 +1,47 @@
-//! What a worker runs next.
+//! The scheduling policy: which task a worker runs next.
 //!
-//! First the slot, which holds the one who waited for the task that has just ended; else a queue, oldest first: the high
-//! lane's, the worker's own, and what is pinned to the worker; else the injector. Whoever comes late in that row comes first now and
-//! then: see the constants. So no task starves behind others, however they wake each other. The executor's documentation promises
-//! the bounds that follow from the constants.
+//! The LIFO slot comes first. It holds the task that waited for the one that has just ended. Then
+//! come the queues, each oldest first: the high lane, the worker's own queue, the tasks pinned to
+//! the worker, and last the injector. Every source that comes late in this order comes first at
+//! regular intervals, which the constants below give. No task starves behind others, however they
+//! wake each other. The executor's documentation promises the bounds that follow from the constants.
 
 use core::cell::Cell;
 
 use crossbeam_deque::Worker;
 
 use super::{
+    Local,
     shared::{Queues, Runnable},
-    worker::Local,
 };
 
-/// After so many runs a worker looks first at what comes from outside, and at the driver.
+/// The number of runs after which a worker checks the injector first, and the driver.
 const INJECTOR_INTERVAL: u64 = 61;
-/// After so many runs a worker looks first at what is pinned to it, if there was more at the last look.
+/// The number of runs after which a worker runs a pinned task first, if there were more of them at
+/// the last look.
 const PINNED_INTERVAL: u64 = 4;
-/// At each so many-th turn of the injector a worker looks after those that are stuck in a poll.
+/// The number of turns of the injector after which a worker steals from workers that are stuck in a
+/// poll.
 const RESCUE_INTERVAL: u64 = 16;
-/// How many tasks in a row may come from the slot.
+/// The largest number of consecutive runs from the slot.
 const SLOT_STREAK: u32 = 16;
-/// How many tasks in a row may come from the high lane.
+/// The largest number of consecutive runs from the high lane.
 const HIGH_STREAK: u32 = 32;
-/// How many tasks a worker takes at once from the injector, or from its inbox.
+/// The largest number of tasks that a worker takes at once from the injector or from its inbox.
 const BATCH: usize = 64;
 
-/// Whose turn it is.
+/// Which source is due.
 #[derive(Default)]
 pub(super) struct Turns {
-    /// Runs in a row that came from the slot.
+    /// The number of consecutive runs from the slot, so far.
     slot_streak: Cell<u32>,
-    /// Runs in a row that came from the high lane.
+    /// The number of consecutive runs from the high lane, so far.
     high_streak: Cell<u32>,
-    /// By which run somebody has to come first who comes late in the row.
+    /// The run at which the next late source is due.
     next: Cell<u64>,
-    /// By which run that is what comes from outside.
+    /// The run at which the injector is due.
     injector: Cell<u64>,
-    /// How many turns of the injector pass without a look after those that are stuck.
+    /// The number of turns of the injector that pass before the next look for stuck workers.
     rescue: Cell<u64>,
 }
 
@@ -51,7 +54,7 @@ impl Turns {
 }
 
 impl Local {
-    /// What this worker has to run, without a search.
+    /// Takes the next task of this worker, without searching the other workers' queues.
     // Always: it has a second caller at the end of a worker, and the compiler would inline neither
     // it nor `run` into the loop of `work`. Together that costs 78 instructions for each task.
     #[inline(always)]
@@ -95,29 +98,30 @@ impl Local {
         next
     }
 
-    /// Takes home a part of what has come from elsewhere for this worker.
+    /// Moves a part of the inbox into the pinned queue.
     fn fetch_pinned(&self) {
         let mut pinned = self.pinned.borrow_mut();
-        // However many there are already: those that wake themselves must not keep these out for
-        // ever.
+        // At least one, however many there are already: pinned tasks that wake themselves must not
+        // keep the inbox out forever.
         let room = BATCH.saturating_sub(pinned.len()).max(1);
         let inbox = &self.shared().inboxes[self.index()];
         inbox.take(room, |runnable| pinned.push_back(runnable));
         self.set_pinned_turn(pinned.len());
     }
 
-    /// What there is for a worker that had nothing to run: pinned tasks that have come meanwhile, or what a hook has pushed.
+    /// Takes a task that arrived while this worker had nothing to run: a pinned one, or one that a
+    /// hook has pushed.
     pub(super) fn next_own(&self) -> Option<Runnable> {
         let own = self.next_pinned().or_else(|| self.high.pop());
         own.or_else(|| self.normal.pop())
     }
 
-    /// Whether there is something in this worker's own queues.
+    /// Whether this worker's own queues hold a task.
     pub(super) fn has_own(&self) -> bool {
         !self.normal.is_empty() || !self.high.is_empty() || self.has_pinned()
     }
 
-    /// There are so many pinned tasks: sees to it that the first of them has its turn before long.
+    /// Records the number of pinned tasks, and schedules the turn of the first of them.
     pub(super) fn set_pinned_turn(&self, pinned: usize) {
         self.counters().pinned.set(pinned as u64);
         if pinned > 0 {
@@ -126,15 +130,16 @@ impl Local {
         }
     }
 
-    /// The task that is being polled has used its budget up, which may have taken long: what comes
-    /// from outside is next, and the driver is looked at.
+    /// Makes the injector and the driver due. Called when the current task has used up its budget,
+    /// which may have taken long.
     pub(super) fn hurry_turn(&self) {
         self.turns.injector.set(0);
         self.turns.next.set(0);
     }
 
-    /// What has come last in the row for long: one of the normal lane from outside, or else one that is pinned. What is of the high
-    /// lane is brought to where it comes first.
+    /// Takes a task from a source that is due: one of the normal lane from the injector, or else a
+    /// pinned one. Injected tasks of the high lane are moved to this worker's high queue, which
+    /// comes first anyway.
     #[cold]
     fn next_in_turn(&self) -> Option<Runnable> {
         let runs = self.runs();
@@ -146,7 +151,8 @@ impl Local {
         self.turns.next.set(self.turns.injector.get());
         if is_injectors {
             self.rescue_in_turn();
-            // However many there are already: others that come anew here must not keep these out for ever.
+            // At least one, however many there are already: new tasks of this worker must not keep
+            // the injected ones out forever.
             let room = BATCH.saturating_sub(self.high.len()).max(1);
             let injector = &self.shared().high.injector;
             injector.take(room, |runnable| self.high.push(runnable));
@@ -161,13 +167,15 @@ impl Local {
         }
         let pinned = self.next_pinned();
         if pinned.is_some() && !self.normal.is_empty() {
-            // It is run before one of the queue that may have been left untold of, since it was next.
+            // It runs before a task in the queue that may not have been announced, because it was
+            // next.
             self.notify();
         }
         pinned
     }
 
-    /// Takes home what is stuck behind another worker's poll, if it is time to look. Where polls are long, it is at each turn.
+    /// Steals from workers that are stuck in a poll, if that is due. While polls are long, it is due
+    /// at every turn of the injector.
     fn rescue_in_turn(&self) {
         let turns = self.turns.rescue.get();
         if turns > 0 && !self.shared().is_worth_a_wake() {
@@ -178,33 +186,34 @@ impl Local {
         }
     }
 
-    /// Takes from the injector outside of a search, and tells the others when there is more than this worker runs next.
+    /// Takes from the injector outside of a search, and notifies the others if more than the returned
+    /// task was there.
     pub(super) fn next_injected(&self) -> Option<Runnable> {
         let injected = self.take_injected()?;
         self.tell_of_injected();
         Some(injected)
     }
 
-    /// After having taken from the injector outside of a search.
+    /// Notifies the others after a batch was taken from the injector outside of a search.
     fn tell_of_injected(&self) {
         if !self.normal.is_empty() || !self.high.is_empty() || self.shared().has_injected() {
             self.notify();
         }
     }
 
-    /// Takes a batch from the injector to the worker's own queues. The first comes back.
+    /// Moves a batch from the injector to this worker's own queues, and returns the first task.
     pub(super) fn take_injected(&self) -> Option<Runnable> {
         let high = take_batch(&self.shared().high, &self.high);
         high.or_else(|| take_batch(&self.shared().normal, &self.normal))
     }
 
-    /// Whether there is something that this worker alone can run.
+    /// Whether a task is due that only this worker can run.
     pub(super) fn has_pinned(&self) -> bool {
         !self.shared().inboxes[self.index()].is_empty() || !self.pinned.borrow().is_empty()
     }
 }
 
-/// Takes a batch from an injector to a worker's own queue. The first comes back.
+/// Moves a batch from an injector to a worker's own queue, and returns the first task.
 fn take_batch(from: &Queues, own: &Worker<Runnable>) -> Option<Runnable> {
     let mut first = None;
     from.injector.take(BATCH, |runnable| match first {

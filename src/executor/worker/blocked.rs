@@ -11,8 +11,8 @@
 
 use core::time::Duration;
 
-use super::{current, fork_join::run_apart, worker::Local};
-use crate::waker::park;
+use super::{Local, current};
+use crate::{executor::apart::run_apart, waker::park};
 
 /// How often a blocked worker of a closed executor looks for tasks to drop.
 const CLOSED_LOOK: Duration = Duration::from_millis(1);
@@ -33,7 +33,7 @@ impl Local {
     fn attend_blocked(&self) -> Option<Duration> {
         // The child of a fork has a copy of the timers and shares the reactor: both are its
         // parent's.
-        if !self.shared().process.is_current() {
+        if !self.shared().is_of_this_process() {
             return None;
         }
         let mut next = None;

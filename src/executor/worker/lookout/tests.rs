@@ -1,7 +1,7 @@
 //! What a worker that looks out takes from whom, at times that the test gives.
 
 use super::*;
-use crate::executor::tests::{task, two_workers};
+use crate::executor::worker::harness::{task, two_workers};
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -28,11 +28,11 @@ fn the_numbers_are_those_of_marsaglia() {
 }
 
 #[test]
-fn who_gets_on_and_who_is_stuck_is_seen() {
+fn who_makes_progress_and_who_is_stuck_is_seen() {
     let [local, other] = two_workers();
     let view = || {
         let view = local.view();
-        (view.gets_on, view.all_stuck)
+        (view.makes_progress, view.all_stuck)
     };
     set_seen(&local, before(Instant::now(), LONG), 0, false);
     local.counters().polls.set(1);
@@ -43,10 +43,10 @@ fn who_gets_on_and_who_is_stuck_is_seen() {
     set_seen(&local, Instant::now() + LONG, 1, false);
     assert_eq!(view(), (false, false), "not for long enough");
     other.counters().polls.set(2);
-    let (found, gets_on) = local.look_round();
-    assert!(found.is_none() && gets_on);
-    let (found, gets_on) = local.look_round();
-    assert!(found.is_none() && !gets_on);
+    let (found, makes_progress) = local.look_round();
+    assert!(found.is_none() && makes_progress);
+    let (found, makes_progress) = local.look_round();
+    assert!(found.is_none() && !makes_progress);
 }
 
 /// How long a poll seems to take after the second worker has made 10 in 10 seconds.
@@ -57,7 +57,7 @@ fn time_seen(was_busy: bool, is_busy: bool, time: Duration) -> Duration {
     }
     set_seen(&local, before(Instant::now(), time), 5, was_busy);
     other.counters().polls.set(15);
-    assert!(local.view().gets_on);
+    assert!(local.view().makes_progress);
     let seen = local.lookout.seen[1].get();
     assert_eq!((seen.polls, seen.is_busy), (15, is_busy));
     Duration::from_nanos(local.shared().poll_time() as u64)
@@ -97,7 +97,7 @@ fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half(
         }
         let view = View {
             now,
-            gets_on: false,
+            makes_progress: false,
             all_stuck: false,
         };
         let seen = local.lookout.seen[1].get();
@@ -128,7 +128,7 @@ fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half(
 fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let [local, other] = two_workers();
     local.shared().sleep.search();
-    let watch = |gets_on, watch| local.rest_once(gets_on, watch, &mut false);
+    let watch = |makes_progress, watch| local.rest_once(makes_progress, watch, &mut false);
     assert_eq!(watch(true, FIRST_WATCH), 2 * FIRST_WATCH);
     assert_eq!(watch(true, LONGEST_WATCH), LONGEST_WATCH);
     other.normal.push(task());

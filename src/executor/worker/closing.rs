@@ -21,11 +21,13 @@ use core::{cell::Cell, time::Duration};
 use std::time::Instant;
 
 use super::{
-    registry::Registry,
+    Local, discard, dispose,
     shared::{Runnable, Shared},
-    worker::{self, Local},
 };
-use crate::sync::thread;
+use crate::{
+    executor::{guard::wake_all, registry::Registry},
+    sync::thread,
+};
 
 /// How many drops that block a worker may lie above each other on its stack.
 const MOST_INSIDE: usize = 16;
@@ -74,7 +76,7 @@ impl Local {
     pub(super) fn take_up(&self, runnable: Runnable) {
         match self.shared().is_closed() {
             false => self.run(runnable),
-            true => worker::discard([runnable]),
+            true => discard([runnable]),
         }
     }
 
@@ -95,7 +97,7 @@ impl Local {
             false => self.next_pinned(),
         };
         while let Some(runnable) = next() {
-            worker::discard([runnable]);
+            discard([runnable]);
         }
         self.closing.inside.set(depth);
     }
@@ -105,7 +107,7 @@ impl Local {
     /// A future that a blocked worker drops may itself wait for the very poll that is blocked below
     /// it, and then neither ends. So whatever another worker can drop is left to it.
     fn is_left_alone(&self) -> bool {
-        if self.shared().sleep.is_anybody_idle() {
+        if self.is_anybody_idle() {
             self.closing.alone_since.set(None);
             return false;
         }
@@ -173,7 +175,7 @@ impl Local {
 
 impl Shared {
     /// Tells the workers to end.
-    pub(super) fn close(&self) {
+    pub(in crate::executor) fn close(&self) {
         if !self.is_closed() {
             self.gate.close();
             self.sleep.wake_all();
@@ -182,14 +184,14 @@ impl Shared {
 
     /// Records that a worker's last poll is over. A worker that waits for the others inside its
     /// last poll counts as arrived too.
-    pub(super) fn arrive(&self, worker: usize) {
+    pub(in crate::executor) fn arrive(&self, worker: usize) {
         if self.gate.arrive(worker) {
             self.sleep.wake_all();
         }
     }
 
     /// Counts workers that were never started as gone.
-    pub(super) fn never_came(&self, workers: usize) {
+    pub(in crate::executor) fn never_came(&self, workers: usize) {
         if self.gate.never_came(workers) {
             self.sleep.wake_all();
         }
@@ -215,7 +217,7 @@ impl Shared {
         Registry::count_left(local.shared());
         self.gate
             .terminate(|| self.discard_injected(), || self.has_none_injected());
-        worker::wake_all(self.driver.close());
+        wake_all(self.driver.close());
         local.discard_queued();
         Self::close_to_visitors(local.shared());
     }
@@ -243,7 +245,7 @@ impl Shared {
     /// Drops what is in the injectors and inboxes, and with it the futures.
     fn discard_injected(&self) {
         for runnable in self.everything_injected() {
-            worker::dispose(self, runnable);
+            dispose(self, runnable);
         }
     }
 

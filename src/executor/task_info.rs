@@ -1,0 +1,69 @@
+//! What hooks and traces learn about a task.
+
+use core::{fmt, panic::Location};
+
+use crate::task::{End, Id, Runnable};
+
+/// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the others there.
+#[derive(Clone, Copy)]
+pub struct TaskInfo<'a> {
+    id: Id,
+    name: Option<&'a str>,
+    spawned: &'static Location<'static>,
+}
+
+impl<'a> TaskInfo<'a> {
+    pub(super) fn new(id: Id, name: Option<&'a str>, spawned: &'static Location<'static>) -> Self {
+        Self { id, name, spawned }
+    }
+
+    pub(super) fn of<M>(runnable: &'a Runnable<M>) -> Self {
+        Self::new(runnable.id(), runnable.name(), runnable.spawned())
+    }
+
+    /// What tells the task from others, for as long as it lives. Its handle [has it too](crate::JoinHandle::id).
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Its name, if it was given one.
+    pub fn name(&self) -> Option<&'a str> {
+        self.name
+    }
+
+    /// Where it was spawned.
+    pub fn spawned(&self) -> &'static Location<'static> {
+        self.spawned
+    }
+}
+
+impl fmt::Debug for TaskInfo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskInfo")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("spawned", &format_args!("{}", self.spawned))
+            .finish()
+    }
+}
+
+/// How a task has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskEnd {
+    /// Its future was ready.
+    Finished,
+    /// Its future was dropped before it was ready.
+    Cancelled,
+    /// Its future panicked, in a poll or when it was dropped.
+    Panicked,
+}
+
+impl TaskEnd {
+    pub(super) fn of(how: End) -> Self {
+        match how {
+            End::Output => Self::Finished,
+            End::Cancelled => Self::Cancelled,
+            End::Panic => Self::Panicked,
+        }
+    }
+}

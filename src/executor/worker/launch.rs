@@ -1,0 +1,90 @@
+//! How a task of an executor is made, and how it gets into its first queue.
+
+use alloc::sync::Arc;
+use core::{future::Future, panic::Location};
+
+use super::{
+    Local,
+    shared::{Home, Place, Runnable, Shared},
+};
+use crate::{
+    executor::{
+        registry::{Lane, Registry},
+        span::traced,
+    },
+    task::{Builder, JoinHandle},
+};
+
+#[inline]
+pub(in crate::executor) fn builder(spawned: &'static Location<'static>) -> Builder<Place> {
+    Builder::spawned_at(spawned).metadata(Place::nowhere())
+}
+
+/// A task of the normal lane, not yet queued.
+#[inline]
+pub(in crate::executor) fn new_task<F>(
+    spawned: &'static Location<'static>,
+    future: F,
+) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let future = traced(future, Lane::Normal.name(), None, spawned);
+    let (runnable, handle) = builder(spawned).spawn(|_| future, Home);
+    (runnable, handle.without_metadata())
+}
+
+/// A task of the normal lane that nobody joins, not yet queued.
+#[inline]
+pub(in crate::executor) fn new_detached<F>(
+    spawned: &'static Location<'static>,
+    future: F,
+) -> Runnable
+where
+    F: Future + Send + 'static,
+{
+    let future = traced(future, Lane::Normal.name(), None, spawned);
+    builder(spawned).spawn_detached(|_| future, Home)
+}
+
+/// Puts a new task into its first queue. `local` is the worker of the executor that this thread is,
+/// if it is one.
+pub(in crate::executor) fn launch(
+    shared: &Arc<Shared>,
+    local: Option<&Local>,
+    runnable: Runnable,
+    lane: Lane,
+) {
+    match local {
+        Some(local) => local.counters().spawned.increment(),
+        None => shared.outside.count_spawn(),
+    }
+    if shared.watches_tasks {
+        shared.hooks.spawned(&runnable);
+        record!(shared.hooks, local.map(Local::index), Spawn(runnable.id()));
+    }
+    if lane != Lane::Normal {
+        let any = runnable.id().get().get() / size_of::<Arc<()>>() % shared.workers();
+        let near = local.map_or(any, Local::index);
+        // SAFETY: the task is new, and its runnable here.
+        unsafe { Registry::enter(shared, runnable.as_ptr(), runnable.metadata(), lane, near) };
+    }
+    match local {
+        Some(local) => local.push(runnable, lane),
+        None => shared.inject(runnable, lane),
+    }
+}
+
+impl Local {
+    /// Puts a new task of the normal lane into this worker's queue.
+    #[inline]
+    pub(in crate::executor) fn launch(&self, runnable: Runnable) {
+        if self.watches_tasks {
+            launch(&self.shared, Some(self), runnable, Lane::Normal);
+        } else {
+            self.counters().spawned.increment();
+            self.push_normal(runnable);
+        }
+    }
+}

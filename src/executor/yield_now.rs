@@ -1,0 +1,42 @@
+//! [`yield_now`].
+
+use core::{
+    future::Future,
+    mem,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+/// Lets the other tasks that are due on the same worker run first.
+///
+/// The task goes to the end of its worker's queue. Under another crate's executor the task is woken
+/// at once, and that executor decides when it runs again.
+///
+/// # Example
+/// ```
+/// joint::block_on(async {
+///     joint::yield_now().await;
+/// });
+/// ```
+pub fn yield_now() -> YieldNow {
+    YieldNow { yielded: false }
+}
+
+/// The future of [`yield_now`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct YieldNow {
+    yielded: bool,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if mem::replace(&mut self.yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
