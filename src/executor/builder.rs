@@ -14,13 +14,14 @@ use super::{
 /// The settings of a new [`Executor`].
 ///
 /// # Hooks
-/// Functions that the executor calls when something happens in it: `on_spawn`, `before_poll`, `after_poll` and `on_end` for each
-/// task, `on_thread_start`, `on_thread_stop`, `on_park` and `on_unpark` for each worker. Each can be set once: set again, it takes
-/// the place of what was set before. None costs anything where it is not set, but for a branch.
+/// A hook is a function that the executor calls at a certain event: `on_spawn`, `before_poll`,
+/// `after_poll` and `on_end` for each task, and `on_thread_start`, `on_thread_stop`, `on_park` and
+/// `on_unpark` for each worker. Each hook can be set once. Setting it again replaces the earlier
+/// function. A hook that is not set costs only a branch.
 ///
-/// They are called on the thread where it happens, and hold it up. They may spawn and wake tasks; one that spawns in
-/// `on_spawn` calls itself. A panic of a hook is caught, after the panic hook of the program has told of it: neither the worker
-/// nor the task takes harm.
+/// A hook is called on the thread on which the event happens, and delays that thread. It may spawn
+/// and wake tasks. If `on_spawn` spawns a task, it calls itself. A panic of a hook is caught, after
+/// the program's panic hook has reported it, and harms neither the worker nor the task.
 ///
 /// # Example
 /// ```
@@ -59,20 +60,21 @@ impl Builder {
         }
     }
 
-    /// How many workers, each a thread. By default as many as the program may use processors
-    /// ([`std::thread::available_parallelism`]), or one where that is not known.
+    /// Sets the number of workers. Each is a thread. The default is the number of processors that
+    /// the program may use ([`std::thread::available_parallelism`]), or one if that is not known.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// The name of each worker's thread, by its index from 0. By default `joint-0` and so on.
+    /// Sets the name of each worker's thread, by its index from 0. The default is `joint-0` and so
+    /// on.
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.thread_name = Box::new(name);
         self
     }
 
-    /// The size of each worker's stack, in bytes. By default what [`std::thread`] gives.
+    /// Sets the size of each worker's stack, in bytes. The default is that of [`std::thread`].
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
         self
@@ -84,25 +86,28 @@ impl Builder {
         self
     }
 
-    /// Called before each run of a task, by its worker. A run polls the future; or drops it, when the task was cancelled.
+    /// Called before each run of a task, by its worker. A run polls the future, or drops it if the
+    /// task was cancelled.
     pub fn before_poll(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.before_poll = Some(Box::new(hook));
         self
     }
 
-    /// Called after each run of a task, by its worker, before anything else is run there. Where the run has ended the task, this
-    /// comes after [`on_end`](Builder::on_end).
+    /// Called after each run of a task, by its worker, before the worker runs anything else. If the
+    /// run has ended the task, [`on_end`](Builder::on_end) is called before this.
     ///
-    /// Other threads may run the task again by now, or have seen its end.
+    /// By this time other threads may run the task again, or may have seen its end.
     pub fn after_poll(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.after_poll = Some(Box::new(hook));
         self
     }
 
-    /// Called once for each task, when its future has been dropped, by the thread that has dropped it, before those who wait
-    /// for the task learn of its end. It is called for the tasks that a shutdown cancels too.
+    /// Called once for each task, after its future has been dropped, by the thread that has dropped
+    /// it. The waiter of the task learns of the end only after that. Tasks that a shutdown cancels
+    /// are included.
     ///
-    /// That thread is a worker, or else one that woke, cancelled or spawned the task while the executor went.
+    /// The thread is a worker, or else a thread that woke, cancelled or spawned the task during the
+    /// shutdown.
     pub fn on_end(mut self, hook: impl Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync + 'static) -> Self {
         self.hooks.on_end = Some(Box::new(hook));
         self
@@ -114,35 +119,40 @@ impl Builder {
         self
     }
 
-    /// Called by each worker, with its index, as the last thing: after it has dropped the futures that it had to drop. The thread
-    /// is no worker any more then, and a task that is spawned goes to the global executor.
+    /// Called by each worker, with its index, as its last action, after it has dropped the futures
+    /// that it had to drop. The thread is not a worker any more at that time, so a task that it
+    /// spawns goes to the global executor.
     ///
-    /// Workers stop together, once none of them is in a poll, so that those that have ended theirs
-    /// can drop what the others wait for. A poll that waits for another worker to stop waits
-    /// forever.
+    /// All workers stop together, once none of them is in a poll, so that a worker whose poll has
+    /// ended can drop what another worker waits for. A poll that waits for another worker to stop
+    /// therefore waits forever.
     pub fn on_thread_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.hooks.on_thread_stop = Some(Box::new(hook));
         self
     }
 
-    /// Called by each worker, with its index, when it is about to sleep: because there is nothing to do, or for a while, to look
-    /// after busy workers again then. It may find in the last moment that it must not sleep.
+    /// Called by each worker, with its index, when it is about to sleep, either until it is woken,
+    /// or for a limited time before it checks the busy workers again. The worker may still find at
+    /// the last moment that it must not sleep.
     pub fn on_park(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.hooks.on_park = Some(Box::new(hook));
         self
     }
 
-    /// Called by each worker, with its index, after each call of [`on_park`](Builder::on_park), when it does not sleep any more.
+    /// Called by each worker, with its index, after each call of [`on_park`](Builder::on_park),
+    /// when it is awake again.
     pub fn on_unpark(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.hooks.on_unpark = Some(Box::new(hook));
         self
     }
 
-    /// Keeps what the workers do, for [`Executor::trace`]: of each worker, and of all other threads together, the last `records`. There
-    /// are about four for a run of a task.
+    /// Records what the workers do, for [`Executor::trace`]. Keeps the last `records` records of
+    /// each worker, and the last `records` of all other threads together. A run of a task makes
+    /// about four.
     ///
     /// # Cost
-    /// Up to 64 bytes for a record. The clock is read and an uncontended lock taken for each; for a run of a task with a name, its name is copied.
+    /// Up to 64 bytes of memory for each record. Each record reads the clock and takes an
+    /// uncontended lock. A run of a task that has a name copies the name.
     #[cfg(feature = "trace")]
     pub fn trace(mut self, records: usize) -> Self {
         self.hooks.trace = Some(records);
@@ -152,13 +162,13 @@ impl Builder {
     /// Starts the threads.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] when `workers` is 0, or more than a million; what the system
-    /// says when it gives no thread. No thread is left behind then. [`io::ErrorKind::Unsupported`]
-    /// when the system refuses what the first executor relies on: see
-    /// [sandboxes](Executor#sandboxes).
+    /// * [`io::ErrorKind::InvalidInput`] if `workers` is 0, or more than a million.
+    /// * [`io::ErrorKind::Unsupported`] if the system refuses what the first executor relies on:
+    ///   see [sandboxes](Executor#sandboxes).
+    /// * The system's error if a thread cannot be started. No thread is left behind then.
     ///
     /// # Panics
-    /// When a thread's name contains a nul byte.
+    /// If a thread's name contains a nul byte.
     pub fn build(self) -> io::Result<Executor> {
         let default = || thread::available_parallelism().map_or(1, usize::from);
         let workers = self.workers.unwrap_or_else(default);

@@ -124,8 +124,8 @@ impl Gate {
     /// Disposes of what is queued if the last worker has left. Called after a push and a `SeqCst`
     /// fence. See [`dispose`](Gate::dispose).
     pub(crate) fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
-        // ORDERING: late_look. Acquire, with `terminate`: what the last worker did before is visible to whoever is too late. Against the
-        // push it is ordered by the caller's fence.
+        // ORDERING: late_look. Acquire, with `terminate`: what the last worker did before is
+        // visible to whoever is too late. Against the push it is ordered by the caller's fence.
         // RECHECK: late_again. The last worker has gone before the push, and looks no more.
         if recheck!(late_again: self.phase.load(order!(late_look: Acquire)) == TERMINATED) {
             self.dispose(discard, is_empty);
@@ -135,8 +135,8 @@ impl Gate {
     /// Ends the executor: no worker takes from the queues any more. Disposes of what is queued. See
     /// [`dispose`](Gate::dispose).
     pub(crate) fn terminate(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
-        // ORDERING: terminate. Release, with `late_look`. Against a push it is ordered by `dispose_fence`, of this thread or of one that
-        // has the lock because it has seen this.
+        // ORDERING: terminate. Release, with `late_look`. Against a push it is ordered by
+        // `dispose_fence`, of this thread or of one that has the lock because it has seen this.
         self.phase.store(TERMINATED, order!(terminate: Release));
         self.dispose(discard, is_empty);
     }
@@ -150,9 +150,10 @@ impl Gate {
             };
             discard();
             drop(guard);
-            // ORDERING: dispose_fence. SeqCst, with the fence of whoever pushes. What comes before it, here: the phase is set, or was
-            // seen to be, and the lock is given up. After it: the look into the queues. There: the push; then the look at the
-            // phase, and the attempt at the lock.
+            // ORDERING: dispose_fence. SeqCst, with the fence of whoever pushes. What comes before
+            // it, here: the phase is set, or was seen to be, and the lock is given up. After it:
+            // the look into the queues. There: the push; then the look at the phase, and the
+            // attempt at the lock.
             fence(order!(dispose_fence: SeqCst));
             // RECHECK: dispose_again. A push whose attempt at the lock came before it was given up.
             if !recheck!(dispose_again: !is_empty()) {

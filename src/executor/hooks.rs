@@ -1,6 +1,7 @@
 //! The hooks: what a user of an executor has called when something happens in it.
 //!
-//! A hook is user code. It is called where nothing is half done and no lock is held that it could want, and its panic is caught.
+//! A hook is user code. It is called where nothing is half done and no lock is held that it could
+//! want, and its panic is caught.
 
 use alloc::boxed::Box;
 

@@ -1,4 +1,4 @@
-//! [`join`]: two closures, of which another worker may take one; and [`Executor::install`].
+//! [`join`]: runs two closures, one of which another worker may take; and [`Executor::install`].
 
 use core::{
     future::Future,
@@ -18,21 +18,22 @@ use super::{
 };
 use crate::completion::Ended;
 
-/// Runs two closures, perhaps at the same time, and comes back with both results.
+/// Runs two closures, perhaps at the same time, and returns both results.
 ///
-/// It is for work that keeps a processor busy, and for splitting that again and again. `a` runs here at once. `b` is left
-/// where a worker of the executor with nothing else to do finds it; when none has come by the end of `a`, `b` runs here as
-/// well. A worker takes what is oldest, which is most often the largest part, and leaves alone what is younger than a few
-/// microseconds. So the parts may be as small as one likes.
+/// It is for work that keeps a processor busy, and for splitting such work again and again. `a`
+/// runs here at once. `b` is offered to the other workers of the executor. If none of them has
+/// taken it by the end of `a`, `b` runs here as well. A worker that has nothing else to do takes
+/// the oldest offer, which is usually the largest part, and leaves alone any that is younger than a
+/// few microseconds. The parts may therefore be as small as you like.
 ///
-/// Called by a worker of an [`Executor`], inside a task or inside of another `join`, it uses that
-/// executor. Anywhere else the whole call goes to the executor whose
-/// [`block_on`](Executor::block_on) it is called in, or else to the [global one](Executor::global),
-/// and the thread waits; [`Executor::install`] chooses another.
+/// Called by a worker of an [`Executor`], inside a task or inside another `join`, it uses that
+/// executor. On any other thread the whole call is moved to an executor, and the thread waits. That
+/// is the executor in whose [`block_on`](Executor::block_on) the thread is, or else the [global
+/// one](Executor::global). Use [`Executor::install`] to choose another.
 ///
-/// While it waits for `b` a worker takes over parts of other calls, but runs no tasks: those in its queue are left to the
-/// other workers, like those behind any long poll. So neither closure should wait for a task, nor for anything but its own
-/// parts.
+/// While a worker waits for `b`, it takes over parts of other calls, but runs no tasks. The tasks
+/// in its queue are left to the other workers, as behind any long poll. Neither closure should
+/// therefore wait for a task, or for anything else but its own parts.
 ///
 /// # What a side sees of its task
 /// A `b` that another worker takes sees no [`TaskLocal`](crate::TaskLocal) value and no current
@@ -54,19 +55,21 @@ use crate::completion::Ended;
 /// ```
 ///
 /// # Cost
-/// No allocation. Unless another worker takes `b`: a few stores to the worker's own memory, and no atomic read-modify-write.
-/// On Linux no fence either; elsewhere one. The first in a row of calls looks whether all other workers sleep, and wakes one
-/// then. A `b` that was taken costs both sides some microseconds.
-///
-/// The stack has to hold what the program would need without any parallelism, and 64 KiB more.
+/// No allocation. Unless another worker takes `b`, a call costs a few stores to the worker's own
+/// memory and no atomic read-modify-write. It needs no fence on Linux, and one on other systems.
+/// The first of several nested calls checks whether all other workers are asleep, and if so wakes
+/// one. If `b` is stolen, both threads pay a few microseconds.
+/// The stack must have room for what the program would need without any parallelism, and for 64 KiB
+/// more.
 ///
 /// # Happens-before
-/// All that came before the call happens before both closures, and they happen before it returns.
+/// Everything before the call happens before both closures, and both closures happen before the
+/// call returns.
 ///
 /// # Panics
-/// With the panic of `a`, or else with that of `b`. When `a` panics, `b` is dropped without being run if nobody has taken
-/// it; else it is waited for, and what comes of it is dropped. So neither runs any more when the panic goes on, and both may
-/// borrow.
+/// With the panic of `a`, or else with the panic of `b`. If `a` panics and no worker has taken `b`,
+/// `b` is dropped without being run. If a worker has taken `b`, the call waits for it and drops its
+/// result. Neither closure is therefore running when the panic continues, so both may borrow.
 ///
 /// # Example
 /// ```
@@ -91,7 +94,7 @@ where
     RB: Send,
 {
     match current::own_forks() {
-        // SAFETY: this thread's own.
+        // SAFETY: these are this thread's own forks.
         Some(forks) => unsafe { forks.join(&Here, a, b) },
         None => join_outside(a, b),
     }
@@ -109,7 +112,7 @@ where
     entered::ambient().install(|| join(a, b))
 }
 
-/// The worker that this thread is.
+/// The worker that runs on this thread.
 struct Here;
 
 impl Surroundings for Here {
@@ -130,7 +133,7 @@ impl Surroundings for Here {
     }
 }
 
-/// A call from outside, as a task.
+/// A call from a thread that is not a worker, as a task.
 struct Handed(Option<Taken>);
 
 impl Future for Handed {
@@ -145,11 +148,13 @@ impl Future for Handed {
 }
 
 impl Executor {
-    /// Runs a closure on one of the workers, and blocks the thread until it has ended. What is set
-    /// on this thread, such as a [`TaskLocal`](crate::TaskLocal), is not set there.
+    /// Runs a closure on one of the workers, and blocks the thread until it has ended. Values that
+    /// are set on this thread, such as those of a [`TaskLocal`](crate::TaskLocal), are not set
+    /// there.
     ///
-    /// It is how a thread outside chooses the executor of a [`join`]. Called by a worker of this executor, it is a plain
-    /// call. Called by a worker of another, it blocks that worker.
+    /// With it, a thread that is not a worker chooses the executor of a [`join`]. Called by a
+    /// worker of this executor, it is a plain call. Called by a worker of another executor, it
+    /// blocks that worker.
     ///
     /// # Cost
     /// One task.
@@ -175,19 +180,19 @@ impl Executor {
             return f();
         }
         let mut job = Job::new(f);
-        // SAFETY: the address of a place.
+        // SAFETY: the address of a place is not null.
         let header = unsafe { NonNull::new_unchecked(Job::as_ptr(&raw const job)) };
-        // SAFETY: the one taker; the frame stays until it has finished, as nothing below can panic before. `F` and `R` are
-        // `Send`.
+        // SAFETY: this is the one taker. The frame stays until the taker has finished, because
+        // nothing below can panic before that. `F` and `R` are `Send`.
         let taken = unsafe { Taken::new(header) };
         self.spawn(Handed(Some(taken))).detach();
-        // SAFETY: the owner's one wait, in the owner's frame.
+        // SAFETY: this is the owner's one wait, in the owner's frame.
         let ended = unsafe { Wait::new(header) }.block();
         let outcome = match ended {
-            // SAFETY: finished, and taken once.
+            // SAFETY: the job has finished, and its result is taken once.
             Ended::Done => unsafe { job.take_result() },
             Ended::Abandoned => {
-                // SAFETY: given back unused.
+                // SAFETY: the job came back unused.
                 drop(unsafe { job.take_work() });
                 panic!("the executor was dropped before it could run what was installed");
             }

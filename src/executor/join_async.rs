@@ -1,4 +1,4 @@
-//! [`join_async`]: two futures, of which one becomes a task if somebody is idle.
+//! [`join_async`]: awaits two futures, one of which becomes a task if a worker is idle.
 
 use core::{
     future::{Future, poll_fn},
@@ -9,20 +9,22 @@ use core::{
 
 use super::worker::{current, launch::new_task};
 
-/// Awaits two futures, and forks only if somebody is idle.
+/// Awaits two futures, and forks only if a worker is idle.
 ///
-/// When it is first polled, and a worker of the executor has nothing to run, `b` becomes a task, which that worker can take.
-/// Otherwise, and outside of an executor, both are polled in place, by the task that awaits this: in turn, so that neither
-/// is always first, and none again once it is ready. That takes no allocation.
+/// If a worker of the executor has nothing to run when this is first polled, `b` becomes a task
+/// that the idle worker can take. Otherwise, and outside an executor, the task that awaits this
+/// polls both futures in place, without an allocation. It alternates, so that neither future is
+/// always polled first, and it does not poll a future again once that is ready.
 ///
-/// As a task, `b` sees no [`TaskLocal`](crate::TaskLocal) value of the caller's: if it needs one,
+/// As a task, `b` sees no [`TaskLocal`](crate::TaskLocal) value of the caller. If it needs one,
 /// wrap it in [`carry`](crate::TaskLocal::carry).
 ///
 /// # Cancellation
-/// Dropping it drops `a`, and drops or cancels `b`.
+/// Dropping the future drops `a`, and drops or cancels `b`.
 ///
 /// # Panics
-/// With the panic of either, as soon as it is polled or awaited here; the other is then dropped or cancelled with this.
+/// With the panic of either future, as soon as that future is polled or awaited here. The other
+/// future is then dropped or cancelled together with this one.
 ///
 /// # Example
 /// ```

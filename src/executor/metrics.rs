@@ -1,4 +1,5 @@
-//! What an executor counts: each worker by itself, without atomic read-modify-writes, and read by anybody.
+//! What an executor counts: each worker by itself, without atomic read-modify-writes, and read by
+//! anybody.
 
 use alloc::vec::Vec;
 
@@ -118,7 +119,8 @@ impl OutsideCounters {
     }
 }
 
-/// What an executor has done so far, as counts. See [`Executor::metrics`](super::Executor::metrics).
+/// What an executor has done so far, as counts. See
+/// [`Executor::metrics`](super::Executor::metrics).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
@@ -200,9 +202,11 @@ impl Metrics {
 pub struct WorkerMetrics {
     /// Runs of tasks.
     pub polls: u64,
-    /// How often it took tasks from another worker's queue, or a side of another worker's [`join`](crate::join).
+    /// How often it took tasks from another worker's queue, or a side of another worker's
+    /// [`join`](crate::join).
     pub steals: u64,
-    /// How often it went to sleep: until somebody wakes it, or for a while, when others are busy and it looks after their queues.
+    /// How often it went to sleep: until somebody wakes it, or for a while, when others are busy
+    /// and it looks after their queues.
     pub parks: u64,
     /// How often it woke another worker because of a task that it had queued.
     pub wakes: u64,

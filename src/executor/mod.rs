@@ -300,9 +300,11 @@ impl Executor {
 
     /// Starts a task. It may run at once, on any of the threads.
     ///
-    /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself.
+    /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on
+    /// by itself.
     ///
-    /// Called on one of the executor's own workers, it takes that worker's queue, as [`spawn`] does.
+    /// Called on one of the executor's own workers, it takes that worker's queue, as [`spawn`]
+    /// does.
     ///
     /// # Example
     /// ```
@@ -431,7 +433,8 @@ impl fmt::Debug for Executor {
 /// [`block_on`](Executor::block_on) it is called, or else the [global](Executor::global) one.
 /// [`joint::block_on`](crate::block_on) belongs to no executor, and changes nothing about that.
 ///
-/// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself.
+/// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by
+/// itself.
 ///
 /// Inside a task it is the cheapest way to start another, which goes to the worker's own queue.
 ///

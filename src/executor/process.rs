@@ -1,7 +1,8 @@
-//! Which process this is. The child of a fork inherits an executor without the executor's threads, and has to know.
+//! Which process this is. The child of a fork inherits an executor without the executor's threads,
+//! and has to know.
 
-/// A process, by its number. That could deceive a grandchild alone, which lives on after both the others and is given the number
-/// of the first.
+/// A process, by its number. That could deceive a grandchild alone, which lives on after both the
+/// others and is given the number of the first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process(u32);
 

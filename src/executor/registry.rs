@@ -1,11 +1,12 @@
-//! The register of tasks that wait: what a shutdown has to find, because no queue holds it; and where a waker learns whose task it
-//! has.
+//! The register of tasks that wait: what a shutdown has to find, because no queue holds it; and
+//! where a waker learns whose task it has.
 //!
-//! A task is entered when a poll of it is pending and it was not woken meanwhile, for the first time; or when it is made, where it
-//! has a worker or a lane of its own. It is struck off when its future is gone. A task that is ready, or woken, before its first
-//! poll is over is never entered. An entry is one word, the task's address, and owns nothing: since the future is there, so is the
-//! task. In turn the task's metadata, its [`Place`], is the entry's address, and the entry lies in a [`Chunk`], whose head says which
-//! executor and which lane the task belongs to.
+//! A task is entered when a poll of it is pending and it was not woken meanwhile, for the first
+//! time; or when it is made, where it has a worker or a lane of its own. It is struck off when its
+//! future is gone. A task that is ready, or woken, before its first poll is over is never entered.
+//! An entry is one word, the task's address, and owns nothing: since the future is there, so is the
+//! task. In turn the task's metadata, its [`Place`], is the entry's address, and the entry lies in
+//! a [`Chunk`], whose head says which executor and which lane the task belongs to.
 //!
 //! The normal lane's entries are each worker's own, behind a lock that costs it nothing until the
 //! executor closes: it enters its tasks, and strikes off those that end with it. Whoever strikes
@@ -16,8 +17,9 @@
 //! 2. A walk over the entries holds all locks of a shard. So each entry in use that it meets stays
 //!    in use meanwhile, and with it the task stays alive: whoever drops the future waits for the
 //!    lock before it strikes the task off.
-//! 3. What is left then, because a thread is waking it at that moment, is counted, and keeps the [keeper](Keep) alive: a task
-//!    that can still be woken can always reach the queues that it is to be put into. So do the workers before.
+//! 3. What is left then, because a thread is waking it at that moment, is counted, and keeps the
+//!    [keeper](Keep) alive: a task that can still be woken can always reach the queues that it is
+//!    to be put into. So do the workers before.
 
 use alloc::{alloc::handle_alloc_error, sync::Arc, vec::Vec};
 use core::{
@@ -76,15 +78,18 @@ impl<K> Place<K> {
 
     #[inline]
     fn entry(&self) -> *mut () {
-        // ORDERING: place_look. Relaxed: the entry is made by the runner, and who asks has come after that run.
+        // ORDERING: place_look. Relaxed: the entry is made by the runner, and who asks has come
+        // after that run.
         self.0.load(order!(place_look: Relaxed))
     }
 
-    /// Where an entered task belongs. To be asked by whoever has the runnable, or after an acquire of how the task became idle.
+    /// Where an entered task belongs. To be asked by whoever has the runnable, or after an acquire
+    /// of how the task became idle.
     #[inline]
     pub(crate) fn home(&self) -> Option<Home<K>> {
         let chunk = Chunk::<K>::of(self.entry())?;
-        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive; its head is never written.
+        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive; its head is
+        // never written.
         Some(unsafe { chunk.as_ref() }.home)
     }
 
@@ -204,7 +209,8 @@ impl<K: Keep> Registry<K> {
     /// Enters a task of the normal lane that has been run by a worker.
     ///
     /// # Safety
-    /// The caller is that worker, and the task's runner; the task has this place and is in no register yet.
+    /// The caller is that worker, and the task's runner; the task has this place and is in no
+    /// register yet.
     #[inline]
     pub(crate) unsafe fn enter_normal(
         keeper: &Arc<K>,
@@ -223,7 +229,8 @@ impl<K: Keep> Registry<K> {
         unsafe { own.room.enter(enter) };
     }
 
-    /// Enters a task that has a worker or a lane of its own. `near` is the worker that does it, or any.
+    /// Enters a task that has a worker or a lane of its own. `near` is the worker that does it, or
+    /// any.
     ///
     /// # Safety
     /// The caller has the task's runnable; the task has this place and is in no register yet.
@@ -235,7 +242,8 @@ impl<K: Keep> Registry<K> {
         near: usize,
     ) {
         let registry = keeper.registry();
-        // ORDERING: left_again. Relaxed: it is not 0 for the last worker alone, which drops a future that spawns.
+        // ORDERING: left_again. Relaxed: it is not 0 for the last worker alone, which drops a
+        // future that spawns.
         if registry.left.load(order!(left_again: Relaxed)) > 0 {
             // ORDERING: left_more. Relaxed: nothing is published by it.
             registry.left.fetch_add(1, order!(left_more: Relaxed));
@@ -248,7 +256,8 @@ impl<K: Keep> Registry<K> {
         lock(room).enter(keeper, task, place, lane, shard);
     }
 
-    /// Strikes a task off, if it was entered. `worker` is the one of the same executor that this thread is, if it is one.
+    /// Strikes a task off, if it was entered. `worker` is the one of the same executor that this
+    /// thread is, if it is one.
     ///
     /// # Safety
     /// The caller is the task's runner, whose future is gone.
@@ -261,7 +270,8 @@ impl<K: Keep> Registry<K> {
         let Some(chunk) = Chunk::<K>::of(entry) else {
             return;
         };
-        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive; its head is never written.
+        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive; its head is
+        // never written.
         let home = unsafe { (*chunk.as_ptr()).home };
         // SAFETY: as above.
         let shard = unsafe { (*chunk.as_ptr()).shard };
@@ -295,7 +305,8 @@ impl<K: Keep> Registry<K> {
         unsafe { Self::forget_left(registry) };
     }
 
-    /// Counts one entry less of those that were left by a terminated executor. With the last one that may go, and this with it.
+    /// Counts one entry less of those that were left by a terminated executor. With the last one
+    /// that may go, and this with it.
     ///
     /// # Safety
     /// The register is there, and the caller has struck off an entry.
@@ -303,7 +314,8 @@ impl<K: Keep> Registry<K> {
     unsafe fn forget_left(this: *const Self) {
         // SAFETY: by this function's contract.
         let left = unsafe { &(*this).left };
-        // ORDERING: left_look. Relaxed: an executor that has not terminated has none. Who strikes off after that has seen it terminate.
+        // ORDERING: left_look. Relaxed: an executor that has not terminated has none. Who strikes
+        // off after that has seen it terminate.
         if left.load(order!(left_look: Relaxed)) == 0 {
             return;
         }
@@ -315,7 +327,8 @@ impl<K: Keep> Registry<K> {
         }
     }
 
-    /// Counts what is left, for rule 3. To be called by the last worker, before it says that the executor has terminated.
+    /// Counts what is left, for rule 3. To be called by the last worker, before it says that the
+    /// executor has terminated.
     pub(crate) fn count_left(keeper: &Arc<K>) {
         let registry = keeper.registry();
         let live = |shard: &CachePadded<Shard<K>>| {
@@ -330,7 +343,8 @@ impl<K: Keep> Registry<K> {
         let left = registry.shards.iter().map(live).sum();
         if left > 0 {
             *lock(&registry.keeper) = Some(keeper.clone());
-            // ORDERING: count_left. Relaxed: published by the executor's phase, which is set next (`shared::terminate`).
+            // ORDERING: count_left. Relaxed: published by the executor's phase, which is set next
+            // (`shared::terminate`).
             registry.left.store(left, order!(count_left: Relaxed));
         }
     }

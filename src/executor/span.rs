@@ -1,4 +1,5 @@
-//! With the feature `tracing`: a span for each task, entered whenever its future is polled or dropped.
+//! With the feature `tracing`: a span for each task, entered whenever its future is polled or
+//! dropped.
 
 #[cfg(feature = "tracing")]
 use alloc::vec::Vec;
@@ -21,8 +22,8 @@ pub(super) type Traced<F> = Instrumented<F>;
 #[cfg(not(feature = "tracing"))]
 pub(super) type Traced<F> = F;
 
-/// Puts a future into its task's span. The span has no parent, since the task outlives whoever spawns it, and follows from where it
-/// was spawned.
+/// Puts a future into its task's span. The span has no parent, since the task outlives whoever
+/// spawns it, and follows from where it was spawned.
 #[cfg(feature = "tracing")]
 pub(super) fn traced<F>(
     future: F,

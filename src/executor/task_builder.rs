@@ -19,20 +19,23 @@ use crate::task::JoinHandle;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Priority {
-    /// In turn with all the others.
+    /// Takes turns with all other tasks.
     #[default]
     Normal,
-    /// Before the normal ones, of which one in 33 runs is left to them all the same: see [`TaskBuilder::priority`].
+    /// Runs before tasks of normal priority, which still get one in 33 runs: see
+    /// [`TaskBuilder::priority`].
     High,
 }
 
-/// A task that is to be spawned with more than a future.
+/// Spawns a task that has more than a future: a name, a priority, or a worker of its own.
 ///
-/// Made by [`new`](TaskBuilder::new), for the executor that [`spawn`](crate::spawn) takes, or by [`Executor::task`].
+/// Create it by [`new`](TaskBuilder::new), for the executor that [`spawn`](crate::spawn) uses, or
+/// by [`Executor::task`].
 ///
 /// # Cost
-/// A name is an allocation of its own if it is a `String`. A task of high priority or with a worker of its own is entered in the
-/// executor's register when it is spawned, under a lock; others are when they first wait, without one.
+/// A name that is a `String` costs an allocation of its own. A task of high priority, or with a
+/// worker of its own, is entered among the executor's owned tasks when it is spawned, under a lock.
+/// Other tasks are entered when they first wait, without a lock.
 ///
 /// # Example
 /// ```
@@ -60,7 +63,7 @@ pub struct TaskBuilder<'a> {
 }
 
 impl TaskBuilder<'static> {
-    /// A task for the executor that [`spawn`](crate::spawn) takes.
+    /// Creates a builder for the executor that [`spawn`](crate::spawn) uses.
     pub const fn new() -> Self {
         Self::on(None)
     }
@@ -82,35 +85,38 @@ impl<'a> TaskBuilder<'a> {
         }
     }
 
-    /// A name, for errors, `Debug`, hooks and traces.
+    /// Sets a name, which appears in errors, `Debug`, hooks and traces.
     pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// How urgent it is. A worker runs what it has of high priority first, oldest first, but never more than 32 such tasks in a row
-    /// while there are others, so that these go on as well.
+    /// Sets how urgent the task is. A worker runs its tasks of high priority first, oldest first,
+    /// but at most 32 of them in a row while it has others, so that those make progress as well.
     ///
-    /// A task that has a worker of its own goes by its turn on that worker, and has no priority.
+    /// A task that has a worker of its own takes turns on that worker, and has no priority.
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = priority;
         self
     }
 
-    /// Runs the task on that worker alone, by its index from 0: it is never stolen, also when others have nothing to do. Its future is
-    /// polled on that worker's thread only. Wake-ups of it from elsewhere wake that worker.
+    /// Runs the task on this worker alone, by its index from 0. The task is never stolen, even if
+    /// other workers have nothing to do, and its future is polled on that worker's thread only. A
+    /// wake-up from another thread wakes that worker.
     ///
-    /// It gets its turn within a bounded number of runs of others: see [fairness](crate::executor#fairness).
+    /// The task gets its turn within a bounded number of other runs: see
+    /// [fairness](crate::executor#fairness).
     pub fn on_worker(mut self, worker: usize) -> Self {
         self.worker = Some(worker);
         self
     }
 
-    /// Starts the task, as [`Executor::spawn`].
+    /// Starts the task, like [`Executor::spawn`].
     ///
     /// # Panics
-    /// When the executor has no worker of that index; when a priority is asked for together with a worker; when the global
-    /// executor is needed and cannot be started.
+    /// * If the executor has no worker of that index.
+    /// * If a priority is set together with a worker.
+    /// * If the global executor is needed and cannot be started.
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
     where
@@ -130,10 +136,10 @@ impl<'a> TaskBuilder<'a> {
         })
     }
 
-    /// Starts a task that nobody waits for, as [`Executor::spawn_detached`].
+    /// Starts a task that nobody waits for, like [`Executor::spawn_detached`].
     ///
     /// # Panics
-    /// As [`spawn`](TaskBuilder::spawn).
+    /// Like [`spawn`](TaskBuilder::spawn).
     #[track_caller]
     pub fn spawn_detached<F>(self, future: F)
     where
@@ -151,12 +157,14 @@ impl<'a> TaskBuilder<'a> {
         });
     }
 
-    /// Starts a task that need not be `Send`, on the worker that calls this: as [`spawn_local`], but never on a
-    /// [`LocalExecutor`](crate::LocalExecutor).
+    /// Starts a task that need not be `Send`, on the worker that calls this. It is like
+    /// [`spawn_local`], but never uses a [`LocalExecutor`](crate::LocalExecutor).
     ///
     /// # Panics
-    /// On any thread but a worker of the executor, or of any executor for a [`new`](TaskBuilder::new) one. When another worker is asked for with [`on_worker`](TaskBuilder::on_worker), or a
-    /// priority.
+    /// * On a thread that is not a worker of the executor, or of any executor if the builder is a
+    ///   [`new`](TaskBuilder::new) one.
+    /// * If another worker is set with [`on_worker`](TaskBuilder::on_worker), or if a priority is
+    ///   set.
     #[track_caller]
     pub fn spawn_local<F>(self, future: F) -> JoinHandle<F::Output>
     where
@@ -186,7 +194,8 @@ impl<'a> TaskBuilder<'a> {
         })
     }
 
-    /// Calls `f` with the name, the lane if one was asked for, the executor, and the worker of it that this thread is.
+    /// Calls `f` with the name, the lane if one was set, the executor, and the worker of that
+    /// executor that this thread is, if any.
     #[track_caller]
     fn with_target<R>(
         self,
@@ -243,16 +252,17 @@ impl fmt::Debug for TaskBuilder<'_> {
 }
 
 impl Executor {
-    /// A task of this executor with more than a future.
+    /// Creates a builder for a task of this executor.
     pub fn task(&self) -> TaskBuilder<'_> {
         TaskBuilder::on(Some(self))
     }
 
-    /// Starts a task on one of the workers, by its index from 0, which alone will run it: as
+    /// Starts a task that only this worker runs, by its index from 0. See
     /// [`TaskBuilder::on_worker`].
     ///
     /// # Panics
-    /// When there is no worker of that index: they are [`workers`](Executor::workers) many.
+    /// If there is no worker of that index. The executor has [`workers`](Executor::workers) of
+    /// them.
     ///
     /// # Example
     /// ```
@@ -271,15 +281,17 @@ impl Executor {
     }
 }
 
-/// Starts a task that need not be `Send`, on the [`LocalExecutor`](crate::LocalExecutor) that is running on this thread, or else on the worker whose
-/// task calls this. It is polled and dropped on that thread alone.
+/// Starts a task that need not be `Send`. It is polled and dropped on this thread alone, by the
+/// [`LocalExecutor`](crate::LocalExecutor) that is running here, or else by the worker whose task
+/// calls this.
 ///
-/// In a side of a [`join`](crate::join) that another worker has taken, that is the worker, whatever
-/// it was running before.
+/// In a side of a [`join`](crate::join) that another worker has taken, that is the worker that runs
+/// the side, whatever task it was running before.
 ///
-/// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself. Its wakers may travel. When the
-/// executor shuts down while one of them wakes the task, the worker waits for that wake-up, which is some instructions long, to drop
-/// the future itself.
+/// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by
+/// itself. Wakers of the task may be sent to other threads. If the executor shuts down while one of
+/// them wakes the task, the worker waits for that wake-up, which takes a few instructions, and then
+/// drops the future itself.
 ///
 /// # Panics
 /// On any other thread.
@@ -310,7 +322,8 @@ impl Executor {
 /// assert_eq!(joint::block_on(sum), 42);
 /// ```
 ///
-/// The output of such a task stays on the thread too: a handle whose output is not `Send` is none either.
+/// The output of such a task stays on the thread too. If the output is not `Send`, neither is the
+/// handle:
 /// ```compile_fail,E0277
 /// use std::rc::Rc;
 ///
@@ -331,7 +344,8 @@ where
     spawned_there.unwrap_or_else(|future| TaskBuilder::new().spawn_local(future))
 }
 
-/// The index of the worker that this thread is, in its executor; none on other threads.
+/// Returns the index of the worker that this thread is, in its executor. Returns `None` on other
+/// threads.
 ///
 /// # Example
 /// ```

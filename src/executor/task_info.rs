@@ -4,7 +4,8 @@ use core::{fmt, panic::Location};
 
 use crate::task::{End, Id, Runnable};
 
-/// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the others there.
+/// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the
+/// others there.
 #[derive(Clone, Copy)]
 pub struct TaskInfo<'a> {
     id: Id,
@@ -21,7 +22,8 @@ impl<'a> TaskInfo<'a> {
         Self::new(runnable.id(), runnable.name(), runnable.spawned())
     }
 
-    /// What tells the task from others, for as long as it lives. Its handle [has it too](crate::JoinHandle::id).
+    /// What tells the task from others, for as long as it lives. Its handle [has it
+    /// too](crate::JoinHandle::id).
     pub fn id(&self) -> Id {
         self.id
     }

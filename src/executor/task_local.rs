@@ -1,7 +1,8 @@
 //! [`TaskLocal`]: values that a task carries with it.
 //!
-//! Each thread has a list of the values that are set on it now: a frame on the stack for each poll, or drop, of a scoped future
-//! that is under way, the innermost first. A frame holds the addresses of the key and of the value, and is gone before either.
+//! Each thread has a linked list of the values that are set on it now, the innermost first. While a
+//! scoped future is polled or dropped, a frame on the stack is in the list. The frame holds the
+//! addresses of the key and of the value, and is removed before either goes away.
 
 use core::{
     any::type_name,
@@ -19,20 +20,22 @@ use core::{
 
 use crate::sync::thread_local;
 
-/// The name of a value that tasks carry with them: set around a future, and read by all that runs under it.
+/// A key for a value that tasks carry with them. The value is set around a future, and everything
+/// that runs inside that future can read it.
 ///
-/// It is a `static`. A value is set by [`scope`](TaskLocal::scope) for a future, on whatever threads that runs, and by
-/// [`sync_scope`](TaskLocal::sync_scope) for a function. Tasks that are spawned under it do not have it, unless they are wrapped
-/// in [`carry`](TaskLocal::carry).
+/// A `TaskLocal` is a `static`. Use [`scope`](TaskLocal::scope) to set a value for a future, on
+/// whatever threads it runs, and [`sync_scope`](TaskLocal::sync_scope) to set one for a function.
+/// Tasks that are spawned inside the scope do not see the value, unless they are wrapped in
+/// [`carry`](TaskLocal::carry).
 ///
-/// What a poll calls sees the value: also the tasks of an executor that is run to its end there,
-/// such as by a `block_on`. A side of a [`join`](crate::join) sees it when it runs in the caller's
-/// place, and no value at all when another worker takes it. A side of a
+/// Everything that a poll calls sees the value, including the tasks of an executor that is run to
+/// its end there, such as by a `block_on`. A side of a [`join`](crate::join) sees it if it runs in
+/// the caller's place, and sees no value at all if another worker takes it. A side of a
 /// [`join_async`](crate::join_async) that becomes a task does not see it either.
 ///
 /// # Cost
-/// None for a task that uses none. A poll under a scope writes one thread-local twice; a look compares the keys that are set, from
-/// the innermost outward.
+/// Nothing for a task that uses no value. A poll inside a scope writes one thread-local twice. A
+/// lookup compares the keys that are set, from the innermost outward.
 ///
 /// # Example
 /// ```
@@ -52,28 +55,30 @@ use crate::sync::thread_local;
 /// assert_eq!(joint::block_on(task), ("[7] parent".into(), "[7] child".into()));
 /// ```
 ///
-/// A `const` is not one name but many, and is refused:
+/// A `const` is not one key but many, so it is refused:
 /// ```compile_fail,E0716
 /// const REQUEST: joint::TaskLocal<u64> = joint::TaskLocal::new();
 /// let future = REQUEST.scope(7, async {});
 /// drop(future);
 /// ```
 pub struct TaskLocal<T: 'static> {
-    /// What makes its address its own: a place that can be written is merged with no other.
+    /// Gives the static an address of its own: a place that can be written is not merged with any
+    /// other.
     place: Cell<u8>,
     declared: &'static Location<'static>,
-    /// Of exactly this type: a key that passed for one of a longer-lived type would give out values as what they are not.
+    /// Makes the key exactly of this type. A key that could pass as the key of a longer-lived type
+    /// would hand out values under a wrong type.
     value: PhantomData<fn(T) -> T>,
 }
 
-// SAFETY: the cell is never used.
+// SAFETY: the cell is never read or written.
 unsafe impl<T> Sync for TaskLocal<T> {}
 
 // As above.
 impl<T> UnwindSafe for TaskLocal<T> {}
 impl<T> RefUnwindSafe for TaskLocal<T> {}
 
-/// There is no value of a [`TaskLocal`] where one was asked for.
+/// The error of [`TaskLocal::try_with`]: no value is set here.
 #[derive(Clone, Copy, Debug)]
 pub struct NotSet {
     of: &'static str,
@@ -91,7 +96,7 @@ thread_local! {
     static INNERMOST: Cell<*const Frame> = const { Cell::new(ptr::null()) };
 }
 
-/// Sets the innermost frame back, also on unwind.
+/// Restores the innermost frame, also on unwind.
 struct Reset(*const Frame);
 
 impl Drop for Reset {
@@ -109,7 +114,7 @@ pub(super) fn without_values<R>(f: impl FnOnce() -> R) -> R {
 }
 
 impl<T> TaskLocal<T> {
-    /// A name, for a `static`.
+    /// Creates a key, for a `static`.
     #[allow(clippy::new_without_default, reason = "only a static can use it")]
     #[track_caller]
     pub const fn new() -> Self {
@@ -138,10 +143,10 @@ impl<T> TaskLocal<T> {
         })
     }
 
-    /// The innermost value.
+    /// Finds the innermost value.
     fn find(&'static self) -> Option<NonNull<T>> {
         let mut next = INNERMOST.with(Cell::get);
-        // SAFETY: a frame lies on this thread's stack, below, for as long as it is in the list.
+        // SAFETY: a frame lies further down this thread's stack while it is in the list.
         while let Some(frame) = unsafe { next.as_ref() } {
             if frame.key == self.key() {
                 return NonNull::new(frame.value.cast::<T>().cast_mut());
@@ -151,7 +156,8 @@ impl<T> TaskLocal<T> {
         None
     }
 
-    /// Sets the value for a future: while it is polled, and while it is dropped. An outer value is hidden meanwhile.
+    /// Sets the value for a future, while the future is polled and while it is dropped. An outer
+    /// value is hidden meanwhile.
     pub fn scope<F>(&'static self, value: T, future: F) -> TaskLocalScope<T, F> {
         TaskLocalScope {
             key: self,
@@ -172,8 +178,8 @@ impl<T> TaskLocal<T> {
         self.enter(&value, f)
     }
 
-    /// Sets a copy of the present value for a future that will run elsewhere, as a task that is spawned. Where there is none, the
-    /// future has none either, but what is set where it is polled.
+    /// Sets a clone of the current value for a future that will run elsewhere, such as in a spawned
+    /// task. If no value is set here, the future sees only what is set where it is polled.
     pub fn carry<F>(&'static self, future: F) -> TaskLocalScope<T, F>
     where
         T: Clone,
@@ -188,7 +194,7 @@ impl<T> TaskLocal<T> {
     /// Calls `f` with the value.
     ///
     /// # Panics
-    /// When none is set.
+    /// If no value is set.
     #[track_caller]
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
         match self.try_with(f) {
@@ -200,7 +206,7 @@ impl<T> TaskLocal<T> {
     /// Calls `f` with the value.
     ///
     /// # Errors
-    /// When none is set.
+    /// [`NotSet`] if no value is set.
     ///
     /// # Example
     /// ```
@@ -214,15 +220,16 @@ impl<T> TaskLocal<T> {
             of: type_name::<T>(),
             declared: self.declared,
         })?;
-        // SAFETY: the frame was made of a `&T` for this key, whose type no other key has; and it lives in a call that is under
-        // way below this one, so the value does as long as `f` runs.
+        // SAFETY: the frame was made from a `&T` for this key, and no other key has this address.
+        // The frame belongs to a call further down the stack that has not returned, so the value
+        // lives while `f` runs.
         Ok(f(unsafe { value.as_ref() }))
     }
 
-    /// The value.
+    /// Returns a clone of the value.
     ///
     /// # Panics
-    /// When none is set.
+    /// If no value is set.
     #[track_caller]
     pub fn get(&'static self) -> T
     where
@@ -254,9 +261,9 @@ impl fmt::Display for NotSet {
 
 impl Error for NotSet {}
 
-/// A future under a task-local value: of [`TaskLocal::scope`] and [`TaskLocal::carry`].
+/// The future of [`TaskLocal::scope`] and [`TaskLocal::carry`].
 ///
-/// Its drop drops the future under the value, and then the value.
+/// Dropping it drops the inner future while the value is set, and then the value.
 #[must_use = "futures do nothing unless awaited"]
 pub struct TaskLocalScope<T: 'static, F> {
     key: &'static TaskLocal<T>,
@@ -265,7 +272,7 @@ pub struct TaskLocalScope<T: 'static, F> {
     future: ManuallyDrop<F>,
 }
 
-/// The value is not pinned: it is pointed to during a call alone.
+/// The value is not pinned, because it is pointed to only during a call.
 impl<T, F: Unpin> Unpin for TaskLocalScope<T, F> {}
 
 /// Runs `f` under a scope's value, if it has one.
@@ -282,7 +289,8 @@ impl<T, F: Future> Future for TaskLocalScope<T, F> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: the future is pinned with `self`, and not moved; the rest is not pinned.
+        // SAFETY: the inner future is pinned with `self` and is not moved. The other fields are not
+        // pinned.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
         let future = unsafe { Pin::new_unchecked(&mut *this.future) };
@@ -294,7 +302,7 @@ impl<T, F> Drop for TaskLocalScope<T, F> {
     fn drop(&mut self) {
         let future = &mut self.future;
         under(self.key, self.value.as_ref(), || {
-            // SAFETY: dropped here, once, in place.
+            // SAFETY: the future is dropped here, once, in place.
             unsafe { ManuallyDrop::drop(future) };
         });
     }

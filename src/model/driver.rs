@@ -1,4 +1,5 @@
-//! What models of the driver need of it: [`Driven`], the sleep protocol with a driver. It exists under the model-checking cfg alone.
+//! What models of the driver need of it: [`Driven`], the sleep protocol with a driver. It exists
+//! under the model-checking cfg alone.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::task::Waker;
@@ -69,8 +70,8 @@ impl Outside for Bell {
     }
 }
 
-/// The executor's sleep protocol with a driver, for models with queues of their own. Of deadlines there are those that have passed,
-/// such as 0, and those that never do.
+/// The executor's sleep protocol with a driver, for models with queues of their own. Of deadlines
+/// there are those that have passed, such as 0, and those that never do.
 #[allow(missing_debug_implementations, reason = "nothing to show")]
 pub struct Driven {
     sleep: Sleep,
@@ -176,7 +177,8 @@ impl Driven {
         }
     }
 
-    /// As a worker that rests in the driver once, and goes to run a task: true, if it relies on a reserve.
+    /// As a worker that rests in the driver once, and goes to run a task: true, if it relies on a
+    /// reserve.
     pub fn keep_and_leave(&self) -> bool {
         let mut keeper = self.driver.keep().expect("nobody else keeps it");
         keeper.lie(None);
@@ -203,9 +205,8 @@ impl Driven {
         }
     }
 
-    /// Rests as an idle worker does (`rest_in_place` in `lookout.rs`): in the driver if that is in
-    /// use and no other worker rests there, and else on its thread. With `looks` it does not rest
-    /// while no worker is in the driver.
+    /// As `Local::look_out` rests: in the driver, if nobody else does, and if it is in use.
+    /// `looks`: whether it takes care that somebody does.
     pub fn rest(
         &self,
         worker: usize,

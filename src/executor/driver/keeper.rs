@@ -112,7 +112,8 @@ impl<R: Outside> Driver<R> {
     /// Whether there has ever been a timer or a descriptor.
     #[inline]
     pub(crate) fn is_used(&self) -> bool {
-        // ORDERING: used_look. Relaxed: ordered by the fences of the sleep protocol, where it counts.
+        // ORDERING: used_look. Relaxed: ordered by the fences of the sleep protocol, where it
+        // counts.
         self.used.load(order!(used_look: Relaxed)) != 0
     }
 
@@ -136,7 +137,8 @@ impl<R: Outside> Driver<R> {
 
     /// Whether a keeper sleeps here.
     pub(super) fn is_kept(&self) -> bool {
-        // ORDERING: kept_look. Relaxed: R3 of `reserve.rs`, ordered by the fence before it, or a hint.
+        // ORDERING: kept_look. Relaxed: R3 of `reserve.rs`, ordered by the fence before it, or a
+        // hint.
         self.asleep_until.load(order!(kept_look: Relaxed)) != AWAKE
     }
 
@@ -199,8 +201,9 @@ impl<R: Outside> Driver<R> {
             .is_some_and(|reactor| reactor.has_sources())
     }
 
-    /// To be called when `deadline` has become the earliest of some timers, or with 0 when the reactor has been made: sees to it that
-    /// a keeper that sleeps beyond it is woken. When nobody sleeps here, `if_awake` has to see to it that somebody is awake.
+    /// To be called when `deadline` has become the earliest of some timers, or with 0 when the
+    /// reactor has been made: sees to it that a keeper that sleeps beyond it is woken. When nobody
+    /// sleeps here, `if_awake` has to see to it that somebody is awake.
     pub(crate) fn hurry(&self, deadline: u64, sleep: &Sleep, if_awake: impl FnOnce()) {
         if !self.is_used() {
             // ORDERING: used. Relaxed: ordered by the fences of the sleep protocol, and for a
@@ -210,7 +213,8 @@ impl<R: Outside> Driver<R> {
             sleep.rouse();
         }
         // An exchange that changes nothing: it has its place in the order of those of the keeper.
-        // ORDERING: hurry. Release, with `doze`: a keeper that goes to sleep after this sees the deadline.
+        // ORDERING: hurry. Release, with `doze`: a keeper that goes to sleep after this sees the
+        // deadline.
         let until = self.asleep_until.fetch_add(0, order!(hurry: Release));
         if until == AWAKE {
             if_awake();
@@ -219,7 +223,8 @@ impl<R: Outside> Driver<R> {
         }
     }
 
-    /// The reactor, and whether this call has made it, so that [`hurry`](Driver::hurry) is to be called.
+    /// The reactor, and whether this call has made it, so that [`hurry`](Driver::hurry) is to be
+    /// called.
     pub(crate) fn reactor(&self) -> io::Result<(&Arc<R>, bool)> {
         if let Some(reactor) = self.reactor.get() {
             return Ok((reactor, false));
@@ -246,8 +251,8 @@ impl<R: Outside> Driver<R> {
         }
     }
 
-    /// The executor has gone: ends all that is waited for here. Whoever waits elsewhere for what was served here is to be woken, and
-    /// finds out.
+    /// The executor has gone: ends all that is waited for here. Whoever waits elsewhere for what
+    /// was served here is to be woken, and finds out.
     pub(crate) fn close(&self) -> Vec<Waker> {
         let mut woken: Vec<_> = self
             .timers
@@ -268,7 +273,8 @@ pub(crate) struct Keeper<'a, R: Outside = Reactor> {
 }
 
 impl<R: Outside> Keeper<'_, R> {
-    /// Sleeps until there is something to do, until somebody rings, or for that long. True: there is something to do.
+    /// Sleeps until there is something to do, until somebody rings, or for that long. True: there
+    /// is something to do.
     pub(crate) fn lie(&mut self, limit: Option<Duration>) -> bool {
         let now = clock::now();
         let limit = limit.map_or(NEVER, |limit| clock::after(now, limit));
@@ -289,12 +295,14 @@ impl<R: Outside> Keeper<'_, R> {
         loop {
             let until = self.driver.settled().min(limit);
             // Not taken for `AWAKE`, if it is the very first instant.
-            // ORDERING: doze. Acquire, with `hurry`: a deadline that was told of before is seen by the look that follows.
+            // ORDERING: doze. Acquire, with `hurry`: a deadline that was told of before is seen by
+            // the look that follows.
             self.driver
                 .asleep_until
                 .swap(until.max(1), order!(doze: Acquire));
             let earliest = self.driver.earliest();
-            // RECHECK: doze_again. A deadline that was told of between the first look and the exchange.
+            // RECHECK: doze_again. A deadline that was told of between the first look and the
+            // exchange.
             if !recheck!(doze_again: earliest < until) {
                 return until;
             }

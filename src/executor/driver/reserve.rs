@@ -1,10 +1,12 @@
 //! [`Reserve`]: the worker that looks, for as long as the driver is in use, whether somebody still keeps it.
 //!
-//! A keeper that rises and goes to run a task leaves the driver to itself, and that task may block. To wake another worker each time
-//! costs more than most of what it is woken for. So one that rests beside the keeper, on its thread, is the reserve: it looks each
-//! [`INTERVAL`], and takes the driver over when nobody is asleep there. When nobody has risen there for that long, it goes **off
-//! duty**, and sleeps without limit. Who leaves the driver, or adds the earliest deadline, with no reserve on duty, wakes a worker
-//! that rests; there is one again when that one, or who left, rests once more.
+//! A keeper that rises and goes to run a task leaves the driver to itself, and that task may block.
+//! To wake another worker each time costs more than most of what it is woken for. So one that rests
+//! beside the keeper, on its thread, is the reserve: it looks each [`INTERVAL`], and takes the
+//! driver over when nobody is asleep there. When nobody has risen there for that long, it goes
+//! **off duty**, and sleeps without limit. Who leaves the driver, or adds the earliest deadline,
+//! with no reserve on duty, wakes a worker that rests; there is one again when that one, or who
+//! left, rests once more.
 //!
 //! Going off duty and leaving the driver are a race of two words:
 //!
@@ -59,7 +61,8 @@ pub(crate) struct Reserve<'a, R: Outside> {
 }
 
 impl<R: Outside> Driver<R> {
-    /// Makes the calling worker, which rests on its thread, the reserve, if there is any use for one and nobody else is.
+    /// Makes the calling worker, which rests on its thread, the reserve, if there is any use for
+    /// one and nobody else is.
     pub(crate) fn reserve(&self) -> Option<Reserve<'_, R>> {
         let is_new = self.is_used() && self.reserves.enter();
         is_new.then(|| Reserve {

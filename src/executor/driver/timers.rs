@@ -1,8 +1,9 @@
 //! [`Timers`]: a queue of deadlines, with who waits for each. One worker's, or that of all threads that are no workers.
 //!
-//! The queue is under a lock, which is its owner's alone as a rule, and which nobody holds for longer than it takes to fire a batch.
-//! No code of a user runs under it: wakers are cloned before it is taken, and dropped and woken after it is given up, because each
-//! may panic, or arm and drop other timers here.
+//! The queue is under a lock, which is its owner's alone as a rule, and which nobody holds for
+//! longer than it takes to fire a batch. No code of a user runs under it: wakers are cloned before
+//! it is taken, and dropped and woken after it is given up, because each may panic, or arm and drop
+//! other timers here.
 //!
 //! | operation | cost | what is done outside of the lock |
 //! |---|---|---|
@@ -12,8 +13,9 @@
 //! | remove | O(1); O(log n) where the next look for the earliest, or at what comes in a round, finds it | the caller drops the waker |
 //! | fire | O(log n) for each; one load when nothing is due | the caller wakes |
 //!
-//! Beside the lock stands the earliest deadline, written under it, for those who have to know for how long they may sleep. It is a
-//! hint: what it says may have changed. [`Timers::earliest`] says what can be built on it.
+//! Beside the lock stands the earliest deadline, written under it, for those who have to know for
+//! how long they may sleep. It is a hint: what it says may have changed. [`Timers::earliest`] says
+//! what can be built on it.
 
 mod queue;
 
@@ -30,16 +32,19 @@ use crate::sync::{AtomicU64, Mutex, MutexGuard, order};
 /// How many fire before the lock is given up.
 const BATCH: usize = 64;
 
-/// Which of the timers: a place that stays taken until [`Timers::remove`], or until [`Timers::poll`] has said that it fired.
+/// Which of the timers: a place that stays taken until [`Timers::remove`], or until
+/// [`Timers::poll`] has said that it fired.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Key(u32);
 
-/// The executor has gone, and nobody will ever fire a timer here: arm it elsewhere. Keys mean nothing any more.
+/// The executor has gone, and nobody will ever fire a timer here: arm it elsewhere. Keys mean
+/// nothing any more.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
 pub(crate) struct Timers {
-    /// What [`Queue::earliest`] said last. Read by others than the owner, and so apart from what the owner writes.
+    /// What [`Queue::earliest`] said last. Read by others than the owner, and so apart from what
+    /// the owner writes.
     earliest: CachePadded<AtomicU64>,
     /// None: closed.
     queue: Mutex<Option<Queue<Waker>>>,
@@ -53,14 +58,16 @@ impl Timers {
         }
     }
 
-    /// The earliest deadline, or `NEVER`, or the deadline of one that was given up and would have been earlier. One load; it may be out
-    /// of date.
+    /// The earliest deadline, or `NEVER`, or the deadline of one that was given up and would have
+    /// been earlier. One load; it may be out of date.
     ///
-    /// It is relaxed on both sides. So whoever comes after a change, by whatever edge, sees that change or a later one; and it
-    /// makes no edge itself. Where one thread [inserts](Timers::insert) and another goes to sleep, `Handle::hurry` makes it.
+    /// It is relaxed on both sides. So whoever comes after a change, by whatever edge, sees that
+    /// change or a later one; and it makes no edge itself. Where one thread
+    /// [inserts](Timers::insert) and another goes to sleep, `Handle::hurry` makes it.
     #[inline]
     pub(crate) fn earliest(&self) -> u64 {
-        // ORDERING: earliest. Relaxed: what stands in the queue is read under the lock; who must not miss a change has an edge of its own.
+        // ORDERING: earliest. Relaxed: what stands in the queue is read under the lock; who must
+        // not miss a change has an edge of its own.
         self.earliest.load(order!(earliest: Relaxed))
     }
 
@@ -75,8 +82,8 @@ impl Timers {
         queue.earliest()
     }
 
-    /// Arms a new timer, for a deadline that is not `NEVER`. True: its deadline is the earliest here now, and the driver is to be
-    /// told (`Handle::hurry`).
+    /// Arms a new timer, for a deadline that is not `NEVER`. True: its deadline is the earliest
+    /// here now, and the driver is to be told (`Handle::hurry`).
     ///
     /// # Errors
     /// The waker, when this is [`Closed`].
@@ -90,7 +97,8 @@ impl Timers {
         Ok((Key(place), self.publish(queue)))
     }
 
-    /// Whether it has fired, and then the place is given back; if not, `waker` is the one to be woken.
+    /// Whether it has fired, and then the place is given back; if not, `waker` is the one to be
+    /// woken.
     pub(crate) fn poll(&self, key: &Key, waker: &Waker) -> Result<bool, Closed> {
         let mut guard = self.lock();
         let queue = guard.as_mut().ok_or(Closed)?;
@@ -133,8 +141,9 @@ impl Timers {
         waker
     }
 
-    /// Takes the wakers of those whose deadline is not after `now`, earliest first and those of one deadline in the order in which
-    /// they came, as many as there is room for in a batch. True: there are more.
+    /// Takes the wakers of those whose deadline is not after `now`, earliest first and those of one
+    /// deadline in the order in which they came, as many as there is room for in a batch. True:
+    /// there are more.
     pub(crate) fn fire(&self, now: u64, woken: &mut Vec<Waker>) -> bool {
         if self.earliest() > now {
             return false;
@@ -159,7 +168,8 @@ impl Timers {
         queue.map_or_else(Vec::new, Queue::into_values)
     }
 
-    /// To be called after each change, under the lock. True: the earliest deadline is earlier than before.
+    /// To be called after each change, under the lock. True: the earliest deadline is earlier than
+    /// before.
     fn publish(&self, queue: &Queue<Waker>) -> bool {
         let (before, now) = (self.earliest(), queue.earliest());
         if now != before {
@@ -169,7 +179,8 @@ impl Timers {
     }
 
     fn say(&self, earliest: u64) {
-        // ORDERING: publish. Relaxed: as for `earliest`. The lock is held, so that no two store at once.
+        // ORDERING: publish. Relaxed: as for `earliest`. The lock is held, so that no two store at
+        // once.
         self.earliest.store(earliest, order!(publish: Relaxed));
     }
 

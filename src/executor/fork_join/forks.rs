@@ -1,11 +1,13 @@
 //! [`Forks`]: one worker's jobs that others may take, and [`join`](Forks::join) on them.
 //!
-//! A stack of addresses: the owner pushes and pops at the top, thieves take the oldest, from the bottom. `top` is the
-//! owner's; `first` is how many were taken, and is changed under the thieves' lock.
+//! A stack of addresses: the owner pushes and pops at the top, thieves take the oldest, from the
+//! bottom. `top` is the owner's; `first` is how many were taken, and is changed under the thieves'
+//! lock.
 //!
 //! # Pop against theft
-//! A store-load race, settled by a pair of fences as in `sleep.rs`; the owner's is light, so a pop that meets no thief costs
-//! no atomic read-modify-write and, where the system pays for heavy fences, no fence instruction.
+//! A store-load race, settled by a pair of fences as in `sleep.rs`; the owner's is light, so a pop
+//! that meets no thief costs no atomic read-modify-write and, where the system pays for heavy
+//! fences, no fence instruction.
 //!
 //! | pop of job `i` | theft of job `i`, under the lock |
 //! |---|---|
@@ -14,24 +16,28 @@
 //! | P3 read `first`: `i` or less: the job is the owner's | T3 read `top`: more than `i`: the job is the thief's |
 //! | else settle: read `first` again, under the lock | else `first = i` again |
 //!
-//! **Exactly one of them has the job.** The two fences are ordered. If P2 comes before T2, then T3 sees P1 or what the owner did later: the
-//! thief retreats, or has another job, which was pushed in that place later; with P2 of that one's pop the argument begins
-//! anew. If T2 comes before P2, then P3 sees T1 (or a later theft), and the owner asks for the lock. With that it knows
-//! whether the thief has retreated.
+//! **Exactly one of them has the job.** The two fences are ordered. If P2 comes before T2, then T3
+//! sees P1 or what the owner did later: the thief retreats, or has another job, which was pushed in
+//! that place later; with P2 of that one's pop the argument begins anew. If T2 comes before P2,
+//! then P3 sees T1 (or a later theft), and the owner asks for the lock. With that it knows whether
+//! the thief has retreated.
 //!
-//! What T3 reads is more than `i` and was written with Release by a push of `i` or of a later job, or by a pop of a later
-//! one, all of which come after the entry of `i` was written: so the thief reads that entry after T3, and no newer one, for
-//! the owner cannot pass the pop of `i` that would have to come before.
+//! What T3 reads is more than `i` and was written with Release by a push of `i` or of a later job,
+//! or by a pop of a later one, all of which come after the entry of `i` was written: so the thief
+//! reads that entry after T3, and no newer one, for the owner cannot pass the pop of `i` that would
+//! have to come before.
 //!
 //! # Limit
-//! A push and a pop cost more than many a closure, and the oldest jobs are the largest. So a join that finds [`KEPT_OPEN`]
-//! jobs open just runs its closures in turn. But what is skipped is never offered again, and it need not be small: a chain
-//! of joins goes down to its end at once, and works on the way back. So whoever has nothing to do [asks](Forks::ask) for
-//! more, and then, and after each theft, the owner pushes [`CREDIT`] jobs without regard to how many are open.
+//! A push and a pop cost more than many a closure, and the oldest jobs are the largest. So a join
+//! that finds [`KEPT_OPEN`] jobs open just runs its closures in turn. But what is skipped is never
+//! offered again, and it need not be small: a chain of joins goes down to its end at once, and
+//! works on the way back. So whoever has nothing to do [asks](Forks::ask) for more, and then, and
+//! after each theft, the owner pushes [`CREDIT`] jobs without regard to how many are open.
 //!
 //! # Marks
-//! A thief can set the lowest bit of an entry; a push clears it. So an entry that was marked a while ago, and is still,
-//! belongs to a job that is as old at least. It tells the jobs that are worth a theft, and costs the owner nothing.
+//! A thief can set the lowest bit of an entry; a push clears it. So an entry that was marked a
+//! while ago, and is still, belongs to a job that is as old at least. It tells the jobs that are
+//! worth a theft, and costs the owner nothing.
 
 use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
@@ -108,7 +114,8 @@ impl Forks {
         B: FnOnce() -> RB + Send,
         RB: Send,
     {
-        // ORDERING: own_top, limit_look. Relaxed: only the owner writes the one, and the other is a hint.
+        // ORDERING: own_top, limit_look. Relaxed: only the owner writes the one, and the other is a
+        // hint.
         let index = self.top.load(order!(own_top: Relaxed));
         if index >= self.limit.load(order!(limit_look: Relaxed)) {
             return (a(), b());
@@ -188,12 +195,14 @@ impl Forks {
     /// Takes the job at the top back. False: a thief has it.
     #[inline]
     fn pop(&self, index: usize) -> bool {
-        // ORDERING: pop. Release, with `steal_look`: a thief of an older job that reads this sees that one's entry. The
-        // model checker changes threads between this and the fence in no run, and so cannot tell it from Relaxed.
+        // ORDERING: pop. Release, with `steal_look`: a thief of an older job that reads this sees
+        // that one's entry. The model checker changes threads between this and the fence in no run,
+        // and so cannot tell it from Relaxed.
         self.top.store(index, order!(pop: Release));
         // ORDERING: pop_fence. SeqCst: P2, with `steal_fence`.
         asymmetric::light(order!(pop_fence: SeqCst));
-        // ORDERING: pop_look. Relaxed: ordered by the fence. What a taker did comes with the completion.
+        // ORDERING: pop_look. Relaxed: ordered by the fence. What a taker did comes with the
+        // completion.
         // RECHECK: pop_again. A thief that has the job, or is about to give it back.
         !recheck!(pop_again: self.first.load(order!(pop_look: Relaxed)) > index)
             || self.settle(index)
@@ -236,7 +245,8 @@ impl Forks {
     /// The place of the oldest job that is left to take, if any.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<usize> {
-        // ORDERING: oldest_first, oldest_top. Relaxed: a hint; and for the sleep protocol, which has a fence before it.
+        // ORDERING: oldest_first, oldest_top. Relaxed: a hint; and for the sleep protocol, which
+        // has a fence before it.
         let first = self.first.load(order!(oldest_first: Relaxed));
         (self.top.load(order!(oldest_top: Relaxed)) > first).then_some(first)
     }
@@ -252,7 +262,8 @@ impl Forks {
             return true;
         }
         let marked = job.map_addr(|address| address | MARK);
-        // ORDERING: mark, mark_failed. Relaxed: the mark is a hint, and changes nothing of what the address leads to.
+        // ORDERING: mark, mark_failed. Relaxed: the mark is a hint, and changes nothing of what the
+        // address leads to.
         let _ = entry.compare_exchange(
             job,
             marked,
@@ -267,7 +278,8 @@ impl Forks {
     pub(crate) fn steal(&self) -> Option<Taken> {
         let _thieves = self.thieves.try_lock().ok()?;
         let index = self.oldest()?;
-        // ORDERING: steal. Relaxed: under the lock against other thieves, ordered by the fence against the owner.
+        // ORDERING: steal. Relaxed: under the lock against other thieves, ordered by the fence
+        // against the owner.
         self.first.store(index + 1, order!(steal: Relaxed));
         // ORDERING: steal_fence. SeqCst: T2, with `pop_fence`.
         asymmetric::heavy(order!(steal_fence: SeqCst));
@@ -283,8 +295,8 @@ impl Forks {
         let job = self.jobs[index].load(order!(taken: Relaxed));
         let job = NonNull::new(job.map_addr(|address| address & !MARK));
         let job = job.expect("below the top each place holds a job");
-        // SAFETY: the one thief, by the header of this file. The owner keeps the frame until it has the job back. Work and
-        // result are `Send`, as `join` demands.
+        // SAFETY: the one thief, by the header of this file. The owner keeps the frame until it has
+        // the job back. Work and result are `Send`, as `join` demands.
         Some(unsafe { Taken::new(job) })
     }
 

@@ -1,12 +1,16 @@
 //! [`Job`]: a closure in one thread's stack frame that another thread may run.
 //!
 //! # Who may touch what
-//! The *owner* is the thread in whose frame the job lies. Whoever holds a [`Taken`] is the *taker*; there is at most one.
+//! The *owner* is the thread in whose frame the job lies. Whoever holds a [`Taken`] is the *taker*;
+//! there is at most one.
 //!
 //! 1. `work` is the taker's from the taking on; before, and if it was never taken, the owner's.
-//! 2. `result` is the taker's until its exchange on `completion`, and the owner's once it has learnt of that.
-//! 3. The frame stays until the owner has the job back: it was not taken, or the taker has finished. Panics included.
-//! 4. After its exchange on `completion` the taker touches only what the exchange returned: the frame may be gone.
+//! 2. `result` is the taker's until its exchange on `completion`, and the owner's once it has
+//!    learnt of that.
+//! 3. The frame stays until the owner has the job back: it was not taken, or the taker has
+//!    finished. Panics included.
+//! 4. After its exchange on `completion` the taker touches only what the exchange returned: the
+//!    frame may be gone.
 //! 5. `run` is written before the job is shown to anybody, and never again.
 //!
 //! Rule 3 is the owner's to keep, and all that is unsafe about a job for its user.
@@ -73,7 +77,8 @@ impl<F: FnOnce() -> R, R> Job<F, R> {
     /// What came of the work.
     ///
     /// # Safety
-    /// The caller is the owner, has learnt that the taker has finished, and has not called this before.
+    /// The caller is the owner, has learnt that the taker has finished, and has not called this
+    /// before.
     pub(crate) unsafe fn take_result(&self) -> thread::Result<R> {
         // SAFETY: by rule 2 it is the owner's, and not used again.
         let result = self.result.with_mut(|result| unsafe { result.read() });
@@ -124,7 +129,8 @@ pub(crate) struct Wait {
 
 impl Wait {
     /// # Safety
-    /// The caller is the owner, keeps the frame as long as this is used, and uses no other wait for the job.
+    /// The caller is the owner, keeps the frame as long as this is used, and uses no other wait for
+    /// the job.
     pub(crate) unsafe fn new(job: NonNull<Header>) -> Self {
         Self {
             completion: Header::completion(job),
@@ -158,7 +164,8 @@ unsafe impl Send for Taken {}
 
 impl Taken {
     /// # Safety
-    /// `job` is alive and stays so by rule 3; its work and its result may go to other threads; this is its one taker.
+    /// `job` is alive and stays so by rule 3; its work and its result may go to other threads; this
+    /// is its one taker.
     pub(crate) unsafe fn new(job: NonNull<Header>) -> Self {
         Self(job)
     }
@@ -174,7 +181,8 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        // SAFETY: alive up to the exchange (rule 3), and this is the taker's one exchange: `run` does not drop.
+        // SAFETY: alive up to the exchange (rule 3), and this is the taker's one exchange: `run`
+        // does not drop.
         wake(unsafe { Completion::raw_abandon(Header::completion(self.0)) });
     }
 }

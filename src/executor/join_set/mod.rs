@@ -1,10 +1,12 @@
 //! [`JoinSet`]: many tasks, joined in the order in which they end.
 //!
-//! Each child's handle is polled once, when it comes, with a waker of its own; that waker enters the child's key into the list of
-//! those that have ended (`ready.rs`) and wakes whoever waits for the set. The set looks into that list, and at a child only when
-//! it is there: no handle is ever looked at in vain, however many there are.
+//! When a child is added, its handle is polled once, with a waker of the child's own. That waker
+//! pushes the child's key onto the list of ended children (`ready.rs`) and wakes the task that
+//! waits for the set. The set reads that list, and polls a child only if the list names it. However
+//! many children there are, no handle is polled in vain.
 //!
-//! `children` and `front` are the set's alone. `ready` is shared with the wakers, which may outlive the set.
+//! `children` and `front` belong to the set alone. `ready` is shared with the wakers, which may
+//! outlive the set.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
@@ -32,16 +34,22 @@ pub(super) use ready::Ready;
 /// Tasks that are joined in the order in which they end.
 ///
 /// # Dropping
-/// Cancels all tasks in the order in which they came, and waits for none: see [`JoinHandle`].
+/// Cancels all tasks in the order in which they were added, and waits for none of them: see
+/// [`JoinHandle`].
 ///
 /// # Happens-before
-/// All that a task did happens before its result is returned here.
+/// Everything that a task did happens before its result is returned here.
 ///
 /// # Cost
-/// One allocation for each task, beside the task's own, and room for its handle. In atomic read-modify-writes, beside those of the
-/// task: three to put a task in; two when it ends, and one more for each other that ends at that very moment; two when its result is
-/// returned, and one for all results that have come together. How many tasks there are makes no difference. Nothing takes a lock, and
-/// nothing waits for another thread: all is wait-free, but the end of a task, which is lock-free.
+/// One allocation for each task, beside the task's own, and room for its handle. In atomic
+/// read-modify-writes, beside those of the task:
+///
+/// * three to add a task;
+/// * two when the task ends, and one more for each other task that ends at that very moment;
+/// * two when its result is returned, and one for all results that have arrived together.
+///
+/// The number of tasks makes no difference. Nothing takes a lock, and nothing waits for another
+/// thread. Everything is wait-free, except for the end of a task, which is lock-free.
 ///
 /// # Example
 /// ```
@@ -62,7 +70,7 @@ pub(super) use ready::Ready;
 /// # Ok::<(), joint::JoinError>(())
 /// ```
 ///
-/// The first to end, and the others cancelled:
+/// Take the first task to end, and cancel the others:
 /// ```
 /// # use joint::JoinSet;
 /// let mut set = JoinSet::new();
@@ -76,16 +84,16 @@ pub(super) use ready::Ready;
 pub struct JoinSet<T> {
     children: Children<T>,
     ready: Arc<Ready>,
-    /// Of those that were taken from `ready`, the first that ended.
+    /// The first that ended of the children that were taken from `ready`.
     front: Link,
     waiter: WakerWords,
 }
 
-/// A task is pinned in its own block, and an output never.
+/// A task is pinned in its own block, and an output is never pinned.
 impl<T> Unpin for JoinSet<T> {}
 
 impl<T> JoinSet<T> {
-    /// No tasks.
+    /// Creates a set without tasks.
     pub fn new() -> Self {
         Self {
             children: Children::new(),
@@ -95,20 +103,20 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// How many tasks there are whose results have not been returned yet.
+    /// Returns the number of tasks whose results have not been returned yet.
     pub fn len(&self) -> usize {
         self.children.len()
     }
 
-    /// Whether there are no tasks whose results have not been returned yet.
+    /// Returns whether there are no tasks whose results have not been returned yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Starts a task as [`joint::spawn`](crate::spawn) does, and puts it into the set.
+    /// Starts a task like [`joint::spawn`](crate::spawn), and adds it to the set.
     ///
     /// # Panics
-    /// As [`joint::spawn`](crate::spawn).
+    /// Like [`joint::spawn`](crate::spawn).
     #[track_caller]
     pub fn spawn<F>(&mut self, future: F)
     where
@@ -118,7 +126,7 @@ impl<T> JoinSet<T> {
         self.insert(super::spawn(future));
     }
 
-    /// Starts a task on an executor, and puts it into the set.
+    /// Starts a task on an executor, and adds it to the set.
     ///
     /// # Example
     /// ```
@@ -137,13 +145,13 @@ impl<T> JoinSet<T> {
         self.insert(executor.spawn(future));
     }
 
-    /// Puts a task that has been started into the set, of whatever executor: also one that has ended.
+    /// Adds a task that was started elsewhere, on any executor. The task may have ended already.
     ///
-    /// Whoever has polled the handle before is not woken by it any more. If a poll of the set is pending and the task has ended, the
-    /// one who polled is woken.
+    /// A waker that was registered by an earlier poll of the handle is not woken any more. If a
+    /// poll of the set is pending and the task has already ended, the waker of that poll is woken.
     ///
     /// # Panics
-    /// When the handle has given its result already.
+    /// If the handle has already given its result.
     ///
     /// # Example
     /// ```
@@ -159,12 +167,13 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// The list of those that have ended: for those who wait for it beside the set's own functions.
+    /// The list of ended children, for waiters that do not use the set's own functions.
     pub(super) fn ready(&self) -> &Arc<Ready> {
         &self.ready
     }
 
-    /// As `insert`, but leaves it to the caller to wake the one who waits for the set, if a waker comes back.
+    /// Like `insert`, but if it returns a waker, the caller must wake it: it belongs to the task
+    /// that waits for the set.
     #[must_use = "whoever waits for the set is to be woken"]
     pub(super) fn insert_quietly(&mut self, handle: JoinHandle<T>) -> Option<ThinWaker> {
         let key = self.children.next_key();
@@ -172,7 +181,8 @@ impl<T> JoinSet<T> {
         let ended = handle.is_finished();
         let mut result = handle.result();
         if ended {
-            // It panics when the result was taken before: nothing is registered, and nothing is in the set yet.
+            // If the result was taken before, this panics while nothing is registered and nothing
+            // is in the set yet.
             if let Poll::Ready(result) = children::poll(&mut result, &node) {
                 let task = Task::Ended(Some(result));
                 self.children.push(Child { node, task });
@@ -181,29 +191,32 @@ impl<T> JoinSet<T> {
         }
         let task = Task::Running(result);
         self.children.push(Child { node, task });
-        // It can panic in the drop of a waker that was registered before: the child is in the set then, and its node registered.
+        // This can panic in the drop of a waker that was registered before. The child is in the set
+        // then, and its node is registered.
         let Poll::Ready(result) = self.children.poll(key) else {
             return None;
         };
-        // It has ended meanwhile, and did not find the node.
+        // The child has ended meanwhile, and did not find the node.
         let _handle = self.children.end(key, result);
         self.children[key].node.push()
     }
 
-    /// Waits for the next task to end, and returns its result; `None` when there are no tasks.
+    /// Waits for the next task to end, and returns its result. Returns `None` if there are no
+    /// tasks.
     ///
-    /// Results come in the order in which the tasks ended. A task that panicked or was cancelled has a result that says so.
+    /// Results are returned in the order in which the tasks ended. If a task panicked or was
+    /// cancelled, its result says so.
     ///
     /// # Cancel safety
-    /// Dropped before it is ready, it has taken nothing: the results come with the next call. It can be dropped in one task and
-    /// called again in another.
+    /// Dropping the future before it is ready loses nothing: the next call returns the result. The
+    /// future can be dropped in one task and the function called again in another.
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
 
-    /// Polls for the next task to end: for those who write futures and streams.
+    /// Polls for the next task to end, for authors of futures and streams.
     ///
-    /// Pending, it wakes the waker of the latest call, once, when a task ends.
+    /// If it returns `Pending`, the waker of the latest call is woken once, when a task ends.
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
         loop {
             if let Some(result) = self.try_join_next() {
@@ -218,11 +231,12 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// The result of the next task that has ended; `None` when there is none yet, or no task at all. Never waits.
+    /// Returns the result of the next task that has ended, without waiting. Returns `None` if none
+    /// has ended yet, or if there are no tasks.
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         loop {
             let key = self.next_ended()?;
-            // One that was woken too early stays, and is woken again.
+            // A child that was woken too early stays in the set, and will be woken again.
             if let Poll::Ready(result) = self.children.poll(key) {
                 drop(self.children.remove(key));
                 return Some(result);
@@ -230,10 +244,10 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// Takes the next key of those that have ended.
+    /// Takes the key of the next child that has ended.
     fn next_ended(&mut self) -> Option<usize> {
         if self.front == Link::END {
-            // The last that ended is in front: turn them round.
+            // The list has the latest first, so reverse it.
             let mut link = self.ready.take();
             while let Some(key) = link.key() {
                 let node = &self.children[key].node;
@@ -248,11 +262,12 @@ impl<T> JoinSet<T> {
         Some(key)
     }
 
-    /// Waits for all tasks, and returns their outputs in the order in which they ended.
+    /// Waits for all tasks, and returns their outputs in the order in which the tasks ended.
     ///
     /// # Panics
-    /// With the panic of the first task that has one, or when a task was cancelled. The tasks that are left are cancelled then. To have
-    /// that as values, call [`join_next`](JoinSet::join_next) until it returns `None`.
+    /// With the panic of the first task that panicked, or if a task was cancelled. The remaining
+    /// tasks are cancelled then. To get these cases as values, call
+    /// [`join_next`](JoinSet::join_next) until it returns `None`.
     ///
     /// # Example
     /// ```
@@ -275,8 +290,9 @@ impl<T> JoinSet<T> {
         outputs
     }
 
-    /// Cancels all tasks without waiting, and keeps them in the set. Each has a result: that it was
-    /// cancelled, or what it ended with if it was faster. See [`JoinHandle::abort`].
+    /// Cancels all tasks without waiting, and keeps them in the set. The result of each task says
+    /// that it was cancelled, or is what the task ended with if it was faster. See
+    /// [`JoinHandle::abort`].
     ///
     /// # Example
     /// ```
@@ -295,16 +311,16 @@ impl<T> JoinSet<T> {
     }
 
     /// Cancels all tasks, and waits until each has ended and its future is dropped. The set is
-    /// empty then, and can be used again.
+    /// empty after that, and can be used again.
     ///
-    /// The results are dropped, panics included. To see them, call
+    /// The results are dropped, including panics. To see them, call
     /// [`abort_all`](JoinSet::abort_all) and then [`join_next`](JoinSet::join_next) until it
-    /// returns `None`. A function of `spawn_blocking` that has begun cannot be stopped, and is
-    /// waited for.
+    /// returns `None`. A function of `spawn_blocking` that has begun cannot be stopped, so its end
+    /// is waited for.
     ///
     /// # Cancel safety
-    /// The first poll cancels the tasks. If the future is dropped after that, tasks whose end it
-    /// has not seen are still in the set.
+    /// The first poll cancels the tasks. If the future is dropped after that, the set still
+    /// contains the tasks whose end the future has not seen.
     ///
     /// # Example
     /// ```
@@ -320,10 +336,11 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// Detaches all tasks: they run on by themselves, and the set is empty. Results of tasks that
-    /// have ended are dropped.
+    /// Detaches all tasks, which run on by themselves, and empties the set. The results of tasks
+    /// that have ended are dropped.
     pub fn detach_all(&mut self) {
-        // Those that are ending at this moment may still enter their keys into the list, so it is not used again.
+        // Tasks that are ending at this moment may still push their keys onto the list, so it is
+        // not used again.
         let before = mem::replace(&mut self.ready, Arc::new(Ready::new()));
         let waiter = before.close();
         self.release_all(|child| {
@@ -331,13 +348,14 @@ impl<T> JoinSet<T> {
                 handle.detach();
             }
         });
-        // Whoever waits learns that there are no tasks.
+        // The waiter learns that there are no tasks.
         if let Some(waiter) = waiter {
             waiter.wake();
         }
     }
 
-    /// Takes all tasks out, in the order in which they came. The list is not to be used again.
+    /// Removes all tasks, in the order in which they were added. The list must not be used after
+    /// that.
     fn release_all(&mut self, release: impl FnMut(Child<T>)) {
         self.front = Link::END;
         let children = &mut self.children;
@@ -345,7 +363,8 @@ impl<T> JoinSet<T> {
     }
 }
 
-/// Calls `f` with each. When it panics, it is called with the rest all the same; a second panic ends the program.
+/// Calls `f` with each item. If `f` panics, it is still called with the remaining items. A second
+/// panic aborts the program.
 fn for_each<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
     struct Rest<I: Iterator, F: FnMut(I::Item)> {
         items: I,
@@ -366,7 +385,8 @@ fn for_each<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
 
 impl<T> Drop for JoinSet<T> {
     fn drop(&mut self) {
-        // What was registered is the user's code: it is dropped last, and also when a task's drop panics.
+        // The registered waker is the user's code, so it is dropped last, and also if a task's drop
+        // panics.
         let ready = self.ready.clone();
         let _waiter = ready.close();
         self.release_all(drop);

@@ -1,13 +1,14 @@
 //! [`Driver`]: the waker of the future that a thread blocks on, and how that thread sleeps.
 //!
-//! It is the parker of `waker/park.rs` for a thread that mostly wakes itself: a task that ends wakes the main future of the same
-//! thread. What the home thread does to it is without atomic operations; other threads have a word of their own each for the
-//! wake-up and for the references.
+//! It is the parker of `waker/park.rs` for a thread that mostly wakes itself: a task that ends
+//! wakes the main future of the same thread. What the home thread does to it is without atomic
+//! operations; other threads have a word of their own each for the wake-up and for the references.
 //!
-//! Rule 1: `own` is touched by the home thread alone, and by whoever frees.
-//! Rule 2: `BIAS` in `references` stands for the home thread's count. References are `references - BIAS + own.references`, where
-//! either part may be what the other has given up. The driver's end adds its own count in place of the bias; the home thread's
-//! later wakers count as all others do, and whoever brings it to 0 frees.
+//! Rule 1: `own` is touched by the home thread alone, and by whoever frees. Rule 2: `BIAS` in
+//! `references` stands for the home thread's count. References are
+//! `references - BIAS + own.references`, where either part may be what the other has given up. The
+//! driver's end adds its own count in place of the bias; the home thread's later wakers count as
+//! all others do, and whoever brings it to 0 frees.
 
 use core::{mem::ManuallyDrop, ptr::NonNull, task::Waker};
 
@@ -58,7 +59,8 @@ static TABLE: VTable = {
         }
         // SAFETY: as above.
         let references = unsafe { &(*shared.as_ptr()).references };
-        // ORDERING: clone. Relaxed: the new reference reaches another thread by some edge of its own.
+        // ORDERING: clone. Relaxed: the new reference reaches another thread by some edge of its
+        // own.
         if references.fetch_add(1, order!(clone: Relaxed)) > BIAS + BIAS / 2 {
             std::process::abort();
         }
@@ -76,7 +78,8 @@ static TABLE: VTable = {
             // SAFETY: on the home thread (rule 1).
             return shared.own.with_mut(|own| unsafe { (*own).woken = true });
         }
-        // ORDERING: notify. Release, with the Acquire of `take`: what came before the wake-up is visible to the thread.
+        // ORDERING: notify. Release, with the Acquire of `take`: what came before the wake-up is
+        // visible to the thread.
         if shared.notified.swap(NOTIFIED, order!(notify: Release)) == IDLE {
             shared.thread.unpark();
         }
@@ -126,9 +129,11 @@ unsafe fn count_at_home(shared: NonNull<Shared>, change: usize) -> bool {
 /// # Safety
 /// The caller holds that many (rule 2), and does not use the driver after this.
 unsafe fn release(shared: NonNull<Shared>, held: usize) {
-    // SAFETY: alive by the caller's references. No reference to the whole is formed, which may vanish during the call.
+    // SAFETY: alive by the caller's references. No reference to the whole is formed, which may
+    // vanish during the call.
     let references = unsafe { &(*shared.as_ptr()).references };
-    // ORDERING: release, free. Release, with the fence below: all uses of the driver come before it is freed.
+    // ORDERING: release, free. Release, with the fence below: all uses of the driver come before it
+    // is freed.
     if references.fetch_sub(held, order!(release: Release)) != held {
         return;
     }
@@ -174,8 +179,8 @@ impl Driver {
 
     /// A waker that may be used as long as the driver is held, and must not be dropped.
     pub(crate) fn lent_waker(&self) -> ManuallyDrop<Waker> {
-        // SAFETY: a driver's header, whose functions follow the contract. The reference that the waker stands for is the one
-        // that `self` holds: the waker is not dropped.
+        // SAFETY: a driver's header, whose functions follow the contract. The reference that the
+        // waker stands for is the one that `self` holds: the waker is not dropped.
         ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(self.0.cast()) })
     }
 
@@ -199,7 +204,8 @@ impl Driver {
             // SAFETY: `self` is on the home thread (rule 1).
             core::mem::take(unsafe { &mut (*own).woken })
         };
-        // ORDERING: take_look. Relaxed: what it misses is there at the next look, or keeps the thread from sleeping.
+        // ORDERING: take_look. Relaxed: what it misses is there at the next look, or keeps the
+        // thread from sleeping.
         let elsewhere = shared.notified.load(order!(take_look: Relaxed)) != IDLE && self.take();
         shared.own.with_mut(own) || elsewhere
     }
@@ -234,7 +240,8 @@ impl Drop for Driver {
             own.left = true;
             own.references
         });
-        // SAFETY: the bias stands for what `own` counts, `self` included, and is given up but for the others of these.
+        // SAFETY: the bias stands for what `own` counts, `self` included, and is given up but for
+        // the others of these.
         unsafe { release(self.0, BIAS.wrapping_sub(own.wrapping_sub(1))) };
     }
 }

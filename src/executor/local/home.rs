@@ -1,10 +1,12 @@
 //! [`Home`]: what belongs to one local executor, and its loop.
 //!
-//! All of it is its thread's alone, but the inbox. Its address is in the schedule functions of its tasks. It outlives their use:
-//! who calls one has a task that is not finished, and the executor's end waits until all are.
+//! All of it is its thread's alone, but the inbox. Its address is in the schedule functions of its
+//! tasks. It outlives their use: who calls one has a task that is not finished, and the executor's
+//! end waits until all are.
 //!
-//! Order of work: tasks run first in, first out. The main future, once woken, takes its turn as a task would that was put behind
-//! all that were due. What other threads have woken is looked at every [`INBOX_INTERVAL`] runs, and when nothing else is due.
+//! Order of work: tasks run first in, first out. The main future, once woken, takes its turn as a
+//! task would that was put behind all that were due. What other threads have woken is looked at
+//! every [`INBOX_INTERVAL`] runs, and when nothing else is due.
 
 use core::{
     cell::Cell,
@@ -33,7 +35,8 @@ use crate::{
     waker::{ThinWaker, budget, park::Busy},
 };
 
-/// How many tasks run between two looks at what other threads have woken. Prime, so that it falls in step with no pattern of work.
+/// How many tasks run between two looks at what other threads have woken. Prime, so that it falls
+/// in step with no pattern of work.
 pub(super) const INBOX_INTERVAL: usize = 61;
 
 /// What belongs to one local executor.
@@ -114,7 +117,8 @@ unsafe impl Sync for Address {}
 impl Schedule for Address {
     #[inline]
     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
-        // SAFETY: there is a runnable, so the task is not finished, and the home is alive. The field is never written.
+        // SAFETY: there is a runnable, so the task is not finished, and the home is alive. The
+        // field is never written.
         let thread = unsafe { (*self.0).thread };
         if thread == this_thread() {
             // SAFETY: alive as above, and this is its thread.
@@ -142,7 +146,8 @@ impl<T: Copy> Drop for Restore<'_, T> {
     }
 }
 
-/// A home at an address that its tasks know. It stays on its thread, and ends its tasks when it is dropped.
+/// A home at an address that its tasks know. It stays on its thread, and ends its tasks when it is
+/// dropped.
 pub(super) struct Owned(NonNull<Home>, PhantomData<*mut ()>);
 
 impl Owned {
@@ -222,9 +227,10 @@ impl Home {
     {
         let schedule = Copied(Address(self));
         let builder = Builder::spawned_at(spawned);
-        // SAFETY: the runnables are run and dropped on this thread alone: the schedule function hands them to this home, which
-        // stays here, and which ends only when there can be no more. An output that may not be sent is in the hands of this
-        // thread's runs, and of a handle that is not sent. All else may be sent and shared, and lives as long as it likes.
+        // SAFETY: the runnables are run and dropped on this thread alone: the schedule function
+        // hands them to this home, which stays here, and which ends only when there can be no more.
+        // An output that may not be sent is in the hands of this thread's runs, and of a handle
+        // that is not sent. All else may be sent and shared, and lives as long as it likes.
         let (runnable, handle) =
             unsafe { builder.spawn_unchecked(|()| Registered::new(future), schedule) };
         self.spawned.set(self.spawned.get() + 1);
@@ -298,7 +304,8 @@ impl Home {
         self.queue.len()
     }
 
-    /// Runs as many tasks as are due, up to `turns` and up to the next look at the inbox, and tells how many.
+    /// Runs as many tasks as are due, up to `turns` and up to the next look at the inbox, and tells
+    /// how many.
     pub(super) fn run_some(&self, turns: usize) -> usize {
         let turns = turns.min(INBOX_INTERVAL);
         self.take_inbox();
@@ -362,7 +369,8 @@ impl Home {
                     return output;
                 }
             }
-            // What is woken meanwhile waits for the next round: so the main future has its turn after all that was due.
+            // What is woken meanwhile waits for the next round: so the main future has its turn
+            // after all that was due.
             self.take_inbox();
             let mut left = self.due();
             while left > 0 && self.due() > 0 {

@@ -14,11 +14,11 @@
 //! | the owner goes to sleep | null -> waker | sleeps; finds a task: does not |
 //! | the owner rises by itself | waker -> null | has its waker back |
 //!
-//! So the exchange that pushes is also the one that learns whether to wake, and there is no second word that could be out of
-//! step with it. It takes the waker along: of several pushes one wakes.
+//! So the exchange that pushes is also the one that learns whether to wake, and there is no second
+//! word that could be out of step with it. It takes the waker along: of several pushes one wakes.
 //!
-//! Rule 1: the exchange is the last that a push touches. From then on the owner may run the task, end, and free both.
-//! Rule 2: whoever takes a waker out of the word owns it.
+//! Rule 1: the exchange is the last that a push touches. From then on the owner may run the task,
+//! end, and free both. Rule 2: whoever takes a waker out of the word owns it.
 
 use core::ptr::{self, NonNull};
 
@@ -28,8 +28,8 @@ use crate::{
     waker::ThinWaker,
 };
 
-/// Marks the address of a waker. What heads a waker or a task is aligned to 8 bytes and a boxed waker to at least 4, and a
-/// `ThinWaker` uses the lowest bit alone.
+/// Marks the address of a waker. What heads a waker or a task is aligned to 8 bytes and a boxed
+/// waker to at least 4, and a `ThinWaker` uses the lowest bit alone.
 const WAKER: usize = 2;
 
 pub(crate) struct Inbox(AtomicPtr<()>);
@@ -70,11 +70,12 @@ impl Inbox {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// Hands a runnable over, and wakes the owner if it sleeps. Any thread. Lock-free: it tries again only when another push, or
-    /// the owner, was faster.
+    /// Hands a runnable over, and wakes the owner if it sleeps. Any thread. Lock-free: it tries
+    /// again only when another push, or the owner, was faster.
     ///
     /// # Safety
-    /// The inbox is alive for as long as its owner has not got the runnable. Only the owner runs or drops runnables from here.
+    /// The inbox is alive for as long as its owner has not got the runnable. Only the owner runs or
+    /// drops runnables from here.
     pub(crate) unsafe fn push(this: *const Self, runnable: Runnable) {
         // SAFETY: alive up to the exchange that succeeds, and not touched after it (rule 1).
         let head = unsafe { &(*this).0 };
@@ -90,9 +91,10 @@ impl Inbox {
             let link = unsafe { Runnable::<()>::raw_link(pushed) };
             // ORDERING: push_link. Relaxed: `push` publishes it.
             link.set(below, order!(push_link: Relaxed));
-            // ORDERING: push, push_again. Release, with `take` (Acquire): the link is visible to the owner, and what is linked
-            // below it, by the release sequences that each push goes on with. Acquire, with `sleep` (Release): the waker that
-            // this takes out is whole. On failure nothing is read through the value.
+            // ORDERING: push, push_again. Release, with `take` (Acquire): the link is visible to
+            // the owner, and what is linked below it, by the release sequences that each push goes
+            // on with. Acquire, with `sleep` (Release): the waker that this takes out is whole. On
+            // failure nothing is read through the value.
             let exchange = head.compare_exchange(
                 seen,
                 pushed.as_ptr(),
@@ -112,20 +114,24 @@ impl Inbox {
         }
     }
 
-    /// Gives what was pushed to `each`, oldest first. The owner only. A look, if nothing was pushed.
+    /// Gives what was pushed to `each`, oldest first. The owner only. A look, if nothing was
+    /// pushed.
     #[inline]
     pub(crate) fn take(&self, each: impl FnMut(Runnable)) {
-        // ORDERING: take_look. Relaxed: what it misses is there at the next look, or makes `sleep` fail.
+        // ORDERING: take_look. Relaxed: what it misses is there at the next look, or makes `sleep`
+        // fail.
         if let Word::Runnables(_) = read(self.0.load(order!(take_look: Relaxed))) {
             let waker = self.empty(each);
             debug_assert!(waker.is_none(), "the owner alone puts a waker here");
         }
     }
 
-    /// Takes the owner's waker back, if nobody has taken it, or else what was pushed. The owner only.
+    /// Takes the owner's waker back, if nobody has taken it, or else what was pushed. The owner
+    /// only.
     #[inline]
     pub(crate) fn rise(&self, each: impl FnMut(Runnable)) -> Option<ThinWaker> {
-        // ORDERING: rise_look. Relaxed: as `take_look`; a waker that is here the owner has put here.
+        // ORDERING: rise_look. Relaxed: as `take_look`; a waker that is here the owner has put
+        // here.
         match read(self.0.load(order!(rise_look: Relaxed))) {
             Word::Nothing => None,
             Word::Runnables(_) | Word::Waker => self.empty(each),
@@ -145,12 +151,12 @@ impl Inbox {
         None
     }
 
-    /// The owner goes to sleep, until `waker` is woken; which is given back when something was pushed meanwhile. The owner
-    /// only, and not twice without [`rise`](Inbox::rise).
+    /// The owner goes to sleep, until `waker` is woken; which is given back when something was
+    /// pushed meanwhile. The owner only, and not twice without [`rise`](Inbox::rise).
     pub(crate) fn sleep(&self, waker: ThinWaker) -> Result<(), ThinWaker> {
         let word = tagged(waker);
-        // ORDERING: sleep, sleep_not. Release, with `push` (Acquire): the waker is whole for whoever takes it. On failure
-        // nothing is read through the value.
+        // ORDERING: sleep, sleep_not. Release, with `push` (Acquire): the waker is whole for
+        // whoever takes it. On failure nothing is read through the value.
         let exchange = self.0.compare_exchange(
             ptr::null_mut(),
             word,
@@ -181,7 +187,8 @@ unsafe fn reversed(last: NonNull<()>) -> impl Iterator<Item = Runnable> {
     while let Some(this) = left {
         // SAFETY: the address of a runnable, which is not made of it yet.
         let link = unsafe { Runnable::<()>::raw_link(this) };
-        // ORDERING: turn_look, turn. Relaxed: `take` has made the links visible, and the list is this thread's.
+        // ORDERING: turn_look, turn. Relaxed: `take` has made the links visible, and the list is
+        // this thread's.
         left = NonNull::new(link.get(order!(turn_look: Relaxed)));
         link.set(turned, order!(turn: Relaxed));
         turned = this.as_ptr();

@@ -18,31 +18,34 @@ use crate::task::JoinHandle;
 
 /// Runs tasks on the thread that made it. Their futures and outputs need not be `Send`.
 ///
-/// It has no thread of its own: [`block_on`](LocalExecutor::block_on) runs it, or [`run`](LocalExecutor::run) inside of any other
-/// executor's task, or [`try_tick`](LocalExecutor::try_tick) one step at a time.
+/// It has no thread of its own: [`block_on`](LocalExecutor::block_on) runs it, or
+/// [`run`](LocalExecutor::run) inside of any other executor's task, or
+/// [`try_tick`](LocalExecutor::try_tick) one step at a time.
 ///
 /// # Order
-/// Tasks run first in, first out: one that is woken goes behind all that are due. So does the main future of `block_on` and
-/// `run`. What other threads have woken is looked at every 61 runs. So a task, or a main future, that wakes itself for ever
-/// keeps nobody else from running.
+/// Tasks run first in, first out: one that is woken goes behind all that are due. So does the main
+/// future of `block_on` and `run`. What other threads have woken is looked at every 61 runs. So a
+/// task, or a main future, that wakes itself for ever keeps nobody else from running.
 ///
 /// # Wake-ups
-/// A wake-up on the executor's own thread puts the task into a private queue: the task's own word takes one atomic
-/// read-modify-write, and the queue none. From another thread it takes one more, and one that finds the executor asleep wakes
-/// it. Neither allocates, but for the queue's growth, and neither waits.
+/// A wake-up on the executor's own thread puts the task into a private queue: the task's own word
+/// takes one atomic read-modify-write, and the queue none. From another thread it takes one more,
+/// and one that finds the executor asleep wakes it. Neither allocates, but for the queue's growth,
+/// and neither waits.
 ///
 /// # Dropping
-/// Cancels every task that has not ended, and drops its future, on this thread, before the drop returns: first those that are
-/// due, oldest first, then those that wait, in no particular order. Whoever waits for one learns that it was
-/// [cancelled](crate::JoinError::Cancelled). If another thread is in the middle of waking a task, the drop blocks until that
-/// thread has passed the task on, which takes it a few instructions. Wakers and handles that outlive the executor do nothing more,
-/// on any thread.
+/// Cancels every task that has not ended, and drops its future, on this thread, before the drop
+/// returns: first those that are due, oldest first, then those that wait, in no particular order.
+/// Whoever waits for one learns that it was [cancelled](crate::JoinError::Cancelled). If another
+/// thread is in the middle of waking a task, the drop blocks until that thread has passed the task
+/// on, which takes it a few instructions. Wakers and handles that outlive the executor do nothing
+/// more, on any thread.
 ///
 /// A task that owns its executor, by an `Rc`, keeps both alive.
 ///
 /// # Handles
-/// A handle may be sent to another thread if the output may: to await the task there, or to cancel it. The future is dropped here
-/// in any case.
+/// A handle may be sent to another thread if the output may: to await the task there, or to cancel
+/// it. The future is dropped here in any case.
 ///
 /// # Panics of tasks
 /// A task that panics ends; its panic is for whoever awaits it. The executor goes on.
@@ -108,7 +111,8 @@ impl LocalExecutor {
 
     /// Starts a task. It runs when the executor does.
     ///
-    /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by itself.
+    /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on
+    /// by itself.
     ///
     /// One allocation, no atomic operation.
     ///
@@ -129,16 +133,16 @@ impl LocalExecutor {
         self.home.spawn(Location::caller(), future)
     }
 
-    /// Runs the tasks until `future` ends, on this thread, which sleeps while there is nothing to do. Tasks that have not ended then
-    /// wait for the next time.
+    /// Runs the tasks until `future` ends, on this thread, which sleeps while there is nothing to
+    /// do. Tasks that have not ended then wait for the next time.
     ///
-    /// The future is not a task, and need be neither `Send` nor `'static`. Awaiting a task of this executor in it takes no
-    /// atomic operation but the task's own.
+    /// The future is not a task, and need be neither `Send` nor `'static`. Awaiting a task of this
+    /// executor in it takes no atomic operation but the task's own.
     ///
     /// # Panics
-    /// When the future's `poll` does, and when called inside itself, or while a [`run`](LocalExecutor::run) of this executor
-    /// has not ended. On another executor's thread it blocks that, as [`block_on`](crate::block_on)
-    /// does; `run` does not.
+    /// When the future's `poll` does, and when called inside itself, or while a
+    /// [`run`](LocalExecutor::run) of this executor has not ended. On another executor's thread it
+    /// blocks that, as [`block_on`](crate::block_on) does; `run` does not.
     ///
     /// # Example
     /// ```
@@ -149,11 +153,12 @@ impl LocalExecutor {
         self.home.block_on(future)
     }
 
-    /// Runs the tasks until `future` ends, as a future: so inside of any other executor's task, or a
-    /// [`block_on`](crate::block_on). While there is nothing to do, it is pending.
+    /// Runs the tasks until `future` ends, as a future: so inside of any other executor's task, or
+    /// a [`block_on`](crate::block_on). While there is nothing to do, it is pending.
     ///
-    /// At each poll it runs up to 61 tasks, and then lets the one who polls have a turn. One `run` or `block_on` of an
-    /// executor is under way at a time; this one is from its first poll on until it is ready or dropped.
+    /// At each poll it runs up to 61 tasks, and then lets the one who polls have a turn. One `run`
+    /// or `block_on` of an executor is under way at a time; this one is from its first poll on
+    /// until it is ready or dropped.
     ///
     /// Each time that it is pending it keeps the waker that it was polled with, in the manner of
     /// [`ThinWaker`](crate::waker::ThinWaker): another runtime's waker takes an allocation then.

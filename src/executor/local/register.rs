@@ -1,9 +1,12 @@
-//! The register of a local executor's tasks that wait: what its end has to find, because no queue holds it.
+//! The register of a local executor's tasks that wait: what its end has to find, because no queue
+//! holds it.
 //!
-//! A task is entered the first time that a poll of it is pending, and struck off when its future is gone. One that is ready at its
-//! first poll is never entered. The entry is no reference: a task that nobody can wake or join any more ends all the same.
+//! A task is entered the first time that a poll of it is pending, and struck off when its future is
+//! gone. One that is ready at its first poll is never entered. The entry is no reference: a task
+//! that nobody can wake or join any more ends all the same.
 //!
-//! Invariant: a task's future is polled and dropped by its own executor alone, which is the current one of its thread then.
+//! Invariant: a task's future is polled and dropped by its own executor alone, which is the current
+//! one of its thread then.
 
 use core::{
     future::Future,
@@ -18,8 +21,8 @@ use slab::Slab;
 use super::home;
 use crate::sync::UnsafeCell;
 
-/// Wakers that are lent: the task that each stands for is alive as long as its future is not gone, and so as long as its entry
-/// is here.
+/// Wakers that are lent: the task that each stands for is alive as long as its future is not gone,
+/// and so as long as its entry is here.
 pub(super) struct Register(UnsafeCell<Slab<ManuallyDrop<Waker>>>);
 
 impl Register {
@@ -29,7 +32,8 @@ impl Register {
 
     /// Each use is over before anything else of the executor is called.
     fn with<R>(&self, f: impl FnOnce(&mut Slab<ManuallyDrop<Waker>>) -> R) -> R {
-        // SAFETY: the register stays on its thread, and no two uses overlap, as `f` does not lead back here.
+        // SAFETY: the register stays on its thread, and no two uses overlap, as `f` does not lead
+        // back here.
         self.0.with_mut(|slab| f(unsafe { &mut *slab }))
     }
 

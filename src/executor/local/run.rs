@@ -58,7 +58,8 @@ impl<F: Future> Future for Run<'_, F> {
             if let Some(waker) = home.rise() {
                 this.spare = Some(waker);
             }
-            // What is woken while a round lasts waits for the next: so the main future has its turn after all that was due.
+            // What is woken while a round lasts waits for the next: so the main future has its turn
+            // after all that was due.
             let is_turn = this.left == 0 || home.due() == 0;
             if is_turn {
                 // SAFETY: as above.
@@ -71,7 +72,8 @@ impl<F: Future> Future for Run<'_, F> {
                 this.left = home.due();
             }
             this.left -= home.run_some(this.left.min(INBOX_INTERVAL));
-            // This poll may have been the main future's wake-up: one that has passed it over is made up for.
+            // This poll may have been the main future's wake-up: one that has passed it over is
+            // made up for.
             if is_turn && home.due() == 0 {
                 let spare = this.spare.take();
                 let known = spare.filter(|spare| spare.will_wake(cx.waker()));

@@ -1,4 +1,4 @@
-//! [`scope`]: a thread that lends its frame to tasks, and does not go on before they have ended.
+//! [`scope`]: a thread that lends its frames to tasks, and does not continue before they have ended.
 
 use core::{fmt, future::Future, marker::PhantomData, mem, panic::AssertUnwindSafe};
 use std::panic::{catch_unwind, resume_unwind};
@@ -9,7 +9,8 @@ use crate::{
     waker::park::block_on,
 };
 
-/// Starts tasks that may borrow all that outlives the call of [`scope`], and the scope itself: so they can start others.
+/// Starts tasks that may borrow everything that outlives the call of [`scope`], and the scope
+/// itself, so that they can start further tasks.
 pub struct Scope<'scope, 'env: 'scope> {
     inner: Inner,
     executor: &'scope Executor,
@@ -20,18 +21,21 @@ pub struct Scope<'scope, 'env: 'scope> {
 impl<'scope> Scope<'scope, '_> {
     /// Starts a task. It may run at once, on any of the executor's threads.
     ///
-    /// Dropping the handle lets the task run on; the scope waits for it. After the scope's closure has panicked nothing is started any
-    /// more: the future is dropped, and its handle says that it was cancelled.
+    /// If the handle is dropped, the task runs on, and the scope waits for it. After the scope's
+    /// closure has panicked, no task is started any more: the future is dropped, and its handle
+    /// reports a cancellation.
     ///
     /// # Cost
-    /// Four allocations: the task, the future that is behind a pointer in it, the result, and what tells the scope of the end.
+    /// Four allocations: the task, the future behind a pointer in the task, the result, and the
+    /// entry by which the scope learns of the end.
     #[track_caller]
     pub fn spawn<F>(&'scope self, future: F) -> ScopedHandle<'scope, F::Output>
     where
         F: Future + Send + 'scope,
         F::Output: Send + 'scope,
     {
-        // SAFETY: `'scope` is that of `Executor::scope`, which joins the task before it ends: fact 4 of the header.
+        // SAFETY: `'scope` is the lifetime of `Executor::scope`, which joins the task before it
+        // ends: fact 4 of the header.
         unsafe { self.inner.spawn(Place::On(self.executor), future, ()) }
     }
 }
@@ -43,24 +47,28 @@ impl fmt::Debug for Scope<'_, '_> {
 }
 
 impl Executor {
-    /// Calls `f` with a scope, in which tasks can be started that borrow, and blocks this thread until all of them have ended.
+    /// Calls `f` with a scope that can start tasks which borrow, and blocks this thread until all
+    /// of them have ended.
     ///
-    /// It is for threads outside of the executor, as [`std::thread::scope`] is for any. Inside a task use
-    /// [`async_scope`](crate::async_scope): on a worker of another executor this call would block that worker. The executor cannot be
-    /// dropped meanwhile, since it is borrowed. A task that never ends, or a handle of another task that is awaited in vain, keeps the
-    /// call from returning.
+    /// It is for threads outside the executor, as [`std::thread::scope`] is for any thread. Inside
+    /// a task use [`async_scope`](crate::async_scope), because on a worker of another executor this
+    /// call would block that worker. The executor is borrowed, so it cannot be dropped meanwhile.
+    /// If a task never ends, or if the handle of another task is awaited in vain, the call never
+    /// returns.
     ///
-    /// All that the tasks did happens before it returns.
+    /// Everything that the tasks did happens before the call returns.
     ///
     /// # Cost
     /// One allocation, and those of each [`Scope::spawn`].
     ///
     /// # Panics
-    /// * When `f` panics, with that panic: nothing is started any more, the tasks are cancelled, and it returns when they have ended.
-    ///   A task that is being polled ends that poll first.
-    /// * When `f` returns and a task has panicked, with the first such panic that no [`ScopedHandle`] has given out. The other tasks
-    ///   are not cancelled.
-    /// * Called on a worker of this executor: blocked, it could not run the tasks that it waits for.
+    /// * If `f` panics, with that panic. No task is started any more, the tasks are cancelled, and
+    ///   the call returns when they have ended. A task that is being polled finishes that poll
+    ///   first.
+    /// * If `f` returns and a task has panicked, with the first such panic that no [`ScopedHandle`]
+    ///   has returned. The other tasks are not cancelled.
+    /// * If it is called on a worker of this executor. That worker would be blocked, and could not
+    ///   run the tasks that it waits for.
     ///
     /// # Example
     /// ```
@@ -105,12 +113,12 @@ impl Executor {
     }
 }
 
-/// As [`Executor::scope`], on the executor in whose [`block_on`](Executor::block_on) it is called,
-/// or else on the [global](Executor::global) one: calls `f` with a scope, in which tasks can be
-/// started that borrow, and blocks this thread until all of them have ended.
+/// Calls `f` with a scope that can start tasks which borrow, and blocks this thread until all of
+/// them have ended. It is [`Executor::scope`] on the executor in whose
+/// [`block_on`](Executor::block_on) it is called, or else on the [global](Executor::global) one.
 ///
 /// # Panics
-/// As [`Executor::scope`]; when the global executor cannot be started.
+/// Like [`Executor::scope`]; or if the global executor cannot be started.
 ///
 /// # Example
 /// ```
@@ -122,7 +130,7 @@ impl Executor {
 /// assert_eq!(longest, Some(5));
 /// ```
 ///
-/// A task cannot borrow what ends before the scope does:
+/// A task cannot borrow anything that ends before the scope does:
 /// ```compile_fail,E0373
 /// joint::scope(|s| {
 ///     let inside = 1;
@@ -136,7 +144,7 @@ impl Executor {
 ///     s.spawn(async move { inside + 1 });
 /// });
 /// ```
-/// Nor can it borrow what is in use meanwhile:
+/// Nor can it borrow anything that is in use meanwhile:
 /// ```compile_fail,E0499
 /// let mut count = 0;
 /// joint::scope(|s| {
@@ -144,7 +152,7 @@ impl Executor {
 ///     s.spawn(async { count += 1 });
 /// });
 /// ```
-/// And nothing of a task leaves the scope:
+/// And nothing of a task can leave the scope:
 /// ```compile_fail
 /// let text = String::from("text");
 /// let handle = joint::scope(|s| s.spawn(async { text.len() }));

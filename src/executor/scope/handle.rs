@@ -1,4 +1,4 @@
-//! [`ScopedHandle`]: the one who waits for a child of a scope.
+//! [`ScopedHandle`]: the handle of a child of a scope.
 
 use core::{
     fmt,
@@ -10,14 +10,17 @@ use core::{
 use super::Inner;
 use crate::{oneshot, task::JoinError};
 
-/// Awaits a child of a scope. Dropped, it lets the child run on: the scope waits for it.
+/// Awaits a child of a scope. If the handle is dropped, the child runs on, and the scope waits for
+/// it.
 ///
 /// # Awaiting
-/// The handle is a future of the child's output, and [`block_on`](crate::block_on) waits for it on a thread outside of the executor.
-/// A panic of the child goes on in the one who awaits it, and so does its cancellation, as a panic that says so. Await
-/// [`result`](ScopedHandle::result) to have either as a value. A panic that no handle has given out is the scope's.
+/// The handle is a future of the child's output. On a thread outside the executor,
+/// [`block_on`](crate::block_on) waits for it. If the child panicked, the panic continues in the
+/// awaiting task; if it was cancelled, awaiting it panics with a message that says so. Await
+/// [`result`](ScopedHandle::result) to get either case as a value. A panic that no handle has
+/// returned is raised by the scope.
 ///
-/// All that the child did happens before the one who awaits it goes on.
+/// Everything that the child did happens before the awaiting task continues.
 ///
 /// # Example
 /// ```
@@ -44,12 +47,13 @@ impl<'scope, T> ScopedHandle<'scope, T> {
         Self(ScopedResult { receiver, inner })
     }
 
-    /// Whether the child has ended, by an output, a panic or its cancellation, so that awaiting it would not wait.
+    /// Returns whether the child has ended, by an output, a panic or a cancellation, so that
+    /// awaiting it would not wait.
     pub fn is_finished(&self) -> bool {
         self.0.receiver.is_finished()
     }
 
-    /// Awaits the child as a value: its output, or why there is none.
+    /// Awaits the child's end as a value: its output, or the reason why there is none.
     ///
     /// # Example
     /// ```
@@ -67,7 +71,7 @@ impl<'scope, T> ScopedHandle<'scope, T> {
 impl<T> Future for ScopedResult<'_, T> {
     type Output = Result<T, JoinError>;
 
-    /// Polled again after it was ready, it says that the child was cancelled.
+    /// Polled again after it was ready, it reports that the child was cancelled.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let poll = Pin::new(&mut self.receiver).poll(cx);
         poll.map(|received| received.unwrap_or(Err(JoinError::Cancelled)))
@@ -78,7 +82,8 @@ impl<T> Future for ScopedHandle<'_, T> {
     type Output = T;
 
     /// # Panics
-    /// With the panic of the child; when the child was cancelled; when polled again after it was ready.
+    /// With the panic of the child; if the child was cancelled; or if it is polled again after it
+    /// was ready.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         Pin::new(&mut self.0)
             .poll(cx)
@@ -94,7 +99,7 @@ impl<T> Future for ScopedHandle<'_, T> {
 }
 
 impl<T> Drop for ScopedResult<'_, T> {
-    /// A panic that was not taken is the scope's.
+    /// Hands a panic that was not taken to the scope.
     fn drop(&mut self) {
         self.receiver.close();
         if let Ok(result) = self.receiver.try_recv() {

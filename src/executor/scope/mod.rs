@@ -1,37 +1,51 @@
-//! Scopes: tasks that borrow. [`scope`] blocks a thread for tasks that borrow from its frame; [`async_scope`] is for use inside a
-//! task, and its children borrow from what the scope owns.
+//! Scopes: tasks that borrow. [`scope`] blocks a thread, and its tasks borrow from that thread's
+//! frames. [`async_scope`] is for use inside a task, and its children borrow from what the scope
+//! owns.
 //!
-//! # Why two
-//! A child runs on another thread while the one who spawned it does something else. What it borrows must stay until the child's
-//! future is gone. A thread can promise that by not returning from a call: [`scope`] (`blocking.rs`). A future cannot. Whoever has
-//! it may leak it half way, and then the frame that it was awaited in goes on, or goes, while the children run. Dropping it may not
-//! block until they have ended, and nothing obliges anyone to drop it. So no asynchronous scope can lend what the enclosing frame
-//! has to tasks that run in parallel. What it can lend is what it owns in shared ownership: [`async_scope`] (`owned.rs`) takes the
-//! environment by value, and each child holds a share of it. Leaked, the scope leaks its share, and the environment stays.
+//! # Why there are two
+//! A child runs on another thread while its parent does something else. What the child borrows must
+//! stay until the child's future is gone. A thread can promise that by not returning from a call:
+//! that is [`scope`] (`blocking.rs`). A future cannot. Its owner may leak it half way, and then the
+//! frame that awaited it goes on, or is dropped, while the children run. Nor does it help to wait
+//! in the future's drop: the drop may not block until the children have ended, and nothing obliges
+//! the owner to drop the future at all. An asynchronous scope therefore cannot lend the enclosing
+//! frame to tasks that run in parallel. It can lend what it holds in shared ownership.
+//! [`async_scope`] (`owned.rs`) takes the environment by value, and each child holds a share of it.
+//! If the scope is leaked, its share is leaked too, and the environment stays.
 //!
 //! # Why it is sound
-//! A child's future and its output are of any lifetime `'scope`, and [`Executor::spawn`](super::Executor::spawn) wants `'static`.
-//! `erase` hides the one in the other. It is right when all that is of `'scope` is gone before what is borrowed for it goes:
+//! A child's future and its output have any lifetime `'scope`, but
+//! [`Executor::spawn`](super::Executor::spawn) requires `'static`. `erase` hides one behind the
+//! other. That is right if every value of `'scope` is gone before what it borrows is gone:
 //!
-//! 1. *What is of `'scope`* is in three places. The child's `Body`, which holds the future and then, on its stack, the output. The
-//!    oneshot of its result, the ends of which are in the body and in the handle. The handle, a `ScopedHandle<'scope, _>`.
-//! 2. *Nothing of `'scope` is outside of the scope.* `'scope` is chosen here and any to the caller's closure, and the scope's type
-//!    is invariant in it. So it cannot name what is the closure's own, nor be made to live longer or shorter; and the closure's
-//!    result, its environment and all that was there before cannot hold what is of `'scope`. A handle is held by the closure or by
-//!    a child, or it is leaked: then what it holds is never used again.
-//! 3. *A task's join says that its future is gone*: that is the task's promise, for an output, a panic and a cancellation alike.
-//!    The output of an erased task is `()`, so nothing of `'scope` is left in a task that was joined.
-//! 4. *The blocking scope* returns after it has joined every child: all are in the set, whatever becomes of their handles, and what
-//!    panics between a child's start and its join ends the program. `'scope` is a borrow of what stands in that very call.
-//! 5. *The asynchronous scope* waits as well, but nothing relies on it. By 2, and since there is nothing that is known to outlive
-//!    `'scope` but what is `'static`, `'scope` borrows come from the shared environment alone. Each child holds a share in `Kept`, which
-//!    is dropped after the body. The closure's future is a part of the scope's, which drops its share after it.
+//! 1. *Values of `'scope` are in three places*: the child's `Body`, which holds the future and
+//!    then, on its stack, the output; the oneshot of its result, whose ends are in the body and in
+//!    the handle; and the handle, a `ScopedHandle<'scope, _>`.
+//! 2. *No value of `'scope` is outside the scope.* `'scope` is chosen here and is arbitrary to the
+//!    caller's closure, and the scope's type is invariant in it. The lifetime therefore cannot
+//!    cover what the closure itself owns, and cannot be stretched or shortened. Nor can the
+//!    closure's result, its environment, or anything that existed before, hold a value of `'scope`.
+//!    A handle is held by the closure or by a child, or it is leaked, and then its contents are
+//!    never used again.
+//! 3. *A task's join says that its future is gone.* That is the task's promise, for an output, a
+//!    panic and a cancellation alike. The output of an erased task is `()`, so nothing of `'scope`
+//!    is left in a task that was joined.
+//! 4. *The blocking scope* returns after it has joined every child. All children are in the set,
+//!    whatever becomes of their handles, and a panic between a child's start and its join aborts
+//!    the program. `'scope` is a borrow of a variable of that very call.
+//! 5. *The asynchronous scope* waits as well, but nothing relies on it. By fact 2, and because only
+//!    what is `'static` is known to outlive `'scope`, a borrow for `'scope` can only be a borrow of
+//!    the shared environment. Each child holds a share of it in `Kept`, which is dropped after the
+//!    body. The closure's future is a part of the scope's future, which drops its own share after
+//!    it.
 //!
-//! A child that is leaked by its executor is never joined: a blocking scope would wait for ever, and that is sound.
+//! A child that is leaked by its executor is never joined. A blocking scope then waits forever,
+//! which is sound.
 //!
 //! # Locks
-//! `children` is locked while a child is started and put into the set, so that the end of the scope misses none. No user code runs
-//! meanwhile: not the child's, which is queued; no waker is woken or dropped under it.
+//! `children` is locked while a child is started and put into the set, so that the end of the scope
+//! misses no child. No user code runs under that lock: the child is only queued, and no waker is
+//! woken or dropped.
 
 use alloc::{boxed::Box, sync::Arc};
 use core::{
@@ -65,11 +79,11 @@ pub use self::{
     owned::{AsyncScope, async_scope},
 };
 
-/// What is known of a scope's children.
+/// What a scope knows about its children.
 struct Inner {
-    /// `None` once nothing may be started any more.
+    /// `None` once no child may be started any more.
     children: Mutex<Option<JoinSet<()>>>,
-    /// That of the set, to be waited for without the lock.
+    /// The list of the set, to wait for without the lock.
     ready: Arc<Ready>,
     /// The first panic that no handle has taken.
     panic: Mutex<Option<PanicPayload>>,
@@ -92,8 +106,8 @@ impl Inner {
     }
 
     /// # Safety
-    /// `'scope` does not end before the task that is started is joined, or `keep` has all that is borrowed for `'scope` stay as long as
-    /// it is there: see the header.
+    /// `'scope` does not end before the task that is started has been joined; or `keep` keeps
+    /// everything that is borrowed for `'scope` alive while `keep` itself exists. See the header.
     #[track_caller]
     unsafe fn spawn<'scope, F, K>(
         &'scope self,
@@ -115,7 +129,7 @@ impl Inner {
             spawned: Location::caller(),
         });
         let task = Kept {
-            // SAFETY: passed on from the caller; the body is dropped before `keep` is.
+            // SAFETY: the caller promises it, and the body is dropped before `keep`.
             body: unsafe { erase(body) },
             _keep: keep,
         };
@@ -125,9 +139,10 @@ impl Inner {
             drop(task);
             return handle;
         };
-        // Two for one, so that those that have ended do not pile up.
+        // Take two for each one that is added, so that ended children do not pile up.
         let ended = [set.try_join_next(), set.try_join_next()];
-        // From its start on, a child that borrows from a frame must not be lost: it may be running already.
+        // From its start on, a child that borrows from a frame must not be lost, because it may
+        // already be running.
         let guard = matches!(place, Place::On(_)).then(|| AbortOnUnwind);
         let waiter = set.insert_quietly(match place {
             Place::On(executor) => executor.spawn(task),
@@ -142,7 +157,7 @@ impl Inner {
         handle
     }
 
-    /// Starts nothing any more, and gives the children away.
+    /// Stops the scope from starting children, and returns those that it has.
     fn close(&self) -> Option<JoinSet<()>> {
         lock(&self.children).take()
     }
@@ -158,7 +173,8 @@ impl Inner {
         }
     }
 
-    /// Waits for all children, who may start others meanwhile. To be called by one at a time.
+    /// Waits for all children, which may start others meanwhile. Only one caller at a time may
+    /// wait.
     async fn join(&self) {
         let mut last = WakerWords::NONE;
         poll_fn(|cx| self.poll_join(cx, &mut last)).await;
@@ -174,7 +190,7 @@ impl Inner {
             drop(children);
             match end {
                 Some(end) => self.note(end),
-                // Whoever could start another would be in the set.
+                // A child that could start another one would be in the set.
                 None if is_empty => return Poll::Ready(()),
                 None if self.ready.register(cx.waker(), last) => return Poll::Pending,
                 None => {}
@@ -182,14 +198,14 @@ impl Inner {
         }
     }
 
-    /// A child has ended: with a panic, if the drop of its future had one.
+    /// Records the end of a child. It is a panic if the drop of the child's future panicked.
     fn note(&self, end: Result<(), JoinError>) {
         if let Err(JoinError::Panicked(payload)) = end {
             self.report(payload);
         }
     }
 
-    /// Keeps the first panic that nobody has taken.
+    /// Keeps the first panic that no handle has taken.
     fn report(&self, payload: PanicPayload) {
         let mut first = lock(&self.panic);
         let later = match &*first {
@@ -200,7 +216,7 @@ impl Inner {
         drop(later);
     }
 
-    /// Goes on with the first panic that nobody has taken.
+    /// Resumes the first panic that no handle has taken.
     fn resume(&self) {
         let first = lock(&self.panic).take();
         if let Some(payload) = first {
@@ -213,7 +229,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A child: its future, and whom to tell of the output.
+/// A child: its future, and the sender of its output.
 struct Body<'scope, F: Future> {
     future: Option<F>,
     sender: Option<oneshot::Sender<Result<F::Output, JoinError>>>,
@@ -225,7 +241,8 @@ impl<F: Future> Future for Body<'_, F> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: `future` is pinned with `self` and is not moved out; nothing else of it is ever pinned.
+        // SAFETY: `future` is pinned with `self` and is not moved out. No other field is ever
+        // pinned.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
         let mut future = unsafe { Pin::new_unchecked(&mut this.future) };
@@ -240,7 +257,7 @@ impl<F: Future> Future for Body<'_, F> {
                 this.spawned,
             ))),
         };
-        // If it panics, the task has panicked, and the scope learns of it.
+        // If this drop panics, the task has panicked, and the scope learns of it.
         future.set(None);
         if let Some(sender) = this.sender.take() {
             if let Err(returned) = sender.send(result) {
@@ -251,8 +268,8 @@ impl<F: Future> Future for Body<'_, F> {
     }
 }
 
-/// Polls a future that is there. A panic drops it while unwinding, as it does a local variable, and
-/// as a task does with its future.
+/// Polls a future that is present. A panic drops the future while unwinding, as it drops a local
+/// variable, and as a task drops its future.
 fn poll_or_drop<F: Future>(
     mut future: Pin<&mut Option<F>>,
     cx: &mut Context<'_>,
@@ -271,7 +288,7 @@ fn poll_or_drop<F: Future>(
     poll
 }
 
-/// A child as the executor has it, with what must outlive it.
+/// A child as the executor holds it, together with what must outlive it.
 struct Kept<K> {
     body: Erased,
     // Dropped after the body, which may borrow from it.
@@ -290,13 +307,14 @@ impl<K: Unpin> Future for Kept<K> {
 }
 
 /// # Safety
-/// What comes back is gone before `'scope` ends, or before what is borrowed for it goes.
+/// The returned future is gone before `'scope` ends, or before anything that is borrowed for
+/// `'scope` is gone.
 unsafe fn erase<'scope>(body: Pin<Box<dyn Future<Output = ()> + Send + 'scope>>) -> Erased {
-    // SAFETY: the types differ in the lifetime alone, which the caller answers for.
+    // SAFETY: the types differ in the lifetime alone, for which the caller answers.
     unsafe { mem::transmute(body) }
 }
 
-/// Turns a panic that passes it into the end of the program: a panic while panicking is not caught.
+/// Aborts the program if a panic passes it, because a panic while panicking is not caught.
 struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {

@@ -1,4 +1,4 @@
-//! [`async_scope`]: a task that lends what it has given to the scope, and goes on when all children have ended.
+//! [`async_scope`]: a task that lends what the scope owns, and continues after all children have ended.
 
 use alloc::sync::{Arc, Weak};
 use core::{
@@ -20,14 +20,15 @@ struct Shared<E> {
     env: E,
 }
 
-/// Starts tasks that may borrow the environment of an [`async_scope`]. It is a copy of a reference: moved into a task, it starts others
-/// from there.
+/// Starts tasks that may borrow the environment of an [`async_scope`]. It is a copy of a reference,
+/// so a task that owns a copy can start further tasks.
 pub struct AsyncScope<'scope, E> {
     shared: &'scope Shared<E>,
     /// Invariant: see the header of the scopes.
     ///
-    /// One lifetime by value, and not `&'scope AsyncScope<'scope, E>`: to see that a future may be sent, the compiler forgets that
-    /// two lifetimes in it are the same, and then refuses closures that take the latter.
+    /// One lifetime by value, and not `&'scope AsyncScope<'scope, E>`. When the compiler checks
+    /// whether a future is `Send`, it forgets that two lifetimes in it are the same, and then
+    /// refuses closures that take the latter.
     lifetime: PhantomData<&'scope mut &'scope ()>,
 }
 
@@ -40,21 +41,24 @@ impl<E> Clone for AsyncScope<'_, E> {
 impl<E> Copy for AsyncScope<'_, E> {}
 
 impl<'scope, E: Send + Sync + 'static> AsyncScope<'scope, E> {
-    /// What the scope was given, to be borrowed by the closure and by all tasks.
+    /// Returns the environment, which the closure and all tasks may borrow.
     pub fn env(&self) -> &'scope E {
         &self.shared.env
     }
 
-    /// Starts a task: on the executor whose task calls this, or else on the [global](crate::Executor::global) one.
+    /// Starts a task on the executor whose task calls this, or else on the
+    /// [global](crate::Executor::global) one.
     ///
-    /// Dropping the handle lets the task run on; the scope waits for it. After the scope's closure has panicked, or the scope's future
-    /// was dropped, nothing is started any more: the future is dropped, and its handle says that it was cancelled.
+    /// If the handle is dropped, the task runs on, and the scope waits for it. After the scope's
+    /// closure has panicked, or after the scope's future was dropped, no task is started any more:
+    /// the future is dropped, and its handle reports a cancellation.
     ///
     /// # Cost
-    /// Four allocations: the task, the future that is behind a pointer in it, the result, and what tells the scope of the end.
+    /// Four allocations: the task, the future behind a pointer in the task, the result, and the
+    /// entry by which the scope learns of the end.
     ///
     /// # Panics
-    /// As [`joint::spawn`](crate::spawn).
+    /// Like [`joint::spawn`](crate::spawn).
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> ScopedHandle<'scope, F::Output>
     where
@@ -63,7 +67,8 @@ impl<'scope, E: Send + Sync + 'static> AsyncScope<'scope, E> {
     {
         let keep = self.shared.this.upgrade();
         let keep = keep.unwrap_or_else(|| unreachable!("whoever has the scope has a share of it"));
-        // SAFETY: what is borrowed for `'scope` is the environment, of which `keep` is a share: fact 5 of the header.
+        // SAFETY: everything that is borrowed for `'scope` is in the environment, of which `keep`
+        // is a share: fact 5 of the header.
         unsafe { self.shared.inner.spawn(Place::Here, future, keep) }
     }
 }
@@ -74,26 +79,30 @@ impl<E> fmt::Debug for AsyncScope<'_, E> {
     }
 }
 
-/// Runs an asynchronous closure with a scope, in which tasks can be started that borrow `env`, and goes on when all of them have
-/// ended.
+/// Runs an asynchronous closure with a scope that can start tasks which borrow `env`, and continues
+/// when all of them have ended.
 ///
-/// The tasks run in parallel. They, and the closure, get at the environment by [`AsyncScope::env`]. They cannot borrow from the frame
-/// that awaits the scope: if its future were leaked, nothing would keep that frame until they have ended. So the scope owns what
-/// they borrow, and each of them holds a share of it. What they are to change is behind a mutex or an atomic there.
+/// The tasks run in parallel. They and the closure reach the environment by [`AsyncScope::env`].
+/// They cannot borrow from the frame that awaits the scope, because if the scope's future were
+/// leaked, nothing would keep that frame alive until they have ended. The scope therefore owns what
+/// they borrow, and each of them holds a share of it. To let them change something, put it behind a
+/// mutex or an atomic in the environment.
 ///
 /// # Cancellation
-/// Dropped before it is ready, the scope cancels its tasks in the order in which they were started, starts nothing any more, and
-/// does not wait: a task that is being polled ends that poll first. The environment goes with the last of them. Leaked, it leaks its
-/// share, and the tasks run on.
+/// If the future is dropped before it is ready, the scope cancels its tasks in the order in which
+/// they were started, starts no task any more, and does not wait. A task that is being polled
+/// finishes that poll first. The environment is dropped with the last of the tasks. If the future
+/// is leaked, its share of the environment is leaked too, and the tasks run on.
 ///
 /// # Cost
 /// Two allocations, and those of each [`spawn`](AsyncScope::spawn).
 ///
 /// # Panics
-/// * When the closure panics, with that panic: nothing is started any more, the tasks are cancelled, and it goes on when they have
-///   ended. That a task panicked is a panic of the closure too, when it awaits the [`ScopedHandle`].
-/// * When the closure returns and a task has panicked, with the first such panic that no [`ScopedHandle`] has given out. The other
-///   tasks are not cancelled.
+/// * If the closure panics, with that panic. No task is started any more, the tasks are cancelled,
+///   and the panic continues when they have ended. If the closure awaits the [`ScopedHandle`] of a
+///   task that panicked, the closure panics too.
+/// * If the closure returns and a task has panicked, with the first such panic that no
+///   [`ScopedHandle`] has returned. The other tasks are not cancelled.
 ///
 /// # Example
 /// ```
@@ -124,7 +133,7 @@ impl<E> fmt::Debug for AsyncScope<'_, E> {
 ///     s.spawn(async move { inside + 1 }).await;
 /// }));
 /// ```
-/// Nothing of it leaves the scope, and the environment borrows nothing:
+/// Nothing of the scope can leave it, and the environment borrows nothing:
 /// ```compile_fail
 /// joint::block_on(joint::async_scope(1, async |s| s.env()));
 /// ```
@@ -148,7 +157,8 @@ where
         this: this.clone(),
         env,
     });
-    // The order matters: the closure's future goes first, then the children are cancelled, then the share is given up.
+    // The order matters: the closure's future is dropped first, then the children are cancelled,
+    // then the share is given up.
     let cancel = CancelOnDrop(&shared.inner);
     let outcome = {
         let scope = AsyncScope {
@@ -178,7 +188,7 @@ where
     }
 }
 
-/// Cancels the children of a scope that goes before its end.
+/// Cancels the children of a scope that is dropped before its end.
 struct CancelOnDrop<'a>(&'a Inner);
 
 impl Drop for CancelOnDrop<'_> {

@@ -1,4 +1,5 @@
-//! A trace as text, in the trace event format: what <https://ui.perfetto.dev> and `chrome://tracing` open.
+//! A trace as text, in the trace event format: what <https://ui.perfetto.dev> and
+//! `chrome://tracing` open.
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use core::fmt::Write as _;
@@ -8,11 +9,12 @@ use super::{Event, Span, SpanKind, Trace};
 use crate::{executor::task_info::TaskEnd, task::Id};
 
 impl Trace {
-    /// Writes the trace as JSON in the trace event format, which <https://ui.perfetto.dev> and `chrome://tracing` open.
+    /// Writes the trace as JSON in the trace event format, which <https://ui.perfetto.dev> and
+    /// `chrome://tracing` open.
     ///
-    /// Each worker is a track, and so are all other threads together. Runs of tasks are slices with the task's name, or the place where
-    /// it was spawned; so are the times in which a worker sleeps. Arrows lead from a spawn or a wake-up to the run that came of it. A
-    /// steal is a mark.
+    /// Each worker is a track, and so are all other threads together. Runs of tasks are slices with
+    /// the task's name, or the place where it was spawned; so are the times in which a worker
+    /// sleeps. Arrows lead from a spawn or a wake-up to the run that came of it. A steal is a mark.
     ///
     /// It makes many small writes: give it a buffered writer.
     ///
@@ -110,8 +112,8 @@ struct Arrow {
     what: &'static str,
 }
 
-/// The given time, if there is a run in it; or else the last instant of the run before: a run that ends wakes who waits for it
-/// after its end.
+/// The given time, if there is a run in it; or else the last instant of the run before: a run that
+/// ends wakes who waits for it after its end.
 fn slice_at(spans: &[Span<'_>], at: u64) -> Option<u64> {
     let begins = |span: &Span<'_>| span.begins.as_nanos() as u64;
     let spans = &spans[..spans.partition_point(|span| begins(span) <= at)];

@@ -1,7 +1,7 @@
 //! With the feature `trace`: what the workers did, kept as they do it.
 //!
-//! Each worker writes to a ring of its own, and all other threads to one more; each ring has a lock, which nobody but a reader
-//! contends for. No user code runs under it.
+//! Each worker writes to a ring of its own, and all other threads to one more; each ring has a
+//! lock, which nobody but a reader contends for. No user code runs under it.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{panic::Location, time::Duration};

@@ -64,8 +64,8 @@ impl Span<'_> {
 }
 
 impl Trace {
-    /// What took the workers' time: worker by worker, each in order. Of what began before the oldest record that is kept, there is
-    /// nothing.
+    /// What took the workers' time: worker by worker, each in order. Of what began before the
+    /// oldest record that is kept, there is nothing.
     pub fn spans(&self) -> impl Iterator<Item = Span<'_>> {
         let workers = self.tracks[..self.workers()].iter().enumerate();
         workers.flat_map(|(worker, records)| self.spans_of(worker, records))

@@ -1,4 +1,5 @@
-//! How a worker attends to the driver: it fires the timers that are due, and wakes those whose descriptors are ready.
+//! How a worker attends to the driver: it fires the timers that are due, and wakes those whose
+//! descriptors are ready.
 //!
 //! Who rests as the driver's keeper does so when it rises. A worker with nothing to run looks there
 //! before it looks anywhere else. A busy one looks in its turn: at the deadlines each time, its own
@@ -18,7 +19,8 @@ use crate::executor::{
     guard::wake_all,
 };
 
-/// How many batches of timers are fired before what they have woken is run: it is still in the cache then.
+/// How many batches of timers are fired before what they have woken is run: it is still in the
+/// cache then.
 const BATCHES: usize = 2;
 
 /// In nanoseconds.
@@ -71,7 +73,8 @@ impl Local {
         self.wake_ready(keeper, [&all[self.index()], &all[other]], now);
     }
 
-    /// Asks the system which descriptors are ready, if there are any and no other worker is there to be told.
+    /// Asks the system which descriptors are ready, if there are any and no other worker is there
+    /// to be told.
     fn look_at_sources(&self) -> Option<Keeper<'_>> {
         let driver = &self.shared().driver;
         let mut keeper = driver.has_sources().then(|| driver.keep())??;
@@ -87,7 +90,8 @@ impl Local {
         self.wake_ready(Some(keeper), driver.all_timers(), now);
     }
 
-    /// Wakes those for whom the keeper has found something, and those whose deadline is not after `now`. True: there were any.
+    /// Wakes those for whom the keeper has found something, and those whose deadline is not after
+    /// `now`. True: there were any.
     fn wake_ready<'a>(
         &self,
         keeper: Option<Keeper<'_>>,

@@ -1,16 +1,18 @@
-//! What a worker does about the forks of the others: it takes those that are worth it, when it has nothing to run or waits
-//! for a fork of its own.
+//! What a worker does about the forks of the others: it takes those that are worth it, when it has
+//! nothing to run or waits for a fork of its own.
 //!
-//! A theft costs both sides about a microsecond. So a fork is taken only once it is [`WORTH_A_THEFT`] old: then what runs
-//! before it takes that long at least, and what is forked together is most often alike.
+//! A theft costs both sides about a microsecond. So a fork is taken only once it is
+//! [`WORTH_A_THEFT`] old: then what runs before it takes that long at least, and what is forked
+//! together is most often alike.
 //!
-//! **No deadlock.** A worker that waits for a fork waits for a taker that runs it. Were there a circle of workers of which
-//! each waits for something that lies under what the next one is running, then each of these somethings had begun before
-//! what lies above it, which in turn had begun before it forked what the one before took: around the circle each had begun
-//! before itself.
+//! **No deadlock.** A worker that waits for a fork waits for a taker that runs it. Were there a
+//! circle of workers of which each waits for something that lies under what the next one is
+//! running, then each of these somethings had begun before what lies above it, which in turn had
+//! begun before it forked what the one before took: around the circle each had begun before itself.
 //!
-//! **How deep the stack gets.** A worker that waits helps only while less than [`ROOM_TO_HELP`] of its stack is in use. So its
-//! stack holds that much, and on top of it at most what the last thing that it took needs without any theft.
+//! **How deep the stack gets.** A worker that waits helps only while less than [`ROOM_TO_HELP`] of
+//! its stack is in use. So its stack holds that much, and on top of it at most what the last thing
+//! that it took needs without any theft.
 
 use alloc::vec::Vec;
 use core::{cell::Cell, future::poll_fn, hint, pin::pin, time::Duration};
@@ -70,7 +72,8 @@ impl Helper {
         self.stack.set(stack_now());
     }
 
-    /// Whether it is worth looking again soon. Not twice in a row: what is always young is not worth it.
+    /// Whether it is worth looking again soon. Not twice in a row: what is always young is not
+    /// worth it.
     pub(super) fn expects(&self, did_expect: bool) -> bool {
         self.has_young.replace(false) && !did_expect
     }
@@ -121,7 +124,8 @@ impl Local {
             return None;
         }
         let taken = forks.steal();
-        // The next one begins to be known right away: it is old enough by the time that this one is done.
+        // The next one begins to be known right away: it is old enough by the time that this one is
+        // done.
         if let Some(index) = forks.oldest() {
             forks.mark(index);
             seen.set(Seen { index, since: now });

@@ -1,12 +1,13 @@
-//! What an executor's workers share: the injector, the ways to steal, the sleep protocol, the register, the counters.
+//! What an executor's workers share: the injector, the ways to steal, the sleep protocol, the
+//! register, the counters.
 //!
 //! # Who keeps it alive
-//! Its workers, and after them every task that is left in the [`registry`](super::registry). Wakers reach it through a bare address
-//! ([`Home`](super::registry::Home)), which is good because a task is only scheduled while it is unfinished and idle, and an unfinished
-//! task is
+//! Its workers, and after them every task that is left in the [`registry`](super::registry). Wakers
+//! reach it through a bare address ([`Home`](super::registry::Home)), which is good because a task
+//! is only scheduled while it is unfinished and idle, and an unfinished task is
 //!
-//! 1. new, and in the hands of a worker or of an [`Executor`](super::Executor), or in a queue, all of which the last worker to
-//!    leave empties; or
+//! 1. new, and in the hands of a worker or of an [`Executor`](super::Executor), or in a queue, all
+//!    of which the last worker to leave empties; or
 //! 2. being polled, by a worker; or
 //! 3. registered.
 //!
@@ -56,7 +57,8 @@ const ROOMS: u32 = 32;
 /// How many forks of one worker lie open at most.
 const MOST_FORKS: usize = 1024;
 
-/// A lane that all workers serve: what comes from outside, and the ways to steal from each worker's queue.
+/// A lane that all workers serve: what comes from outside, and the ways to steal from each worker's
+/// queue.
 pub(in crate::executor) struct Queues {
     pub(super) injector: CachePadded<Inbox<Place>>,
     pub(super) stealers: Vec<Stealer<Runnable>>,
@@ -172,7 +174,8 @@ impl Shared {
         self.poll_time() >= WORTH_A_WAKE
     }
 
-    /// Whether a worker that begins a poll is away from the driver for so long that another one is worth a wake-up.
+    /// Whether a worker that begins a poll is away from the driver for so long that another one is
+    /// worth a wake-up.
     #[cfg(feature = "io")]
     pub(in crate::executor) fn keeps_the_driver_waiting(&self) -> bool {
         self.poll_time() >= KEEPS_THE_DRIVER_WAITING
@@ -290,10 +293,12 @@ impl Drop for Visit {
 pub(in crate::executor) struct Home;
 
 impl Schedule<Place> for Home {
-    /// Queues a task that was idle, and so is registered: at the worker that this thread is, or else where that can be seen from.
+    /// Queues a task that was idle, and so is registered: at the worker that this thread is, or
+    /// else where that can be seen from.
     #[inline]
     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
-        // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the place is what the runner has made it.
+        // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the place is
+        // what the runner has made it.
         fence(order!(woken: Acquire));
         let home = runnable.metadata().home();
         let home = home.expect("a task that has been idle is registered");

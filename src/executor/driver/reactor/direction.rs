@@ -1,9 +1,10 @@
 //! [`Direction`]: one direction of a descriptor, with those who wait for it, and what they do there.
 //!
-//! Two kinds wait. Functions called `poll_…` have nothing to remember who called: the last caller's waker takes the place of
-//! the one before, as `futures-io` has it. Futures have a place of their own in a list, any number at once, and take it away when
-//! they are dropped. An event wakes all of them: what is ready may be enough for more than one, and those that come away with
-//! nothing wait again.
+//! Two kinds wait. Functions called `poll_…` have nothing to remember who called: the last caller's
+//! waker takes the place of the one before, as `futures-io` has it. Futures have a place of their
+//! own in a list, any number at once, and take it away when they are dropped. An event wakes all of
+//! them: what is ready may be enough for more than one, and those that come away with nothing wait
+//! again.
 //!
 //! An operation that is ready takes one from its task's [budget], and one of a task that has used
 //! it up is refused before it has done anything.
@@ -29,7 +30,8 @@ pub(crate) struct Direction {
     readiness: Readiness,
     /// Of the last caller of a `poll_…` function.
     polled: AtomicWaker,
-    /// A place for each future that has waited and is not dropped yet, empty once an event has taken the waker.
+    /// A place for each future that has waited and is not dropped yet, empty once an event has
+    /// taken the waker.
     waiters: Mutex<Slab<Option<Waker>>>,
 }
 
@@ -46,7 +48,8 @@ pub(crate) trait Attempt<R> {
     /// Whether this result tells that there is no more at the moment.
     fn fell_short(&self, result: &R) -> bool;
 
-    /// Has the system tell of the next event, where it has to be asked each time. After registering.
+    /// Has the system tell of the next event, where it has to be asked each time. After
+    /// registering.
     fn arm(&self) -> io::Result<()>;
 }
 
@@ -88,7 +91,8 @@ impl Direction {
         }
     }
 
-    /// Forgets that it was ready. Only where each who waits [asks](Attempt::arm) the system to tell of it again.
+    /// Forgets that it was ready. Only where each who waits [asks](Attempt::arm) the system to tell
+    /// of it again.
     pub(super) fn forget(&self) {
         self.readiness.clear(self.readiness.look());
     }
@@ -141,7 +145,8 @@ impl Direction {
         }
     }
 
-    /// Tries until it would block; then the caller is the one who waits, in the place of an earlier caller.
+    /// Tries until it would block; then the caller is the one who waits, in the place of an earlier
+    /// caller.
     #[inline]
     pub(crate) fn poll<R>(
         &self,

@@ -1,7 +1,8 @@
 //! [`Reactor`]: the descriptors of one executor, and who waits for each.
 //!
-//! One thread at a time waits in it; it tells each source of what happened to it, and has the wakers of those who waited. Everybody
-//! else tries what he wants to do first, and registers with the source when that would block: `readiness.rs` has the protocol.
+//! One thread at a time waits in it; it tells each source of what happened to it, and has the
+//! wakers of those who waited. Everybody else tries what he wants to do first, and registers with
+//! the source when that would block: `readiness.rs` has the protocol.
 
 pub(crate) mod direction;
 mod raw;
@@ -35,14 +36,16 @@ pub(crate) struct Reactor {
     table: Mutex<Table>,
     /// How many entries the table has.
     count: AtomicUsize,
-    /// Whose descriptors these are. The child of a fork has an `epoll` in common with its parent, and leaves it alone.
+    /// Whose descriptors these are. The child of a fork has an `epoll` in common with its parent,
+    /// and leaves it alone.
     process: Process,
 }
 
 #[derive(Default)]
 struct Table {
     entries: Slab<Entry>,
-    /// Which entry has a descriptor's number. Another may have had it before, if that was closed without being deregistered.
+    /// Which entry has a descriptor's number. Another may have had it before, if that was closed
+    /// without being deregistered.
     keys: HashMap<Raw, usize>,
     is_closed: bool,
 }
@@ -66,15 +69,18 @@ impl Reactor {
         }
     }
 
-    /// Waits until a descriptor is ready, until that time of the driver's clock, or until [`interrupt`](Reactor::interrupt) is called, which may
-    /// have been before. `None`: without limit. 0: only looks. Those who waited for what is ready are to be woken by the caller.
+    /// Waits until a descriptor is ready, until that time of the driver's clock, or until
+    /// [`interrupt`](Reactor::interrupt) is called, which may have been before. `None`: without
+    /// limit. 0: only looks. Those who waited for what is ready are to be woken by the caller.
     ///
-    /// It may come back early, with nothing. To wait until the same time again asks the system for nothing but the wait.
+    /// It may come back early, with nothing. To wait until the same time again asks the system for
+    /// nothing but the wait.
     pub(crate) fn wait(&self, events: &mut Events, until: Option<u64>, woken: &mut Vec<Waker>) {
         self.selector.wait(events, until.unwrap_or(NEVER));
         let table = self.lock();
         self.selector.each(events, |key, event| {
-            // Of what is not there any more, there may be an event still; and one for who had the key before does no harm.
+            // Of what is not there any more, there may be an event still; and one for who had the
+            // key before does no harm.
             let Some(Entry { raw, source }) = table.entries.get(key) else {
                 return;
             };
@@ -91,7 +97,8 @@ impl Reactor {
 
     /// Whether there is any descriptor. One load; it may be out of date.
     pub(crate) fn has_sources(&self) -> bool {
-        // ORDERING: count_look. Relaxed: a hint. Who waits for a descriptor has seen its own registration.
+        // ORDERING: count_look. Relaxed: a hint. Who waits for a descriptor has seen its own
+        // registration.
         self.count.load(order!(count_look: Relaxed)) != 0
     }
 
@@ -109,7 +116,8 @@ impl Reactor {
     /// Takes a descriptor in.
     ///
     /// # Errors
-    /// What the system says, in words of ours where it can be known what is wrong; and that the executor is gone.
+    /// What the system says, in words of ours where it can be known what is wrong; and that the
+    /// executor is gone.
     ///
     /// # Safety
     /// The descriptor stays open until the registration is dropped.

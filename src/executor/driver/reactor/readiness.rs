@@ -8,12 +8,14 @@
 //! | `GONE` | no event will come any more | the end of the executor | nobody |
 //! | the rest | the tick: how many events there were | events | |
 //!
-//! Who wants to do something looks, tries if it is ready, and, when that would have blocked, clears `READY`, unless an event has
-//! come since the look: then the tick is another one. So what the system tells between the attempt and the clearing is not
-//! lost. A tick that comes round between the two, after at least 2^28 events, is not told from none.
+//! Who wants to do something looks, tries if it is ready, and, when that would have blocked, clears
+//! `READY`, unless an event has come since the look: then the tick is another one. So what the
+//! system tells between the attempt and the clearing is not lost. A tick that comes round between
+//! the two, after at least 2^28 events, is not told from none.
 //!
-//! Who waits registers first, and then sets `WAITED`, unless `READY` is set by now; an event sets `READY` and takes `WAITED`
-//! away in one exchange, and then wakes those who have registered. One of the two exchanges sees the other.
+//! Who waits registers first, and then sets `WAITED`, unless `READY` is set by now; an event sets
+//! `READY` and takes `WAITED` away in one exchange, and then wakes those who have registered. One
+//! of the two exchanges sees the other.
 
 use crate::sync::{AtomicUsize, order, recheck};
 
@@ -63,7 +65,8 @@ pub(super) enum Waiting {
 }
 
 impl Readiness {
-    /// Ready, as far as anybody knows. With `unsure`, a count that falls short never tells anything.
+    /// Ready, as far as anybody knows. With `unsure`, a count that falls short never tells
+    /// anything.
     pub(super) fn new(unsure: bool) -> Self {
         let unsure = if unsure { UNSURE } else { 0 };
         Self(AtomicUsize::new(READY | unsure))
@@ -71,8 +74,8 @@ impl Readiness {
 
     #[inline]
     pub(super) fn look(&self) -> Seen {
-        // ORDERING: look. Acquire, with `raise`: an operation after the look finds what the system had made ready when it told of
-        // it. Else it could find nothing and clear that event.
+        // ORDERING: look. Acquire, with `raise`: an operation after the look finds what the system
+        // had made ready when it told of it. Else it could find nothing and clear that event.
         Seen(self.0.load(order!(look: Acquire)))
     }
 
@@ -88,9 +91,10 @@ impl Readiness {
 
     fn raise(&self, bits: usize) -> Raised {
         let raised = |word: usize| (word & !WAITED).wrapping_add(TICK) | bits;
-        // ORDERING: raise, raise_look. Release, with `look`: what is ready is found by who sees this. Relaxed beside that: who has registered is
-        // found through the lock or the exchange that it registered with, which comes before its `wait`; what was
-        // registered after this exchange's wakers were taken sees this exchange in its `wait`, by the same lock.
+        // ORDERING: raise, raise_look. Release, with `look`: what is ready is found by who sees
+        // this. Relaxed beside that: who has registered is found through the lock or the exchange
+        // that it registered with, which comes before its `wait`; what was registered after this
+        // exchange's wakers were taken sees this exchange in its `wait`, by the same lock.
         let before = self.update(
             (order!(raise: Release), order!(raise_look: Relaxed)),
             |word| Some(raised(word)),
@@ -104,8 +108,8 @@ impl Readiness {
     /// After an operation that would have blocked. False: an event has come since it was looked at.
     pub(super) fn clear(&self, seen: Seen) -> bool {
         let same = seen.0 & !WAITED;
-        // ORDERING: clear, clear_look. Relaxed: it publishes nothing, and an event that it does not see comes after it, and sets
-        // `READY` again.
+        // ORDERING: clear, clear_look. Relaxed: it publishes nothing, and an event that it does not
+        // see comes after it, and sets `READY` again.
         let cleared = self.update(
             (order!(clear: Relaxed), order!(clear_look: Relaxed)),
             // RECHECK: clear_again. An event between the attempt and the clearing.
@@ -114,8 +118,8 @@ impl Readiness {
         cleared.is_ok()
     }
 
-    /// After an operation of a stream that did less than it was asked for: there is no more, unless a hang-up is or may be
-    /// behind it.
+    /// After an operation of a stream that did less than it was asked for: there is no more, unless
+    /// a hang-up is or may be behind it.
     pub(super) fn fell_short(&self, seen: Seen) {
         if seen.0 & (UNSURE | GONE) == 0 {
             self.clear(seen);
@@ -136,7 +140,8 @@ impl Readiness {
         }
     }
 
-    /// Exchanges the word for what `next` makes of it, unless that is nothing. Comes back with the word before.
+    /// Exchanges the word for what `next` makes of it, unless that is nothing. Comes back with the
+    /// word before.
     fn update(
         &self,
         (success, look): (core::sync::atomic::Ordering, core::sync::atomic::Ordering),

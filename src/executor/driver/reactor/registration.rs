@@ -30,8 +30,9 @@ impl Registration {
         }
     }
 
-    /// Tries `operation` unless it is known that it would block, and says so when it does. Then the caller's task is woken by the
-    /// next event, unless it is called for the same direction again before, from another task.
+    /// Tries `operation` unless it is known that it would block, and says so when it does. Then the
+    /// caller's task is woken by the next event, unless it is called for the same direction again
+    /// before, from another task.
     #[inline]
     pub(crate) fn poll<R>(
         &self,
@@ -43,10 +44,12 @@ impl Registration {
             .poll(cx, self.plain(interest, operation))
     }
 
-    /// As [`poll`](Registration::poll), for a stream: `operation` reads or writes up to `asked` bytes. When it does some, but not all,
-    /// the next call waits for an event at once, without asking the system. Only for descriptors where a short count means
-    /// that the other end's data, or the room for ours, is used up. That holds for TCP; not for a Unix stream that is read,
-    /// where a read ends at a message with descriptors or credentials, nor for anything with packets.
+    /// As [`poll`](Registration::poll), for a stream: `operation` reads or writes up to `asked`
+    /// bytes. When it does some, but not all, the next call waits for an event at once, without
+    /// asking the system. Only for descriptors where a short count means that the other end's data,
+    /// or the room for ours, is used up. That holds for TCP; not for a Unix stream that is read,
+    /// where a read ends at a message with descriptors or credentials, nor for anything with
+    /// packets.
     #[inline]
     pub(crate) fn poll_stream(
         &self,
@@ -72,8 +75,8 @@ impl Registration {
         self.direction(interest).done(plain).await
     }
 
-    /// Waits until the system says that the direction is ready, now and not before this call: for operations that are tried elsewhere, so
-    /// that what they have found out is not known here.
+    /// Waits until the system says that the direction is ready, now and not before this call: for
+    /// operations that are tried elsewhere, so that what they have found out is not known here.
     pub(crate) fn poll_ready(
         &self,
         interest: Interest,
@@ -98,7 +101,8 @@ impl Registration {
         unsafe { raw::ask(self.raw, interest) }
     }
 
-    /// Where the system cannot be asked, it tells by an event each time that somebody waits. So this one is used up.
+    /// Where the system cannot be asked, it tells by an event each time that somebody waits. So
+    /// this one is used up.
     fn asked(&self, interest: Interest) {
         if !raw::CAN_ASK {
             self.direction(interest).forget();
@@ -120,7 +124,8 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        // SAFETY: the key is this one's, and the descriptor is still open, as whoever has registered it promised.
+        // SAFETY: the key is this one's, and the descriptor is still open, as whoever has
+        // registered it promised.
         unsafe { self.reactor.deregister(self.key, self.raw) };
     }
 }

@@ -18,7 +18,8 @@ pub(crate) enum Interest {
 pub(crate) struct Event {
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// From now on, a read that falls short may have more behind it: the end, an error, urgent data.
+    /// From now on, a read that falls short may have more behind it: the end, an error, urgent
+    /// data.
     pub(super) unsure_read: bool,
     /// The same of writes.
     pub(super) unsure_write: bool,

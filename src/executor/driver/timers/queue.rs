@@ -1,6 +1,7 @@
 //! [`Queue`]: deadlines in order, each with a value, in two arrays and nothing else.
 //!
-//! `heap` is a heap with four children to a node, which lie in 64 bytes beside one another. An entry names its place in `slots`.
+//! `heap` is a heap with four children to a node, which lie in 64 bytes beside one another. An
+//! entry names its place in `slots`.
 //!
 //! | slot | `value` | `link` |
 //! |---|---|---|
@@ -8,15 +9,18 @@
 //! | fired | gone | nothing |
 //! | free | gone | the next free place, or `END` |
 //!
-//! A place is armed by `insert`, fired by `pop`, and free after `release`. A timer takes 16 bytes here and, with a waker, 24 there.
+//! A place is armed by `insert`, fired by `pop`, and free after `release`. A timer takes 16 bytes
+//! here and, with a waker, 24 there.
 //!
-//! The entry of a timer that is given up stays behind, dead: its slot is not armed, or is so in another turn. So nothing has to know
-//! where in the heap an entry is, and giving up costs a few looks, at the entries that come next in a round through the heap
-//! (`sweep`), of which the dead are taken out. So they stay few: for each that dies, [`SWEPT`] are looked at. Those at the top are taken out when somebody
-//! wants to know what is [earliest](Queue::settle).
+//! The entry of a timer that is given up stays behind, dead: its slot is not armed, or is so in
+//! another turn. So nothing has to know where in the heap an entry is, and giving up costs a few
+//! looks, at the entries that come next in a round through the heap (`sweep`), of which the dead
+//! are taken out. So they stay few: for each that dies, [`SWEPT`] are looked at. Those at the top
+//! are taken out when somebody wants to know what is [earliest](Queue::settle).
 //!
-//! Equal deadlines go by their turn, a number that grows with each insertion. It has 32 bits, so that an entry is no larger; where
-//! it would not grow any more, those that are there are numbered anew, once in 4 billion insertions.
+//! Equal deadlines go by their turn, a number that grows with each insertion. It has 32 bits, so
+//! that an entry is no larger; where it would not grow any more, those that are there are numbered
+//! anew, once in 4 billion insertions.
 
 use alloc::vec::Vec;
 use core::{mem, ops::Range};
@@ -81,7 +85,8 @@ impl<W> Queue<W> {
         }
     }
 
-    /// The earliest deadline of those that are armed, or `NEVER`; or one before it, of one that was given up.
+    /// The earliest deadline of those that are armed, or `NEVER`; or one before it, of one that was
+    /// given up.
     pub(super) fn earliest(&self) -> u64 {
         self.heap.first().map_or(NEVER, |entry| entry.deadline)
     }
@@ -131,7 +136,8 @@ impl<W> Queue<W> {
         }
     }
 
-    /// Frees a place that is taken. Gives its value back, if it has not fired, and memory, if it was the last of many.
+    /// Frees a place that is taken. Gives its value back, if it has not fired, and memory, if it
+    /// was the last of many.
     pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Spare<W>>) {
         let slot = &mut self.slots[place as usize];
         let value = slot.value.take();

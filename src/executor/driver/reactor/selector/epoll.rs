@@ -1,10 +1,12 @@
 //! [`Epoll`]: Linux's, with one system call for each wait.
 //!
-//! Descriptors are added once, for both directions, and edge-triggered: the system tells of each change, and never needs to be asked
-//! again. So are two descriptors of our own, which are never read, as each write and each expiry is a change:
+//! Descriptors are added once, for both directions, and edge-triggered: the system tells of each
+//! change, and never needs to be asked again. So are two descriptors of our own, which are never
+//! read, as each write and each expiry is a change:
 //!
 //! * the **bell**, an `eventfd`: one write interrupts the wait;
-//! * the **timer**, a `timerfd`: it is set when the time to wait for is another one than it is set to, and not for each wait.
+//! * the **timer**, a `timerfd`: it is set when the time to wait for is another one than it is set
+//!   to, and not for each wait.
 //!
 //! Together with the `epoll` itself, an executor holds three descriptors. The child of a fork
 //! inherits them. Dropping the [`Epoll`] in the child only closes the child's copies. The parent
@@ -90,7 +92,8 @@ impl Epoll {
     pub(super) unsafe fn delete(&self, raw: Raw) {
         // SAFETY: passed on from the caller.
         let fd = unsafe { raw::borrow(raw) };
-        // It can fail only for a descriptor that was closed without being deleted, and then there is nothing to delete.
+        // It can fail only for a descriptor that was closed without being deleted, and then there
+        // is nothing to delete.
         let _ = epoll::delete(&self.epoll, fd);
     }
 
@@ -189,7 +192,8 @@ impl Timer {
 
     /// Sets it, unless it is set so.
     fn set(&self, until: u64) -> Result<(), Errno> {
-        // ORDERING: set_look. Relaxed: only who waits is here, and the right to wait is handed on with an order of its own.
+        // ORDERING: set_look. Relaxed: only who waits is here, and the right to wait is handed on
+        // with an order of its own.
         if self.set_to.load(order!(set_look: Relaxed)) == until {
             return Ok(());
         }
@@ -213,7 +217,8 @@ impl Timer {
     }
 }
 
-/// Never too small, so that nothing expires too early; and too large by no more than the shortest of a few looks at both clocks took.
+/// Never too small, so that nothing expires too early; and too large by no more than the shortest
+/// of a few looks at both clocks took.
 fn offset() -> u64 {
     let look = |_| {
         let before = clock::now();

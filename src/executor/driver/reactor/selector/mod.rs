@@ -1,7 +1,7 @@
 //! [`Selector`]: the system's call that waits for many descriptors.
 //!
-//! On Linux that is an `epoll` used directly, by one system call for each wait; elsewhere, and where that is refused, what the
-//! crate `polling` makes of the system.
+//! On Linux that is an `epoll` used directly, by one system call for each wait; elsewhere, and
+//! where that is refused, what the crate `polling` makes of the system.
 
 #[cfg(target_os = "linux")]
 mod epoll;
@@ -57,7 +57,8 @@ impl Selector {
         Self::portable(false)
     }
 
-    /// With `oneshot`, as where the system tells of a descriptor once for each time that it is asked.
+    /// With `oneshot`, as where the system tells of a descriptor once for each time that it is
+    /// asked.
     pub(super) fn portable(oneshot: bool) -> io::Result<Self> {
         Portable::new(oneshot).map(Self::Portable)
     }

@@ -78,8 +78,9 @@ impl Portable {
         unsafe { self.ask(raw, key, *asked) }
     }
 
-    /// What was told of has to be asked for again; so has what was not, as the system has forgotten both. Done before the event is
-    /// raised: who asks after this is heard, and who has asked before is woken by that.
+    /// What was told of has to be asked for again; so has what was not, as the system has forgotten
+    /// both. Done before the event is raised: who asks after this is heard, and who has asked
+    /// before is woken by that.
     ///
     /// # Safety
     /// As for [`Selector::told`](super::Selector::told).
@@ -91,7 +92,8 @@ impl Portable {
         asked.read &= !event.readable;
         asked.write &= !event.writable;
         if asked.read || asked.write {
-            // SAFETY: passed on from the caller. A descriptor that was closed without being deleted is refused.
+            // SAFETY: passed on from the caller. A descriptor that was closed without being deleted
+            // is refused.
             let _ = unsafe { self.ask(raw, key, *asked) };
         }
     }
@@ -110,7 +112,8 @@ impl Portable {
     pub(super) unsafe fn delete(&self, raw: Raw) {
         // SAFETY: passed on from the caller.
         let source = unsafe { raw::borrow(raw) };
-        // It can fail only for a descriptor that was closed without being deleted, and then there is nothing to delete.
+        // It can fail only for a descriptor that was closed without being deleted, and then there
+        // is nothing to delete.
         let _ = self.poller.delete(source);
     }
 
