@@ -9,19 +9,20 @@ use super::{
     worker::{Local, current, shared::Shared},
 };
 
-/// The driver of one executor, for the thread that calls.
+/// The driver of one executor, for the calling thread.
 pub(crate) struct DriverHandle<'a> {
     shared: &'a Shared,
     local: Option<&'a Local>,
 }
 
 impl DriverHandle<'_> {
-    /// Calls `f` with the driver of the executor whose worker this thread is, or that it is in, or
-    /// else of the global one, and with the timers that are this thread's to use. A worker whose
-    /// executor has begun to go gets the global one's.
+    /// Calls `f` with a driver, and with the timers that this thread must use. The driver is that
+    /// of the executor whose worker this thread is, or that the thread is in, or else the global
+    /// executor's. A worker whose executor has begun to shut down gets the global executor's
+    /// driver.
     ///
     /// # Panics
-    /// When the global executor is needed and cannot be started.
+    /// If the global executor is needed and cannot be started.
     pub(crate) fn with<R>(f: impl FnOnce(&DriverHandle<'_>, &Arc<Timers>) -> R) -> R {
         current::with_current(|local| {
             if let Some(local) = local.filter(|local| !local.shared().is_closed()) {
@@ -43,10 +44,10 @@ impl DriverHandle<'_> {
         self.shared.hurry_driver(deadline, self.local);
     }
 
-    /// What waits for the executor's descriptors. The first call makes it.
+    /// Returns the reactor, which waits for the executor's descriptors. The first call creates it.
     ///
     /// # Errors
-    /// What the system says when it gives no descriptor for it.
+    /// The system's error if it cannot be created.
     pub(crate) fn reactor(&self) -> io::Result<Arc<Reactor>> {
         let (reactor, is_new) = self.shared.driver.reactor()?;
         if is_new {

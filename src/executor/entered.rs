@@ -1,10 +1,8 @@
-//! [`Executor::block_on`]: a thread drives a future of its own, and what it spawns goes to an
-//! executor.
+//! [`Executor::block_on`]: a thread drives a future of its own, and spawns tasks on an executor.
 //!
-//! Meanwhile the thread is *in* that executor: code that asks for the current worker and finds none
-//! uses this executor instead of the global one. A thread that is a worker of another executor does
-//! not count as a worker meanwhile, except for what it does for its own executor while it is
-//! blocked.
+//! Meanwhile the thread is *in* that executor. If code asks for the current worker and finds none,
+//! it uses this executor instead of the global one. A worker of another executor does not count as
+//! a worker meanwhile, except for what it does for its own executor while it is blocked.
 
 use core::{cell::Cell, future::Future, ptr};
 
@@ -15,14 +13,15 @@ thread_local! {
     static ENTERED: Cell<*const Executor> = const { Cell::new(ptr::null()) };
 }
 
-/// Returns the executor that this thread is in, or else the global one. The reference must not be
-/// kept: it is good only until the thread leaves the executor.
+/// Returns the executor that this thread is in, or else the global one. The reference is valid only
+/// until the thread leaves the executor, so it must not be kept.
 ///
 /// # Panics
-/// When the global executor is needed and cannot be started.
+/// If the global executor is needed and cannot be started.
 pub(super) fn ambient<'a>() -> &'a Executor {
     let entered = ENTERED.with(Cell::get);
-    // SAFETY: set by `enter` to what is borrowed for as long, and reset before that ends.
+    // SAFETY: `enter` set it from a reference that it borrows, and resets it before that borrow
+    // ends.
     let entered = unsafe { entered.as_ref() };
     entered.unwrap_or_else(Executor::global)
 }

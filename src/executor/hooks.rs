@@ -1,7 +1,7 @@
-//! The hooks: what a user of an executor has called when something happens in it.
+//! The hooks: functions of the user that the executor calls at certain events.
 //!
-//! A hook is user code. It is called where nothing is half done and no lock is held that it could
-//! want, and its panic is caught.
+//! A hook is user code. It is called only where nothing is half done and where no lock is held that
+//! the hook could take. Its panic is caught.
 
 use alloc::boxed::Box;
 
@@ -25,7 +25,7 @@ pub(super) struct Hooks {
     pub(super) on_thread_stop: Option<WorkerHook>,
     pub(super) on_park: Option<WorkerHook>,
     pub(super) on_unpark: Option<WorkerHook>,
-    /// How many records to keep of each worker.
+    /// The number of records to keep for each worker.
     #[cfg(feature = "trace")]
     pub(super) trace: Option<usize>,
     #[cfg(feature = "trace")]
@@ -33,7 +33,7 @@ pub(super) struct Hooks {
 }
 
 impl Hooks {
-    /// Makes room for the trace, if one was asked for.
+    /// Allocates the trace's recorder, if a trace was asked for.
     pub(super) fn prepare(self, workers: usize) -> Self {
         #[cfg(feature = "trace")]
         let this = {
@@ -47,7 +47,7 @@ impl Hooks {
         this
     }
 
-    /// Whether there is something to do for each task or each poll.
+    /// Returns whether there is something to do for each task or each poll.
     pub(super) fn watch_tasks(&self) -> bool {
         #[cfg(feature = "trace")]
         if self.trace.is_some() {
@@ -95,7 +95,8 @@ impl Hooks {
 }
 
 impl Drop for Hooks {
-    /// The last one to leave drops what the hooks have captured: a worker's thread, often.
+    /// Drops what the hooks have captured. It runs on the last thread that lets go of the executor,
+    /// which is often a worker.
     fn drop(&mut self) {
         guarded(|| drop((self.on_spawn.take(), self.before_poll.take())));
         guarded(|| drop((self.after_poll.take(), self.on_end.take())));

@@ -1,5 +1,5 @@
-//! What an executor counts: each worker by itself, without atomic read-modify-writes, and read by
-//! anybody.
+//! What an executor counts. Each worker counts by itself, without atomic read-modify-writes, and
+//! any thread may read the counts.
 
 use alloc::vec::Vec;
 
@@ -19,16 +19,16 @@ impl Counter {
         Self(AtomicU64::new(0))
     }
 
-    /// To be called by the one thread that writes it.
+    /// Only the one thread that writes the counter may call this.
     #[inline]
     pub(super) fn increment(&self) {
         self.set(self.get() + 1);
     }
 
-    /// To be called by the one thread that writes it.
+    /// Only the one thread that writes the counter may call this.
     #[inline]
     pub(super) fn set(&self, count: u64) {
-        // ORDERING: count. Relaxed: a number for show, and for choices that may be wrong.
+        // ORDERING: count. Relaxed: the number is for display, and for choices that may be wrong.
         self.0.store(count, order!(count: Relaxed));
     }
 
@@ -52,7 +52,8 @@ pub(super) struct Counters {
     pub(super) finished: Counter,
     pub(super) cancelled: Counter,
     pub(super) panicked: Counter,
-    /// No count: until when the others may leave the driver to this worker, by the driver's clock.
+    /// Not a count: the time, by the driver's clock, until which the other workers may leave the
+    /// driver to this worker.
     #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "there is no driver"))]
     pub(super) visits_until: Counter,
 }
@@ -85,12 +86,12 @@ impl Counters {
     }
 }
 
-/// What threads that are not workers have done, as counts.
+/// Counts of what threads other than the workers have done.
 pub(super) struct OutsideCounters {
     /// Written by every spawn from another thread.
     spawned: CachePadded<AtomicUsize>,
     cancelled: AtomicUsize,
-    /// Of the cancelled tasks, those whose future panicked when it was dropped.
+    /// The cancelled tasks whose futures panicked when they were dropped.
     panicked: AtomicUsize,
 }
 
@@ -104,23 +105,22 @@ impl OutsideCounters {
     }
 
     pub(super) fn count_spawn(&self) {
-        // ORDERING: spawned. Relaxed: a number for show.
+        // ORDERING: spawned. Relaxed: a number for display.
         self.spawned.fetch_add(1, order!(spawned: Relaxed));
     }
 
     pub(super) fn count_end(&self, how: End) {
         let count = match how {
             End::Panic => &self.panicked,
-            // Outside of the workers no task is polled.
+            // Threads that are not workers poll no task.
             End::Cancelled | End::Output => &self.cancelled,
         };
-        // ORDERING: ended_outside. Relaxed: a number for show.
+        // ORDERING: ended_outside. Relaxed: a number for display.
         count.fetch_add(1, order!(ended_outside: Relaxed));
     }
 }
 
-/// What an executor has done so far, as counts. See
-/// [`Executor::metrics`](super::Executor::metrics).
+/// Counts of what an executor has done so far. See [`Executor::metrics`](super::Executor::metrics).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
@@ -132,12 +132,12 @@ pub struct Metrics {
     pub cancelled: u64,
     /// Tasks that ended with a panic.
     pub panicked: u64,
-    /// Each worker's part.
+    /// The counts of each worker.
     pub workers: Vec<WorkerMetrics>,
 }
 
 impl Metrics {
-    /// `queued` gives the length of a worker's queues.
+    /// `queued` returns the length of a worker's queues.
     pub(super) fn of(
         workers: &[CachePadded<Counters>],
         outside: &OutsideCounters,
@@ -147,7 +147,7 @@ impl Metrics {
             let counts = workers.iter().map(|counters| count(counters).get());
             counts.sum()
         };
-        // ORDERING: cancelled_read, panicked_read. Relaxed: numbers for show.
+        // ORDERING: cancelled_read, panicked_read. Relaxed: numbers for display.
         let cancelled = outside.cancelled.load(order!(cancelled_read: Relaxed));
         let panicked = outside.panicked.load(order!(panicked_read: Relaxed));
         let ended = [
@@ -155,8 +155,8 @@ impl Metrics {
             sum(|counters| &counters.cancelled) + cancelled as u64,
             sum(|counters| &counters.panicked) + panicked as u64,
         ];
-        // ORDERING: spawned_read. Relaxed: a number for show.
-        // Read last, so that what is live seldom comes out too small.
+        // ORDERING: spawned_read. Relaxed: a number for display. It is read last, so that the
+        // number of live tasks is seldom too small.
         let spawned = outside.spawned.load(order!(spawned_read: Relaxed));
         let each = workers.iter().enumerate();
         Self {
@@ -168,52 +168,53 @@ impl Metrics {
         }
     }
 
-    /// Tasks that have been spawned and have not ended.
+    /// Returns the number of tasks that have been spawned and have not ended.
     pub fn live(&self) -> u64 {
-        // What has not been seen to be spawned may have been seen to end.
+        // A task whose spawn was not seen may have been seen to end.
         let ended = self.finished + self.cancelled + self.panicked;
         self.spawned.saturating_sub(ended)
     }
 
-    /// The polls of all workers.
+    /// Returns the number of runs of tasks, of all workers.
     pub fn polls(&self) -> u64 {
         self.workers.iter().map(|worker| worker.polls).sum()
     }
 
-    /// The steals of all workers.
+    /// Returns the number of steals, of all workers.
     pub fn steals(&self) -> u64 {
         self.workers.iter().map(|worker| worker.steals).sum()
     }
 
-    /// How often workers woke another worker.
+    /// Returns how often the workers woke another worker.
     pub fn wakes(&self) -> u64 {
         self.workers.iter().map(|worker| worker.wakes).sum()
     }
 
-    /// How often the workers went to sleep.
+    /// Returns how often the workers went to sleep.
     pub fn parks(&self) -> u64 {
         self.workers.iter().map(|worker| worker.parks).sum()
     }
 }
 
-/// What one worker has done so far, as counts.
+/// Counts of what one worker has done so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerMetrics {
     /// Runs of tasks.
     pub polls: u64,
-    /// How often it took tasks from another worker's queue, or a side of another worker's
+    /// How often it stole tasks from another worker's queue, or a side of another worker's
     /// [`join`](crate::join).
     pub steals: u64,
-    /// How often it went to sleep: until somebody wakes it, or for a while, when others are busy
-    /// and it looks after their queues.
+    /// How often it went to sleep, either until it was woken, or for a limited time, to watch busy
+    /// workers.
     pub parks: u64,
     /// How often it woke another worker because of a task that it had queued.
     pub wakes: u64,
-    /// Tasks in its queues, which others can steal.
+    /// The number of tasks in its queues, which other workers can steal.
     pub queued: usize,
-    /// Tasks that are [pinned](super::TaskBuilder::on_worker) to it and due, but for those from
-    /// elsewhere that it has not fetched yet. It fetches up to 64 at a time.
+    /// The number of tasks that are [pinned](super::TaskBuilder::on_worker) to it and due. Those
+    /// that were woken by other threads and that it has not fetched yet are not counted. It fetches
+    /// up to 64 at a time.
     pub pinned: usize,
 }
 

@@ -1,25 +1,27 @@
-//! The register of tasks that wait: what a shutdown has to find, because no queue holds it; and
-//! where a waker learns whose task it has.
+//! The registry of waiting tasks. A shutdown has to find them, and no queue holds them. It also
+//! tells a waker which executor a task belongs to.
 //!
-//! A task is entered when a poll of it is pending and it was not woken meanwhile, for the first
-//! time; or when it is made, where it has a worker or a lane of its own. It is struck off when its
-//! future is gone. A task that is ready, or woken, before its first poll is over is never entered.
-//! An entry is one word, the task's address, and owns nothing: since the future is there, so is the
-//! task. In turn the task's metadata, its [`Place`], is the entry's address, and the entry lies in
-//! a [`Chunk`], whose head says which executor and which lane the task belongs to.
+//! A task is entered the first time that a poll of it is pending and it was not woken meanwhile. A
+//! task that has a worker or a lane of its own is entered when it is made. It is struck off when
+//! its future is gone. A task that is ready, or woken, before its first poll is over is never
+//! entered. An entry is one word, the task's address, and owns nothing: while the future exists, so
+//! does the task. In turn the task's metadata, its [`Place`], is the entry's address, and the entry
+//! lies in a [`Chunk`], whose head says which executor and which lane the task belongs to.
 //!
-//! The normal lane's entries are each worker's own, behind a lock that costs it nothing until the
-//! executor closes: it enters its tasks, and strikes off those that end with it. Whoever strikes
-//! one off elsewhere puts the entry on a list, from where its worker takes it when it needs room.
+//! The entries of the normal lane belong to each worker, behind a lock that costs the worker
+//! nothing until the executor closes. The worker enters its tasks there, and strikes off those that
+//! end on it. A thread that strikes off an entry of another worker puts the entry on a list, from
+//! which that worker takes it when it needs room.
 //!
 //! # Rules
 //! 1. The owner of a shard's [`Biased`] room is its worker.
-//! 2. A walk over the entries holds all locks of a shard. So each entry in use that it meets stays
-//!    in use meanwhile, and with it the task stays alive: whoever drops the future waits for the
-//!    lock before it strikes the task off.
-//! 3. What is left then, because a thread is waking it at that moment, is counted, and keeps the
-//!    [keeper](Keep) alive: a task that can still be woken can always reach the queues that it is
-//!    to be put into. So do the workers before.
+//! 2. A walk over the entries of a room holds every lock under which they can be struck off. Each
+//!    entry in use that the walk meets therefore stays in use meanwhile, and its task stays alive:
+//!    the thread that drops the future waits for the lock before it strikes the task off.
+//! 3. Entries that are left after the walk, because a thread is waking their tasks at that moment,
+//!    are counted, and the count keeps the [keeper](Keep) alive. A task that can still be woken can
+//!    therefore always reach the queues that it is to be put into. Until then the workers keep the
+//!    keeper alive.
 
 use alloc::{alloc::handle_alloc_error, sync::Arc, vec::Vec};
 use core::{
@@ -41,7 +43,7 @@ use crate::{
 /// The right and the duty to run a task of the executor once.
 pub(crate) type Runnable<K> = task::Runnable<Place<K>>;
 
-/// Whoever holds a registry, and lives as long as there are entries in it.
+/// The owner of a registry. It lives while there are entries in the registry.
 pub(crate) trait Keep: Sized {
     fn registry(&self) -> &Registry<Self>;
 }
@@ -49,16 +51,16 @@ pub(crate) trait Keep: Sized {
 /// Which queues a task goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// Any worker's.
+    /// The queues of any worker.
     Normal,
-    /// Any worker's, before the normal ones.
+    /// The queues of any worker, before the normal ones.
     High,
-    /// That worker's alone.
+    /// The queues of this worker alone.
     Pinned(usize),
 }
 
 impl Lane {
-    /// For those who watch.
+    /// The lane's name, for traces.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -68,7 +70,7 @@ impl Lane {
     }
 }
 
-/// What each of the executor's tasks carries: the address of its entry, or null.
+/// The metadata of each of the executor's tasks: the address of its entry, or null.
 pub(crate) struct Place<K>(AtomicPtr<()>, PhantomData<fn() -> K>);
 
 impl<K> Place<K> {
@@ -78,17 +80,17 @@ impl<K> Place<K> {
 
     #[inline]
     fn entry(&self) -> *mut () {
-        // ORDERING: place_look. Relaxed: the entry is made by the runner, and who asks has come
-        // after that run.
+        // ORDERING: place_look. Relaxed: the runner makes the entry, and the caller comes after
+        // that run.
         self.0.load(order!(place_look: Relaxed))
     }
 
-    /// Where an entered task belongs. To be asked by whoever has the runnable, or after an acquire
-    /// of how the task became idle.
+    /// Where an entered task belongs. The caller must have the runnable, or must have acquired the
+    /// change by which the task became idle.
     #[inline]
     pub(crate) fn home(&self) -> Option<Home<K>> {
         let chunk = Chunk::<K>::of(self.entry())?;
-        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive; its head is
+        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive. Its head is
         // never written.
         Some(unsafe { chunk.as_ref() }.home)
     }
@@ -101,7 +103,8 @@ impl<K> Place<K> {
 
 /// Where a task belongs.
 pub(crate) struct Home<K> {
-    /// Alive for as long as the task is entered. An `Arc`'s own address, to be counted through.
+    /// Alive while the task is entered. It is the address inside an `Arc`, so that counts can be
+    /// taken through it.
     pub(crate) keeper: *const K,
     pub(crate) lane: Lane,
 }
@@ -114,7 +117,7 @@ impl<K> Clone for Home<K> {
 
 impl<K> Copy for Home<K> {}
 
-/// How large a chunk is, and how it is aligned: an entry's chunk is found by its address.
+/// The size and the alignment of a chunk. An entry's chunk is found by the entry's address.
 const CHUNK: usize = 1024;
 const HEAD: usize = 32;
 pub(crate) const ENTRIES: usize = (CHUNK - HEAD) / size_of::<*mut ()>();
@@ -123,7 +126,8 @@ pub(crate) const ENTRIES: usize = (CHUNK - HEAD) / size_of::<*mut ()>();
 struct Chunk<K> {
     home: Home<K>,
     shard: usize,
-    /// An entry is a task's address; a free one the address of the next free one, made odd.
+    /// An entry in use is a task's address. A free entry is the address of the next free one, made
+    /// odd.
     entries: UnsafeCell<[*mut (); ENTRIES]>,
 }
 
@@ -132,12 +136,12 @@ const _: () = assert!(
     "an entry finds its chunk by its address"
 );
 
-/// An entry that is free, before `next`.
+/// A free entry that is followed by `next`.
 fn free(next: *mut ()) -> *mut () {
     next.map_addr(|address| address | 1)
 }
 
-/// Room for entries of one lane. Whoever touches it is alone with it.
+/// Room for entries of one lane. A thread that touches it has exclusive access.
 struct Room<K> {
     chunks: Vec<NonNull<Chunk<K>>>,
     /// The first free entry, or null.
@@ -155,24 +159,24 @@ impl<K> Default for Room<K> {
     }
 }
 
-// SAFETY: the chunks are the room's, but for their heads, which are never written.
+// SAFETY: the chunks belong to the room, except for their heads, which are never written.
 unsafe impl<K> Send for Room<K> {}
 
 /// A worker's entries of the normal lane.
 struct Own<K> {
     room: Biased<Room<K>>,
-    /// Locked inside of the room's lock, or by itself.
+    /// Locked inside the room's lock, or alone.
     returned: Mutex<Returned>,
 }
 
-/// Entries that others than the worker have struck off, each with the next one's address: null ends
-/// it.
+/// Entries that threads other than the worker have struck off. Each holds the address of the next
+/// one, and null ends the list.
 struct Returned(*mut ());
 
-// SAFETY: the entries are the list's alone.
+// SAFETY: the entries belong to the list alone.
 unsafe impl Send for Returned {}
 
-/// A worker's entries, in shards so that workers do not meet.
+/// A worker's entries. The registry has one shard for each worker, so that workers do not contend.
 struct Shard<K> {
     normal: Own<K>,
     high: Mutex<Room<K>>,
@@ -181,9 +185,9 @@ struct Shard<K> {
 
 pub(crate) struct Registry<K> {
     shards: Vec<CachePadded<Shard<K>>>,
-    /// Entries that were left when the executor terminated.
+    /// The number of entries that were left when the executor terminated.
     left: AtomicUsize,
-    /// While there are such.
+    /// Set while there are such entries.
     keeper: Mutex<Option<Arc<K>>>,
 }
 
@@ -206,11 +210,11 @@ impl<K: Keep> Registry<K> {
         }
     }
 
-    /// Enters a task of the normal lane that has been run by a worker.
+    /// Enters a task of the normal lane that a worker has run.
     ///
     /// # Safety
-    /// The caller is that worker, and the task's runner; the task has this place and is in no
-    /// register yet.
+    /// The caller is that worker, and the task's runner. The task has this place, and is not in any
+    /// registry yet.
     #[inline]
     pub(crate) unsafe fn enter_normal(
         keeper: &Arc<K>,
@@ -225,15 +229,15 @@ impl<K: Keep> Registry<K> {
             }
             room.enter(keeper, task, place, Lane::Normal, worker);
         };
-        // SAFETY: rule 1; no other call is under way, as `enter` calls nothing of a user.
+        // SAFETY: rule 1. No other call is under way, because `enter` calls no code of a user.
         unsafe { own.room.enter(enter) };
     }
 
     /// Enters a task that has a worker or a lane of its own. `near` is the worker that does it, or
-    /// any.
+    /// any worker.
     ///
     /// # Safety
-    /// The caller has the task's runnable; the task has this place and is in no register yet.
+    /// The caller has the task's runnable. The task has this place, and is not in any registry yet.
     pub(crate) unsafe fn enter(
         keeper: &Arc<K>,
         task: NonNull<()>,
@@ -242,10 +246,10 @@ impl<K: Keep> Registry<K> {
         near: usize,
     ) {
         let registry = keeper.registry();
-        // ORDERING: left_again. Relaxed: it is not 0 for the last worker alone, which drops a
+        // ORDERING: left_again. Relaxed: it is not 0 only for the last worker, when that drops a
         // future that spawns.
         if registry.left.load(order!(left_again: Relaxed)) > 0 {
-            // ORDERING: left_more. Relaxed: nothing is published by it.
+            // ORDERING: left_more. Relaxed: it publishes nothing.
             registry.left.fetch_add(1, order!(left_more: Relaxed));
         }
         let shards = &registry.shards;
@@ -256,11 +260,11 @@ impl<K: Keep> Registry<K> {
         lock(room).enter(keeper, task, place, lane, shard);
     }
 
-    /// Strikes a task off, if it was entered. `worker` is the one of the same executor that this
-    /// thread is, if it is one.
+    /// Strikes a task off, if it was entered. `worker` returns the index of the worker of the same
+    /// executor that this thread is, if it is one.
     ///
     /// # Safety
-    /// The caller is the task's runner, whose future is gone.
+    /// The caller is the task's runner, and the task's future is gone.
     #[inline]
     pub(crate) unsafe fn strike_off(
         place: &Place<K>,
@@ -270,26 +274,26 @@ impl<K: Keep> Registry<K> {
         let Some(chunk) = Chunk::<K>::of(entry) else {
             return;
         };
-        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive; its head is
+        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive. Its head is
         // never written.
         let home = unsafe { (*chunk.as_ptr()).home };
         // SAFETY: as above.
         let shard = unsafe { (*chunk.as_ptr()).shard };
         // SAFETY: the entry keeps the executor alive.
         let registry = ptr::from_ref(unsafe { (*home.keeper).registry() });
-        // SAFETY: as above, up to the end of this function but for what `forget_left` says.
+        // SAFETY: as above, until the end of this function, except for what `forget_left` says.
         let this = unsafe { &*registry };
         let shards = &this.shards[shard];
         match (home.lane, worker(home.keeper)) {
             (Lane::Normal, Some(worker)) if worker == shard => {
-                // SAFETY: an entry of the room, in use up to here.
+                // SAFETY: this is an entry of the room, in use until now.
                 let give_back = |room: &mut Room<K>| unsafe { room.give_back(entry) };
-                // SAFETY: rule 1; no other call is under way, as `give_back` calls nothing of a
-                // user.
+                // SAFETY: rule 1. No other call is under way, because `give_back` calls no code of
+                // a user.
                 unsafe { shards.normal.room.enter(give_back) };
             }
             (Lane::Normal, _) => {
-                // SAFETY: an entry in use up to here, which nobody else touches.
+                // SAFETY: this is an entry in use until now, and no other thread touches it.
                 unsafe { shards.normal.return_entry(entry) };
             }
             (Lane::High, _) => {
@@ -301,34 +305,35 @@ impl<K: Keep> Registry<K> {
                 unsafe { lock(&shards.pinned).give_back(entry) };
             }
         }
-        // SAFETY: alive: rule 3, as this task has not been counted off.
+        // SAFETY: the registry is alive by rule 3, because this task has not been counted off.
         unsafe { Self::forget_left(registry) };
     }
 
-    /// Counts one entry less of those that were left by a terminated executor. With the last one
-    /// that may go, and this with it.
+    /// Counts off one of the entries that were left by a terminated executor. The last of them may
+    /// free the executor, and the registry with it.
     ///
     /// # Safety
-    /// The register is there, and the caller has struck off an entry.
+    /// The registry is alive, and the caller has struck off an entry.
     #[inline]
     unsafe fn forget_left(this: *const Self) {
         // SAFETY: by this function's contract.
         let left = unsafe { &(*this).left };
-        // ORDERING: left_look. Relaxed: an executor that has not terminated has none. Who strikes
-        // off after that has seen it terminate.
+        // ORDERING: left_look. Relaxed: an executor that has not terminated has no such entries. A
+        // thread that strikes off an entry after the termination has seen the executor terminate.
         if left.load(order!(left_look: Relaxed)) == 0 {
             return;
         }
-        // ORDERING: left. AcqRel: what the others did with the register happens before it goes.
+        // ORDERING: left. AcqRel: what the other threads did with the registry happens before it is
+        // freed.
         if left.fetch_sub(1, order!(left: AcqRel)) == 1 {
-            // SAFETY: by this function's contract: the keeper keeps it.
+            // SAFETY: by this function's contract, and the keeper keeps the registry alive.
             let keeper = lock(unsafe { &(*this).keeper }).take();
             drop(keeper);
         }
     }
 
-    /// Counts what is left, for rule 3. To be called by the last worker, before it says that the
-    /// executor has terminated.
+    /// Counts the entries that are left, for rule 3. The last worker must call this before it
+    /// announces that the executor has terminated.
     pub(crate) fn count_left(keeper: &Arc<K>) {
         let registry = keeper.registry();
         let live = |shard: &CachePadded<Shard<K>>| {
@@ -344,21 +349,21 @@ impl<K: Keep> Registry<K> {
         if left > 0 {
             *lock(&registry.keeper) = Some(keeper.clone());
             // ORDERING: count_left. Relaxed: published by the executor's phase, which is set next
-            // (`shared::terminate`).
+            // (`gate::terminate`).
             registry.left.store(left, order!(count_left: Relaxed));
         }
     }
 
-    /// Cancels every task that waits, but those that are pinned to a worker, and whose runnable
-    /// nobody has. Any thread; other workers may still run tasks, which are told that they are
-    /// cancelled.
+    /// Cancels every waiting task whose runnable does not exist, except tasks that are pinned to a
+    /// worker. Any thread may call this. Other workers may still run tasks; those tasks are marked
+    /// as cancelled.
     pub(crate) fn cancel_all(&self) -> Vec<Runnable<K>> {
         (0..self.shards.len())
             .flat_map(|shard| self.cancel_shard(shard))
             .collect()
     }
 
-    /// As [`cancel_all`](Registry::cancel_all), for what one worker has entered.
+    /// Like [`cancel_all`](Registry::cancel_all), for the tasks that one worker has entered.
     pub(crate) fn cancel_shard(&self, worker: usize) -> Vec<Runnable<K>> {
         let shard = &self.shards[worker];
         let mut runnables = Vec::new();
@@ -370,7 +375,7 @@ impl<K: Keep> Registry<K> {
         runnables
     }
 
-    /// Cancels every task that waits, is pinned to a worker, and whose runnable nobody has.
+    /// Cancels every waiting task that is pinned to a worker and whose runnable does not exist.
     pub(crate) fn cancel_pinned(&self, worker: usize) -> Vec<Runnable<K>> {
         let mut runnables = Vec::new();
         lock(&self.shards[worker].pinned).cancel(&mut runnables);
@@ -397,7 +402,7 @@ impl<K: Keep> Registry<K> {
         (left, lock(&self.keeper).is_some())
     }
 
-    /// Whether a worker has tasks of its own that have not ended.
+    /// Whether a worker has pinned tasks that have not ended.
     pub(crate) fn has_pinned(&self, worker: usize) -> bool {
         lock(&self.shards[worker].pinned).live > 0
     }
@@ -409,11 +414,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<K> Own<K> {
     /// # Safety
-    /// `entry` is one of this worker's, in use up to here, and the caller's.
+    /// `entry` is one of this worker's, was in use until now, and belongs to the caller.
     #[inline(never)]
     unsafe fn return_entry(&self, entry: *mut ()) {
         let mut returned = lock(&self.returned);
-        // SAFETY: the caller's, and from here on the list's.
+        // SAFETY: the entry is the caller's, and from here on the list's.
         unsafe { entry.cast::<*mut ()>().write(free(returned.0)) };
         returned.0 = entry;
     }
@@ -433,16 +438,17 @@ impl<K> Room<K> {
             self.grow(keeper, lane, shard);
         }
         let entry = self.free;
-        // SAFETY: a free entry of a chunk of this room.
+        // SAFETY: this is a free entry of a chunk of this room.
         let next = unsafe { entry.cast::<*mut ()>().replace(task.as_ptr()) };
         self.free = next.map_addr(|address| address & !1);
         self.live += 1;
-        // ORDERING: place. Relaxed: this run's end publishes it to whoever wakes the task after.
+        // ORDERING: place. Relaxed: the end of this run publishes it to every thread that wakes the
+        // task later.
         place.0.store(entry, order!(place: Relaxed));
     }
 
     /// # Safety
-    /// `entry` is one of this room's, and in use up to here.
+    /// `entry` is one of this room's, and was in use until now.
     #[inline]
     unsafe fn give_back(&mut self, entry: *mut ()) {
         // SAFETY: by this function's contract.
@@ -451,14 +457,15 @@ impl<K> Room<K> {
         self.live -= 1;
     }
 
-    /// Takes back what others have struck off: it is live no more. There is nothing else free.
+    /// Takes back the entries that other threads have struck off, and counts them as no longer
+    /// live. The room must have no free entry.
     #[cold]
     fn take_back(&mut self, own: &Own<K>) {
         self.free = core::mem::replace(&mut lock(&own.returned).0, ptr::null_mut());
         let mut entry = self.free;
         while !entry.is_null() {
             self.live -= 1;
-            // SAFETY: a free entry of a chunk of this room.
+            // SAFETY: this is a free entry of a chunk of this room.
             let next = unsafe { entry.cast::<*mut ()>().read() };
             entry = next.map_addr(|address| address & !1);
         }
@@ -468,10 +475,10 @@ impl<K> Room<K> {
     fn grow(&mut self, keeper: &Arc<K>, lane: Lane, shard: usize) {
         let chunk = Chunk::new(Arc::as_ptr(keeper), lane, shard);
         self.chunks.push(chunk);
-        // SAFETY: fresh.
+        // SAFETY: the chunk is fresh.
         let entries = unsafe { &raw mut (*chunk.as_ptr()).entries }.cast::<*mut ()>();
         for i in (0..ENTRIES).rev() {
-            // SAFETY: inside the chunk.
+            // SAFETY: the entry is inside the chunk.
             let entry = unsafe { entries.add(i) };
             // SAFETY: as above.
             unsafe { entry.write(free(self.free)) };
@@ -484,12 +491,13 @@ impl<K> Room<K> {
             // SAFETY: a chunk lives as long as the room.
             let entries = unsafe { &raw const (*chunk.as_ptr()).entries }.cast::<*mut ()>();
             for i in 0..ENTRIES {
-                // SAFETY: inside the chunk.
+                // SAFETY: the entry is inside the chunk.
                 let entry = unsafe { entries.add(i) };
-                // SAFETY: nobody else touches entries now: rule 2.
+                // SAFETY: no other thread touches the entries now: rule 2.
                 let task = unsafe { entry.read() };
                 if let Some(task) = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0) {
-                    // SAFETY: an entry in use: its future is there. All its tasks have a `Place`.
+                    // SAFETY: an entry in use means that its future still exists. All its tasks
+                    // have a `Place`.
                     runnables.extend(unsafe { Runnable::abort_raw(task) });
                 }
             }
@@ -500,7 +508,7 @@ impl<K> Room<K> {
 impl<K> Chunk<K> {
     fn new(keeper: *const K, lane: Lane, shard: usize) -> NonNull<Self> {
         let layout = Layout::new::<Self>();
-        // SAFETY: the layout has a size.
+        // SAFETY: the layout's size is not zero.
         let chunk = unsafe { alloc::alloc::alloc(layout) }.cast::<Self>();
         let Some(chunk) = NonNull::new(chunk) else {
             handle_alloc_error(layout)
@@ -510,12 +518,12 @@ impl<K> Chunk<K> {
             shard,
             entries: UnsafeCell::new([ptr::null_mut(); ENTRIES]),
         };
-        // SAFETY: fresh, and of that layout.
+        // SAFETY: the memory is fresh, and has that layout.
         unsafe { chunk.write(empty) };
         chunk
     }
 
-    /// The chunk that an entry lies in.
+    /// Returns the chunk that an entry lies in.
     #[inline]
     fn of(entry: *mut ()) -> Option<NonNull<Self>> {
         NonNull::new(entry.map_addr(|address| address & !(CHUNK - 1)).cast())
@@ -525,7 +533,8 @@ impl<K> Chunk<K> {
 impl<K> Drop for Room<K> {
     fn drop(&mut self) {
         for chunk in self.chunks.drain(..) {
-            // SAFETY: made by `Chunk::new`. No entry is in use, as each keeps the executor alive.
+            // SAFETY: the chunk was made by `Chunk::new`. No entry is in use, because each of those
+            // keeps the executor alive.
             unsafe { alloc::alloc::dealloc(chunk.as_ptr().cast(), Layout::new::<Chunk<K>>()) };
         }
     }

@@ -1,11 +1,11 @@
-//! How an executor is shut down from outside: its drop, and the ways that do not wait forever.
+//! How an executor is shut down: by its drop, and by the functions that do not wait forever.
 //!
-//! # Who waits for whom
+//! # Which threads wait for which
 //! A worker that drops an executor, in a poll, in a hook or in a destructor of its thread, waits
 //! for the threads of that executor. If one of those threads is dropping this worker's executor at
 //! the same time, each would wait for the other. Every such wait is therefore entered in one table
-//! of the process, by threads. A thread that enters its wait looks for threads that wait for it, in
-//! any number of steps, and does not wait for those: they leave when their polls end.
+//! of the process, by threads. A thread that enters its wait looks up all threads that wait for it,
+//! directly or through other threads, and does not wait for those. They exit when their polls end.
 
 use alloc::vec::Vec;
 use core::{fmt, mem, time::Duration};
@@ -37,15 +37,17 @@ pub struct ShutdownTimeout {
 }
 
 impl ShutdownTimeout {
-    /// The workers that kept the executor from ending, by their indexes: each is in a poll, in the
-    /// drop of a future, or in a hook. The others only wait for these: no worker exits while
-    /// another is in a poll, because the poll may wait for a future that has yet to be dropped.
+    /// Returns the indexes of the workers that kept the executor from ending. Each of them is in a
+    /// poll, in the drop of a future, or in a hook. The other workers only wait for them: no worker
+    /// exits while another is in a poll, because the poll may wait for a future that has yet to be
+    /// dropped.
     pub fn workers(&self) -> &[usize] {
         &self.workers
     }
 
-    /// How many tasks had not ended: those that are being polled, those that only these workers
-    /// may drop, and, if the limit was very short, those that nobody has come to drop yet.
+    /// Returns the number of tasks that had not ended: those that are being polled, those that only
+    /// these workers may drop, and, if the limit was very short, those that no worker has dropped
+    /// yet.
     pub fn tasks(&self) -> u64 {
         self.tasks
     }
@@ -66,9 +68,9 @@ impl Error for ShutdownTimeout {}
 impl Executor {
     /// Shuts down as the [drop](Executor#dropping) does, but gives up waiting after `limit`.
     ///
-    /// The shutdown goes on by itself after that: each worker that is still in a poll finishes it,
-    /// drops what is left, and exits. A limit of zero starts the shutdown without waiting. A limit
-    /// past what the clock can tell is no limit.
+    /// The shutdown continues by itself after that: each worker that is still in a poll finishes
+    /// it, drops what is left, and exits. A limit of zero starts the shutdown without waiting. A
+    /// limit that is too far away for the clock is no limit.
     ///
     /// Functions of [`spawn_blocking`](crate::spawn_blocking) belong to no executor, and are not
     /// waited for; nor are the destructors of a worker's thread-locals.
@@ -121,8 +123,8 @@ impl Executor {
         drop(self.close());
     }
 
-    /// Closes the executor and returns its threads. `None`: it was closed before, or this is the
-    /// child of a fork.
+    /// Closes the executor and returns its threads. Returns `None` if it was closed before, or if
+    /// this is the child of a fork.
     fn close(&mut self) -> Option<Vec<Thread>> {
         let threads = mem::take(&mut self.threads);
         if threads.is_empty() {
@@ -138,8 +140,8 @@ impl Executor {
         Some(threads)
     }
 
-    /// Closes the executor and waits for its threads. `Err`: some have not ended by the deadline,
-    /// or cannot be waited for. It names the workers that keep the others from ending.
+    /// Closes the executor and waits for its threads. Fails if some have not ended by the deadline,
+    /// or cannot be waited for. The error names the workers that keep the others from ending.
     fn shut_down(&mut self, deadline: Option<Instant>) -> Result<(), Vec<usize>> {
         let Some(threads) = self.close() else {
             return Ok(());
@@ -158,11 +160,11 @@ impl Executor {
         if late.is_empty() {
             return Ok(());
         }
-        // Those that have arrived wait for the others.
+        // Workers that have arrived at the end are waiting for the others.
         let is_busy =
             |worker: &usize| waits.excepted.contains(worker) || !self.shared.has_arrived(*worker);
         let busy: Vec<_> = late.iter().copied().filter(is_busy).collect();
-        // Without a busy one, they are about to end.
+        // If no late worker is busy, all late workers are about to end.
         Err(if busy.is_empty() { late } else { busy })
     }
 }
@@ -175,7 +177,7 @@ impl Drop for Executor {
 }
 
 impl Thread {
-    /// Waits until the worker has ended. False: it has not by the deadline.
+    /// Waits until the worker has ended. Returns false if it has not ended by the deadline.
     fn wait(mut self, deadline: Option<Instant>) -> bool {
         let ended = match deadline {
             Some(deadline) => self.ended.blocking_recv_deadline(deadline),
@@ -184,7 +186,8 @@ impl Thread {
         if ended == Err(RecvTimeoutError::Timeout) {
             return false;
         }
-        // The destructors of its thread-locals may take any time.
+        // The destructors of the worker's thread-locals may take any time, so a wait with a
+        // deadline does not include them.
         if deadline.is_some() {
             return true;
         }
@@ -194,7 +197,7 @@ impl Thread {
     }
 }
 
-/// A thread's wait for others.
+/// A thread's wait for other threads.
 struct Wait<T = ThreadId> {
     thread: T,
     waits_for: Vec<T>,
@@ -217,7 +220,7 @@ fn all_waits() -> MutexGuard<'static, Vec<Wait>> {
     table.waits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// This thread's wait, which is in the table until this is dropped.
+/// This thread's wait, which stays in the table until this is dropped.
 struct Waits {
     thread: ThreadId,
     /// The workers that cannot be waited for.
@@ -225,7 +228,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// Enters that this thread is about to wait for those.
+    /// Enters into the table that this thread is about to wait for `threads`.
     fn enter(threads: &[Thread]) -> Self {
         let thread = thread::current().id();
         let mut waits_for: Vec<_> = threads.iter().map(|t| t.handle.thread().id()).collect();
@@ -249,7 +252,7 @@ impl Drop for Waits {
     }
 }
 
-/// The threads that wait for one, in any number of steps, and that one.
+/// Returns `thread` and all threads that wait for it, directly or through other threads.
 fn waiting_for<T: Copy + PartialEq>(all: &[Wait<T>], thread: T) -> Vec<T> {
     let mut reached = Vec::from([thread]);
     let mut next = 0;

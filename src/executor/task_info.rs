@@ -5,7 +5,7 @@ use core::{fmt, panic::Location};
 use crate::task::{End, Id, Runnable};
 
 /// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the
-/// others there.
+/// other hooks there.
 #[derive(Clone, Copy)]
 pub struct TaskInfo<'a> {
     id: Id,
@@ -22,18 +22,18 @@ impl<'a> TaskInfo<'a> {
         Self::new(runnable.id(), runnable.name(), runnable.spawned())
     }
 
-    /// What tells the task from others, for as long as it lives. Its handle [has it
+    /// Returns the task's id, which no other task has while this task lives. Its handle [has it
     /// too](crate::JoinHandle::id).
     pub fn id(&self) -> Id {
         self.id
     }
 
-    /// Its name, if it was given one.
+    /// Returns the task's name, if it was given one.
     pub fn name(&self) -> Option<&'a str> {
         self.name
     }
 
-    /// Where it was spawned.
+    /// Returns where the task was spawned.
     pub fn spawned(&self) -> &'static Location<'static> {
         self.spawned
     }

@@ -205,8 +205,9 @@ impl Driven {
         }
     }
 
-    /// As `Local::look_out` rests: in the driver, if nobody else does, and if it is in use.
-    /// `looks`: whether it takes care that somebody does.
+    /// Rests as an idle worker does (`rest_in_place` in `lookout.rs`): in the driver if that is in
+    /// use and no other worker rests there, and else on its thread. With `looks` it does not rest
+    /// while no worker is in the driver.
     pub fn rest(
         &self,
         worker: usize,

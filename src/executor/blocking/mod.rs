@@ -1,4 +1,4 @@
-//! [`spawn_blocking`]: functions that block, on threads that may.
+//! [`spawn_blocking`]: functions that block, on threads that may block.
 
 mod pool;
 
@@ -10,40 +10,40 @@ use crate::{
     task::{Builder, JoinHandle, Runnable},
 };
 
-/// How many threads there are at most.
+/// The largest number of threads.
 const MOST: usize = 512;
-/// How long a thread that has nothing to do is kept.
+/// How long an idle thread is kept.
 const KEEP: Duration = Duration::from_secs(10);
 
-/// Runs a function that blocks, on a thread that is kept for that, as a task.
+/// Runs a function that blocks, as a task, on a thread that is kept for such functions.
 ///
-/// These threads are started when there is work for them, up to 512, and each ends when it has had
-/// nothing to do for 10 seconds. All executors of the process share them, and none needs to run. A
-/// function for which no thread is free, and no other may be started, waits in a queue, oldest
-/// first: functions that wait for one another must not be more than there can be threads.
+/// The threads are started when there is work for them, up to 512. Each exits after it has been
+/// idle for 10 seconds. All executors of the process share them, and no executor needs to run. If
+/// no thread is free and no more may be started, functions wait in a queue, oldest first. Functions
+/// that wait for one another must therefore not outnumber the threads.
 ///
-/// The child of a `fork` has threads of its own for this. A function that forks must not return in
-/// the child.
+/// The child of a `fork` has its own threads for this. A function that forks must not return in the
+/// child.
 ///
 /// # Cancelling
-/// Dropping the handle **cancels** the task, and so does [`abort`](JoinHandle::abort): a function
-/// that has not begun is dropped and never runs. One that has begun goes on to its end, since
-/// nothing can stop it; its output is dropped where it ends, or, after an `abort`, is still to be
-/// had. [`cancel`](JoinHandle::cancel) waits until it is over, or dropped.
+/// Dropping the handle **cancels** the task, and so does [`abort`](JoinHandle::abort). A function
+/// that has not begun is dropped and never runs. A function that has begun runs to its end, because
+/// nothing can stop it. Its output is then dropped where it ends or, after an `abort`, can still be
+/// awaited. [`cancel`](JoinHandle::cancel) waits until the function has ended or has been dropped.
 /// [`detach`](JoinHandle::detach) the handle to let the function run by itself. The end of the
-/// program waits for none.
+/// program waits for no function.
 ///
 /// # Panics
-/// A panic of the function is for whoever awaits the task, as any task's.
+/// A panic of the function is passed to the waiter of the task, as for any task.
 ///
 /// If the system refuses to start a thread, because a limit of memory or of processes is reached,
-/// the function waits for one of the threads that exist. If there is none, the task ends at once
-/// with a panic that says so, and the function is dropped without being called, on the thread that
-/// was refused. The next call asks the system again.
+/// the function waits for one of the existing threads. If there is none, the task ends at once with
+/// a panic that says so, and the function is dropped without being called, on the thread that was
+/// refused. The next call asks the system again.
 ///
 /// # Cost
-/// An allocation, a system call for the number of the process, and a lock on the queue of those
-/// threads; and the start of a thread if none is free and none is being started.
+/// An allocation, a system call for the process id, and a lock on the queue of the threads. If no
+/// thread is free and none is being started, also the start of a thread.
 ///
 /// # Example
 /// ```

@@ -1,13 +1,12 @@
-//! [`Pool`]: threads for functions that block. They start when there is work for them, and end when
-//! there has been none for a while.
+//! [`Pool`]: threads for functions that block. They start when there is work for them, and exit when there has been none for a while.
 //!
-//! Whenever the lock is free, each function in the queue has a thread of its own that will come for
-//! it (`queue.len() <= free`), with three exceptions: a thread is being started, which starts the
-//! next one when it comes; there are as many threads as there may be; or the system has refused one
-//! since the last push. In each of them there is a thread that looks at the queue again. The one
-//! case without any is a refusal that leaves no thread at all. It is found by the thread that was
-//! refused, under the lock, and that one ends whatever is in the queue, its own function or another
-//! thread's.
+//! Whenever the lock is free, each function in the queue has a thread of its own that will fetch it
+//! (`queue.len() <= free`), with three exceptions: a thread is being started, which starts the next
+//! one after it has arrived; the number of threads is at its limit; or the system has refused to
+//! start a thread since the last push. In each of these cases some thread will check the queue
+//! again. The only case without such a thread is a refusal that leaves no thread at all. The thread
+//! that was refused finds this case, under the lock, and ends every task in the queue, whether its
+//! own or another thread's.
 
 use alloc::{borrow::ToOwned, collections::VecDeque, string::String};
 use core::{cell::Cell, mem, panic::AssertUnwindSafe, time::Duration};
@@ -21,26 +20,26 @@ use std::{
 use crate::{executor::process::Process, task::Runnable};
 
 pub(super) struct Pool {
-    /// Where the threads are.
+    /// The process that the threads are in.
     process: Process,
-    /// How many threads there may be.
+    /// The largest number of threads.
     most: usize,
-    /// How long a thread that has nothing to do waits for work.
+    /// How long an idle thread waits for work.
     keep: Duration,
     state: Mutex<State>,
-    /// Where threads that have nothing to do wait.
+    /// Where idle threads wait.
     pushed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     queue: VecDeque<Runnable>,
-    /// All threads, and the one that is being started.
+    /// All threads, including one that is being started.
     threads: usize,
-    /// Those of them that run no function. Each will look at the queue before it waits.
+    /// The number of them that run no function. Each of these checks the queue before it waits.
     free: usize,
-    /// Whether a thread is being started. One at a time: where functions are short, the threads
-    /// that are there have done them before many more come.
+    /// Whether a thread is being started. Only one is started at a time, because if functions are
+    /// short, the existing threads finish them before many more threads have arrived.
     starting: bool,
 }
 
@@ -55,13 +54,14 @@ impl Pool {
         }
     }
 
-    /// Whether the threads are in this process, and not in one that it was forked from.
+    /// Returns whether the threads are in this process, and not in a process from which it was
+    /// forked.
     pub(super) fn is_here(&self) -> bool {
         self.process.is_current()
     }
 
-    /// Has a thread run it. If there is none and the system refuses to start one, it is
-    /// [refused](check).
+    /// Queues a runnable for a thread. If there is no thread and the system refuses to start one,
+    /// the runnable is [refused](check).
     pub(super) fn push(&'static self, runnable: Runnable) {
         let mut state = self.lock();
         state.queue.push_back(runnable);
@@ -88,7 +88,7 @@ impl Pool {
         }
     }
 
-    /// Takes back the thread that the system has refused.
+    /// Undoes the start of a thread that the system has refused.
     #[cold]
     fn do_without(&self, error: &io::Error) {
         let mut state = self.lock();
@@ -103,12 +103,12 @@ impl Pool {
         for runnable in nobodys {
             REFUSED.set(Some(error.to_string()));
             run(runnable);
-            // A function that was cancelled before is dropped without asking.
+            // A function that was cancelled before is dropped without a call of `check`.
             REFUSED.take();
         }
     }
 
-    /// The life of a thread.
+    /// The main function of a thread.
     fn work(&'static self) {
         let mut state = self.lock();
         state.starting = false;
@@ -141,8 +141,8 @@ impl Pool {
     }
 }
 
-/// Runs it. A panic that comes out is not the function's, which is its task's result, but that of
-/// the waker of whoever awaits it.
+/// Runs a runnable. The function's own panic becomes the result of its task, so a panic that gets
+/// out is that of the waiter's waker.
 fn run(runnable: Runnable) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| runnable.run())) {
         // Its destructor could panic as well.
@@ -155,12 +155,12 @@ std::thread_local! {
     static REFUSED: Cell<Option<String>> = const { Cell::new(None) };
 }
 
-/// To be called first thing by what is run.
+/// Checks that the function has a thread. The task must call this first.
 ///
 /// # Panics
-/// When it has no thread, but is run by one that must not block.
+/// If there is no thread for the function, and a thread that must not block runs it.
 pub(super) fn check() {
-    // A thread that is past its thread-locals is none of the pool's, and has refused nothing.
+    // A thread whose thread-locals are gone is not in the pool, and was not refused anything.
     if let Ok(Some(error)) = REFUSED.try_with(Cell::take) {
         panic!(
             "there is no thread for `spawn_blocking`, and the system refuses to start one: {error}"

@@ -1,4 +1,4 @@
-//! The driver of an executor that has none: without the feature `io`.
+//! The driver of an executor without the feature `io`: there is none.
 
 use alloc::vec::Vec;
 use core::{convert::Infallible, task::Waker, time::Duration};

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::{sync::OnceLock, time::Instant};
 
-/// Later than any time: for 584 years.
+/// Later than any time that the clock reaches within 584 years.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 fn base() -> Instant {
@@ -15,19 +15,20 @@ pub(crate) fn now() -> u64 {
     nanos(Instant::now())
 }
 
-/// An instant before the first is taken for that one, and one too far away for [`NEVER`].
+/// An instant before the first one counts as the first one, and an instant too far away counts as
+/// [`NEVER`].
 pub(crate) fn nanos(instant: Instant) -> u64 {
     let since = instant.saturating_duration_since(base());
     u64::try_from(since.as_nanos()).unwrap_or(NEVER)
 }
 
-/// `now`, and so much later.
+/// The time `duration` after `now`.
 pub(crate) fn after(now: u64, duration: Duration) -> u64 {
     let nanos = u64::try_from(duration.as_nanos()).unwrap_or(NEVER);
     now.saturating_add(nanos)
 }
 
-/// How long it is until then; none: for ever.
+/// The duration from now to `deadline`, or `None` if the deadline is `NEVER`.
 pub(crate) fn until(deadline: u64) -> Option<Duration> {
     (deadline != NEVER).then(|| Duration::from_nanos(deadline.saturating_sub(now())))
 }

@@ -19,9 +19,9 @@ use crate::{
     waker::park,
 };
 
-/// What tells of descriptors, as far as the driver knows it.
+/// The part of the reactor that the driver uses.
 pub(crate) trait Outside: Sized {
-    /// What is told of at once.
+    /// The events that one wait returns.
     type Events;
 
     fn new() -> io::Result<Self>;
@@ -60,33 +60,33 @@ impl Outside for Reactor {
     }
 }
 
-/// How often a blocked worker looks at the driver while nobody keeps it.
+/// How often a blocked worker checks the driver while no worker keeps it.
 const BLOCKED_LOOK: Duration = Duration::from_millis(1);
 
-/// How often a blocked worker looks whether the driver is still kept. Its keeper may go to run a
-/// task that blocks, and owes a blocked worker no sign.
+/// How often a blocked worker checks whether the driver is still kept. The keeper may leave to run
+/// a task that blocks, and need not signal a blocked worker.
 const BLOCKED_WATCH: Duration = Duration::from_millis(5);
 
-/// Until when a keeper sleeps that does not sleep.
+/// The value of `asleep_until` while no keeper sleeps.
 const AWAKE: u64 = 0;
 
-/// One executor's.
+/// The driver of one executor.
 pub(crate) struct Driver<R: Outside = Reactor> {
-    /// One for each worker, and the last for all other threads.
+    /// The timers of each worker, and last those of all other threads.
     timers: Vec<Arc<Timers>>,
     reactor: OnceLock<Arc<R>>,
-    /// Held by whoever makes the reactor.
+    /// Held by the thread that makes the reactor.
     making: Mutex<()>,
-    /// Not 0 from the first timer or descriptor on.
+    /// 0 until the first timer or descriptor.
     used: AtomicUsize,
     asleep_until: AtomicU64,
-    /// How often a keeper has risen, which it counts itself.
+    /// How often a keeper has risen. Only the keeper writes it.
     rises: AtomicUsize,
     pub(super) reserves: Reserves,
     desk: Mutex<Desk<R::Events>>,
 }
 
-/// What the keeper works with.
+/// The keeper's buffers.
 struct Desk<E> {
     events: Option<E>,
     woken: Vec<Waker>,
@@ -109,20 +109,20 @@ impl<R: Outside> Driver<R> {
         }
     }
 
-    /// Whether there has ever been a timer or a descriptor.
+    /// Returns whether there has ever been a timer or a descriptor.
     #[inline]
     pub(crate) fn is_used(&self) -> bool {
-        // ORDERING: used_look. Relaxed: ordered by the fences of the sleep protocol, where it
-        // counts.
+        // ORDERING: used_look. Relaxed: if the value matters, the fences of the sleep protocol
+        // order it.
         self.used.load(order!(used_look: Relaxed)) != 0
     }
 
-    /// Whether somebody should keep it and nobody does.
+    /// Returns whether the driver is in use and no worker keeps it.
     pub(crate) fn is_vacant(&self) -> bool {
         self.keep().is_some()
     }
 
-    /// Makes the calling worker the keeper, if there is any use for one and nobody else is.
+    /// Makes the calling worker the keeper, if the driver is in use and no other worker keeps it.
     pub(crate) fn keep(&self) -> Option<Keeper<'_, R>> {
         if !self.is_used() {
             return None;
@@ -135,24 +135,25 @@ impl<R: Outside> Driver<R> {
         Some(Keeper { driver: self, desk })
     }
 
-    /// Whether a keeper sleeps here.
+    /// Returns whether a keeper sleeps here.
     pub(super) fn is_kept(&self) -> bool {
-        // ORDERING: kept_look. Relaxed: R3 of `reserve.rs`, ordered by the fence before it, or a
-        // hint.
+        // ORDERING: kept_look. Relaxed: this is R3 of `reserve.rs`, ordered by the fence before it,
+        // or else a hint.
         self.asleep_until.load(order!(kept_look: Relaxed)) != AWAKE
     }
 
     pub(super) fn rises(&self) -> usize {
-        // ORDERING: rises_look. Relaxed: a number that changes.
+        // ORDERING: rises_look. Relaxed: the reader only checks whether the number has changed.
         self.rises.load(order!(rises_look: Relaxed))
     }
 
-    /// Whether nobody would take over from a worker that goes to run a task.
+    /// Returns whether no worker would take over from a worker that leaves to run a task.
     pub(crate) fn has_no_reserve(&self) -> bool {
         !self.reserves.is_on_duty()
     }
 
-    /// Those of a worker, or of all other threads, which have the number after the last worker's.
+    /// The timers of a worker, or those of all other threads, whose index follows the last
+    /// worker's.
     pub(crate) fn timers(&self, worker: usize) -> &Arc<Timers> {
         &self.timers[worker]
     }
@@ -161,13 +162,13 @@ impl<R: Outside> Driver<R> {
         &self.timers
     }
 
-    /// The earliest deadline of all, or `NEVER`. It may be out of date.
+    /// Returns the earliest deadline of all timers, or `NEVER`. It may be out of date.
     pub(crate) fn earliest(&self) -> u64 {
         let earliest = self.timers.iter().map(|timers| timers.earliest());
         earliest.min().unwrap_or(NEVER)
     }
 
-    /// As [`earliest`](Driver::earliest), but not that of a timer that was given up before this.
+    /// Like [`earliest`](Driver::earliest), but ignores timers that were given up before the call.
     fn settled(&self) -> u64 {
         loop {
             let first = self.timers.iter().min_by_key(|timers| timers.earliest());
@@ -180,7 +181,7 @@ impl<R: Outside> Driver<R> {
         }
     }
 
-    /// How long a blocked worker that has just attended to the driver may sleep. `None`: without
+    /// How long a blocked worker that has just checked the driver may sleep. `None` means without
     /// limit, because the driver has never been used, and its first use rouses every worker.
     pub(crate) fn next_blocked_look(&self) -> Option<Duration> {
         if !self.is_used() {
@@ -201,18 +202,18 @@ impl<R: Outside> Driver<R> {
             .is_some_and(|reactor| reactor.has_sources())
     }
 
-    /// To be called when `deadline` has become the earliest of some timers, or with 0 when the
-    /// reactor has been made: sees to it that a keeper that sleeps beyond it is woken. When nobody
-    /// sleeps here, `if_awake` has to see to it that somebody is awake.
+    /// Call this after `deadline` becomes the earliest of some timers, or with 0 after the reactor
+    /// has been made. It wakes a keeper that sleeps beyond the deadline. If no keeper sleeps here,
+    /// it calls `if_awake`, which must ensure that some worker is awake.
     pub(crate) fn hurry(&self, deadline: u64, sleep: &Sleep, if_awake: impl FnOnce()) {
         if !self.is_used() {
             // ORDERING: used. Relaxed: ordered by the fences of the sleep protocol, and for a
             // blocked worker by the unpark.
             self.used.store(1, order!(used: Relaxed));
-            // A blocked worker that saw it unused sleeps without limit.
+            // A blocked worker that saw the driver unused sleeps without limit.
             sleep.rouse();
         }
-        // An exchange that changes nothing: it has its place in the order of those of the keeper.
+        // This exchange changes nothing, but has its place in the order of the keeper's exchanges.
         // ORDERING: hurry. Release, with `doze`: a keeper that goes to sleep after this sees the
         // deadline.
         let until = self.asleep_until.fetch_add(0, order!(hurry: Release));
@@ -223,8 +224,8 @@ impl<R: Outside> Driver<R> {
         }
     }
 
-    /// The reactor, and whether this call has made it, so that [`hurry`](Driver::hurry) is to be
-    /// called.
+    /// Returns the reactor, and whether this call has made it. If so, the caller must call
+    /// [`hurry`](Driver::hurry).
     pub(crate) fn reactor(&self) -> io::Result<(&Arc<R>, bool)> {
         if let Some(reactor) = self.reactor.get() {
             return Ok((reactor, false));
@@ -233,8 +234,9 @@ impl<R: Outside> Driver<R> {
         let is_new = self.reactor.get().is_none();
         if is_new {
             let reactor = R::new()?;
-            // A keeper that was woken while there was no reactor to ring may enter it only now. So
-            // the first wait comes back at once, and it looks for its signal again.
+            // A keeper that was woken while there was no reactor to ring may enter the reactor only
+            // now. The first wait therefore returns at once, and the keeper checks its signal
+            // again.
             reactor.interrupt();
             let _set = self.reactor.set(Arc::new(reactor));
         }
@@ -242,17 +244,18 @@ impl<R: Outside> Driver<R> {
         Ok((reactor, is_new))
     }
 
-    /// Makes the keeper's wait come back: the one that is under way, or else the next. A keeper
-    /// that waits on its thread's parker is unparked beside this. Without a reactor there is
-    /// nothing to ring, and [`reactor`](Driver::reactor) makes up for it.
+    /// Interrupts the keeper's current wait, or else the next one. The caller must also unpark a
+    /// keeper that waits on its thread's parker. Without a reactor there is nothing to ring, and
+    /// [`reactor`](Driver::reactor) makes up for that.
     pub(crate) fn ring(&self) {
         if let Some(reactor) = self.reactor.get() {
             reactor.interrupt();
         }
     }
 
-    /// The executor has gone: ends all that is waited for here. Whoever waits elsewhere for what
-    /// was served here is to be woken, and finds out.
+    /// Shuts the driver down after its executor has ended, and ends every wait here. Returns the
+    /// wakers to wake. A task that waits on another executor for something that was served here
+    /// must be woken, and then learns of the end.
     pub(crate) fn close(&self) -> Vec<Waker> {
         let mut woken: Vec<_> = self
             .timers
@@ -266,15 +269,15 @@ impl<R: Outside> Driver<R> {
     }
 }
 
-/// Nobody else keeps the driver meanwhile.
+/// The right to keep the driver. No other thread keeps it meanwhile.
 pub(crate) struct Keeper<'a, R: Outside = Reactor> {
     driver: &'a Driver<R>,
     desk: MutexGuard<'a, Desk<R::Events>>,
 }
 
 impl<R: Outside> Keeper<'_, R> {
-    /// Sleeps until there is something to do, until somebody rings, or for that long. True: there
-    /// is something to do.
+    /// Sleeps until there is something to do, until the driver is rung, or until `limit` has
+    /// passed. Returns whether there is something to do.
     pub(crate) fn lie(&mut self, limit: Option<Duration>) -> bool {
         let now = clock::now();
         let limit = limit.map_or(NEVER, |limit| clock::after(now, limit));
@@ -282,26 +285,29 @@ impl<R: Outside> Keeper<'_, R> {
         if until > now {
             self.wait(until, now);
         }
-        // An exchange, so that what `hurry` has released to it goes on to the next `doze`.
+        // This is an exchange, so that what `hurry` has released to it passes on to the next
+        // `doze`.
         // ORDERING: rise. Relaxed: `doze` acquires.
         self.driver.asleep_until.swap(AWAKE, order!(rise: Relaxed));
-        // ORDERING: rises. Relaxed: a number that changes. Written by the keeper alone.
+        // ORDERING: rises. Relaxed: the reader only checks whether the number has changed. Only the
+        // keeper writes it.
         (self.driver.rises).store(self.driver.rises().wrapping_add(1), order!(rises: Relaxed));
         !self.desk.woken.is_empty() || self.driver.earliest() <= clock::now()
     }
 
-    /// Writes down until when the keeper sleeps: the earliest deadline or the limit.
+    /// Writes down until when the keeper sleeps, and returns that time: the earliest deadline or
+    /// the limit.
     fn doze(&self, limit: u64) -> u64 {
         loop {
             let until = self.driver.settled().min(limit);
-            // Not taken for `AWAKE`, if it is the very first instant.
-            // ORDERING: doze. Acquire, with `hurry`: a deadline that was told of before is seen by
-            // the look that follows.
+            // At least 1, so that the very first instant is not mistaken for `AWAKE`.
+            // ORDERING: doze. Acquire, with `hurry`: the look that follows sees every deadline that
+            // was announced before.
             self.driver
                 .asleep_until
                 .swap(until.max(1), order!(doze: Acquire));
             let earliest = self.driver.earliest();
-            // RECHECK: doze_again. A deadline that was told of between the first look and the
+            // RECHECK: doze_again. A deadline that was announced between the first look and the
             // exchange.
             if !recheck!(doze_again: earliest < until) {
                 return until;
@@ -323,12 +329,12 @@ impl<R: Outside> Keeper<'_, R> {
         }
     }
 
-    /// Looks for what is ready, without waiting.
+    /// Collects what is ready, without waiting.
     pub(crate) fn look(&mut self) {
         self.ask(Some(0));
     }
 
-    /// Waits in the reactor. False: there is none.
+    /// Waits in the reactor. Returns false if there is none.
     fn ask(&mut self, until: Option<u64>) -> bool {
         let Some(reactor) = self.driver.reactor.get() else {
             return false;
@@ -338,7 +344,7 @@ impl<R: Outside> Keeper<'_, R> {
         true
     }
 
-    /// Ends the keeping, and hands out who waited for what has been found ready.
+    /// Stops keeping the driver, and appends the wakers of everything that was found ready.
     pub(crate) fn leave(mut self, woken: &mut Vec<Waker>) {
         woken.append(&mut self.desk.woken);
     }

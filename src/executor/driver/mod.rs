@@ -1,35 +1,37 @@
-//! What an executor waits for that does not come from a task: deadlines, and descriptors that get
-//! ready.
+//! What an executor waits for besides its tasks: deadlines, and descriptors that become ready.
 //!
-//! [`Driver`] is one executor's: the [timers] of each worker, and the [reactor], which is made when
-//! the first descriptor asks for it. Until the first timer or descriptor it takes no part in
-//! anything.
+//! There is one [`Driver`] for each executor. It has the [timers] of each worker, and the
+//! [reactor], which is made when the first descriptor needs it. Until the first timer or descriptor
+//! the driver takes no part in anything.
 //!
-//! One worker at a time is its [`Keeper`]: whoever rests while nobody else keeps it rests in it,
-//! until the earliest deadline, until a descriptor is ready, or until somebody rings. A worker that
-//! is busy looks at it now and then (`turn.rs`), as its keeper for that moment. What it finds
-//! ready, a worker wakes; the tasks go to its own queue.
+//! One worker at a time is its [`Keeper`]. A worker that rests while no other worker keeps the
+//! driver rests in it, until the earliest deadline, until a descriptor is ready, or until the
+//! driver is rung. A busy worker checks the driver every 61 runs at the latest (`turn.rs`), and is
+//! its keeper for that moment. The worker wakes the tasks whose timers or descriptors it finds
+//! ready, and they go to its own queue.
 //!
 //! # A deadline that becomes the earliest
-//! Who adds one and a keeper that goes to sleep form the race of a push and a sleeper once more.
-//! Here one word settles it, which both exchange: when the keeper means to wake up.
+//! The race is between a thread that adds a deadline and a keeper that is going to sleep. It is the
+//! race of a push and a sleeper once more. Here it is settled by one word, the time at which the
+//! keeper means to wake up, which both sides exchange.
 //!
 //! | a new earliest deadline (`hurry`) | keeper (`lie`) |
 //! |---|---|
 //! | D1 publish the deadline | K1 write down until when it sleeps |
-//! | D2 read that: the keeper sleeps beyond it: wake the keeper | K2 look at the earliest deadline: sooner: begin again |
+//! | D2 read that time. If the keeper sleeps beyond the deadline, wake it | K2 look at the earliest deadline. If it is sooner, begin again |
 //!
-//! If D2 comes before K1 on that word, K1 reads from D2 or from what follows it, and K2 sees D1.
-//! Else D2 sees what K1 wrote, or that the keeper has risen since; that is an exchange too, so that
-//! the next K1 reads on from it. The same two cases hold for a reactor that is made while the
-//! keeper sleeps on its thread's parker.
+//! If D2 comes before K1 on that word, K1 reads from D2 or from an exchange that follows it, so K2
+//! sees D1. Otherwise D2 sees what K1 wrote, or sees that the keeper has risen since. The rise is
+//! an exchange too, so the next K1 still reads from D2 or from an exchange that follows it. The
+//! same two cases hold for a reactor that is made while the keeper sleeps on its thread's parker.
 //!
-//! A keeper that goes to run a task may be away for long: `reserve.rs` says who takes over then.
+//! A keeper that leaves to run a task may stay away for a long time. `reserve.rs` says which worker
+//! takes over then.
 //!
-//! A thread that is no worker, and finds nobody asleep there, sees to it that some worker is awake,
-//! as after a push. A worker is awake itself. It gives the others a sign only where polls are long
-//! or there is no reserve; otherwise it keeps the driver itself when it has nothing to do, and
-//! looks at it in its turn until then.
+//! If a thread that is not a worker finds no keeper asleep, it ensures that some worker is awake,
+//! as after a push. A worker is awake itself. It signals the other workers only if recent polls
+//! were long or if there is no reserve. Otherwise it keeps the driver itself once it has nothing to
+//! do, and until then checks it in its turn.
 
 #[cfg(not(feature = "io"))]
 mod absent;

@@ -1,31 +1,32 @@
-//! [`Reserve`]: the worker that looks, for as long as the driver is in use, whether somebody still keeps it.
+//! [`Reserve`]: the worker that checks, while the driver is in use, whether some worker still keeps it.
 //!
-//! A keeper that rises and goes to run a task leaves the driver to itself, and that task may block.
-//! To wake another worker each time costs more than most of what it is woken for. So one that rests
-//! beside the keeper, on its thread, is the reserve: it looks each [`INTERVAL`], and takes the
-//! driver over when nobody is asleep there. When nobody has risen there for that long, it goes
-//! **off duty**, and sleeps without limit. Who leaves the driver, or adds the earliest deadline,
-//! with no reserve on duty, wakes a worker that rests; there is one again when that one, or who
-//! left, rests once more.
+//! A keeper that rises and leaves to run a task abandons the driver, and that task may block.
+//! Waking another worker each time would cost more than most of the work that the wake-up is for.
+//! Instead, one worker that rests on its own thread beside the keeper is the reserve. It checks
+//! every [`INTERVAL`], and takes over the driver if no keeper is asleep there. If a keeper is
+//! asleep and has not risen since the last check, the reserve goes **off duty**, and sleeps without
+//! limit. If no reserve is on duty, a worker that leaves the driver, or that adds a new earliest
+//! deadline, wakes a resting worker. There is a reserve again once the woken worker, or the one
+//! that left, rests again.
 //!
-//! Going off duty and leaving the driver are a race of two words:
+//! A reserve that goes off duty and a keeper that leaves the driver form a race of two words:
 //!
 //! | the reserve | the keeper |
 //! |---|---|
 //! | R1 go off duty | K1 write down that it is awake |
-//! | R2 fence | K2 fence: `found`'s |
-//! | R3 look whether the keeper is asleep: no: take the driver over | K3 look for a reserve: none: wake one |
+//! | R2 fence | K2 fence, that of `found` |
+//! | R3 look whether a keeper is asleep. If not, take over the driver | K3 look for a reserve. If there is none, wake a worker |
 
 use core::time::Duration;
 
 use super::keeper::{Driver, Outside};
 use crate::sync::{AtomicUsize, fence, order, thread};
 
-/// For how long the driver is left to itself at most, while a worker has nothing to do.
+/// How long the driver may be left without a keeper while a worker has nothing to do.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 pub(super) struct Reserves {
-    /// 1 while there is one.
+    /// 1 while a reserve is on duty.
     on_duty: AtomicUsize,
 }
 
@@ -37,7 +38,8 @@ impl Reserves {
     }
 
     pub(super) fn is_on_duty(&self) -> bool {
-        // ORDERING: reserve_look. Relaxed: K3, ordered by the fence before it, or a hint.
+        // ORDERING: reserve_look. Relaxed: this is K3, ordered by the fence before it, or else a
+        // hint.
         self.on_duty.load(order!(reserve_look: Relaxed)) != 0
     }
 
@@ -47,22 +49,22 @@ impl Reserves {
     }
 
     fn go(&self) {
-        // ORDERING: off_duty. Relaxed: R1, ordered by the fence after it.
+        // ORDERING: off_duty. Relaxed: this is R1, ordered by the fence after it.
         self.on_duty.store(0, order!(off_duty: Relaxed));
     }
 }
 
-/// On duty until it is dropped, or has gone off duty.
+/// The worker is on duty until this is dropped, or until it has gone off duty.
 pub(crate) struct Reserve<'a, R: Outside> {
     driver: &'a Driver<R>,
     is_on_duty: bool,
-    /// How often the keeper had risen at the last look.
+    /// How often the keeper had risen at the last check.
     rises: usize,
 }
 
 impl<R: Outside> Driver<R> {
-    /// Makes the calling worker, which rests on its thread, the reserve, if there is any use for
-    /// one and nobody else is.
+    /// Makes the calling worker, which rests on its own thread, the reserve, if the driver is in
+    /// use and there is no other reserve.
     pub(crate) fn reserve(&self) -> Option<Reserve<'_, R>> {
         let is_new = self.is_used() && self.reserves.enter();
         is_new.then(|| Reserve {
@@ -74,7 +76,7 @@ impl<R: Outside> Driver<R> {
 }
 
 impl<R: Outside> Reserve<'_, R> {
-    /// Rests once. True: nobody keeps the driver.
+    /// Rests once. Returns whether the driver has no sleeping keeper.
     pub(crate) fn lie(&mut self, limit: Option<Duration>) -> bool {
         match limit {
             Some(limit) => thread::park_timeout(limit),
@@ -92,7 +94,7 @@ impl<R: Outside> Reserve<'_, R> {
         if before == self.rises && self.driver.is_kept() {
             self.is_on_duty = false;
             self.driver.reserves.go();
-            // ORDERING: reserve_fence. SeqCst: R2.
+            // ORDERING: reserve_fence. SeqCst: this is R2.
             fence(order!(reserve_fence: SeqCst));
         }
         !self.driver.is_kept()

@@ -1,21 +1,21 @@
-//! [`Timers`]: a queue of deadlines, with who waits for each. One worker's, or that of all threads that are no workers.
+//! [`Timers`]: a queue of deadlines, each with the waker that waits for it. One worker's, or that of all threads that are not workers.
 //!
-//! The queue is under a lock, which is its owner's alone as a rule, and which nobody holds for
-//! longer than it takes to fire a batch. No code of a user runs under it: wakers are cloned before
-//! it is taken, and dropped and woken after it is given up, because each may panic, or arm and drop
-//! other timers here.
+//! The queue is under a lock. Usually only its owner takes the lock, and nobody holds it for longer
+//! than it takes to fire a batch. No code of a user runs under it. Wakers are cloned before the
+//! lock is taken, and dropped and woken after it is released, because each of these may panic, or
+//! may arm and drop other timers here.
 //!
-//! | operation | cost | what is done outside of the lock |
+//! | operation | cost | what is done outside the lock |
 //! |---|---|---|
 //! | insert | O(log n) | the caller has cloned the waker |
-//! | poll, fired or with the waker that is registered | O(1) | |
-//! | poll, another waker | O(1), locks twice | the clone before the second time, the drop of the old one after it |
-//! | remove | O(1); O(log n) where the next look for the earliest, or at what comes in a round, finds it | the caller drops the waker |
-//! | fire | O(log n) for each; one load when nothing is due | the caller wakes |
+//! | poll, if fired or with the registered waker | O(1) | |
+//! | poll, with another waker | O(1), locks twice | the clone before the second lock, the drop of the old waker after it |
+//! | remove | O(1), or O(log n) if the next search for the earliest, or a sweep, finds the dead entry | the caller drops the waker |
+//! | fire | O(log n) for each; one load if nothing is due | the caller wakes |
 //!
-//! Beside the lock stands the earliest deadline, written under it, for those who have to know for
-//! how long they may sleep. It is a hint: what it says may have changed. [`Timers::earliest`] says
-//! what can be built on it.
+//! Beside the lock is the earliest deadline, for threads that must know how long they may sleep. It
+//! is written under the lock. It is a hint, because the queue may have changed since.
+//! [`Timers::earliest`] says what a caller can rely on.
 
 mod queue;
 
@@ -29,24 +29,24 @@ use self::queue::Queue;
 use super::clock::NEVER;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, order};
 
-/// How many fire before the lock is given up.
+/// The largest number of timers that fire before the lock is released.
 const BATCH: usize = 64;
 
-/// Which of the timers: a place that stays taken until [`Timers::remove`], or until
-/// [`Timers::poll`] has said that it fired.
+/// The place of one timer. It stays taken until [`Timers::remove`], or until [`Timers::poll`] has
+/// reported that the timer fired.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Key(u32);
 
-/// The executor has gone, and nobody will ever fire a timer here: arm it elsewhere. Keys mean
-/// nothing any more.
+/// The executor has ended, and no timer will ever fire here. The caller must arm the timer
+/// elsewhere. Keys have no meaning any more.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
 pub(crate) struct Timers {
-    /// What [`Queue::earliest`] said last. Read by others than the owner, and so apart from what
-    /// the owner writes.
+    /// The latest value of [`Queue::earliest`]. Threads other than the owner read it, so it is kept
+    /// apart from what the owner writes.
     earliest: CachePadded<AtomicU64>,
-    /// None: closed.
+    /// `None` once closed.
     queue: Mutex<Option<Queue<Waker>>>,
 }
 
@@ -58,20 +58,20 @@ impl Timers {
         }
     }
 
-    /// The earliest deadline, or `NEVER`, or the deadline of one that was given up and would have
-    /// been earlier. One load; it may be out of date.
+    /// Returns the earliest deadline, or `NEVER`; or the deadline of a timer that was given up and
+    /// would have been earlier. One load. It may be out of date.
     ///
-    /// It is relaxed on both sides. So whoever comes after a change, by whatever edge, sees that
-    /// change or a later one; and it makes no edge itself. Where one thread
-    /// [inserts](Timers::insert) and another goes to sleep, `Handle::hurry` makes it.
+    /// Both the load and the store are relaxed. A thread that comes after a change, by any edge,
+    /// sees that change or a later one, but the load itself makes no edge. If one thread
+    /// [inserts](Timers::insert) and another goes to sleep, `DriverHandle::hurry` makes the edge.
     #[inline]
     pub(crate) fn earliest(&self) -> u64 {
-        // ORDERING: earliest. Relaxed: what stands in the queue is read under the lock; who must
-        // not miss a change has an edge of its own.
+        // ORDERING: earliest. Relaxed: the queue itself is read under the lock, and a thread that
+        // must not miss a change has an edge of its own.
         self.earliest.load(order!(earliest: Relaxed))
     }
 
-    /// As [`earliest`](Timers::earliest), but not one that was given up before this.
+    /// Like [`earliest`](Timers::earliest), but ignores timers that were given up before the call.
     pub(crate) fn settle(&self) -> u64 {
         let mut queue = self.lock();
         let Some(queue) = queue.as_mut() else {
@@ -82,11 +82,12 @@ impl Timers {
         queue.earliest()
     }
 
-    /// Arms a new timer, for a deadline that is not `NEVER`. True: its deadline is the earliest
-    /// here now, and the driver is to be told (`Handle::hurry`).
+    /// Arms a new timer, for a deadline that is not `NEVER`. Returns its key, and whether its
+    /// deadline is now the earliest here. If so, the caller must tell the driver
+    /// (`DriverHandle::hurry`).
     ///
     /// # Errors
-    /// The waker, when this is [`Closed`].
+    /// Returns the waker if this is [`Closed`].
     pub(crate) fn insert(&self, deadline: u64, waker: Waker) -> Result<(Key, bool), Waker> {
         debug_assert!(deadline != NEVER, "a timer that never fires is not armed");
         let mut queue = self.lock();
@@ -97,8 +98,8 @@ impl Timers {
         Ok((Key(place), self.publish(queue)))
     }
 
-    /// Whether it has fired, and then the place is given back; if not, `waker` is the one to be
-    /// woken.
+    /// Returns whether the timer has fired; if it has, its place is free again. If it has not,
+    /// `waker` is the waker that will be woken.
     pub(crate) fn poll(&self, key: &Key, waker: &Waker) -> Result<bool, Closed> {
         let mut guard = self.lock();
         let queue = guard.as_mut().ok_or(Closed)?;
@@ -113,10 +114,11 @@ impl Timers {
         self.register(key, waker.clone())
     }
 
-    /// As [`poll`](Timers::poll), with a waker that is another one than before.
+    /// Like [`poll`](Timers::poll), with a waker that differs from the one before.
     #[cold]
     fn register(&self, key: &Key, mut waker: Waker) -> Result<bool, Closed> {
-        // The waker, a parameter, is dropped after the lock, a local, on each way out.
+        // The waker is a parameter and the lock is a local, so the waker is dropped after the lock
+        // on each way out.
         let mut guard = self.lock();
         let queue = guard.as_mut().ok_or(Closed)?;
         let Some(registered) = queue.armed(key.0) else {
@@ -127,7 +129,8 @@ impl Timers {
         Ok(false)
     }
 
-    /// Gives the place back. If it had not fired, it never will, and here is its waker.
+    /// Frees the timer's place. If the timer had not fired, it never will, and its waker is
+    /// returned.
     pub(crate) fn remove(&self, key: &Key) -> Option<Waker> {
         self.give_back(self.lock(), key)
     }
@@ -141,9 +144,9 @@ impl Timers {
         waker
     }
 
-    /// Takes the wakers of those whose deadline is not after `now`, earliest first and those of one
-    /// deadline in the order in which they came, as many as there is room for in a batch. True:
-    /// there are more.
+    /// Takes the wakers of up to one batch of timers whose deadline is not after `now`: the
+    /// earliest first, and equal deadlines in the order of insertion. Returns whether there are
+    /// more.
     pub(crate) fn fire(&self, now: u64, woken: &mut Vec<Waker>) -> bool {
         if self.earliest() > now {
             return false;
@@ -158,7 +161,8 @@ impl Timers {
         queue.earliest() <= now
     }
 
-    /// No timer will fire here any more. Takes all wakers, in no order.
+    /// Closes the timers, so that none fires here any more. Returns all wakers, in no particular
+    /// order.
     pub(crate) fn close(&self) -> Vec<Waker> {
         let queue = {
             let mut queue = self.lock();
@@ -168,8 +172,8 @@ impl Timers {
         queue.map_or_else(Vec::new, Queue::into_values)
     }
 
-    /// To be called after each change, under the lock. True: the earliest deadline is earlier than
-    /// before.
+    /// Publishes the earliest deadline. It must be called after each change, under the lock.
+    /// Returns whether the earliest deadline is earlier than before.
     fn publish(&self, queue: &Queue<Waker>) -> bool {
         let (before, now) = (self.earliest(), queue.earliest());
         if now != before {
@@ -179,8 +183,8 @@ impl Timers {
     }
 
     fn say(&self, earliest: u64) {
-        // ORDERING: publish. Relaxed: as for `earliest`. The lock is held, so that no two store at
-        // once.
+        // ORDERING: publish. Relaxed: as for `earliest`. The lock is held, so no two threads store
+        // at once.
         self.earliest.store(earliest, order!(publish: Relaxed));
     }
 

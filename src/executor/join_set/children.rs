@@ -1,4 +1,4 @@
-//! The children of a set: found by key, and linked in the order in which they came.
+//! The children of a set: found by key, and linked in the order in which they were added.
 
 use alloc::sync::Arc;
 use core::{
@@ -13,21 +13,21 @@ use slab::Slab;
 use super::ready::Node;
 use crate::task::{JoinError, JoinHandle, JoinResult};
 
-/// No key: a slab cannot be that large.
+/// Not a key, because a slab cannot be that large.
 const NONE: usize = usize::MAX;
 
-/// One child, and how it will wake its set.
+/// One child, and the node that wakes its set.
 #[derive(Debug)]
 pub(super) struct Child<T> {
     pub(super) node: Arc<Node>,
     pub(super) task: Task<T>,
 }
 
-/// What a set has of a child.
+/// The task of a child, as the set holds it.
 #[derive(Debug)]
 pub(super) enum Task<T> {
     Running(JoinResult<T>),
-    /// It had ended when it came. `None` once the result was taken.
+    /// The task had already ended when it was added. `None` once the result was taken.
     Ended(Option<Result<T, JoinError>>),
 }
 
@@ -72,7 +72,7 @@ impl<T> Children<T> {
         self.entries.len()
     }
 
-    /// The key that the next child gets.
+    /// The key of the child that is added next.
     pub(super) fn next_key(&self) -> usize {
         self.entries.vacant_key()
     }
@@ -98,7 +98,7 @@ impl<T> Children<T> {
         child
     }
 
-    /// The result of a child that has ended, which is to be removed then.
+    /// Polls for the result of a child. The caller must remove the child once it is ready.
     pub(super) fn poll(&mut self, key: usize) -> Poll<Result<T, JoinError>> {
         let child = &mut self.entries[key].child;
         match &mut child.task {
@@ -110,18 +110,18 @@ impl<T> Children<T> {
         }
     }
 
-    /// Puts the result in the place of the handle, which comes back to be dropped.
+    /// Replaces the handle by the result, and returns the handle for the caller to drop.
     pub(super) fn end(&mut self, key: usize, result: Result<T, JoinError>) -> Task<T> {
         let task = &mut self.entries[key].child.task;
         core::mem::replace(task, Task::Ended(Some(result)))
     }
 
-    /// Takes the one that came first.
+    /// Removes the child that was added first.
     pub(super) fn pop(&mut self) -> Option<Child<T>> {
         (self.first != NONE).then(|| self.remove(self.first))
     }
 
-    /// In the order in which they came.
+    /// All children, in the order in which they were added.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Child<T>> {
         let mut next = self.first;
         core::iter::from_fn(move || {

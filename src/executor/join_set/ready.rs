@@ -1,23 +1,24 @@
-//! The list of children that have ended, in one atomic word together with the waker of whoever
-//! waits for the next.
+//! The list of children that have ended, in one atomic word together with the waker of the task
+//! that waits for the next end.
 //!
 //! | word | means | written by |
 //! |---|---|---|
-//! | `NOTHING` (null) | no child has ended since the list was taken, nobody waits | creation; the set, which takes |
-//! | a key, tagged with `KEY` | that child has ended, and its node knows the key of the one before | children, each once |
-//! | a waker's word | no child has ended, and somebody waits | the set |
+//! | `NOTHING` (null) | no child has ended since the list was taken, and no task waits | creation; the set, when it takes the list |
+//! | a key, tagged with `KEY` | that child has ended, and its node has the key of the child before it | each child, once |
+//! | a waker's word | no child has ended, and a task waits | the set |
 //!
-//! A child that ends puts its key in the place of what is there. A key that was there becomes its
-//! next; a waker is its to wake. The set takes all keys by one exchange. So a list with something
-//! in it has no waker, and there is no order between two locations to be kept.
+//! A child that ends replaces the word by its own key. If the word was a key, that key becomes the
+//! child's `next`. If it was a waker, the child now owns the waker, and must wake it. The set takes
+//! all keys by one exchange. A list that is not empty therefore has no waker, and no order between
+//! two locations has to be kept.
 //!
-//! The list holds keys and not addresses: what a key stands for is known to the set alone. A word
-//! that came back to what it was while somebody looked away means what it says, and nothing in the
-//! list is kept alive by it.
+//! The list holds keys and not addresses, and only the set knows which child a key stands for. If
+//! the word changes and changes back between a read and an exchange, it still means what it says,
+//! and nothing in the list is kept alive by it.
 //!
 //! **A node is pushed at most once.** Its waker is registered in one join word, once, and a join
-//! word wakes what was registered by value or gives it back. A child that has ended before is
-//! pushed by the set, and has no waker.
+//! word wakes a registered waker by value or gives it back. A child that had already ended when it
+//! was added is pushed by the set, and has no waker.
 
 use alloc::sync::Arc;
 use core::{
@@ -32,13 +33,13 @@ use crate::{
 };
 
 const NOTHING: *mut () = ptr::null_mut();
-/// Marks a key. No waker's word has the bit: it is the address of a header or of a boxed waker,
-/// tagged in the lowest bit at most.
+/// Marks a key. No waker's word has this bit, because such a word is the address of a header or of
+/// a boxed waker, and only its lowest bit may be tagged.
 const KEY: usize = 2;
 const TAG_BITS: u32 = 2;
 const _: () = assert!(align_of::<Header>() >= 4 && align_of::<Waker>() >= 4);
 
-/// A key as it stands in a list, or that there is none.
+/// A key in a list, or the end of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link(usize);
 
@@ -53,7 +54,7 @@ impl Link {
         (self != Self::END).then_some(self.0 >> TAG_BITS)
     }
 
-    /// What a word says of keys: the last one pushed, or none when it is a waker's.
+    /// The key in a word: the last one pushed, or `END` if the word is a waker's or null.
     fn of(word: *mut ()) -> Self {
         if is_key(word) {
             Self(word.addr())
@@ -71,7 +72,8 @@ fn is_key(word: *mut ()) -> bool {
     word.addr() & KEY != 0
 }
 
-/// The word. Whoever drops the set empties it of a waker; nothing else in it needs that.
+/// The word. If it holds a waker, the set must empty it before it is dropped; any other content
+/// needs nothing.
 #[derive(Debug)]
 pub(in super::super) struct Ready {
     word: AtomicPtr<()>,
@@ -84,28 +86,28 @@ impl Ready {
         }
     }
 
-    /// Takes all keys, the last one pushed in front. To be called by one at a time.
+    /// Takes all keys, with the last one pushed in front. Only one caller at a time may call this.
     pub(super) fn take(&self) -> Link {
-        // ORDERING: take_look. Relaxed: who finds a key here takes it by an exchange, and no key is
-        // lost by being missed.
+        // ORDERING: take_look. Relaxed: a caller that finds a key here takes it by an exchange, and
+        // a key that is missed is not lost.
         if !is_key(self.word.load(order!(take_look: Relaxed))) {
             return Link::END;
         }
-        // ORDERING: take. Acquire, with the Release of each `push`, which is a read-modify-write
-        // and so continues the release of those before it: the links of all the nodes in the list
-        // are seen. A key is replaced by keys alone until it is taken.
+        // ORDERING: take. Acquire, with the Release of each `push`. A push is a read-modify-write,
+        // so it continues the release of the pushes before it, and the links of all nodes in the
+        // list are visible. A key is replaced only by another key until it is taken.
         Link::of(self.word.swap(NOTHING, order!(take: Acquire)))
     }
 
-    /// Puts a waker where the next child that ends finds it, or says no: one has ended. To be
-    /// called by one at a time, but beside `take`.
+    /// Registers a waker, which the next child that ends will wake. Returns false if a child has
+    /// ended already. Only one caller at a time may call this, but `take` may run at the same time.
     ///
-    /// `last` is the caller's memory of what it registered: the same place for every call, `NONE`
-    /// for the first.
+    /// `last` is the caller's memory of the waker that it registered. It must be the same place for
+    /// every call, and `NONE` for the first.
     pub(in super::super) fn register(&self, waker: &Waker, last: &mut WakerWords) -> bool {
         // ORDERING: register_look. Relaxed: a key is left to `take`. A waker is the one that the
-        // caller put in last: if it is being taken at this moment, it is woken, and the caller with
-        // it.
+        // caller registered last. If a child is taking it at this moment, it is woken, and with it
+        // the caller.
         let mut seen = self.word.load(order!(register_look: Relaxed));
         if is_key(seen) {
             return false;
@@ -118,8 +120,8 @@ impl Ready {
         debug_assert!(!is_key(raw.as_ptr()), "a waker's word is aligned");
         loop {
             // ORDERING: register, register_again. Release: the child that takes the waker sees all
-            // of it (`push`, Acquire). An older waker that comes back was put in by the caller
-            // itself. Relaxed when it fails: as for `register_look`.
+            // of it (`push`, Acquire). An older waker that is returned was registered by the caller
+            // itself. Relaxed on failure, as for `register_look`.
             let exchanged = self.word.compare_exchange(
                 seen,
                 raw.as_ptr(),
@@ -129,12 +131,13 @@ impl Ready {
             match exchanged {
                 Ok(before) => {
                     *last = WakerWords::of(waker);
-                    // SAFETY: no key was expected, and the exchange hands over what was there.
+                    // SAFETY: the expected word was not a key, and the exchange hands over what was
+                    // there.
                     drop(unsafe { waker_of(before) });
                     return true;
                 }
                 Err(now) if is_key(now) => {
-                    // SAFETY: the word of the waker that was not put in.
+                    // SAFETY: this is the word of the waker that was not registered.
                     drop(unsafe { ThinWaker::from_raw(raw) });
                     return false;
                 }
@@ -143,46 +146,47 @@ impl Ready {
         }
     }
 
-    /// Takes the waker out, if there is one, and all keys with it. For the end of the set.
+    /// Removes the waker, if there is one, or else all keys. Called at the end of the set.
     pub(super) fn close(&self) -> Option<ThinWaker> {
-        // ORDERING: close. Relaxed: a waker was put in by the caller itself, and keys are not
+        // ORDERING: close. Relaxed: a waker was registered by the caller itself, and keys are not
         // looked at.
         let before = self.word.swap(NOTHING, order!(close: Relaxed));
         if is_key(before) {
             return None;
         }
-        // SAFETY: no key, and the exchange hands it over.
+        // SAFETY: the word is not a key, and the exchange hands it over.
         unsafe { waker_of(before) }
     }
 }
 
 /// # Safety
-/// `word` came out of a list by an exchange, and is no key.
+/// `word` was taken out of a list by an exchange, and is not a key.
 unsafe fn waker_of(word: *mut ()) -> Option<ThinWaker> {
     let raw = NonNull::new(word)?;
-    // SAFETY: neither null nor a key, so it is what `register` put in, and the exchange has handed
-    // it over.
+    // SAFETY: the word is neither null nor a key, so it is one that `register` put in, and the
+    // exchange has handed it over.
     Some(unsafe { ThinWaker::from_raw(raw) })
 }
 
-/// What wakes a set on behalf of one child.
+/// What wakes a set when its child ends.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct Node {
     header: Header,
     key: usize,
-    /// A `Link`: written by whoever pushes the node, and after that by the set.
+    /// A `Link`. Written by the thread that pushes the node, and after that by the set.
     next: AtomicUsize,
     ready: Arc<Ready>,
 }
 
 static NODE: VTable = {
     unsafe fn clone(header: NonNull<Header>) {
-        // SAFETY: a node's header, from `Arc::as_ptr`, of which the caller holds a count.
+        // SAFETY: this is a node's header, from `Arc::as_ptr`, and the caller holds a count of the
+        // node.
         unsafe { Arc::increment_strong_count(node(header)) }
     }
     unsafe fn wake(header: NonNull<Header>) {
-        // SAFETY: as for `clone`; the count is given up here.
+        // SAFETY: as for `clone`. The count is given up here.
         let node = unsafe { Arc::from_raw(node(header)) };
         let waiter = node.push();
         core::mem::drop(node);
@@ -221,30 +225,30 @@ impl Node {
         })
     }
 
-    /// A waker that may be used as long as the node is held, and must not be dropped.
+    /// Returns a waker that may be used while the node is held, and that must not be dropped.
     pub(super) fn waker(self: &Arc<Self>) -> ManuallyDrop<Waker> {
         let header = Arc::as_ptr(self).cast_mut().cast::<Header>();
         // SAFETY: the address of a value is not null.
         let header = unsafe { NonNull::new_unchecked(header) };
-        // SAFETY: a node is headed by its header, and the pointer is the `Arc`'s own. The functions
-        // count with the `Arc` and wake from any thread. The count that the waker stands for is the
-        // one that the caller holds: it is not dropped.
+        // SAFETY: a node begins with its header, and the pointer is the `Arc`'s own. The functions
+        // count with the `Arc`, and wake from any thread. The waker stands for the count that the
+        // caller holds, so it is not dropped.
         ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(header) })
     }
 
-    /// Enters the child into the list. What comes back is to be woken.
+    /// Pushes the child onto the list. The caller must wake the waker that is returned, if any.
     #[must_use = "whoever waits for the set is to be woken"]
     pub(super) fn push(&self) -> Option<ThinWaker> {
         let word = &self.ready.word;
-        // ORDERING: push_look. Relaxed: only its value goes into the link, and the exchange checks
+        // ORDERING: push_look. Relaxed: only the value goes into the link, and the exchange checks
         // it.
         let mut seen = word.load(order!(push_look: Relaxed));
         loop {
             // ORDERING: link. Relaxed: published by `push`.
             self.next.store(Link::of(seen).0, order!(link: Relaxed));
-            // ORDERING: push, push_again. Release: the link is seen by whoever takes the list
-            // (`take`, Acquire). Acquire: a waker that comes back is seen whole (`register`,
-            // Release). Relaxed when it fails: as for `push_look`.
+            // ORDERING: push, push_again. Release: the thread that takes the list sees the link
+            // (`take`, Acquire). Acquire: a waker that is taken is seen whole (`register`,
+            // Release). Relaxed on failure, as for `push_look`.
             let exchanged = word.compare_exchange(
                 seen,
                 Link::to(self.key).word(),
@@ -253,23 +257,23 @@ impl Node {
             );
             match exchanged {
                 Ok(before) if is_key(before) => return None,
-                // SAFETY: no key, and the exchange hands it over.
+                // SAFETY: the word is not a key, and the exchange hands it over.
                 Ok(before) => return unsafe { waker_of(before) },
                 Err(now) => seen = now,
             }
         }
     }
 
-    /// The next in the list. To be called by the set, once the list was taken.
+    /// The next key in the list. Only the set may call this, after it has taken the list.
     pub(super) fn next(&self) -> Link {
-        // ORDERING: next. Relaxed: `take` has made the link visible, and the set alone writes it
+        // ORDERING: next. Relaxed: `take` has made the link visible, and only the set writes it
         // after that.
         Link(self.next.load(order!(next: Relaxed)))
     }
 
-    /// Puts another in the place of the next. To be called by the set, once the list was taken.
+    /// Replaces the next key. Only the set may call this, after it has taken the list.
     pub(super) fn relink(&self, next: Link) {
-        // ORDERING: relink. Relaxed: the set's own from here on.
+        // ORDERING: relink. Relaxed: the link belongs to the set from here on.
         self.next.store(next.0, order!(relink: Relaxed));
     }
 }

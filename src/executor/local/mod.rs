@@ -16,39 +16,40 @@ pub(super) use self::home::{with_current, without_current};
 pub use self::run::Run;
 use crate::task::JoinHandle;
 
-/// Runs tasks on the thread that made it. Their futures and outputs need not be `Send`.
+/// Runs tasks on the thread that created it. Their futures and outputs need not be `Send`.
 ///
-/// It has no thread of its own: [`block_on`](LocalExecutor::block_on) runs it, or
-/// [`run`](LocalExecutor::run) inside of any other executor's task, or
-/// [`try_tick`](LocalExecutor::try_tick) one step at a time.
+/// It has no thread of its own. It runs in [`block_on`](LocalExecutor::block_on), or in
+/// [`run`](LocalExecutor::run) inside a task of any other executor, or one step at a time in
+/// [`try_tick`](LocalExecutor::try_tick).
 ///
 /// # Order
-/// Tasks run first in, first out: one that is woken goes behind all that are due. So does the main
-/// future of `block_on` and `run`. What other threads have woken is looked at every 61 runs. So a
-/// task, or a main future, that wakes itself for ever keeps nobody else from running.
+/// Tasks run first in, first out: a task that is woken goes behind all tasks that are due. The same
+/// holds for the main future of `block_on` and `run`. The tasks that other threads have woken are
+/// fetched every 61 runs. A task or a main future that wakes itself forever therefore keeps no
+/// other task from running.
 ///
 /// # Wake-ups
-/// A wake-up on the executor's own thread puts the task into a private queue: the task's own word
-/// takes one atomic read-modify-write, and the queue none. From another thread it takes one more,
-/// and one that finds the executor asleep wakes it. Neither allocates, but for the queue's growth,
-/// and neither waits.
+/// A wake-up on the executor's own thread puts the task into a private queue. It costs one atomic
+/// read-modify-write on the task's own word, and none on the queue. A wake-up from another thread
+/// costs one more, and if it finds the executor asleep, it also wakes the executor. Neither kind
+/// waits, and neither allocates except to grow the queue.
 ///
 /// # Dropping
-/// Cancels every task that has not ended, and drops its future, on this thread, before the drop
-/// returns: first those that are due, oldest first, then those that wait, in no particular order.
-/// Whoever waits for one learns that it was [cancelled](crate::JoinError::Cancelled). If another
-/// thread is in the middle of waking a task, the drop blocks until that thread has passed the task
-/// on, which takes it a few instructions. Wakers and handles that outlive the executor do nothing
-/// more, on any thread.
+/// Cancels every task that has not ended, and drops its future on this thread before the drop
+/// returns: first the tasks that are due, oldest first, and then the waiting tasks, in no
+/// particular order. The waiter of such a task learns that it was
+/// [cancelled](crate::JoinError::Cancelled). If another thread is in the middle of waking a task,
+/// the drop blocks until that thread has passed the task on, which takes a few instructions. Wakers
+/// and handles that outlive the executor do nothing more, on any thread.
 ///
-/// A task that owns its executor, by an `Rc`, keeps both alive.
+/// A task that owns its executor through an `Rc` keeps both alive.
 ///
 /// # Handles
-/// A handle may be sent to another thread if the output may: to await the task there, or to cancel
-/// it. The future is dropped here in any case.
+/// If a task's output is `Send`, its handle may be sent to another thread, to await or cancel the
+/// task there. The future is dropped on this thread in any case.
 ///
 /// # Panics of tasks
-/// A task that panics ends; its panic is for whoever awaits it. The executor goes on.
+/// A task that panics ends, and its waiter gets the panic. The executor continues.
 ///
 /// # Example
 /// ```
@@ -74,12 +75,12 @@ use crate::task::JoinHandle;
 /// assert_eq!(count.get(), 10);
 /// ```
 ///
-/// It stays on its thread:
+/// The executor stays on its thread:
 /// ```compile_fail,E0277
 /// fn is_send<T: Send>(_: T) {}
 /// is_send(joint::LocalExecutor::new());
 /// ```
-/// and so does the handle of a task whose output does:
+/// and so does the handle of a task whose output is not `Send`:
 /// ```compile_fail,E0277
 /// let executor = joint::LocalExecutor::new();
 /// let handle = executor.spawn(async { std::rc::Rc::new(1) });
@@ -89,7 +90,7 @@ pub struct LocalExecutor {
     home: home::Owned,
 }
 
-/// What a [`LocalExecutor`] has done so far, as counts.
+/// Counts of what a [`LocalExecutor`] has done so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LocalMetrics {
@@ -97,24 +98,25 @@ pub struct LocalMetrics {
     pub spawned: u64,
     /// Runs of tasks.
     pub polls: u64,
-    /// How often a [`block_on`](LocalExecutor::block_on) slept and was woken.
+    /// The number of times a [`block_on`](LocalExecutor::block_on) slept and was woken.
     pub parks: u64,
 }
 
 impl LocalExecutor {
-    /// An executor for this thread. Two allocations.
+    /// Creates an executor for this thread. Two allocations.
     pub fn new() -> Self {
         Self {
             home: home::Owned::new(),
         }
     }
 
-    /// Starts a task. It runs when the executor does.
+    /// Starts a task. It runs when the executor runs.
     ///
     /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on
     /// by itself.
     ///
-    /// One allocation, no atomic operation.
+    /// # Cost
+    /// One allocation, and no atomic operation.
     ///
     /// # Example
     /// ```
@@ -134,15 +136,17 @@ impl LocalExecutor {
     }
 
     /// Runs the tasks until `future` ends, on this thread, which sleeps while there is nothing to
-    /// do. Tasks that have not ended then wait for the next time.
+    /// do. Tasks that have not ended by then wait until the executor runs again.
     ///
     /// The future is not a task, and need be neither `Send` nor `'static`. Awaiting a task of this
-    /// executor in it takes no atomic operation but the task's own.
+    /// executor in it takes no atomic operations but those of the task itself.
+    ///
+    /// On a worker, or inside another local executor, it blocks that thread, as
+    /// [`block_on`](crate::block_on) does; `run` does not.
     ///
     /// # Panics
-    /// When the future's `poll` does, and when called inside itself, or while a
-    /// [`run`](LocalExecutor::run) of this executor has not ended. On another executor's thread it
-    /// blocks that, as [`block_on`](crate::block_on) does; `run` does not.
+    /// If the future's `poll` panics; if it is called inside itself; or if a
+    /// [`run`](LocalExecutor::run) of this executor has not ended.
     ///
     /// # Example
     /// ```
@@ -153,15 +157,17 @@ impl LocalExecutor {
         self.home.block_on(future)
     }
 
-    /// Runs the tasks until `future` ends, as a future: so inside of any other executor's task, or
-    /// a [`block_on`](crate::block_on). While there is nothing to do, it is pending.
+    /// Runs the tasks until `future` ends, as a future. It can be awaited inside a task of any
+    /// other executor, or in a [`block_on`](crate::block_on). While there is nothing to do, it is
+    /// pending.
     ///
-    /// At each poll it runs up to 61 tasks, and then lets the one who polls have a turn. One `run`
-    /// or `block_on` of an executor is under way at a time; this one is from its first poll on
-    /// until it is ready or dropped.
+    /// Each poll runs up to 61 tasks, and then returns, so that the polling task's own executor can
+    /// run other tasks. Only one `run` or `block_on` of an executor may be under way at a time. A
+    /// `run` is under way from its first poll until it is ready or dropped.
     ///
-    /// Each time that it is pending it keeps the waker that it was polled with, in the manner of
-    /// [`ThinWaker`](crate::waker::ThinWaker): another runtime's waker takes an allocation then.
+    /// Each time that it is pending, it keeps the waker that it was polled with, as a
+    /// [`ThinWaker`](crate::waker::ThinWaker). That takes an allocation if the waker is another
+    /// runtime's.
     ///
     /// # Example
     /// ```
@@ -179,7 +185,7 @@ impl LocalExecutor {
         Run::new(&self.home, future)
     }
 
-    /// Runs one task, if one is due. True: it did.
+    /// Runs one task, if one is due. Returns whether it did.
     ///
     /// # Example
     /// ```
@@ -193,12 +199,12 @@ impl LocalExecutor {
         self.home.try_tick()
     }
 
-    /// Whether all tasks have ended.
+    /// Returns whether all tasks have ended.
     pub fn is_empty(&self) -> bool {
         self.home.is_empty()
     }
 
-    /// What it has done so far.
+    /// Returns counts of what the executor has done so far.
     pub fn metrics(&self) -> LocalMetrics {
         self.home.metrics()
     }

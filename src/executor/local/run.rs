@@ -16,9 +16,10 @@ pub struct Run<'a, F> {
     home: &'a Home,
     future: F,
     has_claim: bool,
-    /// How many of the tasks that were due when the main future was last polled have not run since.
+    /// The number of tasks that were due when the main future was last polled and have not run
+    /// since.
     left: usize,
-    /// The waker of the last sleep, to be used again.
+    /// The waker of the last sleep, for reuse.
     spare: Option<ThinWaker>,
 }
 
@@ -45,9 +46,10 @@ impl<F: Future> Future for Run<'_, F> {
     type Output = F::Output;
 
     /// # Panics
-    /// When the future's `poll` does; when the executor is being driven by somebody else already.
+    /// If the future's `poll` panics; or if the executor is already being driven elsewhere.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: `future` is pinned with `self` and is not moved out; the rest is never pinned.
+        // SAFETY: `future` is pinned with `self` and is not moved out. No other field is ever
+        // pinned.
         let this = unsafe { self.get_unchecked_mut() };
         let home = this.home;
         if !this.has_claim {
@@ -58,8 +60,8 @@ impl<F: Future> Future for Run<'_, F> {
             if let Some(waker) = home.rise() {
                 this.spare = Some(waker);
             }
-            // What is woken while a round lasts waits for the next: so the main future has its turn
-            // after all that was due.
+            // A task that is woken during a round waits for the next round, so the main future gets
+            // its turn after all tasks that were due.
             let is_turn = this.left == 0 || home.due() == 0;
             if is_turn {
                 // SAFETY: as above.
@@ -72,8 +74,8 @@ impl<F: Future> Future for Run<'_, F> {
                 this.left = home.due();
             }
             this.left -= home.run_some(this.left.min(INBOX_INTERVAL));
-            // This poll may have been the main future's wake-up: one that has passed it over is
-            // made up for.
+            // This poll may have been the main future's wake-up, so a poll that has skipped the
+            // main future does not sleep.
             if is_turn && home.due() == 0 {
                 let spare = this.spare.take();
                 let known = spare.filter(|spare| spare.will_wake(cx.waker()));

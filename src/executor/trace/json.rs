@@ -1,4 +1,4 @@
-//! A trace as text, in the trace event format: what <https://ui.perfetto.dev> and
+//! A trace as text in the trace event format, which <https://ui.perfetto.dev> and
 //! `chrome://tracing` open.
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
@@ -12,14 +12,15 @@ impl Trace {
     /// Writes the trace as JSON in the trace event format, which <https://ui.perfetto.dev> and
     /// `chrome://tracing` open.
     ///
-    /// Each worker is a track, and so are all other threads together. Runs of tasks are slices with
-    /// the task's name, or the place where it was spawned; so are the times in which a worker
-    /// sleeps. Arrows lead from a spawn or a wake-up to the run that came of it. A steal is a mark.
+    /// Each worker is a track, and all other threads together are one more track. A run of a task
+    /// is a slice with the task's name, or with the place where it was spawned. A time in which a
+    /// worker sleeps is a slice too. An arrow leads from a spawn or a wake-up to the run that it
+    /// caused. A steal is a mark.
     ///
-    /// It makes many small writes: give it a buffered writer.
+    /// This makes many small writes, so pass a buffered writer.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
         let mut out = Out {
             writer,
@@ -46,7 +47,7 @@ impl Trace {
         out.writer.flush()
     }
 
-    /// Writes what is no slice: arrows and marks.
+    /// Writes the events that are not slices: arrows and marks.
     fn write_marks(&self, out: &mut Out<impl Write>) -> io::Result<()> {
         let tracks = self.tracks.iter().enumerate();
         let spans: Vec<Vec<Span<'_>>> = tracks
@@ -60,7 +61,7 @@ impl Trace {
             .flat_map(|(track, records)| records.iter().map(move |record| (track, record)))
             .collect();
         all.sort_by_key(|(_, record)| record.at);
-        // The arrow that has begun for a task.
+        // The open arrow of each task.
         let mut arrows = BTreeMap::<Id, Arrow>::new();
         let mut count = 0;
         for (track, record) in all {
@@ -79,7 +80,7 @@ impl Trace {
                     };
                     let Some(from) = from else { continue };
                     if arrow.track == outside {
-                        // An arrow leads from a slice.
+                        // An arrow must start from a slice.
                         out.event("X", outside, Some(from), arrow.what, r#""dur":0.5"#)?;
                     }
                     count += 1;
@@ -92,7 +93,7 @@ impl Trace {
                     let args = format!(r#""s":"t","args":{{"from":{from}}}"#);
                     out.event("i", track, Some(at), "steal", &args)?;
                 }
-                // In a run it is part of the slice.
+                // An end inside a run is part of the slice.
                 Event::Gone(task, how) if slice_at(&spans[track], at) != Some(at) => {
                     let end = TaskEnd::of(*how);
                     let args = format!(r#""s":"t","args":{{"task":"{task}","end":"{end:?}"}}"#);
@@ -105,15 +106,15 @@ impl Trace {
     }
 }
 
-/// Where an arrow comes from.
+/// Where an arrow starts.
 struct Arrow {
     track: usize,
     at: u64,
     what: &'static str,
 }
 
-/// The given time, if there is a run in it; or else the last instant of the run before: a run that
-/// ends wakes who waits for it after its end.
+/// Returns the given time if a run contains it, or else the last instant of the run before it: a
+/// run that ends a task wakes the waiter after its end.
 fn slice_at(spans: &[Span<'_>], at: u64) -> Option<u64> {
     let begins = |span: &Span<'_>| span.begins.as_nanos() as u64;
     let spans = &spans[..spans.partition_point(|span| begins(span) <= at)];
@@ -150,7 +151,7 @@ impl<W: Write> Out<W> {
                 (None, false, _) => "Waits".into(),
             };
             let spawned = quoted(&format!("{spawned}"));
-            // A `String` takes all that is written to it.
+            // Writing to a `String` does not fail.
             let _ = write!(
                 more,
                 r#","cat":"poll","args":{{"task":"{task}","spawned":{spawned},"then":"{then}"}}"#
@@ -191,14 +192,14 @@ impl core::fmt::Display for Micros {
     }
 }
 
-/// A text as JSON has it.
+/// Quotes a text as a JSON string.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             c if c < ' ' => {
-                // A `String` takes all that is written to it.
+                // Writing to a `String` does not fail.
                 let _ = write!(out, "\\u{:04x}", c as u32);
             }
             c => out.push(c),

@@ -1,7 +1,7 @@
-//! With the feature `trace`: what the workers did, kept as they do it.
+//! What the workers did, recorded while they do it (feature `trace`).
 //!
-//! Each worker writes to a ring of its own, and all other threads to one more; each ring has a
-//! lock, which nobody but a reader contends for. No user code runs under it.
+//! Each worker writes to a ring of its own, and all other threads share one more ring. Each ring
+//! has a lock. A worker contends for it only with a reader, and no user code runs under it.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{panic::Location, time::Duration};
@@ -19,22 +19,23 @@ mod spans;
 
 pub use self::spans::{Span, SpanKind};
 
-/// What a run was, as far as the rings keep it. See [`Executor::trace`](super::Executor::trace).
+/// A record of what an executor has done, as far back as the rings reach. See
+/// [`Executor::trace`](super::Executor::trace).
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// Each worker's, and after them that of all other threads.
+    /// The track of each worker, followed by the track of all other threads.
     tracks: Vec<Vec<Record>>,
-    /// When it was taken.
+    /// When the trace was taken, in nanoseconds from the executor's start.
     taken: u64,
 }
 
 impl Trace {
-    /// How many workers the executor has.
+    /// Returns the number of workers of the executor.
     pub fn workers(&self) -> usize {
         self.tracks.len() - 1
     }
 
-    /// How long the executor had been there when this was taken.
+    /// Returns how long the executor had existed when the trace was taken.
     pub fn taken(&self) -> Duration {
         Duration::from_nanos(self.taken)
     }
@@ -51,23 +52,23 @@ struct Record {
 #[derive(Clone, Debug)]
 pub(super) enum Event {
     Spawn(Id),
-    /// A task that was idle is due.
+    /// An idle task has become due.
     Wake(Id),
     Begin(Id, Option<Box<str>>, &'static Location<'static>),
-    /// The future is gone.
+    /// The future has been dropped.
     Gone(Id, End),
-    /// Whether it was woken meanwhile.
+    /// The end of a run, and whether the task was woken meanwhile.
     End(bool),
-    /// From which worker.
+    /// A steal, and from which worker.
     Steal(usize),
     Park,
     Unpark,
 }
 
-/// The last records, up to a number.
+/// The last records, up to a fixed number.
 struct Ring {
     records: Vec<Record>,
-    /// The oldest, once there is no more room.
+    /// The index of the oldest record, once the ring is full.
     oldest: usize,
 }
 
@@ -96,13 +97,13 @@ impl Recorder {
         u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// By which worker it was done, if by one.
+    /// Records an event, with the worker by which it was caused, if it was one.
     pub(super) fn record(&self, worker: Option<usize>, event: Event) {
         let track = worker.unwrap_or(self.tracks.len() - 1);
         let mut ring = self.tracks[track]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // Under the lock, so that the records of a track are in order.
+        // The clock is read under the lock, so that the records of a track are in order.
         let record = Record {
             at: self.now(),
             event,

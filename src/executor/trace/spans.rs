@@ -1,4 +1,4 @@
-//! [`Span`]: the records of a trace, put together to what took time.
+//! [`Span`]: the records of a trace, combined into intervals of a worker's time.
 
 use alloc::{string::String, vec::Vec};
 use core::{fmt::Write as _, panic::Location, time::Duration};
@@ -6,46 +6,47 @@ use core::{fmt::Write as _, panic::Location, time::Duration};
 use super::{Event, Record, Trace};
 use crate::{executor::task_info::TaskEnd, task::Id};
 
-/// What took a worker's time.
+/// An interval of a worker's time.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Span<'a> {
-    /// Whose, from 0.
+    /// The worker's index, from 0.
     pub worker: usize,
-    /// When it began, from the executor's start on.
+    /// When it began, measured from the executor's start.
     pub begins: Duration,
-    /// When it ended. What has not ended yet lasts until the trace was taken.
+    /// When it ended, measured in the same way. A span that has not ended yet lasts until the trace
+    /// was taken.
     pub ends: Duration,
     /// What it was.
     pub kind: SpanKind<'a>,
 }
 
-/// What took a worker's time.
+/// What a worker did in a [`Span`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SpanKind<'a> {
     /// A run of a task.
     #[non_exhaustive]
     Poll {
-        /// Whose.
+        /// The task.
         task: Id,
-        /// Its name, if it was given one.
+        /// The task's name, if it was given one.
         name: Option<&'a str>,
-        /// Where it was spawned.
+        /// Where the task was spawned.
         spawned: &'static Location<'static>,
-        /// How this run has ended it, if it has.
+        /// How this run has ended the task, if it has.
         end: Option<TaskEnd>,
-        /// It was woken while it ran, and is due again.
+        /// Whether the task was woken while it ran, and is due again.
         woken: bool,
-        /// It has not ended yet.
+        /// Whether the run has not ended yet.
         open: bool,
     },
-    /// Nothing to do.
+    /// The worker was parked.
     Park,
 }
 
 impl Span<'_> {
-    /// What to call it: the task's name, or else where it was spawned.
+    /// Returns a label: the task's name, or else where the task was spawned.
     pub fn label(&self) -> String {
         let mut label = String::new();
         match &self.kind {
@@ -55,7 +56,7 @@ impl Span<'_> {
             } => label.push_str(name),
             SpanKind::Poll { spawned, .. } => {
                 let file = spawned.file().rsplit(['/', '\\']).next();
-                // A `String` takes all that is written to it.
+                // Writing to a `String` does not fail.
                 let _ = write!(label, "{}:{}", file.unwrap_or_default(), spawned.line());
             }
         }
@@ -64,8 +65,8 @@ impl Span<'_> {
 }
 
 impl Trace {
-    /// What took the workers' time: worker by worker, each in order. Of what began before the
-    /// oldest record that is kept, there is nothing.
+    /// Returns what the workers did, worker by worker, each in order. What began before the oldest
+    /// record that is kept is left out.
     pub fn spans(&self) -> impl Iterator<Item = Span<'_>> {
         let workers = self.tracks[..self.workers()].iter().enumerate();
         workers.flat_map(|(worker, records)| self.spans_of(worker, records))

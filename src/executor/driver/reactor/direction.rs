@@ -1,13 +1,13 @@
-//! [`Direction`]: one direction of a descriptor, with those who wait for it, and what they do there.
+//! [`Direction`]: one direction of a descriptor, its waiters, and their operations.
 //!
-//! Two kinds wait. Functions called `poll_…` have nothing to remember who called: the last caller's
-//! waker takes the place of the one before, as `futures-io` has it. Futures have a place of their
-//! own in a list, any number at once, and take it away when they are dropped. An event wakes all of
-//! them: what is ready may be enough for more than one, and those that come away with nothing wait
-//! again.
+//! There are two kinds of waiters. Functions called `poll_…` have no place to remember their
+//! caller, so the last caller's waker replaces the one before, as in `futures-io`. Futures have a
+//! place of their own in a list, in any number, and remove it when they are dropped. An event wakes
+//! all waiters, because what is ready may be enough for more than one of them. Those that find
+//! nothing wait again.
 //!
-//! An operation that is ready takes one from its task's [budget], and one of a task that has used
-//! it up is refused before it has done anything.
+//! An operation that is ready takes one unit from its task's [budget]. If the task has used up its
+//! budget, the operation is refused before it has done anything.
 
 use alloc::vec::Vec;
 use core::{
@@ -28,14 +28,14 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Direction {
     readiness: Readiness,
-    /// Of the last caller of a `poll_…` function.
+    /// The waker of the last caller of a `poll_…` function.
     polled: AtomicWaker,
-    /// A place for each future that has waited and is not dropped yet, empty once an event has
-    /// taken the waker.
+    /// A place for each future that has waited and is not dropped yet. It is empty once an event
+    /// has taken the waker.
     waiters: Mutex<Slab<Option<Waker>>>,
 }
 
-/// One future's place in the list. It is taken away when this is dropped.
+/// One future's place in the list. Dropping it removes the place.
 struct Place<'a> {
     direction: &'a Direction,
     key: Option<usize>,
@@ -45,16 +45,16 @@ struct Place<'a> {
 pub(crate) trait Attempt<R> {
     fn attempt(&mut self) -> io::Result<R>;
 
-    /// Whether this result tells that there is no more at the moment.
+    /// Whether this result shows that there is no more at the moment.
     fn fell_short(&self, result: &R) -> bool;
 
-    /// Has the system tell of the next event, where it has to be asked each time. After
+    /// Asks the system for the next event, where it must be asked each time. Called after
     /// registering.
     fn arm(&self) -> io::Result<()>;
 }
 
 impl Direction {
-    /// With `unsure`, short counts never tell anything here.
+    /// With `unsure`, short counts never show anything here.
     pub(super) fn new(unsure: bool) -> Self {
         Self {
             readiness: Readiness::new(unsure),
@@ -63,14 +63,16 @@ impl Direction {
         }
     }
 
-    /// An event. See [`Readiness::event`]. Those who waited are to be woken by the caller.
+    /// Raises an event. See [`Readiness::event`]. The caller must wake the wakers that are appended
+    /// to `woken`.
     pub(crate) fn event(&self, unsure: bool, woken: &mut Vec<Waker>) {
         if let Raised::Wake = self.readiness.event(unsure) {
             self.take_wakers(woken);
         }
     }
 
-    /// No event will come any more. Those who waited are to be woken by the caller.
+    /// Ends the direction: no event will arrive any more. The caller must wake the wakers that are
+    /// appended to `woken`.
     pub(crate) fn end(&self, woken: &mut Vec<Waker>) {
         if let Raised::Wake = self.readiness.end() {
             self.take_wakers(woken);
@@ -83,7 +85,7 @@ impl Direction {
         woken.extend(waiters.iter_mut().filter_map(|(_, waker)| waker.take()));
     }
 
-    /// An error when no event will come any more.
+    /// Fails if no event will arrive any more.
     pub(super) fn served(&self) -> io::Result<()> {
         match self.readiness.look().is_gone() {
             true => Err(gone()),
@@ -91,13 +93,14 @@ impl Direction {
         }
     }
 
-    /// Forgets that it was ready. Only where each who waits [asks](Attempt::arm) the system to tell
-    /// of it again.
+    /// Forgets that the direction was ready. Only allowed if each waiter [asks](Attempt::arm) the
+    /// system for an event again.
     pub(super) fn forget(&self) {
         self.readiness.clear(self.readiness.look());
     }
 
-    /// Tries until it is done or would block and nothing is known to the contrary.
+    /// Tries until the operation is done, or until it would block and no event has arrived since
+    /// the attempt.
     fn run<R>(&self, attempt: &mut impl Attempt<R>) -> Poll<io::Result<R>> {
         loop {
             let seen = self.readiness.look();
@@ -122,8 +125,8 @@ impl Direction {
         }
     }
 
-    /// As [`run`](Direction::run), if the task's budget allows it; when it would block, `wait`
-    /// registers, and it is tried again at the next event.
+    /// Like [`run`](Direction::run), if the task's budget allows it. If the operation would block,
+    /// `wait` registers the task, and the operation is tried again at the next event.
     fn poll_by<R>(
         &self,
         cx: &mut Context<'_>,
@@ -145,7 +148,7 @@ impl Direction {
         }
     }
 
-    /// Tries until it would block; then the caller is the one who waits, in the place of an earlier
+    /// Tries until the operation would block. The caller is then the waiter, in place of an earlier
     /// caller.
     #[inline]
     pub(crate) fn poll<R>(
@@ -159,7 +162,7 @@ impl Direction {
         })
     }
 
-    /// Tries until it would block, and again at each event.
+    /// Tries until the operation does not block, and again at each event.
     pub(crate) async fn done<R>(&self, mut attempt: impl Attempt<R>) -> io::Result<R> {
         let mut place = Place {
             direction: self,
@@ -174,9 +177,9 @@ impl Direction {
 }
 
 impl Place<'_> {
-    /// Registers.
+    /// Registers a waker.
     fn wait(&mut self, waker: &Waker) -> Waiting {
-        // Wakers are cloned and dropped outside of the lock: that may run anything.
+        // Wakers are cloned and dropped outside the lock, because that may run any code.
         let waker = Some(waker.clone());
         let mut waiters = self.direction.lock();
         let before = match self.key {
@@ -202,7 +205,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// What who has to wait is told when nobody will look at the descriptor any more.
+/// The error of a waiter if no thread will check the descriptor any more.
 #[cold]
 pub(super) fn gone() -> io::Error {
     io::Error::other(

@@ -1,8 +1,8 @@
-//! [`Reactor`]: the descriptors of one executor, and who waits for each.
+//! [`Reactor`]: the descriptors of one executor, and the wakers that wait for each.
 //!
-//! One thread at a time waits in it; it tells each source of what happened to it, and has the
-//! wakers of those who waited. Everybody else tries what he wants to do first, and registers with
-//! the source when that would block: `readiness.rs` has the protocol.
+//! One thread at a time waits in it. That thread reports to each source what happened to it, and
+//! collects the wakers that waited. Every other thread first tries its operation, and registers
+//! with the source if the operation would block. `readiness.rs` has the protocol.
 
 pub(crate) mod direction;
 mod raw;
@@ -34,18 +34,18 @@ pub(crate) use source::{Interest, Source};
 pub(crate) struct Reactor {
     selector: Selector,
     table: Mutex<Table>,
-    /// How many entries the table has.
+    /// The number of entries in the table.
     count: AtomicUsize,
-    /// Whose descriptors these are. The child of a fork has an `epoll` in common with its parent,
-    /// and leaves it alone.
+    /// The process that the descriptors belong to. The child of a fork shares an `epoll` with its
+    /// parent, and must leave it alone.
     process: Process,
 }
 
 #[derive(Default)]
 struct Table {
     entries: Slab<Entry>,
-    /// Which entry has a descriptor's number. Another may have had it before, if that was closed
-    /// without being deregistered.
+    /// The key of the entry of each descriptor number. An older entry may have the same number, if
+    /// its descriptor was closed without being deregistered.
     keys: HashMap<Raw, usize>,
     is_closed: bool,
 }
@@ -69,40 +69,43 @@ impl Reactor {
         }
     }
 
-    /// Waits until a descriptor is ready, until that time of the driver's clock, or until
-    /// [`interrupt`](Reactor::interrupt) is called, which may have been before. `None`: without
-    /// limit. 0: only looks. Those who waited for what is ready are to be woken by the caller.
+    /// Blocks until a descriptor is ready, until that time of the driver's clock, or until
+    /// [`interrupt`](Reactor::interrupt) is called. An `interrupt` that came earlier counts. `None`
+    /// means no deadline, and a deadline of 0 polls without blocking. The caller must wake the
+    /// wakers that are appended to `woken`.
     ///
-    /// It may come back early, with nothing. To wait until the same time again asks the system for
-    /// nothing but the wait.
+    /// It may return early, with nothing. Waiting again until the same time takes no system call
+    /// but the wait itself.
     pub(crate) fn wait(&self, events: &mut Events, until: Option<u64>, woken: &mut Vec<Waker>) {
         self.selector.wait(events, until.unwrap_or(NEVER));
         let table = self.lock();
         self.selector.each(events, |key, event| {
-            // Of what is not there any more, there may be an event still; and one for who had the
-            // key before does no harm.
+            // A removed source may still have an event in flight, and its key may have been reused.
+            // Both cases are harmless: the new owner sees a spurious readiness.
             let Some(Entry { raw, source }) = table.entries.get(key) else {
                 return;
             };
-            // SAFETY: what is in the table has been added, and is deleted after it was taken out.
+            // SAFETY: an entry in the table has been added to the selector, and is deleted from it
+            // only after it was removed from the table.
             unsafe { self.selector.told(*raw, key, source, event) };
             source.event(event, woken);
         });
     }
 
-    /// Makes the call of [`wait`](Reactor::wait) that is under way come back, or else the next.
+    /// Interrupts the current call of [`wait`](Reactor::wait), or else the next one.
     pub(crate) fn interrupt(&self) {
         self.selector.interrupt();
     }
 
-    /// Whether there is any descriptor. One load; it may be out of date.
+    /// Returns whether there is any descriptor. One load. It may be out of date.
     pub(crate) fn has_sources(&self) -> bool {
-        // ORDERING: count_look. Relaxed: a hint. Who waits for a descriptor has seen its own
-        // registration.
+        // ORDERING: count_look. Relaxed: a hint. A thread that waits for a descriptor has seen its
+        // own registration.
         self.count.load(order!(count_look: Relaxed)) != 0
     }
 
-    /// Nobody will wait here any more: all that is waited for ends with an error. Takes all wakers.
+    /// Shuts the reactor down. Every pending operation fails with an error. Returns the wakers to
+    /// wake.
     pub(crate) fn close(&self) -> Vec<Waker> {
         let mut woken = Vec::new();
         let mut table = self.lock();
@@ -113,11 +116,11 @@ impl Reactor {
         woken
     }
 
-    /// Takes a descriptor in.
+    /// Registers a descriptor.
     ///
     /// # Errors
-    /// What the system says, in words of ours where it can be known what is wrong; and that the
-    /// executor is gone.
+    /// The system's error, in words of our own if the cause is known; and an error if the executor
+    /// has ended.
     ///
     /// # Safety
     /// The descriptor stays open until the registration is dropped.
@@ -129,7 +132,7 @@ impl Reactor {
         }
         let entry = table.entries.vacant_entry();
         let key = entry.key();
-        // SAFETY: `deregister` deletes it.
+        // SAFETY: the descriptor stays open until `deregister` deletes it.
         unsafe { self.selector.add(raw, key) }.map_err(refused)?;
         entry.insert(Entry {
             raw,
@@ -142,7 +145,8 @@ impl Reactor {
     }
 
     /// # Safety
-    /// The caller is the registration that has the key, once, and its descriptor is open.
+    /// The caller is the registration that has the key, calls this once, and its descriptor is
+    /// open.
     unsafe fn deregister(&self, key: usize, raw: Raw) {
         if !self.process.is_current() {
             return;
@@ -151,12 +155,12 @@ impl Reactor {
         let entry = table.entries.remove(key);
         if table.keys.get(&raw) == Some(&key) {
             table.keys.remove(&raw);
-            // SAFETY: passed on from the caller.
+            // SAFETY: the caller promises it.
             unsafe { self.selector.delete(raw) };
         }
         self.recount(&table);
         drop(table);
-        // It may have wakers, whose drop may run anything.
+        // The entry may have wakers, and dropping them may run any code.
         drop(entry);
     }
 
@@ -170,7 +174,7 @@ impl Reactor {
     }
 }
 
-/// What to tell of an error of the system's, when it is known what is wrong.
+/// Explains an error of the system, if its cause is known.
 #[cold]
 fn refused(error: io::Error) -> io::Error {
     match error.kind() {

@@ -1,4 +1,4 @@
-//! [`Raw`]: the number of a descriptor, and of a socket on Windows.
+//! [`Raw`]: the number of a descriptor, or of a socket on Windows.
 
 use std::io;
 
@@ -13,25 +13,25 @@ pub(crate) use std::os::fd::{BorrowedFd as Borrowed, RawFd as Raw};
 pub(crate) use std::os::windows::io::{BorrowedSocket as Borrowed, RawSocket as Raw};
 
 /// # Safety
-/// It is open for as long as the lifetime says.
+/// The descriptor is open for the whole lifetime.
 pub(super) unsafe fn borrow<'a>(raw: Raw) -> Borrowed<'a> {
-    // SAFETY: passed on from the caller.
+    // SAFETY: the caller promises it.
     unsafe { Borrowed::borrow_raw(raw) }
 }
 
-/// Whether [`ask`] asks the system, and does not only say yes.
+/// Whether [`ask`] asks the system, and does not just say yes.
 pub(super) const CAN_ASK: bool = cfg!(unix);
 
-/// Asks the system whether a direction is ready now: an error `WouldBlock` when it is not.
+/// Asks the system whether a direction is ready now.
 ///
 /// # Errors
-/// Beside that, that the descriptor is closed.
+/// `WouldBlock` if it is not ready, or an error that says that the descriptor is closed.
 ///
 /// # Safety
 /// The descriptor is open, or has been closed against its owner's promise.
 #[cfg(unix)]
 pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<()> {
-    // SAFETY: passed on from the caller.
+    // SAFETY: the caller promises it.
     let fd = unsafe { borrow(raw) };
     let flag = match interest {
         Interest::Read => PollFlags::IN,
@@ -46,7 +46,7 @@ pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<()> {
 }
 
 /// # Safety
-/// None; as its namesake.
+/// None. It has the signature of its namesake.
 #[cfg(not(unix))]
 pub(super) unsafe fn ask(_raw: Raw, _interest: Interest) -> io::Result<()> {
     Ok(())

@@ -1,21 +1,22 @@
-//! [`Readiness`]: what is known of one direction of a descriptor, in one word.
+//! [`Readiness`]: what is known about one direction of a descriptor, in one word.
 //!
 //! | bit | means | set by | cleared by |
 //! |---|---|---|---|
 //! | `READY` | an operation is worth trying | creation, events | an operation that would have blocked |
-//! | `WAITED` | somebody has registered, and waits for the next event | who waits | events |
-//! | `UNSURE` | a count that fell short does not tell that there is no more | creation, events | nobody |
-//! | `GONE` | no event will come any more | the end of the executor | nobody |
-//! | the rest | the tick: how many events there were | events | |
+//! | `WAITED` | a waiter has registered, and waits for the next event | the waiter | events |
+//! | `UNSURE` | a short count does not show that there is no more | creation, events | never |
+//! | `GONE` | no event will arrive any more | the end of the executor | never |
+//! | the rest | the tick: the number of events so far | events | |
 //!
-//! Who wants to do something looks, tries if it is ready, and, when that would have blocked, clears
-//! `READY`, unless an event has come since the look: then the tick is another one. So what the
-//! system tells between the attempt and the clearing is not lost. A tick that comes round between
-//! the two, after at least 2^28 events, is not told from none.
+//! A thread that wants to do something looks at the word, and tries the operation if `READY` is
+//! set. If the operation would have blocked, the thread clears `READY`, unless an event has arrived
+//! since the look: then the tick has changed. An event that the system reports between the attempt
+//! and the clearing is therefore not lost. If the tick wraps round to the same value between the
+//! two, after at least 2^28 events, the events are mistaken for none.
 //!
-//! Who waits registers first, and then sets `WAITED`, unless `READY` is set by now; an event sets
-//! `READY` and takes `WAITED` away in one exchange, and then wakes those who have registered. One
-//! of the two exchanges sees the other.
+//! A waiter registers first, and then sets `WAITED`, unless `READY` is set by now. An event sets
+//! `READY` and clears `WAITED` in one exchange, and then wakes the registered waiters. One of the
+//! two exchanges sees the other.
 
 use crate::sync::{AtomicUsize, order, recheck};
 
@@ -28,7 +29,7 @@ const TICK: usize = 1 << 4;
 
 pub(super) struct Readiness(AtomicUsize);
 
-/// What one look has seen.
+/// The word, as one look has seen it.
 #[derive(Clone, Copy)]
 pub(super) struct Seen(usize);
 
@@ -46,27 +47,26 @@ impl Seen {
     }
 }
 
-/// What there is to do after an event.
+/// What to do after an event.
 #[must_use]
 pub(super) enum Raised {
-    /// Those who have registered are to be woken.
+    /// The registered waiters must be woken.
     Wake,
     NobodyWaits,
 }
 
-/// What there is to do for who has registered.
+/// What a waiter must do after it has registered.
 #[must_use]
 #[derive(Debug, PartialEq)]
 pub(super) enum Waiting {
-    /// The next event wakes who has registered.
+    /// The next event wakes the waiter.
     Waits,
-    /// An event has come meanwhile, or none will: it is to be looked at again.
+    /// An event has arrived meanwhile, or none ever will. The waiter must look again.
     Over,
 }
 
 impl Readiness {
-    /// Ready, as far as anybody knows. With `unsure`, a count that falls short never tells
-    /// anything.
+    /// Ready, as far as is known. With `unsure`, a short count never shows anything.
     pub(super) fn new(unsure: bool) -> Self {
         let unsure = if unsure { UNSURE } else { 0 };
         Self(AtomicUsize::new(READY | unsure))
@@ -75,26 +75,28 @@ impl Readiness {
     #[inline]
     pub(super) fn look(&self) -> Seen {
         // ORDERING: look. Acquire, with `raise`: an operation after the look finds what the system
-        // had made ready when it told of it. Else it could find nothing and clear that event.
+        // had made ready when it reported the event. Otherwise the operation could find nothing,
+        // and then clear that event.
         Seen(self.0.load(order!(look: Acquire)))
     }
 
-    /// An event. Unsure: from now on, a count that falls short does not tell that there is no more.
+    /// Raises an event. With `unsure`, a short count does not show from now on that there is no
+    /// more.
     pub(super) fn event(&self, unsure: bool) -> Raised {
         self.raise(if unsure { READY | UNSURE } else { READY })
     }
 
-    /// No event will come any more.
+    /// Ends the readiness: no event will arrive any more.
     pub(super) fn end(&self) -> Raised {
         self.raise(GONE)
     }
 
     fn raise(&self, bits: usize) -> Raised {
         let raised = |word: usize| (word & !WAITED).wrapping_add(TICK) | bits;
-        // ORDERING: raise, raise_look. Release, with `look`: what is ready is found by who sees
-        // this. Relaxed beside that: who has registered is found through the lock or the exchange
-        // that it registered with, which comes before its `wait`; what was registered after this
-        // exchange's wakers were taken sees this exchange in its `wait`, by the same lock.
+        // ORDERING: raise, raise_look. Release, with `look`: a thread that sees this finds what is
+        // ready. Otherwise Relaxed: a registered waiter is found through the lock, or through the
+        // exchange by which it registered, which comes before its `wait`. A waiter that registers
+        // after the wakers were taken sees this exchange in its `wait`, by the same lock.
         let before = self.update(
             (order!(raise: Release), order!(raise_look: Relaxed)),
             |word| Some(raised(word)),
@@ -105,11 +107,12 @@ impl Readiness {
         }
     }
 
-    /// After an operation that would have blocked. False: an event has come since it was looked at.
+    /// Clears `READY` after an operation that would have blocked. Returns false if an event has
+    /// arrived since the look.
     pub(super) fn clear(&self, seen: Seen) -> bool {
         let same = seen.0 & !WAITED;
-        // ORDERING: clear, clear_look. Relaxed: it publishes nothing, and an event that it does not
-        // see comes after it, and sets `READY` again.
+        // ORDERING: clear, clear_look. Relaxed: it publishes nothing. An event that it does not see
+        // comes after it, and sets `READY` again.
         let cleared = self.update(
             (order!(clear: Relaxed), order!(clear_look: Relaxed)),
             // RECHECK: clear_again. An event between the attempt and the clearing.
@@ -118,17 +121,17 @@ impl Readiness {
         cleared.is_ok()
     }
 
-    /// After an operation of a stream that did less than it was asked for: there is no more, unless
-    /// a hang-up is or may be behind it.
+    /// Clears `READY` after an operation of a stream that did less than it was asked for: there is
+    /// no more, unless a hang-up is or may be behind it.
     pub(super) fn fell_short(&self, seen: Seen) {
         if seen.0 & (UNSURE | GONE) == 0 {
             self.clear(seen);
         }
     }
 
-    /// After registering.
+    /// Announces a waiter, after it has registered.
     pub(super) fn wait(&self) -> Waiting {
-        // ORDERING: wait, wait_look. Relaxed: see `raise`. Who comes too late looks again.
+        // ORDERING: wait, wait_look. Relaxed: see `raise`. A waiter that is too late looks again.
         let waits = self.update(
             (order!(wait: Relaxed), order!(wait_look: Relaxed)),
             // RECHECK: wait_again. An event, or the end, between the look and the registration.
@@ -140,8 +143,8 @@ impl Readiness {
         }
     }
 
-    /// Exchanges the word for what `next` makes of it, unless that is nothing. Comes back with the
-    /// word before.
+    /// Replaces the word by what `next` returns for it. Returns the word before, as an error if
+    /// `next` returns `None`.
     fn update(
         &self,
         (success, look): (core::sync::atomic::Ordering, core::sync::atomic::Ordering),

@@ -1,4 +1,4 @@
-//! [`Registration`]: a descriptor that the reactor knows, for as long as this lives.
+//! [`Registration`]: a descriptor that is registered with the reactor while this lives.
 
 use alloc::sync::Arc;
 use core::task::{Context, Poll};
@@ -11,7 +11,7 @@ use super::{
     source::Interest,
 };
 
-/// It is to be dropped before its descriptor is closed.
+/// Must be dropped before its descriptor is closed.
 #[derive(Debug)]
 pub(crate) struct Registration {
     reactor: Arc<Reactor>,
@@ -30,9 +30,9 @@ impl Registration {
         }
     }
 
-    /// Tries `operation` unless it is known that it would block, and says so when it does. Then the
-    /// caller's task is woken by the next event, unless it is called for the same direction again
-    /// before, from another task.
+    /// Tries `operation` unless it is known that it would block. Returns pending if it would block.
+    /// The next event then wakes the caller's task, unless another task calls this for the same
+    /// direction before that.
     #[inline]
     pub(crate) fn poll<R>(
         &self,
@@ -44,12 +44,12 @@ impl Registration {
             .poll(cx, self.plain(interest, operation))
     }
 
-    /// As [`poll`](Registration::poll), for a stream: `operation` reads or writes up to `asked`
-    /// bytes. When it does some, but not all, the next call waits for an event at once, without
-    /// asking the system. Only for descriptors where a short count means that the other end's data,
-    /// or the room for ours, is used up. That holds for TCP; not for a Unix stream that is read,
-    /// where a read ends at a message with descriptors or credentials, nor for anything with
-    /// packets.
+    /// Like [`poll`](Registration::poll), for a stream: `operation` reads or writes up to `asked`
+    /// bytes. If it transfers some bytes but not all, the next call waits for an event at once,
+    /// without a system call. This is only right for descriptors where a short count means that the
+    /// other end's data, or the room for our data, is used up. That holds for TCP. It does not hold
+    /// for reads from a Unix stream, where a read ends at a message with descriptors or
+    /// credentials, nor for anything with packets.
     #[inline]
     pub(crate) fn poll_stream(
         &self,
@@ -75,8 +75,8 @@ impl Registration {
         self.direction(interest).done(plain).await
     }
 
-    /// Waits until the system says that the direction is ready, now and not before this call: for
-    /// operations that are tried elsewhere, so that what they have found out is not known here.
+    /// Waits until the system says that the direction is ready, now and not before this call. For
+    /// operations that are tried elsewhere, whose results are therefore not known here.
     pub(crate) fn poll_ready(
         &self,
         interest: Interest,
@@ -86,7 +86,7 @@ impl Registration {
         ready.map_ok(|()| self.asked(interest))
     }
 
-    /// As [`poll_ready`](Registration::poll_ready), for any number of waiters.
+    /// Like [`poll_ready`](Registration::poll_ready), for any number of waiters.
     pub(crate) async fn ready(&self, interest: Interest) -> io::Result<()> {
         self.done(interest, || self.ask(interest)).await?;
         self.asked(interest);
@@ -94,15 +94,15 @@ impl Registration {
     }
 
     fn ask(&self, interest: Interest) -> io::Result<()> {
-        // An error even if the descriptor is ready. Where the system cannot be asked, it would look
-        // ready forever, and a loop that waits here before each attempt would spin.
+        // An error even if the descriptor is ready. If the system cannot be asked, the descriptor
+        // would look ready forever, and a loop that waits here before each attempt would spin.
         self.direction(interest).served()?;
-        // SAFETY: the descriptor is open, as whoever has registered it promised.
+        // SAFETY: the descriptor is open, as the caller that registered it promised.
         unsafe { raw::ask(self.raw, interest) }
     }
 
-    /// Where the system cannot be asked, it tells by an event each time that somebody waits. So
-    /// this one is used up.
+    /// If the system cannot be asked, it sends an event each time that a waiter arms the
+    /// descriptor, so this event is used up.
     fn asked(&self, interest: Interest) {
         if !raw::CAN_ASK {
             self.direction(interest).forget();
@@ -124,8 +124,8 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        // SAFETY: the key is this one's, and the descriptor is still open, as whoever has
-        // registered it promised.
+        // SAFETY: the key is this registration's, and the descriptor is still open, as the caller
+        // that registered it promised.
         unsafe { self.reactor.deregister(self.key, self.raw) };
     }
 }
@@ -155,7 +155,7 @@ impl<R, F: FnMut() -> io::Result<R>> Attempt<R> for Plain<'_, F> {
             raw,
         } = self.registration;
         let selector = &reactor.selector;
-        // SAFETY: the descriptor is open, as whoever has registered it promised.
+        // SAFETY: the descriptor is open, as the caller that registered it promised.
         unsafe { selector.arm(*raw, *key, source, self.interest) }
     }
 }

@@ -13,19 +13,19 @@ pub(crate) enum Interest {
     Write,
 }
 
-/// What the system tells of a descriptor.
+/// What the system reports about a descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// From now on, a read that falls short may have more behind it: the end, an error, urgent
-    /// data.
+    /// From now on, more may be behind a short read: the end, an error, urgent data.
     pub(super) unsure_read: bool,
-    /// The same of writes.
+    /// The same for writes.
     pub(super) unsure_write: bool,
 }
 
-/// Which directions the system has been asked to tell of, where it has to be asked each time.
+/// The directions for which the system has been asked for an event, where it must be asked each
+/// time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Asked {
     pub(super) read: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// With `unsure`, events do not tell of hang-ups.
+    /// With `unsure`, events do not report hang-ups.
     pub(crate) fn new(unsure: bool) -> Self {
         Self {
             read: Direction::new(unsure),
@@ -60,7 +60,7 @@ impl Source {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those who waited are to be woken by the caller.
+    /// Raises an event. The caller must wake the wakers that are appended to `woken`.
     pub(super) fn event(&self, event: Event, woken: &mut Vec<Waker>) {
         if event.readable {
             self.read.event(event.unsure_read, woken);
@@ -70,7 +70,8 @@ impl Source {
         }
     }
 
-    /// No event will come any more. Those who waited are to be woken by the caller.
+    /// Ends both directions: no event will arrive any more. The caller must wake the wakers that
+    /// are appended to `woken`.
     pub(crate) fn end(&self, woken: &mut Vec<Waker>) {
         self.read.end(woken);
         self.write.end(woken);

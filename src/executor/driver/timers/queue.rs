@@ -1,26 +1,26 @@
 //! [`Queue`]: deadlines in order, each with a value, in two arrays and nothing else.
 //!
-//! `heap` is a heap with four children to a node, which lie in 64 bytes beside one another. An
-//! entry names its place in `slots`.
+//! `heap` is a heap with four children to a node. The four lie side by side in 64 bytes. An entry
+//! names its place in `slots`.
 //!
 //! | slot | `value` | `link` |
 //! |---|---|---|
-//! | armed | there | the turn of its entry |
-//! | fired | gone | nothing |
-//! | free | gone | the next free place, or `END` |
+//! | armed | present | the turn of its entry |
+//! | fired | none | nothing |
+//! | free | none | the next free place, or `END` |
 //!
 //! A place is armed by `insert`, fired by `pop`, and free after `release`. A timer takes 16 bytes
-//! here and, with a waker, 24 there.
+//! in `heap` and, with a waker, 24 bytes in `slots`.
 //!
-//! The entry of a timer that is given up stays behind, dead: its slot is not armed, or is so in
-//! another turn. So nothing has to know where in the heap an entry is, and giving up costs a few
-//! looks, at the entries that come next in a round through the heap (`sweep`), of which the dead
-//! are taken out. So they stay few: for each that dies, [`SWEPT`] are looked at. Those at the top
-//! are taken out when somebody wants to know what is [earliest](Queue::settle).
+//! If a timer is given up, its entry stays behind in the heap. The entry is dead, which means that
+//! its slot is not armed, or is armed in another turn. For this reason no index into the heap has
+//! to be kept for a timer. Giving up a timer costs a look at [`SWEPT`] entries, which go round
+//! through the heap (`sweep`), and dead entries among them are removed. Dead entries therefore stay
+//! few. Dead entries at the top are removed when a caller asks for the [earliest](Queue::settle).
 //!
-//! Equal deadlines go by their turn, a number that grows with each insertion. It has 32 bits, so
-//! that an entry is no larger; where it would not grow any more, those that are there are numbered
-//! anew, once in 4 billion insertions.
+//! Equal deadlines are ordered by their turn, a number that grows with each insertion. It has 32
+//! bits, which keeps an entry small. If the next turn would overflow, which happens once in 4
+//! billion insertions, all entries are renumbered.
 
 use alloc::vec::Vec;
 use core::{mem, ops::Range};
@@ -28,14 +28,14 @@ use core::{mem, ops::Range};
 use super::super::clock::NEVER;
 
 const CHILDREN: usize = 4;
-/// No place: there are never so many.
+/// Not a place, because there are never so many places.
 const END: u32 = u32::MAX;
-/// How many entries are looked at for each that dies.
+/// The number of entries that are looked at for each entry that dies.
 const SWEPT: usize = 4;
-/// An empty queue keeps room for so many.
+/// The capacity up to which an empty queue keeps its memory.
 const KEPT: usize = 1024;
 
-/// Compared by the deadline, and then by the turn: as one number, without a branch.
+/// Compared by the deadline and then by the turn, as one number, without a branch.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     deadline: u64,
@@ -59,15 +59,15 @@ pub(super) struct Queue<W> {
     slots: Vec<Slot<W>>,
     /// The first free place, or `END`.
     free: u32,
-    /// How many places are armed or fired.
+    /// The number of places that are armed or fired.
     taken: usize,
-    /// The next insertion's.
+    /// The turn of the next insertion.
     turn: u32,
-    /// The entries from here on have been looked at in this round.
+    /// The entries from this index on have been looked at in this round.
     swept: usize,
 }
 
-/// Memory that an empty queue has no use for. It holds no values.
+/// Memory that an empty queue does not need. It holds no values.
 pub(super) struct Spare<W> {
     _heap: Vec<Entry>,
     _slots: Vec<Slot<W>>,
@@ -85,8 +85,8 @@ impl<W> Queue<W> {
         }
     }
 
-    /// The earliest deadline of those that are armed, or `NEVER`; or one before it, of one that was
-    /// given up.
+    /// Returns the earliest deadline of the armed timers, or `NEVER`; or an earlier deadline, of a
+    /// timer that was given up.
     pub(super) fn earliest(&self) -> u64 {
         self.heap.first().map_or(NEVER, |entry| entry.deadline)
     }
@@ -104,7 +104,8 @@ impl<W> Queue<W> {
         place
     }
 
-    /// From here until one more is given up, what is [`earliest`](Queue::earliest) is armed.
+    /// Removes dead entries from the top. Until another timer is given up,
+    /// [`earliest`](Queue::earliest) is then the deadline of an armed timer.
     pub(super) fn settle(&mut self) {
         while self.heap.first().is_some_and(|&first| self.is_dead(first)) {
             self.take_out(0);
@@ -116,12 +117,12 @@ impl<W> Queue<W> {
         slot.link != entry.turn || slot.value.is_none()
     }
 
-    /// The value of a place that is taken, unless it has fired.
+    /// Returns the value of a taken place, or `None` if it has fired.
     pub(super) fn armed(&mut self, place: u32) -> Option<&mut W> {
         self.slots[place as usize].value.as_mut()
     }
 
-    /// Fires the first, if it is due.
+    /// Fires the first timer, if it is due.
     pub(super) fn pop(&mut self, now: u64) -> Option<W> {
         loop {
             let first = *self.heap.first()?;
@@ -136,8 +137,8 @@ impl<W> Queue<W> {
         }
     }
 
-    /// Frees a place that is taken. Gives its value back, if it has not fired, and memory, if it
-    /// was the last of many.
+    /// Frees a taken place. Returns its value if it has not fired, and memory if it was the last of
+    /// many.
     pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Spare<W>>) {
         let slot = &mut self.slots[place as usize];
         let value = slot.value.take();
@@ -157,7 +158,7 @@ impl<W> Queue<W> {
             if self.swept == 0 {
                 self.swept = self.heap.len();
             }
-            // Others may have been taken out meanwhile.
+            // Other entries may have been removed meanwhile.
             let Some(next) = self.swept.min(self.heap.len()).checked_sub(1) else {
                 return;
             };
@@ -179,7 +180,7 @@ impl<W> Queue<W> {
         })
     }
 
-    /// The values of all that are armed.
+    /// Returns the values of all armed timers.
     pub(super) fn into_values(self) -> Vec<W> {
         let values = self.slots.into_iter().filter_map(|slot| slot.value);
         values.collect()
@@ -213,7 +214,7 @@ impl<W> Queue<W> {
         self.turn - 1
     }
 
-    /// An array in order is a heap.
+    /// Renumbers all entries. A sorted array is a heap.
     #[cold]
     fn number_anew(&mut self) {
         let mut heap = mem::take(&mut self.heap);
@@ -228,7 +229,7 @@ impl<W> Queue<W> {
         self.heap = heap;
     }
 
-    /// Takes an entry out of the heap, and fills the gap with the last one.
+    /// Removes an entry from the heap, and fills the gap with the last entry.
     fn take_out(&mut self, index: usize) {
         let Some(last) = self.heap.pop() else { return };
         if index == self.heap.len() {
@@ -241,7 +242,7 @@ impl<W> Queue<W> {
         }
     }
 
-    /// Puts an entry where there is a gap, or else above.
+    /// Puts an entry into the gap, or further up.
     fn rise(&mut self, mut gap: usize, entry: Entry) {
         while gap > 0 {
             let above = self.heap[parent(gap)];
@@ -254,7 +255,7 @@ impl<W> Queue<W> {
         self.heap[gap] = entry;
     }
 
-    /// Puts an entry where there is a gap, or else below.
+    /// Puts an entry into the gap, or further down.
     fn sink(&mut self, mut gap: usize, entry: Entry) {
         while let Some(least) = self.least_child(gap) {
             let below = self.heap[least];

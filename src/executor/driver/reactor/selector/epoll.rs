@@ -1,12 +1,12 @@
-//! [`Epoll`]: Linux's, with one system call for each wait.
+//! [`Epoll`]: Linux's `epoll`, with one system call for each wait.
 //!
-//! Descriptors are added once, for both directions, and edge-triggered: the system tells of each
-//! change, and never needs to be asked again. So are two descriptors of our own, which are never
-//! read, as each write and each expiry is a change:
+//! Descriptors are added once, for both directions, and edge-triggered, so the system reports each
+//! change and need not be asked again. Two descriptors of our own are added in the same way. They
+//! are never read, because each write and each expiry is a change:
 //!
 //! * the **bell**, an `eventfd`: one write interrupts the wait;
-//! * the **timer**, a `timerfd`: it is set when the time to wait for is another one than it is set
-//!   to, and not for each wait.
+//! * the **timer**, a `timerfd`: it is set only if the time to wait for differs from the time that
+//!   it is set to, and not for each wait.
 //!
 //! Together with the `epoll` itself, an executor holds three descriptors. The child of a fork
 //! inherits them. Dropping the [`Epoll`] in the child only closes the child's copies. The parent
@@ -40,28 +40,28 @@ use super::super::{
 };
 use crate::sync::{AtomicU64, order};
 
-/// The most that one wait brings.
+/// The largest number of events that one wait returns.
 const MOST: usize = 1024;
 
-/// Keys of our own descriptors. All others are indices of the reactor's table.
+/// The keys of our own descriptors. All other keys are indices of the reactor's table.
 const BELL: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 
 #[derive(Default)]
 pub(super) struct Events(Vec<epoll::Event>);
 
-// SAFETY: what could be a pointer in an event is always a key here.
+// SAFETY: the field of an event that could be a pointer is always a key here.
 unsafe impl Send for Events {}
 
 pub(crate) struct Epoll {
     epoll: OwnedFd,
     bell: OwnedFd,
-    /// None where the system refuses one. Limits are in milliseconds then.
+    /// `None` if the system refuses one. Limits are then in milliseconds.
     timer: Option<Timer>,
 }
 
 impl Epoll {
-    /// None where the system has not what it takes.
+    /// Returns `None` if the system lacks something that is needed.
     pub(super) fn new() -> io::Result<Option<Self>> {
         let Some(epoll) = supported(epoll::create(CreateFlags::CLOEXEC))? else {
             return Ok(None);
@@ -90,7 +90,7 @@ impl Epoll {
     /// # Safety
     /// As for [`Selector::delete`](super::Selector::delete).
     pub(super) unsafe fn delete(&self, raw: Raw) {
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         let fd = unsafe { raw::borrow(raw) };
         // It can fail only for a descriptor that was closed without being deleted, and then there
         // is nothing to delete.
@@ -124,7 +124,7 @@ impl Epoll {
     pub(super) fn interrupt(&self) {
         let ring = || rustix::io::write(&self.bell, &1u64.to_ne_bytes());
         if ring() == Err(Errno::AGAIN) {
-            // It has counted as far as it can, and begins anew.
+            // The bell's counter is full, so reset it.
             let _ = rustix::io::read(&self.bell, &mut [0; 8]);
             let _ = ring();
         }
@@ -135,8 +135,8 @@ fn add(epoll: &OwnedFd, fd: impl AsFd, key: u64, flags: EventFlags) -> Result<()
     epoll::add(epoll, fd, EventData::new_u64(key), flags | EventFlags::ET)
 }
 
-/// None where the system does not have such a descriptor, or does not allow it. A shortage may
-/// pass, and is an error.
+/// Returns `None` if the system does not have such a descriptor, or does not allow it. A shortage
+/// may pass, so it is an error.
 fn supported(created: Result<OwnedFd, Errno>) -> io::Result<Option<OwnedFd>> {
     match created {
         Ok(fd) => Ok(Some(fd)),
@@ -156,7 +156,7 @@ fn event(flags: EventFlags) -> Event {
     }
 }
 
-/// What is left until then, rounded up.
+/// The time that is left until then, rounded up.
 fn in_millis(until: u64) -> Timespec {
     let left = until.saturating_sub(clock::now());
     let millis = left.div_ceil(1_000_000).min(i32::MAX as u64);
@@ -172,14 +172,14 @@ fn timespec(time: Duration) -> Timespec {
 
 struct Timer {
     fd: OwnedFd,
-    /// What has to be added to the driver's clock for the system's.
+    /// What to add to the driver's clock to get the system's clock.
     offset: u64,
-    /// The time that it is set to, in the driver's clock. `NEVER`: it is not.
+    /// The time that it is set to, by the driver's clock, or `NEVER` if it is not set.
     set_to: AtomicU64,
 }
 
 impl Timer {
-    /// None where the system has no such thing.
+    /// Returns `None` if the system has no such descriptor.
     fn new() -> io::Result<Option<Self>> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let fd = supported(timerfd_create(TimerfdClockId::Monotonic, flags))?;
@@ -190,10 +190,10 @@ impl Timer {
         }))
     }
 
-    /// Sets it, unless it is set so.
+    /// Sets the timer, unless it is already set to that time.
     fn set(&self, until: u64) -> Result<(), Errno> {
-        // ORDERING: set_look. Relaxed: only who waits is here, and the right to wait is handed on
-        // with an order of its own.
+        // ORDERING: set_look. Relaxed: only the waiting thread is here, and the right to wait is
+        // handed on with an order of its own.
         if self.set_to.load(order!(set_look: Relaxed)) == until {
             return Ok(());
         }
@@ -206,19 +206,19 @@ impl Timer {
             it_value: timespec(expires),
         };
         timerfd_settime(&self.fd, TimerfdTimerFlags::ABSTIME, &value)?;
-        // ORDERING: set. Relaxed: as `set_look`.
+        // ORDERING: set. Relaxed: as for `set_look`.
         self.set_to.store(until, order!(set: Relaxed));
         Ok(())
     }
 
     fn expired(&self) {
-        // ORDERING: expired. Relaxed: as `set_look`.
+        // ORDERING: expired. Relaxed: as for `set_look`.
         self.set_to.store(NEVER, order!(expired: Relaxed));
     }
 }
 
-/// Never too small, so that nothing expires too early; and too large by no more than the shortest
-/// of a few looks at both clocks took.
+/// Returns the offset between the clocks. It is never too small, so nothing expires too early. It
+/// is too large by at most the shortest time that one of five looks at both clocks took.
 fn offset() -> u64 {
     let look = |_| {
         let before = clock::now();

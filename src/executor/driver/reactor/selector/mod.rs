@@ -1,7 +1,7 @@
 //! [`Selector`]: the system's call that waits for many descriptors.
 //!
-//! On Linux that is an `epoll` used directly, by one system call for each wait; elsewhere, and
-//! where that is refused, what the crate `polling` makes of the system.
+//! On Linux that is an `epoll`, used directly, with one system call for each wait. On other
+//! systems, and if the `epoll` is refused, the crate `polling` is used.
 
 #[cfg(target_os = "linux")]
 mod epoll;
@@ -23,7 +23,7 @@ pub(super) enum Selector {
     Portable(Portable),
 }
 
-/// What the system tells of at once. Whoever has it is the one who waits.
+/// The events of one wait. The thread that has it is the one that waits.
 #[derive(Default)]
 pub(crate) struct Events {
     #[cfg(target_os = "linux")]
@@ -37,7 +37,7 @@ impl Events {
     }
 }
 
-/// Calls the same function of the half that there is.
+/// Calls the same function of whichever variant there is.
 macro_rules! either {
     ($selector:expr, $half:ident => $call:expr) => {
         match $selector {
@@ -57,13 +57,13 @@ impl Selector {
         Self::portable(false)
     }
 
-    /// With `oneshot`, as where the system tells of a descriptor once for each time that it is
-    /// asked.
+    /// With `oneshot`, it behaves as on a system that reports an event only once for each time that
+    /// it is asked.
     pub(super) fn portable(oneshot: bool) -> io::Result<Self> {
         Portable::new(oneshot).map(Self::Portable)
     }
 
-    /// Whether events do not tell of hang-ups, so that one can be behind a read that fell short.
+    /// Returns whether events do not report hang-ups, so that a hang-up may be behind a short read.
     pub(super) fn is_unsure(&self) -> bool {
         matches!(self, Self::Portable(_))
     }
@@ -71,11 +71,11 @@ impl Selector {
     /// # Safety
     /// The descriptor stays open until it is [deleted](Selector::delete).
     pub(super) unsafe fn add(&self, raw: Raw, key: usize) -> io::Result<()> {
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         either!(self, half => unsafe { half.add(raw, key) })
     }
 
-    /// Somebody waits: has the system tell of it, where it has to be asked each time.
+    /// Asks the system for an event on behalf of a waiter, where it must be asked each time.
     ///
     /// # Safety
     /// The descriptor is open.
@@ -89,12 +89,13 @@ impl Selector {
         match self {
             #[cfg(target_os = "linux")]
             Self::Epoll(_) => Ok(()),
-            // SAFETY: passed on from the caller.
+            // SAFETY: the caller promises it.
             Self::Portable(half) => unsafe { half.arm(raw, key, source, interest) },
         }
     }
 
-    /// Before an event is told to its source: has the system tell of what it has not told of yet.
+    /// Called before an event is raised at its source. Asks the system again for the events that it
+    /// has not reported yet.
     ///
     /// # Safety
     /// The descriptor has been added, and not deleted yet.
@@ -102,7 +103,7 @@ impl Selector {
         match self {
             #[cfg(target_os = "linux")]
             Self::Epoll(_) => {}
-            // SAFETY: passed on from the caller.
+            // SAFETY: the caller promises it.
             Self::Portable(half) => unsafe { half.told(raw, key, source, event) },
         }
     }
@@ -110,16 +111,16 @@ impl Selector {
     /// # Safety
     /// The descriptor has been added, and is open.
     pub(super) unsafe fn delete(&self, raw: Raw) {
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         either!(self, half => unsafe { half.delete(raw) });
     }
 
-    /// Waits until that time, in the driver's clock; not at all until 0.
+    /// Waits until that time of the driver's clock. Does not wait if the time is 0.
     pub(super) fn wait(&self, events: &mut Events, until: u64) {
         either!(self, half => half.wait(events, until));
     }
 
-    /// Hands out what the last wait has brought.
+    /// Calls `each` with every event of the last wait.
     pub(super) fn each(&self, events: &Events, each: impl FnMut(usize, Event)) {
         either!(self, half => half.each(events, each));
     }

@@ -1,4 +1,4 @@
-//! [`Portable`]: what the crate `polling` makes of the system.
+//! [`Portable`]: the system's call, by the crate `polling`.
 
 use core::{mem::ManuallyDrop, time::Duration};
 use std::io;
@@ -16,13 +16,13 @@ use super::{
 use crate::executor::process::Process;
 
 pub(crate) struct Portable {
-    /// Not dropped in the child of a fork, which would take things away from its parent.
+    /// Not dropped in the child of a fork, because that would remove things from its parent.
     poller: ManuallyDrop<Poller>,
     mode: PollMode,
     process: Process,
 }
 
-/// What to ask the system for.
+/// The events to ask the system for.
 fn interest(key: usize, asked: Asked) -> polling::Event {
     polling::Event::new(key, asked.read, asked.write)
 }
@@ -53,7 +53,7 @@ impl Portable {
             read: both,
             write: both,
         };
-        // SAFETY: the caller deletes it before it is closed.
+        // SAFETY: the caller deletes the descriptor before it is closed.
         unsafe { (self.poller).add_with_mode(raw, interest(key, asked), self.mode) }
     }
 
@@ -74,13 +74,14 @@ impl Portable {
             Interest::Read => asked.read = true,
             Interest::Write => asked.write = true,
         }
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         unsafe { self.ask(raw, key, *asked) }
     }
 
-    /// What was told of has to be asked for again; so has what was not, as the system has forgotten
-    /// both. Done before the event is raised: who asks after this is heard, and who has asked
-    /// before is woken by that.
+    /// Asks again for the events that were not reported, because the system has forgotten both
+    /// kinds. A waiter for what was reported must ask again itself. This is done before the event
+    /// is raised. A waiter that asks after this is heard, and a waiter that has asked before is
+    /// woken by the event.
     ///
     /// # Safety
     /// As for [`Selector::told`](super::Selector::told).
@@ -92,8 +93,8 @@ impl Portable {
         asked.read &= !event.readable;
         asked.write &= !event.writable;
         if asked.read || asked.write {
-            // SAFETY: passed on from the caller. A descriptor that was closed without being deleted
-            // is refused.
+            // SAFETY: the caller promises it. A descriptor that was closed without being deleted is
+            // refused.
             let _ = unsafe { self.ask(raw, key, *asked) };
         }
     }
@@ -101,7 +102,7 @@ impl Portable {
     /// # Safety
     /// The descriptor is open.
     unsafe fn ask(&self, raw: Raw, key: usize, asked: Asked) -> io::Result<()> {
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         let source = unsafe { raw::borrow(raw) };
         self.poller
             .modify_with_mode(source, interest(key, asked), self.mode)
@@ -110,7 +111,7 @@ impl Portable {
     /// # Safety
     /// As for [`Selector::delete`](super::Selector::delete).
     pub(super) unsafe fn delete(&self, raw: Raw) {
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         let source = unsafe { raw::borrow(raw) };
         // It can fail only for a descriptor that was closed without being deleted, and then there
         // is nothing to delete.
@@ -150,7 +151,7 @@ impl Portable {
 impl Drop for Portable {
     fn drop(&mut self) {
         if self.process.is_current() {
-            // SAFETY: this is the end of it.
+            // SAFETY: the poller is dropped here, once, at the end.
             unsafe { ManuallyDrop::drop(&mut self.poller) };
         }
     }
