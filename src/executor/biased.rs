@@ -9,7 +9,7 @@
 //! |---|---|
 //! | O1 record that it is inside | R1 record that the bias is gone |
 //! | O2 light fence | R2 heavy fence |
-//! | O3 read the bias; if gone, step back, take the lock | R3 wait until the owner is not inside |
+//! | O3 read the bias. If it is gone, step back and take the lock | R3 wait until the owner is not inside |
 //!
 //! If O2 comes before R2, R3 sees O1 and waits for the owner to leave. Otherwise O3 sees R1, and
 //! the owner takes the lock, which the other thread holds all the while. The owner is inside for a
@@ -23,7 +23,7 @@ const NO: usize = 0;
 const YES: usize = 1;
 
 pub(crate) struct Biased<T> {
-    /// Touched by the owner inside the bias, and otherwise by whoever holds the lock.
+    /// Touched by the owner inside the bias, and otherwise by the thread that holds the lock.
     value: UnsafeCell<T>,
     /// Written by the owner alone.
     is_inside: AtomicUsize,
@@ -51,13 +51,13 @@ impl<T> Biased<T> {
     /// The caller is the owner, and no two calls overlap: `f` must not call `enter` again.
     #[inline]
     pub(crate) unsafe fn enter<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        /// Leaves, even on unwind, since whoever takes the bias away waits for it.
+        /// Leaves, even on unwind, because a thread that takes the bias away waits for it.
         struct Inside<'a>(&'a AtomicUsize);
         impl Drop for Inside<'_> {
             #[inline]
             fn drop(&mut self) {
                 // ORDERING: step_out. Release, with `wait_for_owner`: what the owner did inside is
-                // seen.
+                // visible.
                 self.0.store(NO, order!(step_out: Release));
             }
         }
@@ -73,7 +73,7 @@ impl<T> Biased<T> {
             drop(inside);
             return self.with_lock(f);
         }
-        // SAFETY: inside the bias, and once by this function's contract.
+        // SAFETY: the owner is inside the bias, and only once by this function's contract.
         self.value.with_mut(|value| f(unsafe { &mut *value }))
     }
 
@@ -88,7 +88,7 @@ impl<T> Biased<T> {
             // ORDERING: revoke_fence. SeqCst: R2, with `enter_fence`.
             asymmetric::heavy(order!(revoke_fence: SeqCst));
             // ORDERING: wait_for_owner. Acquire, with `step_out`.
-            // RECHECK: owner_inside. R3: the owner that has seen the bias.
+            // RECHECK: owner_inside. R3: an owner that has still seen the bias.
             while recheck!(owner_inside: self.is_inside.load(order!(wait_for_owner: Acquire)) == YES)
             {
                 thread::yield_now();

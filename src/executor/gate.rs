@@ -27,15 +27,15 @@ const TERMINATED: usize = 3;
 
 pub(crate) struct Gate {
     phase: AtomicUsize,
-    /// Not 0 once a worker has begun to cancel all tasks that wait.
+    /// Not 0 once a worker has begun to cancel all waiting tasks.
     cancels: AtomicUsize,
     /// One for each worker: not 0 once its last poll is over, or need not be waited for.
     arrived: Vec<AtomicUsize>,
-    /// Workers that have not arrived.
+    /// The number of workers that have not arrived.
     polling: AtomicUsize,
-    /// Workers that have not left.
+    /// The number of workers that have not left.
     present: AtomicUsize,
-    /// Held by whoever disposes of late runnables.
+    /// Held by the thread that disposes of late runnables.
     disposer: Mutex<()>,
 }
 
@@ -54,13 +54,13 @@ impl Gate {
     /// Whether the workers must begin no more polls.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
-        // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task; one that
-        // goes to sleep is woken after.
+        // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task, and a
+        // worker that goes to sleep is woken after.
         self.phase.load(order!(phase_look: Relaxed)) != OPEN
     }
 
-    /// Whether the workers are to leave. What all of them did before they arrived happens before a
-    /// call that says so.
+    /// Whether the workers must leave. What all of them did before they arrived happens before a
+    /// call that returns true.
     pub(crate) fn is_quiet(&self) -> bool {
         // ORDERING: quiet_look. Acquire, with `quiet`.
         self.phase.load(order!(quiet_look: Acquire)) >= QUIET
@@ -68,43 +68,43 @@ impl Gate {
 
     /// Tells the workers to begin no more polls. The caller wakes them all next.
     pub(crate) fn close(&self) {
-        // ORDERING: close. Relaxed: it publishes nothing, and for those who sleep the mutex in
+        // ORDERING: close. Relaxed: it publishes nothing, and for sleeping workers the mutex in
         // `Sleep::wake_all` orders it.
         self.phase.store(CLOSED, order!(close: Relaxed));
     }
 
-    /// Claims the cancelling of all tasks that wait, in a closed executor. True for one caller
+    /// Claims the cancelling of all waiting tasks, in a closed executor. Returns true to one caller
     /// only.
     pub(crate) fn begin_to_cancel(&self) -> bool {
         // ORDERING: cancels. Relaxed: a claim, which publishes nothing.
         self.cancels.swap(1, order!(cancels: Relaxed)) == 0
     }
 
-    /// A worker's last poll is over; or it is as far as the others are concerned, because it waits
-    /// for one of them in that poll. True: that was the last, so that all are to be woken next, to
-    /// leave.
+    /// Records that a worker's last poll is over, or counts as over for the other workers because
+    /// it waits for one of them in that poll. Returns true if that was the last worker. The caller
+    /// must then wake all workers, so that they leave.
     pub(crate) fn arrive(&self, worker: usize) -> bool {
-        // ORDERING: arrived. Relaxed: a claim. What came before is published by `polling`.
+        // ORDERING: arrived. Relaxed: a claim. `polling` publishes what came before.
         let is_first = self.arrived[worker].swap(1, order!(arrived: Relaxed)) == 0;
         is_first && self.count_arrived(1)
     }
 
-    /// Whether a worker's last poll is over, by now or as far as the others are concerned.
+    /// Whether a worker's last poll is over, or counts as over for the other workers.
     pub(crate) fn has_arrived(&self, worker: usize) -> bool {
         // ORDERING: arrived_look. Relaxed: for a report, which may be out of date.
         self.arrived[worker].load(order!(arrived_look: Relaxed)) != 0
     }
 
-    /// Counts workers that were never started as gone. True: none was.
+    /// Counts workers that were never started as gone. Returns true if no worker was started.
     pub(crate) fn never_came(&self, workers: usize) -> bool {
-        // ORDERING: never_came. Relaxed: `polling` publishes it to those who leave.
+        // ORDERING: never_came. Relaxed: `polling` publishes it to the workers that leave.
         self.present.fetch_sub(workers, order!(never_came: Relaxed));
         workers > 0 && self.count_arrived(workers)
     }
 
     fn count_arrived(&self, workers: usize) -> bool {
-        // ORDERING: polling. AcqRel: what came before each arrival happens before the last one says
-        // that the executor is quiet.
+        // ORDERING: polling. AcqRel: what came before each arrival happens before the last one
+        // announces that the executor is quiet.
         let is_last = self.polling.fetch_sub(workers, order!(polling: AcqRel)) == workers;
         if is_last {
             // ORDERING: quiet. Release, with `quiet_look`.
@@ -113,30 +113,32 @@ impl Gate {
         is_last
     }
 
-    /// A worker leaves, after it has seen that the executor is quiet. True: it is the last, and
-    /// what the others did happens before.
+    /// Counts a worker as gone, after it has seen that the executor is quiet. Returns true if it is
+    /// the last one. What the others did then happens before.
     pub(crate) fn leave(&self) -> bool {
-        // ORDERING: leave. AcqRel: what the others did as workers is over before the last one
-        // cleans up.
+        // ORDERING: leave. AcqRel: what the other workers did is over before the last one cleans
+        // up.
         self.present.fetch_sub(1, order!(leave: AcqRel)) == 1
     }
 
-    /// Disposes of what is queued if the last worker has left. Called after a push and a `SeqCst`
-    /// fence. See [`dispose`](Gate::dispose).
+    /// Disposes of the queued runnables if the last worker has left. Called after a push and a
+    /// `SeqCst` fence. See [`dispose`](Gate::dispose).
     pub(crate) fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
         // ORDERING: late_look. Acquire, with `terminate`: what the last worker did before is
-        // visible to whoever is too late. Against the push it is ordered by the caller's fence.
-        // RECHECK: late_again. The last worker has gone before the push, and looks no more.
+        // visible to a pusher that is too late. Against the push it is ordered by the caller's
+        // fence.
+        // RECHECK: late_again. The last worker left before the push, and looks no more.
         if recheck!(late_again: self.phase.load(order!(late_look: Acquire)) == TERMINATED) {
             self.dispose(discard, is_empty);
         }
     }
 
-    /// Ends the executor: no worker takes from the queues any more. Disposes of what is queued. See
-    /// [`dispose`](Gate::dispose).
+    /// Ends the executor: no worker takes from the queues any more. Disposes of the queued
+    /// runnables. See [`dispose`](Gate::dispose).
     pub(crate) fn terminate(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
         // ORDERING: terminate. Release, with `late_look`. Against a push it is ordered by
-        // `dispose_fence`, of this thread or of one that has the lock because it has seen this.
+        // `dispose_fence`, of this thread or of a thread that holds the lock because it has seen
+        // this.
         self.phase.store(TERMINATED, order!(terminate: Release));
         self.dispose(discard, is_empty);
     }
@@ -150,12 +152,12 @@ impl Gate {
             };
             discard();
             drop(guard);
-            // ORDERING: dispose_fence. SeqCst, with the fence of whoever pushes. What comes before
-            // it, here: the phase is set, or was seen to be, and the lock is given up. After it:
-            // the look into the queues. There: the push; then the look at the phase, and the
-            // attempt at the lock.
+            // ORDERING: dispose_fence. SeqCst, with the fence of each pusher. On this side, before
+            // the fence: the phase is set, or was seen to be set, and the lock is released. After
+            // it: the look into the queues. On the pusher's side, before the fence: the push. After
+            // it: the look at the phase, and the attempt at the lock.
             fence(order!(dispose_fence: SeqCst));
-            // RECHECK: dispose_again. A push whose attempt at the lock came before it was given up.
+            // RECHECK: dispose_again. A push whose attempt at the lock came before the release.
             if !recheck!(dispose_again: !is_empty()) {
                 return;
             }

@@ -1,20 +1,22 @@
-//! Running user code that may panic, where a panic must stop nothing else.
+//! Running user code that may panic, where a panic must not stop anything else.
 
 use core::{mem, task::Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs what may panic and must not take the worker down. The panic hook has told of the panic.
+/// Runs a function that may panic and must not take the worker down. The panic hook has already
+/// reported the panic.
 #[inline]
 pub(super) fn guarded(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        // The payload's own drop may panic as well. What that leaves is not worth the worker.
+        // The payload's own drop may panic as well. Leaking the second payload costs less than the
+        // worker.
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             mem::forget(again);
         }
     }
 }
 
-/// Wakes them all: none is kept from it by what another one does.
+/// Wakes all wakers. A panic of one does not keep the others from being woken.
 pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     for waker in wakers {
         guarded(|| waker.wake());

@@ -1,19 +1,19 @@
 //! Which process this is. The child of a fork inherits an executor without the executor's threads,
-//! and has to know.
+//! and must find that out.
 
-/// A process, by its number. That could deceive a grandchild alone, which lives on after both the
-/// others and is given the number of the first.
+/// A process, by its id. The id could deceive only a grandchild that outlives both other processes
+/// and is given the id of the first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Process(u32);
 
 impl Process {
-    /// The one that asks.
+    /// Returns the calling process.
     #[cfg(unix)]
     pub(super) fn current() -> Self {
         Self(std::process::id())
     }
 
-    /// Without forks there is only one.
+    /// Without forks there is only one process.
     #[cfg(not(unix))]
     pub(super) fn current() -> Self {
         Self(0)

@@ -1,5 +1,4 @@
-//! With the feature `tracing`: a span for each task, entered whenever its future is polled or
-//! dropped.
+//! A span for each task, entered whenever its future is polled or dropped (feature `tracing`).
 
 #[cfg(feature = "tracing")]
 use alloc::vec::Vec;
@@ -10,8 +9,9 @@ use tracing::{
     Dispatch, Instrument, Span, debug_span, dispatcher, instrument::Instrumented, span::Id,
 };
 
-/// How many spans are left at most. More than are entered at once; a subscriber whose exits leave
-/// the current span as it is has no end.
+/// The largest number of spans that are left. It is larger than any number of spans that are
+/// entered at once. It bounds the loop for a subscriber whose exits leave the current span
+/// unchanged.
 #[cfg(feature = "tracing")]
 const MOST_LEFT: usize = 256;
 
@@ -22,8 +22,8 @@ pub(super) type Traced<F> = Instrumented<F>;
 #[cfg(not(feature = "tracing"))]
 pub(super) type Traced<F> = F;
 
-/// Puts a future into its task's span. The span has no parent, since the task outlives whoever
-/// spawns it, and follows from where it was spawned.
+/// Puts a future into its task's span. The span has no parent, because the task outlives the code
+/// that spawns it. It follows from the span in which it was spawned.
 #[cfg(feature = "tracing")]
 pub(super) fn traced<F>(
     future: F,
@@ -55,12 +55,12 @@ pub(super) fn traced<F>(
     future
 }
 
-/// The spans that a thread has left for a while. They are entered again when this is dropped.
+/// The spans that a thread has left temporarily. They are entered again when this is dropped.
 #[cfg(feature = "tracing")]
 struct Left {
     subscriber: Dispatch,
-    /// The innermost first, each with a reference that keeps it open: an exit may be what closes a
-    /// span.
+    /// The innermost span first, each with a reference that keeps it open, because an exit may
+    /// close a span.
     spans: Vec<(Id, Id)>,
 }
 
@@ -92,7 +92,7 @@ impl Drop for Left {
     }
 }
 
-/// Runs `f` in no span: those that this thread is in are left before, and entered again after it.
+/// Runs `f` in no span. The thread's spans are left before it and entered again after it.
 #[cfg(feature = "tracing")]
 pub(super) fn without_spans<R>(f: impl FnOnce() -> R) -> R {
     let _left = Left::leave_all();

@@ -6,7 +6,7 @@
 //!
 //! One worker at a time is its [`Keeper`]. A worker that rests while no other worker keeps the
 //! driver rests in it, until the earliest deadline, until a descriptor is ready, or until the
-//! driver is rung. A busy worker checks the driver every 61 runs at the latest (`turn.rs`), and is
+//! driver is rung. A busy worker checks the driver after at most 61 runs (`turn.rs`), and is
 //! its keeper for that moment. The worker wakes the tasks whose timers or descriptors it finds
 //! ready, and they go to its own queue.
 //!

@@ -1,43 +1,44 @@
-//! [`Forks`]: one worker's jobs that others may take, and [`join`](Forks::join) on them.
+//! [`Forks`]: one worker's jobs that other workers may take, and [`join`](Forks::join) on them.
 //!
-//! A stack of addresses: the owner pushes and pops at the top, thieves take the oldest, from the
-//! bottom. `top` is the owner's; `first` is how many were taken, and is changed under the thieves'
-//! lock.
+//! The jobs are a stack of addresses. The owner pushes and pops at the top, and thieves take the
+//! oldest job, from the bottom. `top` belongs to the owner. `first` is the number of jobs that were
+//! taken, and is changed under the thieves' lock.
 //!
 //! # Pop against theft
-//! A store-load race, settled by a pair of fences as in `sleep.rs`; the owner's is light, so a pop
-//! that meets no thief costs no atomic read-modify-write and, where the system pays for heavy
-//! fences, no fence instruction.
+//! This is a store-load race, settled by a pair of fences as in `sleep.rs`. The owner's fence is
+//! light. A pop that meets no thief therefore costs no atomic read-modify-write and, on systems
+//! that support heavy fences, no fence instruction.
 //!
 //! | pop of job `i` | theft of job `i`, under the lock |
 //! |---|---|
 //! | P1 `top = i` | T1 `first = i + 1` |
 //! | P2 fence | T2 fence |
-//! | P3 read `first`: `i` or less: the job is the owner's | T3 read `top`: more than `i`: the job is the thief's |
-//! | else settle: read `first` again, under the lock | else `first = i` again |
+//! | P3 read `first`. If it is at most `i`, the job is the owner's | T3 read `top`. If it is more than `i`, the job is the thief's |
+//! | otherwise settle: read `first` again, under the lock | otherwise retreat: `first = i` again |
 //!
-//! **Exactly one of them has the job.** The two fences are ordered. If P2 comes before T2, then T3
-//! sees P1 or what the owner did later: the thief retreats, or has another job, which was pushed in
-//! that place later; with P2 of that one's pop the argument begins anew. If T2 comes before P2,
-//! then P3 sees T1 (or a later theft), and the owner asks for the lock. With that it knows whether
-//! the thief has retreated.
+//! **Exactly one of them gets the job.** The two fences are ordered. If P2 comes before T2, then T3
+//! sees P1 or a later store of the owner. The thief then retreats, or it gets another job, which
+//! the owner pushed into that place later; for that job's pop and its P2 the argument begins anew.
+//! If T2 comes before P2, then P3 sees T1 or a later theft, and the owner takes the lock. Under the
+//! lock it knows whether the thief has retreated.
 //!
-//! What T3 reads is more than `i` and was written with Release by a push of `i` or of a later job,
-//! or by a pop of a later one, all of which come after the entry of `i` was written: so the thief
-//! reads that entry after T3, and no newer one, for the owner cannot pass the pop of `i` that would
-//! have to come before.
+//! If T3 reads more than `i`, the value was written with Release by a push of `i` or of a later
+//! job, or by a pop of a later job. All of these come after the entry of `i` was written, so the
+//! thief, which reads the entry after T3, sees it. Nor can it see a newer entry. The owner would
+//! first have to pass the pop of `i`, and cannot.
 //!
 //! # Limit
-//! A push and a pop cost more than many a closure, and the oldest jobs are the largest. So a join
-//! that finds [`KEPT_OPEN`] jobs open just runs its closures in turn. But what is skipped is never
-//! offered again, and it need not be small: a chain of joins goes down to its end at once, and
-//! works on the way back. So whoever has nothing to do [asks](Forks::ask) for more, and then, and
-//! after each theft, the owner pushes [`CREDIT`] jobs without regard to how many are open.
+//! A push and a pop cost more than many closures, and the oldest jobs are the largest. A join that
+//! finds [`KEPT_OPEN`] jobs open therefore runs its two closures in turn. But a job that is skipped
+//! in this way is never offered again, and it need not be small: a chain of joins descends to its
+//! end at once, and does its work on the way back. A worker that has nothing to do therefore
+//! [asks](Forks::ask) for more jobs. After such a request, and after each theft, the owner pushes
+//! [`CREDIT`] jobs regardless of how many are open.
 //!
 //! # Marks
-//! A thief can set the lowest bit of an entry; a push clears it. So an entry that was marked a
-//! while ago, and is still, belongs to a job that is as old at least. It tells the jobs that are
-//! worth a theft, and costs the owner nothing.
+//! A thief can set the lowest bit of an entry, and a push clears it. If a mark that was set some
+//! time ago is still set, the entry belongs to a job that is at least that old. The mark thus shows
+//! which jobs are worth a theft, and costs the owner nothing.
 
 use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
@@ -56,35 +57,36 @@ use crate::{
 
 const MARK: usize = 1;
 
-/// How many jobs are kept open without need.
+/// The number of jobs that are kept open if no thief has asked for more.
 const KEPT_OPEN: usize = 4;
-/// How many more are, once somebody has asked for them.
+/// The number of further jobs that are pushed after a thief has asked for more.
 const CREDIT: usize = 256;
 
 pub(crate) struct Forks {
-    /// How many jobs lie here, and where the next goes.
+    /// The number of jobs on the stack, and the index of the next one.
     top: AtomicUsize,
-    /// From how many on nothing is pushed.
+    /// The number of jobs from which on nothing is pushed.
     limit: AtomicUsize,
-    /// How many pushes the owner makes in excess before it sets the limit.
+    /// The number of pushes that the owner still makes in excess before it sets the limit.
     credit: AtomicUsize,
     jobs: Vec<AtomicPtr<Header>>,
-    /// How many of them were taken. The owner reads it with each pop.
+    /// The number of jobs that were taken. The owner reads it with each pop.
     first: CachePadded<AtomicUsize>,
     thieves: Mutex<()>,
 }
 
-/// What a join asks of its surroundings. Neither may panic. Models have others than workers have.
+/// What a join needs from its surroundings. Neither function may panic. Models have other
+/// surroundings than workers.
 pub(crate) trait Surroundings {
-    /// A job was pushed where no other was left to take.
+    /// Called after a job was pushed while no other job was left to take.
     fn offered(&self);
 
-    /// Comes back when a job's taker has finished.
+    /// Returns after a job's taker has finished.
     fn wait(&self, wait: Wait) -> Ended;
 }
 
 impl Forks {
-    /// Room for so many jobs. What is forked beyond that runs in its place.
+    /// Makes room for `capacity` jobs. A join beyond that runs its closures in turn.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             top: AtomicUsize::new(0),
@@ -98,7 +100,7 @@ impl Forks {
         }
     }
 
-    /// Runs both, `b` after `a` unless a thief takes it.
+    /// Runs both closures. `b` runs here after `a`, unless a thief takes it.
     ///
     /// # Safety
     /// Called by the one thread that owns this.
@@ -114,17 +116,17 @@ impl Forks {
         B: FnOnce() -> RB + Send,
         RB: Send,
     {
-        // ORDERING: own_top, limit_look. Relaxed: only the owner writes the one, and the other is a
+        // ORDERING: own_top, limit_look. Relaxed: only the owner writes the top, and the limit is a
         // hint.
         let index = self.top.load(order!(own_top: Relaxed));
         if index >= self.limit.load(order!(limit_look: Relaxed)) {
             return (a(), b());
         }
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         unsafe { self.join_open(index, around, a, b) }
     }
 
-    /// As [`join`](Forks::join), with `b` where thieves see it.
+    /// Like [`join`](Forks::join), with `b` pushed where thieves can take it.
     ///
     /// # Safety
     /// Called by the one thread that owns this; `index` is the top.
@@ -159,7 +161,7 @@ impl Forks {
         // Rule 3 of `job.rs`: nothing leaves this frame before the job is back.
         let of_a = catch_unwind(AssertUnwindSafe(a));
         if self.pop(index) {
-            // SAFETY: popped, so it was not taken and will not be.
+            // SAFETY: the job was popped, so it was not taken and will not be.
             let b = unsafe { job.take_work() };
             job.retire();
             let ra = of_a.unwrap_or_else(|payload| resume_unwind(payload));
@@ -171,10 +173,10 @@ impl Forks {
         (ra, of_b.unwrap_or_else(|payload| resume_unwind(payload)))
     }
 
-    /// Counts a push in excess.
+    /// Counts down the pushes in excess.
     #[inline]
     fn use_credit(&self, first: usize) {
-        // ORDERING: credit_look, credit. Relaxed: the owner's alone.
+        // ORDERING: credit_look, credit. Relaxed: only the owner uses it.
         let left = self.credit.load(order!(credit_look: Relaxed)) - 1;
         self.credit.store(
             if left == 0 { CREDIT } else { left },
@@ -186,23 +188,23 @@ impl Forks {
         }
     }
 
-    /// Has the owner leave more jobs open, for a while.
+    /// Asks the owner to leave more jobs open, for up to [`CREDIT`] pushes.
     pub(crate) fn ask(&self) {
         // ORDERING: ask. Relaxed: a hint.
         self.limit.store(self.jobs.len(), order!(ask: Relaxed));
     }
 
-    /// Takes the job at the top back. False: a thief has it.
+    /// Takes the job at the top back. Returns false if a thief has it.
     #[inline]
     fn pop(&self, index: usize) -> bool {
         // ORDERING: pop. Release, with `steal_look`: a thief of an older job that reads this sees
-        // that one's entry. The model checker changes threads between this and the fence in no run,
-        // and so cannot tell it from Relaxed.
+        // that job's entry. In no run does the model checker switch threads between this store and
+        // the fence, so it cannot tell it from Relaxed.
         self.top.store(index, order!(pop: Release));
         // ORDERING: pop_fence. SeqCst: P2, with `steal_fence`.
         asymmetric::light(order!(pop_fence: SeqCst));
-        // ORDERING: pop_look. Relaxed: ordered by the fence. What a taker did comes with the
-        // completion.
+        // ORDERING: pop_look. Relaxed: ordered by the fence. What a taker did becomes visible by
+        // the completion.
         // RECHECK: pop_again. A thief that has the job, or is about to give it back.
         !recheck!(pop_again: self.first.load(order!(pop_look: Relaxed)) > index)
             || self.settle(index)
@@ -228,30 +230,30 @@ impl Forks {
         wait: impl FnOnce(Wait) -> Ended,
     ) -> std::thread::Result<R> {
         let header = Job::as_ptr(job);
-        // SAFETY: the address of a reference.
+        // SAFETY: the address of a reference is not null.
         let header = unsafe { NonNull::new_unchecked(header) };
         // SAFETY: `job` is borrowed from the owner's frame.
         match wait(unsafe { Wait::new(header) }) {
             // SAFETY: the taker has finished, and this is called once for each job.
             Ended::Done => unsafe { job.take_result() },
             Ended::Abandoned => {
-                // SAFETY: given back unused (rule 1).
+                // SAFETY: the job came back unused (rule 1).
                 let work = unsafe { job.take_work() };
                 catch_unwind(AssertUnwindSafe(work))
             }
         }
     }
 
-    /// The place of the oldest job that is left to take, if any.
+    /// Returns the index of the oldest job that is left to take, if there is one.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<usize> {
-        // ORDERING: oldest_first, oldest_top. Relaxed: a hint; and for the sleep protocol, which
-        // has a fence before it.
+        // ORDERING: oldest_first, oldest_top. Relaxed: a hint, or else a read of the sleep
+        // protocol, which has a fence before it.
         let first = self.first.load(order!(oldest_first: Relaxed));
         (self.top.load(order!(oldest_top: Relaxed)) > first).then_some(first)
     }
 
-    /// Marks a job. True: it was marked already.
+    /// Marks a job. Returns whether it was marked already.
     pub(crate) fn mark(&self, index: usize) -> bool {
         let Some(entry) = self.jobs.get(index) else {
             return false;
@@ -262,7 +264,7 @@ impl Forks {
             return true;
         }
         let marked = job.map_addr(|address| address | MARK);
-        // ORDERING: mark, mark_failed. Relaxed: the mark is a hint, and changes nothing of what the
+        // ORDERING: mark, mark_failed. Relaxed: the mark is a hint, and does not change what the
         // address leads to.
         let _ = entry.compare_exchange(
             job,
@@ -273,7 +275,7 @@ impl Forks {
         false
     }
 
-    /// Takes the oldest job. Nothing, when there is none or another thief is at it.
+    /// Takes the oldest job. Returns `None` if there is none, or if another thief is taking it.
     #[cold]
     pub(crate) fn steal(&self) -> Option<Taken> {
         let _thieves = self.thieves.try_lock().ok()?;
@@ -286,7 +288,7 @@ impl Forks {
         // ORDERING: steal_look. Acquire, with `push` and `pop`: the entry and the job are whole.
         // RECHECK: steal_again. The owner has the job back.
         if recheck!(steal_again: self.top.load(order!(steal_look: Acquire)) <= index) {
-            // ORDERING: retreat. Relaxed: whoever acts on it has the lock.
+            // ORDERING: retreat. Relaxed: a thread that acts on it holds the lock.
             self.first.store(index, order!(retreat: Relaxed));
             return None;
         }
@@ -295,8 +297,9 @@ impl Forks {
         let job = self.jobs[index].load(order!(taken: Relaxed));
         let job = NonNull::new(job.map_addr(|address| address & !MARK));
         let job = job.expect("below the top each place holds a job");
-        // SAFETY: the one thief, by the header of this file. The owner keeps the frame until it has
-        // the job back. Work and result are `Send`, as `join` demands.
+        // SAFETY: this is the one thief, by the argument in the header of this file. The owner
+        // keeps the frame until it has the job back. Work and result are `Send`, because `join`
+        // requires it.
         Some(unsafe { Taken::new(job) })
     }
 

@@ -1,19 +1,20 @@
 //! [`Job`]: a closure in one thread's stack frame that another thread may run.
 //!
 //! # Who may touch what
-//! The *owner* is the thread in whose frame the job lies. Whoever holds a [`Taken`] is the *taker*;
-//! there is at most one.
+//! The *owner* is the thread in whose frame the job lies. The *taker* is the thread that holds a
+//! [`Taken`]. There is at most one.
 //!
-//! 1. `work` is the taker's from the taking on; before, and if it was never taken, the owner's.
-//! 2. `result` is the taker's until its exchange on `completion`, and the owner's once it has
-//!    learnt of that.
-//! 3. The frame stays until the owner has the job back: it was not taken, or the taker has
-//!    finished. Panics included.
-//! 4. After its exchange on `completion` the taker touches only what the exchange returned: the
-//!    frame may be gone.
-//! 5. `run` is written before the job is shown to anybody, and never again.
+//! 1. `work` belongs to the taker from the moment that it takes the job. Before that, and if the
+//!    job was never taken, it belongs to the owner.
+//! 2. `result` belongs to the taker until its exchange on `completion`, and to the owner once the
+//!    owner has learnt of that exchange.
+//! 3. The frame stays until the owner has the job back, which means that the job was not taken or
+//!    that the taker has finished. This includes panics.
+//! 4. After its exchange on `completion` the taker touches only what the exchange returned, because
+//!    the frame may be gone.
+//! 5. `run` is written before any other thread can see the job, and never again.
 //!
-//! Rule 3 is the owner's to keep, and all that is unsafe about a job for its user.
+//! Rule 3 is the owner's to keep. Nothing else about a job is unsafe for its user.
 
 use core::{
     future::poll_fn,
@@ -32,7 +33,7 @@ use crate::{
     waker::park::block_on,
 };
 
-/// The part of a job that does not depend on what is run.
+/// The part of a job that does not depend on its closure.
 #[repr(C, align(8))]
 pub(crate) struct Header {
     run: unsafe fn(NonNull<Header>),
@@ -59,34 +60,34 @@ impl<F: FnOnce() -> R, R> Job<F, R> {
         }
     }
 
-    /// The address by which it is shown to others.
+    /// Returns the address by which other threads know the job.
     #[inline]
     pub(crate) fn as_ptr(this: *const Self) -> *mut Header {
         this.cast_mut().cast()
     }
 
     /// # Safety
-    /// By rule 1 the work is the caller's, and it was not taken out yet.
+    /// By rule 1 the work belongs to the caller, and it was not taken out yet.
     #[inline]
     pub(crate) unsafe fn take_work(&self) -> F {
-        // SAFETY: passed on from the caller. It is not used again.
+        // SAFETY: the caller promises it. The work is not used again.
         let work = self.work.with_mut(|work| unsafe { work.read() });
         ManuallyDrop::into_inner(work)
     }
 
-    /// What came of the work.
+    /// Returns the result of the work.
     ///
     /// # Safety
     /// The caller is the owner, has learnt that the taker has finished, and has not called this
     /// before.
     pub(crate) unsafe fn take_result(&self) -> thread::Result<R> {
-        // SAFETY: by rule 2 it is the owner's, and not used again.
+        // SAFETY: by rule 2 the result is the owner's, and it is not used again.
         let result = self.result.with_mut(|result| unsafe { result.read() });
-        // SAFETY: a taker that has finished has written it.
+        // SAFETY: the taker has finished, so it has written the result.
         unsafe { result.assume_init() }
     }
 
-    /// The last look before the frame goes.
+    /// Checks, under the model, that nothing is in use any more. Called before the frame goes away.
     #[inline]
     pub(crate) fn retire(&mut self) {
         self.header.completion.retire();
@@ -95,19 +96,19 @@ impl<F: FnOnce() -> R, R> Job<F, R> {
     }
 
     /// # Safety
-    /// `header` is that of a job of this type, and the caller its taker.
+    /// `header` belongs to a job of this type, and the caller is its taker.
     unsafe fn run(header: NonNull<Header>) {
         let job = header.cast::<Self>().as_ptr();
         // SAFETY: the frame stays until the exchange (rule 3).
         let work = unsafe { &(*job).work };
-        // SAFETY: the taker's (rule 1), and not used again.
+        // SAFETY: the work is the taker's (rule 1), and is not used again.
         let work = ManuallyDrop::into_inner(work.with_mut(|work| unsafe { work.read() }));
         let outcome = catch_unwind(AssertUnwindSafe(work));
         // SAFETY: as above.
         let result = unsafe { &(*job).result };
-        // SAFETY: the taker's (rule 2).
+        // SAFETY: the result is the taker's (rule 2).
         result.with_mut(|result| unsafe { result.write(MaybeUninit::new(outcome)) });
-        // SAFETY: as above: the taker's one exchange.
+        // SAFETY: as above, and this is the taker's one exchange.
         let completed = unsafe { Completion::raw_complete(Header::completion(header)) };
         wake(completed);
     }
@@ -116,12 +117,12 @@ impl<F: FnOnce() -> R, R> Job<F, R> {
 impl Header {
     #[inline]
     fn completion(this: NonNull<Self>) -> *const Completion {
-        // SAFETY: the place is only named; the callers say why it is alive where it is used.
+        // SAFETY: the place is only named here. The callers say why it is alive where they use it.
         unsafe { &raw const (*this.as_ptr()).completion }
     }
 }
 
-/// The owner's way to wait for a taker.
+/// The owner's means to wait for a taker.
 pub(crate) struct Wait {
     completion: *const Completion,
     registration: Registration,
@@ -129,8 +130,8 @@ pub(crate) struct Wait {
 
 impl Wait {
     /// # Safety
-    /// The caller is the owner, keeps the frame as long as this is used, and uses no other wait for
-    /// the job.
+    /// The caller is the owner, keeps the frame while this is used, and uses no other wait for the
+    /// job.
     pub(crate) unsafe fn new(job: NonNull<Header>) -> Self {
         Self {
             completion: Header::completion(job),
@@ -138,7 +139,7 @@ impl Wait {
         }
     }
 
-    /// How the taker finished, if it has.
+    /// Returns how the taker finished, if it has.
     pub(crate) fn ended(&self) -> Option<Ended> {
         // SAFETY: the frame is kept.
         unsafe { Completion::raw_ended(self.completion) }
@@ -155,17 +156,17 @@ impl Wait {
     }
 }
 
-/// A job in the hands of its taker. Dropped without being run, it goes back to its owner.
+/// A job in the hands of its taker. If it is dropped without being run, it goes back to its owner.
 #[must_use = "the owner waits for it"]
 pub(crate) struct Taken(NonNull<Header>);
 
-// SAFETY: it stands for work that its maker allowed to be run by another thread.
+// SAFETY: it stands for work that its creator allowed another thread to run.
 unsafe impl Send for Taken {}
 
 impl Taken {
     /// # Safety
-    /// `job` is alive and stays so by rule 3; its work and its result may go to other threads; this
-    /// is its one taker.
+    /// `job` is alive and stays so by rule 3. Its work and its result may be sent to other threads.
+    /// This is its one taker.
     pub(crate) unsafe fn new(job: NonNull<Header>) -> Self {
         Self(job)
     }
@@ -174,15 +175,15 @@ impl Taken {
         let this = ManuallyDrop::new(self);
         // SAFETY: the frame stays until the exchange (rule 3).
         let run = unsafe { (*this.0.as_ptr()).run };
-        // SAFETY: the header's own function (rule 5), called by the one taker, once.
+        // SAFETY: this is the header's own function (rule 5), and the one taker calls it, once.
         unsafe { run(this.0) };
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        // SAFETY: alive up to the exchange (rule 3), and this is the taker's one exchange: `run`
-        // does not drop.
+        // SAFETY: the job is alive up to the exchange (rule 3), and this is the taker's one
+        // exchange, because `run` does not drop.
         wake(unsafe { Completion::raw_abandon(Header::completion(self.0)) });
     }
 }

@@ -1,4 +1,4 @@
-//! The machinery of [`join`](crate::join): one side waits in the frame of the caller, where another
+//! The machinery of [`join`](crate::join). One side waits in the caller's frame, from which another
 //! worker may take it.
 
 pub(crate) mod forks;

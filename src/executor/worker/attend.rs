@@ -1,11 +1,11 @@
-//! How a worker attends to the driver: it fires the timers that are due, and wakes those whose
+//! How a worker attends to the driver: it fires the timers that are due, and wakes the tasks whose
 //! descriptors are ready.
 //!
-//! Who rests as the driver's keeper does so when it rises. A worker with nothing to run looks there
-//! before it looks anywhere else. A busy one looks in its turn: at the deadlines each time, its own
-//! and those of one other worker; at the descriptors, for which the system has to be asked, not
-//! before [`LOOK_INTERVAL`] has passed since it last did. A worker whose poll blocks its thread in
-//! a wait of this crate attends too (`blocked.rs`).
+//! The driver's keeper does this when it rises. A worker with nothing to run checks the driver
+//! before it looks for work elsewhere. A busy worker checks it in its turn. Each time it checks its
+//! own deadlines and those of one other worker. It checks the descriptors, which takes a system
+//! call, only after [`LOOK_INTERVAL`] has passed since it last did. A worker whose poll blocks its
+//! thread in a wait of this crate attends to the driver too (`blocked.rs`).
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
@@ -19,26 +19,27 @@ use crate::executor::{
     guard::wake_all,
 };
 
-/// How many batches of timers are fired before what they have woken is run: it is still in the
-/// cache then.
+/// The number of batches of timers that fire before the woken tasks run, because their tasks are
+/// then still in the cache.
 const BATCHES: usize = 2;
 
-/// In nanoseconds.
+/// The shortest time between two checks of the descriptors by a busy worker, in nanoseconds.
 const LOOK_INTERVAL: u64 = 20_000;
 
-/// What a worker remembers of it.
+/// What a worker remembers about the driver.
 #[derive(Default)]
 pub(super) struct Attendant {
     next_look: Cell<u64>,
     pub(super) visits: Visits,
-    /// Whose deadlines come next.
+    /// The index of the timers to check next.
     next_timers: Cell<usize>,
-    /// Empty; kept for its memory.
+    /// Always empty; kept for its memory.
     woken: RefCell<Vec<Waker>>,
 }
 
 impl Local {
-    /// With nothing to run: attends to the driver. True: tasks have been woken here.
+    /// Attends to the driver when there is nothing to run. Returns whether tasks have been woken
+    /// here.
     pub(super) fn attend(&self) -> bool {
         let driver = &self.shared().driver;
         if !driver.is_used() {
@@ -50,7 +51,7 @@ impl Local {
         self.wake_ready(keeper, driver.all_timers(), now)
     }
 
-    /// In its turn.
+    /// Attends to the driver in its turn.
     pub(super) fn attend_in_turn(&self) {
         if self.shared().driver.is_used() {
             self.attend_used();
@@ -73,8 +74,8 @@ impl Local {
         self.wake_ready(keeper, [&all[self.index()], &all[other]], now);
     }
 
-    /// Asks the system which descriptors are ready, if there are any and no other worker is there
-    /// to be told.
+    /// Asks the system which descriptors are ready, if there are any and no other worker keeps the
+    /// driver.
     fn look_at_sources(&self) -> Option<Keeper<'_>> {
         let driver = &self.shared().driver;
         let mut keeper = driver.has_sources().then(|| driver.keep())??;
@@ -82,7 +83,7 @@ impl Local {
         Some(keeper)
     }
 
-    /// As the keeper that has risen.
+    /// Attends to the driver as the keeper that has risen.
     pub(super) fn attend_as(&self, keeper: Keeper<'_>) {
         let driver = &self.shared().driver;
         let now = clock::now();
@@ -90,15 +91,15 @@ impl Local {
         self.wake_ready(Some(keeper), driver.all_timers(), now);
     }
 
-    /// Wakes those for whom the keeper has found something, and those whose deadline is not after
-    /// `now`. True: there were any.
+    /// Wakes the tasks for which the keeper has found something, and those whose deadline is not
+    /// after `now`. Returns whether there were any.
     fn wake_ready<'a>(
         &self,
         keeper: Option<Keeper<'_>>,
         timers: impl IntoIterator<Item = &'a Arc<Timers>>,
         now: u64,
     ) -> bool {
-        // Taken out: a waker's code could come back here.
+        // Taken out, because a waker's code could call this again.
         let mut woken = self.attendant.woken.take();
         if let Some(keeper) = keeper {
             keeper.leave(&mut woken);
@@ -119,7 +120,8 @@ impl Local {
         any
     }
 
-    /// Active, or becoming so: whether another worker should keep the driver instead.
+    /// Whether another worker should keep the driver instead of this one, which is active or
+    /// becomes so.
     pub(super) fn leaves_driver(&self) -> bool {
         let (shared, driver) = (self.shared(), &self.shared().driver);
         driver.is_used() && (shared.keeps_the_driver_waiting() || driver.has_no_reserve())

@@ -1,4 +1,4 @@
-//! How a worker attends to the driver that there is not: without the feature `io`.
+//! How a worker attends to the driver without the feature `io`: there is no driver.
 
 use super::Local;
 use crate::executor::driver::Keeper;

@@ -4,12 +4,12 @@
 //! |---|---|
 //! | closed | finishes its poll; **arrives**; then drops what it would have run before |
 //! | quiet, once all have arrived | drops what only it can drop, and leaves |
-//! | terminated, by the last to leave | is gone; whoever pushes a runnable drops it (`gate.rs`) |
+//! | terminated, by the last to leave | is gone. A thread that pushes a runnable drops it (`gate.rs`) |
 //!
 //! A worker cannot arrive while a poll blocks it, and what that poll waits for may be held by a
-//! task that no one will ever wake or poll. Two things resolve that. The first worker that is free
-//! cancels **every** task that waits, including those that the blocked worker has registered. And
-//! workers that have arrived go on as workers: they sleep, are woken by a push, and steal from the
+//! task that no thread will ever wake or poll. Two things resolve that. The first worker that is
+//! free cancels **every** waiting task, including those that the blocked worker has registered. And
+//! workers that have arrived stay at work: they sleep, are woken by a push, and steal from the
 //! queue of a worker that is stuck. A worker that is blocked in a wait of this crate does the same
 //! inside that wait if no other worker is free.
 //!
@@ -29,25 +29,25 @@ use crate::{
     sync::thread,
 };
 
-/// How many drops that block a worker may lie above each other on its stack.
+/// The largest number of blocking drops that may be nested on a worker's stack.
 const MOST_INSIDE: usize = 16;
-/// How long no other worker has been free when a blocked one drops what they could drop. Much
-/// longer than a free one takes from its last search to its first drop.
+/// How long all other workers must have been busy before a blocked worker drops what they could
+/// drop. Much longer than a free worker takes from its last search to its first drop.
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// What a worker knows of the end, once its executor is closed.
+/// What a worker knows about the end, once its executor is closed.
 #[derive(Default)]
 pub(super) struct Closing {
     /// Whether the last poll is over.
     has_arrived: Cell<bool>,
-    /// How many waits that drop tasks are under way, one inside of the other.
+    /// The number of nested waits that are dropping tasks.
     inside: Cell<usize>,
-    /// Since when no other worker has been free, as far as this one knows, which is blocked.
+    /// Since when all other workers have been busy, as far as this blocked worker knows.
     alone_since: Cell<Option<Instant>>,
 }
 
 impl Local {
-    /// From the end of the last poll to the end of the worker.
+    /// Runs from the end of the last poll to the end of the worker.
     pub(super) fn close_down(&self) {
         let shared = &**self.shared();
         self.cancel_waiting();
@@ -72,7 +72,7 @@ impl Local {
         }
     }
 
-    /// Runs what was found elsewhere, or drops it if the executor is closed.
+    /// Runs a runnable that was found elsewhere, or drops it if the executor is closed.
     pub(super) fn take_up(&self, runnable: Runnable) {
         match self.shared().is_closed() {
             false => self.run(runnable),
@@ -104,8 +104,9 @@ impl Local {
 
     /// Whether no other worker has been free for [`PATIENCE`], because each is in a poll or a drop.
     ///
-    /// A future that a blocked worker drops may itself wait for the very poll that is blocked below
-    /// it, and then neither ends. So whatever another worker can drop is left to it.
+    /// A future that a blocked worker drops may itself wait for the very poll that is blocked
+    /// beneath it, and then neither ends. Whatever another worker can drop is therefore left to
+    /// that worker.
     fn is_left_alone(&self) -> bool {
         if self.is_anybody_idle() {
             self.closing.alone_since.set(None);
@@ -117,11 +118,11 @@ impl Local {
         self.shared().workers() == 1 || now - since >= PATIENCE
     }
 
-    /// Cancels every task that waits, which one worker does for all of them, and queues it, so that
-    /// any free worker can drop it: another one too, or this one inside a drop that blocks.
+    /// Cancels waiting tasks and queues them, so that any free worker can drop them, or this one
+    /// inside a drop that blocks. The first worker does this for the tasks of all workers.
     fn cancel_waiting(&self) {
         let shared = &**self.shared();
-        // A task of this worker that began to wait after that is found here, by the worker itself.
+        // After that, a task that began to wait on this worker is found here, by the worker itself.
         let waiting = match shared.gate.begin_to_cancel() {
             true => shared.registry.cancel_all(),
             false => shared.registry.cancel_shard(self.index()),
@@ -138,8 +139,8 @@ impl Local {
         }
     }
 
-    /// Cancels every task that waits and is pinned to this worker, and queues it. True: there was
-    /// one.
+    /// Cancels every waiting task that is pinned to this worker, and queues it. Returns whether
+    /// there was one.
     fn cancel_pinned(&self) -> bool {
         let waiting = self.shared().registry.cancel_pinned(self.index());
         let any = !waiting.is_empty();
@@ -147,7 +148,7 @@ impl Local {
         any
     }
 
-    /// Takes something that can be dropped on this thread: from its own queues, from the injector,
+    /// Takes a runnable that can be dropped on this thread: from its own queues, from the injector,
     /// or from the queue of another worker.
     fn next_to_discard(&self) -> Option<Runnable> {
         self.next_queued()
@@ -158,8 +159,8 @@ impl Local {
     /// Drops what only this worker can: what is queued here, and every task that is pinned to it.
     fn discard_own(&self) {
         let registry = &self.shared().registry;
-        // A local future may be dropped on this thread only, so wake-ups of it that are under way
-        // are waited for.
+        // A local future may be dropped on this thread only, so this waits for wake-ups of it that
+        // are under way.
         loop {
             self.discard_queued();
             if self.cancel_pinned() {
@@ -197,8 +198,8 @@ impl Shared {
         }
     }
 
-    /// Leaves as a worker, after dropping what only it can drop. The last worker drops all that is
-    /// left.
+    /// Leaves as a worker, after dropping what only it can drop. The last worker drops everything
+    /// that is left.
     fn leave(&self, local: &Local) {
         local.discard_own();
         if !self.gate.leave() {
@@ -227,12 +228,13 @@ impl Shared {
     fn close_to_visitors(this: &Arc<Self>) {
         let hold = Arc::into_raw(this.clone());
         if !this.visitors.close() {
-            // SAFETY: from `into_raw` above, and nobody has taken it over.
+            // SAFETY: the pointer comes from `into_raw` above, and no visitor has taken it over.
             drop(unsafe { Arc::from_raw(hold) });
         }
     }
 
-    /// Disposes of what was pushed too late. Called after a push that was followed by a fence.
+    /// Disposes of runnables that were pushed too late. Called after a push that was followed by a
+    /// fence.
     pub(super) fn dispose_if_late(&self) {
         self.gate
             .pushed(|| self.discard_injected(), || self.has_none_injected());
@@ -242,7 +244,7 @@ impl Shared {
         !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty())
     }
 
-    /// Drops what is in the injectors and inboxes, and with it the futures.
+    /// Drops the runnables in the injectors and inboxes, and with them the futures.
     fn discard_injected(&self) {
         for runnable in self.everything_injected() {
             dispose(self, runnable);

@@ -17,16 +17,16 @@ thread_local! {
 }
 
 thread_local! {
-    /// The current worker's forks: a join takes no more than this.
+    /// The current worker's forks, which is all that a join needs.
     static FORKS: Cell<*const Forks> = const { Cell::new(ptr::null()) };
 }
 
-/// The forks of the worker that this thread is. Not to be kept.
+/// Returns the forks of the worker that this thread is. The reference must not be kept.
 #[inline]
 pub(in crate::executor) fn own_forks<'a>() -> Option<&'a Forks> {
     let forks = FORKS.with(Cell::get);
-    // SAFETY: set by `Local::become_this_thread` to what lives as long as the executor, which
-    // outlives the worker, and reset before that goes.
+    // SAFETY: set by `Local::become_this_thread` to a value that lives as long as the executor,
+    // which outlives the worker, and reset before that value goes away.
     unsafe { forks.as_ref() }
 }
 
@@ -34,8 +34,8 @@ pub(in crate::executor) fn own_forks<'a>() -> Option<&'a Forks> {
 #[inline]
 pub(in crate::executor) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
-    // SAFETY: set by `Local::become_this_thread` to a value that outlives it on this thread's
-    // stack, and reset before that goes.
+    // SAFETY: set by `Local::become_this_thread` to a value further down this thread's stack, and
+    // reset before that value goes away.
     f(unsafe { current.as_ref() })
 }
 
@@ -53,7 +53,7 @@ pub(in crate::executor) fn with_thread_worker<R>(f: impl FnOnce(Option<&Local>) 
     f(unsafe { worker.as_ref() })
 }
 
-/// Runs `f` as if this thread were no worker.
+/// Runs `f` as if this thread were not a worker.
 pub(in crate::executor) fn without_current<R>(f: impl FnOnce() -> R) -> R {
     let _current = Current::set(ptr::null(), ptr::null());
     f()

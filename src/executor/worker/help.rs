@@ -1,18 +1,20 @@
-//! What a worker does about the forks of the others: it takes those that are worth it, when it has
-//! nothing to run or waits for a fork of its own.
+//! How a worker helps with the forks of other workers: if it has nothing to run, or waits for a
+//! fork of its own, it takes those that are worth a theft.
 //!
-//! A theft costs both sides about a microsecond. So a fork is taken only once it is
-//! [`WORTH_A_THEFT`] old: then what runs before it takes that long at least, and what is forked
-//! together is most often alike.
+//! A theft costs both threads about a microsecond. A fork is therefore taken only once it is
+//! [`WORTH_A_THEFT`] old. The closure that runs before it has then taken at least that long, and
+//! the two sides of a fork are usually alike.
 //!
-//! **No deadlock.** A worker that waits for a fork waits for a taker that runs it. Were there a
-//! circle of workers of which each waits for something that lies under what the next one is
-//! running, then each of these somethings had begun before what lies above it, which in turn had
-//! begun before it forked what the one before took: around the circle each had begun before itself.
+//! **No deadlock.** A worker that waits for a fork waits for a taker that is running it. Suppose
+//! workers wait in a cycle, each for a job that lies on its neighbour's stack, beneath the job that
+//! the neighbour is running. The job beneath began before the job above it, and the job above began
+//! before it forked the job that the neighbour in turn waits for. So each awaited job began before
+//! the next one in the cycle, and following the cycle once, each began before itself: a
+//! contradiction.
 //!
-//! **How deep the stack gets.** A worker that waits helps only while less than [`ROOM_TO_HELP`] of
-//! its stack is in use. So its stack holds that much, and on top of it at most what the last thing
-//! that it took needs without any theft.
+//! **How deep the stack grows.** A waiting worker helps only while less than [`ROOM_TO_HELP`] of
+//! its stack is in use. So its stack holds at most that much, and on top of it at most what the
+//! last job that it took needs without any theft.
 
 use alloc::vec::Vec;
 use core::{cell::Cell, future::poll_fn, hint, pin::pin, time::Duration};
@@ -28,19 +30,19 @@ use crate::{
     waker::park::block_on_for,
 };
 
-/// How long a fork must have lain open.
+/// How old a fork must be to be taken.
 const WORTH_A_THEFT: Duration = Duration::from_micros(20);
-/// How much of a worker's stack may be in use, in bytes, when it takes over something in addition.
+/// How many bytes of a worker's stack may be in use when it takes another job.
 const ROOM_TO_HELP: usize = 64 << 10;
-/// How often a worker that waits looks round before it blocks.
+/// The number of looks at the other workers before a waiting worker blocks.
 const LOOKS: u32 = 7;
 const FIRST_BLOCK: Duration = Duration::from_micros(50);
 const LONGEST_BLOCK: Duration = Duration::from_millis(1);
 
-/// What a worker knows of the others' forks.
+/// What a worker knows about the forks of the others.
 pub(super) struct Helper {
     seen: Vec<Cell<Seen>>,
-    /// Whether something was seen that is not old enough yet.
+    /// Whether a fork was seen that is not old enough yet.
     has_young: Cell<bool>,
     /// Where the worker's stack begins.
     stack: Cell<usize>,
@@ -50,7 +52,7 @@ pub(super) struct Helper {
 #[derive(Clone, Copy)]
 struct Seen {
     index: usize,
-    /// Since when it is known to lie there.
+    /// Since when it is known to be there.
     since: Instant,
 }
 
@@ -67,13 +69,13 @@ impl Helper {
         }
     }
 
-    /// To be called at the bottom of the worker's stack.
+    /// Must be called at the bottom of the worker's stack.
     pub(super) fn begin(&self) {
         self.stack.set(stack_now());
     }
 
-    /// Whether it is worth looking again soon. Not twice in a row: what is always young is not
-    /// worth it.
+    /// Whether it is worth looking again soon. Never twice in a row, because forks that are always
+    /// young are not worth it.
     pub(super) fn expects(&self, did_expect: bool) -> bool {
         self.has_young.replace(false) && !did_expect
     }
@@ -83,7 +85,7 @@ impl Helper {
     }
 }
 
-/// About where the stack ends.
+/// Returns the approximate address of the top of the stack.
 #[inline(never)]
 fn stack_now() -> usize {
     let here = 0u8;
@@ -91,7 +93,7 @@ fn stack_now() -> usize {
 }
 
 impl Local {
-    /// Tells of the first fork that others can take: wakes somebody when all the others sleep.
+    /// Announces the first fork that other workers can take. Wakes a worker if all others sleep.
     #[inline]
     pub(in crate::executor) fn tell_of_fork(&self) {
         if self.shared().sleep.notify(false) {
@@ -100,7 +102,7 @@ impl Local {
         }
     }
 
-    /// Takes over a fork of another worker, if there is one that is worth it.
+    /// Takes a fork of another worker, if there is one that is worth it.
     pub(super) fn take_fork(&self, now: Instant) -> Option<Taken> {
         let taken = self.others().find_map(|i| self.take_fork_of(i, now))?;
         self.counters().steals.increment();
@@ -124,8 +126,8 @@ impl Local {
             return None;
         }
         let taken = forks.steal();
-        // The next one begins to be known right away: it is old enough by the time that this one is
-        // done.
+        // The age of the next fork is counted from now, so that it is old enough by the time this
+        // one is done.
         if let Some(index) = forks.oldest() {
             forks.mark(index);
             seen.set(Seen { index, since: now });
@@ -133,7 +135,7 @@ impl Local {
         taken
     }
 
-    /// Waits for a fork that another worker has taken, and meanwhile takes over others.
+    /// Waits for a fork that another worker has taken, and takes other forks meanwhile.
     pub(in crate::executor) fn wait_helping(&self, mut wait: Wait) -> Ended {
         if !self.helper.has_room() {
             return wait.block();

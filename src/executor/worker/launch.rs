@@ -1,4 +1,4 @@
-//! How a task of an executor is made, and how it gets into its first queue.
+//! How a task of an executor is made, and how it enters its first queue.
 
 use alloc::sync::Arc;
 use core::{future::Future, panic::Location};
@@ -20,7 +20,7 @@ pub(in crate::executor) fn builder(spawned: &'static Location<'static>) -> Build
     Builder::spawned_at(spawned).metadata(Place::nowhere())
 }
 
-/// A task of the normal lane, not yet queued.
+/// Makes a task of the normal lane, not yet queued.
 #[inline]
 pub(in crate::executor) fn new_task<F>(
     spawned: &'static Location<'static>,
@@ -35,7 +35,7 @@ where
     (runnable, handle.without_metadata())
 }
 
-/// A task of the normal lane that nobody joins, not yet queued.
+/// Makes a task of the normal lane that nobody joins, not yet queued.
 #[inline]
 pub(in crate::executor) fn new_detached<F>(
     spawned: &'static Location<'static>,
@@ -48,8 +48,8 @@ where
     builder(spawned).spawn_detached(|_| future, Home)
 }
 
-/// Puts a new task into its first queue. `local` is the worker of the executor that this thread is,
-/// if it is one.
+/// Pushes a new task into its first queue. `local` is the worker of the executor that this thread
+/// is, if it is one.
 pub(in crate::executor) fn launch(
     shared: &Arc<Shared>,
     local: Option<&Local>,
@@ -67,7 +67,7 @@ pub(in crate::executor) fn launch(
     if lane != Lane::Normal {
         let any = runnable.id().get().get() / size_of::<Arc<()>>() % shared.workers();
         let near = local.map_or(any, Local::index);
-        // SAFETY: the task is new, and its runnable here.
+        // SAFETY: the task is new, and its runnable is here.
         unsafe { Registry::enter(shared, runnable.as_ptr(), runnable.metadata(), lane, near) };
     }
     match local {
@@ -77,7 +77,7 @@ pub(in crate::executor) fn launch(
 }
 
 impl Local {
-    /// Puts a new task of the normal lane into this worker's queue.
+    /// Pushes a new task of the normal lane into this worker's queue.
     #[inline]
     pub(in crate::executor) fn launch(&self, runnable: Runnable) {
         if self.watches_tasks {

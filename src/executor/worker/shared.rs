@@ -1,17 +1,19 @@
-//! What an executor's workers share: the injector, the ways to steal, the sleep protocol, the
-//! register, the counters.
+//! What an executor's workers share: the injector, the stealers, the sleep protocol, the registry,
+//! the counters.
 //!
-//! # Who keeps it alive
-//! Its workers, and after them every task that is left in the [`registry`](super::registry). Wakers
-//! reach it through a bare address ([`Home`](super::registry::Home)), which is good because a task
-//! is only scheduled while it is unfinished and idle, and an unfinished task is
+//! # What keeps it alive
+//! Its workers keep it alive, and after them every task that is left in the
+//! [`registry`](super::registry). Wakers reach it through a bare address
+//! ([`Home`](super::registry::Home)). That is sound because a task is only scheduled while it is
+//! unfinished and idle, and an unfinished task is
 //!
-//! 1. new, and in the hands of a worker or of an [`Executor`](super::Executor), or in a queue, all
-//!    of which the last worker to leave empties; or
+//! 1. new, and in the hands of a worker or of an [`Executor`](super::Executor), or in a queue, and
+//!    the last worker to leave empties all of these; or
 //! 2. being polled, by a worker; or
 //! 3. registered.
 //!
-//! From the push on, a waker that is no worker is one of the [`visitors`](super::visitors).
+//! From the push on, a waking thread that is not a worker is one of the
+//! [`visitors`](super::visitors).
 
 use alloc::{sync::Arc, vec::Vec};
 
@@ -38,26 +40,28 @@ use crate::{
     task::{End, Ended, Pending, Schedule, ScheduleInfo},
 };
 
-/// What each of the executor's tasks carries.
+/// The metadata of each of the executor's tasks.
 pub(in crate::executor) type Place = registry::Place<Shared>;
 /// The right and the duty to run one of the executor's tasks once.
 pub(in crate::executor) type Runnable = registry::Runnable<Shared>;
 
-/// How many nanoseconds a poll takes when it is worth a wake-up to have another worker do the next.
+/// The length of recent polls, in nanoseconds, from which on a queued task is worth waking another
+/// worker.
 pub(in crate::executor) const WORTH_A_WAKE: usize = 4_000;
 
-/// How many nanoseconds a poll takes when another worker is to wait in the driver meanwhile.
+/// The length of recent polls, in nanoseconds, from which on another worker should wait in the
+/// driver during a poll.
 #[cfg(feature = "io")]
 const KEEPS_THE_DRIVER_WAITING: usize = 50_000;
 
-/// In how many rooms threads from elsewhere are counted. Two that share one are in each other's
-/// way.
+/// The number of rooms in which visiting threads are counted. Two threads that share a room contend
+/// for it.
 const ROOMS: u32 = 32;
 
-/// How many forks of one worker lie open at most.
+/// The largest number of open forks of one worker.
 const MOST_FORKS: usize = 1024;
 
-/// A lane that all workers serve: what comes from outside, and the ways to steal from each worker's
+/// A lane that all workers serve: the tasks from other threads, and the stealers of each worker's
 /// queue.
 pub(in crate::executor) struct Queues {
     pub(super) injector: CachePadded<Inbox<Place>>,
@@ -73,9 +77,9 @@ impl Queues {
 pub(in crate::executor) struct Shared {
     pub(super) normal: Queues,
     pub(super) high: Queues,
-    /// What comes from elsewhere for one worker alone.
+    /// The tasks that other threads queue for one worker alone.
     pub(super) inboxes: Vec<CachePadded<Inbox<Place>>>,
-    /// What each worker has forked and others may take.
+    /// The forks of each worker, which other workers may take.
     pub(super) forks: Vec<CachePadded<Forks>>,
     pub(super) sleep: Sleep,
     pub(in crate::executor) driver: Arc<Driver>,
@@ -83,14 +87,14 @@ pub(in crate::executor) struct Shared {
     pub(super) counters: Vec<CachePadded<Counters>>,
     pub(super) outside: OutsideCounters,
     pub(super) hooks: Hooks,
-    /// Whether tasks have to be told of, each.
+    /// Whether there is something to do for each task or each poll, such as a hook.
     pub(super) watches_tasks: bool,
-    /// How long a poll takes, these days, in nanoseconds.
+    /// The mean length of recent polls, in nanoseconds.
     poll_time: CachePadded<AtomicUsize>,
     pub(super) gate: Gate,
-    /// Threads that wake a task from elsewhere.
+    /// Threads, other than the workers, that are waking a task.
     pub(super) visitors: Visitors,
-    /// Where the workers are.
+    /// The process that the workers are in.
     pub(super) process: Process,
 }
 
@@ -143,7 +147,7 @@ impl Shared {
         self.normal.has_work() || self.high.has_work() || self.has_forks()
     }
 
-    /// Whether there is a side of a join that others could take.
+    /// Whether there is a side of a join that another worker could take.
     pub(in crate::executor) fn has_forks(&self) -> bool {
         self.forks.iter().any(|forks| forks.oldest().is_some())
     }
@@ -152,7 +156,7 @@ impl Shared {
         !self.normal.injector.is_empty() || !self.high.injector.is_empty()
     }
 
-    /// How long a poll takes, these days, in nanoseconds: a hint.
+    /// The mean length of recent polls, in nanoseconds: a hint.
     #[inline]
     pub(in crate::executor) fn poll_time(&self) -> usize {
         // ORDERING: poll_time_look. Relaxed: a hint.
@@ -160,7 +164,7 @@ impl Shared {
     }
 
     pub(in crate::executor) fn set_poll_time(&self, nanos: usize) {
-        // Written seldom: it is read at each push.
+        // Written seldom, because each push reads it.
         let before = self.poll_time();
         if nanos.abs_diff(before) > before / 8 {
             // ORDERING: poll_time. Relaxed: a hint.
@@ -168,26 +172,26 @@ impl Shared {
         }
     }
 
-    /// Whether a task that is queued is worth a wake-up, so that another worker runs it.
+    /// Whether a queued task is worth waking another worker to run it.
     #[inline]
     pub(in crate::executor) fn is_worth_a_wake(&self) -> bool {
         self.poll_time() >= WORTH_A_WAKE
     }
 
-    /// Whether a worker that begins a poll is away from the driver for so long that another one is
-    /// worth a wake-up.
+    /// Whether a worker that begins a poll is likely to leave the driver for so long that waking
+    /// another worker is worth it.
     #[cfg(feature = "io")]
     pub(in crate::executor) fn keeps_the_driver_waiting(&self) -> bool {
         self.poll_time() >= KEEPS_THE_DRIVER_WAITING
     }
 
-    /// Whether the workers are to begin no more polls.
+    /// Whether the workers must begin no more polls.
     #[inline]
     pub(in crate::executor) fn is_closed(&self) -> bool {
         self.gate.is_closed()
     }
 
-    /// Queues a runnable that comes from outside of the workers.
+    /// Queues a runnable from a thread that is not a worker.
     pub(in crate::executor) fn inject(&self, runnable: Runnable, lane: Lane) {
         match lane {
             Lane::Normal | Lane::High => {
@@ -208,8 +212,9 @@ impl Shared {
         self.dispose_if_late();
     }
 
-    /// Call this after `deadline` becomes the earliest of the timers that this thread uses: makes
-    /// sure that some worker wakes up in time. `local` is the worker that this thread is.
+    /// Call this after `deadline` becomes the earliest of the timers that this thread uses. It
+    /// makes sure that some worker wakes up in time. `local` is the worker that this thread is, if
+    /// any.
     #[cfg(feature = "io")]
     pub(in crate::executor) fn hurry_driver(&self, deadline: u64, local: Option<&Local>) {
         self.driver.hurry(deadline, &self.sleep, || match local {
@@ -219,7 +224,7 @@ impl Shared {
         });
     }
 
-    /// Whether the calling process has the workers, and is not the child of a fork.
+    /// Whether the workers are in the calling process, which is then not the child of a fork.
     pub(in crate::executor) fn is_of_this_process(&self) -> bool {
         self.process.is_current()
     }
@@ -246,26 +251,26 @@ impl Keep for Shared {
     }
 }
 
-/// Keeps an executor alive while a thread from elsewhere wakes a task of it.
+/// Keeps an executor alive while a thread that is not a worker wakes one of its tasks.
 struct Visit {
     shared: *const Shared,
-    /// Where it is counted as a [visitor](Visitors). `None`: it owns a count of the `Arc`, because
-    /// the executor has terminated.
+    /// The room in which it is counted as a [visitor](Visitors). `None` means that it owns a count
+    /// of the `Arc`, because the executor has terminated.
     room: Option<usize>,
 }
 
 impl Visit {
     /// # Safety
-    /// The executor is alive, and whatever keeps it so stays up to a push of this thread that
+    /// The executor is alive, and what keeps it alive stays until a push of this thread that
     /// releases.
     #[inline]
     unsafe fn begin(shared: *const Shared) -> Self {
-        // SAFETY: alive, by this function's contract.
+        // SAFETY: the executor is alive, by this function's contract.
         let visitors = unsafe { &(*shared).visitors };
         let room = visitors.room_of(current::address_of_thread());
         let room = visitors.enter(room).then_some(room);
         if room.is_none() {
-            // SAFETY: an `Arc`'s address, and alive as above.
+            // SAFETY: this is the address inside an `Arc`, which is alive as above.
             unsafe { Arc::increment_strong_count(shared) };
         }
         Self { shared, room }
@@ -276,29 +281,31 @@ impl Drop for Visit {
     #[inline]
     fn drop(&mut self) {
         let is_owner = self.room.is_none_or(|room| {
-            // SAFETY: alive: this is inside.
+            // SAFETY: the executor is alive, because this visitor is inside.
             let visitors = unsafe { &raw const (*self.shared).visitors };
-            // SAFETY: entered when this was made.
+            // SAFETY: the room was entered when this was made.
             unsafe { Visitors::leave(visitors, room) }
         });
         if is_owner {
-            // SAFETY: its own count from `begin`, or the one that the last worker left.
+            // SAFETY: this is the visit's own count from `begin`, or the one that the last worker
+            // left.
             unsafe { Arc::decrement_strong_count(self.shared) };
         }
     }
 }
 
-/// What the tasks call: it finds the executor by the task's [`Place`], and takes up no room.
+/// The tasks' schedule functions. It finds the executor by the task's [`Place`], and takes no
+/// memory.
 #[derive(Clone, Copy)]
 pub(in crate::executor) struct Home;
 
 impl Schedule<Place> for Home {
-    /// Queues a task that was idle, and so is registered: at the worker that this thread is, or
-    /// else where that can be seen from.
+    /// Queues a task that was idle and is therefore registered: on the worker that this thread is,
+    /// or else in a queue that other threads can push to.
     #[inline]
     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
         // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the place is
-        // what the runner has made it.
+        // as the runner has set it.
         fence(order!(woken: Acquire));
         let home = runnable.metadata().home();
         let home = home.expect("a task that has been idle is registered");
@@ -315,7 +322,7 @@ impl Schedule<Place> for Home {
                 // SAFETY: there is a runnable, so the task is unfinished and registered, which
                 // keeps the executor alive.
                 let visit = unsafe { Visit::begin(home.keeper) };
-                // SAFETY: up to the push the task keeps it alive, and from the push on the visit.
+                // SAFETY: until the push the task keeps it alive, and from the push on the visit.
                 let shared = unsafe { &*visit.shared };
                 record!(shared.hooks, None, Wake(runnable.id()));
                 shared.inject(runnable, home.lane);
@@ -326,7 +333,7 @@ impl Schedule<Place> for Home {
     #[inline]
     fn pending(&self, task: &Pending<'_, Place>) {
         if !task.metadata().is_entered() && !task.is_woken() {
-            // SAFETY: lent by the runner, and in no register yet.
+            // SAFETY: the runner has lent the task, and it is not in any registry yet.
             unsafe { enter(task) };
         }
     }
@@ -335,17 +342,17 @@ impl Schedule<Place> for Home {
     fn ended(&self, task: &Ended<'_, Place>, how: End) {
         super::ended(task, how);
         let worker = |shared| current::with_worker_of(shared, |local| local.map(Local::index));
-        // Last, as this may be what has kept the executor.
-        // SAFETY: called by the runner, whose future is gone.
+        // Last, because this task may be what has kept the executor alive.
+        // SAFETY: the runner calls this, and the task's future is gone.
         unsafe { Registry::strike_off(task.metadata(), worker) };
     }
 }
 
-/// Registers a task that waits for the first time. Not inlined, because most ends of a run are of
-/// tasks that are registered already, or have been woken.
+/// Registers a task that waits for the first time. Not inlined, because most runs end with a task
+/// that is registered already, or that has been woken.
 ///
 /// # Safety
-/// The caller is the task's runner, and the task is in no register yet.
+/// The caller is the task's runner, and the task is not in any registry yet.
 #[inline(never)]
 unsafe fn enter(task: &Pending<'_, Place>) {
     current::with_current(|local| {
