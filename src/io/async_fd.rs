@@ -1,4 +1,4 @@
-//! [`AsyncFd`]: a descriptor that tasks wait for.
+//! [`AsyncFd`]: a descriptor that tasks can wait for.
 
 #[cfg(unix)]
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -13,19 +13,22 @@ use crate::executor::{
     driver::reactor::{Interest, Raw, Registration},
 };
 
-/// A descriptor, or on Windows a socket, that tasks wait for.
+/// A descriptor, or on Windows a socket, that tasks can wait for.
 ///
-/// Anything that the system can wait for: sockets, pipes, terminals, `timerfd`s, `inotify` and so on, by the value that owns it or
-/// a reference to that. Not the files of a disk, which are always ready and block all the same:
-/// [`spawn_blocking`](crate::spawn_blocking) is for them.
+/// It wraps a value that owns a descriptor, or a reference to such a value. The descriptor can be
+/// anything that the system can wait for: a socket, a pipe, a terminal, a `timerfd`, an `inotify`
+/// and so on. Files on a disk are always ready but block nevertheless, so use
+/// [`spawn_blocking`](crate::spawn_blocking) for them.
 ///
-/// Where `&T` can be read and written, `AsyncFd<T>` and `&AsyncFd<T>` have `futures-io`'s `AsyncRead` and `AsyncWrite`. Closing by
-/// `poll_close` flushes, and neither shuts down nor closes anything: the descriptor is closed when its owner is dropped. Everything
-/// else is done by [`read_with`](AsyncFd::read_with) and [`write_with`](AsyncFd::write_with).
+/// If `&T` can be read and written, `AsyncFd<T>` and `&AsyncFd<T>` implement `AsyncRead` and
+/// `AsyncWrite` of `futures-io`. Their `poll_close` flushes, but neither shuts down nor closes
+/// anything. The descriptor is closed when its owner is dropped. For all other operations use
+/// [`read_with`](AsyncFd::read_with) and [`write_with`](AsyncFd::write_with).
 ///
-/// Dropped, it is deregistered first, even while somebody waits for it by a `poll_…` function: that one is not woken.
+/// Dropping it deregisters the descriptor first. A task that waits for it by a `poll_…` function is
+/// not woken.
 ///
-/// See the [module](super) for who serves it, and who may wait.
+/// The [module](super) says which executor serves it, and which tasks may wait for it.
 ///
 /// # Example
 /// ```
@@ -49,7 +52,7 @@ use crate::executor::{
 /// ```
 #[derive(Debug)]
 pub struct AsyncFd<T> {
-    /// The first to be dropped: while the descriptor is open.
+    /// Comes first so that it is dropped first, while the descriptor is still open.
     registration: Registration,
     inner: T,
 }
@@ -59,19 +62,23 @@ impl<T> Unpin for AsyncFd<T> {}
 
 #[cfg(unix)]
 impl<T: AsFd> AsyncFd<T> {
-    /// Makes a descriptor awaitable, and sets it to non-blocking. It stays non-blocking after it was taken out again; and so is whatever
-    /// shares it by then: duplicates, and the other programs that have inherited it, such as those on the same terminal as this one's
-    /// standard input.
+    /// Makes a descriptor awaitable, and sets it to non-blocking.
+    ///
+    /// The descriptor stays non-blocking after [`into_inner`](AsyncFd::into_inner). The mode is
+    /// shared with its duplicates, and with other programs that have inherited it, such as those
+    /// that use the same terminal as the standard input of this program.
     ///
     /// # Cost
-    /// Three system calls, or four. The first in an executor makes what waits for descriptors.
+    /// Three or four system calls. The first `AsyncFd` of an executor also creates its source of
+    /// events.
     ///
     /// # Errors
-    /// What the system says, such as that there are no descriptors left. Of kind `Unsupported`, when the system cannot wait for the
-    /// like of it; of kind `AlreadyExists`, when the executor serves that descriptor already.
+    /// Returns the system's error, for example if no descriptor is free. The kind is `Unsupported`
+    /// if the system cannot wait for this type of descriptor, and `AlreadyExists` if the executor
+    /// serves this descriptor already.
     ///
     /// # Panics
-    /// Where the global executor is needed and cannot be started.
+    /// Panics if the global executor is needed and cannot be started.
     ///
     /// # Example
     /// ```
@@ -97,15 +104,15 @@ impl<T: AsFd> AsyncFd<T> {
         Self::new_nonblocking(inner)
     }
 
-    /// As [`new`](AsyncFd::new), for a descriptor that is set to non-blocking already.
+    /// Makes a descriptor awaitable that is non-blocking already.
     ///
-    /// Operations on one that is not block their worker.
+    /// If it is in blocking mode, its operations block the worker.
     ///
     /// # Errors
-    /// As [`new`](AsyncFd::new).
+    /// As for [`new`](AsyncFd::new).
     ///
     /// # Panics
-    /// As [`new`](AsyncFd::new).
+    /// As for [`new`](AsyncFd::new).
     pub fn new_nonblocking(inner: T) -> io::Result<Self> {
         let raw = inner.as_fd().as_raw_fd();
         Self::register(inner, raw)
@@ -114,27 +121,28 @@ impl<T: AsFd> AsyncFd<T> {
 
 #[cfg(windows)]
 impl<T: AsSocket> AsyncFd<T> {
-    /// Makes a socket awaitable, and sets it to non-blocking. It stays non-blocking after it was taken out again.
+    /// Makes a socket awaitable, and sets it to non-blocking. It stays non-blocking after
+    /// [`into_inner`](AsyncFd::into_inner).
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     ///
     /// # Panics
-    /// Where the global executor is needed and cannot be started.
+    /// Panics if the global executor is needed and cannot be started.
     pub fn new(inner: T) -> io::Result<Self> {
         socket2::SockRef::from(&inner).set_nonblocking(true)?;
         Self::new_nonblocking(inner)
     }
 
-    /// As [`new`](AsyncFd::new), for a socket that is set to non-blocking already.
+    /// Makes a socket awaitable that is non-blocking already.
     ///
-    /// Operations on one that is not block their worker.
+    /// If it is in blocking mode, its operations block the worker.
     ///
     /// # Errors
-    /// As [`new`](AsyncFd::new).
+    /// As for [`new`](AsyncFd::new).
     ///
     /// # Panics
-    /// As [`new`](AsyncFd::new).
+    /// As for [`new`](AsyncFd::new).
     pub fn new_nonblocking(inner: T) -> io::Result<Self> {
         let raw = inner.as_socket().as_raw_socket();
         Self::register(inner, raw)
@@ -142,11 +150,12 @@ impl<T: AsSocket> AsyncFd<T> {
 }
 
 impl<T> AsyncFd<T> {
-    /// The descriptor that `inner` owns or borrows.
+    /// Registers `raw`, the descriptor that `inner` owns or borrows.
     fn register(inner: T, raw: Raw) -> io::Result<Self> {
         let reactor = DriverHandle::with(|handle, _| handle.reactor())?;
-        // SAFETY: what `inner` lends is open for as long as it is not dropped or changed, and it is handed out by shared reference alone
-        // until the registration was dropped.
+        // SAFETY: the descriptor of `inner` is open as long as `inner` is not dropped or changed,
+        // and `inner` is given out only by shared reference until the registration has been
+        // dropped.
         let registration = unsafe { reactor.register(raw) }?;
         Ok(Self {
             registration,
@@ -154,17 +163,18 @@ impl<T> AsyncFd<T> {
         })
     }
 
-    /// The value that the descriptor belongs to.
+    /// Returns the value that the descriptor belongs to.
     ///
-    /// There is no exclusive reference, by which the descriptor could be exchanged for another.
+    /// There is no method for an exclusive reference, because with one the descriptor could be
+    /// replaced.
     pub fn get_ref(&self) -> &T {
         &self.inner
     }
 
-    /// Deregisters the descriptor, and gives it back, non-blocking as it is.
+    /// Deregisters the descriptor, and returns its owner. The descriptor stays non-blocking.
     ///
     /// # Errors
-    /// None, at present.
+    /// Currently none.
     ///
     /// # Example
     /// ```
@@ -188,12 +198,13 @@ impl<T> AsyncFd<T> {
 
     /// Waits until the descriptor can be read without blocking, or has hung up, or has an error.
     ///
-    /// It asks the system anew each time. So it never reports what was there before and is used up by now, whoever has used it; and
-    /// another waiter may be faster, so that a read blocks all the same. [`read_with`](AsyncFd::read_with) does without asking.
+    /// Each call asks the system again, so it never reports data that has been read meanwhile, by
+    /// any reader. Another waiter may still be faster, so that a read after this call would block.
+    /// [`read_with`](AsyncFd::read_with) does not need the extra system call.
     ///
     /// # Errors
-    /// That the descriptor was closed under it; or that the executor that serves it is gone, even
-    /// if the descriptor is ready.
+    /// Returns an error if the descriptor was closed by other means, or if the executor that serves
+    /// it is gone, even if the descriptor is ready.
     ///
     /// # Example
     /// ```
@@ -212,10 +223,11 @@ impl<T> AsyncFd<T> {
         self.registration.ready(Interest::Read).await
     }
 
-    /// As [`readable`](AsyncFd::readable), for writing: there is room, or nobody will ever read it.
+    /// Waits until the descriptor can be written without blocking, or has no reader any more, or
+    /// has an error. Otherwise it works as [`readable`](AsyncFd::readable).
     ///
     /// # Errors
-    /// As [`readable`](AsyncFd::readable).
+    /// As for [`readable`](AsyncFd::readable).
     ///
     /// # Example
     /// ```
@@ -231,33 +243,36 @@ impl<T> AsyncFd<T> {
         self.registration.ready(Interest::Write).await
     }
 
-    /// As [`readable`](AsyncFd::readable). Of several callers that wait, the last one's task alone is woken, and that of nobody who calls
-    /// `poll_read` or the like beside it.
+    /// Polls for what [`readable`](AsyncFd::readable) waits for. If several tasks call this or
+    /// another `poll_…` function that reads, only the task of the last caller is woken.
     ///
     /// # Errors
-    /// As [`readable`](AsyncFd::readable).
+    /// As for [`readable`](AsyncFd::readable).
     pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.registration.poll_ready(Interest::Read, cx)
     }
 
-    /// As [`writable`](AsyncFd::writable). Of several callers that wait, the last one's task alone is woken, and that of nobody who calls
-    /// `poll_write` or the like beside it.
+    /// Polls for what [`writable`](AsyncFd::writable) waits for. If several tasks call this or
+    /// another `poll_…` function that writes, only the task of the last caller is woken.
     ///
     /// # Errors
-    /// As [`readable`](AsyncFd::readable).
+    /// As for [`readable`](AsyncFd::readable).
     pub fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.registration.poll_ready(Interest::Write, cx)
     }
 
-    /// Does something that reads, as soon as it does not block.
+    /// Calls a function that reads, until it no longer returns `WouldBlock`.
     ///
-    /// `read` is tried; when it says `WouldBlock`, it is tried again after the system has told of the descriptor. `Interrupted` is tried
-    /// again at once. It must read this descriptor, and give `WouldBlock` on as the system says it, or the task may wait for ever.
+    /// After a `WouldBlock`, `read` is called again once the system reports the descriptor as
+    /// ready. After an `Interrupted`, `read` is called again at once. It must read from this
+    /// descriptor, and must pass on `WouldBlock` exactly when the system returns it, or the task
+    /// may wait forever.
     ///
-    /// Dropped before it is ready, nothing has been read.
+    /// If the future is dropped before it is ready, nothing has been read.
     ///
     /// # Errors
-    /// What `read` says beside that; and that the executor that serves the descriptor is gone, when it has to wait.
+    /// Returns any other error of `read`. If `read` has to wait and the executor that serves the
+    /// descriptor is gone, returns an error that says so.
     ///
     /// # Example
     /// See [`AsyncFd`].
@@ -268,10 +283,11 @@ impl<T> AsyncFd<T> {
             .await
     }
 
-    /// As [`read_with`](AsyncFd::read_with), for something that writes.
+    /// Calls a function that writes, until it no longer returns `WouldBlock`. Otherwise it works as
+    /// [`read_with`](AsyncFd::read_with).
     ///
     /// # Errors
-    /// As [`read_with`](AsyncFd::read_with).
+    /// As for [`read_with`](AsyncFd::read_with).
     ///
     /// # Example
     /// See [`AsyncFd`].
@@ -282,7 +298,8 @@ impl<T> AsyncFd<T> {
             .await
     }
 
-    /// As [`read_with`](AsyncFd::read_with), for one caller: of several, the last one's task is woken.
+    /// Polls as [`read_with`](AsyncFd::read_with), but of several callers only the last one's task
+    /// is woken.
     #[inline]
     pub(super) fn poll_read_with<R>(
         &self,
@@ -293,7 +310,8 @@ impl<T> AsyncFd<T> {
             .poll(Interest::Read, cx, || read(&self.inner))
     }
 
-    /// As [`write_with`](AsyncFd::write_with), for one caller: of several, the last one's task is woken.
+    /// Polls as [`write_with`](AsyncFd::write_with), but of several callers only the last one's
+    /// task is woken.
     #[inline]
     pub(super) fn poll_write_with<R>(
         &self,
@@ -304,8 +322,9 @@ impl<T> AsyncFd<T> {
             .poll(Interest::Write, cx, || write(&self.inner))
     }
 
-    /// As `poll_read_with`, for a byte stream that `read` reads up to `asked` bytes of. When it reads fewer, the next call waits
-    /// without trying, if the system is known to tell of what follows. For TCP alone: see `Registration::poll_stream`.
+    /// Polls as `poll_read_with`, for a byte stream from which `read` reads up to `asked` bytes.
+    /// After a shorter read, the next call waits without trying, if the system is known to report
+    /// the data that follows. Only for TCP: see `Registration::poll_stream`.
     #[inline]
     pub(super) fn poll_read_stream(
         &self,
@@ -317,8 +336,8 @@ impl<T> AsyncFd<T> {
             .poll_stream(Interest::Read, cx, asked, || read(&self.inner))
     }
 
-    /// As `poll_write_with`, for a byte stream that `write` writes up to `asked` bytes to. When it writes fewer, the next call waits
-    /// without trying. For TCP and Unix streams.
+    /// Polls as `poll_write_with`, for a byte stream to which `write` writes up to `asked` bytes.
+    /// After a shorter write, the next call waits without trying. For TCP and Unix streams.
     #[inline]
     pub(super) fn poll_write_stream(
         &self,

@@ -1,12 +1,14 @@
-//! Descriptors and sockets that tasks wait for, on the executor's own driver: no thread beside the workers.
+//! Descriptors and sockets that tasks can wait for. The executor's workers drive them, without an
+//! extra thread.
 //!
-//! [`AsyncFd`] makes anything awaitable that the system can wait for. What is made on a worker of
-//! an [`Executor`](crate::Executor) is served by that executor, anything else by the one in whose
-//! [`block_on`](crate::Executor::block_on) it is made, or else by the [global
-//! one](crate::Executor::global). It can be used and awaited anywhere, such as in
-//! [`block_on`](crate::block_on), for as long as that executor lives.
+//! [`AsyncFd`] makes any descriptor awaitable that the system can wait for. An `AsyncFd` that is
+//! made on a worker of an [`Executor`](crate::Executor) is served by that executor. One that is
+//! made on another thread is served by the executor whose [`block_on`](crate::Executor::block_on)
+//! that thread is in, or else by the [global](crate::Executor::global) executor. It can be used and
+//! awaited anywhere, for example in [`block_on`](crate::block_on), as long as its executor lives.
 //!
-//! Sockets and pipes are types of their own, as the standard library has them: [`TcpListener`], [`TcpStream`], [`UdpSocket`]; and on Unix
+//! Sockets and pipes have types of their own, as in the standard library: [`TcpListener`],
+//! [`TcpStream`], [`UdpSocket`], and on Unix
 #![cfg_attr(
     unix,
     doc = "[`UnixListener`], [`UnixStream`], [`UnixDatagram`], [`pipe`]."
@@ -17,41 +19,45 @@
 )]
 //!
 //! # How it works
-//! An operation is tried at once, unless it is known that it would block. When it would, its task waits for the system to tell of
-//! the descriptor, in that direction, and then tries again. A worker with nothing else to do waits for that; a busy one looks
-//! now and then. A descriptor is made known to the system once, for both directions (on Windows, once for each wait), so
-//! that the wait itself costs no system call.
+//! An operation is tried at once, unless it is known that it would block. If it would block, its
+//! task waits until the system reports that the descriptor is ready in that direction, and then
+//! tries again. Idle workers wait for these events, and busy workers poll for them at intervals. A
+//! descriptor is registered with the system once, for both directions (on Windows, once for each
+//! wait), so a wait costs no system call of its own.
 //!
-//! [What it waits in](crate#systems) depends on the system.
+//! The [source of events](crate#systems) depends on the system.
 //!
 //! # Who waits
-//! Any number of futures, such as those of [`AsyncFd::readable`] and [`AsyncFd::read_with`], may wait for the same direction; an event
-//! wakes all of them, and those that come away with nothing wait again. Functions called `poll_…`, and so the traits `AsyncRead`
-//! and `AsyncWrite`, remember one task for each direction: the last that called. Both directions can be awaited at the same
-//! time, by different tasks: the traits are there for `&AsyncFd<T>` too.
+//! Any number of futures, such as those of [`AsyncFd::readable`] and [`AsyncFd::read_with`], may
+//! wait for the same direction. An event wakes all of them, and those whose operation would still
+//! block wait again. Functions named `poll_…`, and therefore the traits `AsyncRead` and
+//! `AsyncWrite`, remember only one task for each direction, which is the last caller. Different
+//! tasks can wait for the two directions at the same time, because `&AsyncFd<T>` implements the
+//! traits too.
 //!
 //! # Fairness
-//! A descriptor that is always ready never makes its task wait. So that other tasks get their turn
-//! all the same, each poll of a task has a budget of 128 operations that are ready, of this module
-//! and of [`time`](crate::time) together. The next operation is refused: it wakes its task, which
-//! goes to the back of the queue, and is pending without having done anything. So "pending" does
-//! not say that the operation would block. Nothing is lost by it, also if the operation is given up
-//! then.
+//! A task never has to wait for a descriptor that is always ready. So that other tasks still get
+//! their turn, each poll of a task has a budget of 128 ready operations of this module and of
+//! [`time`](crate::time) together. The next operation is refused. It wakes its task, which moves to
+//! the back of the queue, and returns "pending" without having done anything. "Pending" therefore
+//! does not mean that the operation would block. Nothing is lost if the operation is dropped then.
 //!
-//! An operation that has to wait takes nothing from the budget, and what a
-//! [`timeout`](crate::time::timeout()) gives up is given up though it has used up the budget. After
-//! each operation that was refused one more is done in the same poll, so that neither the other
-//! side of a join nor another crate's executor inside of the task is kept waiting.
+//! An operation that has to wait takes nothing from the budget, and a
+//! [`timeout`](crate::time::timeout()) also ends an operation that has used up the budget. After
+//! each refused operation one more is allowed in the same poll. This way, neither the other side of
+//! a join nor another crate's executor inside the task is blocked.
 //!
-//! The budget is for the tasks of an [`Executor`](crate::Executor) and of a
-//! [`LocalExecutor`](crate::LocalExecutor), and for the futures that [`block_on`](crate::block_on)
-//! and the like drive. What another crate's executor polls has none on its own threads. It costs an
-//! operation a load, and a store if it is ready, of memory of its own thread.
+//! The budget applies to tasks of an [`Executor`](crate::Executor) and of a
+//! [`LocalExecutor`](crate::LocalExecutor), and to the futures that [`block_on`](crate::block_on)
+//! and similar functions drive. There is no budget on the threads of another crate's executor. The
+//! budget costs each operation a thread-local load, and a thread-local store if the operation is
+//! ready.
 //!
 //! # Errors
-//! A hang-up or an error of the descriptor's wakes who waits, in both directions, and is what the operation says when it is tried
-//! again. When the executor has gone, who waits is woken, and every operation that has to wait ends with an error that says so.
-//! [`AsyncFd::readable`] and its like, which only wait, always end with that error from then on.
+//! A hang-up or an error of the descriptor wakes the waiters of both directions, and their
+//! operations report it when they try again. When the executor is dropped, all waiters are woken,
+//! and every operation that has to wait fails with an error that says so. [`AsyncFd::readable`] and
+//! the other functions that only wait always fail with that error from then on.
 //!
 //! # Example
 //! ```

@@ -31,7 +31,7 @@ where
     }
 }
 
-/// As for `&AsyncFd<T>`.
+/// Works as for `&AsyncFd<T>`.
 impl<T> AsyncRead for AsyncFd<T>
 where
     for<'a> &'a T: Read,
@@ -83,7 +83,7 @@ where
     }
 }
 
-/// As for `&AsyncFd<T>`.
+/// Works as for `&AsyncFd<T>`.
 impl<T> AsyncWrite for AsyncFd<T>
 where
     for<'a> &'a T: Write,

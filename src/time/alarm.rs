@@ -1,10 +1,11 @@
-//! [`Alarm`]: a timer of the executor's, while it is armed. What all that waits for a time is made of.
+//! [`Alarm`]: a timer in an executor's queue while it is armed. Every type of this module is built
+//! on it.
 //!
-//! | | `armed` | what a poll does |
+//! | state | `armed` | a poll |
 //! |---|---|---|
-//! | idle | none | looks at the clock: ready, or arms it with the executor that the thread belongs to |
-//! | armed | which timer of which queue | asks there: ready and idle, or leaves its waker |
-//! | orphaned: armed, but that executor has gone | as before | as idle |
+//! | idle | `None` | reads the clock: is ready, or arms it on the executor that the thread belongs to |
+//! | armed | a queue and the key of a timer in it | checks the timer: becomes idle and is ready, or registers its waker |
+//! | orphaned (armed, but its executor has shut down) | as when armed | as when idle |
 
 use alloc::sync::Arc;
 use core::{
@@ -25,17 +26,17 @@ use crate::{
     waker::budget,
 };
 
-/// What is waited for.
+/// The time to wait for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum When {
-    /// No time at all: for this, nobody looks at a clock.
+    /// At once, without reading the clock.
     Now,
     At(Instant),
     Never,
 }
 
 impl When {
-    /// So long from now on.
+    /// Returns the time that is `duration` from now.
     pub(super) fn after(duration: Duration) -> Self {
         if duration.is_zero() {
             return Self::Now;
@@ -43,7 +44,7 @@ impl When {
         Self::far(Instant::now().checked_add(duration))
     }
 
-    /// An instant, or what is too far away to be one.
+    /// Returns the time of an instant, or `Never` for one that is out of range.
     pub(super) fn far(instant: Option<Instant>) -> Self {
         instant.map_or(Self::Never, Self::At)
     }
@@ -56,7 +57,7 @@ impl When {
         }
     }
 
-    /// None: never.
+    /// Returns the instant, or `None` for never.
     pub(super) fn instant(self) -> Option<Instant> {
         match self {
             Self::Now => Some(Instant::now()),
@@ -66,12 +67,12 @@ impl When {
     }
 }
 
-/// Disarmed when it is dropped.
+/// A timer that is disarmed when it is dropped.
 pub(super) struct Alarm {
     armed: Option<Armed>,
 }
 
-/// The timer is there until it is removed, or has been found to have fired.
+/// A timer in a queue. The queue has it until it is removed, or is found to have fired.
 struct Armed {
     timers: Arc<Timers>,
     key: Key,
@@ -86,12 +87,13 @@ impl Alarm {
         self.armed.is_some()
     }
 
-    /// Ready when the time has come. Otherwise the waker is woken then. While it is armed, it goes by the time that it was armed for.
+    /// Returns `Ready` if the time has come, and otherwise registers the waker to be woken then.
+    /// While it is armed, the time that it was armed for counts, and not `when`.
     pub(super) fn poll(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(armed) = &self.armed {
             match armed.timers.poll(&armed.key, cx.waker()) {
-                // Whoever would fire it may not get to it before this task has given way, or not at
-                // all if this is a blocking wait.
+                // The thread that would fire it may not do so before this task yields, or never if
+                // this is a blocking wait.
                 Ok(false) if !budget::is_used_up() || !when.has_come() => return Poll::Pending,
                 Ok(false) => {
                     drop(self.disarm());
@@ -110,8 +112,8 @@ impl Alarm {
         self.wait(when, cx)
     }
 
-    /// As [`poll`](Alarm::poll) when it is idle, for a time that was yet to come just now: nobody looks at the clock again. If it has
-    /// come meanwhile, it is fired before long.
+    /// Polls as [`poll`](Alarm::poll) does when idle, for a time that was still ahead a moment ago,
+    /// so that the clock is not read again. If it has passed meanwhile, the timer fires soon.
     pub(super) fn wait(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(deadline) = deadline(when) {
             self.arm(deadline, cx.waker().clone());
@@ -119,7 +121,8 @@ impl Alarm {
         Poll::Pending
     }
 
-    /// Goes by another time from now on. Whoever would have been woken at the old one is woken at the new one. False: nobody would.
+    /// Moves the alarm to another time, at which a registered waker is woken instead. Returns false
+    /// if there was no waker to wake.
     pub(super) fn move_to(&mut self, when: When) -> bool {
         let Some(waker) = self.disarm() else {
             return false;
@@ -132,7 +135,7 @@ impl Alarm {
         true
     }
 
-    /// The waker, if it would have been woken.
+    /// Disarms the alarm, and returns the waker if it has not been woken yet.
     pub(super) fn disarm(&mut self) -> Option<Waker> {
         let armed = self.armed.take()?;
         armed.timers.remove(&armed.key)
@@ -149,13 +152,13 @@ impl Alarm {
             Ok(())
         });
         if let Err(waker) = refused {
-            // The executor has ended under this call. The next poll finds another.
+            // The executor shut down during this call. The next poll finds another.
             waker.wake();
         }
     }
 }
 
-/// In the timers' units; none for never.
+/// Returns the deadline in the units of the timers' clock, or `None` for never.
 fn deadline(when: When) -> Option<u64> {
     let deadline = clock::nanos(when.instant()?);
     (deadline != NEVER).then_some(deadline)

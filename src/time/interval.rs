@@ -1,4 +1,4 @@
-//! [`Interval`]: a tick after the other.
+//! [`Interval`]: ticks, a period apart.
 
 use core::{
     future::poll_fn,
@@ -10,10 +10,10 @@ use std::time::Instant;
 use super::alarm::{Alarm, When};
 use crate::waker::budget;
 
-/// Ticks at once, and then each time a period has passed.
+/// Ticks at once, and then once every period.
 ///
 /// # Panics
-/// When the period is zero. To give way to other tasks, [`yield_now`](crate::yield_now).
+/// Panics if the period is zero. To yield to other tasks, use [`yield_now`](crate::yield_now).
 ///
 /// # Example
 /// ```
@@ -32,10 +32,10 @@ pub fn interval(period: Duration) -> Interval {
     interval_at(Instant::now(), period)
 }
 
-/// Ticks at an instant, and then each time a period has passed.
+/// Ticks at an instant, and then once every period.
 ///
 /// # Panics
-/// As [`interval`].
+/// As for [`interval`].
 ///
 /// # Example
 /// ```
@@ -59,41 +59,45 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     }
 }
 
-/// What an [`Interval`] does when it is late: when a tick is taken at a time when the next one is due already.
+/// What an [`Interval`] does when it is late, that is, when a tick is taken after the next one is
+/// due.
 ///
-/// For a period of 10, with ticks taken as soon as they are due, but for the second, which is taken at 35:
+/// For a period of 10, if every tick is taken as soon as it is due, except for the second one,
+/// which is taken at 35:
 ///
-/// | | due at | and taken at |
+/// | | due at | taken at |
 /// |---|---|---|
 /// | `Burst` | 0, 10, 20, 30, 40, 50 | 0, 35, 35, 35, 40, 50 |
 /// | `Delay` | 0, 10, 45, 55, 65 | 0, 35, 45, 55, 65 |
 /// | `Skip` | 0, 10, 40, 50, 60 | 0, 35, 40, 50, 60 |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MissedTicks {
-    /// Catches up: a tick is due a period after the one before was due. None is left out, and there is no wait until all that are due
-    /// have been taken.
+    /// Catches up. Each tick is due a period after the previous one was due. No tick is skipped,
+    /// and there is no wait until all ticks that are due have been taken.
     #[default]
     Burst,
-    /// Starts from there: the next tick is due a period after the late one was taken.
+    /// Starts over. The next tick is due a period after the late one was taken.
     Delay,
-    /// Leaves out what is due already: the next tick is due at the first multiple of the period from the late one that is still to come.
+    /// Skips the ticks that are due already. The next tick is due a multiple of the period after
+    /// the late one was due, at the first such instant that is still ahead.
     Skip,
 }
 
-/// Ticks, a period apart: of [`interval`] and [`interval_at`].
+/// Ticks, a period apart. Made by [`interval`] and [`interval_at`].
 ///
-/// Ticks that are due go by the clock and not by when they are taken, so that they do not drift; [`MissedTicks`] says what happens
-/// to a task that is late. When the next tick is farther away than can be told, it never comes.
+/// Ticks follow the clock and not the times at which they are taken, so they do not drift.
+/// [`MissedTicks`] says what happens if a task is late. A tick beyond the range of `Instant` never
+/// comes.
 ///
-/// It belongs to the executor that it is polled on when it waits, as a [`Sleep`](super::Sleep), and is armed only from a poll that
-/// has to wait until the tick.
+/// Like a [`Sleep`](super::Sleep), it belongs to the executor that it is polled on. It is armed
+/// only from a poll that has to wait until the tick.
 ///
 /// # Cost
-/// As for a [`Sleep`](super::Sleep), for each tick. It has no memory of its own.
+/// As for a [`Sleep`](super::Sleep), for each tick. It makes no allocation of its own.
 #[derive(Debug)]
 #[must_use = "an interval ticks only when it is asked to"]
 pub struct Interval {
-    /// None: too far away.
+    /// When the next tick is due. `None` if that is too far away.
     next: Option<Instant>,
     period: Duration,
     missed: MissedTicks,
@@ -101,7 +105,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// What it does when it is late. By default, [`MissedTicks::Burst`].
+    /// Sets what the interval does when it is late. The default is [`MissedTicks::Burst`].
     ///
     /// # Example
     /// ```
@@ -118,20 +122,22 @@ impl Interval {
         self
     }
 
-    /// The time from one tick to the next.
+    /// Returns the time from one tick to the next.
     pub fn period(&self) -> Duration {
         self.period
     }
 
-    /// Waits for the next tick, and says when it was due. One that is due already is taken without a wait, and without giving way to
-    /// other tasks as long as the [budget](super#fairness) lasts.
+    /// Waits for the next tick, and returns when it was due. A tick that is due already is taken
+    /// without a wait, and without yielding to other tasks as long as the [budget](super#fairness)
+    /// lasts.
     ///
-    /// It may be given up at any time: no tick is lost.
+    /// The future may be dropped at any time, and no tick is lost.
     pub async fn tick(&mut self) -> Instant {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// As [`tick`](Interval::tick), for who polls by hand. The waker of the last poll is woken.
+    /// Polls for the next tick, as [`tick`](Interval::tick) does. Only the waker of the last poll
+    /// is woken.
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         let Some(due) = self.next else {
             return Poll::Pending;
@@ -143,15 +149,16 @@ impl Interval {
         Poll::Ready(due)
     }
 
-    /// Begins anew: the next tick is due a period from now. Whoever waits for one now is woken then.
+    /// Starts over. The next tick is due a period from now, and a task that is waiting is woken
+    /// then.
     pub fn reset(&mut self) {
         self.next = Instant::now().checked_add(self.period);
         self.alarm.move_to(When::far(self.next));
     }
 
-    /// The tick after one that was due then and is taken now.
+    /// Returns when the tick is due that follows one that was due at `due` and is taken now.
     fn after(&self, due: Instant) -> Option<Instant> {
-        // Whoever catches up does not ask for the time.
+        // Catching up does not need the current time.
         let now = match self.missed {
             MissedTicks::Burst => due,
             MissedTicks::Delay | MissedTicks::Skip => Instant::now(),
@@ -163,8 +170,8 @@ impl Interval {
 impl MissedTicks {
     fn next(self, due: Instant, period: Duration, now: Instant) -> Option<Instant> {
         let next = due.checked_add(period)?;
-        // The instants are compared, and not told by their difference: on Windows that is 0, and
-        // not none, when `now` is up to 100 ns before `next`.
+        // Compare the instants and not their difference, because on Windows the checked difference
+        // is 0, and not `None`, if `now` is up to 100 ns before `next`.
         if now < next {
             return Some(next);
         }
@@ -189,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// The ticks of [`MissedTicks`]'s documentation, each due and taken.
+    /// The ticks in the documentation of [`MissedTicks`], as pairs of when each is due and taken.
     fn ticks(missed: MissedTicks) -> Vec<(u64, u64)> {
         let start = Instant::now();
         let at = |units| start + Duration::from_secs(units);
@@ -216,7 +223,7 @@ mod tests {
         assert_eq!(ticks(MissedTicks::Skip), skip);
     }
 
-    /// Late by exactly a period, the tick of that moment is missed too.
+    /// If a tick is late by exactly a period, the tick of that moment is missed too.
     #[test]
     fn a_tick_that_is_due_at_this_moment_is_missed() {
         let (due, period) = (Instant::now(), Duration::from_nanos(7));
@@ -232,7 +239,7 @@ mod tests {
         assert_eq!(skipped.as_nanos() % 7, 0);
     }
 
-    /// However little it is early: systems differ in what they make of such a difference.
+    /// This holds for the smallest differences too, which systems round differently.
     #[test]
     fn a_tick_is_missed_if_and_only_if_it_is_not_after_this_moment() {
         let (due, nano) = (Instant::now(), Duration::from_nanos(1));

@@ -1,4 +1,4 @@
-//! [`Sleep`]: a wait that ends once.
+//! [`Sleep`]: a wait for one point in time.
 
 use core::{
     fmt,
@@ -12,12 +12,14 @@ use std::time::Instant;
 use super::alarm::{Alarm, When};
 use crate::waker::budget;
 
-/// Waits for a duration, which counts from this call.
+/// Waits for a duration, which starts with this call.
 ///
-/// Zero is a [`yield_now`](crate::yield_now): other tasks get their turn, and no clock is looked at. What is too long to be told never ends.
+/// A duration of zero is a [`yield_now`](crate::yield_now): other tasks get their turn, and the
+/// clock is not read. If the end is beyond the range of `Instant`, the wait never ends.
 ///
 /// # Panics
-/// When it is first awaited on a thread that is no worker and the [global](crate::Executor::global) executor cannot be started.
+/// Awaiting it panics if its first poll is on a thread that is no worker, and the
+/// [global](crate::Executor::global) executor is needed and cannot be started.
 ///
 /// # Example
 /// ```
@@ -32,10 +34,11 @@ pub fn sleep(duration: Duration) -> Sleep {
     Sleep::after(duration)
 }
 
-/// Waits until an instant. One that has passed is waited for as [`sleep`] waits for zero.
+/// Waits until an instant. If it has passed already, other tasks get their turn, as for a [`sleep`]
+/// of zero.
 ///
 /// # Panics
-/// As [`sleep`].
+/// As for [`sleep`].
 ///
 /// # Example
 /// ```
@@ -50,21 +53,23 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::of(When::At(deadline))
 }
 
-/// A wait for a time: of [`sleep`] and [`sleep_until`].
+/// The future of [`sleep`] and [`sleep_until`].
 ///
-/// Its first poll arms it, with the executor whose worker polls it. It may be moved and polled on
-/// any other thread after that; the waker of its last poll is woken. When the time has passed
-/// already at its first poll, it wakes that waker at once, or, if it is one of [`sleep`], as soon
-/// as a worker looks at the driver; and is ready at its second. Once it is ready it stays so, and
-/// can be awaited again without a wait, as often as the [budget](super#fairness) allows;
-/// [`reset`](Sleep::reset) begins anew.
+/// The first poll arms it, on the executor whose worker polls it. After that it may be moved to and
+/// polled on any thread, and the waker of the last poll is woken. If the time has already passed at
+/// the first poll, that poll is pending, and the second one is ready. The waker is then woken at
+/// once, or for a `Sleep` of [`sleep`], as soon as a worker checks the driver. Once it is ready it
+/// stays ready, and can be awaited again without a wait, as often as the [budget](super#fairness)
+/// allows. [`reset`](Sleep::reset) starts a new wait.
 ///
 /// # Happens-before
-/// What came before the poll that armed it, or left its waker, comes before that waker is woken.
+/// Everything before the poll that armed it, or that registered its waker, happens before that
+/// waker is woken.
 ///
 /// # Cost
-/// To arm it: a lock that other workers do not use, and O(log n) of the timers that the worker has. To poll it again with the same waker: the
-/// lock. To drop it armed: the lock and O(log n).
+/// Arming it takes a lock that other workers do not use, and O(log n) for n timers of the worker.
+/// Polling it again with the same waker takes the lock. Dropping it while it is armed takes the
+/// lock and O(log n).
 ///
 /// # Example
 /// ```
@@ -85,9 +90,9 @@ pub struct Sleep {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Never polled: if the time has come, it yields first.
+    /// Never polled. If the time has passed, it yields first.
     New,
-    /// Never polled, and the time was yet to come just now.
+    /// Never polled, and the time was still ahead when it was made.
     NewAhead,
     Waiting,
     Elapsed,
@@ -114,19 +119,22 @@ impl Sleep {
         }
     }
 
-    /// When it ends. None: never, because that is too far away. For [`sleep`] of zero it is the time of this call.
+    /// Returns when the wait ends, or `None` if that is too far away to be reached. For a [`sleep`]
+    /// of zero it returns the time of this call.
     pub fn deadline(&self) -> Option<Instant> {
         self.when.instant()
     }
 
-    /// Whether the time has come, awaited or not. It looks at the clock, unless the wait has ended.
+    /// Returns whether the time has passed, even if it was not awaited. Reads the clock, unless the
+    /// wait has ended.
     pub fn is_elapsed(&self) -> bool {
         self.stage == Stage::Elapsed || self.when.has_come()
     }
 
-    /// Waits until another instant instead, also when it has ended.
+    /// Sets another instant to wait for, even if the wait has ended.
     ///
-    /// A task that waits for it meanwhile is woken at the new time, and not at the old one; if the new one has passed, at once.
+    /// A task that is waiting is woken at the new time instead of the old one, or at once if the
+    /// new time has passed.
     pub fn reset(&mut self, deadline: Instant) {
         let when = When::At(deadline);
         self.when = when;

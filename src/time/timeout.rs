@@ -1,4 +1,4 @@
-//! [`Timeout`]: another future, but no longer than until a time.
+//! [`Timeout`]: another future, with a deadline.
 
 use core::{
     error::Error,
@@ -13,15 +13,16 @@ use std::{io, time::Instant};
 use super::alarm::{Alarm, When};
 use crate::waker::budget;
 
-/// Awaits `future` for at most so long, counted from this call.
+/// Awaits `future` for at most `duration`, which starts with this call.
 ///
-/// The future is polled first, each time: what is ready by the end is not too late. For zero it is polled once. Whoever awaits the
-/// result resumes when the future has been dropped, either way.
+/// Each poll polls the future before it checks the deadline, so an output that is ready at the
+/// deadline is not too late. With a duration of zero the future is polled once. In either case the
+/// future is dropped before the result is returned.
 ///
 /// A future that never has to wait, such as a loop over a descriptor that is always ready, uses up
-/// the [budget](super#fairness) of its task's poll, after 128 operations: then the deadline is
-/// looked at, by the clock. One that does not wait for `io` or `time` and never returns from its
-/// poll cannot be given up.
+/// the [budget](super#fairness) of its task's poll after 128 operations. The deadline is then
+/// checked against the clock. A future that does not use `io` or `time` and never returns from its
+/// poll cannot be stopped.
 ///
 /// # Example
 /// ```
@@ -38,7 +39,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
     Timeout::of(When::after(duration), future)
 }
 
-/// Awaits `future` until an instant, and no longer: as [`timeout`].
+/// Awaits `future` until an instant at most, as [`timeout`] does for a duration.
 ///
 /// # Example
 /// ```
@@ -52,17 +53,20 @@ pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::Int
     Timeout::of(When::At(deadline), future)
 }
 
-/// A future, and the time that it has: of [`timeout`] and [`timeout_at`]. Its output is the future's, or [`Elapsed`].
+/// The future of [`timeout`] and [`timeout_at`]. Its output is that of the inner future, or
+/// [`Elapsed`].
 ///
 /// # Panics
-/// When it is polled again after it was ready; and as [`sleep`](super::sleep()).
+/// Panics if it is polled again after it was ready, and as [`sleep`](super::sleep()) does.
 ///
 /// # Cost
-/// Nothing but a look at the clock when it is made, if the future is ready at the first poll. Otherwise as for a
-/// [`Sleep`](super::Sleep). The future lies in it: no memory of its own.
+/// If the inner future is ready at the first poll, at most one read of the clock, when the timeout
+/// is made. Otherwise as for a [`Sleep`](super::Sleep). The inner future is stored inline, without
+/// an allocation.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Timeout<F> {
-    /// Pinned with it. None: it has ended. Dropped first, should both be dropped.
+    /// The inner future, which is pinned with the timeout, or `None` after the end. It comes first
+    /// so that it is dropped before the alarm.
     future: Option<F>,
     when: When,
     alarm: Alarm,
@@ -79,14 +83,16 @@ impl<F: Future> Timeout<F> {
 }
 
 impl<F> Timeout<F> {
-    /// When the time is over. None: never, because that is too far away. For [`timeout`] of zero it is the time of this call.
+    /// Returns the deadline, or `None` if it is too far away to be reached. For a [`timeout`] of
+    /// zero it returns the time of this call.
     pub fn deadline(&self) -> Option<Instant> {
         self.when.instant()
     }
 
-    /// The parts, of which only the future is pinned.
+    /// Returns the fields, of which only the future is pinned.
     fn project(self: Pin<&mut Self>) -> (Pin<&mut Option<F>>, When, &mut Alarm) {
-        // SAFETY: the future is not moved below, there is no `Drop` that could, and `Unpin` asks for the future's.
+        // SAFETY: the future is not moved below, there is no `Drop` that could move it, and `Unpin`
+        // requires that the future is `Unpin`.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: pinned with `self`, as above.
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
@@ -106,7 +112,8 @@ impl<F: Future> Future for Timeout<F> {
         let output = match operation.poll(cx) {
             Poll::Ready(output) => Ok(output),
             Poll::Pending => {
-                // What the operation has used up must not keep it from being given up.
+                // If the operation itself has used up the budget, that must not keep the deadline
+                // from ending it.
                 if !had_left {
                     ready!(budget::poll_turn(cx));
                 }
@@ -115,7 +122,7 @@ impl<F: Future> Future for Timeout<F> {
                 Err(Elapsed(()))
             }
         };
-        // The waker that is dropped here, and the future, may panic.
+        // Dropping the waker here, or the future below, may panic.
         drop(alarm.disarm());
         future.set(None);
         Poll::Ready(output)
@@ -132,9 +139,9 @@ impl<F> fmt::Debug for Timeout<F> {
     }
 }
 
-/// The time was over before the future was ready: of [`Timeout`].
+/// The error of [`Timeout`]: the deadline passed before the future was ready.
 ///
-/// As an [`io::Error`] it is of the kind [`TimedOut`](io::ErrorKind::TimedOut).
+/// It converts to an [`io::Error`] of the kind [`TimedOut`](io::ErrorKind::TimedOut).
 ///
 /// # Example
 /// ```

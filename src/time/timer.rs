@@ -1,4 +1,4 @@
-//! [`Timer`]: a wait that can be begun again and again.
+//! [`Timer`]: a wait that can be started again and again.
 
 use core::{
     future::Future,
@@ -10,16 +10,17 @@ use std::time::Instant;
 
 use super::{alarm::When, sleep::Sleep};
 
-/// A timer that is armed by being awaited, each time anew for its duration.
+/// A timer that waits for its duration each time that it is awaited.
 ///
-/// The duration counts from the first poll of each await. When that ends, the timer is idle, until the next. An await that is given up
-/// leaves the timer armed, and the next one waits for what is left of that time; to begin anew, [`disarm`](Timer::disarm) it
-/// before. A duration of zero yields once and reads no clock, as [`sleep`](super::sleep()) does.
+/// The duration starts with the first poll of an await. When the await ends, the timer is idle
+/// until the next one. If an await is dropped early, the timer stays armed, and the next await
+/// waits for the remaining time. To start over instead, [`disarm`](Timer::disarm) it first. A
+/// duration of zero yields once and does not read the clock, as for [`sleep`](super::sleep()).
 ///
-/// It belongs to the executor that it is polled on when it is armed, as a [`Sleep`].
+/// Like a [`Sleep`], it belongs to the executor on which the poll that arms it runs.
 ///
 /// # Cost
-/// As for a [`Sleep`], each time. It has no memory of its own.
+/// As for a [`Sleep`], each time. It makes no allocation of its own.
 ///
 /// # Example
 /// ```
@@ -39,12 +40,12 @@ use super::{alarm::When, sleep::Sleep};
 #[must_use = "a timer waits only when it is awaited"]
 pub struct Timer {
     duration: Duration,
-    /// None: idle. The next poll begins.
+    /// The wait that has begun. `None` while idle: the next poll begins one.
     wait: Option<Sleep>,
 }
 
 impl Timer {
-    /// A timer that waits for so long each time. It is not armed.
+    /// Creates a timer that waits for `duration` each time. It is not armed yet.
     pub const fn new(duration: Duration) -> Self {
         Self {
             duration,
@@ -52,19 +53,20 @@ impl Timer {
         }
     }
 
-    /// How long it waits each time.
+    /// Returns how long it waits each time.
     pub fn duration(&self) -> Duration {
         self.duration
     }
 
-    /// How long it waits from the next time on. A wait that has begun stays as it is.
+    /// Sets how long it waits from the next time on. A wait that has begun does not change.
     pub fn set_duration(&mut self, duration: Duration) {
         self.duration = duration;
     }
 
-    /// Arms it for an instant, once: the await that has begun, or else the next one, ends then. After that its duration counts again.
+    /// Arms it for an instant, once. The await that has begun, or else the next one, ends at that
+    /// instant. Later awaits last for the duration again.
     ///
-    /// A task that waits for it meanwhile is woken at that instant, and not at the time before.
+    /// A task that is waiting is woken at that instant instead of the earlier deadline.
     pub fn arm_at(&mut self, deadline: Instant) {
         match &mut self.wait {
             Some(wait) => wait.reset(deadline),
@@ -72,12 +74,14 @@ impl Timer {
         }
     }
 
-    /// Whether a wait has begun, or a time is set by [`arm_at`](Timer::arm_at), and no await has come to its end since.
+    /// Returns whether a wait has begun, or an instant was set by [`arm_at`](Timer::arm_at), and no
+    /// await has ended since.
     pub fn is_armed(&self) -> bool {
         self.wait.is_some()
     }
 
-    /// Gives up the wait that has begun, if any. The next await begins anew. Whoever awaits it now is not woken by it any more.
+    /// Cancels the wait that has begun, if any, and the next await starts over. A task that is
+    /// waiting now is not woken by this timer.
     pub fn disarm(&mut self) {
         self.wait = None;
     }

@@ -1,4 +1,5 @@
-//! [`ToSocketAddrs`]: what is taken for an address. Names are looked up on a thread that may block.
+//! [`ToSocketAddrs`]: the arguments that stand for addresses. Names are looked up on a thread that
+//! may block.
 
 use alloc::{format, string::String, vec::Vec};
 use core::future::Future;
@@ -9,7 +10,8 @@ use std::{
 
 use self::sealed::Target;
 
-/// What says where a socket is to be bound or connected: an address, several of them, or the name of a host and a port.
+/// An argument that says where to bind or connect a socket: an address, several addresses, or a
+/// host name and a port.
 ///
 /// | form | example |
 /// |---|---|
@@ -19,11 +21,12 @@ use self::sealed::Target;
 /// | text and a port | `("127.0.0.1", 80)`, `("localhost", 80)` (`(&str, u16)`, `(String, u16)`) |
 /// | several, tried in turn | `[SocketAddr]` |
 ///
-/// and references to all of these. The trait is sealed: the forms are these.
+/// References to all of these are accepted too. The trait is sealed, so there are no other forms.
 ///
-/// Text that is an address is taken as it stands, and blocks nothing. Any other is the name of a host, which the system looks up by
-/// [`spawn_blocking`](crate::spawn_blocking) (feature `blocking`; without it a name is an error of the kind
-/// [`Unsupported`](io::ErrorKind::Unsupported)).
+/// Text that is an address is used as it is, without blocking. Any other text is a host name, which
+/// the system looks up on a thread of [`spawn_blocking`](crate::spawn_blocking). That needs the
+/// feature `blocking`. Without it a name is an error of the kind
+/// [`Unsupported`](io::ErrorKind::Unsupported).
 ///
 /// # Example
 /// ```
@@ -40,7 +43,7 @@ use self::sealed::Target;
 pub trait ToSocketAddrs: sealed::Form {}
 
 mod sealed {
-    //! What the trait is sealed with.
+    //! The private trait that seals `ToSocketAddrs`.
 
     use alloc::{string::String, vec::Vec};
     use std::{io, net::SocketAddr};
@@ -64,7 +67,7 @@ impl<T: sealed::Form + ?Sized> sealed::Form for &T {
     }
 }
 
-/// The forms of which one is made of another: by an expression of the form.
+/// Implements the trait for each form, by an expression that gives its target.
 macro_rules! forms {
     ($($form:ty, |$of:ident| $target:expr;)*) => {$(
         impl ToSocketAddrs for $form {}
@@ -112,7 +115,8 @@ fn of_host(host: &str, port: u16) -> Target {
     }
 }
 
-/// Tries the addresses that are meant in turn: the first success, or else the last error. Only a name is waited for.
+/// Tries the addresses of `target` in turn, and returns the first success or else the last error.
+/// Besides the attempts, only the look-up of a name waits.
 pub(super) async fn first<R, F>(
     target: impl ToSocketAddrs,
     mut attempt: impl FnMut(SocketAddr) -> F,
@@ -141,7 +145,7 @@ where
 #[cfg(feature = "blocking")]
 async fn look_up(host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
     let look_up = move || std::net::ToSocketAddrs::to_socket_addrs(&(host, port));
-    // It has no result where the system refuses to start a thread.
+    // The task has no result if the system refuses to start a thread.
     let looked_up = crate::spawn_blocking(look_up).result().await;
     Ok(looked_up.map_err(io::Error::other)??.collect())
 }

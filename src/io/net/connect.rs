@@ -1,4 +1,4 @@
-//! How a stream socket is connected without blocking.
+//! Connecting a stream socket without blocking.
 
 use std::io;
 #[cfg(unix)]
@@ -10,7 +10,7 @@ use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
 use crate::io::AsyncFd;
 
-/// A new stream socket that is connected to the address, as whatever type is made of it.
+/// Creates a stream socket, connects it to the address, and converts it to `S`.
 pub(super) async fn connect<S>(address: &SockAddr) -> io::Result<AsyncFd<S>>
 where
     S: From<Owned> + Open,
@@ -27,14 +27,15 @@ where
     Ok(stream)
 }
 
-/// A stream socket that does not block.
+/// Creates a non-blocking stream socket.
 pub(super) fn new(domain: Domain) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     Ok(socket)
 }
 
-/// Whether it is connected already. A call that a signal interrupts goes on like one that would have blocked.
+/// Begins to connect, and returns whether the socket is connected already. A call that a signal
+/// interrupts continues in the background, as one that would block does.
 fn begin(socket: &Socket, address: &SockAddr) -> io::Result<bool> {
     match socket.connect(address) {
         Ok(()) => Ok(true),
@@ -45,7 +46,8 @@ fn begin(socket: &Socket, address: &SockAddr) -> io::Result<bool> {
 
 #[cfg(unix)]
 fn is_under_way(error: &io::Error) -> bool {
-    // A Unix socket's `WouldBlock` is not among them: nothing has begun, the listener has no room.
+    // `WouldBlock` does not count: for a Unix socket it means that the listener has no room, and
+    // that no attempt has begun.
     error.kind() == io::ErrorKind::Interrupted
         || error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
 }
@@ -55,7 +57,8 @@ fn is_under_way(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
 
-/// How the attempt has ended; `WouldBlock` while it has not, in case the socket is called writable before.
+/// Returns how the attempt has ended, or `WouldBlock` if it has not, because the system may report
+/// the socket as writable earlier.
 fn end(socket: &Socket) -> io::Result<()> {
     if let Some(error) = socket.take_error()? {
         return Err(error);

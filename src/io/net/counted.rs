@@ -1,4 +1,4 @@
-//! [`Counted`]: a stream that is not asked in vain.
+//! [`Counted`]: a stream that saves system calls which would only return `WouldBlock`.
 
 use core::{
     pin::Pin,
@@ -10,11 +10,13 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 use crate::io::AsyncFd;
 
-/// A stream where a count that falls short tells that there is no more, or no more room: the next call waits without asking the
-/// system. Where that may deceive is said at [`AsyncFd::poll_read_stream`].
+/// A stream for which a short count means that there is no more data, or no more room, so that the
+/// next call waits without a system call. [`AsyncFd::poll_read_stream`] says where that would be
+/// wrong.
 pub(super) struct Counted<'a, T>(pub(super) &'a AsyncFd<T>);
 
-/// Methods of a trait, each by the function of the standard library's trait that does the same.
+/// Implements methods of a trait, each by the corresponding function of the standard library's
+/// trait.
 macro_rules! counted {
     ($poll:ident; $($method:ident by $call:ident($argument:ident: $type:ty), asked $asked:expr;)*) => {$(
         #[inline]
@@ -59,7 +61,8 @@ where
     }
 }
 
-/// Closes a socket whose writing is ended by `shutdown`, unless the peer has gone and there is nothing left to be ended.
+/// Returns the result of closing a socket by `shutdown`. If the peer is gone, there is nothing to
+/// shut down, and that is not an error.
 pub(super) fn closed(shutdown: io::Result<()>) -> io::Result<()> {
     match shutdown {
         Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),

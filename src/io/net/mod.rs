@@ -1,7 +1,9 @@
-//! Sockets and pipes: thin types over [`AsyncFd`](super::AsyncFd) of what the standard library has for each.
+//! Sockets and pipes: thin types over an [`AsyncFd`](super::AsyncFd) of the standard library's
+//! types.
 //!
-//! `wrap.rs` has what the types have in common, once: a conversion, a stream's reads and writes, a listener's accepts, a
-//! datagram socket's messages. The files of the types have only what tells them apart.
+//! `wrap.rs` has the code that the types share: conversions, a stream's reads and writes, a
+//! listener's `accept`, and a datagram socket's messages. The file of each type has only the code
+//! that is specific to it.
 
 #[macro_use]
 mod wrap;

@@ -1,4 +1,5 @@
-//! [`pipe`]: bytes from one [`PipeWriter`] to one [`PipeReader`], within a process or between two.
+//! [`pipe`]: a byte stream from a [`PipeWriter`] to a [`PipeReader`], within a process or between
+//! two.
 
 use core::{
     pin::Pin,
@@ -18,10 +19,10 @@ use rustix::{
 
 use crate::io::AsyncFd;
 
-/// A new pipe. Its descriptors are not handed down to programs that are started.
+/// Creates a pipe. Programs that are started do not inherit its descriptors.
 ///
 /// # Errors
-/// What the system says: no descriptor is free.
+/// Returns the system's error, for example if no descriptor is free.
 ///
 /// # Example
 /// ```
@@ -55,7 +56,7 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC)?)
 }
 
-/// Where the system cannot make them close on exec in one step.
+/// For systems that cannot create the descriptors with close-on-exec in one step.
 #[cfg(any(
     target_vendor = "apple",
     target_os = "aix",
@@ -71,16 +72,17 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// The end of a pipe that is read, by [`AsyncRead`], also by reference.
+/// The reading end of a pipe. It implements [`AsyncRead`], and so do references to it.
 ///
-/// It comes to the end, 0 bytes, when all writers have gone and everything is read. Any descriptor whose bytes are read one after
-/// the other can be made one of these: a child's output, or the end of a pipe with modes of its own.
+/// A read returns 0 bytes, which is the end, when all writers are closed and everything has been
+/// read. Any descriptor that is a stream of bytes can be converted to a `PipeReader`, such as the
+/// output of a child process, or the end of a pipe with other modes.
 ///
 /// # Named pipes
-/// A FIFO that is opened as non-blocking can be opened for reading before anybody has opened it for
-/// writing. A read then waits for the first writer, and does not end at once. When all writers have
-/// gone, a read comes to the end. What a later writer sends can be read after that. A FIFO that is
-/// opened for both reading and writing never comes to the end.
+/// A FIFO can be opened for reading in non-blocking mode before a writer has opened it. A read then
+/// waits for the first writer, and does not end at once. When all writers are closed, a read
+/// returns the end. The bytes of a later writer can still be read after that. A FIFO that is opened
+/// for both reading and writing never returns the end.
 ///
 /// # Example
 /// ```
@@ -100,14 +102,16 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
 /// ```
 pub struct PipeReader(AsyncFd<File>);
 
-/// The end of a pipe that is written, by [`AsyncWrite`](futures_io::AsyncWrite), also by reference.
+/// The writing end of a pipe. It implements [`AsyncWrite`](futures_io::AsyncWrite), and so do
+/// references to it.
 ///
-/// It waits while the pipe is full. Up to 512 bytes (`PIPE_BUF`, on Linux 4096) are written all at once, and never mixed with those of
-/// other writers. Dropping it is what ends it for the reader: `poll_close` does nothing.
+/// A write waits while the pipe is full. Up to `PIPE_BUF` bytes (at least 512, on Linux 4096) are
+/// written at once, and are never interleaved with those of other writers. The reader sees the end
+/// when the `PipeWriter` is dropped. `poll_close` does nothing.
 ///
 /// # Errors
-/// A write fails with [`BrokenPipe`](io::ErrorKind::BrokenPipe) when all readers have gone. The system sends the signal `SIGPIPE` too,
-/// which programs in Rust ignore unless they say otherwise.
+/// A write fails with [`BrokenPipe`](io::ErrorKind::BrokenPipe) if all readers are closed. The
+/// system also sends the signal `SIGPIPE`, which Rust programs ignore by default.
 ///
 /// # Example
 /// ```
@@ -124,22 +128,24 @@ pub struct PipeReader(AsyncFd<File>);
 /// ```
 pub struct PipeWriter(AsyncFd<File>);
 
-/// What both ends are to their descriptors, which must not be open for the other direction alone.
+/// Implements the conversions of both ends from and to descriptors. A descriptor that is open only
+/// for the other direction is refused.
 macro_rules! owns {
     ($($name:ident, not $wrong:ident, which is for $other:literal;)*) => {$(
         impl $name {
-            /// Takes the descriptor back. It stays non-blocking.
+            /// Converts it back to the descriptor, which stays non-blocking.
             ///
             /// # Errors
-            /// What the system says when it is asked to look after it no longer.
+            /// Returns the system's error if the descriptor cannot be deregistered.
             pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
                 self.0.into_inner().map(OwnedFd::from)
             }
         }
 
-        /// Makes it non-blocking, also for whoever has the same end elsewhere.
+        /// Sets the descriptor to non-blocking, also for other programs that share this end of the
+        /// pipe.
         ///
-        /// A descriptor that is open for the other direction alone is an error of the kind
+        /// A descriptor that is open only for the other direction is an error of the kind
         /// [`InvalidInput`](io::ErrorKind::InvalidInput).
         impl TryFrom<OwnedFd> for $name {
             type Error = io::Error;
@@ -176,10 +182,10 @@ owns! {
 reads!(PipeReader by Begun);
 writes!(PipeWriter by core::convert::identity, closed by |_| Ok(()));
 
-/// A pipe that is read once it has begun: not before there was a writer.
+/// A reader that waits for the first writer of a FIFO instead of reporting the end.
 ///
-/// It is tried each time, and not [counted](super::counted): a read of a pipe that keeps packets
-/// apart falls short, though there is more.
+/// Each read is tried, and none is [counted](super::counted), because a read from a packet pipe may
+/// be short although there is more data.
 struct Begun<'a>(&'a AsyncFd<File>);
 
 impl AsyncRead for Begun<'_> {
@@ -208,15 +214,17 @@ impl AsyncRead for Begun<'_> {
     }
 }
 
-/// What a read of 0 bytes means: that it has come to the end, or that it has to wait for a writer.
+/// Returns what a read of 0 bytes means: the end, or `WouldBlock` if the pipe waits for its first
+/// writer.
 ///
-/// The system lets a FIFO without a writer be read to its end at any time. But it calls one ready
-/// to be read only if there is something, or if there was a writer.
+/// From a FIFO without a writer, the system returns 0 bytes at any time. But it reports the FIFO as
+/// ready for reading only if there is data, or if there was a writer.
 #[cold]
 fn end(file: &File) -> io::Result<usize> {
     let mut asked = [PollFd::new(file, PollFlags::IN)];
     let is_ready = poll(&mut asked, Some(&Timespec::default()))? > 0;
-    // A terminal, for example, may end more than once, and is not ready after each end.
+    // Other files than a FIFO are at the end even if they are not ready: a terminal, for example,
+    // may end more than once, and is not ready after each end.
     if is_ready || !FileType::from_raw_mode(fstat(file)?.st_mode).is_fifo() {
         return Ok(0);
     }

@@ -15,10 +15,10 @@ use super::{
 };
 use crate::io::AsyncFd;
 
-/// How many connections wait to be accepted at most; the system may hold fewer.
+/// The maximum number of connections that wait to be accepted. The system may allow fewer.
 const BACKLOG: i32 = 1024;
 
-/// Waits for TCP connections.
+/// Listens for TCP connections.
 ///
 /// # Example
 /// ```
@@ -46,13 +46,14 @@ wraps!(TcpListener of net::TcpListener, at SocketAddr);
 accepts!(TcpListener gives TcpStream of net::TcpStream, from SocketAddr);
 
 impl TcpListener {
-    /// Binds a listener: to the first address for which that succeeds. Port 0 is one that the system chooses.
+    /// Binds a listener to the first address for which that succeeds. For port 0 the system chooses
+    /// a port.
     ///
-    /// On Unix the address can be bound anew as soon as the listener has gone (`SO_REUSEADDR`). Up to 1024 connections wait to be
-    /// accepted, if the system lets them.
+    /// On Unix the address can be bound again as soon as the listener is dropped (`SO_REUSEADDR`).
+    /// Up to 1024 connections may wait to be accepted, if the system allows that many.
     ///
     /// # Errors
-    /// That of the last address; of the look-up, if a name is given.
+    /// Returns the error for the last address, or the error of the look-up if a name is given.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         first(address, |address| ready(bind(address))).await
     }
@@ -60,7 +61,7 @@ impl TcpListener {
 
 fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = connect::new(Domain::for_address(address))?;
-    // On Windows the option would let others take the address away.
+    // On Windows the option would allow other programs to take over the address.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
@@ -70,13 +71,16 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// A TCP connection.
 ///
-/// It is read and written by [`AsyncRead`](futures_io::AsyncRead) and [`AsyncWrite`](futures_io::AsyncWrite), with the extensions of
-/// `futures-lite` or `futures-util`. So are references to it: one task reads `&stream` while another writes `&stream`; behind an
-/// [`Arc`](alloc::sync::Arc) if they are spawned. Closing it, by `poll_close`, ends the direction that is written, and the peer reads
-/// to the end. Dropping it ends both.
+/// Read and write it by [`AsyncRead`](futures_io::AsyncRead) and
+/// [`AsyncWrite`](futures_io::AsyncWrite), with the extensions of `futures-lite` or `futures-util`.
+/// References implement these traits too, so one task can read `&stream` while another writes
+/// `&stream`. Spawned tasks share it in an [`Arc`](alloc::sync::Arc). Closing it, by `poll_close`,
+/// shuts down the writing direction, and the peer reads up to the end. Dropping it ends both
+/// directions.
 ///
-/// A write after closing fails, with [`BrokenPipe`](io::ErrorKind::BrokenPipe) on Unix. On Windows
-/// its error is `WSAESHUTDOWN`, 10058, for which the standard library has no kind.
+/// A write after closing fails. On Unix the error is of the kind
+/// [`BrokenPipe`](io::ErrorKind::BrokenPipe). On Windows it is `WSAESHUTDOWN` (10058), for which
+/// the standard library has no kind.
 ///
 /// # Example
 /// ```
@@ -107,14 +111,16 @@ reads!(TcpStream by Counted);
 writes!(TcpStream by Counted, closed by |inner: &net::TcpStream| closed(inner.shutdown(Shutdown::Write)));
 
 impl TcpStream {
-    /// Connects to the first of the addresses that lets it, tried in turn.
+    /// Connects to the first address for which that succeeds.
     ///
-    /// Dropped before it is ready, it gives the attempt up. How long one takes is the system's affair, minutes if nobody answers: put
-    /// it into a [`timeout`](mod@crate::time).
+    /// Dropping the future cancels the attempt. The system limits how long an attempt takes, which
+    /// is minutes if there is no answer. For a shorter limit, use a
+    /// [`timeout`](crate::time::timeout()).
     ///
     /// # Errors
-    /// That of the last address: [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) when nobody listens there. That of the
-    /// look-up, if a name is given.
+    /// Returns the error for the last address, which is
+    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if there is no listener, or the
+    /// error of the look-up if a name is given.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         first(address, async move |address| {
             connect(&SockAddr::from(address)).await.map(Self)
@@ -122,34 +128,35 @@ impl TcpStream {
         .await
     }
 
-    /// Receives without taking: the next read has the same bytes again. 0 at the end.
+    /// Receives bytes without removing them, so that the next read gets the same bytes again.
+    /// Returns 0 at the end of the stream.
     ///
     /// # Errors
-    /// What the system says, as for a read.
+    /// Returns the system's error, as a read does.
     pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read_with(|stream| stream.peek(buffer)).await
     }
 
-    /// Whether small writes are sent at once (`TCP_NODELAY`).
+    /// Returns whether small writes are sent at once (`TCP_NODELAY`).
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub fn nodelay(&self) -> io::Result<bool> {
         self.get_ref().nodelay()
     }
 
-    /// Sends small writes at once, or collects them for a while (`TCP_NODELAY`).
+    /// Sets whether small writes are sent at once, or collected for a while (`TCP_NODELAY`).
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.get_ref().set_nodelay(nodelay)
     }
 
-    /// How many routers a packet may pass (`IP_TTL`).
+    /// Returns how many routers a packet may pass (`IP_TTL`).
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub fn ttl(&self) -> io::Result<u32> {
         self.get_ref().ttl()
     }
@@ -157,7 +164,7 @@ impl TcpStream {
     /// Sets how many routers a packet may pass (`IP_TTL`).
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.get_ref().set_ttl(ttl)
     }

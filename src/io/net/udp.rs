@@ -11,7 +11,7 @@ use crate::io::AsyncFd;
 
 /// Sends and receives UDP messages.
 ///
-/// All methods take `&self`: one task can send while another receives.
+/// All methods take `&self`, so one task can send while another receives.
 ///
 /// # Example
 /// ```
@@ -36,10 +36,11 @@ connects!(UdpSocket to SocketAddr);
 exchanges!(UdpSocket with SocketAddr);
 
 impl UdpSocket {
-    /// Binds a socket: to the first address for which that succeeds. Port 0 is one that the system chooses.
+    /// Binds a socket to the first address for which that succeeds. For port 0 the system chooses a
+    /// port.
     ///
     /// # Errors
-    /// That of the last address; of the look-up, if a name is given.
+    /// Returns the error for the last address, or the error of the look-up if a name is given.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         first(address, |address| {
             ready(net::UdpSocket::bind(address).and_then(Self::try_from))
@@ -47,18 +48,21 @@ impl UdpSocket {
         .await
     }
 
-    /// Connects to the first address for which that succeeds: [`send`](Self::send) sends there, and what others send is not received.
+    /// Connects to the first address for which that succeeds. [`send`](Self::send) then sends to
+    /// that address, and messages from other addresses are not received.
     ///
     /// # Errors
-    /// That of the last address; of the look-up, if a name is given. Whether anybody is there shows only when something is sent.
+    /// Returns the error for the last address, or the error of the look-up if a name is given. A
+    /// missing peer is reported only when a message is sent.
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
         first(address, |address| ready(self.get_ref().connect(address))).await
     }
 
-    /// Sends a message to an address, or if that fails, to the next that is given. It is sent whole; how many bytes it has comes back.
+    /// Sends a message to the first of the given addresses for which that succeeds. The message is
+    /// sent as a whole. Returns its length in bytes.
     ///
     /// # Errors
-    /// That of the last address; of the look-up, if a name is given.
+    /// Returns the error for the last address, or the error of the look-up if a name is given.
     pub async fn send_to(&self, message: &[u8], to: impl ToSocketAddrs) -> io::Result<usize> {
         first(to, |to| {
             self.0.write_with(move |socket| socket.send_to(message, to))
@@ -66,19 +70,20 @@ impl UdpSocket {
         .await
     }
 
-    /// As [`recv`](Self::recv), without taking: the next call has the same message again, and the
-    /// whole of it.
+    /// Receives a message as [`recv`](Self::recv) does, but leaves it in the queue: the next call
+    /// gets the same message again, as a whole.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// As for [`recv`](Self::recv).
     pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read_with(|socket| socket.peek(buffer)).await
     }
 
-    /// As [`recv_from`](Self::recv_from), without taking: the next call has the same message again.
+    /// Receives a message as [`recv_from`](Self::recv_from) does, but leaves it in the queue: the
+    /// next call gets the same message again.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// As for [`recv`](Self::recv).
     pub async fn peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read_with(|socket| socket.peek_from(buffer)).await
     }

@@ -19,13 +19,15 @@ use super::{
 };
 use crate::io::AsyncFd;
 
-/// Waits for connections at a path.
+/// Listens for connections at a path.
 ///
-/// Whoever binds it removes the path afterwards: it outlives the listener, and cannot be bound again as long as it is there.
+/// The path outlives the listener, and cannot be bound again while it exists, so remove it
+/// afterwards.
 ///
 /// On Linux and Android a path that begins with a zero byte, such as `"\0name"`, is an *abstract*
-/// name instead, here and wherever these sockets take a path. It is in no folder, every program can
-/// connect to it, and it is free again when the last descriptor of the socket is closed.
+/// name instead, here and in all other functions of these sockets that take a path. The name is in
+/// no folder, every program can connect to it, and it is free again when the last descriptor of the
+/// socket is closed.
 ///
 /// # Example
 /// ```
@@ -55,10 +57,11 @@ wraps!(UnixListener of net::UnixListener, at SocketAddr);
 accepts!(UnixListener gives UnixStream of net::UnixStream, from SocketAddr);
 
 impl UnixListener {
-    /// Binds a listener to a path at which there is nothing yet.
+    /// Binds a listener to a path that does not exist yet.
     ///
     /// # Errors
-    /// What the system says: [`AddrInUse`](io::ErrorKind::AddrInUse) when there is something.
+    /// Returns the system's error, which is [`AddrInUse`](io::ErrorKind::AddrInUse) if the path
+    /// exists.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         net::UnixListener::bind_addr(&address(path.as_ref())?)?.try_into()
     }
@@ -88,7 +91,8 @@ pub struct UnixStream(AsyncFd<net::UnixStream>);
 wraps!(UnixStream of net::UnixStream, at SocketAddr);
 connects!(UnixStream to SocketAddr);
 ends!(UnixStream);
-// A read falls short behind a message that carried descriptors, though there is more.
+// Reads are not counted, because a read that ends behind a message with descriptors is short
+// although there is more data.
 reads!(UnixStream by core::convert::identity);
 writes!(UnixStream by Counted, closed by |inner: &net::UnixStream| closed(inner.shutdown(Shutdown::Write)));
 
@@ -96,12 +100,13 @@ impl UnixStream {
     /// Connects to a listener at a path.
     ///
     /// # Errors
-    /// What the system says: [`NotFound`](io::ErrorKind::NotFound) when there is nothing at the path,
-    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) when nobody listens there any more, and on Linux
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) when as many wait to be accepted as the listener lets: the system does not say when
-    /// that changes, so try again later.
+    /// Returns the system's error: [`NotFound`](io::ErrorKind::NotFound) if the path does not
+    /// exist, [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if the listener is closed,
+    /// and on Linux [`WouldBlock`](io::ErrorKind::WouldBlock) if the listener's queue of
+    /// connections is full. The system does not report when there is room again, so try again
+    /// later.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
-        // `socket2` would cut the path at a zero byte inside.
+        // Check the path first, because `socket2` would cut it at a zero byte inside.
         address(path.as_ref())?;
         connect(&SockAddr::unix(path)?).await.map(Self)
     }
@@ -109,7 +114,7 @@ impl UnixStream {
 
 /// Sends and receives messages between sockets of one machine.
 ///
-/// Whoever binds one removes its path afterwards, as a [`UnixListener`]'s.
+/// As with a [`UnixListener`], remove the path of a bound socket afterwards.
 ///
 /// # Example
 /// ```
@@ -135,37 +140,42 @@ ends!(UnixDatagram);
 exchanges!(UnixDatagram with SocketAddr);
 
 impl UnixDatagram {
-    /// Binds a socket to a path at which there is nothing yet, so that others can send to it.
+    /// Binds a socket to a path that does not exist yet, so that other sockets can send to it.
     ///
     /// # Errors
-    /// What the system says: [`AddrInUse`](io::ErrorKind::AddrInUse) when there is something.
+    /// Returns the system's error, which is [`AddrInUse`](io::ErrorKind::AddrInUse) if the path
+    /// exists.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         net::UnixDatagram::bind_addr(&address(path.as_ref())?)?.try_into()
     }
 
-    /// A socket without an address, which can send.
+    /// Creates a socket without an address, which can send.
     ///
     /// # Errors
-    /// What the system says.
+    /// Returns the system's error.
     pub fn unbound() -> io::Result<Self> {
         net::UnixDatagram::unbound()?.try_into()
     }
 
-    /// Connects to the socket at a path: [`send`](Self::send) sends there.
+    /// Connects to the socket at a path, so that [`send`](Self::send) sends to it.
     ///
     /// # Errors
-    /// What the system says: [`NotFound`](io::ErrorKind::NotFound) when there is nothing at the path.
+    /// Returns the system's error, which is [`NotFound`](io::ErrorKind::NotFound) if the path does
+    /// not exist.
     pub fn connect(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.get_ref().connect_addr(&address(path.as_ref())?)
     }
 
-    /// Sends a message to the socket at a path, when that has room for it. It is sent whole; how many bytes it has comes back.
+    /// Sends a message to the socket at a path, once that socket has room for it. The message is
+    /// sent as a whole. Returns its length in bytes.
     ///
-    /// Dropped before it is ready, it has sent nothing. To wait for room takes another socket as long as it lasts: who often has to wait
-    /// [connects](Self::connect), where it does not.
+    /// If the future is dropped before it is ready, nothing has been sent. Waiting for room takes
+    /// an additional socket while it lasts. If that happens often, [connect](Self::connect) the
+    /// socket, so that none is needed.
     ///
     /// # Errors
-    /// What the system says: [`NotFound`](io::ErrorKind::NotFound) when there is nothing at the path.
+    /// Returns the system's error, which is [`NotFound`](io::ErrorKind::NotFound) if the path does
+    /// not exist.
     pub async fn send_to(&self, message: &[u8], path: impl AsRef<Path>) -> io::Result<usize> {
         let address = address(path.as_ref())?;
         loop {
@@ -179,8 +189,8 @@ impl UnixDatagram {
         }
     }
 
-    /// Waits until there is room for a message here, and at an address: of that, Linux tells only
-    /// sockets that are connected to it.
+    /// Waits until there is room for a message on this side, and at `address`. Linux reports the
+    /// room at an address only to sockets that are connected to it.
     async fn room(&self, address: &SocketAddr) -> io::Result<()> {
         self.0.writable().await?;
         let probe = Self::unbound()?;
@@ -189,7 +199,7 @@ impl UnixDatagram {
     }
 }
 
-/// What a path stands for.
+/// Returns the address that a path stands for.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn address(path: &Path) -> io::Result<SocketAddr> {
     use std::os::unix::ffi::OsStrExt;
@@ -205,14 +215,14 @@ fn address(path: &Path) -> io::Result<SocketAddr> {
     SocketAddr::from_pathname(path)
 }
 
-/// Both ends of what is connected from the start.
+/// Implements `pair`, two sockets that are connected from the start.
 macro_rules! pairs {
     ($($name:ident of $inner:ty,)*) => {$(
         impl $name {
-            /// Two sockets that are connected to each other.
+            /// Creates two sockets that are connected to each other.
             ///
             /// # Errors
-            /// What the system says.
+            /// Returns the system's error.
             pub fn pair() -> io::Result<(Self, Self)> {
                 let (one, other) = <$inner>::pair()?;
                 Ok((one.try_into()?, other.try_into()?))

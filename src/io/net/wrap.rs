@@ -1,32 +1,35 @@
-//! What the types have in common, as macros: with a trait, whoever calls a method would have to import it.
+//! Macros for the code that the types share. With a trait instead, callers would have to import the
+//! trait.
 
-/// What every socket has: the standard library's type, its address, `Debug`, and the descriptor.
+/// Implements what every socket has: access to the standard library's type, its address, `Debug`,
+/// and the descriptor.
 macro_rules! wraps {
     ($name:ident of $inner:ty, at $address:ty) => {
         impl $name {
-            /// The address that it is bound to.
+            /// Returns the address that the socket is bound to.
             ///
             /// # Errors
-            /// What the system says.
+            /// Returns the system's error.
             pub fn local_addr(&self) -> std::io::Result<$address> {
                 self.get_ref().local_addr()
             }
 
-            /// The standard library's type, for the options that are set on it. It has to stay non-blocking.
+            /// Returns the standard library's type, for setting its options. It must stay
+            /// non-blocking.
             pub fn get_ref(&self) -> &$inner {
                 self.0.get_ref()
             }
 
-            /// Takes the standard library's type back. It stays non-blocking.
+            /// Converts it back to the standard library's type, which stays non-blocking.
             ///
             /// # Errors
-            /// What the system says when it is asked to look after it no longer.
+            /// Returns the system's error if the descriptor cannot be deregistered.
             pub fn into_std(self) -> std::io::Result<$inner> {
                 self.0.into_inner()
             }
         }
 
-        /// Makes it non-blocking.
+        /// Sets the socket to non-blocking.
         impl TryFrom<$inner> for $name {
             type Error = std::io::Error;
 
@@ -59,7 +62,7 @@ macro_rules! wraps {
     };
 }
 
-/// Access to a Unix descriptor.
+/// Implements access to the descriptor on Unix.
 macro_rules! holds {
     ($name:ident) => {
         #[cfg(unix)]
@@ -78,29 +81,34 @@ macro_rules! holds {
     };
 }
 
-/// A listener's accepts.
+/// Implements a listener's `accept`.
 macro_rules! accepts {
     ($name:ident gives $stream:ident of $inner:ty, from $address:ty) => {
         impl $name {
-            /// Waits for a connection, and takes it.
+            /// Waits for a connection, and accepts it.
             ///
-            /// Dropped before it is ready, it has taken none. Several tasks can accept from one listener.
+            /// If the future is dropped before it is ready, no connection is lost. Several tasks
+            /// can accept from one listener.
             ///
             /// # Errors
-            /// Those of the system, and none ends the listener: after each it can accept again.
+            /// Returns the system's error. No error ends the listener, which can accept again after
+            /// each. Two need care:
             ///
-            /// * [`ConnectionAborted`](std::io::ErrorKind::ConnectionAborted): the peer has gone before its turn. Accept again.
-            /// * No descriptor is free (`EMFILE`, `ENFILE`), or no memory: the connection stays in the listener's queue, and accepting
-            ///   again at once fails again at once. Close something, or sleep before the next try.
+            /// * [`ConnectionAborted`](std::io::ErrorKind::ConnectionAborted): the peer closed the
+            ///   connection before it was accepted. Accept again.
+            /// * No descriptor is free (`EMFILE`, `ENFILE`), or no memory: the connection stays in
+            ///   the listener's queue, and another `accept` fails at once. Close a descriptor, or
+            ///   sleep before the next try.
             pub async fn accept(&self) -> std::io::Result<($stream, $address)> {
                 Self::accepted(self.0.read_with(|listener| listener.accept()).await?)
             }
 
-            /// As [`accept`](Self::accept), for those who poll by hand, and for streams: `poll_fn(|cx| listener.poll_accept(cx).map(Some))`.
-            /// Only the last task that polled is woken.
+            /// Polls for a connection, as [`accept`](Self::accept) does. A stream of connections is
+            /// `poll_fn(|cx| listener.poll_accept(cx).map(Some))`. Only the last task that polled
+            /// is woken.
             ///
             /// # Errors
-            /// As [`accept`](Self::accept).
+            /// As for [`accept`](Self::accept).
             pub fn poll_accept(
                 &self,
                 cx: &mut core::task::Context<'_>,
@@ -112,7 +120,7 @@ macro_rules! accepts {
             fn accepted(
                 (stream, peer): ($inner, $address),
             ) -> std::io::Result<($stream, $address)> {
-                // One system call, where `try_from` takes two.
+                // This takes one system call, where `try_from` would take two.
                 stream.set_nonblocking(true)?;
                 let stream = crate::io::AsyncFd::new_nonblocking(stream)?;
                 Ok(($stream(stream), peer))
@@ -121,14 +129,15 @@ macro_rules! accepts {
     };
 }
 
-/// What a socket has that is connected, or can be.
+/// Implements `peer_addr` of a socket that is connected, or can be.
 macro_rules! connects {
     ($name:ident to $address:ty) => {
         impl $name {
-            /// The address that it is connected to.
+            /// Returns the address that the socket is connected to.
             ///
             /// # Errors
-            /// What the system says: [`NotConnected`](std::io::ErrorKind::NotConnected) when it is not.
+            /// Returns the system's error, which is
+            /// [`NotConnected`](std::io::ErrorKind::NotConnected) if the socket is not connected.
             pub fn peer_addr(&self) -> std::io::Result<$address> {
                 self.get_ref().peer_addr()
             }
@@ -136,15 +145,17 @@ macro_rules! connects {
     };
 }
 
-/// How what is sent or received comes to an end.
+/// Implements `shutdown`.
 macro_rules! ends {
     ($name:ident) => {
         impl $name {
-            /// Ends one direction or both, for all who use the socket: the peer reads to the end, whoever writes here gets an error.
+            /// Shuts down one direction or both, for every user of the socket. After the writing
+            /// direction is shut down, the peer reads up to the end, and writes on this side fail.
             ///
             /// # Errors
-            /// What the system says: [`NotConnected`](std::io::ErrorKind::NotConnected) when there is no peer, on some systems also
-            /// when the peer has ended it.
+            /// Returns the system's error, which is
+            /// [`NotConnected`](std::io::ErrorKind::NotConnected) if there is no peer, and on some
+            /// systems also if the peer has ended the connection.
             pub fn shutdown(&self, how: std::net::Shutdown) -> std::io::Result<()> {
                 self.get_ref().shutdown(how)
             }
@@ -152,38 +163,44 @@ macro_rules! ends {
     };
 }
 
-/// A datagram socket's messages.
+/// Implements sending and receiving by a datagram socket.
 macro_rules! exchanges {
     ($name:ident with $address:ty) => {
         impl $name {
-            /// Sends a message to the address that the socket is connected to. It is sent whole; how many bytes it has comes back.
+            /// Sends a message to the address that the socket is connected to. The message is sent
+            /// as a whole. Returns its length in bytes.
             ///
-            /// Dropped before it is ready, it has sent nothing.
+            /// If the future is dropped before it is ready, nothing has been sent.
             ///
             /// # Errors
-            /// What the system says: that the message is too long, that the socket is not connected, that the peer is not there.
+            /// Returns the system's error, for example if the message is too long, the socket is
+            /// not connected, or the peer does not exist.
             pub async fn send(&self, message: &[u8]) -> std::io::Result<usize> {
                 self.0.write_with(|socket| socket.send(message)).await
             }
 
-            /// Receives the next message, and says how many bytes of it are in the buffer. What does not fit is lost.
+            /// Receives the next message, and returns how many of its bytes are in the buffer. The
+            /// bytes that do not fit are lost.
             ///
-            /// Dropped before it is ready, it has taken none.
+            /// If the future is dropped before it is ready, no message is lost.
             ///
             /// # Errors
-            /// What the system says, also of what was sent before:
-            /// [`ConnectionRefused`](std::io::ErrorKind::ConnectionRefused) when a connected peer was not there.
+            /// Returns the system's error, which may be about an earlier message:
+            /// [`ConnectionRefused`](std::io::ErrorKind::ConnectionRefused) if the connected peer
+            /// did not exist.
             ///
-            /// On Windows it is an error too if the message does not fit: `WSAEMSGSIZE`, 10040. The
-            /// beginning of the message is in the buffer then, and the rest is lost as elsewhere.
+            /// On Windows a message that does not fit is an error as well, `WSAEMSGSIZE` (10040).
+            /// The buffer then has the beginning of the message, and the rest is lost as on other
+            /// systems.
             pub async fn recv(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
                 self.0.read_with(|socket| socket.recv(buffer)).await
             }
 
-            /// As [`recv`](Self::recv), and says who sent the message.
+            /// Receives the next message as [`recv`](Self::recv) does, and also returns the address
+            /// of its sender.
             ///
             /// # Errors
-            /// As [`recv`](Self::recv).
+            /// As for [`recv`](Self::recv).
             pub async fn recv_from(&self, buffer: &mut [u8]) -> std::io::Result<(usize, $address)> {
                 self.0.read_with(|socket| socket.recv_from(buffer)).await
             }
@@ -191,7 +208,8 @@ macro_rules! exchanges {
     };
 }
 
-/// `AsyncRead` of a type and of references to it, so that one task can read while another writes. `by` is what reads, from the `AsyncFd`.
+/// Implements `AsyncRead` for a type and for references to it, so that one task can read while
+/// another writes. `by` makes the reader from the `AsyncFd`.
 macro_rules! reads {
     ($name:ident by $by:expr) => {
         reads!(for &$name, $by);
@@ -208,7 +226,8 @@ macro_rules! reads {
     };
 }
 
-/// `AsyncWrite` of a type and of references to it. `by` is what writes, from the `AsyncFd`.
+/// Implements `AsyncWrite` for a type and for references to it. `by` makes the writer from the
+/// `AsyncFd`.
 macro_rules! writes {
     ($name:ident by $by:expr, closed by $close:expr) => {
         writes!(for &$name, $by, $close);
@@ -233,7 +252,7 @@ macro_rules! writes {
     };
 }
 
-/// Methods of a trait that another type has, too.
+/// Implements methods of a trait by forwarding them to another type.
 macro_rules! forwards {
     ($by:expr; $($method:ident($($argument:ident: $type:ty)?) -> $result:ty;)*) => {$(
         #[inline]
