@@ -1,10 +1,11 @@
 //! [`ThinWaker`]: a waker in one word, so that it fits behind an atomic pointer.
 //!
-//! The word is the address of a [`Header`], whose first field says how to wake what it heads. A task, a thread parker, or
-//! any object of an executor's own *is* such a header: registering it costs one reference and no memory. A foreign
-//! [`core::task::Waker`] is put in a block of its own, and its address is tagged in the lowest bit.
+//! The word is the address of a [`Header`], which says how to wake the object that it belongs to. A
+//! task, a thread parker, or an executor's own object starts with such a header, so registering it
+//! costs one reference and no memory. A foreign [`core::task::Waker`] is boxed, and the address of
+//! the box is tagged in the lowest bit.
 //!
-//! This module reaches nothing of the crate but `sync`.
+//! This module uses only `sync` of the crate.
 
 use core::{
     fmt,
@@ -21,12 +22,13 @@ pub(crate) mod budget;
 #[cfg(feature = "std")]
 pub(crate) mod park;
 
-/// Marks the address of a boxed foreign waker.
+/// The tag in the address of a boxed foreign waker.
 const FOREIGN: usize = 1;
 
-/// How to wake what a [`Header`] heads. Every function takes the header's address.
+/// The functions of an object that starts with a [`Header`]. Each takes the header's address.
 ///
-/// Each may be called from any thread, and must not touch the object after it has given up the reference that keeps it alive.
+/// Each function may be called from any thread, and must not touch the object after it has given up
+/// the reference that keeps the object alive.
 #[derive(Clone, Copy, Debug)]
 pub struct VTable {
     /// Adds a reference.
@@ -41,33 +43,34 @@ pub struct VTable {
 
 /// The first field of every object that can be a [`ThinWaker`] without being boxed.
 ///
-/// The object is `#[repr(C)]` with the header in front, so that the object's address is the header's.
+/// The object is `#[repr(C)]` and starts with the header, so both have the same address.
 #[derive(Debug)]
 #[repr(C, align(8))]
 pub struct Header {
     vtable: *const VTable,
 }
 
-// SAFETY: a header is the address of an immutable table that lives for ever.
+// SAFETY: a header is the address of an immutable table that lives forever.
 unsafe impl Send for Header {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Header {}
 
 impl Header {
-    /// A header that wakes through `vtable`.
+    /// Creates a header that wakes through `vtable`.
     pub const fn new(vtable: &'static VTable) -> Self {
         Self { vtable }
     }
 
-    /// A header that wakes through the table at `vtable`, which may be the first part of a larger one.
+    /// Creates a header that wakes through the table at `vtable`, which may be the first part of a
+    /// larger table.
     ///
     /// # Safety
-    /// `vtable` points to a table that lives for ever and is never written.
+    /// `vtable` points to a table that lives forever and is never written.
     pub(crate) const unsafe fn from_table(vtable: *const VTable) -> Self {
         Self { vtable }
     }
 
-    /// The address given to [`Header::new`] or [`Header::from_table`].
+    /// Returns the address that was given to [`Header::new`] or [`Header::from_table`].
     #[inline]
     pub(crate) fn table(&self) -> *const VTable {
         self.vtable
@@ -77,14 +80,16 @@ impl Header {
     /// `header` is alive.
     #[inline]
     unsafe fn vtable(header: NonNull<Self>) -> &'static VTable {
-        // SAFETY: alive by this function's contract; the table's address is the first field, and never written.
+        // SAFETY: alive by this function's contract. The table's address is the first field, and is
+        // never written.
         let vtable = unsafe { header.cast::<*const VTable>().read() };
-        // SAFETY: both constructors take tables that live for ever and are never written.
+        // SAFETY: both constructors take tables that live forever and are never written.
         unsafe { &*vtable }
     }
 }
 
-/// The table of every `core::task::Waker` that stands for a header. Its address is how such a waker is recognised.
+/// The table of every `core::task::Waker` that stands for a header. Such a waker is recognised by
+/// the table's address.
 static OWN: RawWakerVTable = {
     unsafe fn clone(data: *const ()) -> RawWaker {
         // SAFETY: `data` is a live header, of which the waker being cloned holds a reference.
@@ -92,7 +97,7 @@ static OWN: RawWakerVTable = {
         RawWaker::new(data, &OWN)
     }
     unsafe fn wake(data: *const ()) {
-        // SAFETY: as for `clone`; the waker is consumed, and its reference with it.
+        // SAFETY: as for `clone`. The waker is consumed, and its reference with it.
         unsafe { own(data, |table| table.wake) }
     }
     unsafe fn wake_by_ref(data: *const ()) {
@@ -109,8 +114,8 @@ static OWN: RawWakerVTable = {
 /// Calls one function of a header's table on it.
 ///
 /// # Safety
-/// `data` is the address of a live header, and the caller may call that function: it holds a reference, and gives it up where
-/// the function does.
+/// `data` is the address of a live header, and the caller may call the function: it holds a
+/// reference, and gives the reference up if the function does.
 #[inline]
 unsafe fn own(data: *const (), pick: fn(&VTable) -> unsafe fn(NonNull<Header>)) {
     // SAFETY: the address of a live header is not null.
@@ -123,13 +128,13 @@ unsafe fn own(data: *const (), pick: fn(&VTable) -> unsafe fn(NonNull<Header>)) 
 
 /// A waker in one word.
 ///
-/// It is to [`core::task::Waker`] what a thin pointer is to a fat one: clone, wake and drop mean the same, and each converts
-/// into the other. `Option<ThinWaker>` is one word as well.
+/// It is to [`core::task::Waker`] what a thin pointer is to a fat one: clone, wake and drop mean
+/// the same, and the two types convert into each other. `Option<ThinWaker>` is one word as well.
 ///
 /// # Cost
-/// A waker of this crate's tasks and parked threads converts in both directions without memory or atomic operations
-/// (from `&Waker`: one reference). A foreign waker is boxed: one allocation of two words on the way in, given back on the way
-/// out.
+/// A waker of this crate's tasks and parked threads converts in both directions without an
+/// allocation or an atomic operation (from `&Waker`: one reference). A foreign waker is boxed.
+/// Converting it to a `ThinWaker` allocates two words, and converting it back frees them.
 ///
 /// # Example
 /// ```
@@ -143,31 +148,32 @@ unsafe fn own(data: *const (), pick: fn(&VTable) -> unsafe fn(NonNull<Header>)) 
 #[repr(transparent)]
 pub struct ThinWaker(NonNull<()>);
 
-// SAFETY: what it stands for, a header's object or a boxed `Waker`, is shared between threads by contract.
+// SAFETY: it stands for a header's object or a boxed `Waker`, and both are shared between threads
+// by contract.
 unsafe impl Send for ThinWaker {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for ThinWaker {}
 
-/// What a [`ThinWaker`]'s word says.
+/// What a [`ThinWaker`]'s word points to.
 enum Kind {
     Own(NonNull<Header>),
     Foreign(NonNull<Waker>),
 }
 
 impl ThinWaker {
-    /// A waker that stands for `header` and takes over one reference to it.
+    /// Creates a waker that stands for `header` and takes over one reference to it.
     ///
     /// # Safety
-    /// `header` was made from a pointer to the whole object, and may be used to access all of it. It is alive for as long as
-    /// somebody holds a reference to it; its table's functions follow the contract of
-    /// [`VTable`], may be called from any thread, and together form a correct waker in the sense of [`RawWaker`]. The caller
-    /// gives one reference away.
+    /// `header` was made from a pointer to the whole object, and may be used to access all of it.
+    /// It is alive as long as there is a reference to it. Its table's functions follow the contract
+    /// of [`VTable`], may be called from any thread, and together form a correct waker in the sense
+    /// of [`RawWaker`]. The caller gives one reference away.
     #[inline]
     pub unsafe fn from_header(header: NonNull<Header>) -> Self {
         Self(header.cast())
     }
 
-    /// The `core::task::Waker` that stands for `header`, without the detour.
+    /// Creates the `core::task::Waker` that stands for `header`, without a `ThinWaker` in between.
     ///
     /// # Safety
     /// As for [`from_header`](ThinWaker::from_header).
@@ -177,15 +183,17 @@ impl ThinWaker {
         unsafe { Waker::new(header.as_ptr().cast(), &OWN) }
     }
 
-    /// The word. It owns what the waker owned: give it back to [`ThinWaker::from_raw`].
+    /// Turns the waker into its word, which owns what the waker owned. Turn it back with
+    /// [`ThinWaker::from_raw`].
     ///
-    /// It is never null, and never an address below 4: these are free for other uses of the place where the word is kept.
+    /// The word is never null, and never an address below 4. The place that stores the word may use
+    /// these values for other purposes.
     #[inline]
     pub fn into_raw(self) -> NonNull<()> {
         ManuallyDrop::new(self).0
     }
 
-    /// The waker of a word.
+    /// Turns a word from [`ThinWaker::into_raw`] back into the waker.
     ///
     /// # Safety
     /// `raw` came from [`ThinWaker::into_raw`], which was called once for each call of this.
@@ -194,7 +202,7 @@ impl ThinWaker {
         Self(raw)
     }
 
-    /// Whether it stands for a header, and not for a boxed foreign waker.
+    /// Returns whether it stands for a header, and not for a boxed foreign waker.
     #[cfg(feature = "std")]
     #[inline]
     pub(crate) fn is_own(&self) -> bool {
@@ -218,17 +226,18 @@ impl ThinWaker {
         match self.kind() {
             // SAFETY: alive by the reference that `self` holds.
             Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.wake_by_ref) },
-            // SAFETY: the block is alive and initialised as long as `self` owns it.
+            // SAFETY: the block is alive and initialised while `self` owns it.
             Kind::Foreign(boxed) => unsafe { boxed.as_ref() }.wake_by_ref(),
         }
     }
 
-    /// Whether it wakes the same task or thread as `waker`. Like [`Waker::will_wake`], it may say no when the answer is yes.
+    /// Returns whether it wakes the same task or thread as `waker`. Like [`Waker::will_wake`], it
+    /// may return false although the answer is yes.
     #[inline]
     pub fn will_wake(&self, waker: &Waker) -> bool {
         match self.kind() {
             Kind::Own(header) => is_own(waker) && waker.data() == header.as_ptr().cast(),
-            // SAFETY: the block is alive and initialised as long as `self` owns it.
+            // SAFETY: the block is alive and initialised while `self` owns it.
             Kind::Foreign(boxed) => unsafe { boxed.as_ref() }.will_wake(waker),
         }
     }
@@ -297,7 +306,7 @@ impl Clone for ThinWaker {
                 unsafe { own(header.as_ptr().cast(), |table| table.clone) };
                 Self(header.cast())
             }
-            // SAFETY: the block is alive and initialised as long as `self` owns it.
+            // SAFETY: the block is alive and initialised while `self` owns it.
             Kind::Foreign(boxed) => Self::from(unsafe { boxed.as_ref() }),
         }
     }
@@ -319,7 +328,7 @@ impl fmt::Debug for ThinWaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             Kind::Own(header) => f.debug_tuple("ThinWaker::Own").field(&header).finish(),
-            // SAFETY: the block is alive and initialised as long as `self` owns it.
+            // SAFETY: the block is alive and initialised while `self` owns it.
             Kind::Foreign(boxed) => f
                 .debug_tuple("ThinWaker::Foreign")
                 .field(unsafe { boxed.as_ref() })
@@ -328,10 +337,10 @@ impl fmt::Debug for ThinWaker {
     }
 }
 
-/// Takes a foreign waker out of its block.
+/// Moves a foreign waker out of its block.
 ///
 /// # Safety
-/// The caller owns the block, and nobody uses it after this.
+/// The caller owns the block, and no one uses it after this.
 #[inline]
 unsafe fn unbox(boxed: NonNull<Waker>) -> Waker {
     // SAFETY: the block holds a waker from the moment its address is tagged.
@@ -341,7 +350,7 @@ unsafe fn unbox(boxed: NonNull<Waker>) -> Waker {
     waker
 }
 
-/// Wakes a foreign waker by value. Apart, so that those who wake stay small.
+/// Wakes a foreign waker by value. This is a function of its own so that its callers stay small.
 ///
 /// # Safety
 /// As for [`unbox`].
@@ -356,9 +365,9 @@ fn is_own(waker: &Waker) -> bool {
     ptr::eq(waker.vtable(), &OWN)
 }
 
-/// The two words by which a waker is told from others. Only compared, never used to wake.
+/// The two words that identify a waker. They are only compared, and never used to wake.
 ///
-/// While the waker whose words these are is alive, equal words wake the same task.
+/// While the waker with these words is alive, a waker with equal words wakes the same task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WakerWords {
     data: *const (),
@@ -371,13 +380,13 @@ unsafe impl Send for WakerWords {}
 unsafe impl Sync for WakerWords {}
 
 impl WakerWords {
-    /// No waker's words: a table is never null.
+    /// The words of no waker, because a table is never null.
     pub(crate) const NONE: Self = Self {
         data: ptr::null(),
         vtable: ptr::null(),
     };
 
-    /// No waker's words either, and others than `NONE`.
+    /// Also the words of no waker, but different from `NONE`.
     pub(crate) const NOBODY: Self = Self {
         data: ptr::without_provenance(1),
         vtable: ptr::null(),

@@ -1,11 +1,11 @@
-//! The memory that all share, and [`Handle`], one reference to it.
+//! The memory that the sender and all waiters share, and [`Handle`], a reference to it.
 //!
 //! Rules for the fields:
 //!
-//! 1. `waiters` is used by everyone who holds a handle.
-//! 2. `value` is the sender's until `waiters` says that there is a value. From then on everyone who holds a handle may read it,
-//!    and the last one drops it.
-//! 3. `references` counts the handles; whoever brings it to zero frees.
+//! 1. Every holder of a handle may use `waiters`.
+//! 2. `value` belongs to the sender until `waiters` says that there is a value. From then on every
+//!    holder of a handle may read it, and the last one drops it.
+//! 3. `references` counts the handles. The thread that decrements it to zero frees the block.
 
 use core::{marker::PhantomData, mem::MaybeUninit, ptr::NonNull};
 
@@ -21,7 +21,8 @@ struct Block<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-/// More references than memory can hold handles: clones were leaked in a loop.
+/// The maximum number of references. Memory cannot hold more handles, so more means that clones
+/// were leaked in a loop.
 const MAX_REFERENCES: usize = isize::MAX as usize;
 
 /// One reference to a block.
@@ -30,13 +31,15 @@ pub(super) struct Handle<T> {
     value: PhantomData<T>,
 }
 
-// SAFETY: the value is read by reference wherever a handle is, and dropped where the last one is.
+// SAFETY: every thread with a handle may read the value by reference, and the thread with the last
+// one drops it.
 unsafe impl<T: Send + Sync> Send for Handle<T> {}
 // SAFETY: as for `Send`; a handle is cloned by reference.
 unsafe impl<T: Send + Sync> Sync for Handle<T> {}
 
 impl<T> Handle<T> {
-    /// Two references to a new block: the sender's, and that of the first who may wait.
+    /// Allocates a block, and returns two references to it, for the sender and for the first
+    /// waiter.
     pub(super) fn pair() -> (Self, Self) {
         let block = heap::allocate::<Block<T>>();
         let value = Block {
@@ -62,27 +65,27 @@ impl<T> Handle<T> {
         unsafe { &(*self.block.as_ptr()).waiters }
     }
 
-    /// Whether this is the only reference. A relaxed look, for show.
+    /// Returns whether this is the only reference, by a relaxed load that orders nothing.
     pub(super) fn is_last(&self) -> bool {
         // SAFETY: alive by this reference.
         let references = unsafe { &(*self.block.as_ptr()).references };
-        // ORDERING: is_last. Relaxed: an answer for show.
+        // ORDERING: is_last. Relaxed: the answer is only a hint.
         references.load(order!(is_last: Relaxed)) == 1
     }
 
-    /// Puts the value in.
+    /// Writes the value.
     ///
     /// # Safety
     /// The caller is the sender, before the end, and does this once.
     #[inline]
     pub(super) unsafe fn put(&self, value: T) {
         self.cell().with_mut(|place| {
-            // SAFETY: by rule 2 nobody else touches the place.
+            // SAFETY: by rule 2 no other thread touches the value.
             unsafe { place.write(MaybeUninit::new(value)) }
         });
     }
 
-    /// The answer, if it is known.
+    /// Returns the answer, if it is known.
     #[inline]
     pub(super) fn answer(&self) -> Option<Result<&T, Closed>> {
         let ended = self.waiters().ended()?;
@@ -91,7 +94,7 @@ impl<T> Handle<T> {
     }
 
     /// # Safety
-    /// The wait has ended so.
+    /// The wait has ended as `ended` says.
     #[inline]
     pub(super) unsafe fn answer_of(&self, ended: Ended) -> Result<&T, Closed> {
         match ended {
@@ -117,7 +120,8 @@ impl<T> Clone for Handle<T> {
         let references = unsafe { &(*self.block.as_ptr()).references };
         // ORDERING: clone. Relaxed: the new reference reaches another thread by some edge of its own.
         if references.fetch_add(1, order!(clone: Relaxed)) > MAX_REFERENCES {
-            // ORDERING: unclone. Relaxed: it takes back what no handle stands for, and `self` keeps the count above zero.
+            // ORDERING: unclone. Relaxed: it takes back the reference just added, for which there
+            // is no handle, and `self` keeps the count above zero.
             references.fetch_sub(1, order!(unclone: Relaxed));
             panic!(
                 "more clones of a `Shared` than memory can hold; do not forget clones in a loop"
@@ -145,7 +149,7 @@ impl<T> Drop for Handle<T> {
 /// Drops the value if there is one, and frees the block, even when the value's destructor panics.
 ///
 /// # Safety
-/// The block came from `Handle::pair`, and nobody else uses it any more.
+/// The block came from `Handle::pair`, and no other thread uses it.
 #[inline(never)]
 unsafe fn free<T>(block: NonNull<Block<T>>) {
     /// Frees the memory.
@@ -154,11 +158,12 @@ unsafe fn free<T>(block: NonNull<Block<T>>) {
         fn drop(&mut self) {
             // SAFETY: the block is ours alone.
             let block = unsafe { self.0.as_mut() };
-            // SAFETY: the sender and all who could wait held references, and have given them up.
+            // SAFETY: the sender and all waiters held references, and have given them up.
             unsafe { block.waiters.retire() };
             block.references.retire();
             block.value.retire();
-            // SAFETY: it came from `heap::allocate`, and nobody uses it any more. No field has a destructor to run.
+            // SAFETY: the block came from `heap::allocate`, and no one uses it after this. No field
+            // has a destructor to run.
             unsafe { heap::release(self.0) };
         }
     }

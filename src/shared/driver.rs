@@ -1,4 +1,4 @@
-//! [`from_future`]: the way from a future to a shared one.
+//! [`from_future`]: makes a [`Shared`] of a future.
 
 use core::{
     fmt,
@@ -9,7 +9,8 @@ use core::{
 
 use super::{Sender, Shared, channel};
 
-/// A future in two parts: one that runs it, to be spawned on any executor, and one for as many as want its output.
+/// Splits a future into a [`Driver`] that runs it, to be spawned on any executor, and a [`Shared`]
+/// for any number of waiters for its output.
 ///
 /// # Example
 /// ```
@@ -31,15 +32,16 @@ pub fn from_future<F: Future>(future: F) -> (Driver<F>, Shared<F::Output>) {
 
 /// The part of [`from_future`] that runs the future, and sends its output.
 ///
-/// It runs to its end even if every [`Shared`] has gone. If it is dropped before that, it closes:
-/// all who wait learn that nothing will come. A panic of the future passes through and closes
-/// nothing by itself; whoever catches it has to drop the driver, as an executor does with a task
-/// that panics. Polled after its end, it is ready at once.
+/// It runs to its end even if every [`Shared`] was dropped. If it is dropped before the end, all
+/// waiters get [`Closed`](super::Closed). A panic of the future passes through and closes nothing
+/// by itself. Code that catches the panic has to drop the driver, as an executor does with a task
+/// that panics. If the driver is polled after its end, it is ready at once.
 #[must_use = "the future does not run unless this is spawned or awaited"]
 pub struct Driver<F: Future> {
-    /// Pinned with the whole. It is moved nowhere, and this type has neither a destructor nor an `Unpin` of its own.
+    /// The future, pinned with the driver. It is never moved, and this type implements neither
+    /// `Drop` nor `Unpin`.
     future: F,
-    /// None once the output is sent.
+    /// The sender, or `None` once the output was sent.
     sender: Option<Sender<F::Output>>,
 }
 
@@ -47,7 +49,8 @@ impl<F: Future> Future for Driver<F> {
     type Output = ();
 
     /// # Panics
-    /// When the future's `poll` does, or the waker of one who waits, or where the output has to be dropped, its destructor.
+    /// Passes on a panic of the future's `poll`, of a waiter's waker, or of the output's
+    /// destructor, if the output has to be dropped.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         // SAFETY: nothing is moved out of it but the sender, which is not pinned.
         let this = unsafe { self.get_unchecked_mut() };

@@ -1,34 +1,40 @@
-//! [`channel`]: one value from one [`Sender`] for many waiters. Any of them may come, poll again and go at any time.
+//! [`channel`]: one value from one [`Sender`] for many waiters, each of which may start to wait,
+//! poll again and stop at any time.
 //!
-//! A [`Shared`] is cloned for each who waits. Awaited, it gives a clone of the value; [`Shared::wait`] gives a reference, and so
-//! do the blocking waits (feature `std`). [`from_future`] makes a shared one of any future.
+//! Clone the [`Shared`] for each waiter. Awaiting it gives a clone of the value. [`Shared::wait`]
+//! and the blocking waits (feature `std`) give a reference. [`from_future`] makes a `Shared` of any
+//! future.
 //!
 //! # Happens-before
-//! All that the sending thread did before [`Sender::send`], or before it dropped the sender, happens before anyone learns of it.
+//! Everything that the sending thread did before [`Sender::send`], or before it dropped the sender,
+//! happens before a waiter sees the value or the end.
 //!
 //! # Progress and cost
-//! There is no lock, nobody spins, and no state in which one side has to wait for another. To send, to look, to poll again and
-//! to go are wait-free where the machine has an atomic swap, beside the allocator and the user's own wakers and destructors. To
-//! come (the first poll of a waiter that has to wait) is lock-free: it may have to try again where others come too.
+//! There is no lock, nothing spins, and there is no state in which one side has to wait for
+//! another. Sending, checking, polling again and ceasing to wait are wait-free on machines with an
+//! atomic swap, apart from the allocator and the user's own wakers and destructors. The first poll
+//! of a waiter that has to wait is lock-free, because it may have to retry if other waiters start
+//! at the same time.
 //!
 //! | path | loads | atomic read-modify-writes |
 //! |---|---|---|
 //! | clone, drop | | 1 |
-//! | look, or the first poll when the value is there | 1 | |
-//! | the first poll of one who has to wait | 3 to 5 | 2, beside the waker's own, or 1 and one for each place that it looks at |
+//! | check, or the first poll once the value was sent | 1 | |
+//! | the first poll of a waiter that has to wait | 3 to 5 | 2, or 1 and one for each place that it tries, not counting the waker's own |
 //! | poll again with the same waker | 2 | |
-//! | poll again with another waker | 2 | 1, beside the waker's own |
+//! | poll again with another waker | 2 | 1, not counting the waker's own |
 //! | poll after the wake-up | 2 | 1 |
-//! | go while waiting | 1 | 2 |
-//! | send, or go without | | 2; when somebody has waited, 3 and one for each place |
+//! | drop while waiting | 1 | 2 |
+//! | send, or drop the sender | | 2, or 3 and one for each place if there were waiters |
 //!
 //! # Memory
-//! One block for the value and five words. While somebody waits, each waiter has a place of three words. The place of one who
-//! has gone is taken by one who comes later: there are never more than twice as many places as there were waiters at one
-//! time, however many came and went. A new place is made as long as less than half of them are free, so that to find a free one
-//! takes a look at two on average; the worst case is to look at each. All places are freed once the value was sent and every
-//! waiter has been polled again or dropped. A waker that is not of this crate is boxed as long as it is registered; the
-//! one by which a blocking call waits is not.
+//! The value and five words take one block. In addition, each waiter has a place of three words
+//! while it waits. A later waiter takes over the place of one that has stopped waiting, so there
+//! are never more than twice as many places as the largest number of waiters at one time. A new
+//! place is made as long as fewer than half of the places are free. Finding a free place therefore
+//! takes two tries on average, and in the worst case as many tries as there are places. All places
+//! are freed once the value was sent and every waiter has been polled again or dropped. A waker of
+//! another crate is boxed while it is registered. The waker of a blocking call is not boxed.
 //!
 //! # Example
 //! ```
@@ -62,10 +68,11 @@ pub use driver::{Driver, from_future};
 pub use receiver::{Shared, Wait};
 pub use sender::Sender;
 
-/// A new sender, and the first of those who may wait for its value.
+/// Creates a sender, and the first waiter for its value.
 ///
 /// # Cost
-/// One block of memory, which holds the value and five words: at most one allocation. No atomic read-modify-writes.
+/// At most one allocation, of a block that holds the value and five words. No atomic
+/// read-modify-writes.
 ///
 /// # Example
 /// ```
@@ -80,7 +87,7 @@ pub fn channel<T>() -> (Sender<T>, Shared<T>) {
     (Sender::new(sender), Shared::new(shared))
 }
 
-/// No value will come any more: the sender was dropped without sending.
+/// The error of a waiter whose sender was dropped without sending, so that there will be no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Closed;
 

@@ -1,11 +1,12 @@
-//! [`Place`]: one waiter's part of the list, which outlives the waiter and is taken over by later ones.
+//! [`Place`]: a waiter's node in the list. It outlives the waiter, and later waiters take it over.
 //!
 //! Rules for the fields:
 //!
-//! 1. `word` has the end of the wait as its completer, and as its waiter the one [`Seat`](super::seat::Seat) that holds the
-//!    place.
+//! 1. The completer of `word` is the sender's end of the wait. Its waiter is the one
+//!    [`Seat`](super::seat::Seat) that holds the place.
 //! 2. `link` is written before the place is published, and only read from then on.
-//! 3. A place is freed by its maker before it is published, and after that with the whole list.
+//! 3. A place is freed by its maker if it was never published, and otherwise together with the
+//!    whole list.
 
 use core::ptr::{self, NonNull};
 
@@ -23,12 +24,12 @@ pub(super) struct Place {
 struct Link {
     /// The place that was made before this one.
     next: *mut Place,
-    /// How many places there are from here to the end of the list.
+    /// The number of places from here to the end of the list.
     count: usize,
 }
 
 impl Place {
-    /// A place outside of any list, whose waiter is registered by the word of its waker.
+    /// Allocates a place outside any list, with a registered waiter, given the word of its waker.
     pub(super) fn allocate(waker: NonNull<()>) -> NonNull<Self> {
         let this = heap::allocate::<Self>();
         let value = Self {
@@ -48,7 +49,7 @@ impl Place {
         unsafe { &raw const (*this.as_ptr()).word }
     }
 
-    /// Puts a place in front of a list.
+    /// Links a place in front of a list.
     ///
     /// # Safety
     /// This place is the caller's, and has not been published. `next` is the head of a list that is alive, or null.
@@ -58,12 +59,12 @@ impl Place {
         // SAFETY: the caller's own. The reference is to the cell alone.
         let link = unsafe { &(*this.as_ptr()).link };
         link.with_mut(|link| {
-            // SAFETY: by rule 2 nobody else reads it yet.
+            // SAFETY: by rule 2 no other thread reads it yet.
             unsafe { link.write(Link { next, count }) }
         });
     }
 
-    /// How many places a list has.
+    /// Returns the number of places in a list.
     ///
     /// # Safety
     /// `list` is the head of a list that is alive, or null.
@@ -72,7 +73,7 @@ impl Place {
         NonNull::new(list).map_or(0, |place| unsafe { Self::link(place) }.count)
     }
 
-    /// The rest of the list, or null.
+    /// Returns the rest of the list, or null.
     ///
     /// # Safety
     /// The place is in a list that is alive.
@@ -86,20 +87,21 @@ impl Place {
     unsafe fn link(this: NonNull<Self>) -> Link {
         // SAFETY: alive by this function's contract. The reference is to the cell alone.
         let link = unsafe { &(*this.as_ptr()).link };
-        // SAFETY: by rule 2 nobody writes it any more.
+        // SAFETY: by rule 2 it is not written again.
         link.with(|link| unsafe { *link })
     }
 
     /// Frees one place.
     ///
     /// # Safety
-    /// Nobody else uses the place any more, and its word owns no waker.
+    /// No other thread uses the place, and its word owns no waker.
     pub(super) unsafe fn free(mut this: NonNull<Self>) {
         // SAFETY: the place is the caller's alone.
         let place = unsafe { this.as_mut() };
         place.word.retire();
         place.link.retire();
-        // SAFETY: it came from `allocate`, and nobody uses it any more. Neither field has a destructor to run.
+        // SAFETY: the place came from `allocate`, and no one uses it after this. Neither field has
+        // a destructor to run.
         unsafe { heap::release(this) };
     }
 }

@@ -1,4 +1,4 @@
-//! [`Shared`] and [`Wait`]: those who wait.
+//! [`Shared`] and [`Wait`]: the waiters.
 
 #[cfg(feature = "std")]
 use core::pin::pin;
@@ -16,17 +16,19 @@ use super::{Closed, block::Handle, seat::Seat};
 #[cfg(feature = "std")]
 use crate::waker::park;
 
-/// A value that will come, for as many as hold a clone of this.
+/// A waiter for a value that is sent once. Clone it to get more waiters for the same value.
 ///
-/// Awaited, it gives a clone of the value. [`wait`](Shared::wait) and the blocking calls give a reference to it, and ask no
-/// `Clone` of it. The value lives until the last `Shared` is dropped.
+/// Awaiting it gives a clone of the value. [`wait`](Shared::wait) and the blocking calls give a
+/// reference, and do not need `Clone`. The value lives until the last `Shared` is dropped.
 ///
-/// Each clone is a waiter of its own, which may be polled with one waker after another and dropped at any time; so is every
-/// [`Wait`]. Once there is an answer, every further poll or call gives the same one at once.
+/// Each clone and each [`Wait`] is a separate waiter. It may be polled with changing wakers, and
+/// may be dropped at any time. Once there is an answer, every further poll or call gives the same
+/// answer at once.
 ///
 /// # Cost
-/// One word and what a waiter remembers: four words. A clone, and its drop, are one atomic read-modify-write each. For that of
-/// a wait see the [module](super).
+/// It is four words in size: one for the shared block and three for the waiter's registration. A
+/// clone and its drop are one atomic read-modify-write each. For the cost of a wait see the
+/// [module](super).
 ///
 /// # Example
 /// ```
@@ -59,9 +61,14 @@ impl<T> Shared<T> {
         }
     }
 
-    /// The value, if it has come.
+    /// Returns the value, if it has been sent.
     ///
-    /// One load. Wait-free. All that the sender did before it sent happens before this call's return.
+    /// # Happens-before
+    /// If there is a value, everything that the sender did before it sent happens before this call
+    /// returns.
+    ///
+    /// # Cost
+    /// One load. Wait-free.
     ///
     /// # Example
     /// ```
@@ -75,10 +82,11 @@ impl<T> Shared<T> {
         self.try_get().ok().flatten()
     }
 
-    /// The value, or `None` while the sender may still send. As [`get`](Shared::get), but tells who will wait in vain.
+    /// Returns the value, or `None` while the sender may still send. Unlike [`get`](Shared::get),
+    /// it reports that there will be no value.
     ///
     /// # Errors
-    /// [`Closed`] when no value will come any more.
+    /// [`Closed`] if the sender was dropped without sending.
     ///
     /// # Example
     /// ```
@@ -94,7 +102,8 @@ impl<T> Shared<T> {
         self.handle.answer().transpose()
     }
 
-    /// Whether a wait would return at once: the value is there, or none will come any more. One load.
+    /// Returns whether a wait would return at once, because the value was sent or there will be
+    /// none. One load.
     #[inline]
     pub fn is_finished(&self) -> bool {
         self.handle.waiters().ended().is_some()
@@ -119,13 +128,14 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Blocks the thread until the value comes or the sender has gone.
+    /// Blocks the thread until the value is sent or the sender is dropped.
     ///
     /// # Cost
-    /// One load when the answer is there already. On a worker of an executor it blocks that worker: await instead.
+    /// One load if the answer is known already. A call on a worker of an executor blocks that
+    /// worker, so await there instead.
     ///
     /// # Errors
-    /// [`Closed`] when no value will come any more.
+    /// [`Closed`] if the sender was dropped without sending.
     ///
     /// # Example
     /// ```
@@ -142,12 +152,12 @@ impl<T> Shared<T> {
         }
     }
 
-    /// As [`blocking_wait`](Shared::blocking_wait), but for no longer than `limit`: `None` when
-    /// nothing came in time. A limit past what the clock can tell is no limit. A limit of zero is a
-    /// look: it registers nothing.
+    /// Blocks as [`blocking_wait`](Shared::blocking_wait) does, but for `limit` at most. Returns
+    /// `None` if the limit has passed. A limit beyond the range of the clock is no limit. A limit
+    /// of zero only checks, and registers nothing.
     ///
     /// # Errors
-    /// [`Closed`] when no value will come any more.
+    /// [`Closed`] if the sender was dropped without sending.
     ///
     /// # Example
     /// ```
@@ -167,11 +177,12 @@ impl<T> Shared<T> {
         answer.transpose()
     }
 
-    /// As [`blocking_wait_timeout`](Shared::blocking_wait_timeout), up to a point in time. If that
-    /// has passed, it is a look.
+    /// Blocks as [`blocking_wait`](Shared::blocking_wait) does, but until `deadline` at most.
+    /// Returns `None` if the deadline has passed. If it has passed before the call, the call only
+    /// checks.
     ///
     /// # Errors
-    /// [`Closed`] when no value will come any more.
+    /// [`Closed`] if the sender was dropped without sending.
     #[cfg(feature = "std")]
     pub fn blocking_wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.answer() {
@@ -184,10 +195,11 @@ impl<T> Shared<T> {
     }
 }
 
-/// Another waiter for the same value.
+/// Creates another waiter for the same value.
 ///
 /// # Panics
-/// When there are more than `isize::MAX` clones, which can only be where clones are leaked in a loop.
+/// Panics if there are more than `isize::MAX` clones, which is only possible if clones are leaked
+/// in a loop.
 impl<T> Clone for Shared<T> {
     #[inline]
     fn clone(&self) -> Self {
@@ -201,7 +213,8 @@ impl<T: Clone> Future for Shared<T> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        // SAFETY: the waiters are always those of the handle, which keeps them alive.
+        // SAFETY: the seat is always polled with the waiters of this handle, which keeps them
+        // alive.
         let poll = unsafe { this.seat.poll(this.handle.waiters(), cx.waker()) };
         // SAFETY: the waiters have just said so.
         poll.map(|ended| unsafe { this.handle.answer_of(ended) }.cloned())
@@ -211,7 +224,8 @@ impl<T: Clone> Future for Shared<T> {
 impl<T> Drop for Shared<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: as in `poll`. The handle is dropped after this, even if the waker that is dropped here panics.
+        // SAFETY: as in `poll`. The handle is dropped after this, even if dropping the waker here
+        // panics.
         unsafe { self.seat.leave(self.handle.waiters()) };
     }
 }
@@ -224,9 +238,10 @@ impl<T> fmt::Debug for Shared<T> {
     }
 }
 
-/// The future of [`Shared::wait`]: a reference to the value. A waiter of its own, which may be dropped at any time.
+/// The future of [`Shared::wait`], which gives a reference to the value. It is a separate waiter,
+/// and may be dropped at any time.
 ///
-/// Polled again after it was ready, it gives the same answer.
+/// If it is polled again after it was ready, it gives the same answer.
 #[must_use = "futures do nothing unless awaited"]
 pub struct Wait<'a, T> {
     shared: &'a Shared<T>,
@@ -239,7 +254,8 @@ impl<'a, T> Future for Wait<'a, T> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let shared = self.shared;
-        // SAFETY: the waiters are always those of the one `Shared`, which the borrow keeps alive.
+        // SAFETY: the seat is always polled with the waiters of this one `Shared`, which the borrow
+        // keeps alive.
         let poll = unsafe { self.seat.poll(shared.handle.waiters(), cx.waker()) };
         // SAFETY: the waiters have just said so.
         poll.map(|ended| unsafe { shared.handle.answer_of(ended) })

@@ -1,4 +1,4 @@
-//! [`Seat`]: one waiter, with its place in the list while it waits.
+//! [`Seat`]: a waiter, and its place in the list while it waits.
 
 use core::{
     panic::{RefUnwindSafe, UnwindSafe},
@@ -13,15 +13,15 @@ use crate::{
     waker::ThinWaker,
 };
 
-/// A waiter. It has a place from the first poll that is pending until it leaves.
+/// A waiter. It has a place from its first pending poll until it leaves.
 pub(super) struct Seat {
     place: Option<NonNull<Place>>,
     registration: Registration,
 }
 
-// SAFETY: it makes atomic operations on the place's word, which may be made from any thread.
+// SAFETY: a seat makes atomic operations on the place's word, which any thread may make.
 unsafe impl Send for Seat {}
-// SAFETY: by reference it does nothing.
+// SAFETY: a reference to a seat does nothing.
 unsafe impl Sync for Seat {}
 
 impl UnwindSafe for Seat {}
@@ -35,13 +35,14 @@ impl Seat {
         }
     }
 
-    /// Ready when the wait has ended, or registers `waker` to be woken then.
+    /// Returns `Ready` if the wait has ended, and otherwise registers `waker` to be woken then.
     ///
     /// # Safety
     /// `waiters` is the same in all calls, and alive.
     #[inline]
     pub(super) unsafe fn poll(&mut self, waiters: &Waiters, waker: &Waker) -> Poll<Ended> {
-        // The end stands here before it stands in each place, so that no two who look can differ.
+        // Check `waiters` first. The end is written there before it is written to each place, so
+        // that all waiters agree on whether it has come.
         if let Some(ended) = waiters.ended() {
             // SAFETY: passed on from the caller.
             unsafe { self.leave(waiters) };
@@ -74,7 +75,8 @@ impl Seat {
         poll
     }
 
-    /// Leaves the place, if there is one. The waker that waits in it is dropped, which is the user's code, when all is done.
+    /// Leaves the place, if there is one. The registered waker is dropped last, because its drop is
+    /// user code.
     ///
     /// # Safety
     /// As for `poll`.
@@ -84,7 +86,8 @@ impl Seat {
             return;
         };
         self.registration = Registration::new();
-        // SAFETY: the place is alive as long as this waiter is inside, which registered in it and has just forgotten it.
+        // SAFETY: the place is alive as long as this waiter is inside. The waiter has registered in
+        // it, and has just forgotten it.
         let waker: Option<ThinWaker> = unsafe { Completion::raw_vacate(Place::word(place)) };
         waiters.go_out();
         drop(waker);

@@ -10,7 +10,8 @@ use core::{
 use super::block::Handle;
 use crate::completion::Ended;
 
-/// The end that sends. Dropped without sending, it closes: everyone who waits learns of it, and never hangs.
+/// The sending end. If it is dropped without sending, every waiter ends with an error instead of
+/// hanging.
 ///
 /// # Example
 /// ```
@@ -25,10 +26,10 @@ pub struct Sender<T> {
     handle: Handle<T>,
 }
 
-// SAFETY: a value goes in here, and may be dropped here when nobody else holds the block. It is never looked at from here, so
-// nothing more is asked of it than that it may change threads.
+// SAFETY: the sender writes the value, and may drop it if it holds the last reference. It never
+// reads the value by reference, so the value need only be `Send`.
 unsafe impl<T: Send> Send for Sender<T> {}
-// SAFETY: by reference it only makes an atomic load.
+// SAFETY: a reference to a sender only makes an atomic load.
 unsafe impl<T: Send> Sync for Sender<T> {}
 
 impl<T> Unpin for Sender<T> {}
@@ -36,22 +37,24 @@ impl<T> UnwindSafe for Sender<T> {}
 impl<T> RefUnwindSafe for Sender<T> {}
 
 impl<T> Sender<T> {
-    /// Gives the handle to the sender, of which there is one.
+    /// Creates the one sender of the handle's block.
     pub(super) fn new(handle: Handle<T>) -> Self {
         Self { handle }
     }
 
-    /// Sends the value, and wakes everyone who waits for it, in no order that is promised.
+    /// Sends the value, and wakes all waiters, in no particular order.
     ///
-    /// If every [`Shared`](super::Shared) has gone, the value is dropped.
+    /// If every [`Shared`](super::Shared) was dropped, the value is dropped.
     ///
     /// # Cost
-    /// Two atomic read-modify-writes if nobody has waited; else three, one more for each place of a waiter, and the wake-ups.
-    /// Wait-free beside those.
+    /// Two atomic read-modify-writes if there were no waiters. Otherwise three, one more for each
+    /// place of a waiter, and the wake-ups. Wait-free apart from the wake-ups.
     ///
     /// # Panics
-    /// With the first panic of a waiter's waker. The value has been sent then, and all the others are woken. (Without the feature
-    /// `std`, a second such panic ends the program.) With the panic of the value's destructor, if it is dropped.
+    /// If a waiter's waker panics, the first such panic passes through after the value has been
+    /// sent and all other waiters have been woken. (Without the feature `std`, a second such panic
+    /// ends the program.) If the value is dropped and its destructor panics, that panic passes
+    /// through.
     ///
     /// # Example
     /// ```
@@ -69,9 +72,11 @@ impl<T> Sender<T> {
         unsafe { handle.waiters().end(Ended::Done) };
     }
 
-    /// Whether every [`Shared`](super::Shared) has gone, so that nobody will learn of the value.
+    /// Returns whether every [`Shared`](super::Shared) was dropped, so that no waiter is left for
+    /// the value.
     ///
-    /// `false` may be out of date at once; `true` stays true. One relaxed load: it orders nothing.
+    /// `false` may be outdated at once, while `true` is final. This is one relaxed load, which
+    /// orders nothing.
     ///
     /// # Example
     /// ```

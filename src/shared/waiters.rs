@@ -1,38 +1,45 @@
-//! [`Waiters`]: the end of a wait in one word, with those who wait for it.
+//! [`Waiters`]: the end of a wait in one word, and the list of its waiters.
 //!
 //! | word | means | written by |
 //! |---|---|---|
-//! | `OPEN` (null) | not ended, and nobody has waited yet | creation |
-//! | `L` (a [`Place`]) | not ended; the newest place of the list | waiters, who put a place in front |
+//! | `OPEN` (null) | not ended, and no waiter has registered yet | creation |
+//! | `L` (a [`Place`]) | not ended; the newest place of the list | waiters, when they push a place |
 //! | `DONE` (1) | there is a value | sender, once |
-//! | `CLOSED` (2) | the sender has gone without one | sender, once |
+//! | `CLOSED` (2) | the sender was dropped without sending | sender, once |
 //!
-//! | operation | instruction | what is left to do |
+//! | operation | instruction | what to do next |
 //! |---|---|---|
-//! | end | `swap(DONE or CLOSED, AcqRel)` | complete the word of each place in the list that comes back, and wake whom it returns |
-//! | look | `load(Acquire)` | nothing |
+//! | end | `swap(DONE or CLOSED, AcqRel)` | complete the word of each place in the returned list, and wake the wakers that this returns |
+//! | check | `load(Acquire)` | nothing |
 //! | enter | `inside + 1`, then one of the two below | |
-//! | push | `compare_exchange(L -> fresh, Release)` | nothing. Another `L`: again. The end: free the fresh place, go out |
+//! | push | `compare_exchange(L -> fresh, Release)` | nothing. Another `L`: retry. The end: free the fresh place, go out |
 //! | succeed | `DETACHED -> W` in the word of a place of the list | nothing. The end: go out |
-//! | vacate | `W -> DETACHED` in the word of the own place | go out; drop the waker |
-//! | go out | `inside - 1` | at 0, which is after the end: free the list |
+//! | vacate | `W -> DETACHED` in the word of the waiter's own place | go out; drop the waker |
+//! | go out | `inside - 1` | if that was the last, which is after the end: free the list |
 //!
-//! No place leaves the list before the end, so that a push needs no more than the head that it has seen, and whoever is inside
-//! may walk. Each place has a word of its own, a [`Completion`], and the race of a wake-up with a poll, a
-//! departure or a successor is decided there, for each waiter alone.
+//! No place leaves the list before the end. A push therefore needs only the head that it has seen,
+//! and every waiter inside may walk the list. Each place has a [`Completion`] of its own, which
+//! decides the race between the wake-up of this waiter and its poll, its departure or its
+//! successor.
 //!
-//! **The bound.** `inside` counts the sender and all who are between their coming and their going. Whoever comes makes a new
-//! place only if there are less than twice as many places as waiters inside. Hence there are never more than twice as many as
-//! there were waiters at one time, however many came and went.
+//! ***The bound.** `inside` counts the sender and the waiters that have entered and not yet gone
+//! out. A waiter that enters makes a new place only if there are fewer than twice as many places as
+//! waiters inside. The number of places is therefore never more than twice the largest number of
+//! waiters at one time.
 //!
-//! **Nobody looks in vain.** Otherwise at least half of the places are free: a waiter inside holds one at most. As many are free
-//! as there are who look for one, and stay so: each who finds one is one less to look, and each who comes later and looks has
-//! found as many more. So a look that passes the whole list without success means that another has found one, or that the end
-//! has come, which stands in every word. The places are counted first and the waiters after that, so that whoever has pushed a
-//! counted place is counted too; the other way round all places may be held by those who came later.
+//! ***Every search makes progress.** A waiter that makes no new place searches for a free one.
+//! There are then at least twice as many places as waiters inside, and each waiter holds at most
+//! one, so at least half of the places are free. There are also at least as many free places as
+//! searching waiters. This stays true: a waiter that finds a place reduces both numbers by one, and
+//! a waiter that starts to search later has checked the bound itself. A search that passes the
+//! whole list without success therefore means that another waiter has found a place, or that the
+//! end has come, which is then in every word. The places are counted before the waiters, so that
+//! the waiter that pushed a counted place is counted too. In the other order, all counted places
+//! might be held by waiters that entered later.
 //!
-//! **What a look costs.** It starts where the last one has ended. All places that are free when it starts anew at the front are
-//! found in that round, and they are half of the list, so a round passes two places for each that it finds.
+//! ***The cost of a search.** A search starts where the last one ended. All places that are free
+//! when a round starts at the front of the list are found in that round. They are at least half of
+//! the list, so a round passes at most two places for each place that it finds.
 
 use core::{
     mem,
@@ -53,17 +60,18 @@ const OPEN: *mut Place = ptr::null_mut();
 const DONE: *mut Place = ptr::without_provenance_mut(1);
 const CLOSED: *mut Place = ptr::without_provenance_mut(2);
 
-/// The part of `inside` that counts the sender until it has gone through the list.
+/// The part of `inside` that counts the sender, until it has completed every place of the list.
 const SENDER: usize = 1;
-/// In `inside` once the list is freed.
+/// The value of `inside` once the list is freed.
 const SWEPT: usize = 1 << (usize::BITS - 1);
 
 pub(super) struct Waiters {
     list: AtomicPtr<Place>,
     inside: AtomicUsize,
-    /// Where the next look for a free place starts: a place of the list, or null for its front.
+    /// Where the next search for a free place starts: a place of the list, or null for the front.
     resume: AtomicPtr<Place>,
-    /// The list that the end has taken. Written by the sender before it goes out, read by the one who frees.
+    /// The list that the end has taken. The sender writes it before it goes out, and the thread
+    /// that frees the list reads it.
     taken: UnsafeCell<*mut Place>,
 }
 
@@ -77,7 +85,7 @@ impl Waiters {
         }
     }
 
-    /// How it ended, or `None` when it has not.
+    /// Returns how the wait ended, or `None` if it has not ended.
     #[inline]
     pub(super) fn ended(&self) -> Option<Ended> {
         ended(self.look())
@@ -85,32 +93,37 @@ impl Waiters {
 
     #[inline]
     fn look(&self) -> *mut Place {
-        // ORDERING: look. Acquire, with the Release of `done` and `closed`: what the sender wrote is visible. With the Release
-        // of every `push` so far: so are the places of the list.
+        // ORDERING: look. Acquire, with the Release of `done` and `closed`: what the sender wrote
+        // is visible. With the Release of every `push` so far, the places of the list are visible
+        // too.
         self.list.load(order!(look: Acquire))
     }
 
-    /// Ends the wait of all, and wakes each.
+    /// Ends the wait, and wakes all waiters.
     ///
-    /// A waker that panics keeps no other from being woken. The first panic goes on after that.
+    /// If a waker panics, all other waiters are still woken. The first panic passes through after
+    /// that.
     ///
     /// # Safety
     /// The caller is the sender, and this is its one call.
     pub(super) unsafe fn end(&self, how: Ended) {
         let taken = match how {
-            // ORDERING: done. Release: the value is seen by whoever learns of it (`look` and `push_ended`, Acquire). Acquire: the
-            // places of the list, and their waiters' wakers, were written before `push` (Release).
+            // ORDERING: done. Release: a waiter that sees DONE (`look` and `push_ended`, Acquire)
+            // sees the value. Acquire: the places of the list, and their waiters' wakers, were
+            // written before `push` (Release).
             Ended::Done => self.list.swap(DONE, order!(done: AcqRel)),
-            // ORDERING: closed. As for `done`: what the sender did comes before a waiter that learns that it has gone.
+            // ORDERING: closed. As for `done`: what the sender did happens before a waiter sees
+            // that it was dropped.
             Ended::Abandoned => self.list.swap(CLOSED, order!(closed: AcqRel)),
         };
         debug_assert!(ended(taken).is_none(), "a sender finished twice");
         if taken.is_null() {
-            // There is no list to be freed, so it does not matter that the sender's part stays in `inside`.
+            // There is no list to free, so it does not matter that `inside` still counts the
+            // sender.
             return;
         }
         self.taken.with_mut(|place| {
-            // SAFETY: nobody reads it before the sender has gone out.
+            // SAFETY: no thread reads it before the sender has gone out.
             unsafe { *place = taken }
         });
         Rest {
@@ -121,21 +134,23 @@ impl Waiters {
         .wake();
     }
 
-    /// Finds a place for a waiter whose waker is `waker`, and registers it there.
+    /// Finds a place for a waiter, and registers `waker` there.
     pub(super) fn enter(&self, waker: &Waker) -> Result<(NonNull<Place>, Registration), Ended> {
-        // The clone is the user's code, and nothing has been done yet that it could leave half done.
+        // The clone is user code that may panic, so it comes first, when nothing could be left half
+        // done.
         let waker = waker.clone();
         let registration = Registration::of(WakerWords::of(&waker));
         let waker = ThinWaker::from(waker).into_raw();
-        // ORDERING: enter. Acquire, with the Release of `go_out`: if the list may be freed, its end is visible to the look below.
-        // And what was vacated by those who are not counted any more is found vacant.
+        // ORDERING: enter. Acquire, with the Release of `go_out`: if the list may be freed, the
+        // look below sees its end. The places that were vacated by waiters that are no longer
+        // counted are also seen as vacant.
         self.inside.fetch_add(1, order!(enter: Acquire));
         // SAFETY: counted in just now.
         match unsafe { self.take_place(waker) } {
             Ok(place) => Ok((place, registration)),
             Err(ended) => {
                 self.go_out();
-                // SAFETY: the word from above, which no place has taken.
+                // SAFETY: this is the word from above, which no place has taken.
                 drop(unsafe { ThinWaker::from_raw(waker) });
                 Err(ended)
             }
@@ -143,7 +158,7 @@ impl Waiters {
     }
 
     /// # Safety
-    /// The caller is inside, and gives the waker of this word away where this succeeds.
+    /// The caller is inside, and gives away the waker of this word if this succeeds.
     unsafe fn take_place(&self, waker: NonNull<()>) -> Result<NonNull<Place>, Ended> {
         let mut fresh = None;
         let mut list = self.look();
@@ -151,12 +166,15 @@ impl Waiters {
             if let Some(ended) = ended(list) {
                 break Err(ended);
             }
-            // SAFETY: the list has not ended when it was looked at, so the one who is inside keeps it alive.
+            // SAFETY: the list had not ended when it was loaded, so the caller, which is inside,
+            // keeps it alive.
             let places = unsafe { Place::count(list) };
-            // ORDERING: count. Relaxed: whoever has pushed one of these places came before that (`look` and `push_ended`,
-            // Acquire), and so did the caller. An older count than the newest is that of an earlier moment.
+            // ORDERING: count. Relaxed: the waiters that pushed these places entered before that
+            // (`look` and `push_ended`, Acquire), and so did the caller. If the count is not the
+            // newest one, it is that of an earlier moment, which is as good.
             let inside = self.inside.load(order!(count: Relaxed));
-            // When the sender has gone out it counts one too few, and then the end stands in all places; but there may be none.
+            // Once the sender has gone out, this is one too few. The end is then in all places, but
+            // the result may be 0, hence the `max`.
             let waiters = (inside - SENDER).max(1);
             if places >= 2 * waiters {
                 // SAFETY: passed on from the caller.
@@ -171,15 +189,17 @@ impl Waiters {
             }
         };
         if let Some(fresh) = fresh {
-            // SAFETY: it was not published. Its word says the waker that the caller keeps or that another place has taken.
+            // SAFETY: the place was not published. Its word has the waker that the caller keeps or
+            // that another place has taken, so it owns none.
             unsafe { Place::free(fresh) };
         }
         found
     }
 
     fn push(&self, list: *mut Place, place: NonNull<Place>) -> Result<(), *mut Place> {
-        // ORDERING: push. Release: the place and its waker are visible to whoever takes or walks the list (`done`, `closed` and
-        // `look`, Acquire; later pushes are part of the same release sequence).
+        // ORDERING: push. Release: the place and its waker are visible to a thread that takes or
+        // walks the list (`done`, `closed` and `look`, Acquire; later pushes are part of the same
+        // release sequence).
         let done: Ordering = order!(push: Release);
         // ORDERING: push_ended. Acquire: as for `look`.
         let failed: Ordering = order!(push_ended: Acquire);
@@ -189,7 +209,7 @@ impl Waiters {
         pushed.map(drop)
     }
 
-    /// Finds a free place. There is one, as the header shows.
+    /// Takes a free place. The header shows that there is one.
     ///
     /// # Safety
     /// As for `take_place`.
@@ -204,12 +224,13 @@ impl Waiters {
                     None => continue,
                 }
             };
-            // SAFETY: a place of the list, which the one who is inside keeps alive.
+            // SAFETY: this is a place of the list, which the caller, which is inside, keeps alive.
             let next = unsafe { Place::next(place) };
             // SAFETY: alive as above, and for as long as the new waiter is inside.
             match unsafe { Completion::raw_succeed(Place::word(place), waker) } {
                 Ok(()) => {
-                    // ORDERING: pass. Release, with the Acquire of `resume`: the rest of the list is visible there, too.
+                    // ORDERING: pass. Release, with the Acquire of `resume`: the rest of the list
+                    // is visible to the next search.
                     self.resume.store(next, order!(pass: Release));
                     return Ok(place);
                 }
@@ -219,46 +240,50 @@ impl Waiters {
         }
     }
 
-    /// Counts one out, who touches no place any more.
+    /// Counts the caller out, which touches no place after this.
     pub(super) fn go_out(&self) {
-        // ORDERING: go_out. Release, with the Acquire of `sweep`: all that was done to places is done before they are freed. With
-        // that of `enter`: a place that was vacated is found vacant, and the end that lets the list be freed is seen.
+        // ORDERING: go_out. Release, with the Acquire of `sweep`: every access to a place comes
+        // before the places are freed. With that of `enter`: a vacated place is seen as vacant, and
+        // the end that allows the list to be freed is seen.
         if self.inside.fetch_sub(1, order!(go_out: Release)) == 1 {
             self.sweep();
         }
     }
 
-    /// Frees the list, unless somebody has come in the meantime, who will do it.
+    /// Frees the list, unless a waiter has entered meanwhile, which will free it instead.
     #[cold]
     fn sweep(&self) {
-        // ORDERING: sweep, not_yet. Acquire: as for `go_out`, with all who went out. On failure nothing is read.
+        // ORDERING: sweep, not_yet. Acquire: as for `go_out`, with every caller that went out. On
+        // failure nothing is read.
         let (done, failed) = (order!(sweep: Acquire), order!(not_yet: Relaxed));
         let swept = self.inside.compare_exchange(0, SWEPT, done, failed);
         if swept.is_ok() {
-            // SAFETY: the sender has gone out and with it everyone else. Whoever comes now sees the end and touches no place.
+            // SAFETY: the sender and every waiter have gone out. A waiter that enters now sees the
+            // end and touches no place.
             unsafe { self.free() };
         }
     }
 
     /// # Safety
-    /// The sender has finished, nobody else uses a place any more, and this was not called before.
+    /// The sender has finished, no other thread uses a place, and this was not called before.
     unsafe fn free(&self) {
-        // SAFETY: the sender, who alone writes it, has finished.
+        // SAFETY: only the sender writes it, and the sender has finished.
         let mut at = self.taken.with(|taken| unsafe { *taken });
         while let Some(place) = NonNull::new(at) {
-            // SAFETY: a place of a list of which nothing but this is freed yet.
+            // SAFETY: a place of the list that is not freed yet.
             at = unsafe { Place::next(place) };
-            // SAFETY: nobody uses it any more. The end has taken the waker out of its word.
+            // SAFETY: no one uses it after this. The end has taken the waker out of its word.
             unsafe { Place::free(place) };
         }
     }
 
-    /// The last look before the memory is given back. Frees the list if a waiter was leaked, who will never go out.
+    /// Makes the last access before the memory is freed. Frees the list if a waiter was leaked,
+    /// because a leaked waiter never goes out.
     ///
     /// # Safety
-    /// The sender and all waiters have gone, or will never look again.
+    /// The sender and all waiters were dropped, or will never use this again.
     pub(super) unsafe fn retire(&mut self) {
-        // ORDERING: last. Relaxed: nobody else uses it any more.
+        // ORDERING: last. Relaxed: no other thread uses it.
         if self.inside.load(order!(last: Relaxed)) & SWEPT == 0 {
             // SAFETY: passed on from the caller, and not swept.
             unsafe { self.free() };
@@ -279,7 +304,8 @@ fn ended(list: *mut Place) -> Option<Ended> {
     }
 }
 
-/// The places whose waiters are still to be woken. Dropped, it wakes them and counts the sender out.
+/// The places whose waiters are still to be woken. Dropping it wakes them, and counts the sender
+/// out.
 struct Rest<'a> {
     waiters: &'a Waiters,
     next: *mut Place,
@@ -307,7 +333,8 @@ impl Rest<'_> {
 
 impl Drop for Rest<'_> {
     fn drop(&mut self) {
-        // There is a rest only where a waker has panicked, and that panic is the one that goes on.
+        // Some are left only if a waker has panicked. That first panic passes through, so later
+        // ones are caught.
         while !self.next.is_null() {
             #[cfg(feature = "std")]
             drop(std::panic::catch_unwind(core::panic::AssertUnwindSafe(

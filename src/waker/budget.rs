@@ -1,19 +1,19 @@
-//! The budget: how many operations of `io` and `time` one poll of a task does before it has to give
-//! way.
+//! The budget: how many operations of `io` and `time` one poll of a task may do before it has to
+//! yield.
 //!
-//! A task whose descriptor is always ready never has to wait, so it would keep its thread from
-//! everybody else, and its own timeouts from being looked at. Therefore each operation that is
-//! ready takes one from the budget, which is full again at each poll of a task ([`begin`]). Where
-//! the budget is used up, an operation is *refused*: it wakes the task, and is pending without
-//! having done anything ([`poll_turn`]).
+//! A task whose descriptor is always ready never has to wait. It would keep its thread from other
+//! tasks, and its own timeouts from being checked. Each operation that is ready therefore takes one
+//! from the budget, which is refilled at each poll of a task ([`begin`]). Once the budget is used
+//! up, the next operation is *refused*: it wakes the task, and is pending without having done
+//! anything ([`poll_turn`]).
 //!
-//! One operation may follow each that was refused. This is for what is polled in the same task
-//! after the one that has used the budget up: its sibling in a join gets on, too. And an executor
-//! that a task runs inside itself and that polls again at once, instead of returning to us, gets on
-//! at every second try.
+//! After each refused operation, one more is allowed. It is for a future that is polled in the same
+//! task after the one that has used up the budget, such as its sibling in a join, so that both make
+//! progress. It is also for an executor that runs inside a task and polls again at once, instead of
+//! returning to us: it makes progress at every second try.
 //!
-//! The budget is its thread's. Where no task of ours is polled it never runs out: a future that is
-//! polled by hand, or by another crate's executor, is not refused anything.
+//! Each thread has its own budget, which never runs out unless a task of ours is polled. A future
+//! that is polled by hand, or by another crate's executor, is never refused.
 
 use core::{
     cell::Cell,
@@ -22,29 +22,29 @@ use core::{
 
 use crate::sync::thread_local;
 
-/// How many operations one poll of a task does.
+/// How many operations one poll of a task may do.
 const OPERATIONS: u64 = 128;
-/// Nobody does so many.
+/// More operations than any poll does.
 const UNLIMITED: u64 = u64::MAX;
 
 thread_local! {
-    /// How many operations may still be done in this poll.
+    /// How many operations this poll may still do.
     static LEFT: Cell<u64> = const { Cell::new(UNLIMITED) };
 }
 
 thread_local! {
-    /// What is called when an operation is refused.
+    /// The function that is called when an operation is refused.
     static ON_REFUSED: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
-/// A poll of a task begins. To be called on threads that poll only tasks, or under an [`Outer`].
+/// Begins a poll of a task. Call this on threads that poll only tasks, or under an [`Outer`].
 #[inline]
 pub(crate) fn begin() {
     LEFT.with(|left| left.set(OPERATIONS));
 }
 
-/// The budget of what is being polled already, while something else is polled inside of it. It is
-/// put back when this is dropped.
+/// The budget of the current poll, kept while another future is polled inside it. It is restored
+/// when this is dropped.
 pub(crate) struct Outer(u64);
 
 impl Outer {
@@ -61,26 +61,27 @@ impl Drop for Outer {
     }
 }
 
-/// Has this thread call a function when an operation is refused: another task should run next.
+/// Sets the function that this thread calls when an operation is refused, which means that another
+/// task should run next.
 pub(crate) fn set_on_refused(f: Option<fn()>) {
     ON_REFUSED.with(|cell| cell.set(f));
 }
 
-/// Whether an operation may be done.
+/// Returns whether an operation may be done.
 #[inline]
 pub(crate) fn has_left() -> bool {
     LEFT.with(Cell::get) > 0
 }
 
-/// Whether the budget is used up, or was at the last operation: for those who would rely on others
-/// to run meanwhile.
+/// Returns whether the budget is used up, or was before the last operation was allowed. For code
+/// that relies on other tasks running meanwhile.
 #[inline]
 pub(crate) fn is_used_up() -> bool {
     LEFT.with(Cell::get) <= 1
 }
 
-/// Ready: an operation may be tried, and if it is ready, [`spend`] is to be called. Pending: it is
-/// refused, and the waker has been woken.
+/// Returns `Ready` if an operation may be tried, and [`spend`] must be called if that operation is
+/// ready. Returns `Pending` if the operation is refused, after waking the waker.
 #[inline]
 pub(crate) fn poll_turn(cx: &mut Context<'_>) -> Poll<()> {
     if has_left() {
@@ -91,7 +92,7 @@ pub(crate) fn poll_turn(cx: &mut Context<'_>) -> Poll<()> {
     }
 }
 
-/// An operation was ready.
+/// Records that an operation was ready.
 #[inline]
 pub(crate) fn spend() {
     LEFT.with(|left| left.set(left.get().saturating_sub(1)));

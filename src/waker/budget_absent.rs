@@ -1,4 +1,4 @@
-//! The budget that there is not: without the feature `io` there are no operations.
+//! A budget that does nothing: without the feature `io` there are no operations.
 
 #[inline]
 pub(crate) fn begin() {}

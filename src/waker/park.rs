@@ -7,8 +7,8 @@
 //! takes another, because the inner one must not use up a wake-up that is meant for the outer
 //! future.
 //!
-//! Fields: `notified` is written by wakers and by the parked thread; `references` by everyone who
-//! holds the parker; `thread` is written once, before the parker is shared.
+//! Fields: wakers and the parked thread write `notified`. Every holder of the parker writes
+//! `references`. `thread` is written once, before the parker is shared.
 
 use core::{
     cell::Cell,
@@ -31,7 +31,7 @@ use crate::sync::{
 struct Shared {
     header: Header,
     references: AtomicUsize,
-    /// `IDLE`, or `NOTIFIED` by a wake-up that the thread has not taken yet.
+    /// `IDLE`, or `NOTIFIED` after a wake-up that the thread has not consumed yet.
     notified: AtomicUsize,
     thread: Thread,
 }
@@ -39,7 +39,8 @@ struct Shared {
 const IDLE: usize = 0;
 const NOTIFIED: usize = 1;
 
-/// More references than memory can hold handles: clones were leaked in a loop.
+/// The maximum number of references. Memory cannot hold more wakers, so more means that clones were
+/// leaked in a loop.
 const MAX_REFERENCES: usize = isize::MAX as usize;
 
 static PARKER: VTable = {
@@ -52,7 +53,7 @@ static PARKER: VTable = {
         }
     }
     unsafe fn wake(header: NonNull<Header>) {
-        // SAFETY: passed on from the caller, who gives up one reference.
+        // SAFETY: passed on from the caller, which gives up one reference.
         unsafe { wake_by_ref(header) };
         // SAFETY: passed on from the caller.
         unsafe { drop(header) };
@@ -60,7 +61,8 @@ static PARKER: VTable = {
     unsafe fn wake_by_ref(header: NonNull<Header>) {
         // SAFETY: a live parker's header: the caller holds a reference.
         let shared = unsafe { header.cast::<Shared>().as_ref() };
-        // ORDERING: notify. Release, with the Acquire of `take`: what came before the wake-up is visible to the thread.
+        // ORDERING: notify. Release, with the Acquire of `take`: everything before the wake-up is
+        // visible to the parked thread.
         if shared.notified.swap(NOTIFIED, order!(notify: Release)) == IDLE {
             shared.thread.unpark();
         }
@@ -77,12 +79,13 @@ static PARKER: VTable = {
     }
 };
 
-/// Gives up one reference, and frees after the last.
+/// Gives up one reference, and frees the parker after the last.
 ///
 /// # Safety
 /// The caller holds a reference and does not use the parker after this.
 unsafe fn release(shared: NonNull<Shared>) {
-    // SAFETY: alive by the caller's reference. No reference to the whole is formed, which may vanish during the call.
+    // SAFETY: alive by the caller's reference. No Rust reference to the whole parker is made,
+    // because the parker may be freed during the call.
     let references = unsafe { &(*shared.as_ptr()).references };
     // ORDERING: release, free. Release, with the fence below: all uses of the parker come before it is freed.
     if references.fetch_sub(1, order!(release: Release)) != 1 {
@@ -99,7 +102,7 @@ unsafe fn release(shared: NonNull<Shared>) {
     unsafe { heap::release(shared) };
 }
 
-/// One reference to a parker of this thread. It stays on its thread.
+/// One reference to a parker of this thread. It never leaves the thread.
 struct Parker(NonNull<Shared>);
 
 thread_local! {
@@ -108,14 +111,14 @@ thread_local! {
 }
 
 thread_local! {
-    /// What this thread does for others while it is blocked. `None`: nothing.
+    /// What this thread does for others while it is blocked, or `None` for nothing.
     static ATTEND: Cell<Option<Attend>> = const { Cell::new(None) };
 }
 
-/// Does what is due for others, and returns how long it may be before the next call. `None`: no
+/// Does what is due for others, and returns how long the next call may wait, or `None` if no
 /// further call is needed.
 ///
-/// It may run any code, such as that of wakers, which may itself block in a wait of this crate.
+/// It may run any code, such as wakers, and that code may itself block in a wait of this crate.
 pub(crate) type Attend = fn() -> Option<Duration>;
 
 /// Sets what this thread does for others whenever it is blocked in a wait of this crate.
@@ -124,15 +127,16 @@ pub(crate) fn set_attend(attend: Option<Attend>) {
 }
 
 fn attends() -> Option<Attend> {
-    // A thread whose thread-locals are gone does nothing for others any more.
+    // After its thread-locals are destroyed, a thread does nothing for others.
     ATTEND.try_with(Cell::get).ok().flatten()
 }
 
-/// After how many turns a blocking wait that does not sleep attends all the same.
+/// The number of turns after which a blocking wait that does not sleep attends nevertheless.
 const ATTEND_INTERVAL: usize = 61;
 
-/// Counts the turns of a blocking wait, which are polls of its future or runs of its tasks. A wait
-/// that always has something to do never reaches [`rest`], and would never attend to others.
+/// Counts the turns of a blocking wait, which are polls of its future or runs of its tasks. Without
+/// this count, a wait that always has something to do would never attend to others, because it
+/// never reaches [`rest`].
 pub(crate) struct Busy(usize);
 
 impl Busy {
@@ -140,8 +144,8 @@ impl Busy {
         Self(0)
     }
 
-    /// Counts this many more turns, and attends if it is time to. The caller must look once more
-    /// before it sleeps, to find what that has made due.
+    /// Counts `turns` more turns, and attends if enough have passed. Attending may make something
+    /// due, so the caller must check once more before it sleeps.
     #[inline]
     pub(crate) fn turns(&mut self, turns: usize) {
         self.0 += turns;
@@ -162,34 +166,34 @@ impl Busy {
 /// How a [`rest`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rested {
-    /// What the thread waited for is due. `slept`: it went to sleep at least once.
+    /// What the thread waited for is due. `slept` says whether the thread slept at least once.
     Due { slept: bool },
     /// The deadline has passed, and nothing was due.
     TimedOut,
 }
 
-/// Blocks this thread until `is_due` says yes, or until the deadline.
+/// Blocks this thread until `is_due` returns true, or until the deadline.
 ///
-/// This is where the waits of the crate put a thread to sleep, by one rule: **the last thing before
-/// the thread parks is a look at everything that could be due for it.** What it does for others
-/// comes before that look, because it may be just what makes something due for this thread
-/// without an unpark, such as a task that goes to a private queue; and because a waker that parks
-/// on its own account uses up the thread's token, and with it an unpark that was meant for this
-/// wait.
+/// All waits of the crate put their thread to sleep here, by one rule: **the last thing before the
+/// thread parks is a check of everything that could be due for it.** Attending to others comes
+/// before that check, for two reasons. It may itself make something due for this thread without an
+/// unpark, such as a task that is pushed to a private queue. And a waker that parks on its own
+/// account consumes the thread's token, and with it an unpark that was meant for this wait.
 ///
-/// Whoever makes something due from another thread unparks this one after that.
+/// Another thread that makes something due must unpark this thread afterwards.
 pub(crate) fn rest(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -> Rested {
     let mut slept = false;
     loop {
         let mut next = None;
         if let Some(attend) = attends() {
-            // A look is cheaper than what the thread does for others.
+            // Check first, because that is cheaper than attending to others.
             if is_due() {
                 return Rested::Due { slept };
             }
             next = attend();
         }
-        // RECHECK: due_again. What became due while the thread attended to others.
+        // RECHECK: due_again. Without it, the thread would sleep through what became due while it
+        // attended to others.
         if recheck!(due_again: is_due()) {
             return Rested::Due { slept };
         }
@@ -199,7 +203,8 @@ pub(crate) fn rest(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) 
         }
         slept = true;
         match (next, left) {
-            // Only what is due for others is punctual: the caller's limit keeps the thread's slack.
+            // Only what is due for others needs to be punctual. The caller's limit keeps the
+            // thread's slack.
             (Some(next), left) if left.is_none_or(|left| next <= left) => {
                 punctually(|| thread::park_timeout(next));
             }
@@ -210,22 +215,22 @@ pub(crate) fn rest(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) 
 }
 
 /// Runs `sleep`, a sleep with a limit, and asks the kernel to end it punctually. By default the
-/// kernel may end it up to 50 microseconds later, together with others.
+/// kernel may end it up to 50 microseconds late, to combine it with other wake-ups.
 ///
-/// Threads and programs inherit the timer slack of the thread that starts them. So the thread's own
-/// slack is put back before any code of a task runs.
+/// Threads and programs inherit the timer slack of the thread that starts them. The thread's own
+/// slack is therefore restored before any code of a task runs.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn punctually(sleep: impl FnOnce()) {
     use core::num::NonZeroU64;
     use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
     const PUNCTUAL: Option<NonZeroU64> = NonZeroU64::new(1);
-    // A thread with a real-time policy has no slack, and reads 0.
+    // A thread with a real-time policy has no slack, and the call returns 0.
     let own = current_timer_slack().ok().and_then(NonZeroU64::new);
     if own <= PUNCTUAL {
         return sleep();
     }
-    // If this is refused, the sleep is as late as elsewhere.
+    // If the system refuses this, the sleep ends as late as by default.
     let _ = set_current_timer_slack(PUNCTUAL);
     sleep();
     let _ = set_current_timer_slack(own);
@@ -250,21 +255,21 @@ impl Parker {
         Self(shared)
     }
 
-    /// A parker that no wait of this thread is using.
+    /// Returns a parker that no wait of this thread is using.
     fn borrow() -> Borrowed {
         let spare = SPARE.try_with(Cell::take).ok().flatten();
         Borrowed(ManuallyDrop::new(spare.unwrap_or_else(Self::new)))
     }
 
-    /// A waker to be used only while the parker is held. It must not be dropped.
+    /// Returns a waker that may be used only while the parker is held. It must not be dropped.
     fn waker(&self) -> ManuallyDrop<Waker> {
         // SAFETY: the header of a parker, whose functions count references and wake from any thread. The reference that the
         // waker stands for is the one that `self` holds: the waker is not dropped.
         ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(self.0.cast()) })
     }
 
-    /// Blocks until a wake-up that no earlier call has taken, or until the deadline. False: the
-    /// deadline came first.
+    /// Blocks until a wake-up that no earlier call has consumed, or until the deadline. Returns
+    /// false if the deadline came first.
     fn park(&self, deadline: Option<Instant>) -> bool {
         // SAFETY: alive by the reference that `self` holds.
         let shared = unsafe { self.0.as_ref() };
@@ -281,14 +286,14 @@ impl Drop for Parker {
     }
 }
 
-/// A parker in use, which goes back to its thread.
+/// A parker in use, which is returned to its thread when this is dropped.
 struct Borrowed(ManuallyDrop<Parker>);
 
 impl Drop for Borrowed {
     fn drop(&mut self) {
         // SAFETY: not used after this.
         let parker = unsafe { ManuallyDrop::take(&mut self.0) };
-        // A thread whose thread-locals are gone just drops it.
+        // After the thread-locals are destroyed, the parker is dropped instead.
         let _ = SPARE.try_with(|spare| spare.set(Some(parker)));
     }
 }
@@ -306,14 +311,14 @@ impl Drop for Borrowed {
 ///
 /// A blocked worker still attends to the timers and descriptors of its executor, so that what the
 /// future waits for arrives even if every worker is blocked. It does so while it sleeps, and at the
-/// latest after every 61 polls of a future that never has to wait. The wakers of whoever waits for
-/// those timers and descriptors therefore run on this thread, inside the wait. Do not hold a lock
-/// across the wait if such a waker takes the same lock, or this thread waits for itself.
+/// latest after every 61 polls of a future that never has to wait. The wakers of tasks that wait
+/// for those timers and descriptors therefore run on this thread, inside the wait. Do not hold a
+/// lock across the wait if such a waker takes the same lock, or the thread deadlocks.
 ///
 /// All of this is true of every blocking wait of this crate.
 ///
 /// # Panics
-/// If the future's `poll` panics.
+/// Passes on a panic of the future's `poll`.
 ///
 /// # Cost
 /// One allocation for the first call on a thread, which keeps it for later calls. A nested call may
@@ -330,12 +335,13 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     output.unwrap_or_else(|| unreachable!("a wait without a deadline ends with the future"))
 }
 
-/// As [`block_on`], but gives up after `limit`. A limit past what the clock can tell is no limit.
+/// Blocks as [`block_on`] does, but returns `None` after `limit`. A limit beyond the range of the
+/// clock is no limit.
 pub(crate) fn block_on_for<F: Future>(future: Pin<&mut F>, limit: Duration) -> Option<F::Output> {
     block_on_until(future, Instant::now().checked_add(limit))
 }
 
-/// As [`block_on`], but gives up at the deadline, after one last poll.
+/// Blocks as [`block_on`] does, but returns `None` after the deadline and one last poll.
 pub(crate) fn block_on_until<F: Future>(
     mut future: Pin<&mut F>,
     deadline: Option<Instant>,
