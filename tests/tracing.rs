@@ -4,8 +4,11 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap},
+    env,
     fmt::Debug,
     future::pending,
+    panic::{AssertUnwindSafe, catch_unwind},
+    process::{Command, exit},
     sync::{
         Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -20,6 +23,7 @@ use joint::{
 use tracing::Span;
 use tracing_core::{
     Dispatch, Event, Field, Metadata, Subscriber,
+    dispatcher::with_default,
     field::Visit,
     span::{Attributes, Current, Id, Record},
 };
@@ -266,4 +270,55 @@ fn a_side_that_was_taken_is_in_no_span_of_its_taker() {
         assert!(seen.entered > own, "{name} was left meanwhile");
         assert!(seen.closed);
     }
+}
+
+/// Panics when a span is made.
+struct Panics;
+
+impl Subscriber for Panics {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        panic!("a subscriber's own")
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// The child would be lost, which borrows from a frame. The test runs itself again in a process of its own.
+#[cfg_attr(miri, ignore = "it starts a process")]
+#[test]
+fn a_panic_while_a_scope_starts_a_child_ends_the_program() {
+    const INNER: &str = "JOINT_TRACING_ENDS";
+    if env::var_os(INNER).is_some() {
+        let executor = executor();
+        let spawn = || executor.scope(|s| drop(s.spawn(async {})));
+        // What can be caught does not end the program.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            with_default(&Dispatch::new(Panics), spawn);
+        }));
+        exit(0);
+    }
+    let name = "a_panic_while_a_scope_starts_a_child_ends_the_program";
+    let again = Command::new(env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env(INNER, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&again.stderr);
+    assert!(!again.status.success(), "it went on: {text}");
+    assert!(
+        text.contains("a scope cannot leave its children behind"),
+        "{text}"
+    );
 }
