@@ -301,3 +301,29 @@ fn a_function_pointer_is_a_schedule_function() {
         assert_eq!(ready(handle), 7);
     }
 }
+
+/// A function with no destructor may still have a state of its own, which a copy would lose.
+#[test]
+fn a_function_without_a_destructor_is_called_where_it_is() {
+    static CALLS: Mutex<Vec<(usize, Runnable)>> = Mutex::new(Vec::new());
+    let calls = AtomicUsize::new(0);
+    let schedule = move |runnable| {
+        let call = calls.fetch_add(1, Relaxed);
+        CALLS.lock().unwrap().push((call, runnable));
+    };
+    let (runnable, handle) = task::spawn(pending_once(), schedule);
+    runnable.schedule();
+    for expected in 0..3 {
+        let (call, runnable) = CALLS.lock().unwrap().pop().unwrap();
+        assert_eq!(call, expected);
+        runnable.schedule();
+    }
+    let (_, runnable) = CALLS.lock().unwrap().pop().unwrap();
+    let waker = runnable.waker();
+    runnable.run();
+    waker.wake();
+    let (call, runnable) = CALLS.lock().unwrap().pop().unwrap();
+    assert_eq!(call, 4);
+    runnable.run();
+    ready(handle);
+}
