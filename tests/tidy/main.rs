@@ -9,6 +9,7 @@ mod finish;
 mod floors;
 mod layers;
 mod lex;
+mod names;
 mod paths;
 mod peers;
 mod source;
@@ -99,6 +100,52 @@ fn every_site_argues_its_ordering() {
 #[test]
 fn sites_have_names_of_their_own() {
     hold(atomics::repeated_sites);
+}
+
+#[test]
+fn what_comments_cite_exists() {
+    let sources = sources();
+    let mut files = Vec::new();
+    for folder in ["benches", "examples", "loom-tests", "src", "tests", "xtask"] {
+        let folder = root().join(folder);
+        if folder.exists() {
+            collect(&folder, &mut files);
+        }
+    }
+    let paths = files
+        .iter()
+        .filter_map(|file| file.strip_prefix(root()).ok());
+    let paths = paths.map(|path| path.to_string_lossy().replace('\\', "/"));
+    let known = names::Known::new(sources.values(), paths);
+    hold(|source| names::check(source, &known));
+}
+
+#[test]
+fn the_index_of_handshakes_leads_somewhere() {
+    // A packaged copy has no models.
+    if root().join("Cargo.toml.orig").exists() {
+        return;
+    }
+    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("it can be read");
+    let exists = |path: &str| root().join(path).exists();
+    assert_eq!(names::index(&page, exists), [""; 0]);
+}
+
+#[test]
+fn comments_end_at_column_100() {
+    hold(finish::wide_comments);
+}
+
+#[test]
+fn the_list_of_what_is_wide_yet_is_short() {
+    let sources = sources();
+    let is_over = |area: &&&str| {
+        let of_area = sources.values();
+        let of_area = of_area.filter(|source| source.path.starts_with(**area));
+        of_area.flat_map(finish::wide_lines).next().is_none()
+    };
+    let over: Vec<_> = finish::WIDE_YET.iter().filter(is_over).collect();
+    assert!(over.is_empty(), "remove from `WIDE_YET`: {over:?}");
 }
 
 #[test]

@@ -1,0 +1,197 @@
+//! What comments cite exists: a `file::site` in backticks, and the name of a file.
+//!
+//! A citation is held to what can be seen from outside of the compiler: the module whose path ends
+//! as the citation says has a token of the last name. rustdoc checks links in brackets itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{lex::Kind, source::Source};
+
+/// The first names of paths into other crates.
+const FOREIGN: [&str; 6] = ["alloc", "core", "std", "loom", "libc", "tokio"];
+
+/// What there is to be cited.
+pub(crate) struct Known {
+    /// For each module, by its path from the crate's root, the names in it.
+    names: BTreeMap<Vec<String>, BTreeSet<String>>,
+    /// Paths of files, with a slash in front.
+    files: Vec<String>,
+}
+
+impl Known {
+    pub(crate) fn new<'a>(
+        sources: impl Iterator<Item = &'a Source>,
+        files: impl Iterator<Item = String>,
+    ) -> Self {
+        let mut names: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for source in sources {
+            let words = source.tokens.iter().zip(&source.modules);
+            for (token, module) in words.filter(|(token, _)| token.kind == Kind::Ident) {
+                let known = names.entry(module.clone()).or_default();
+                known.insert(token.text.clone());
+            }
+        }
+        let files = files.map(|file| format!("/{file}")).collect();
+        Self { names, files }
+    }
+
+    fn has_site(&self, path: &[&str]) -> bool {
+        let Some((last, module)) = path.split_last() else {
+            return false;
+        };
+        let ends = |known: &Vec<String>| {
+            known.len() >= module.len()
+                && (known.iter().rev())
+                    .zip(module.iter().rev())
+                    .all(|(a, b)| a == b)
+        };
+        (self.names.iter()).any(|(known, names)| ends(known) && names.contains(*last))
+    }
+
+    fn has_file(&self, name: &str) -> bool {
+        let end = format!("/{name}");
+        self.files.iter().any(|file| file.ends_with(&end))
+    }
+}
+
+pub(crate) fn check(source: &Source, known: &Known) -> Vec<String> {
+    let mut found = Vec::new();
+    for comment in &source.comments {
+        let spans = comment.text.split('`').skip(1).step_by(2);
+        for span in spans {
+            let path: Vec<_> = span.trim_end_matches("()").split("::").collect();
+            if is_citation(&path) && !known.has_site(without_root(&path)) {
+                let what = format!("`{span}` does not exist; a comment cites it");
+                found.push(source.finding(comment.line, what));
+            }
+        }
+        let is_of_name = |c: char| c.is_alphanumeric() || "_-/.".contains(c);
+        let words = comment.text.split(|c: char| !is_of_name(c));
+        for file in words.map(|word| word.trim_end_matches('.').trim_start_matches("../")) {
+            let is_file = file.len() > 3 && file.ends_with(".rs");
+            if is_file && !known.has_file(file) {
+                let what = format!("no file ends in {file}; a comment cites it");
+                found.push(source.finding(comment.line, what));
+            }
+        }
+    }
+    found
+}
+
+/// Whether it reads as `file::site`: a type or a macro in it is rustdoc's, or the compiler's.
+fn is_citation(path: &[&str]) -> bool {
+    let is_name = |name: &&str| {
+        let mut chars = name.chars();
+        chars.next().is_some_and(|c| c.is_ascii_lowercase())
+            && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    path.len() > 1 && path.iter().all(is_name) && !FOREIGN.contains(&path[0])
+}
+
+fn without_root<'a, 'b>(path: &'a [&'b str]) -> &'a [&'b str] {
+    match path {
+        ["crate" | "joint", rest @ ..] if !rest.is_empty() => rest,
+        _ => path,
+    }
+}
+
+/// The rows of CONTRIBUTING's index of handshakes whose file or models do not exist.
+pub(crate) fn index(page: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let (_, section) = page.split_once("\n## The handshakes\n").unwrap_or_default();
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let rows: Vec<_> = section
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .collect();
+    let names = |cell: &str| {
+        let names = cell.split('`').skip(1).step_by(2);
+        names
+            .map(|name| name.trim_end_matches('/').to_owned())
+            .collect::<Vec<_>>()
+    };
+    let wrong = |row: &&&str| {
+        let cells: Vec<_> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        let file = |name: &String| exists(&format!("src/{name}"));
+        let model = |name: &String| {
+            let path = format!("loom-tests/tests/{name}");
+            exists(&path) || exists(&format!("{path}.rs"))
+        };
+        let models = names(cells[cells.len() - 1]);
+        !names(cells[0]).iter().all(file) || models.is_empty() || !models.iter().all(model)
+    };
+    match rows.is_empty() {
+        true => vec!["no rows".to_owned()],
+        false => rows
+            .iter()
+            .filter(wrong)
+            .map(|row| (*row).to_owned())
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(comment: &str) -> Vec<String> {
+        let sleep = Source::new(
+            "src/executor/sleep.rs",
+            "fn found() { a.load(order!(found_look: Acquire)) }",
+        );
+        let citing = Source::new("src/task/a.rs", &format!("// {comment}\nx"));
+        let files = ["src/executor/sleep.rs", "loom-tests/tests/sleep.rs"].map(str::to_owned);
+        let known = Known::new([&sleep].into_iter(), files.into_iter());
+        check(&citing, &known)
+    }
+
+    #[test]
+    fn what_does_not_exist_is_caught() {
+        for (bad, culprit) in [
+            ("Release, with `sleep::gone`.", "`sleep::gone`"),
+            ("With `gate::found_look` (Acquire).", "`gate::found_look`"),
+            ("See `sleep::gone()`.", "`sleep::gone()`"),
+            (
+                "`crate::executor::gate::found`",
+                "`crate::executor::gate::found`",
+            ),
+            ("As `gate.rs` says.", "gate.rs"),
+            ("(executor/nap.rs has it)", "executor/nap.rs"),
+        ] {
+            let found = found(bad);
+            assert_eq!(found.len(), 1, "{bad}: {found:?}");
+            assert!(found[0].starts_with("src/task/a.rs:1: "), "{found:?}");
+            assert!(found[0].contains(culprit), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn rows_of_the_index_that_lead_nowhere_are_caught() {
+        let exists = |path: &str| ["src/a.rs", "loom-tests/tests/m.rs"].contains(&path);
+        let page =
+            |row: &str| format!("x\n## The handshakes\n\n| file |\n{row}\n\n## y\n| `z` |\n");
+        assert_eq!(
+            index(&page("| `a.rs` | one | other | `m` |"), exists),
+            [""; 0]
+        );
+        for bad in [
+            "| `b.rs` | one | other | `m` |",
+            "| `a.rs` (fences) | one | other | `m`, `n` |",
+            "| `a.rs` | one | other | none |",
+        ] {
+            assert_eq!(index(&page(bad), exists), [bad], "{bad}");
+        }
+        assert_eq!(index("", exists), ["no rows"]);
+    }
+
+    #[test]
+    fn what_exists_and_other_words_are_fine() {
+        for good in [
+            "With `sleep::found_look` (Acquire), and `executor::sleep::found()`.",
+            "`joint::executor::sleep::found`, `std::sync::mpsc`, `Known::new`, `found_look`.",
+            "`sleep.rs` and executor/sleep.rs. In loom-tests/tests/sleep.rs.",
+            "task.name is a field, and .rs an ending.",
+        ] {
+            assert_eq!(found(good), [""; 0], "{good}");
+        }
+    }
+}
