@@ -128,14 +128,8 @@ impl Local {
             false => shared.registry.cancel_shard(self.index()),
         };
         if !waiting.is_empty() {
-            self.queue_cancelled(waiting);
+            self.queues.push_cancelled(waiting);
             self.notify();
-        }
-    }
-
-    fn queue_cancelled(&self, cancelled: Vec<Runnable>) {
-        for runnable in cancelled {
-            self.normal.push(runnable);
         }
     }
 
@@ -144,7 +138,7 @@ impl Local {
     fn cancel_pinned(&self) -> bool {
         let waiting = self.shared().registry.cancel_pinned(self.index());
         let any = !waiting.is_empty();
-        self.pinned.borrow_mut().extend(waiting);
+        self.queues.push_pinned(waiting);
         any
     }
 
@@ -213,7 +207,7 @@ impl Shared {
             if waiting.is_empty() {
                 break;
             }
-            local.queue_cancelled(waiting);
+            local.queues.push_cancelled(waiting);
         }
         Registry::count_left(local.shared());
         self.gate

@@ -23,12 +23,7 @@ use alloc::vec::Vec;
 use core::{cell::Cell, hint, time::Duration};
 use std::time::Instant;
 
-use crossbeam_deque::{Steal, Stealer, Worker};
-
-use super::{
-    Local,
-    shared::{Queues, Runnable},
-};
+use super::{Local, shared::Runnable};
 use crate::executor::{
     fork_join::job::Taken,
     sleep::{Bed, Watched},
@@ -326,12 +321,8 @@ impl Local {
         let shared = self.shared();
         let stuck = |&i: &usize| view.now - self.lookout.seen[i].get().since >= STUCK;
         let found = self.others().filter(stuck).any(|i| {
-            let take = |queues: &Queues, own| {
-                let stolen = queues.stealers[i].steal_batch_with_limit(own, MOST_STOLEN);
-                stolen.is_success()
-            };
-            let high = take(&shared.high, &self.high);
-            let found = take(&shared.normal, &self.normal) || high;
+            let (high, normal) = (&shared.high, &shared.normal);
+            let found = self.queues.rescue_from(i, high, normal, MOST_STOLEN);
             if found {
                 record!(shared.hooks, Some(self.index()), Steal(i));
             }
@@ -355,10 +346,8 @@ impl Local {
             } else {
                 return None;
             };
-            let take =
-                |queues: &Queues, own: &Worker<Runnable>| take(&queues.stealers[i], own, most);
-            let stolen = take(&shared.high, &self.high);
-            let stolen = stolen.or_else(|| take(&shared.normal, &self.normal))?;
+            let (high, normal) = (&shared.high, &shared.normal);
+            let stolen = self.queues.steal_from(i, high, normal, most)?;
             if most == 1 {
                 let patience = 2 * stuck_for;
                 self.lookout.seen[i].set(Seen { patience, ..seen });
@@ -376,26 +365,9 @@ impl Local {
     /// executor.
     pub(super) fn steal_to_discard(&self) -> Option<Runnable> {
         let shared = self.shared();
-        self.others().find_map(|i| {
-            let high = take(&shared.high.stealers[i], &self.high, 1);
-            high.or_else(|| take(&shared.normal.stealers[i], &self.normal, 1))
-        })
-    }
-}
-
-/// Steals up to half of a queue, and at most `most` tasks. Retries while other workers are stealing
-/// from it.
-fn take(from: &Stealer<Runnable>, own: &Worker<Runnable>, most: usize) -> Option<Runnable> {
-    loop {
-        let stolen = match most {
-            1 => from.steal(),
-            _ => from.steal_batch_with_limit_and_pop(own, most),
-        };
-        match stolen {
-            Steal::Success(runnable) => return Some(runnable),
-            Steal::Empty => return None,
-            Steal::Retry => hint::spin_loop(),
-        }
+        let (high, normal) = (&shared.high, &shared.normal);
+        let one = |i| self.queues.steal_from(i, high, normal, 1);
+        self.others().find_map(one)
     }
 }
 

@@ -5,7 +5,7 @@
 //!    own queue ([`Local::push`]), on any other thread into the injector ([`Shared::inject`]).
 //! 2. The push wakes a sleeping worker if no worker is looking for work (`sleep.rs`).
 //! 3. A worker takes its next runnable by turns from the LIFO slot, its own queues and the injector
-//!    (`turn.rs`). An idle worker steals it from another worker that is slow (`lookout.rs`).
+//!    (`queues/turn.rs`). An idle worker steals it from another worker that is slow (`lookout.rs`).
 //! 4. [`Local::run`] polls the future once.
 //! 5. If the future is pending, the task is entered in the registry of owned tasks the first time
 //!    ([`Home`](shared::Home)), and waits there.
@@ -22,7 +22,7 @@
 //! task, after the last poll of the task that it waited for, and emptied by the very next run. It is
 //! closed while a foreign waker runs, because that code may do anything and may take any time.
 
-use alloc::{collections::VecDeque, string::String, sync::Arc};
+use alloc::{string::String, sync::Arc};
 use core::{
     cell::{Cell, RefCell},
     ptr,
@@ -40,8 +40,8 @@ mod harness;
 mod help;
 pub(super) mod launch;
 mod lookout;
+mod queues;
 pub(super) mod shared;
-mod turn;
 #[cfg(feature = "io")]
 mod visits;
 
@@ -52,8 +52,8 @@ use self::{
     current::with_current,
     help::Helper,
     lookout::Lookout,
+    queues::{Pushed, Queues},
     shared::{Place, Runnable, Shared},
-    turn::Turns,
 };
 use super::{guard::guarded, hooks::Hooks, metrics::Counters, registry::Lane, task_info::TaskInfo};
 use crate::{
@@ -62,21 +62,11 @@ use crate::{
     waker::{ThinWaker, budget},
 };
 
-/// How many tasks a worker's own queue holds. Further tasks go to the injector, whose queue takes no
-/// memory.
-const MOST_QUEUED: usize = 1 << 14;
-
 /// One worker. Only its own thread touches it.
 pub(super) struct Local {
     shared: Arc<Shared>,
     index: usize,
-    normal: Worker<Runnable>,
-    high: Worker<Runnable>,
-    pinned: RefCell<VecDeque<Runnable>>,
-    slot: Cell<Option<Runnable>>,
-    /// Whether a push goes to the slot, which is so while the task that waited for the one that has
-    /// just ended is being woken.
-    slot_is_open: Cell<bool>,
+    queues: Queues,
     runs: Cell<u64>,
     /// A copy of [`Shared::watches_tasks`], which is read for every run.
     watches_tasks: bool,
@@ -85,7 +75,6 @@ pub(super) struct Local {
     /// Whether a task of another executor is being disposed of.
     is_elsewhere: Cell<bool>,
     closing: Closing,
-    turns: Turns,
     lookout: Lookout,
     helper: Helper,
     #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "nothing to attend to"))]
@@ -160,16 +149,11 @@ impl Local {
             watches_tasks: shared.watches_tasks,
             shared,
             index,
-            normal,
-            high,
-            pinned: RefCell::default(),
-            slot: Cell::new(None),
-            slot_is_open: Cell::new(false),
+            queues: Queues::new(normal, high),
             runs: Cell::new(0),
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
             closing: Closing::default(),
-            turns: Turns::default(),
         }
     }
 
@@ -211,9 +195,8 @@ impl Local {
             Lane::Normal => self.push_normal(runnable),
             Lane::High => self.push_high(runnable),
             Lane::Pinned(worker) if worker == self.index => {
-                let mut pinned = self.pinned.borrow_mut();
-                pinned.push_back(runnable);
-                self.set_pinned_turn(pinned.len());
+                let pinned = self.queues.push_pinned([runnable]);
+                self.set_pinned_turn(pinned);
             }
             Lane::Pinned(_) => self.shared.inject(runnable, lane),
         }
@@ -221,34 +204,23 @@ impl Local {
 
     #[inline]
     fn push_normal(&self, runnable: Runnable) {
-        if self.slot_is_open.get() && self.turns.slot_is_due() {
-            let displaced = self.slot.replace(Some(runnable));
-            let Some(displaced) = displaced else { return };
-            self.queue(displaced);
-        } else {
-            self.queue(runnable);
+        match self.queues.push(runnable) {
+            Pushed::Next => return,
+            Pushed::Queued => {}
+            Pushed::Full(runnable) => self.push_elsewhere(runnable),
         }
         self.notify();
+    }
+
+    #[cold]
+    fn push_elsewhere(&self, runnable: Runnable) {
+        self.shared.normal.injector.push(runnable);
     }
 
     #[cold]
     fn push_high(&self, runnable: Runnable) {
-        self.high.push(runnable);
+        self.queues.push_high(runnable);
         self.notify();
-    }
-
-    #[inline]
-    fn queue(&self, runnable: Runnable) {
-        if self.normal.len() < MOST_QUEUED {
-            self.normal.push(runnable);
-        } else {
-            self.queue_elsewhere(runnable);
-        }
-    }
-
-    #[cold]
-    fn queue_elsewhere(&self, runnable: Runnable) {
-        self.shared.normal.injector.push(runnable);
     }
 
     #[inline]
@@ -265,8 +237,10 @@ impl Local {
         match runnable.metadata().home() {
             Some(home) if home.lane != Lane::Normal => self.push(runnable, home.lane),
             _ => {
-                let is_alone = self.normal.is_empty() && self.high.is_empty();
-                self.queue(runnable);
+                let is_alone = self.queues.has_nothing_to_steal();
+                if let Pushed::Full(runnable) = self.queues.push_behind(runnable) {
+                    self.push_elsewhere(runnable);
+                }
                 if !is_alone {
                     self.notify();
                 }
@@ -325,9 +299,8 @@ impl Local {
             self.requeue(runnable);
         }
         if let Some(waiter) = waiter {
-            self.slot_is_open.set(waiter.is_own());
-            guarded(|| waiter.wake());
-            self.slot_is_open.set(false);
+            let is_own = waiter.is_own();
+            self.queues.with_slot(is_own, || guarded(|| waiter.wake()));
         }
     }
 
@@ -365,11 +338,7 @@ impl Local {
 
     /// Takes a task from any of this worker's queues, in no particular order.
     pub(super) fn next_queued(&self) -> Option<Runnable> {
-        self.slot
-            .take()
-            .or_else(|| self.high.pop())
-            .or_else(|| self.normal.pop())
-            .or_else(|| self.next_pinned())
+        self.queues.pop().or_else(|| self.next_pinned())
     }
 
     /// Drops all tasks in this worker's queues, including those that the drops queue.

@@ -63,20 +63,20 @@ const MOST_FORKS: usize = 1024;
 
 /// A lane that all workers serve: the tasks from other threads, and the stealers of each worker's
 /// queue.
-pub(in crate::executor) struct Queues {
+pub(in crate::executor) struct LaneQueues {
     pub(super) injector: CachePadded<Inbox<Place>>,
     pub(super) stealers: Vec<Stealer<Runnable>>,
 }
 
-impl Queues {
+impl LaneQueues {
     fn has_work(&self) -> bool {
         !self.injector.is_empty() || self.stealers.iter().any(|stealer| !stealer.is_empty())
     }
 }
 
 pub(in crate::executor) struct Shared {
-    pub(super) normal: Queues,
-    pub(super) high: Queues,
+    pub(super) normal: LaneQueues,
+    pub(super) high: LaneQueues,
     /// The tasks that other threads queue for one worker alone.
     pub(super) inboxes: Vec<CachePadded<Inbox<Place>>>,
     /// The forks of each worker, which other workers may take.
@@ -106,7 +106,7 @@ impl Shared {
     ) -> Self {
         let workers = normal.len();
         let driver = Arc::new(Driver::new(workers));
-        let queues = |stealers| Queues {
+        let queues = |stealers| LaneQueues {
             injector: CachePadded::new(Inbox::new()),
             stealers,
         };

@@ -8,6 +8,7 @@ use super::*;
 use super::{
     harness::{task, two_workers, wakes_of},
     launch::{launch, new_detached, new_task},
+    queues::MOST_QUEUED,
 };
 use crate::{executor::yield_now, oneshot, task::JoinHandle};
 
@@ -40,14 +41,12 @@ fn who_yields_alone_wakes_nobody() {
         let [local, _other] = two_workers();
         let (runnable, _handle) = woken(&local, lane);
         others.iter().for_each(|&lane| local.push(task(), lane));
-        let queued = || [&local.normal, &local.high].map(Worker::len);
-        let before = queued();
+        let before = local.queues.lengths();
         let run = || local.as_current(|| local.run(runnable));
         assert_eq!(wakes_of(&local, run), wakes, "{lane:?} {others:?}");
-        let added = [0, 1].map(|i| queued()[i] - before[i]);
-        assert_eq!(added[0] == 1, lane == Lane::Normal);
-        assert_eq!(added[1] == 1, lane == Lane::High);
-        assert_eq!(local.pinned.borrow().len() == 1, lane == Lane::Pinned(0));
+        let after = local.queues.lengths();
+        let own = [Lane::Normal, Lane::High, Lane::Pinned(0)].map(|one| one == lane);
+        assert_eq!([0, 1, 2].map(|i| after[i] - before[i] == 1), own);
         // Entered tasks go before the executor.
         local.discard_queued();
     }
@@ -63,12 +62,12 @@ fn without_a_hook_no_task_is_watched() {
 fn what_is_more_than_a_queue_holds_goes_to_the_injector() {
     let [local, _other] = two_workers();
     for _ in 0..MOST_QUEUED {
-        local.queue(task());
+        local.push_normal(task());
     }
-    assert_eq!(local.normal.len(), MOST_QUEUED);
+    assert_eq!(local.queues.lengths(), [MOST_QUEUED, 0, 0]);
     assert!(!local.shared().has_injected());
-    local.queue(task());
-    assert_eq!(local.normal.len(), MOST_QUEUED);
+    local.push_normal(task());
+    assert_eq!(local.queues.lengths(), [MOST_QUEUED, 0, 0]);
     assert!(local.shared().has_injected());
 }
 

@@ -92,8 +92,8 @@ fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half(
     let now = Instant::now() + LONG;
     // How many are taken of 8 from who has been in a poll for so long.
     let stolen = |stuck_for| {
-        while other.normal.len() < 8 {
-            other.normal.push(task());
+        while other.queues.lengths()[0] < 8 {
+            other.queues.push_behind(task());
         }
         let view = View {
             now,
@@ -104,10 +104,10 @@ fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half(
         let since = now - stuck_for;
         local.lookout.seen[1].set(Seen { since, ..seen });
         let first = local.steal(&view);
-        let more = local.normal.len();
-        while local.normal.pop().is_some() {}
+        let more = local.queues.lengths()[0];
+        while local.queues.pop().is_some() {}
         let taken = usize::from(first.is_some()) + more;
-        assert_eq!(other.normal.len(), 8 - taken);
+        assert_eq!(other.queues.lengths()[0], 8 - taken);
         taken
     };
     let short = Duration::from_nanos(1);
@@ -131,7 +131,7 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let watch = |makes_progress, watch| local.rest_once(makes_progress, watch, &mut false);
     assert_eq!(watch(true, FIRST_WATCH), 2 * FIRST_WATCH);
     assert_eq!(watch(true, LONGEST_WATCH), LONGEST_WATCH);
-    other.normal.push(task());
+    other.queues.push_behind(task());
     assert_eq!(
         watch(false, FIRST_WATCH),
         2 * FIRST_WATCH,

@@ -10,9 +10,9 @@ use core::cell::Cell;
 
 use crossbeam_deque::Worker;
 
-use super::{
+use crate::executor::worker::{
     Local,
-    shared::{Queues, Runnable},
+    shared::{LaneQueues, Runnable},
 };
 
 /// The number of runs after which a worker checks the injector first, and the driver.
@@ -58,41 +58,44 @@ impl Local {
     // Always: it has a second caller at the end of a worker, and the compiler would inline neither
     // it nor `run` into the loop of `work`. Together that costs 78 instructions for each task.
     #[inline(always)]
-    pub(super) fn next(&self) -> Option<Runnable> {
-        if let Some(runnable) = self.slot.take() {
-            self.turns.slot_streak.set(self.turns.slot_streak.get() + 1);
+    pub(in crate::executor::worker) fn next(&self) -> Option<Runnable> {
+        if let Some(runnable) = self.queues.slot.take() {
+            self.queues
+                .turns
+                .slot_streak
+                .set(self.queues.turns.slot_streak.get() + 1);
             return Some(runnable);
         }
-        self.turns.slot_streak.set(0);
-        if self.runs() >= self.turns.next.get() {
+        self.queues.turns.slot_streak.set(0);
+        if self.runs() >= self.queues.turns.next.get() {
             if let Some(late) = self.next_in_turn() {
                 return Some(late);
             }
         }
         self.next_high()
-            .or_else(|| self.normal.pop())
+            .or_else(|| self.queues.normal.pop())
             .or_else(|| self.next_pinned())
             .or_else(|| self.next_injected())
-            .or_else(|| self.high.pop())
+            .or_else(|| self.queues.high.pop())
     }
 
     #[inline]
     fn next_high(&self) -> Option<Runnable> {
-        if self.high.is_empty() {
+        if self.queues.high.is_empty() {
             return None;
         }
-        let streak = self.turns.high_streak.get();
+        let streak = self.queues.turns.high_streak.get();
         if streak == HIGH_STREAK {
-            self.turns.high_streak.set(0);
+            self.queues.turns.high_streak.set(0);
             return None;
         }
-        self.turns.high_streak.set(streak + 1);
-        self.high.pop()
+        self.queues.turns.high_streak.set(streak + 1);
+        self.queues.high.pop()
     }
 
-    pub(super) fn next_pinned(&self) -> Option<Runnable> {
+    pub(in crate::executor::worker) fn next_pinned(&self) -> Option<Runnable> {
         self.fetch_pinned();
-        let mut pinned = self.pinned.borrow_mut();
+        let mut pinned = self.queues.pinned.borrow_mut();
         let next = pinned.pop_front();
         self.set_pinned_turn(pinned.len());
         next
@@ -100,7 +103,7 @@ impl Local {
 
     /// Moves a part of the inbox into the pinned queue.
     fn fetch_pinned(&self) {
-        let mut pinned = self.pinned.borrow_mut();
+        let mut pinned = self.queues.pinned.borrow_mut();
         // At least one, however many there are already: pinned tasks that wake themselves must not
         // keep the inbox out forever.
         let room = BATCH.saturating_sub(pinned.len()).max(1);
@@ -111,30 +114,33 @@ impl Local {
 
     /// Takes a task that arrived while this worker had nothing to run: a pinned one, or one that a
     /// hook has pushed.
-    pub(super) fn next_own(&self) -> Option<Runnable> {
-        let own = self.next_pinned().or_else(|| self.high.pop());
-        own.or_else(|| self.normal.pop())
+    pub(in crate::executor::worker) fn next_own(&self) -> Option<Runnable> {
+        let own = self.next_pinned().or_else(|| self.queues.high.pop());
+        own.or_else(|| self.queues.normal.pop())
     }
 
     /// Whether this worker's own queues hold a task.
-    pub(super) fn has_own(&self) -> bool {
-        !self.normal.is_empty() || !self.high.is_empty() || self.has_pinned()
+    pub(in crate::executor::worker) fn has_own(&self) -> bool {
+        !self.queues.is_empty() || self.has_inbox()
     }
 
     /// Records the number of pinned tasks, and schedules the turn of the first of them.
-    pub(super) fn set_pinned_turn(&self, pinned: usize) {
+    pub(in crate::executor::worker) fn set_pinned_turn(&self, pinned: usize) {
         self.counters().pinned.set(pinned as u64);
         if pinned > 0 {
             let turn = self.runs() + PINNED_INTERVAL;
-            self.turns.next.set(turn.min(self.turns.next.get()));
+            self.queues
+                .turns
+                .next
+                .set(turn.min(self.queues.turns.next.get()));
         }
     }
 
     /// Makes the injector and the driver due. Called when the current task has used up its budget,
     /// which may have taken long.
-    pub(super) fn hurry_turn(&self) {
-        self.turns.injector.set(0);
-        self.turns.next.set(0);
+    pub(in crate::executor::worker) fn hurry_turn(&self) {
+        self.queues.turns.injector.set(0);
+        self.queues.turns.next.set(0);
     }
 
     /// Takes a task from a source that is due: one of the normal lane from the injector, or else a
@@ -143,21 +149,21 @@ impl Local {
     #[cold]
     fn next_in_turn(&self) -> Option<Runnable> {
         let runs = self.runs();
-        let is_injectors = runs >= self.turns.injector.get();
+        let is_injectors = runs >= self.queues.turns.injector.get();
         if is_injectors {
-            self.turns.injector.set(runs + INJECTOR_INTERVAL);
+            self.queues.turns.injector.set(runs + INJECTOR_INTERVAL);
             self.attend_in_turn();
         }
-        self.turns.next.set(self.turns.injector.get());
+        self.queues.turns.next.set(self.queues.turns.injector.get());
         if is_injectors {
             self.rescue_in_turn();
             // At least one, however many there are already: new tasks of this worker must not keep
             // the injected ones out forever.
-            let room = BATCH.saturating_sub(self.high.len()).max(1);
+            let room = BATCH.saturating_sub(self.queues.high.len()).max(1);
             let injector = &self.shared().high.injector;
-            injector.take(room, |runnable| self.high.push(runnable));
-            let injected = take_batch(&self.shared().normal, &self.normal);
-            if injected.is_some() || !self.high.is_empty() {
+            injector.take(room, |runnable| self.queues.high.push(runnable));
+            let injected = take_batch(&self.shared().normal, &self.queues.normal);
+            if injected.is_some() || !self.queues.high.is_empty() {
                 self.tell_of_injected();
             }
             if injected.is_some() {
@@ -166,7 +172,7 @@ impl Local {
             }
         }
         let pinned = self.next_pinned();
-        if pinned.is_some() && !self.normal.is_empty() {
+        if pinned.is_some() && !self.queues.normal.is_empty() {
             // It runs before a task in the queue that may not have been announced, because it was
             // next.
             self.notify();
@@ -177,18 +183,18 @@ impl Local {
     /// Steals from workers that are stuck in a poll, if that is due. While polls are long, it is due
     /// at every turn of the injector.
     fn rescue_in_turn(&self) {
-        let turns = self.turns.rescue.get();
+        let turns = self.queues.turns.rescue.get();
         if turns > 0 && !self.shared().is_worth_a_wake() {
-            self.turns.rescue.set(turns - 1);
+            self.queues.turns.rescue.set(turns - 1);
         } else {
-            self.turns.rescue.set(RESCUE_INTERVAL - 1);
+            self.queues.turns.rescue.set(RESCUE_INTERVAL - 1);
             self.rescue();
         }
     }
 
     /// Takes from the injector outside of a search, and notifies the others if more than the returned
     /// task was there.
-    pub(super) fn next_injected(&self) -> Option<Runnable> {
+    pub(in crate::executor::worker) fn next_injected(&self) -> Option<Runnable> {
         let injected = self.take_injected()?;
         self.tell_of_injected();
         Some(injected)
@@ -196,25 +202,29 @@ impl Local {
 
     /// Notifies the others after a batch was taken from the injector outside of a search.
     fn tell_of_injected(&self) {
-        if !self.normal.is_empty() || !self.high.is_empty() || self.shared().has_injected() {
+        if !self.queues.has_nothing_to_steal() || self.shared().has_injected() {
             self.notify();
         }
     }
 
     /// Moves a batch from the injector to this worker's own queues, and returns the first task.
-    pub(super) fn take_injected(&self) -> Option<Runnable> {
-        let high = take_batch(&self.shared().high, &self.high);
-        high.or_else(|| take_batch(&self.shared().normal, &self.normal))
+    pub(in crate::executor::worker) fn take_injected(&self) -> Option<Runnable> {
+        let high = take_batch(&self.shared().high, &self.queues.high);
+        high.or_else(|| take_batch(&self.shared().normal, &self.queues.normal))
     }
 
     /// Whether a task is due that only this worker can run.
-    pub(super) fn has_pinned(&self) -> bool {
-        !self.shared().inboxes[self.index()].is_empty() || !self.pinned.borrow().is_empty()
+    pub(in crate::executor::worker) fn has_pinned(&self) -> bool {
+        self.has_inbox() || self.queues.has_pinned()
+    }
+
+    fn has_inbox(&self) -> bool {
+        !self.shared().inboxes[self.index()].is_empty()
     }
 }
 
 /// Moves a batch from an injector to a worker's own queue, and returns the first task.
-fn take_batch(from: &Queues, own: &Worker<Runnable>) -> Option<Runnable> {
+fn take_batch(from: &LaneQueues, own: &Worker<Runnable>) -> Option<Runnable> {
     let mut first = None;
     from.injector.take(BATCH, |runnable| match first {
         None => first = Some(runnable),

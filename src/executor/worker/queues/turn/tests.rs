@@ -88,7 +88,7 @@ fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
     local.lookout.set_stuck(other.index());
     local.push(busy(), NORMAL);
     let takes_over = |_: &u64| {
-        if other.normal.is_empty() {
+        if other.queues.has_nothing_to_steal() {
             other.push(task(), NORMAL);
         }
         let before = local.counters().steals.get();
@@ -150,11 +150,11 @@ fn at_most_16_in_a_row_come_from_the_slot() {
     let [local, _other] = two_workers();
     for _ in 0..2 {
         for _ in 0..SLOT_STREAK {
-            assert!(local.turns.slot_is_due());
-            local.slot.set(Some(task()));
+            assert!(local.queues.turns.slot_is_due());
+            local.queues.slot.set(Some(task()));
             assert!(local.next().is_some());
         }
-        assert!(!local.turns.slot_is_due());
+        assert!(!local.queues.turns.slot_is_due());
         local.push(task(), NORMAL);
         assert!(local.next().is_some());
     }
