@@ -20,9 +20,9 @@ impl Cache {
 
     /// # Safety
     /// The block was allocated with this layout, whose size is a multiple of its alignment and not
-    /// 0, and is the caller's to give up.
+    /// 0, and belongs to the caller.
     pub unsafe fn put(&self, block: NonNull<u8>, layout: Layout) -> bool {
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         unsafe { self.0.put(block, layout, || true) }
     }
 

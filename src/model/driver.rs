@@ -1,5 +1,5 @@
-//! What models of the driver need of it: [`Driven`], the sleep protocol with a driver. It exists
-//! under the model-checking cfg alone.
+//! What models of the driver need: [`Driven`], the sleep protocol with a driver. This exists under
+//! the model-checking cfg alone.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::task::Waker;
@@ -16,7 +16,8 @@ use crate::{
     sync::{Mutex, fence, order, thread, thread::Thread},
 };
 
-/// In the place of the system: it tells of nothing but of its being rung.
+/// Takes the place of the system. It reports only that it was rung, or what [`Driven::tell`] asks
+/// for.
 pub(crate) struct Bell(Mutex<Rung>);
 
 #[derive(Default)]
@@ -40,7 +41,7 @@ impl Outside for Bell {
         true
     }
 
-    /// A time that is not over by now never is.
+    /// A time that is not over by now is never over.
     fn wait(&self, (): &mut (), until: Option<u64>, woken: &mut Vec<Waker>) {
         let waits = until.is_none_or(|until| until > clock::now());
         let mut rung = self.0.lock().unwrap();
@@ -70,8 +71,8 @@ impl Outside for Bell {
     }
 }
 
-/// The executor's sleep protocol with a driver, for models with queues of their own. Of deadlines
-/// there are those that have passed, such as 0, and those that never do.
+/// The executor's sleep protocol with a driver, for models with queues of their own. A deadline has
+/// either passed, such as 0, or never passes.
 #[allow(missing_debug_implementations, reason = "nothing to show")]
 pub struct Driven {
     sleep: Sleep,
@@ -81,7 +82,7 @@ pub struct Driven {
 
 #[allow(missing_docs, reason = "forwarded as it is")]
 impl Driven {
-    /// With a driver that rings, or not, to show that it must.
+    /// With `rings` false the driver does not ring, which shows that it must.
     pub fn new(workers: usize, rings: bool) -> Self {
         let driver = Arc::new(Driver::new(workers));
         let rung = driver.clone();
@@ -121,12 +122,12 @@ impl Driven {
         self.sleep.wake_all();
     }
 
-    /// As a worker that begins, on this thread.
+    /// Begins as a worker, on this thread.
     pub fn begin(&self) {
         self.sleep.begin();
     }
 
-    /// As a worker that a poll blocks: returns for how long nothing is due.
+    /// Acts as a worker that a poll blocks, and returns for how long nothing is due.
     pub fn attend_blocked(&self) -> Option<core::time::Duration> {
         let mut woken = Vec::new();
         if let Some(mut keeper) = self
@@ -145,14 +146,14 @@ impl Driven {
         self.driver.next_blocked_look()
     }
 
-    /// As `Handle::hurry` after an insertion, by a thread that is no worker.
+    /// Acts as `DriverHandle::hurry` after an insertion, by a thread that is not a worker.
     pub fn arm(&self, deadline: u64, waker: Waker) {
         if self.insert(self.workers, deadline, waker) {
             self.hurry(deadline);
         }
     }
 
-    /// The same by a worker that is active.
+    /// Does the same as an active worker.
     pub fn arm_as(&self, worker: usize, deadline: u64, waker: Waker) {
         if self.insert(worker, deadline, waker) {
             self.driver.hurry(deadline, &self.sleep, || ());
@@ -169,7 +170,7 @@ impl Driven {
         self.driver.hurry(deadline, &self.sleep, if_awake);
     }
 
-    /// As `Handle::reactor`, by a thread that is no worker.
+    /// Acts as `DriverHandle::reactor`, by a thread that is not a worker.
     pub fn make_reactor(&self) {
         let (_, is_new) = self.driver.reactor().expect("a bell is to be had");
         if is_new {
@@ -177,24 +178,24 @@ impl Driven {
         }
     }
 
-    /// As a worker that rests in the driver once, and goes to run a task: true, if it relies on a
-    /// reserve.
+    /// Acts as a worker that rests in the driver once, and leaves to run a task. Returns whether it
+    /// relies on a reserve.
     pub fn keep_and_leave(&self) -> bool {
         let mut keeper = self.driver.keep().expect("nobody else keeps it");
         keeper.lie(None);
         drop(keeper);
-        // ORDERING: leave_fence. SeqCst: K2 of `reserve.rs`, in the place of `found_fence`.
+        // ORDERING: leave_fence. SeqCst: K2 of `reserve.rs`, in place of `found_fence`.
         fence(order!(leave_fence: SeqCst));
         !self.driver.has_no_reserve()
     }
 
-    /// As a worker that rests as the reserve: until the driver is left to itself, or `is_woken`.
+    /// Rests as the reserve until no keeper is asleep in the driver, or until `is_woken`.
     pub fn rest_as_reserve(&self, is_woken: impl Fn() -> bool) {
         let mut reserve = self.driver.reserve().expect("nobody else is");
         while !is_woken() && !reserve.lie(None) {}
     }
 
-    /// Has the reactor tell of something for `waker`.
+    /// Causes the reactor to report an event for `waker`.
     pub fn tell(&self, waker: Waker) {
         let (bell, _) = self.driver.reactor().expect("a bell is to be had");
         let mut rung = bell.0.lock().unwrap();
@@ -205,9 +206,8 @@ impl Driven {
         }
     }
 
-    /// Rests as an idle worker does (`rest_in_place` in `lookout.rs`): in the driver if that is in
-    /// use and no other worker rests there, and else on its thread. With `looks` it does not rest
-    /// while no worker is in the driver.
+    /// Rests as `Local::rest_in_place` does: in the driver, if it is in use and no other worker
+    /// keeps it. `looks` says whether the worker ensures that some worker keeps it.
     pub fn rest(
         &self,
         worker: usize,

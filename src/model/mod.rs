@@ -1,4 +1,4 @@
-//! What models of the crate need of it: its parts, for worlds of their own. It exists under the
+//! What models need from the crate: its parts, for worlds of their own. This exists under the
 //! model-checking cfg alone, and promises nothing.
 
 pub use crate::sync::model::{
@@ -10,7 +10,7 @@ pub use crate::sync::model::{
 mod cache;
 pub use cache::Cache;
 
-/// The executor's queue for what comes from elsewhere.
+/// The executor's queue for tasks from other threads.
 #[cfg(feature = "std")]
 #[allow(missing_debug_implementations, reason = "nothing to show")]
 pub struct Inbox(crate::executor::inbox::Inbox<()>);
@@ -62,13 +62,13 @@ impl Forks {
     }
 
     /// # Safety
-    /// Called by one thread, the owner, alone.
+    /// Only one thread, the owner, calls this.
     pub unsafe fn join<RA, RB: Send>(
         &self,
         a: impl FnOnce() -> RA,
         b: impl FnOnce() -> RB + Send,
     ) -> (RA, RB) {
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         unsafe { self.0.join(&Alone, a, b) }
     }
 
@@ -76,13 +76,13 @@ impl Forks {
         self.0.oldest().is_some()
     }
 
-    /// Marks the oldest, and says whether it was marked already.
+    /// Marks the oldest job, and returns whether it was marked already.
     pub fn mark(&self) -> bool {
         self.0.oldest().is_some_and(|index| self.0.mark(index))
     }
 
-    /// Takes the oldest, and hands it to `run` as a function. Whoever does not call that gives it
-    /// back.
+    /// Takes the oldest job, and passes it to `run` as a function. If that function is not called,
+    /// the job goes back to its owner.
     pub fn steal(&self, run: impl FnOnce(&mut dyn FnMut())) -> bool {
         let Some(taken) = self.0.steal() else {
             return false;
@@ -93,13 +93,13 @@ impl Forks {
     }
 }
 
-/// Cancels a task by its address, as the executor's register does.
+/// Cancels a task by its address, as the executor's registry does.
 ///
 /// # Safety
-/// As for the register: the future is not dropped during the call.
+/// As for the registry: the future is not dropped during the call.
 #[cfg(feature = "std")]
 pub unsafe fn abort_raw(raw: core::ptr::NonNull<()>) -> Option<crate::task::Runnable> {
-    // SAFETY: passed on from the caller.
+    // SAFETY: the caller promises it.
     unsafe { crate::task::Runnable::abort_raw(raw) }
 }
 
@@ -166,9 +166,9 @@ impl<T> Biased<T> {
     }
 
     /// # Safety
-    /// Called by one thread, the owner, alone, and not inside of itself.
+    /// Only one thread, the owner, calls this, and not inside itself.
     pub unsafe fn enter<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         unsafe { self.0.enter(f) }
     }
 
@@ -233,7 +233,8 @@ impl Sleep {
         self.0.found(has_work);
     }
 
-    /// True: woken; false: it is time to look again, at once or, with the longest limit, never.
+    /// Returns true if the worker was woken, and false if it is time to look again: at once or,
+    /// with the longest limit, never.
     pub fn watch(
         &self,
         worker: usize,
@@ -274,7 +275,7 @@ impl Sleep {
 #[allow(missing_debug_implementations, reason = "nothing to show")]
 pub struct Timers(crate::executor::driver::timers::Timers);
 
-/// Which of the timers.
+/// The key of one timer.
 #[cfg(feature = "io")]
 #[derive(Debug)]
 pub struct TimerKey(crate::executor::driver::timers::Key);
@@ -291,13 +292,13 @@ impl Timers {
         self.0.earliest()
     }
 
-    /// None: closed. True: it is the earliest.
+    /// Returns `None` if closed. The bool says whether the deadline is the earliest.
     pub fn insert(&self, deadline: u64, waker: core::task::Waker) -> Option<(TimerKey, bool)> {
         let (key, first) = self.0.insert(deadline, waker).ok()?;
         Some((TimerKey(key), first))
     }
 
-    /// None: closed. True: fired, and the place is given back.
+    /// Returns `None` if closed. Returns true if the timer has fired, and its place is free again.
     pub fn poll(&self, key: &TimerKey, waker: &core::task::Waker) -> Option<bool> {
         self.0.poll(&key.0, waker).ok()
     }
@@ -320,7 +321,7 @@ impl Timers {
 #[allow(missing_debug_implementations, reason = "nothing to show")]
 pub struct Source(crate::executor::driver::reactor::Source);
 
-/// An operation that reads or writes up to so many bytes.
+/// An operation that reads or writes up to `.0` bytes.
 #[cfg(feature = "io")]
 struct Try<F>(usize, F);
 
@@ -371,7 +372,7 @@ impl Source {
         woken
     }
 
-    /// Fewer bytes than asked for are a short count.
+    /// A result of fewer bytes than `asked` is a short count.
     pub fn poll(
         &self,
         write: bool,
@@ -391,7 +392,7 @@ impl Source {
     }
 }
 
-/// What wakes and parks a local executor's thread.
+/// Wakes and parks a local executor's thread.
 #[cfg(feature = "std")]
 #[allow(missing_debug_implementations, reason = "nothing to show")]
 pub struct LocalDriver(crate::executor::local::driver::Driver);
@@ -417,7 +418,7 @@ impl LocalDriver {
     }
 }
 
-/// A local executor's inbox, for models that take the owner's part themselves.
+/// A local executor's inbox, for models that play the owner themselves.
 #[cfg(feature = "std")]
 #[allow(missing_debug_implementations, reason = "nothing to show")]
 pub struct LocalInbox(crate::executor::local::inbox::Inbox);

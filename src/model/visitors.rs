@@ -1,8 +1,9 @@
-//! Who wakes a task of an executor from elsewhere, for models of the executor's end.
+//! The threads that wake a task of an executor from another thread, for models of the executor's
+//! end.
 
 use crate::{executor::visitors, sync::Retire};
 
-/// The executor's own, with two rooms.
+/// The executor's visitors, with two rooms.
 #[allow(missing_debug_implementations, reason = "nothing to show")]
 pub struct Visitors(visitors::Visitors);
 
@@ -18,11 +19,11 @@ impl Visitors {
     }
 
     /// # Safety
-    /// As that of the executor's own.
+    /// As for the executor's visitors.
     pub unsafe fn leave(this: *const Self, room: usize) -> bool {
         // SAFETY: alive, by this function's contract.
         let visitors = unsafe { &raw const (*this).0 };
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         unsafe { visitors::Visitors::leave(visitors, room) }
     }
 
@@ -30,7 +31,7 @@ impl Visitors {
         self.0.close()
     }
 
-    /// Its memory is about to go.
+    /// Checks that nothing is in use any more, before the memory goes away.
     pub fn retire(&mut self) {
         self.0.retire();
     }

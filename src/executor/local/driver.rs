@@ -1,14 +1,15 @@
 //! [`Driver`]: the waker of the future that a thread blocks on, and how that thread sleeps.
 //!
 //! It is the parker of `waker/park.rs` for a thread that mostly wakes itself: a task that ends
-//! wakes the main future of the same thread. What the home thread does to it is without atomic
-//! operations; other threads have a word of their own each for the wake-up and for the references.
+//! wakes the main future of the same thread. The home thread uses it without atomic operations.
+//! Other threads have one word for the wake-up and one for the references.
 //!
-//! Rule 1: `own` is touched by the home thread alone, and by whoever frees. Rule 2: `BIAS` in
-//! `references` stands for the home thread's count. References are
-//! `references - BIAS + own.references`, where either part may be what the other has given up. The
-//! driver's end adds its own count in place of the bias; the home thread's later wakers count as
-//! all others do, and whoever brings it to 0 frees.
+//! Rule 1: only the home thread touches `own`, and the thread that frees the driver. Rule 2: `BIAS`
+//! in `references` stands for the home thread's count. The number of references is
+//! `references - BIAS + own.references`. A reference that is counted in one part may be given up in
+//! the other. The driver's end replaces the bias by the home thread's own count. After that the
+//! home thread's wakers count as all others do, and the thread that brings the count to 0 frees the
+//! driver.
 
 use core::{mem::ManuallyDrop, ptr::NonNull, task::Waker};
 
@@ -27,7 +28,8 @@ use crate::{
 const IDLE: usize = 0;
 const NOTIFIED: usize = 1;
 
-/// More than there can be references: clones that are leaked end the program before they reach it.
+/// More than the possible number of references. If clones are leaked, the program aborts before
+/// they reach it.
 const BIAS: usize = 1 << (usize::BITS - 2);
 
 #[repr(C)]
@@ -36,46 +38,46 @@ struct Shared {
     home: ThreadId,
     thread: Thread,
     references: AtomicUsize,
-    /// `NOTIFIED` by a wake-up of another thread that the home thread has not taken yet.
+    /// `NOTIFIED` if another thread has sent a wake-up that the home thread has not taken yet.
     notified: AtomicUsize,
     own: UnsafeCell<Own>,
 }
 
 /// The home thread's part.
 struct Own {
-    /// May be below zero, and then wraps: what was cloned elsewhere may be dropped here.
+    /// May be below zero, and then wraps, because a reference that was cloned on another thread may
+    /// be dropped here.
     references: usize,
     woken: bool,
-    /// The driver has gone.
+    /// Whether the driver has ended.
     left: bool,
 }
 
 static TABLE: VTable = {
     unsafe fn clone(header: NonNull<Header>) {
         let shared = header.cast::<Shared>();
-        // SAFETY: alive: the caller holds a reference.
+        // SAFETY: the driver is alive, because the caller holds a reference.
         if unsafe { count_at_home(shared, 1) } {
             return;
         }
         // SAFETY: as above.
         let references = unsafe { &(*shared.as_ptr()).references };
-        // ORDERING: clone. Relaxed: the new reference reaches another thread by some edge of its
-        // own.
+        // ORDERING: clone. Relaxed: the new reference reaches another thread by an edge of its own.
         if references.fetch_add(1, order!(clone: Relaxed)) > BIAS + BIAS / 2 {
             std::process::abort();
         }
     }
     unsafe fn wake(header: NonNull<Header>) {
-        // SAFETY: passed on from the caller, who gives up one reference.
+        // SAFETY: the caller promises it, and gives up one reference.
         unsafe { wake_by_ref(header) };
-        // SAFETY: passed on from the caller.
+        // SAFETY: the caller promises it.
         unsafe { drop(header) };
     }
     unsafe fn wake_by_ref(header: NonNull<Header>) {
-        // SAFETY: alive: the caller holds a reference.
+        // SAFETY: the driver is alive, because the caller holds a reference.
         let shared = unsafe { header.cast::<Shared>().as_ref() };
         if shared.home == this_thread() {
-            // SAFETY: on the home thread (rule 1).
+            // SAFETY: this is the home thread (rule 1).
             return shared.own.with_mut(|own| unsafe { (*own).woken = true });
         }
         // ORDERING: notify. Release, with the Acquire of `take`: what came before the wake-up is
@@ -86,9 +88,9 @@ static TABLE: VTable = {
     }
     unsafe fn drop(header: NonNull<Header>) {
         let shared = header.cast::<Shared>();
-        // SAFETY: alive: the caller holds a reference, and gives it up.
+        // SAFETY: the driver is alive, because the caller holds a reference, which it gives up.
         if !unsafe { count_at_home(shared, usize::MAX) } {
-            // SAFETY: passed on from the caller.
+            // SAFETY: the caller promises it.
             unsafe { release(shared, 1) };
         }
     }
@@ -100,7 +102,7 @@ static TABLE: VTable = {
     }
 };
 
-/// Adds to the home thread's count, if this is that thread and still counts by itself.
+/// Adds to the home thread's count, if this is that thread and it still has a count of its own.
 ///
 /// # Safety
 /// The driver is alive.
@@ -111,7 +113,7 @@ unsafe fn count_at_home(shared: NonNull<Shared>, change: usize) -> bool {
         return false;
     }
     shared.own.with_mut(|own| {
-        // SAFETY: on the home thread (rule 1), and no other reference to it is in use.
+        // SAFETY: this is the home thread (rule 1), and no other reference to `own` is in use.
         let own = unsafe { &mut *own };
         if own.left {
             return false;
@@ -124,13 +126,13 @@ unsafe fn count_at_home(shared: NonNull<Shared>, change: usize) -> bool {
     })
 }
 
-/// Gives references up, and frees after the last.
+/// Gives up references, and frees the driver after the last one.
 ///
 /// # Safety
 /// The caller holds that many (rule 2), and does not use the driver after this.
 unsafe fn release(shared: NonNull<Shared>, held: usize) {
-    // SAFETY: alive by the caller's references. No reference to the whole is formed, which may
-    // vanish during the call.
+    // SAFETY: alive by the caller's references. No reference to the whole is formed, because it may
+    // be freed during the call.
     let references = unsafe { &(*shared.as_ptr()).references };
     // ORDERING: release, free. Release, with the fence below: all uses of the driver come before it
     // is freed.
@@ -143,13 +145,13 @@ unsafe fn release(shared: NonNull<Shared>, held: usize) {
     owned.references.retire();
     owned.notified.retire();
     owned.own.retire();
-    // SAFETY: ours alone, initialised, and not used after this.
+    // SAFETY: the driver is ours alone, initialised, and not used after this.
     unsafe { shared.drop_in_place() };
     // SAFETY: allocated in `Driver::new` as a `Shared`.
     unsafe { heap::release(shared) };
 }
 
-/// The home thread's reference. It stays there.
+/// The home thread's reference, which stays on that thread.
 pub(crate) struct Driver(NonNull<Shared>);
 
 impl Driver {
@@ -177,10 +179,10 @@ impl Driver {
         unsafe { self.0.as_ref() }
     }
 
-    /// A waker that may be used as long as the driver is held, and must not be dropped.
+    /// Returns a waker that may be used while the driver is held, and that must not be dropped.
     pub(crate) fn lent_waker(&self) -> ManuallyDrop<Waker> {
-        // SAFETY: a driver's header, whose functions follow the contract. The reference that the
-        // waker stands for is the one that `self` holds: the waker is not dropped.
+        // SAFETY: this is a driver's header, whose functions follow the contract. The waker stands
+        // for the reference that `self` holds, so it is not dropped.
         ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(self.0.cast()) })
     }
 
@@ -196,7 +198,7 @@ impl Driver {
             .with_mut(|own| unsafe { (*own).woken = true });
     }
 
-    /// Whether there was a wake-up that no earlier call has taken.
+    /// Returns whether there was a wake-up that no earlier call has taken.
     #[inline]
     pub(crate) fn take_wake(&self) -> bool {
         let shared = self.shared();
@@ -204,13 +206,13 @@ impl Driver {
             // SAFETY: `self` is on the home thread (rule 1).
             core::mem::take(unsafe { &mut (*own).woken })
         };
-        // ORDERING: take_look. Relaxed: what it misses is there at the next look, or keeps the
-        // thread from sleeping.
+        // ORDERING: take_look. Relaxed: a wake-up that it misses is found by the next look, or
+        // keeps the thread from sleeping.
         let elsewhere = shared.notified.load(order!(take_look: Relaxed)) != IDLE && self.take();
         shared.own.with_mut(own) || elsewhere
     }
 
-    /// Whether [`take_wake`](Driver::take_wake) would find one.
+    /// Returns whether [`take_wake`](Driver::take_wake) would find a wake-up.
     pub(crate) fn is_woken(&self) -> bool {
         let woken = self.take_wake();
         if woken {
@@ -224,9 +226,9 @@ impl Driver {
         self.shared().notified.swap(IDLE, order!(take: Acquire)) != IDLE
     }
 
-    /// Blocks until there is a wake-up that no earlier call has taken, which is left to be taken,
-    /// or until `is_due` says that the home thread itself has put something aside for this
-    /// executor: for that, nobody unparks it. True: it slept.
+    /// Blocks until there is a wake-up that no earlier call has taken, and leaves it to be taken.
+    /// Also returns once `is_due` returns true, which means that the home thread itself has put
+    /// something aside for this executor, for which no thread unparks it. Returns whether it slept.
     pub(crate) fn park(&self, is_due: impl Fn() -> bool) -> bool {
         rest(None, || self.is_woken() || is_due()) == Rested::Due { slept: true }
     }
@@ -235,13 +237,13 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         let own = self.shared().own.with_mut(|own| {
-            // SAFETY: on the home thread (rule 1), and no other reference to it is in use.
+            // SAFETY: this is the home thread (rule 1), and no other reference to `own` is in use.
             let own = unsafe { &mut *own };
             own.left = true;
             own.references
         });
-        // SAFETY: the bias stands for what `own` counts, `self` included, and is given up but for
-        // the others of these.
+        // SAFETY: the bias stands for what `own` counts, `self` included. This gives up all of the
+        // bias except for the other references of `own`.
         unsafe { release(self.0, BIAS.wrapping_sub(own.wrapping_sub(1))) };
     }
 }

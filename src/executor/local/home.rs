@@ -1,12 +1,12 @@
-//! [`Home`]: what belongs to one local executor, and its loop.
+//! [`Home`]: everything that belongs to one local executor, and its loop.
 //!
-//! All of it is its thread's alone, but the inbox. Its address is in the schedule functions of its
-//! tasks. It outlives their use: who calls one has a task that is not finished, and the executor's
-//! end waits until all are.
+//! Only its own thread uses it, except for the inbox. Its address is in the schedule functions of
+//! its tasks. It outlives every use of the address: a thread that calls such a function has a task
+//! that is not finished, and the executor's end waits until all tasks are.
 //!
-//! Order of work: tasks run first in, first out. The main future, once woken, takes its turn as a
-//! task would that was put behind all that were due. What other threads have woken is looked at
-//! every [`INBOX_INTERVAL`] runs, and when nothing else is due.
+//! Order of work: tasks run first in, first out. Once the main future is woken, it takes its turn
+//! like a task that was queued behind all tasks that were due. Tasks that other threads have woken
+//! are fetched every [`INBOX_INTERVAL`] runs, and when nothing else is due.
 
 use core::{
     cell::Cell,
@@ -35,26 +35,26 @@ use crate::{
     waker::{ThinWaker, budget, park::Busy},
 };
 
-/// How many tasks run between two looks at what other threads have woken. Prime, so that it falls
-/// in step with no pattern of work.
+/// How many tasks run between two looks at the inbox. The number is prime, so that it does not fall
+/// into step with a pattern of work.
 pub(super) const INBOX_INTERVAL: usize = 61;
 
-/// What belongs to one local executor.
+/// Everything that belongs to one local executor.
 pub(in crate::executor) struct Home {
     thread: ThreadId,
     queue: Queue,
     register: Register,
     driver: Driver,
-    /// A `block_on` or a `run` is under way.
+    /// Whether a `block_on` or a `run` is under way.
     is_driven: Cell<bool>,
-    /// A push will be seen without waking anybody.
+    /// Whether a push will be noticed without waking any thread.
     is_awake: Cell<bool>,
-    /// A task is being run.
+    /// Whether a task is being run.
     is_running: Cell<bool>,
     spawned: Cell<u64>,
     polls: Cell<u64>,
     parks: Cell<u64>,
-    /// Apart, as other threads write it.
+    /// Kept apart, because other threads write it.
     inbox: CachePadded<Inbox>,
 }
 
@@ -66,7 +66,7 @@ thread_local! {
 #[inline]
 pub(in crate::executor) fn with_current<R>(f: impl FnOnce(Option<&Home>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
-    // SAFETY: set by `Home::enter` for the time of a call on that value, and reset before it ends.
+    // SAFETY: set by `Home::enter` during a call on that value, and reset before the call ends.
     f(unsafe { current.as_ref() })
 }
 
@@ -82,7 +82,7 @@ pub(in crate::executor) fn without_current<R>(f: impl FnOnce() -> R) -> R {
 struct Queue(UnsafeCell<VecDeque<Runnable>>);
 
 impl Queue {
-    /// `f` calls nothing that leads back here.
+    /// `f` must not call anything that leads back here.
     #[inline]
     fn with<R>(&self, f: impl FnOnce(&mut VecDeque<Runnable>) -> R) -> R {
         // SAFETY: the queue stays on its thread, and no two uses overlap.
@@ -105,11 +105,11 @@ impl Queue {
     }
 }
 
-/// A home's address in its tasks' schedule functions.
+/// A home's address, in its tasks' schedule functions.
 #[derive(Clone, Copy)]
 struct Address(*const Home);
 
-// SAFETY: `schedule` uses the parts that may be shared, and the others on their own thread alone.
+// SAFETY: `schedule` uses only the parts that may be shared, and the others on their own thread.
 unsafe impl Send for Address {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Address {}
@@ -121,17 +121,18 @@ impl Schedule for Address {
         // field is never written.
         let thread = unsafe { (*self.0).thread };
         if thread == this_thread() {
-            // SAFETY: alive as above, and this is its thread.
+            // SAFETY: the home is alive as above, and this is its thread.
             return unsafe { &*self.0 }.push(runnable);
         }
-        // SAFETY: alive as above; nothing is read.
+        // SAFETY: the home is alive as above, and nothing is read here.
         let inbox = unsafe { &raw const (*self.0).inbox };
-        // SAFETY: alive until the owner has the runnable. A `CachePadded` starts with what it pads.
+        // SAFETY: the inbox is alive until the owner has the runnable. A `CachePadded` starts with
+        // what it pads.
         unsafe { Inbox::push(inbox.cast(), runnable) };
     }
 }
 
-/// Puts a cell back to what it was, also on unwind.
+/// Restores a cell's earlier value, also on unwind.
 struct Restore<'a, T: Copy>(&'a Cell<T>, T);
 
 impl<'a, T: Copy> Restore<'a, T> {
@@ -146,8 +147,8 @@ impl<T: Copy> Drop for Restore<'_, T> {
     }
 }
 
-/// A home at an address that its tasks know. It stays on its thread, and ends its tasks when it is
-/// dropped.
+/// A home at an address that its tasks know. It stays on its thread, and cancels its tasks when it
+/// is dropped.
 pub(super) struct Owned(NonNull<Home>, PhantomData<*mut ()>);
 
 impl Owned {
@@ -171,10 +172,10 @@ impl Deref for Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         self.close();
-        // SAFETY: all tasks have ended, so that nobody else can reach it.
+        // SAFETY: all tasks have ended, so no other thread can reach it.
         let home = unsafe { self.0.as_mut() };
         home.inbox.retire();
-        // SAFETY: ours alone, initialised, and not used after this.
+        // SAFETY: the home is ours alone, initialised, and not used after this.
         unsafe { self.0.drop_in_place() };
         // SAFETY: allocated in `new` as a `Home`.
         unsafe { heap::release(self.0) };
@@ -228,9 +229,10 @@ impl Home {
         let schedule = Copied(Address(self));
         let builder = Builder::spawned_at(spawned);
         // SAFETY: the runnables are run and dropped on this thread alone: the schedule function
-        // hands them to this home, which stays here, and which ends only when there can be no more.
-        // An output that may not be sent is in the hands of this thread's runs, and of a handle
-        // that is not sent. All else may be sent and shared, and lives as long as it likes.
+        // hands them to this home, which stays here, and which ends only when there can be no more
+        // of them. An output that may not be sent is touched only by this thread's runs, and by a
+        // handle that is not sent. Everything else may be sent and shared, and may live without
+        // limit.
         let (runnable, handle) =
             unsafe { builder.spawn_unchecked(|()| Registered::new(future), schedule) };
         self.spawned.set(self.spawned.get() + 1);
@@ -247,7 +249,7 @@ impl Home {
         }
     }
 
-    /// Wakes whoever drives this and sleeps.
+    /// Wakes the task or thread that drives this executor, if it sleeps.
     #[cold]
     fn rouse(&self) {
         if let Some(waker) = self.rise() {
@@ -255,7 +257,7 @@ impl Home {
         }
     }
 
-    /// Takes back the waker that is in the inbox, or what was pushed.
+    /// Takes back the waker in the inbox, or else what was pushed.
     pub(super) fn rise(&self) -> Option<ThinWaker> {
         self.inbox.rise(|runnable| self.queue.push(runnable))
     }
@@ -265,12 +267,12 @@ impl Home {
         self.inbox.take(|runnable| self.queue.push(runnable));
     }
 
-    /// Leaves a waker for whoever pushes next; gives it back when somebody has.
+    /// Leaves a waker for the next push. Gives it back if something was pushed already.
     pub(super) fn sleep_as(&self, waker: ThinWaker) -> Result<(), ThinWaker> {
         self.inbox.sleep(waker)
     }
 
-    /// Makes this the current executor of its thread.
+    /// Calls `f` with this as the current executor of its thread.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         CURRENT.with(|current| {
             let _outer = Restore::set(current, &raw const *self);
@@ -279,13 +281,13 @@ impl Home {
         })
     }
 
-    /// As the current executor, and awake.
+    /// Calls `f` with this as the current executor, and awake.
     pub(super) fn drive<R>(&self, f: impl FnOnce() -> R) -> R {
         let _asleep = Restore::set(&self.is_awake, true);
         self.enter(f)
     }
 
-    /// Claims the executor for one who drives it.
+    /// Claims the executor for a `block_on` or `run`.
     pub(super) fn claim(&self) {
         assert!(
             !self.is_driven.replace(true),
@@ -298,14 +300,14 @@ impl Home {
         self.is_driven.set(false);
     }
 
-    /// How many tasks are due.
+    /// Returns the number of tasks that are due.
     #[inline]
     pub(super) fn due(&self) -> usize {
         self.queue.len()
     }
 
-    /// Runs as many tasks as are due, up to `turns` and up to the next look at the inbox, and tells
-    /// how many.
+    /// Runs the tasks that are due, up to `turns` and up to the next look at the inbox, and returns
+    /// how many it has run.
     pub(super) fn run_some(&self, turns: usize) -> usize {
         let turns = turns.min(INBOX_INTERVAL);
         self.take_inbox();
@@ -369,8 +371,8 @@ impl Home {
                     return output;
                 }
             }
-            // What is woken meanwhile waits for the next round: so the main future has its turn
-            // after all that was due.
+            // A task that is woken meanwhile waits for the next round, so the main future gets its
+            // turn after all tasks that were due.
             self.take_inbox();
             let mut left = self.due();
             while left > 0 && self.due() > 0 {
@@ -385,8 +387,8 @@ impl Home {
         }
     }
 
-    /// Sleeps until the main future is woken or something was pushed: by another thread, or, on a
-    /// worker that attends to its driver meanwhile, by this one.
+    /// Sleeps until the main future is woken or something was pushed: by another thread, or by this
+    /// one, if it is a worker that attends to its driver meanwhile.
     fn sleep(&self) {
         if self.driver.is_woken() || self.sleep_as(self.driver.waker()).is_err() {
             return;
@@ -394,11 +396,11 @@ impl Home {
         if self.driver.park(|| self.due() > 0) {
             self.parks.set(self.parks.get() + 1);
         }
-        // The main future may have been woken alone, and then the waker is still there.
+        // If only the main future was woken, the waker is still in the inbox.
         drop(self.rise());
     }
 
-    /// Cancels all tasks, and waits for those that other threads are waking.
+    /// Cancels all tasks, and waits for wake-ups of them that are under way on other threads.
     fn close(&self) {
         self.drive(|| {
             self.register.wake_all();

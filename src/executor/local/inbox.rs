@@ -3,22 +3,23 @@
 //! | the word | meaning |
 //! |---|---|
 //! | null | nothing was pushed, and the owner is awake |
-//! | the address of a task | the runnable that was pushed last; each links to the one before, the first to null |
-//! | the address of a waker, tagged | nothing was pushed, and the owner sleeps: this wakes it |
+//! | the address of a task | the runnable that was pushed last. Each links to the one before it, and the first links to null |
+//! | the address of a waker, tagged | nothing was pushed, and the owner sleeps. This waker wakes it |
 //!
-//! | who | before -> after | and then |
+//! | event | before -> after | and then |
 //! |---|---|---|
 //! | any thread pushes | null or task -> task | nothing |
-//! | any thread pushes | waker -> task | wakes the waker, which is its own now |
+//! | any thread pushes | waker -> task | wakes the waker, which it owns now |
 //! | the owner takes | task -> null | has all that was pushed |
-//! | the owner goes to sleep | null -> waker | sleeps; finds a task: does not |
+//! | the owner goes to sleep | null -> waker | sleeps. If it finds a task instead, it does not |
 //! | the owner rises by itself | waker -> null | has its waker back |
 //!
-//! So the exchange that pushes is also the one that learns whether to wake, and there is no second
-//! word that could be out of step with it. It takes the waker along: of several pushes one wakes.
+//! The exchange that pushes is also the one that learns whether to wake the owner, so there is no
+//! second word that could disagree with it. It takes the waker along, so only one of several pushes
+//! wakes the owner.
 //!
-//! Rule 1: the exchange is the last that a push touches. From then on the owner may run the task,
-//! end, and free both. Rule 2: whoever takes a waker out of the word owns it.
+//! Rule 1: the exchange is the last thing that a push touches. From then on the owner may run the
+//! task and end, and free both. Rule 2: the thread that takes a waker out of the word owns it.
 
 use core::ptr::{self, NonNull};
 
@@ -28,13 +29,13 @@ use crate::{
     waker::ThinWaker,
 };
 
-/// Marks the address of a waker. What heads a waker or a task is aligned to 8 bytes and a boxed
-/// waker to at least 4, and a `ThinWaker` uses the lowest bit alone.
+/// Marks the address of a waker. A task's header and a waker's header are aligned to 8 bytes, and a
+/// boxed waker to at least 4, and a `ThinWaker` uses only the lowest bit.
 const WAKER: usize = 2;
 
 pub(crate) struct Inbox(AtomicPtr<()>);
 
-/// What a word says.
+/// The meaning of a word.
 enum Word {
     Nothing,
     Runnables(NonNull<()>),
@@ -56,12 +57,12 @@ fn tagged(waker: ThinWaker) -> *mut () {
 }
 
 /// # Safety
-/// `word` came from [`tagged`], and its waker is the caller's by rule 2.
+/// `word` came from [`tagged`], and its waker belongs to the caller by rule 2.
 unsafe fn untagged(word: *mut ()) -> ThinWaker {
     let word = word.map_addr(|address| address & !WAKER);
-    // SAFETY: a waker's address is not null without the tag either.
+    // SAFETY: a waker's address is not null even without the tag.
     let word = unsafe { NonNull::new_unchecked(word) };
-    // SAFETY: it came from `into_raw`, once by rule 2.
+    // SAFETY: the address came from `into_raw`, and is used once by rule 2.
     unsafe { ThinWaker::from_raw(word) }
 }
 
@@ -70,14 +71,15 @@ impl Inbox {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// Hands a runnable over, and wakes the owner if it sleeps. Any thread. Lock-free: it tries
-    /// again only when another push, or the owner, was faster.
+    /// Hands over a runnable, and wakes the owner if it sleeps. Any thread may call this.
+    /// Lock-free: it retries only if another push, or the owner, was faster.
     ///
     /// # Safety
-    /// The inbox is alive for as long as its owner has not got the runnable. Only the owner runs or
-    /// drops runnables from here.
+    /// The inbox is alive until its owner has the runnable. Only the owner runs or drops runnables
+    /// from here.
     pub(crate) unsafe fn push(this: *const Self, runnable: Runnable) {
-        // SAFETY: alive up to the exchange that succeeds, and not touched after it (rule 1).
+        // SAFETY: the inbox is alive until the exchange that succeeds, and is not touched after it
+        // (rule 1).
         let head = unsafe { &(*this).0 };
         let pushed = runnable.into_raw();
         // ORDERING: push_look. Relaxed: the exchange below decides.
@@ -87,14 +89,15 @@ impl Inbox {
                 Word::Nothing | Word::Waker => ptr::null_mut(),
                 Word::Runnables(last) => last.as_ptr(),
             };
-            // SAFETY: `pushed` came from `into_raw`, and is nobody else's up to the exchange.
+            // SAFETY: `pushed` came from `into_raw`, and no other thread has it before the
+            // exchange.
             let link = unsafe { Runnable::<()>::raw_link(pushed) };
             // ORDERING: push_link. Relaxed: `push` publishes it.
             link.set(below, order!(push_link: Relaxed));
-            // ORDERING: push, push_again. Release, with `take` (Acquire): the link is visible to
-            // the owner, and what is linked below it, by the release sequences that each push goes
-            // on with. Acquire, with `sleep` (Release): the waker that this takes out is whole. On
-            // failure nothing is read through the value.
+            // ORDERING: push, push_again. Release, with `take` (Acquire): the owner sees the link
+            // and the links below it, because each push continues the release sequence of those
+            // before it. Acquire, with `sleep` (Release): the waker that this takes out is whole.
+            // On failure nothing is read through the value.
             let exchange = head.compare_exchange(
                 seen,
                 pushed.as_ptr(),
@@ -104,7 +107,7 @@ impl Inbox {
             match exchange {
                 Ok(before) => {
                     if let Word::Waker = read(before) {
-                        // SAFETY: taken out by the exchange (rule 2).
+                        // SAFETY: the exchange took it out (rule 2).
                         unsafe { untagged(before) }.wake();
                     }
                     return;
@@ -114,24 +117,24 @@ impl Inbox {
         }
     }
 
-    /// Gives what was pushed to `each`, oldest first. The owner only. A look, if nothing was
-    /// pushed.
+    /// Passes what was pushed to `each`, oldest first. Only the owner may call this. It is one load
+    /// if nothing was pushed.
     #[inline]
     pub(crate) fn take(&self, each: impl FnMut(Runnable)) {
-        // ORDERING: take_look. Relaxed: what it misses is there at the next look, or makes `sleep`
-        // fail.
+        // ORDERING: take_look. Relaxed: a push that it misses is found by the next look, or causes
+        // `sleep` to fail.
         if let Word::Runnables(_) = read(self.0.load(order!(take_look: Relaxed))) {
             let waker = self.empty(each);
             debug_assert!(waker.is_none(), "the owner alone puts a waker here");
         }
     }
 
-    /// Takes the owner's waker back, if nobody has taken it, or else what was pushed. The owner
-    /// only.
+    /// Takes the owner's waker back if no push has taken it, or else takes what was pushed. Only
+    /// the owner may call this.
     #[inline]
     pub(crate) fn rise(&self, each: impl FnMut(Runnable)) -> Option<ThinWaker> {
-        // ORDERING: rise_look. Relaxed: as `take_look`; a waker that is here the owner has put
-        // here.
+        // ORDERING: rise_look. Relaxed: as for `take_look`. If a waker is here, the owner has put
+        // it here.
         match read(self.0.load(order!(rise_look: Relaxed))) {
             Word::Nothing => None,
             Word::Runnables(_) | Word::Waker => self.empty(each),
@@ -143,20 +146,20 @@ impl Inbox {
         let taken = self.0.swap(ptr::null_mut(), order!(take: Acquire));
         match read(taken) {
             Word::Nothing => {}
-            // SAFETY: taken out by the exchange (rule 2).
+            // SAFETY: the exchange took it out (rule 2).
             Word::Waker => return Some(unsafe { untagged(taken) }),
-            // SAFETY: `push` has put them here, and they were taken out by the exchange.
+            // SAFETY: `push` has put them here, and the exchange took them out.
             Word::Runnables(last) => unsafe { reversed(last) }.for_each(each),
         }
         None
     }
 
-    /// The owner goes to sleep, until `waker` is woken; which is given back when something was
-    /// pushed meanwhile. The owner only, and not twice without [`rise`](Inbox::rise).
+    /// Puts the owner to sleep until `waker` is woken. Gives the waker back if something was pushed
+    /// meanwhile. Only the owner may call this, and not twice without [`rise`](Inbox::rise).
     pub(crate) fn sleep(&self, waker: ThinWaker) -> Result<(), ThinWaker> {
         let word = tagged(waker);
-        // ORDERING: sleep, sleep_not. Release, with `push` (Acquire): the waker is whole for
-        // whoever takes it. On failure nothing is read through the value.
+        // ORDERING: sleep, sleep_not. Release, with `push` (Acquire): the waker is whole for the
+        // push that takes it. On failure nothing is read through the value.
         let exchange = self.0.compare_exchange(
             ptr::null_mut(),
             word,
@@ -165,7 +168,7 @@ impl Inbox {
         );
         match exchange {
             Ok(_) => Ok(()),
-            // SAFETY: it was not put there (rule 2).
+            // SAFETY: the waker was not put into the word (rule 2).
             Err(_) => Err(unsafe { untagged(word) }),
         }
     }
@@ -177,18 +180,19 @@ impl Retire for Inbox {
     }
 }
 
-/// Runnables that are linked newest first, oldest first.
+/// Returns runnables oldest first that are linked newest first.
 ///
 /// # Safety
-/// `last` heads a list of addresses that [`Inbox::push`] has linked, and which is the caller's.
+/// `last` heads a list of addresses that [`Inbox::push`] has linked, and the list belongs to the
+/// caller.
 unsafe fn reversed(last: NonNull<()>) -> impl Iterator<Item = Runnable> {
     let mut turned = ptr::null_mut();
     let mut left = Some(last);
     while let Some(this) = left {
-        // SAFETY: the address of a runnable, which is not made of it yet.
+        // SAFETY: this is the address of a runnable, which has not been rebuilt from it yet.
         let link = unsafe { Runnable::<()>::raw_link(this) };
-        // ORDERING: turn_look, turn. Relaxed: `take` has made the links visible, and the list is
-        // this thread's.
+        // ORDERING: turn_look, turn. Relaxed: `take` has made the links visible, and the list
+        // belongs to this thread.
         left = NonNull::new(link.get(order!(turn_look: Relaxed)));
         link.set(turned, order!(turn: Relaxed));
         turned = this.as_ptr();

@@ -1,12 +1,12 @@
-//! The register of a local executor's tasks that wait: what its end has to find, because no queue
-//! holds it.
+//! The register of a local executor's waiting tasks. The executor's end has to find them, and no
+//! queue holds them.
 //!
 //! A task is entered the first time that a poll of it is pending, and struck off when its future is
-//! gone. One that is ready at its first poll is never entered. The entry is no reference: a task
-//! that nobody can wake or join any more ends all the same.
+//! gone. A task that is ready at its first poll is never entered. The entry is not a reference: a
+//! task that can no longer be woken or joined still ends.
 //!
-//! Invariant: a task's future is polled and dropped by its own executor alone, which is the current
-//! one of its thread then.
+//! Invariant: a task's future is polled and dropped by its own executor alone, which is then the
+//! current executor of its thread.
 
 use core::{
     future::Future,
@@ -21,8 +21,8 @@ use slab::Slab;
 use super::home;
 use crate::sync::UnsafeCell;
 
-/// Wakers that are lent: the task that each stands for is alive as long as its future is not gone,
-/// and so as long as its entry is here.
+/// Wakers that are lent. The task of each is alive while its future exists, and so while its entry
+/// is here.
 pub(super) struct Register(UnsafeCell<Slab<ManuallyDrop<Waker>>>);
 
 impl Register {
@@ -30,10 +30,10 @@ impl Register {
         Self(UnsafeCell::new(Slab::new()))
     }
 
-    /// Each use is over before anything else of the executor is called.
+    /// Each use must be over before anything else of the executor is called.
     fn with<R>(&self, f: impl FnOnce(&mut Slab<ManuallyDrop<Waker>>) -> R) -> R {
-        // SAFETY: the register stays on its thread, and no two uses overlap, as `f` does not lead
-        // back here.
+        // SAFETY: the register stays on its thread, and no two uses overlap, because `f` does not
+        // lead back here.
         self.0.with_mut(|slab| f(unsafe { &mut *slab }))
     }
 
@@ -41,7 +41,7 @@ impl Register {
         self.with(|slab| slab.is_empty())
     }
 
-    /// Wakes all that are entered, which puts them into a queue.
+    /// Wakes all entered tasks, which puts them into a queue.
     pub(super) fn wake_all(&self) {
         self.with(|slab| slab.iter().for_each(|(_, waker)| waker.wake_by_ref()));
     }
@@ -49,7 +49,8 @@ impl Register {
     fn insert(&self, waker: ManuallyDrop<Waker>) -> Key {
         self.with(|slab| {
             let key = u32::try_from(slab.vacant_key() + 1).ok();
-            // Before anything is entered: an entry without its key would never be struck off.
+            // Checked before anything is entered, because an entry without its key would never be
+            // struck off.
             let key = key.expect("a local executor has fewer than 2^32 - 1 waiting tasks");
             slab.insert(waker);
             Key(NonZeroU32::new(key))
@@ -63,7 +64,7 @@ impl Register {
 
 /// A task's future, which enters itself into the register of the executor that polls it.
 pub(super) struct Registered<F> {
-    // Dropped before it is struck off, so that the executor waits for it.
+    // Dropped before the task is struck off, so that the executor waits for it.
     future: F,
     key: Key,
 }
@@ -85,7 +86,7 @@ impl<F: Future> Future for Registered<F> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: `future` is pinned with `self` and is not moved out; `key` is never pinned.
+        // SAFETY: `future` is pinned with `self` and is not moved out. `key` is never pinned.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
         let poll = unsafe { Pin::new_unchecked(&mut this.future) }.poll(cx);
@@ -98,7 +99,8 @@ impl<F: Future> Future for Registered<F> {
 
 #[inline(never)]
 fn enter(waker: &Waker) -> Key {
-    // SAFETY: the copy is lent: it is not dropped, and gone with the entry, before the task is.
+    // SAFETY: the copy is lent. It is not dropped, and it is gone with the entry, before the task
+    // is.
     let lent = unsafe {
         core::ptr::from_ref(waker)
             .cast::<ManuallyDrop<Waker>>()
