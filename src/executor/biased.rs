@@ -1,7 +1,7 @@
 //! [`Biased`]: a lock that costs its owner no read-modify-write until another thread wants it.
 //!
 //! One thread, the owner, enters often. Other threads enter so rarely that the first of them may
-//! take the bias away for good: from then on the owner takes the lock as every thread does.
+//! take the bias away permanently. From then on the owner takes the lock like every other thread.
 //! Entering with the bias and taking it away form a store-load race, with the same two cases as in
 //! `sleep.rs`:
 //!

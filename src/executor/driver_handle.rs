@@ -1,4 +1,5 @@
-//! [`DriverHandle`]: how timers and descriptors reach the driver of the executor that this thread is in.
+//! [`DriverHandle`]: how timers and descriptors reach the driver of the executor that this thread
+//! is in.
 
 use alloc::sync::Arc;
 use std::io;

@@ -95,7 +95,8 @@ impl Gate {
         self.arrived[worker].load(order!(arrived_look: Relaxed)) != 0
     }
 
-    /// Counts workers that were never started as gone. Returns true if no worker was started.
+    /// Counts workers that were never started as having left. Returns true if no worker was
+    /// started.
     pub(crate) fn never_came(&self, workers: usize) -> bool {
         // ORDERING: never_came. Relaxed: `polling` publishes it to the workers that leave.
         self.present.fetch_sub(workers, order!(never_came: Relaxed));

@@ -7,8 +7,8 @@
 //! is missed).
 //!
 //! # Fairness
-//! No task that is due waits forever behind other tasks, however these wake each other or are
-//! spawned anew. A worker runs
+//! No task that is due waits forever behind other tasks, however they wake each other and however
+//! many are spawned. A worker runs
 //!
 //! * the task that waited for the task that has just ended, if that ended here: at most 16 such
 //!   runs in a row. The bounds below count only the other runs;
@@ -44,7 +44,7 @@
 //! immediately if recent polls took 50 microseconds or more, otherwise within 5 milliseconds.
 //!
 //! A worker whose poll is blocked in a wait of this crate, such as [`block_on`](crate::block_on),
-//! checks the driver inside that wait. It wakes whoever waits for a timer or a descriptor. Waking a
+//! checks the driver inside that wait, and wakes the waiters of timers and descriptors. Waking a
 //! task of an executor runs no code of that task, but another crate's waker may run any code. See
 //! [`block_on`](crate::block_on#on-a-worker) for what that means for locks. A blocked worker checks
 //! every millisecond, or every 5 milliseconds while another worker keeps the driver. A descriptor,
@@ -62,8 +62,59 @@
 //! | let other tasks run first | [`yield_now`] |
 //! | carry values along with a task | [`TaskLocal`] |
 //! | call a function that blocks (feature `blocking`) | `spawn_blocking` |
-//! | wait on a thread outside | [`block_on`](crate::block_on), [`Executor::block_on`] |
-//! | have an executor of one's own, and end it | [`Executor`] |
+//! | wait on a thread that is not a worker | [`block_on`](crate::block_on), [`Executor::block_on`] |
+//! | run an executor of your own, and shut it down | [`Executor`] |
+
+// # Words
+// Worker, LIFO slot, local queue, injector, searching, parked, driver, reactor, budget and shutdown
+// mean what they mean elsewhere. The words below are ours alone.
+//
+// | ours | the nearest known term | file |
+// |---|---|---|
+// | ambient, entered | a non-worker thread's current executor (tokio: `enter`) | `entered.rs` |
+// | apart | without the context of the task below on the stack | `apart.rs` |
+// | arrive, leave | the two shutdown barriers: last poll over, worker exits | `gate.rs` |
+// | attend, attendant | process the driver: fire timers, dispatch I/O events | `worker/attend.rs` |
+// | bed, `lie` | what a worker parks on, and to park on it once | `sleep.rs` |
+// | `Biased` | a biased lock | `biased.rs` |
+// | credit, `ask` | a licence to push jobs past the usual limit | `fork_join/forks.rs` |
+// | desk | the keeper's buffers for events and wakers | `driver/keeper.rs` |
+// | discard, dispose | drop a runnable, which cancels its task | `worker/mod.rs` |
+// | `doze` | publish the timeout of the keeper's park | `driver/keeper.rs` |
+// | forks, job | rayon's deque of stack jobs | `fork_join/` |
+// | gap | the unfinished push of Vyukov's MPSC queue | `inbox.rs` |
+// | gate | the phases of shutdown: closed, quiet, terminated | `gate.rs` |
+// | `registry::Home` | the scheduler handle and the lane in a task's header | `registry.rs` |
+// | `shared::Home` | the schedule function of the executor's tasks | `worker/shared.rs` |
+// | `home::Home` | the state of one `LocalExecutor` | `local/home.rs` |
+// | `hurry` | interrupt a keeper that sleeps past a new deadline | `driver/keeper.rs` |
+// | inbox | an MPSC queue for runnables from other threads | `inbox.rs`, `local/inbox.rs` |
+// | keeper | the worker that parks on the driver, or holds its lock | `driver/keeper.rs` |
+// | `Keep`, `registry` keeper | the owner of the owned tasks | `registry.rs` |
+// | lane | a priority, or the one worker that a task is pinned to | `registry.rs` |
+// | linger | spin on the injector before a search | `worker/lookout.rs` |
+// | `local::driver::Driver` | the parker of a `LocalExecutor` | `local/driver.rs` |
+// | lookout | an idle worker that searches, or that parks with a timeout | `worker/lookout.rs` |
+// | `Outside` | the I/O back end, as the driver uses it | `driver/keeper.rs` |
+// | outside, elsewhere | on a thread that is not a worker (tokio: remote) | all |
+// | patience | how long a poll may last before a thief takes one task | `worker/lookout.rs` |
+// | `registry::Place` | a task's link to its entry among the owned tasks | `registry.rs` |
+// | `direction::Place` | one waiter of a descriptor | `driver/reactor/direction.rs` |
+// | `scope::Place` | the executor that a scope spawns on | `scope/mod.rs` |
+// | register, registry | owned tasks | `registry.rs`, `local/register.rs` |
+// | rescue | an active worker's theft from a stuck worker | `worker/lookout.rs` |
+// | reserve, on duty | a standby for the keeper, parked with a timeout | `driver/reserve.rs` |
+// | rest | to park, with a timeout (watch) or without (sleep) | `sleep.rs` |
+// | ring, bell | interrupt the driver's wait (mio: `Waker`) | `driver/keeper.rs` |
+// | rise | return from a park | `driver/keeper.rs` |
+// | rouse | unpark every worker, blocked ones included | `sleep.rs` |
+// | short count, unsure | a partial read or write, and one that proves nothing | `driver/reactor/` |
+// | strike off | remove from the owned tasks | `registry.rs` |
+// | turn | the scheduling policy: whose turn it is | `worker/turn.rs` |
+// | urgent | the last check before a park | `sleep.rs` |
+// | visit, often | a worker's check of the driver; a frequent one | `worker/visits.rs` |
+// | visitors, rooms | a sharded count of references, of waking threads | `visitors.rs` |
+// | watch | park with a timeout, and then search again | `sleep.rs` |
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
@@ -75,7 +126,8 @@ use std::{io, sync::OnceLock, thread};
 
 use crossbeam_deque::Worker;
 
-/// Keeps what has happened, if a trace was asked for: of which hooks, by which worker, what.
+/// Records an event, if a trace was asked for: in the recorder of `$hooks`, and as caused by
+/// `$worker`.
 #[cfg(feature = "trace")]
 macro_rules! record {
     ($hooks:expr, $worker:expr, $event:ident $($of:tt)?) => {
@@ -157,12 +209,12 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 ///
 /// # Dropping
 /// Shuts down in order. Each worker finishes its current poll and polls nothing after that. The
-/// drop blocks until all workers have finished, and joins their threads. Every future that is left
-/// is dropped on one of the workers, and whoever waits for such a task learns that it was
+/// drop blocks until all workers have finished, and joins their threads. Every remaining future is
+/// dropped on one of the workers, and the waiter of its task learns that the task was
 /// [cancelled](crate::JoinError::Cancelled). There is one exception: a task that another thread is
-/// waking at that moment may be dropped by that thread, unless the task is
-/// [pinned](Executor::spawn_on) to a worker. Then the wake-up is waited for, and the worker drops
-/// the task.
+/// waking at that moment may be dropped by that thread. If such a task is
+/// [pinned](Executor::spawn_on) to a worker, the worker instead waits for the wake-up, and drops
+/// the task itself.
 ///
 /// A poll that blocks delays the end, and what it waits for may be held by another task. Idle and
 /// queued tasks are therefore dropped while that poll is still blocked: by the other workers, or,
@@ -174,7 +226,7 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// free. Nor does it return if the drop of a future waits for a poll that is blocked until the end,
 /// and no other worker is free: the future may be dropped inside that very wait.
 ///
-/// To end an executor without blocking, or not for longer than some time, call
+/// To shut down an executor without blocking, or with a limit on how long the call blocks, use
 /// [`shutdown_background`](Executor::shutdown_background) or
 /// [`shutdown_timeout`](Executor::shutdown_timeout).
 ///
@@ -197,14 +249,14 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// [`joint::spawn`](crate::spawn) works there only inside an executor that the child has started.
 ///
 /// An executor that the child starts works like any other, and the parent takes no notice of it. A
-/// task that forks must not return in the child, where it would go on as a worker.
+/// task that forks must not return in the child, because it would continue there as a worker.
 ///
 /// # Sandboxes
 /// On Linux the first executor of a process checks whether it may use the system call `membarrier`,
 /// and all executors rely on the answer from then on. A seccomp filter that refuses the call must
-/// be installed before the first executor is started: the executors then do without it. If the call
+/// be installed before the first executor is started. The executors then do without it. If the call
 /// is refused later, the next thread that needs it aborts the program with a message that says so,
-/// because it can neither go on correctly nor wait. Building another executor is an error then.
+/// because it can neither continue safely nor wait. Building another executor is an error then.
 ///
 /// # Detached tasks
 /// A task that was detached, or spawned by [`spawn_detached`](Executor::spawn_detached), lives
@@ -212,7 +264,7 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// nothing can wake it any more, so its future is dropped as if it had been cancelled.
 ///
 /// # Panics of tasks
-/// A task that panics ends, and whoever awaits it gets the panic. The worker goes on.
+/// A task that panics ends, and its waiter gets the panic. The worker continues.
 ///
 /// # Example
 /// ```
@@ -230,18 +282,19 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// ```
 pub struct Executor {
     shared: Arc<Shared>,
-    /// By the workers' indexes. None, once it has been shut down.
+    /// The threads, by the workers' indexes. Empty once the executor has been shut down.
     threads: Vec<shutdown::Thread>,
 }
 
 impl Executor {
-    /// The settings of a new executor.
+    /// Returns a builder with the settings of a new executor.
     pub fn builder() -> Builder {
         Builder::new()
     }
 
-    /// The executor that [`joint::spawn`](crate::spawn) uses on a thread that is in no other. It
-    /// has a worker for each processor, starts when it is first used, and is never dropped.
+    /// Returns the executor that [`joint::spawn`](crate::spawn) uses on a thread that is in no
+    /// other executor. It has a worker for each processor, starts when it is first used, and is
+    /// never dropped.
     ///
     /// # Panics
     /// If it cannot be started, for example because the system refuses to start a thread.
@@ -279,7 +332,7 @@ impl Executor {
             shared: shared.clone(),
             threads: Vec::with_capacity(workers),
         };
-        // Dropped before the executor, which waits for those that were started.
+        // Dropped before the executor, which waits for the workers that were started.
         let mut missing = Missing(&shared, workers);
         for (index, (normal, high)) in normal.into_iter().zip(high).enumerate() {
             let local = Local::new(shared.clone(), index, normal, high);
@@ -303,8 +356,8 @@ impl Executor {
     /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on
     /// by itself.
     ///
-    /// Called on one of the executor's own workers, it takes that worker's queue, as [`spawn`]
-    /// does.
+    /// If it is called on one of the executor's own workers, the task goes to that worker's queue,
+    /// as with [`spawn`].
     ///
     /// # Example
     /// ```
@@ -358,25 +411,25 @@ impl Executor {
         launch(&self.shared, None, runnable, Lane::Normal);
     }
 
-    /// What its workers share.
+    /// What the workers share.
     #[cfg(feature = "io")]
     fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    /// Whether the calling thread is one of its workers.
+    /// Returns whether the calling thread is one of the workers.
     fn runs_this_thread(&self) -> bool {
         current::with_worker_of(&raw const *self.shared, |local| local.is_some())
     }
 
-    /// How many workers it has.
+    /// Returns the number of workers.
     pub fn workers(&self) -> usize {
         self.shared.workers()
     }
 
-    /// Counts of what the executor has done so far. Each count is correct by itself, but they are
-    /// not read at one instant. Once nothing happens in the executor any more, as far as the caller
-    /// knows, they agree: every task that was spawned has ended or is live.
+    /// Returns counts of what the executor has done so far. Each count is correct by itself, but
+    /// they are not read at one instant. If the caller knows that nothing happens in the executor
+    /// any more, the counts agree: every task that was spawned has ended or is live.
     ///
     /// # Cost
     /// A few loads for each worker. The workers pay a store to their own memory for each count.
@@ -395,7 +448,8 @@ impl Executor {
         self.shared.metrics()
     }
 
-    /// A record of what the workers have done lately, if [`Builder::trace`] has asked for it.
+    /// Returns a record of what the workers have done recently, if [`Builder::trace`] has asked for
+    /// it.
     ///
     /// # Cost
     /// A copy of the whole record. A worker that has something to record meanwhile waits until its
@@ -436,7 +490,8 @@ impl fmt::Debug for Executor {
 /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by
 /// itself.
 ///
-/// Inside a task it is the cheapest way to start another, which goes to the worker's own queue.
+/// Inside a task this is the cheapest way to start another task, which goes to the worker's own
+/// queue.
 ///
 /// # Panics
 /// If the global executor is needed and cannot be started.

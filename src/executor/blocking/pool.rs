@@ -1,4 +1,5 @@
-//! [`Pool`]: threads for functions that block. They start when there is work for them, and exit when there has been none for a while.
+//! [`Pool`]: threads for functions that block. They start when there is work for them, and exit
+//! when there has been none for a while.
 //!
 //! Whenever the lock is free, each function in the queue has a thread of its own that will fetch it
 //! (`queue.len() <= free`), with three exceptions: a thread is being started, which starts the next

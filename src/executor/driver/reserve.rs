@@ -1,4 +1,5 @@
-//! [`Reserve`]: the worker that checks, while the driver is in use, whether some worker still keeps it.
+//! [`Reserve`]: the worker that checks, while the driver is in use, whether some worker still keeps
+//! it.
 //!
 //! A keeper that rises and leaves to run a task abandons the driver, and that task may block.
 //! Waking another worker each time would cost more than most of the work that the wake-up is for.

@@ -1,4 +1,5 @@
-//! [`Timers`]: a queue of deadlines, each with the waker that waits for it. One worker's, or that of all threads that are not workers.
+//! [`Timers`]: a queue of deadlines, each with the waker that waits for it. One worker's, or that
+//! of all threads that are not workers.
 //!
 //! The queue is under a lock. Usually only its owner takes the lock, and nobody holds it for longer
 //! than it takes to fire a batch. No code of a user runs under it. Wakers are cloned before the

@@ -1,6 +1,6 @@
 //! [`Job`]: a closure in one thread's stack frame that another thread may run.
 //!
-//! # Who may touch what
+//! # Which thread may touch what
 //! The *owner* is the thread in whose frame the job lies. The *taker* is the thread that holds a
 //! [`Taken`]. There is at most one.
 //!

@@ -1,4 +1,5 @@
-//! [`scope`]: a thread that lends its frames to tasks, and does not continue before they have ended.
+//! [`scope`]: a thread that lends its frames to tasks, and does not continue before they have
+//! ended.
 
 use core::{fmt, future::Future, marker::PhantomData, mem, panic::AssertUnwindSafe};
 use std::panic::{catch_unwind, resume_unwind};

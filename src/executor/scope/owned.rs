@@ -1,4 +1,5 @@
-//! [`async_scope`]: a task that lends what the scope owns, and continues after all children have ended.
+//! [`async_scope`]: a task that lends what the scope owns, and continues after all children have
+//! ended.
 
 use alloc::sync::{Arc, Weak};
 use core::{

@@ -17,7 +17,7 @@ pub struct Span<'a> {
     /// When it ended, measured in the same way. A span that has not ended yet lasts until the trace
     /// was taken.
     pub ends: Duration,
-    /// What it was.
+    /// What the worker did.
     pub kind: SpanKind<'a>,
 }
 

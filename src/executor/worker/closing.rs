@@ -150,7 +150,8 @@ impl Local {
             .or_else(|| self.steal_to_discard())
     }
 
-    /// Drops what only this worker can: what is queued here, and every task that is pinned to it.
+    /// Drops what only this worker can drop: what is queued here, and every task that is pinned to
+    /// it.
     fn discard_own(&self) {
         let registry = &self.shared().registry;
         // A local future may be dropped on this thread only, so this waits for wake-ups of it that
@@ -169,7 +170,7 @@ impl Local {
 }
 
 impl Shared {
-    /// Tells the workers to end.
+    /// Tells the workers to shut down.
     pub(in crate::executor) fn close(&self) {
         if !self.is_closed() {
             self.gate.close();
@@ -185,7 +186,7 @@ impl Shared {
         }
     }
 
-    /// Counts workers that were never started as gone.
+    /// Counts workers that were never started as having left.
     pub(in crate::executor) fn never_came(&self, workers: usize) {
         if self.gate.never_came(workers) {
             self.sleep.wake_all();
