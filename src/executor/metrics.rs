@@ -213,8 +213,8 @@ pub struct WorkerMetrics {
     /// The number of tasks in its queues, which other workers can steal.
     pub queued: usize,
     /// The number of tasks that are [pinned](super::TaskBuilder::on_worker) to it and due. Those
-    /// that were woken by other threads and that it has not fetched yet are not counted. It fetches
-    /// up to 64 at a time.
+    /// that came from other threads and that it has not fetched yet are not counted. It fetches up
+    /// to 64 at a time.
     pub pinned: usize,
 }
 

@@ -2,13 +2,13 @@
 //! tells a waker which executor a task belongs to.
 //!
 //! A task is entered the first time that a poll of it is pending and it was not woken meanwhile. A
-//! task that has a worker or a lane of its own is entered when it is made. It is struck off when
-//! its future is gone. A task that is ready, or woken, before its first poll is over is never
+//! task that has a worker or a lane of its own is entered when it is made. A task is struck off
+//! when its future is gone. A task that is ready, or woken, before its first poll is over is never
 //! entered. An entry is one word, the task's address, and owns nothing: while the future exists, so
 //! does the task. In turn the task's metadata, its [`Place`], is the entry's address, and the entry
 //! lies in a [`Chunk`], whose head says which executor and which lane the task belongs to.
 //!
-//! The entries of the normal lane belong to each worker, behind a lock that costs the worker
+//! Each worker has entries of its own for the normal lane, behind a lock that costs the worker
 //! nothing until the executor closes. The worker enters its tasks there, and strikes off those that
 //! end on it. A thread that strikes off an entry of another worker puts the entry on a list, from
 //! which that worker takes it when it needs room.
@@ -20,7 +20,7 @@
 //!    the thread that drops the future waits for the lock before it strikes the task off.
 //! 3. Entries that are left after the walk, because a thread is waking their tasks at that moment,
 //!    are counted, and the count keeps the [keeper](Keep) alive. A task that can still be woken can
-//!    therefore always reach the queues that it is to be put into. Until then the workers keep the
+//!    therefore always reach the queues that it is to be put into. Before that the workers keep the
 //!    keeper alive.
 
 use alloc::{alloc::handle_alloc_error, sync::Arc, vec::Vec};

@@ -220,9 +220,9 @@ impl<T> TaskLocal<T> {
             of: type_name::<T>(),
             declared: self.declared,
         })?;
-        // SAFETY: the frame was made from a `&T` for this key, and no other key has this address.
-        // The frame belongs to a call further down the stack that has not returned, so the value
-        // lives while `f` runs.
+        // SAFETY: the frame was made from a `&T` for this key, and no other key has this address,
+        // so the type is right. The frame belongs to a call further down the stack that has not
+        // returned, so the value lives while `f` runs.
         Ok(f(unsafe { value.as_ref() }))
     }
 

@@ -24,8 +24,8 @@
 //!
 //! If T3 reads more than `i`, the value was written with Release by a push of `i` or of a later
 //! job, or by a pop of a later job. All of these come after the entry of `i` was written, so the
-//! thief, which reads the entry after T3, sees it. Nor can it see a newer entry. The owner would
-//! first have to pass the pop of `i`, and cannot.
+//! thief, which reads the entry after T3, sees it. It cannot see a newer entry, because before
+//! writing one there the owner would have to get past its pop of `i`, which it cannot.
 //!
 //! # Limit
 //! A push and a pop cost more than many closures, and the oldest jobs are the largest. A join that

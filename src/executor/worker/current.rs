@@ -34,8 +34,8 @@ pub(in crate::executor) fn own_forks<'a>() -> Option<&'a Forks> {
 #[inline]
 pub(in crate::executor) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
-    // SAFETY: set by `Local::become_this_thread` to a value further down this thread's stack, and
-    // reset before that value goes away.
+    // SAFETY: set by `Local::become_this_thread` to a value on this thread's stack that outlives
+    // the setting, and reset before that value goes away.
     f(unsafe { current.as_ref() })
 }
 

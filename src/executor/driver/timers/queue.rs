@@ -14,9 +14,9 @@
 //!
 //! If a timer is given up, its entry stays behind in the heap. The entry is dead, which means that
 //! its slot is not armed, or is armed in another turn. For this reason no index into the heap has
-//! to be kept for a timer. Giving up a timer costs a look at [`SWEPT`] entries, which go round
-//! through the heap (`sweep`), and dead entries among them are removed. Dead entries therefore stay
-//! few. Dead entries at the top are removed when a caller asks for the [earliest](Queue::settle).
+//! to be kept for a timer. Giving up a timer costs a look at the next [`SWEPT`] entries in a round
+//! through the heap (`sweep`). The dead entries among them are removed, so dead entries stay few.
+//! Dead entries at the top are removed when a caller asks for the [earliest](Queue::settle).
 //!
 //! Equal deadlines are ordered by their turn, a number that grows with each insertion. It has 32
 //! bits, which keeps an entry small. If the next turn would overflow, which happens once in 4
