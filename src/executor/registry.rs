@@ -246,8 +246,8 @@ impl<K: Keep> Registry<K> {
         near: usize,
     ) {
         let registry = keeper.registry();
-        // ORDERING: left_again. Relaxed: it is not 0 only for the last worker, when that drops a
-        // future that spawns.
+        // ORDERING: left_again. Relaxed: it can differ from 0 only for the last worker, when that
+        // worker drops a future that spawns.
         if registry.left.load(order!(left_again: Relaxed)) > 0 {
             // ORDERING: left_more. Relaxed: it publishes nothing.
             registry.left.fetch_add(1, order!(left_more: Relaxed));

@@ -41,8 +41,8 @@ pub(super) use ready::Ready;
 /// Everything that a task did happens before its result is returned here.
 ///
 /// # Cost
-/// One allocation for each task, beside the task's own, and room for its handle. In atomic
-/// read-modify-writes, beside those of the task:
+/// One allocation for each task, in addition to the task's own, and room for its handle. In atomic
+/// read-modify-writes, in addition to those of the task:
 ///
 /// * three to add a task;
 /// * two when the task ends, and one more for each other task that ends at that very moment;

@@ -100,7 +100,7 @@ impl Direction {
     }
 
     /// Tries until the operation is done, or until it would block and no event has arrived since
-    /// the attempt.
+    /// the look at the word.
     fn run<R>(&self, attempt: &mut impl Attempt<R>) -> Poll<io::Result<R>> {
         loop {
             let seen = self.readiness.look();
