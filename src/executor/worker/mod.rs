@@ -204,16 +204,14 @@ impl Local {
 
     #[inline]
     fn push_normal(&self, runnable: Runnable) {
-        match self.queues.push(runnable) {
-            Pushed::Next => return,
-            Pushed::Queued => {}
-            Pushed::Full(runnable) => self.push_elsewhere(runnable),
+        match self.queues.push(runnable, |runnable| self.inject(runnable)) {
+            Pushed::Next => {}
+            Pushed::Queued => self.notify(),
         }
-        self.notify();
     }
 
     #[cold]
-    fn push_elsewhere(&self, runnable: Runnable) {
+    fn inject(&self, runnable: Runnable) {
         self.shared.normal.injector.push(runnable);
     }
 
@@ -238,9 +236,8 @@ impl Local {
             Some(home) if home.lane != Lane::Normal => self.push(runnable, home.lane),
             _ => {
                 let is_alone = self.queues.has_nothing_to_steal();
-                if let Pushed::Full(runnable) = self.queues.push_behind(runnable) {
-                    self.push_elsewhere(runnable);
-                }
+                let inject = |runnable| self.inject(runnable);
+                self.queues.push_behind(runnable, inject);
                 if !is_alone {
                     self.notify();
                 }

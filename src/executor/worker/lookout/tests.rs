@@ -93,7 +93,7 @@ fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half(
     // How many are taken of 8 from who has been in a poll for so long.
     let stolen = |stuck_for| {
         while other.queues.lengths()[0] < 8 {
-            other.queues.push_behind(task());
+            other.queues.push_behind(task(), drop);
         }
         let view = View {
             now,
@@ -131,7 +131,7 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let watch = |makes_progress, watch| local.rest_once(makes_progress, watch, &mut false);
     assert_eq!(watch(true, FIRST_WATCH), 2 * FIRST_WATCH);
     assert_eq!(watch(true, LONGEST_WATCH), LONGEST_WATCH);
-    other.queues.push_behind(task());
+    other.queues.push_behind(task(), drop);
     assert_eq!(
         watch(false, FIRST_WATCH),
         2 * FIRST_WATCH,
