@@ -20,7 +20,7 @@
 //!
 //! For waiters that follow one another on one word, see `succession.rs`.
 //!
-//! ***The law.** After its exchange, a side touches only what the exchange returned, unless the
+//! **The law.** After its exchange, a side touches only what the exchange returned, unless the
 //! returned value gives it the shared state. The other side may free the word at once.
 
 use core::{
@@ -150,7 +150,8 @@ impl Completion {
 
     /// Resets the word and splits it into its two sides.
     ///
-    /// If a [`Waiter`] of an earlier split was leaked while it was registered, its waker is leaked with it.
+    /// If a [`Waiter`] of an earlier split was leaked while it was registered, its waker is leaked
+    /// with it.
     #[must_use = "sides that are dropped have done their part: the word is abandoned and detached"]
     pub fn split(&mut self) -> (Completer<'_>, Waiter<'_>) {
         *self = Self::new();
@@ -172,7 +173,8 @@ impl Completion {
     /// Completes. This is the completer's last act, unless it returns [`Completed::Detached`].
     ///
     /// # Safety
-    /// `this` is alive up to the exchange, and this is the completer's one call of `raw_complete` or `raw_abandon`.
+    /// `this` is alive up to the exchange, and this is the completer's only call of `raw_complete`
+    /// or `raw_abandon`.
     #[inline]
     pub unsafe fn raw_complete(this: *const Self) -> Completed {
         // ORDERING: complete. Release: a waiter that reads DONE (`poll`, `register` and `detach`,
@@ -204,7 +206,8 @@ impl Completion {
         how: *mut (),
         order: core::sync::atomic::Ordering,
     ) -> Completed {
-        // SAFETY: alive up to the exchange. The reference is to the atomic alone, which may vanish during the call.
+        // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
+        // during the call.
         let word = unsafe { &(*this).word };
         let before = word.swap(how, order);
         match before {
@@ -231,7 +234,8 @@ impl Completion {
     pub unsafe fn raw_ended(this: *const Self) -> Option<Ended> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
-        // ORDERING: poll. Acquire, with the Release of `complete` and `abandon`: what the completer wrote is visible.
+        // ORDERING: poll. Acquire, with the Release of `complete` and `abandon`: what the completer
+        // wrote is visible.
         ended(word.load(order!(poll: Acquire)))
     }
 
@@ -291,8 +295,9 @@ impl Completion {
         let word = unsafe { &(*this).word };
         let words = WakerWords::of(&waker);
         let raw = ThinWaker::from(waker).into_raw();
-        // ORDERING: register. Release: the completer that takes the waker sees all of it (`complete`, Acquire). Acquire: when
-        // the completer came first, its result is visible (`complete`, Release).
+        // ORDERING: register. Release: the completer that takes the waker sees all of it
+        // (`complete`, Acquire). Acquire: if the completer finished first, its result is visible
+        // (`complete`, Release).
         let before = word.swap(raw.as_ptr(), order!(register: AcqRel));
         if let Some(ended) = ended(before) {
             // ORDERING: restore. Release: what the completer wrote is passed on to a waiter that
@@ -319,10 +324,11 @@ impl Completion {
     /// [`Detached::Finished`].
     ///
     /// # Safety
-    /// `this` is alive up to the exchange, and this is the waiter's one call of it.
+    /// `this` is alive up to the exchange, and this is the waiter's only call of `raw_detach`.
     #[inline]
     pub unsafe fn raw_detach(this: *const Self) -> Detached {
-        // SAFETY: alive up to the exchange. The reference is to the atomic alone, which may vanish during the call.
+        // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
+        // during the call.
         let word = unsafe { &(*this).word };
         // ORDERING: detach. Release: the waiter's accesses are over before a completer that reads
         // DETACHED frees the shared state (`complete`, Acquire). Acquire: if the completer finished
@@ -414,7 +420,8 @@ impl Completer<'_> {
     /// One atomic read-modify-write, besides the wake-up.
     pub fn complete(self) {
         let this = core::mem::ManuallyDrop::new(self);
-        // SAFETY: the borrow keeps the word alive, and a completer finishes once: `self` is consumed and not dropped.
+        // SAFETY: the borrow keeps the word alive, and a completer finishes once, because `self` is
+        // consumed and not dropped.
         wake(unsafe { Completion::raw_complete(this.completion) });
     }
 

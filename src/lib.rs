@@ -77,10 +77,10 @@
 //! | FreeBSD | `kqueue`, by polling | the limit of `kevent`, to the nanosecond | type-checked |
 //! | Windows | I/O completion port, for sockets only, by polling | the limit of the wait, rounded up to the next millisecond | type-checked |
 //!
-//! "Type-checked" means that `cargo xtask portable` compiles the code for that system, but nobody
-//! has run it there. "By polling" means through the crate [polling](https://docs.rs/polling), and
-//! that code is also tested on Linux. Packet pipes, and timers that are descriptors (the example
-//! `fizz_buzz`), exist only on Linux.
+//! "Type-checked" means that `cargo xtask portable` type-checks the code for that system, but it
+//! has not been run there. "By polling" means through the crate [polling](https://docs.rs/polling),
+//! and that code is also tested on Linux. Packet pipes, and timers that are descriptors (the
+//! example `fizz_buzz`), exist only on Linux.
 //!
 //! On Windows no thread starts or ends while the destructor of a thread-local runs ([why]). A
 //! destructor of a thread-local hangs there if it drops an `Executor`, because that waits for the

@@ -1,15 +1,18 @@
-//! The model-checking switch: atomics, cells, the heap, threads.
+//! Atomics, cells, the heap and threads, which can be switched to those of a model checker.
 //!
-//! Everything in the crate that two threads can touch at once comes from here. A normal build re-exports `core`, `alloc` and
-//! `std`; under `--cfg joint_loom` the same names are loom's, behind thin wrappers that count and check (`model.rs`). This is
-//! the only file, with `lib.rs`, that names the cfg, and it knows nothing of the rest of the crate.
+//! Everything in the crate that two threads can touch at once is imported from here. A normal build
+//! re-exports `core`, `alloc` and `std`. Under `--cfg joint_loom` the same names are loom's, behind
+//! thin wrappers that count and check (`model.rs`). Only this file and `lib.rs` name the cfg, and
+//! this module depends on nothing else in the crate.
 //!
-//! What the wrappers ask of the code above:
+//! The code that uses this module must follow two rules:
 //!
-//! * every atomic site names itself: `order!(complete: AcqRel)`. In a normal build that is the bare constant; under the model a
-//!   run can put a weaker ordering in its place, and a model must then fail;
-//! * memory that two threads share is allocated by [`heap`] and every atomic and cell in it is [retired](Retire) right before
-//!   it is given back, so that the model sees a free that races with an access.
+//! * Every atomic site has a name: `order!(complete: AcqRel)`. In a normal build that is the bare
+//!   constant. Under the model a run can replace it by a weaker ordering, and a model must then
+//!   fail.
+//! * Memory that two threads share is allocated by [`heap`], and every atomic and cell in it is
+//!   [retired](Retire) right before it is freed, so that the model sees a free that races with an
+//!   access.
 
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub(crate) mod asymmetric;
@@ -56,9 +59,10 @@ pub(crate) use std::{
     thread, thread_local,
 };
 
-/// Names an atomic site and the ordering it needs: `order!(complete: AcqRel)`.
+/// Names an atomic site and the ordering that it needs: `order!(complete: AcqRel)`.
 ///
-/// The site's full name is the module's path without the crate, then the name: `completion::complete`.
+/// The site's full name is the module's path without the crate, followed by the name:
+/// `completion::complete`.
 macro_rules! order {
     ($site:ident : $ordering:ident) => {
         $crate::sync::site_order!($site, core::sync::atomic::Ordering::$ordering)
@@ -79,10 +83,11 @@ macro_rules! site_order {
     };
 }
 
-/// Names a second look of a protocol, which says whether something has come since the first: `recheck!(sleep_again: has_work())`.
+/// Names a protocol's second look, which finds what has changed since the first:
+/// `recheck!(sleep_again: has_work())`.
 ///
-/// In a normal build that is the expression alone; under the model a run can have it see nothing, and a model must then fail. A
-/// `// RECHECK: sleep_again. ...` comment says what would be missed.
+/// In a normal build that is just the expression. Under the model a run can replace it by `false`,
+/// and a model must then fail. A `// RECHECK: sleep_again. ...` comment says what would be missed.
 #[cfg(feature = "std")]
 macro_rules! recheck {
     ($name:ident : $look:expr) => {
@@ -93,7 +98,7 @@ macro_rules! recheck {
 #[cfg(all(not(joint_loom), feature = "std"))]
 macro_rules! named_recheck {
     ($name:ident, $look:expr) => {
-        // So that nobody, the lints least of all, turns it into its opposite.
+        // This keeps lints from suggesting to negate the expression.
         core::convert::identity::<bool>($look)
     };
 }
@@ -107,7 +112,7 @@ macro_rules! named_recheck {
     };
 }
 
-/// Makes a constructor `const` where the atomics' constructors are: not under the model.
+/// Makes a constructor `const`, except under the model, whose atomics have no `const` constructors.
 macro_rules! const_unless_modelled {
     ($(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block) => {
         #[cfg(not(joint_loom))]
@@ -124,10 +129,10 @@ pub(crate) use {const_unless_modelled, order, site_order};
 #[cfg(feature = "std")]
 pub(crate) use {named_recheck, recheck};
 
-/// The last access to a place before its memory is given back.
+/// The last access to a place before its memory is freed.
 ///
-/// Under the model it is a mutable access, which fails when another thread's access is not ordered before it. In a normal
-/// build it is nothing.
+/// Under the model it is a mutable access, which fails if another thread's access is not ordered
+/// before it. In a normal build it does nothing.
 pub(crate) trait Retire {
     fn retire(&mut self);
 }
@@ -148,13 +153,13 @@ mod real {
             Self(core::cell::UnsafeCell::new(value))
         }
 
-        /// Hands out the pointer for reading.
+        /// Calls `f` with the pointer, for reading.
         #[inline(always)]
         pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
             f(self.0.get())
         }
 
-        /// Hands out the pointer for a write or an exclusive access.
+        /// Calls `f` with the pointer, for a write or an exclusive access.
         #[inline(always)]
         pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
             f(self.0.get())
@@ -182,14 +187,16 @@ mod real {
         fn retire(&mut self) {}
     }
 
-    /// How many wake-ups of a task may wait to be consumed before wakers take theirs back: half of what can be counted.
+    /// The number of unconsumed wake-ups of a task from which on wakers take theirs back: half of
+    /// the counter's range.
     #[cfg(target_has_atomic = "64")]
     #[inline(always)]
     pub(crate) const fn wake_limit() -> u64 {
         1 << 31
     }
 
-    /// How many wakers of a task there may be before one more ends the program: half of what can be counted.
+    /// The number of wakers of a task from which on one more ends the program: half of the
+    /// counter's range.
     #[cfg(target_has_atomic = "64")]
     #[inline(always)]
     pub(crate) const fn ref_limit() -> u64 {

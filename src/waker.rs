@@ -179,7 +179,8 @@ impl ThinWaker {
     /// As for [`from_header`](ThinWaker::from_header).
     #[inline]
     pub(crate) unsafe fn waker_of_header(header: NonNull<Header>) -> Waker {
-        // SAFETY: `OWN`'s functions expect a live header and one reference to it, which the caller gives away.
+        // SAFETY: the functions of `OWN` expect a live header and one reference to it, which the
+        // caller gives away.
         unsafe { Waker::new(header.as_ptr().cast(), &OWN) }
     }
 
@@ -318,7 +319,7 @@ impl Drop for ThinWaker {
         match self.kind() {
             // SAFETY: alive by the reference that `self` held, which is given up here.
             Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.drop) },
-            // SAFETY: `self` owned the block and is gone after this.
+            // SAFETY: `self` owned the block and is not used after this.
             Kind::Foreign(boxed) => drop(unsafe { unbox(boxed) }),
         }
     }
@@ -482,7 +483,7 @@ mod tests {
             wakes: AtomicUsize::new(0),
         };
         let own = &OBJECT;
-        // SAFETY: the object lives for ever, and the one reference is given away.
+        // SAFETY: the object lives forever, and the one reference is given away.
         let thin = unsafe { ThinWaker::from_header(NonNull::from(own).cast()) };
         let waker = Waker::from(thin);
         let again = ThinWaker::from(&waker);

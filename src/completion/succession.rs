@@ -1,4 +1,5 @@
-//! A [`Completion`] whose waiters follow one another: one vacates the word, and a later one takes it over.
+//! A [`Completion`] whose waiters follow one another: a waiter vacates the word, and a later one
+//! takes it over.
 //!
 //! This is for a word whose memory outlives both sides, so that its end decides only which waker to
 //! wake. `detach` would be wrong here. It also overwrites `DONE` with `DETACHED`, and a waiter that
@@ -64,7 +65,8 @@ impl Completion {
     ) -> Result<(), Option<Ended>> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
-        // ORDERING: succeed. Release: the completer that takes the waker sees all of it (`complete` and `abandon`, Acquire).
+        // ORDERING: succeed. Release: the completer that takes the waker sees all of it (`complete`
+        // and `abandon`, Acquire).
         let done = order!(succeed: Release);
         // ORDERING: succeed_ended. Acquire: what the completer wrote is visible (`complete` and
         // `abandon`, Release; `restore`, Release, if another waiter has restored the end).

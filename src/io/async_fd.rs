@@ -223,8 +223,8 @@ impl<T> AsyncFd<T> {
         self.registration.ready(Interest::Read).await
     }
 
-    /// Waits until the descriptor can be written without blocking, or has no reader any more, or
-    /// has an error. Otherwise it works as [`readable`](AsyncFd::readable).
+    /// Waits until the descriptor can be written without blocking, or has no reader left, or has an
+    /// error. Otherwise it works as [`readable`](AsyncFd::readable).
     ///
     /// # Errors
     /// As for [`readable`](AsyncFd::readable).

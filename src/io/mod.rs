@@ -27,7 +27,7 @@
 //!
 //! The [source of events](crate#systems) depends on the system.
 //!
-//! # Who waits
+//! # Waiting for the same descriptor
 //! Any number of futures, such as those of [`AsyncFd::readable`] and [`AsyncFd::read_with`], may
 //! wait for the same direction. An event wakes all of them, and those whose operation would still
 //! block wait again. Functions named `poll_…`, and therefore the traits `AsyncRead` and

@@ -50,7 +50,8 @@ impl<T> Block<T> {
     /// The caller is the sender, before its exchange, and does this once.
     #[inline]
     pub(super) unsafe fn put(this: NonNull<Self>, value: T) {
-        // SAFETY: the block lives until the sender's exchange, at least. The reference is to the cell alone.
+        // SAFETY: the block lives at least until the sender's exchange. The reference is only to
+        // the cell.
         let cell = unsafe { &(*this.as_ptr()).value };
         cell.with_mut(|place| {
             // SAFETY: by rule 2 no other thread touches the value.
@@ -105,7 +106,8 @@ impl<T> Owned<T> {
         let word = unsafe { &mut (*block.as_ptr()).word };
         word.retire();
         *word = Completion::new();
-        // SAFETY: the word is new, and this is the one call for it. There is no other end that could answer.
+        // SAFETY: the word is new, and this is the only call for it. There is no other end that
+        // could have registered or detached.
         let _unobserved = unsafe { Completion::raw_complete(word) };
         block
     }

@@ -56,7 +56,7 @@ pub struct Receiver<T> {
 // SAFETY: the value comes from the sender's thread. Besides the value, the ends share only an
 // atomic word.
 unsafe impl<T: Send> Send for Receiver<T> {}
-// SAFETY: by reference it only makes an atomic load.
+// SAFETY: a reference to a receiver only makes an atomic load.
 unsafe impl<T: Send> Sync for Receiver<T> {}
 
 impl<T> Unpin for Receiver<T> {}
@@ -276,8 +276,9 @@ impl<T> Receiver<T> {
     /// Turns a pointer from [`Receiver::into_raw`] back into the receiver.
     ///
     /// # Safety
-    /// `raw` came from [`Receiver::into_raw`] of a receiver with the same `T`, which was called once for each call of this.
-    /// When `T` is not [`Send`], it was called on the same thread.
+    /// `raw` came from [`Receiver::into_raw`] of a receiver with the same `T`, which was called
+    /// once for each call of this function. If `T` is not [`Send`], it was called on the same
+    /// thread.
     #[inline]
     pub unsafe fn from_raw(raw: *mut ()) -> Self {
         Self {

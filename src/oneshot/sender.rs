@@ -34,7 +34,7 @@ pub struct Sender<T> {
 // SAFETY: the value moves to the receiver's thread, or back to this one. Besides the value, the
 // ends share only an atomic word.
 unsafe impl<T: Send> Send for Sender<T> {}
-// SAFETY: by reference it only makes an atomic load.
+// SAFETY: a reference to a sender only makes an atomic load.
 unsafe impl<T: Send> Sync for Sender<T> {}
 
 impl<T> Unpin for Sender<T> {}
@@ -83,7 +83,8 @@ impl<T> Sender<T> {
         let block = ManuallyDrop::new(self).block;
         // SAFETY: this is the sender, consumed here, before its exchange.
         unsafe { Block::put(block, value) };
-        // SAFETY: alive by this end up to the exchange, and a sender finishes once: `self` is consumed and not dropped.
+        // SAFETY: alive by this end up to the exchange, and a sender finishes once, because `self`
+        // is consumed and not dropped.
         match unsafe { Completion::raw_complete(Block::word(block)) } {
             Completed::Unobserved => {}
             Completed::Wake(waker) => waker.wake(),
@@ -141,8 +142,8 @@ impl<T> Sender<T> {
     /// Turns a pointer from [`Sender::into_raw`] back into the sender.
     ///
     /// # Safety
-    /// `raw` came from [`Sender::into_raw`] of a sender with the same `T`, which was called once for each call of this. When
-    /// `T` is not [`Send`], it was called on the same thread.
+    /// `raw` came from [`Sender::into_raw`] of a sender with the same `T`, which was called once
+    /// for each call of this function. If `T` is not [`Send`], it was called on the same thread.
     #[inline]
     pub unsafe fn from_raw(raw: *mut ()) -> Self {
         // SAFETY: `into_raw` gave the address of a block, which is not null.

@@ -118,7 +118,8 @@ impl<T> Clone for Handle<T> {
     fn clone(&self) -> Self {
         // SAFETY: alive by this reference.
         let references = unsafe { &(*self.block.as_ptr()).references };
-        // ORDERING: clone. Relaxed: the new reference reaches another thread by some edge of its own.
+        // ORDERING: clone. Relaxed: the new reference reaches another thread by a happens-before
+        // edge of its own.
         if references.fetch_add(1, order!(clone: Relaxed)) > MAX_REFERENCES {
             // ORDERING: unclone. Relaxed: it takes back the reference just added, for which there
             // is no handle, and `self` keeps the count above zero.
@@ -134,9 +135,11 @@ impl<T> Clone for Handle<T> {
 impl<T> Drop for Handle<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: alive up to the exchange. The reference is to the atomic alone, which may vanish during the call.
+        // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
+        // during the call.
         let references = unsafe { &(*self.block.as_ptr()).references };
-        // ORDERING: release, free. Release, with the fence below: all uses of the block come before it is freed.
+        // ORDERING: release, free. Release, with the fence below: all uses of the block come before
+        // it is freed.
         if references.fetch_sub(1, order!(release: Release)) != 1 {
             return;
         }

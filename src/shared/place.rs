@@ -52,7 +52,8 @@ impl Place {
     /// Links a place in front of a list.
     ///
     /// # Safety
-    /// This place is the caller's, and has not been published. `next` is the head of a list that is alive, or null.
+    /// This place belongs to the caller, and has not been published. `next` is the head of a list
+    /// that is alive, or null.
     pub(super) unsafe fn put_before(this: NonNull<Self>, next: *mut Self) {
         // SAFETY: passed on from the caller.
         let count = 1 + unsafe { Self::count(next) };

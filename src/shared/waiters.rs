@@ -22,12 +22,12 @@
 //! decides the race between the wake-up of this waiter and its poll, its departure or its
 //! successor.
 //!
-//! ***The bound.** `inside` counts the sender and the waiters that have entered and not yet gone
+//! **The bound.** `inside` counts the sender and the waiters that have entered and not yet gone
 //! out. A waiter that enters makes a new place only if there are fewer than twice as many places as
 //! waiters inside. The number of places is therefore never more than twice the largest number of
 //! waiters at one time.
 //!
-//! ***Every search makes progress.** A waiter that makes no new place searches for a free one.
+//! **Every search makes progress.** A waiter that makes no new place searches for a free one.
 //! There are then at least twice as many places as waiters inside, and each waiter holds at most
 //! one, so at least half of the places are free. There are also at least as many free places as
 //! searching waiters. This stays true: a waiter that finds a place reduces both numbers by one, and
@@ -37,7 +37,7 @@
 //! the waiter that pushed a counted place is counted too. In the other order, all counted places
 //! might be held by waiters that entered later.
 //!
-//! ***The cost of a search.** A search starts where the last one ended. All places that are free
+//! **The cost of a search.** A search starts where the last one ended. All places that are free
 //! when a round starts at the front of the list are found in that round. They are at least half of
 //! the list, so a round passes at most two places for each place that it finds.
 
@@ -214,7 +214,8 @@ impl Waiters {
     /// # Safety
     /// As for `take_place`.
     unsafe fn succeed(&self, waker: NonNull<()>) -> Result<NonNull<Place>, Ended> {
-        // ORDERING: resume. Acquire, with the Release of `pass`: the place may be newer than the list that the caller has seen.
+        // ORDERING: resume. Acquire, with the Release of `pass`: the place may be newer than the
+        // list that the caller has seen.
         let mut at = self.resume.load(order!(resume: Acquire));
         loop {
             let Some(place) = NonNull::new(at) else {

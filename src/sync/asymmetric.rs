@@ -1,17 +1,20 @@
-//! A pair of fences for one frequent side and one rare side: the rare one pays for both, where the system can do that.
+//! A pair of fences for a frequent side and a rare side. The rare side pays for both, if the system
+//! supports that.
 //!
-//! Linux's `membarrier` makes every running thread of the program pass a full barrier. A [`light`] fence then only has to keep the
-//! compiler from moving accesses across it, and still pairs with a [`heavy`] one as two `SeqCst` fences do: what the light side
-//! wrote before its fence is seen by the heavy side after its own, or else what the heavy side wrote before is seen by the
-//! light side. Where the call is not to be had, and under the model, both are the fences that they are given.
+//! Linux's `membarrier` makes every running thread of the program pass a full barrier. A [`light`]
+//! fence then only has to keep the compiler from moving accesses across it, and still pairs with a
+//! [`heavy`] fence as two `SeqCst` fences do: after the fences, the heavy side sees what the light
+//! side wrote before, or the light side sees what the heavy side wrote before. If the call is not
+//! available, and under the model, both are ordinary fences with the given ordering.
 //!
 //! # When the system changes its mind
-//! A program can install a seccomp filter that refuses the call after the threads have started.
-//! Then a heavy fence cannot be made any more, and the program ends with a message. To let both
-//! sides make real fences from then on would not do: a light side may be past its compiler fence,
-//! with its write still in the processor's store buffer, and nothing but the call says when it is
-//! out. What else has the effect of such a barrier on some system, as a change of memory protection
-//! or of affinity has, is promised by no documentation, and can be refused as well.
+//! A program can install a seccomp filter that refuses the call after the threads have started. A
+//! heavy fence is impossible then, and the program ends with a message. It would not be enough if
+//! both sides made real fences from then on, because a light side may be past its compiler fence
+//! with its write still in the processor's store buffer, and only the call ensures that the write
+//! has left it. Other calls have the effect of such a barrier on some systems, such as a change of
+//! memory protection or of affinity. But no documentation promises that effect, and these calls can
+//! be refused as well.
 
 use alloc::format;
 use core::{
@@ -22,26 +25,28 @@ use std::io;
 
 use super::order;
 
-/// [`prepare`] has not been called yet: as `BY_BOTH`.
+/// [`prepare`] has not been called yet. Works as `BY_BOTH`.
 const UNKNOWN: usize = 0;
 const BY_BOTH: usize = 1;
 const BY_SYSTEM: usize = 2;
 
-/// Settled once. If it changed later, a heavy fence that has not seen it yet could meet a light one that has, and nobody would pay.
+/// Which side makes the real fence. It is set once, because if it changed later, a heavy fence that
+/// has not seen the change could meet a light fence that has, and neither would be a real fence.
 static WHO_PAYS: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
-/// Finds out what the system can do. To be called before threads are started that use the fences.
+/// Finds out what the system supports. Call this before starting threads that use the fences.
 ///
 /// # Errors
-/// When the system could do it once, and refuses it now.
+/// Returns an error if the system supported the call earlier, and refuses it now.
 pub(crate) fn prepare() -> io::Result<()> {
-    // Each time: a child of a fork has to say it for itself.
+    // Register on every call, because a child of a fork has to register for itself.
     let registered = system::register();
     let who = match registered {
         Ok(()) => BY_SYSTEM,
         Err(_) => BY_BOTH,
     };
-    // ORDERING: who_pays, who_pays_already. Relaxed: the start of the threads publishes it, so that their fences agree.
+    // ORDERING: who_pays, who_pays_already. Relaxed: starting the threads publishes it, so that
+    // their fences agree.
     let settled = WHO_PAYS.compare_exchange(
         UNKNOWN,
         who,
@@ -57,7 +62,7 @@ pub(crate) fn prepare() -> io::Result<()> {
     }
 }
 
-/// The system refuses what it has done before.
+/// The error of a system that refuses a call which it has done before.
 struct Refused(io::Error);
 
 impl fmt::Display for Refused {
@@ -83,7 +88,8 @@ pub(crate) fn light(order: Ordering) {
     }
 }
 
-/// The fence of the rare side. On Linux it can take as long as an interrupt of every processor that the program runs on.
+/// The fence of the rare side. On Linux it may interrupt every processor that the program runs on,
+/// and take that long.
 pub(crate) fn heavy(order: Ordering) {
     #[cfg(test)]
     HEAVY_FENCES.set(HEAVY_FENCES.get() + 1);
@@ -96,17 +102,17 @@ pub(crate) fn heavy(order: Ordering) {
     fence(order);
 }
 
-/// Ends the program: without the barrier two workers could run one side of a join, or all of them
-/// sleep with work in a queue.
+/// Ends the program, because without the barrier two workers could run the same side of a join, or
+/// all workers could sleep with work in a queue.
 #[cold]
 fn end(error: io::Error) -> ! {
     use io::Write;
-    // Whether or not anybody reads it.
+    // An error of writing the message does not matter.
     let _ = writeln!(io::stderr(), "{}", Refused(error));
     std::process::abort()
 }
 
-// Miri has no such call, and ends a program that asks for it.
+// Miri does not support the call, and ends a program that makes it.
 #[cfg(all(target_os = "linux", not(miri)))]
 mod system {
     use std::{io, thread};
@@ -116,7 +122,7 @@ mod system {
         thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query},
     };
 
-    /// How often a barrier is tried for which the kernel has no memory.
+    /// The number of tries of a barrier for which the kernel has no memory.
     const TRIES: u32 = 1_000;
 
     pub(super) fn register() -> io::Result<()> {
@@ -130,8 +136,8 @@ mod system {
         Ok(membarrier(MembarrierCommand::RegisterPrivateExpedited)?)
     }
 
-    /// Once registered it fails for want of memory, which passes, or because it has been forbidden
-    /// since, which does not.
+    /// Makes the barrier. After the registration it can fail for lack of memory, which is
+    /// temporary, or because it has been forbidden since, which is permanent.
     pub(super) fn barrier() -> io::Result<()> {
         let mut tries = 0;
         loop {
@@ -162,7 +168,7 @@ mod system {
 
 #[cfg(test)]
 std::thread_local! {
-    /// How many heavy fences this thread has made.
+    /// The number of heavy fences that this thread has made.
     pub(crate) static HEAVY_FENCES: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }
 
@@ -175,7 +181,7 @@ mod tests {
 
     const ROUNDS: usize = 50_000;
 
-    /// A place of its own, so that a write to it takes its time.
+    /// An atomic on a cache line of its own, so that a write to it is slow.
     #[repr(align(128))]
     struct Line(AtomicUsize);
 
@@ -183,7 +189,8 @@ mod tests {
     static HEAVY: Line = Line(AtomicUsize::new(0));
     static LIGHT_DONE: Line = Line(AtomicUsize::new(0));
     static HEAVY_DONE: Line = Line(AtomicUsize::new(0));
-    /// Written by both before each round: what comes after waits behind it in the writer's store buffer.
+    /// Both sides write these before each round, so that later writes wait behind them in the store
+    /// buffer.
     static IN_THE_WAY: [Line; 8] = [const { Line(AtomicUsize::new(0)) }; 8];
 
     fn wait_for(round: usize, place: &Line) {
@@ -198,7 +205,8 @@ mod tests {
         }
     }
 
-    /// One side: each round it writes its own place and then reads the other's. Comes back with what it read.
+    /// Runs one side, which in each round writes its own place and then reads the other's. Returns
+    /// what it read.
     fn side(own: &Line, other: &Line, done: [&Line; 2], barrier: fn(Ordering)) -> Vec<usize> {
         let rounds = 1..=ROUNDS;
         rounds
@@ -216,7 +224,8 @@ mod tests {
             .collect()
     }
 
-    /// Of two that write one place and then read the other's, one sees the other.
+    /// If two threads each write one place and then read the other's, at least one sees the other's
+    /// write.
     #[test]
     fn a_light_and_a_heavy_fence_do_not_pass_each_other() {
         prepare().unwrap();

@@ -1,36 +1,37 @@
-//! [`Cache`]: the blocks of memory that one thread keeps to use again, in a list for each size.
+//! [`Cache`]: the blocks of memory that a thread keeps for reuse, in a list for each size.
 //!
-//! It is one thread's own: it takes no lock and makes no atomic operation. Where blocks come from,
-//! and where they go when they are not kept, is its user's matter (`heap.rs`), so that models and
-//! tests run it as it is, on a heap of theirs.
+//! A cache belongs to one thread, so it takes no lock and makes no atomic operation. Its user
+//! (`heap.rs`) allocates the blocks, and frees those that are not kept, so models and tests can run
+//! it unchanged on a heap of their own.
 
 use core::{alloc::Layout, cell::Cell, ptr::NonNull};
 
-/// What kept blocks are aligned to. Their sizes are multiples of it.
+/// The alignment of kept blocks. Their sizes are multiples of it.
 pub(super) const ALIGN: usize = 8;
 
-/// Larger blocks are rare, and their price is in filling them.
+/// The largest size that is kept. Larger blocks are rare, and filling them costs more than
+/// allocating them.
 const LARGEST: usize = 256;
 
-/// A block that is kept: the place of the next.
+/// The content of a kept block: the address of the next one.
 struct Free {
     next: Option<NonNull<Free>>,
 }
 
-/// The kept blocks of one size, the last one in front.
+/// The kept blocks of one size, newest first.
 type List = Cell<Option<NonNull<Free>>>;
 
-/// It has no drop, so that a thread-local that holds one is reached without asking whether it is
-/// alive. Its user has to [`close`](Cache::close) it.
+/// The cache of one thread. It has no drop, so that a thread-local with a cache is accessed without
+/// a check whether it is alive. Its user must [`close`](Cache::close) it.
 pub(crate) struct Cache {
-    /// One for each multiple of `ALIGN`.
+    /// One list for each multiple of `ALIGN`.
     lists: [List; LARGEST / ALIGN],
-    /// How many bytes it keeps at most.
+    /// How many bytes it may keep.
     most: usize,
-    /// How many bytes more it keeps. None before the thread's first block, which opens the cache,
-    /// and none after its end.
+    /// How many more bytes it may keep. 0 before the thread's first block, which opens the cache,
+    /// and 0 after it is closed.
     room: Cell<usize>,
-    /// Set for good by the first block that is put, and by the end.
+    /// Set forever by the first block that is put, and by `close`.
     opened: Cell<bool>,
 }
 
@@ -40,7 +41,7 @@ const fn is_kept(layout: Layout) -> bool {
 }
 
 impl Cache {
-    /// A cache that will keep up to so many bytes.
+    /// Creates a cache that keeps up to `most` bytes.
     pub(crate) const fn new(most: usize) -> Self {
         Self {
             lists: [const { Cell::new(None) }; LARGEST / ALIGN],
@@ -55,7 +56,7 @@ impl Cache {
         &self.lists[layout.size() / ALIGN - 1]
     }
 
-    /// A block that was allocated with this layout, if one is kept: the last that was put.
+    /// Returns the last block that was put with this layout, if one is kept.
     #[inline]
     pub(crate) fn take(&self, layout: Layout) -> Option<NonNull<u8>> {
         if !is_kept(layout) {
@@ -70,8 +71,8 @@ impl Cache {
         Some(block.cast())
     }
 
-    /// Keeps a block, or says no. The first time it asks `will_close` whether somebody will close
-    /// the cache, and keeps nothing ever if not.
+    /// Keeps a block if there is room, and returns whether it does. The first call asks
+    /// `will_close` whether the cache will be closed. If not, the cache never keeps anything.
     ///
     /// # Safety
     /// The block was allocated with this layout, whose size is a multiple of its alignment and not
@@ -89,15 +90,15 @@ impl Cache {
         let list = self.list(layout);
         let block = block.cast::<Free>();
         let next = list.get();
-        // SAFETY: a multiple of `ALIGN` that is not 0 has room for a pointer, aligned as it has to
-        // be.
+        // SAFETY: a size that is a multiple of `ALIGN` and not 0 has room for an aligned pointer.
         unsafe { block.write(Free { next }) };
         list.set(Some(block));
         self.room.set(self.room.get() - layout.size());
         true
     }
 
-    /// Makes room, if none was made before. True: there is enough for a block.
+    /// Opens the cache, unless it was opened before. Returns whether there is now room for the
+    /// block.
     #[cold]
     fn open(&self, layout: Layout, will_close: impl FnOnce() -> bool) -> bool {
         if self.opened.replace(true) || !will_close() {
@@ -107,7 +108,7 @@ impl Cache {
         layout.size() <= self.most
     }
 
-    /// Gives all back, and keeps nothing any more.
+    /// Gives all blocks back, and keeps nothing from now on.
     pub(crate) fn close(&self, mut give_back: impl FnMut(NonNull<u8>, Layout)) {
         for size in (ALIGN..=LARGEST).step_by(ALIGN) {
             let layout = Layout::from_size_align(size, ALIGN).expect("at most `LARGEST`");
@@ -139,7 +140,7 @@ mod tests {
         NonNull::new(unsafe { alloc(layout) }).unwrap()
     }
 
-    /// Keeps a fresh block, or says no and gives it back.
+    /// Puts a fresh block, and frees it if it is not kept.
     fn put(cache: &Cache, layout: Layout) -> bool {
         let block = allocate(layout);
         // SAFETY: fresh.
@@ -151,11 +152,11 @@ mod tests {
         kept
     }
 
-    /// Closes the cache, and tells what came back.
+    /// Closes the cache, and returns the layouts of the blocks that it gave back.
     fn close(cache: &Cache) -> Vec<Layout> {
         let mut back = Vec::new();
         cache.close(|block, layout| {
-            // SAFETY: a cache gives back what was put with that layout.
+            // SAFETY: a cache gives each block back with the layout that it was put with.
             unsafe { dealloc(block.as_ptr(), layout) };
             back.push(layout);
         });
@@ -172,7 +173,7 @@ mod tests {
         }
         for &block in blocks.iter().rev() {
             assert_eq!(cache.take(layout), Some(block));
-            // SAFETY: it is as large, and ours again.
+            // SAFETY: the block has that size, and is ours again.
             unsafe { block.cast::<[u64; 2]>().write([u64::MAX; 2]) };
         }
         assert_eq!(cache.take(layout), None);
@@ -216,7 +217,7 @@ mod tests {
         let kept = (0..10).filter(|_| put(&cache, layout)).count();
         assert_eq!(kept, 3);
         let block = cache.take(layout).unwrap();
-        // SAFETY: taken out. What was taken made room.
+        // SAFETY: taken out, which made room for it.
         assert!(unsafe { cache.put(block, layout, || unreachable!("open")) });
         assert!(!put(&cache, layout));
         assert_eq!(close(&cache).len(), 3);

@@ -1,19 +1,22 @@
-//! The heap of a normal build: the global allocator, with a small cache of blocks for each thread in front.
+//! The heap of a normal build: the global allocator, behind a small cache of blocks for each
+//! thread.
 //!
-//! Tasks, oneshots and boxed wakers come and go by the million, in few sizes. A block that is given back is kept by the thread
-//! that gives it back, in a list for its size, and is the next to be handed out there. That takes a tenth of the instructions of
-//! a general allocator, and no atomic operation. A thread keeps at most 1 MiB; it is given back to the global allocator when the
-//! thread ends. The lists are `cache.rs`.
+//! Programs allocate and free millions of tasks, oneshots and boxed wakers, which have few sizes.
+//! The thread that frees a block keeps it in a list for its size, and uses it for its next
+//! allocation. This takes a tenth of the instructions of a general allocator, and no atomic
+//! operation. A thread keeps at most 1 MiB, and frees it when the thread ends. `cache.rs` has the
+//! lists.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::{alloc::Layout, ptr::NonNull};
 
 use super::cache::ALIGN;
 
-/// Miri is to see each use of a block that was given back. It runs the cache in tests of its own.
+/// Whether freed blocks are cached. Not under Miri, so that it sees every use of a freed block.
+/// Miri runs the cache in separate tests.
 const CACHED: bool = !cfg!(miri);
 
-/// The layout that a `T` is allocated with.
+/// Returns the layout that a `T` is allocated with.
 const fn layout<T>() -> Layout {
     let layout = Layout::new::<T>();
     assert!(
@@ -29,7 +32,7 @@ const fn layout<T>() -> Layout {
     }
 }
 
-/// A block for one `T`, not initialised. Ends the program by `handle_alloc_error` when there is none.
+/// Allocates an uninitialised block for one `T`. Calls `handle_alloc_error` if there is no memory.
 #[inline]
 pub(crate) fn allocate<T>() -> NonNull<T> {
     let layout = const { layout::<T>() };
@@ -43,10 +46,10 @@ pub(crate) fn allocate<T>() -> NonNull<T> {
     NonNull::new(block.cast()).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
-/// Gives a block back.
+/// Frees a block.
 ///
 /// # Safety
-/// `block` came from [`allocate`] with the same `T`, and nobody uses it any more.
+/// `block` came from [`allocate`] with the same `T`, and no one uses it after this.
 #[inline]
 pub(crate) unsafe fn release<T>(block: NonNull<T>) {
     let layout = const { layout::<T>() };
@@ -54,7 +57,7 @@ pub(crate) unsafe fn release<T>(block: NonNull<T>) {
     if CACHED && unsafe { kept::put(block.cast(), layout) } {
         return;
     }
-    // SAFETY: as above; the cache did not take it.
+    // SAFETY: as above, and the cache did not take the block.
     unsafe { dealloc(block.as_ptr().cast(), layout) }
 }
 
@@ -65,7 +68,7 @@ mod kept {
 
     use super::{super::cache::Cache, dealloc};
 
-    /// How many bytes a thread keeps: some ten thousand tasks, which come and go in bursts.
+    /// How many bytes a thread keeps. This is enough for bursts of some ten thousand tasks.
     const KEPT: usize = 1024 * 1024;
 
     std::thread_local! {
@@ -73,34 +76,34 @@ mod kept {
         static CLOSE: Close = const { Close };
     }
 
-    /// Closes the cache at the thread's end.
+    /// Closes the cache when the thread ends.
     struct Close;
 
     impl Drop for Close {
         fn drop(&mut self) {
             let _ = CACHE.try_with(|cache| {
                 cache.close(|block, layout| {
-                    // SAFETY: what was put was allocated with that layout, and given up.
+                    // SAFETY: a kept block was allocated with that layout, and given up.
                     unsafe { dealloc(block.as_ptr(), layout) }
                 });
             });
         }
     }
 
-    /// A block that was allocated with this layout, if one is kept.
+    /// Returns a kept block that was allocated with this layout, if there is one.
     #[inline]
     pub(super) fn take(layout: Layout) -> Option<NonNull<u8>> {
-        // A thread that is past its thread-locals goes to the allocator.
+        // After its thread-locals are destroyed, a thread uses the allocator directly.
         CACHE.try_with(|cache| cache.take(layout)).ok().flatten()
     }
 
-    /// Keeps a block, or says no.
+    /// Keeps a block if there is room. Returns whether it does.
     ///
     /// # Safety
     /// As for [`Cache::put`].
     #[inline]
     pub(super) unsafe fn put(block: NonNull<u8>, layout: Layout) -> bool {
-        // A thread that is past its thread-locals keeps nothing.
+        // After its thread-locals are destroyed, a thread keeps nothing.
         let will_close = || CLOSE.try_with(|_| ()).is_ok();
         // SAFETY: passed on from the caller.
         CACHE
@@ -146,12 +149,12 @@ mod kept {
             }
         }
 
-        /// A block on its way from one thread to another.
+        /// A block that is sent from one thread to another.
         struct Moved(NonNull<u64>);
-        // SAFETY: whoever has it has the block alone.
+        // SAFETY: the owner of this value is the only owner of the block.
         unsafe impl Send for Moved {}
 
-        /// Miri, which sees races and leaks, runs the real cache here.
+        /// Under Miri, which detects races and leaks, this runs the real cache.
         #[test]
         fn blocks_that_travel_between_threads_are_used_by_one_and_given_back_at_the_end() {
             const ROUNDS: u64 = if cfg!(miri) { 50 } else { 10_000 };
@@ -175,7 +178,7 @@ mod kept {
             };
             let (to_there, there) = channel();
             let (to_here, here) = channel();
-            // The ends of both threads are part of the test.
+            // Both threads must end, because that is part of the test.
             let answers = thread::spawn(move || {
                 for moved in there {
                     to_here.send(fill(empty(moved) + 1)).unwrap();
@@ -185,7 +188,7 @@ mod kept {
                 let mut answers = Vec::new();
                 for number in 0..ROUNDS {
                     to_there.send(fill(number)).unwrap();
-                    // Two in three are emptied as they come, and the others at the end.
+                    // Two of three are emptied as they arrive, and the rest at the end.
                     if number % 3 != 0 {
                         answers.extend(here.try_recv().map(empty));
                     }
@@ -209,7 +212,7 @@ mod kept {
     }
 
     /// # Safety
-    /// None; as its namesake.
+    /// There are no requirements. The function is unsafe only because the one that it replaces is.
     pub(super) unsafe fn put(_block: NonNull<u8>, _layout: Layout) -> bool {
         false
     }

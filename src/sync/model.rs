@@ -1,12 +1,13 @@
-//! What the crate runs on under the model: loom's primitives, wrapped so that a run can
+//! The primitives of the crate under the model. They are loom's, wrapped so that a run can
 //!
 //! * weaken one named ordering at a time ([`Weakened`]),
 //! * count the atomic read-modify-writes of a path ([`rmw_count`]),
 //! * be observed, operation by operation ([`observe`]),
-//! * see every use of memory that was given back: a released block is kept aside, and an access to it fails the model by name.
+//! * see every use of freed memory: a released block is kept aside, and an access to it fails the
+//!   model with a message.
 //!
-//! loom runs all the threads of a model on one thread of the system, so plain thread-locals are the state of one model run, and
-//! models of several tests do not meet.
+//! loom runs all threads of a model on one thread of the operating system. Plain thread-locals
+//! therefore hold the state of one model run, and the models of different tests do not interfere.
 
 use core::{
     alloc::Layout,
@@ -45,18 +46,20 @@ std::thread_local! {
     static REF_LIMIT: Cell<u64> = const { Cell::new(1 << 27) };
     static OVERRIDES: RefCell<Vec<(String, Ordering)>> = const { RefCell::new(Vec::new()) };
     static SITES: RefCell<BTreeMap<String, Ordering>> = const { RefCell::new(BTreeMap::new()) };
-    /// What fences go through one after the other. Relaxed, so that it orders nothing else.
+    /// A counter that fences increment, which makes them take turns. Relaxed, so that it orders
+    /// nothing else.
     static TURNS: RefCell<Option<Arc<loom::sync::atomic::AtomicUsize>>> = const { RefCell::new(None) };
     static FREED: RefCell<Freed> = const { RefCell::new(Freed { blocks: BTreeMap::new(), order: VecDeque::new() }) };
     static TRACKS: RefCell<BTreeMap<usize, ManuallyDrop<loom::alloc::Track<()>>>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// While it lives, the models of this thread run with one site's ordering replaced.
+/// While it is alive, the models of this thread run with one site's ordering replaced.
 #[derive(Debug)]
 pub struct Weakened(());
 
 impl Weakened {
-    /// Puts `ordering` in the place of what `site` (such as `completion::complete`) asks for. On a fence, `Relaxed` removes it.
+    /// Replaces the ordering of `site` (such as `completion::complete`) by `ordering`. For a fence,
+    /// `Relaxed` removes it.
     #[must_use = "the site is weakened for as long as the value lives"]
     pub fn new(site: &str, ordering: Ordering) -> Self {
         OVERRIDES.with_borrow_mut(|table| table.push((site.to_string(), ordering)));
@@ -70,7 +73,7 @@ impl Drop for Weakened {
     }
 }
 
-/// The ordering that this run uses at a site.
+/// Returns the ordering that this run uses at a site.
 pub(crate) fn ordering(path: &'static str, asked: Ordering) -> Ordering {
     let site = path.strip_prefix("joint::").unwrap_or(path);
     observe::asked(site);
@@ -88,7 +91,7 @@ pub(crate) fn ordering(path: &'static str, asked: Ordering) -> Ordering {
     })
 }
 
-/// The sites that ran on this thread so far, with the orderings they ask for.
+/// Returns the sites that have run on this thread so far, with the orderings that they ask for.
 pub fn sites_seen() -> Vec<(String, Ordering)> {
     SITES.with_borrow(|sites| {
         sites
@@ -98,17 +101,19 @@ pub fn sites_seen() -> Vec<(String, Ordering)> {
     })
 }
 
-/// How many atomic read-modify-writes ran on this thread (that is, in all the threads of its models) so far.
+/// Returns how many atomic read-modify-writes have run on this thread so far, that is, in all
+/// threads of its models.
 pub fn rmw_count() -> usize {
     RMWS.get()
 }
 
-/// The same limit as in a normal build, or what a run has set to reach the edge.
+/// Returns the limit of a normal build, or the one that a run has set in order to reach it.
 pub(crate) fn wake_limit() -> u64 {
     WAKE_LIMIT.get()
 }
 
-/// Lowers the number of wake-ups that a task may have waiting, for the models of this thread. At least 4.
+/// Lowers the limit of a task's unconsumed wake-ups, for the models of this thread. The limit must
+/// be at least 4.
 pub fn set_wake_limit(limit: u64) {
     assert!(
         limit >= 4,
@@ -117,12 +122,12 @@ pub fn set_wake_limit(limit: u64) {
     WAKE_LIMIT.set(limit);
 }
 
-/// The same limit as in a normal build, or what a run has set to reach the edge.
+/// Returns the limit of a normal build, or the one that a run has set in order to reach it.
 pub(crate) fn ref_limit() -> u64 {
     REF_LIMIT.get()
 }
 
-/// Lowers the number of wakers that a task may have, for the models of this thread.
+/// Lowers the limit of a task's wakers, for the models of this thread.
 pub fn set_ref_limit(limit: u64) {
     REF_LIMIT.set(limit);
 }
@@ -131,7 +136,7 @@ fn count_rmw() {
     RMWS.set(RMWS.get() + 1);
 }
 
-/// loom's thread-locals, one for each of the model's threads, written as std's are.
+/// Declares loom's thread-locals, one for each thread of the model, with the syntax of std's.
 macro_rules! model_thread_local {
     ($(#[$attr:meta])* static $name:ident: $ty:ty = const { $init:expr };) => {
         loom::thread_local! { $(#[$attr])* static $name: $ty = $init; }
@@ -139,7 +144,7 @@ macro_rules! model_thread_local {
 }
 pub(crate) use model_thread_local as thread_local;
 
-/// A fence, or nothing where a run has weakened it to `Relaxed`.
+/// Makes a fence, or nothing if a run has weakened it to `Relaxed`.
 #[track_caller]
 pub(crate) fn fence(order: Ordering) {
     if order == Ordering::SeqCst {
@@ -156,15 +161,16 @@ pub(crate) fn fence(order: Ordering) {
     }
 }
 
-/// While it lives, other threads of the model may come between a `SeqCst` fence and what its thread did before.
+/// While it is alive, other threads of the model may run between a `SeqCst` fence and the operation
+/// before it.
 ///
-/// By itself loom makes a fence in one step with the operation before it, and so tries too few orders of two such fences. To be
-/// made at the beginning of each run of a model.
+/// Without it, loom executes a fence in one step with the operation before it, and so tries too few
+/// orders of two such fences. Create it at the beginning of each run of a model.
 #[derive(Debug)]
 pub struct FencesTakeTurns(());
 
 impl FencesTakeTurns {
-    /// From here on.
+    /// Starts taking turns.
     #[must_use = "fences take turns for as long as the value lives"]
     #[allow(clippy::new_without_default, reason = "where it is made matters")]
     pub fn new() -> Self {
@@ -179,7 +185,7 @@ impl Drop for FencesTakeTurns {
     }
 }
 
-/// Both sides' fences are real ones, which is what the pair promises at most.
+/// Both sides make real fences, which is the most that the pair promises.
 pub(crate) mod asymmetric {
     pub(crate) use super::{fence as heavy, fence as light};
 
@@ -188,13 +194,14 @@ pub(crate) mod asymmetric {
     }
 }
 
-/// Released blocks, kept so that their addresses are not used again while a model may still reach for them.
+/// Released blocks, kept so that their addresses are not reused while a model may still access
+/// them.
 struct Freed {
     blocks: BTreeMap<usize, Layout>,
     order: VecDeque<usize>,
 }
 
-/// More than any one run of a model gives back.
+/// More than any single run of a model frees.
 const KEPT_BLOCKS: usize = 4096;
 
 impl Freed {
@@ -215,7 +222,7 @@ impl Freed {
     }
 }
 
-/// Fails the model when a place in released memory is used.
+/// Fails the model if `place` is in released memory.
 #[track_caller]
 fn assert_live<T>(place: &T) {
     let address = core::ptr::from_ref(place).addr();
@@ -287,7 +294,8 @@ macro_rules! atomic {
                 ended(self.0.compare_exchange(current, new, success, failure))
             }
 
-            /// A mutant's exchange: what another thread stores between the two is lost.
+            /// The exchange of a mutant, which loses what another thread stores between its two
+            /// steps.
             #[track_caller]
             fn in_two(
                 &self,
@@ -395,7 +403,7 @@ impl<T> Retire for UnsafeCell<T> {
     }
 }
 
-/// Blocks that the model watches for leaks, double frees and uses after the free.
+/// The heap of a model, which detects leaks, double frees and uses after free.
 pub(crate) mod heap {
     use super::{FREED, Layout, ManuallyDrop, NonNull, TRACKS};
 
@@ -410,14 +418,15 @@ pub(crate) mod heap {
         // SAFETY: the layout's size is not zero, as asserted above.
         let block = unsafe { std::alloc::alloc(layout) };
         let block = NonNull::new(block.cast::<T>()).expect("a model needs little memory");
-        // Only `release` may drop a track: what a failed run leaves behind here must not be touched outside of that run.
+        // Only `release` may drop a track, because a track that a failed run leaves behind must not
+        // be touched outside that run.
         let track = ManuallyDrop::new(loom::alloc::Track::new(()));
         TRACKS.with_borrow_mut(|live| live.insert(block.as_ptr().expose_provenance(), track));
         block
     }
 
     /// # Safety
-    /// `block` came from [`allocate`] with the same `T`, and nobody uses it any more.
+    /// `block` came from [`allocate`] with the same `T`, and no one uses it after this.
     #[track_caller]
     pub(crate) unsafe fn release<T>(block: NonNull<T>) {
         let address = block.as_ptr().addr();

@@ -1,9 +1,8 @@
-//! [`Renewed`]: a static value that is made when it is first asked for, and made anew once it no
-//! longer fits.
+//! [`Renewed`]: a static value that is made on first use, and made again once it no longer fits.
 //!
-//! It takes no lock, so that the child of a fork is never left with one that some thread of the
-//! parent held. No model sees it: it is for what belongs to the threads of the system, which no
-//! model runs.
+//! It takes no lock, so that the child of a fork never inherits a lock that a thread of the parent
+//! held. It is not modelled, because it is only for values that belong to threads of the operating
+//! system, which no model runs.
 
 use alloc::boxed::Box;
 use core::{
@@ -11,8 +10,8 @@ use core::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
-/// A value of which one is in use at a time. Those before it are never freed: somebody may hold
-/// them.
+/// A cell with one current value. Earlier values are never freed, because a thread may still hold a
+/// reference to them.
 #[derive(Debug)]
 pub(crate) struct Renewed<T: 'static>(AtomicPtr<T>);
 
@@ -21,27 +20,28 @@ impl<T: Send + Sync> Renewed<T> {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// The value in use if it fits, or else a new one, unless another thread is first with its own.
+    /// Returns the current value if it fits, and otherwise a new one, or that of another thread
+    /// which was faster.
     pub(crate) fn get(&self, fits: impl Fn(&T) -> bool, make: impl Fn() -> T) -> &'static T {
-        // Acquire, with the Release of the exchange below: the value is seen whole.
+        // Acquire, with the Release of the exchange below: the whole value is visible.
         let mut current = self.0.load(Ordering::Acquire);
         loop {
-            // SAFETY: null, or a value from `Box::into_raw`, which is never freed once it was
-            // stored.
+            // SAFETY: this is null, or a value from `Box::into_raw`, which is never freed after it
+            // was stored.
             if let Some(value) = unsafe { current.as_ref() } {
                 if fits(value) {
                     return value;
                 }
             }
             let new = Box::into_raw(Box::new(make()));
-            // Release: as said above. Acquire on failure: as for the load.
+            // Release: for the load above. Acquire on failure: as for the load.
             let stored =
                 self.0
                     .compare_exchange(current, new, Ordering::Release, Ordering::Acquire);
             current = match stored {
                 Ok(_) => new,
                 Err(first) => {
-                    // SAFETY: from `Box::into_raw`, and nobody else has seen it.
+                    // SAFETY: it came from `Box::into_raw`, and no other thread has seen it.
                     drop(unsafe { Box::from_raw(new) });
                     first
                 }

@@ -1,4 +1,4 @@
-//! The task's one allocation, and everything that is done to it.
+//! The task's one allocation, and all operations that depend on the types of its parts.
 //!
 //! ```text
 //! Header    waker table | state word S | join word J | link | where it was spawned
@@ -8,16 +8,19 @@
 //! stage     the future, later its output or its panic (the state word says which); empty once dropped or taken
 //! ```
 //!
-//! Who touches what:
+//! Rules of access:
 //!
-//! 1. The stage belongs to the runner while a runnable exists. By completing `J` the runner passes it on: to the handle, or
-//!    back to itself when the handle has detached. It is touched by nobody else.
-//! 2. `J` is completed by the runner, once, and only while the state word it started from had a handle; all else on it is the
-//!    handle's.
-//! 3. The schedule function is shared by all who hold a reference, the runnable or the handle. Where it is stored in the task
-//!    and not copied out first, whoever calls it holds a reference across the call ([`Held`](super::header::Held)): the task may be run and freed
-//!    by another thread before the call returns.
-//! 4. Whoever the state word tells to free, frees: nobody else can reach the task any more.
+//! 1. The stage belongs to the runner while a runnable exists. By completing `J` the runner passes
+//!    the stage on to the handle, or back to itself if the handle has detached. No one else touches
+//!    the stage.
+//! 2. The runner completes `J` once, and only if the state word that it started from had a handle.
+//!    All other operations on `J` are the handle's.
+//! 3. Every holder of a reference, the runnable or the handle may call the schedule function. If
+//!    the function is stored in the task and not copied out first, the caller holds a reference
+//!    across the call ([`Held`](super::header::Held)), because another thread may run and free the
+//!    task before the call returns.
+//! 4. The thread that the state word tells to free the task frees it. No other thread can reach the
+//!    task then.
 
 use alloc::borrow::Cow;
 use core::{
@@ -44,17 +47,17 @@ use crate::{
     waker::ThinWaker,
 };
 
-/// What a task may be called.
+/// The type of a task's name.
 pub trait Name {
     #[doc(hidden)]
     fn get(&self) -> Option<&str>;
 }
 
-/// A task without a name of its own.
+/// The name of a task without a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Unnamed;
 
-/// A task with a name.
+/// The name of a task with a name.
 #[derive(Clone, Debug)]
 pub struct Named(pub(super) Cow<'static, str>);
 
@@ -70,7 +73,7 @@ impl Name for Named {
     }
 }
 
-/// The future, or its output, or its panic: each at its address.
+/// The future, its output, or its panic. All three share one address.
 #[repr(C)]
 union Stage<F: Future> {
     future: ManuallyDrop<F>,
@@ -86,15 +89,15 @@ struct Cell<F: Future, S, M, N> {
     stage: UnsafeCell<Stage<F>>,
 }
 
-/// What a task is made with, beside its parts.
+/// The settings of a new task, apart from its parts.
 pub(super) struct Settings {
     pub(super) spawned: &'static Location<'static>,
     pub(super) has_handle: bool,
     pub(super) propagate_panic: bool,
 }
 
-/// Allocates a task. The one runnable that its state word starts with, and the one handle if it starts with one, are the
-/// caller's to make.
+/// Allocates a task. Its state word starts with one runnable, and with one handle if `settings` say
+/// so. The caller must make both.
 #[inline]
 pub(super) fn allocate<'a, F, Fut, S, M, N>(
     settings: Settings,
@@ -117,7 +120,8 @@ where
     let header = Header::new(vtable, settings.has_handle, settings.spawned);
     let cell = heap::allocate::<Cell<Fut, S, M, N>>();
     let task = Task(cell.cast());
-    // Each part is written to its place by itself, so that none is put together on the stack first.
+    // Write each part directly to its place, so that the task is not put together on the stack
+    // first.
     // SAFETY: the place is inside the fresh block.
     let head = unsafe { &raw mut (*cell.as_ptr()).head };
     // SAFETY: fresh and ours.
@@ -131,7 +135,8 @@ where
     // SAFETY: as above.
     unsafe { place.write(name) };
     let unmade = Unmade::<Fut, S, M, N>(cell);
-    // SAFETY: just written. The future may keep it: it is dropped before the metadata is.
+    // SAFETY: just written. The future may keep the reference, because it is dropped before the
+    // metadata.
     let metadata = unsafe { task.metadata::<M>() };
     // SAFETY: as above.
     let place = unsafe { &raw mut (*cell.as_ptr()).stage };
@@ -144,26 +149,27 @@ where
     task
 }
 
-/// A task whose future is still being made, when making it panics.
+/// A task whose future is still being made. It is dropped only if making the future panics.
 struct Unmade<F: Future, S, M, N>(NonNull<Cell<F, S, M, N>>);
 
 impl<F: Future, S, M, N> Drop for Unmade<F, S, M, N> {
     fn drop(&mut self) {
-        // SAFETY: all but the stage is written, and nobody else knows of it.
+        // SAFETY: everything but the stage is written, and no one else knows the task.
         unsafe { drop_parts(self.0) };
     }
 }
 
-/// Drops the metadata, the name and the schedule function, and gives the memory back, also when one of these drops panics.
+/// Drops the metadata, the name and the schedule function, and frees the memory, even if one of
+/// these drops panics.
 ///
 /// # Safety
-/// The task is the caller's alone, and is not used after this. Its stage is empty.
+/// The task belongs to the caller alone, and is not used after this. Its stage is empty.
 #[inline]
 unsafe fn drop_parts<F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N>>) {
     struct Memory<T>(NonNull<T>);
     impl<T> Drop for Memory<T> {
         fn drop(&mut self) {
-            // SAFETY: allocated in `allocate` as a `T`, and nobody can reach it any more.
+            // SAFETY: allocated in `allocate` as a `T`, and no one can reach it after this.
             unsafe { heap::release(self.0) };
         }
     }
@@ -234,21 +240,21 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         }
     }
 
-    /// Polls the future. A panic drops it while unwinding, as it does a local variable: the
-    /// future's destructor sees that the thread is panicking, and a lock in it is poisoned. The
-    /// stage is empty then.
+    /// Polls the future. If the poll panics, the future is dropped during unwinding, as a local
+    /// variable would be. The future's destructor therefore sees that the thread is panicking, and
+    /// a lock in it is poisoned. The stage is empty then.
     ///
     /// # Safety
     /// The caller has the runnable, and the stage holds the future.
     #[inline]
     unsafe fn poll(task: Task) -> Poll<F::Output> {
-        // SAFETY: a task's header, whose functions follow the contract. The waker is lent: it is not dropped, and the
-        // runnable keeps the task alive for as long.
+        // SAFETY: a task's header, whose functions follow the contract. The waker is only borrowed:
+        // it is not dropped, and the runnable keeps the task alive meanwhile.
         let waker = ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(task.0.cast()) });
         let mut cx = Context::from_waker(&waker);
         // SAFETY: the runnable keeps the task alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
-            // SAFETY: the stage is the runner's (rule 1), and holds the future, which nobody uses
+            // SAFETY: the stage is the runner's (rule 1), and holds the future, which is not used
             // after its poll has panicked.
             let panics = unwind::OnUnwind(|| unsafe { stage.cast::<F>().drop_in_place() });
             // SAFETY: the stage is the runner's (rule 1) and holds the future.
@@ -260,10 +266,10 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         })
     }
 
-    /// The end of a pending run.
+    /// Ends a run whose poll was pending.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen` and was pending; it gives it up.
+    /// The caller has the runnable, whose run began with `seen` and was pending, and gives it up.
     #[inline]
     unsafe fn idle(task: Task, seen: Snapshot, again: OnAgain) -> Ran {
         // SAFETY: the runnable keeps the task alive, and its metadata is an `M`.
@@ -279,28 +285,30 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             OnIdle::Leave => Ran::Idle,
             OnIdle::Reschedule => {
                 if let OnAgain::Schedule = again {
-                    // SAFETY: woken again, so there is a runnable, which nobody has.
+                    // SAFETY: the task was woken again, so there is a runnable, which no one else
+                    // has.
                     unsafe { Self::schedule_again(task) };
                 }
                 Ran::Again
             }
-            // SAFETY: the runnable is the caller's still, and the stage holds the future.
+            // SAFETY: the caller still has the runnable, and the stage holds the future.
             OnIdle::Cancel(seen) => Ran::Ended(unsafe { Self::cancel_from(task, seen) }),
             OnIdle::Orphan => {
                 // SAFETY: an orphan's stage is the caller's, and holds the future.
                 let _ = unsafe { Self::drop_future(task, End::Cancelled) }
                     .map_err(unwind::drop_quietly);
-                // SAFETY: an orphan is the caller's alone, and its stage is empty now.
+                // SAFETY: an orphan belongs to the caller alone, and its stage is empty now.
                 unsafe { task.free() };
                 Ran::Idle
             }
         }
     }
 
-    /// The end of a run whose poll was ready.
+    /// Ends a run whose poll was ready.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen`; the stage holds the future; it gives them up.
+    /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage holds
+    /// the future.
     #[inline(always)]
     unsafe fn finish(task: Task, seen: Snapshot, output: F::Output) -> Ran {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
@@ -315,11 +323,11 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         Ran::Ended(unsafe { Self::complete(task, seen) })
     }
 
-    /// The end of a run whose poll panicked.
+    /// Ends a run whose poll panicked.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen`; the stage is empty; it gives them
-    /// up.
+    /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
+    /// empty.
     #[cold]
     unsafe fn finish_panicked(task: Task, seen: Snapshot, payload: unwind::Payload) -> Ran {
         // SAFETY: the runnable keeps the task alive.
@@ -341,7 +349,8 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// Ends the task with a panic as its result.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen`; the stage is empty; it gives them up.
+    /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
+    /// empty.
     #[cold]
     unsafe fn end_in_panic(
         task: Task,
@@ -362,9 +371,9 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// The stage is the caller's (rule 1), and is empty. `T` is the output or `PanicPayload`.
     #[inline(always)]
     unsafe fn fill<T>(task: Task, end: T) {
-        // SAFETY: whose stage the caller has is alive.
+        // SAFETY: a task whose stage the caller has is alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
-            // SAFETY: the stage is the caller's, is empty, and has room for it.
+            // SAFETY: the stage is the caller's, is empty, and has room for `end`.
             unsafe { stage.cast::<T>().write(end) };
         });
     }
@@ -378,7 +387,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         unsafe { Self::cancel_from(task, seen) }
     }
 
-    /// Drops the future; the task ends without an output, or with the panic of that drop.
+    /// Drops the future. The task ends without an output, or with the panic of that drop.
     ///
     /// # Safety
     /// The caller has the runnable, whose state was `seen`, and gives it up.
@@ -395,8 +404,8 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// Ends the task without a result.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen`; the stage is empty; it gives them
-    /// up.
+    /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
+    /// empty.
     unsafe fn abandon(task: Task, seen: Snapshot) -> Option<ThinWaker> {
         if seen.has_handle() {
             // SAFETY: the runnable keeps the task alive, and the runner finishes the join word once (rule 2).
@@ -406,15 +415,16 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
                 Completed::Detached => {}
             }
         }
-        // SAFETY: the handle does not take the task over, and the stage is empty.
+        // SAFETY: the handle does not take over the task, and the stage is empty.
         unsafe { release_runner(task) };
         None
     }
 
-    /// Passes the full stage on to the handle, or disposes of it.
+    /// Passes the full stage on to the handle, or drops its content if there is no handle.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen`; the stage holds the output; it gives them up.
+    /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage holds
+    /// the output.
     #[inline]
     unsafe fn complete(task: Task, seen: Snapshot) -> Option<ThinWaker> {
         if seen.has_handle() {
@@ -425,31 +435,33 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
                 Completed::Detached => {}
             }
         }
-        // SAFETY: the handle has gone, so the stage is the runner's again (rule 1), and it holds the output.
+        // SAFETY: the handle has detached, so the stage is the runner's again (rule 1), and it
+        // holds the output.
         unsafe { Self::drop_output(task) };
-        // SAFETY: the handle does not take the task over, and the stage is empty.
+        // SAFETY: the handle does not take over the task, and the stage is empty.
         unsafe { release_runner(task) };
         None
     }
 
-    /// Drops the future in place, for a task that ends as `how` says. The stage is empty after this, also when the drop panics.
+    /// Drops the future in place, for a task that ends as `how` says. The stage is empty after
+    /// this, even if the drop panics.
     ///
     /// # Safety
     /// The stage is the caller's (rule 1), and holds the future.
     #[inline]
     unsafe fn drop_future(task: Task, how: End) -> Result<(), unwind::Payload> {
-        // SAFETY: whose stage the caller has is alive.
+        // SAFETY: a task whose stage the caller has is alive.
         let dropped = unsafe { Self::stage(task) }.with_mut(|stage| {
             // SAFETY: it holds the future, and counts as empty from here on.
             unwind::catch(|| unsafe { stage.cast::<F>().drop_in_place() })
         });
         let how = if dropped.is_ok() { how } else { End::Panic };
-        // SAFETY: whose stage the caller has is alive.
+        // SAFETY: a task whose stage the caller has is alive.
         unsafe { Self::ended(task, how) };
         dropped
     }
 
-    /// Tells the schedule function that the future is gone, and how the task ends.
+    /// Tells the schedule function that the future has been dropped, and how the task ends.
     ///
     /// # Safety
     /// The task is alive, and the caller has its stage.
@@ -461,7 +473,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         unsafe { Self::hooks(task) }.ended(&Ended { task, metadata }, how);
     }
 
-    /// The schedule function, for what it does beside scheduling.
+    /// Returns the schedule function, for its hooks.
     ///
     /// # Safety
     /// The task is alive for as long as the reference is used.
@@ -488,20 +500,23 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     }
 
     /// # Safety
-    /// The task has to be scheduled, and rule 3 is kept.
+    /// The task must be scheduled, by this caller, and rule 3 is kept.
     #[inline]
     unsafe fn schedule(task: Task, info: ScheduleInfo) {
         let cell = task.0.cast::<Cell<F, S, M, N>>();
-        // SAFETY: a task that has to be scheduled is alive; the place is computed, and nothing is read.
+        // SAFETY: a task that must be scheduled is alive. Only the address is computed, and nothing
+        // is read.
         let place = unsafe { &raw const (*cell.as_ptr()).schedule };
         // SAFETY: the caller has the runnable to give away.
         let runnable = unsafe { Runnable::from_task(task) };
         if S::STORED.get() {
-            // SAFETY: by rule 3 the task, and the function in it, outlives the call.
+            // SAFETY: by rule 3 the task outlives the call, and the function in it too.
             return unsafe { &*place }.schedule(runnable, info);
         }
-        // The task may be gone before the function returns, so the function is called through a reference to somewhere else.
-        // SAFETY: alive by now. The function may be copied, or is nowhere and has no drop; the copy is not dropped.
+        // The task may be freed before the function returns, so call a copy of the function that is
+        // outside the task.
+        // SAFETY: the task is still alive. The function may be copied, or it has neither a size nor
+        // a drop. The copy is not dropped.
         let copy = ManuallyDrop::new(unsafe { place.read() });
         copy.schedule(runnable, info);
     }
@@ -517,19 +532,21 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// # Safety
     /// The stage is the caller's (rule 1).
     unsafe fn output(task: Task) -> NonNull<()> {
-        // SAFETY: whose stage the caller has is alive.
+        // SAFETY: a task whose stage the caller has is alive.
         let stage = unsafe { Self::stage(task) }.with_mut(|stage| stage);
-        // SAFETY: a place in the allocation is not at null.
+        // SAFETY: an address in the allocation is not null.
         unsafe { NonNull::new_unchecked(stage.cast()) }
     }
 
-    /// Drops a result that nobody wants. A panic of that drop goes nowhere: whether the handle or
-    /// the run is the one that drops is up to chance, and neither may be what it passes through.
+    /// Drops a result that was not taken. A panic of that drop is caught and dropped, because it is
+    /// up to chance whether the handle or the run drops the result, and the panic must not pass
+    /// through either.
     ///
     /// # Safety
-    /// The stage is the caller's (rule 1), and holds the output, or the panic if the state word says so.
+    /// The stage is the caller's (rule 1), and holds the output, or the panic if the state word
+    /// says so.
     unsafe fn drop_output(task: Task) {
-        // SAFETY: whose stage the caller has is alive.
+        // SAFETY: a task whose stage the caller has is alive.
         let is_panicked = unsafe { task.state() }.is_panicked();
         // SAFETY: as above.
         let dropped = unsafe { Self::stage(task) }.with_mut(|stage| match is_panicked {
@@ -542,20 +559,22 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     }
 
     /// # Safety
-    /// The task is the caller's alone (rule 4), and its stage is empty.
+    /// The task belongs to the caller alone (rule 4), and its stage is empty.
     unsafe fn free(task: Task) {
         let cell = task.0.cast::<Cell<F, S, M, N>>();
-        // SAFETY: the caller's alone.
+        // SAFETY: the task belongs to the caller alone.
         let owned = unsafe { &mut *cell.as_ptr() };
         owned.head.header.retire();
         owned.stage.retire();
-        // SAFETY: the caller's alone, with an empty stage, and not used after this.
+        // SAFETY: the task belongs to the caller alone, its stage is empty, and it is not used
+        // after this.
         unsafe { drop_parts(cell) };
     }
 }
 
 /// # Safety
-/// The caller has the runnable of a task whose handle does not take it over, with an empty stage, and gives it up.
+/// The caller has the runnable, and gives it up. The stage is empty, and the handle does not take
+/// over the task.
 unsafe fn release_runner(task: Task) {
     // SAFETY: the runnable keeps the task alive.
     if unsafe { task.state() }.release_runner() {

@@ -65,7 +65,8 @@ struct Panic {
     spawned: &'static Location<'static>,
 }
 
-// SAFETY: a shared reference reads only payloads that are `&str` or `String`, both of which are `Sync`.
+// SAFETY: a shared reference reads only payloads that are `&str` or `String`, both of which are
+// `Sync`.
 unsafe impl Sync for PanicPayload {}
 
 // The payload has already crossed an unwind, as that of `catch_unwind` or of a thread's `join` has.

@@ -76,8 +76,8 @@ impl<T, M> RefUnwindSafe for JoinHandle<T, M> {}
 
 impl<T, M> JoinHandle<T, M> {
     /// # Safety
-    /// The caller has the one handle of the task, whose output is a `T` and whose metadata is an `M`, and gives it to the new
-    /// value.
+    /// The caller has the one handle of the task, whose output is a `T` and whose metadata is an
+    /// `M`, and gives it to the new value.
     #[inline]
     pub(super) unsafe fn from_task(task: Task) -> Self {
         Self {
@@ -254,7 +254,7 @@ enum OnDrop {
 #[inline]
 unsafe fn give_up(task: Task, registration: Registration, how: OnDrop) {
     if registration.is_ended() {
-        // SAFETY: passed on from the caller, who has taken the result.
+        // SAFETY: passed on from the caller, which has taken the result.
         unsafe { give_up_ended(task) }
     } else {
         // SAFETY: passed on from the caller.

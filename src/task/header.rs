@@ -1,4 +1,5 @@
-//! The part of a task that does not depend on its types, and what is done through it alone. `cell.rs` has the rules.
+//! The part of a task that does not depend on its types, and the operations that need only this
+//! part. `cell.rs` has the rules.
 
 use core::{fmt, panic::Location, ptr::NonNull};
 
@@ -11,7 +12,8 @@ use crate::{
     waker::{self, ThinWaker},
 };
 
-/// The part of a task that does not depend on its types. Its address is the task's, and a [`ThinWaker`]'s.
+/// The part of a task that does not depend on its types. Its address is the address of the task,
+/// and the word of a [`ThinWaker`].
 #[repr(C)]
 pub(super) struct Header {
     waker: waker::Header,
@@ -27,7 +29,7 @@ impl Header {
         has_handle: bool,
         spawned: &'static Location<'static>,
     ) -> Self {
-        // SAFETY: the table lives for ever and is never written; its first field is a waker's table.
+        // SAFETY: the table lives forever and is never written. Its first field is a waker's table.
         let waker = unsafe { waker::Header::from_table((&raw const *vtable).cast()) };
         Self {
             waker,
@@ -38,21 +40,22 @@ impl Header {
         }
     }
 
-    /// The last look before the memory is given back.
+    /// Tells the model that the memory is about to be freed.
     pub(super) fn retire(&mut self) {
         self.state.retire();
         self.join.retire();
     }
 }
 
-/// The part of a task that depends on its metadata alone.
+/// The part of a task that depends only on the type of its metadata.
 #[repr(C)]
 pub(super) struct Head<M> {
     pub(super) header: Header,
     pub(super) metadata: M,
 }
 
-/// What a task's types decide. The waker's table comes first: a task's waker header points to the whole.
+/// The operations of a task that depend on its types. The waker's table comes first, because a
+/// task's waker header points to the whole table.
 #[repr(C)]
 pub(super) struct VTable {
     pub(super) waker: waker::VTable,
@@ -62,30 +65,32 @@ pub(super) struct VTable {
     pub(super) cancel: unsafe fn(Task) -> Option<ThinWaker>,
     /// Hands a new runnable to the schedule function.
     pub(super) schedule: unsafe fn(Task, ScheduleInfo),
-    /// Where the stage is, for whoever may touch it.
+    /// Returns the address of the stage.
     pub(super) output: unsafe fn(Task) -> NonNull<()>,
     /// Drops the output or the panic in the stage. It does not unwind.
     pub(super) drop_output: unsafe fn(Task),
-    /// Drops the schedule function and the metadata, and gives the memory back.
+    /// Drops the schedule function, the name and the metadata, and frees the memory.
     pub(super) free: unsafe fn(Task),
-    /// The task's name, which lives as long as the task.
+    /// Returns the task's name, which lives as long as the task.
     pub(super) name: unsafe fn(Task) -> Option<NonNull<str>>,
     /// Whether a call of `schedule` needs a reference across it (rule 3).
     pub(super) schedule_is_stored: bool,
-    /// Whether a panic of the future goes to whoever joins the task, or through whoever runs it.
+    /// Whether a panic of the future becomes the task's result, or passes through the run.
     pub(super) propagate_panic: bool,
 }
 
-/// How a task has ended that was not cancelled. Its stage holds the one or the other, and the state word says which.
+/// The result of a task that was not cancelled. Its stage holds the output or the panic, and the
+/// state word says which.
 pub(super) type Output<T> = Result<T, PanicPayload>;
 
 /// How a run ended.
 pub(crate) enum Ran {
-    /// The task waits for a wake-up, or has gone.
+    /// The task waits for a wake-up, or has been freed.
     Idle,
-    /// The task was woken while it ran: there is a runnable again, which [`OnAgain`] has said whose it is.
+    /// The task was woken while it ran, so there is a runnable again. [`OnAgain`] has said who gets
+    /// it.
     Again,
-    /// The task has ended. This waits for it, and has to be woken.
+    /// The task has ended. The waker, if any, is that of its waiter, and must be woken.
     Ended(Option<ThinWaker>),
 }
 
@@ -102,13 +107,13 @@ pub(super) enum OnAgain {
     Leave,
 }
 
-/// A task's address. Copies are free and own nothing; each use says why the task is alive.
+/// A task's address. Copies are free and own nothing, so each use says why the task is alive.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct Task(pub(super) NonNull<Header>);
 
 impl Task {
-    /// The address, for a runnable's or a handle's `into_raw`.
+    /// Returns the address, for a runnable's or a handle's `into_raw`.
     pub(super) fn as_ptr(self) -> NonNull<()> {
         self.0.cast()
     }
@@ -122,17 +127,18 @@ impl Task {
     }
 
     /// # Safety
-    /// The task is alive. It may vanish while the reference is in use, of which only atomic operations are made.
+    /// The task is alive. It may be freed while the reference is in use, which is used only for
+    /// atomic operations.
     #[inline]
     pub(super) unsafe fn state<'a>(self) -> &'a State {
         // SAFETY: alive by this function's contract.
         unsafe { &(*self.0.as_ptr()).state }
     }
 
-    /// The join word.
+    /// Returns the join word.
     #[inline]
     pub(super) fn join(self) -> *const Completion {
-        // SAFETY: the place is inside the allocation; nothing is read.
+        // SAFETY: the address is inside the allocation, and nothing is read.
         unsafe { &raw const (*self.0.as_ptr()).join }
     }
 
@@ -144,7 +150,7 @@ impl Task {
         let header = unsafe { &raw const (*self.0.as_ptr()).waker };
         // SAFETY: as above; the field is never written.
         let table = unsafe { &*header }.table();
-        // SAFETY: `allocate` made the waker header from a `VTable` that lives for ever.
+        // SAFETY: `allocate` made the waker header from a `VTable` that lives forever.
         unsafe { &*table.cast::<VTable>() }
     }
 
@@ -170,16 +176,17 @@ impl Task {
     /// Hands a new runnable to the schedule function.
     ///
     /// # Safety
-    /// The caller is the one who has to schedule, and rule 3 is kept: by a [`Held`], or by a waker or handle that lives on.
+    /// The task must be scheduled, by this caller, and rule 3 is kept by a [`Held`], or by a waker
+    /// or handle that outlives the call.
     #[inline]
     pub(super) unsafe fn schedule(self, info: ScheduleInfo) {
-        // SAFETY: a task that has to be scheduled is alive.
+        // SAFETY: a task that must be scheduled is alive.
         let vtable = unsafe { self.vtable() };
         // SAFETY: passed on from the caller.
         unsafe { (vtable.schedule)(self, info) }
     }
 
-    /// As [`schedule`](Task::schedule), and keeps rule 3 itself.
+    /// Schedules as [`schedule`](Task::schedule) does, and keeps rule 3 itself.
     ///
     /// # Safety
     /// The caller has the runnable, and gives it up.
@@ -220,7 +227,7 @@ impl Task {
         let vtable = unsafe { self.vtable() };
         // SAFETY: as above.
         let name = unsafe { (vtable.name)(self) }?;
-        // SAFETY: it lives as long as the task.
+        // SAFETY: the name lives as long as the task.
         Some(unsafe { name.as_ref() })
     }
 
@@ -231,7 +238,8 @@ impl Task {
         unsafe { self.vtable() }.propagate_panic
     }
 
-    /// Writes what there is to know of the task: how far the join is, which says whether it has ended, and the state word.
+    /// Writes the task's name, where it was spawned, its join word, which says whether it has
+    /// ended, and its state word.
     ///
     /// # Safety
     /// The task is alive.
@@ -252,7 +260,8 @@ impl Task {
     }
 
     /// # Safety
-    /// The task has completed without being cancelled, and its stage is the caller's (rule 1). It is empty after this.
+    /// The task has completed without being cancelled, and its stage is the caller's (rule 1). The
+    /// stage is empty after this.
     #[inline]
     pub(super) unsafe fn take_output<T>(self) -> Output<T> {
         // SAFETY: the handle keeps the task alive.
@@ -287,7 +296,8 @@ impl Task {
         unsafe { (vtable.free)(self) }
     }
 
-    /// A reference across calls of the schedule function, where it needs one (rule 3).
+    /// Takes a reference to hold across calls of the schedule function, if the function needs one
+    /// (rule 3).
     ///
     /// # Safety
     /// The task is alive.
@@ -301,17 +311,19 @@ impl Task {
         })
     }
 
-    /// Does what giving up a waker or a handle has left to do.
+    /// Does what must follow after a waker or a handle was given up.
     ///
     /// # Safety
-    /// `outcome` is what the state word said of the task. To schedule, rule 3 is kept by a [`Held`] where it needs one.
+    /// `outcome` is the state word's answer for this task. If it is to schedule, a [`Held`] keeps
+    /// rule 3 where that needs one.
     #[inline]
     pub(super) unsafe fn after_release(self, outcome: OnRelease) {
         match outcome {
             OnRelease::Nothing => {}
             // SAFETY: the state word has said so, and the caller keeps rule 3.
             OnRelease::Schedule => unsafe { self.schedule(ScheduleInfo::WOKEN) },
-            // SAFETY: the state word has said so. No handle and a finished task: the stage is empty.
+            // SAFETY: the state word has said so. The task is finished and has no handle, so the
+            // stage is empty.
             OnRelease::Free => unsafe { self.free() },
             // SAFETY: the state word has said so.
             OnRelease::Orphan => unsafe { self.bury() },
@@ -324,34 +336,36 @@ impl Task {
     /// The task is an orphan.
     #[cold]
     unsafe fn bury(self) {
-        // SAFETY: an orphan is the caller's alone.
+        // SAFETY: an orphan belongs to the caller alone.
         let stored = unsafe { self.vtable() }.schedule_is_stored;
         // SAFETY: as above.
         unsafe { self.state() }.revive_orphan(stored);
         let _held = stored.then(|| Held(self));
-        // SAFETY: an orphan has no runnable, and the word now says that there is one; rule 3 by `_held`.
+        // SAFETY: an orphan has no runnable, and the word now says that there is one. `_held` keeps
+        // rule 3.
         unsafe { self.schedule(ScheduleInfo::WOKEN) };
     }
 }
 
-// SAFETY: an address; what is done with it says why it may be done on that thread.
+// SAFETY: this is only an address, and each use says why it is allowed on its thread.
 unsafe impl Send for Task {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Task {}
 
-/// One waker's reference, for the time of a call.
+/// A waker's reference that is held during a call.
 pub(super) struct Held(Task);
 
 impl Drop for Held {
     fn drop(&mut self) {
         // SAFETY: the reference has kept the task alive.
         let outcome = unsafe { self.0.state() }.drop_waker();
-        // SAFETY: the state word's answer. Giving up a waker never asks to schedule but for an orphan, which holds again.
+        // SAFETY: this is the state word's answer. Giving up a waker asks to schedule only an
+        // orphan, and `bury` holds a reference of its own.
         unsafe { self.0.after_release(outcome) };
     }
 }
 
-/// What wakers do to a task: the same functions for all types.
+/// The waker functions of a task, which are the same for all types.
 pub(super) const WAKER: waker::VTable = {
     unsafe fn clone(header: NonNull<waker::Header>) {
         // SAFETY: the caller holds a waker, or runs the task.
@@ -361,27 +375,27 @@ pub(super) const WAKER: waker::VTable = {
         let task = Task::of(header);
         // SAFETY: the caller holds a waker.
         if unsafe { task.vtable() }.schedule_is_stored {
-            // The reference that is given up is held across the call.
+            // Hold the given-up reference across the call.
             let _held = Held(task);
             // SAFETY: `_held` is that waker.
             return unsafe { wake_by_ref(header) };
         }
         // SAFETY: the caller holds a waker, and gives it up.
         let outcome = unsafe { task.state() }.wake_by_value();
-        // SAFETY: the state word's answer; the schedule function is not stored.
+        // SAFETY: this is the state word's answer, and the schedule function is not stored.
         unsafe { task.after_release(outcome) }
     }
     unsafe fn wake_by_ref(header: NonNull<waker::Header>) {
         let task = Task::of(header);
         // SAFETY: the caller holds a waker, or runs the task.
         if let OnWake::Schedule = unsafe { task.state() }.wake() {
-            // SAFETY: the state word's answer. A task that is being run has unconsumed wake-ups, so here the caller holds a
-            // waker, which lives on.
+            // SAFETY: this is the state word's answer. A running task has unconsumed wake-ups, so
+            // here the caller holds a waker, which outlives the call.
             unsafe { task.schedule(ScheduleInfo::WOKEN) }
         }
     }
     unsafe fn drop(header: NonNull<waker::Header>) {
-        // The reference that is given up is the caller's.
+        // This gives up the caller's reference.
         core::mem::drop(Held(Task::of(header)));
     }
     waker::VTable {

@@ -46,7 +46,7 @@ impl Link {
     /// Returns the word. A new task has null.
     ///
     /// # Panics
-    /// As [`AtomicPtr::load`](core::sync::atomic::AtomicPtr::load).
+    /// Panics as [`AtomicPtr::load`](core::sync::atomic::AtomicPtr::load) does.
     #[inline]
     pub fn get(&self, order: Ordering) -> *mut () {
         #[cfg(all(test, feature = "std"))]
@@ -57,7 +57,7 @@ impl Link {
     /// Writes the word.
     ///
     /// # Panics
-    /// As [`AtomicPtr::store`](core::sync::atomic::AtomicPtr::store).
+    /// Panics as [`AtomicPtr::store`](core::sync::atomic::AtomicPtr::store) does.
     #[inline]
     pub fn set(&self, to: *mut (), order: Ordering) {
         #[cfg(all(test, feature = "std"))]

@@ -161,8 +161,8 @@ pub(crate) use self::{
 ///
 /// Each time that the task is woken while idle, the waking thread calls `schedule` with the
 /// runnable. If the task is woken while it runs, the run calls `schedule` at its end. `schedule`
-/// may run or drop the runnable at once. It may then be called again from within that run, so it
-/// recurses. [`Builder`] takes any [`Schedule`], metadata and a name.
+/// may run or drop the runnable at once. If it runs the runnable, it may be called again from
+/// within that run, and then recurses. [`Builder`] takes any [`Schedule`], metadata and a name.
 ///
 /// Dropping the handle **cancels** the task. Call [`detach`](JoinHandle::detach) if the task should
 /// run on without a handle.

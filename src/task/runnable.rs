@@ -113,10 +113,12 @@ impl<M> Runnable<M> {
         }
     }
 
-    /// Cancels a task that is kept by its address while nobody has its runnable. Comes back with the runnable if that makes one.
+    /// Cancels a task by its address, while no one has its runnable. Returns the runnable if the
+    /// cancellation makes one.
     ///
     /// # Safety
-    /// `raw` is the address of a task whose metadata is an `M`, and whose future is not dropped during the call.
+    /// `raw` is the address of a task whose metadata is an `M`, and whose future is not dropped
+    /// during the call.
     #[cfg(feature = "std")]
     pub(crate) unsafe fn abort_raw(raw: NonNull<()>) -> Option<Self> {
         let task = Task::from_ptr(raw);
@@ -156,7 +158,8 @@ impl<M> Runnable<M> {
     /// Returns the word for the queue of a runnable that is kept as an address.
     ///
     /// # Safety
-    /// `raw` came from [`into_raw`](Runnable::into_raw), and is not turned into a runnable for as long as the reference is used.
+    /// `raw` came from [`into_raw`](Runnable::into_raw), and is not turned into a runnable while
+    /// the reference is used.
     #[inline]
     pub unsafe fn raw_link<'a>(raw: NonNull<()>) -> &'a Link {
         // SAFETY: the runnable that the address stands for keeps the task alive.
@@ -205,7 +208,8 @@ impl<M> Runnable<M> {
     /// Turns a task's address back into its runnable.
     ///
     /// # Safety
-    /// `raw` came from [`into_raw`](Runnable::into_raw) of a runnable with the same `M`, which was called once for each call of this.
+    /// `raw` came from [`into_raw`](Runnable::into_raw) of a runnable with the same `M`, which was
+    /// called once for each call of this function.
     pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
         Self {
             task: Task::from_ptr(raw),

@@ -115,12 +115,12 @@ impl Snapshot {
         self.0 / WAKE
     }
 
-    /// No handle and no waker: nobody but a runner can reach the task.
+    /// Returns whether there is no handle and no waker, so that only a runner can reach the task.
     fn is_unreachable(self) -> bool {
         self.0 & (HANDLE | REFS) == 0
     }
 
-    /// The last waker is going, and there is no handle.
+    /// Returns whether there is one waker, the one being given up, and no handle.
     fn is_last_waker(self) -> bool {
         self.0 & (HANDLE | REFS) == REF
     }
@@ -138,7 +138,7 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// What a wake-up leaves to do.
+/// What must be done after a wake-up.
 #[must_use]
 #[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnWake {
@@ -146,12 +146,12 @@ pub(super) enum OnWake {
     Nothing,
 }
 
-/// What giving up a waker or a handle leaves to do.
+/// What must be done after a waker or a handle was given up.
 #[must_use]
 #[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnRelease {
-    /// The task is idle, and nobody can wake or join it. It is ours alone, and the future still
-    /// exists.
+    /// The task is idle, and has no waker and no handle. It belongs to the caller alone, and the
+    /// future still exists.
     Orphan,
     /// The task needs a run.
     Schedule,
@@ -159,15 +159,15 @@ pub(super) enum OnRelease {
     Nothing,
 }
 
-/// What the end of a pending run leaves to do.
+/// What must be done after a pending run.
 #[must_use]
 #[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnIdle {
     Leave,
     Reschedule,
-    /// The task was cancelled meanwhile: the runner drops the future.
+    /// The task was cancelled meanwhile, so the runner drops the future.
     Cancel(Snapshot),
-    /// The task is ours alone, and the future still exists.
+    /// The task belongs to the caller alone, and the future still exists.
     Orphan,
 }
 
@@ -180,24 +180,25 @@ impl State {
         }))
     }
 
-    /// One more waker.
+    /// Counts one more waker.
     #[inline]
     pub(super) fn add_waker(&self) {
-        // ORDERING: clone. Relaxed: the new waker reaches another thread by some edge of its own,
-        // as with any counted pointer.
+        // ORDERING: clone. Relaxed: the new waker reaches another thread by a happens-before edge
+        // of its own, as with any counted pointer.
         let before = self.0.fetch_add(REF, order!(clone: Relaxed));
-        // Half of the room: the counter cannot overflow before the program has ended.
+        // The limit is half of the counter's range, so the counter cannot overflow before the
+        // program has ended.
         if before & REFS >= ref_limit() * REF {
             too_many_wakers();
         }
         self.check_wakes(Snapshot(before));
     }
 
-    /// Wakes, keeping the waker or handle through which it is done.
+    /// Wakes by a waker or handle that is kept.
     #[inline]
     pub(super) fn wake(&self) -> OnWake {
-        // ORDERING: wake. Release, with `run` (Acquire): what came before the wake-up is visible to
-        // the run that it causes.
+        // ORDERING: wake. Release, with `run` (Acquire): everything before the wake-up is visible
+        // to the run that it causes.
         let before = Snapshot(self.0.fetch_add(WAKE, order!(wake: Release)));
         self.check_wakes(before);
         if before.wakes() == 0 {
@@ -220,8 +221,8 @@ impl State {
             fence(order!(wake_free: Acquire));
             return OnRelease::Free;
         }
-        // A wake-up too many cannot be taken back here, where the memory may vanish: `add_waker`
-        // did it for this waker.
+        // A wake-up beyond the limit cannot be taken back here, because the task may be freed by
+        // now. `add_waker` took one back for this waker.
         OnRelease::Nothing
     }
 
@@ -240,37 +241,37 @@ impl State {
         } else {
             return OnRelease::Nothing;
         };
-        // ORDERING: drop_last. Acquire: rule 1, also for an orphan, whose future was last touched
-        // by another thread's run.
+        // ORDERING: drop_last. Acquire: rule 1, also for an orphan, because another thread's run
+        // was the last to touch its future.
         fence(order!(drop_last: Acquire));
         outcome
     }
 
-    /// Makes an orphan runnable for its one last run, with one waker if `with_waker`. The caller
-    /// schedules it.
+    /// Makes an orphan runnable for one last run, with one waker if `with_waker`. The caller must
+    /// schedule it.
     pub(super) fn revive_orphan(&self, with_waker: bool) {
         let word = CANCELLED + WAKE + if with_waker { REF } else { 0 };
-        // ORDERING: revive. Relaxed: nobody else can reach the task, and the queue carries it to
-        // the runner.
+        // ORDERING: revive. Relaxed: no other thread can reach the task, and the queue publishes it
+        // to the runner.
         self.0.store(word, order!(revive: Relaxed));
     }
 
-    /// The value that a run starts from.
+    /// Returns the value that a run starts from.
     #[inline]
     pub(super) fn run(&self) -> Snapshot {
-        // ORDERING: run. Acquire: the run before this one has left the future whole (`idle`,
-        // Release), and what came before the wake-ups that this run consumes is visible (`wake`,
+        // ORDERING: run. Acquire: the previous run's writes to the future are visible (`idle`,
+        // Release), and so is everything before the wake-ups that this run consumes (`wake`,
         // Release).
         Snapshot(self.0.load(order!(run: Acquire)))
     }
 
-    /// Whether the task was woken since a run started from `seen`. Once it is, it stays so until
-    /// that run ends.
+    /// Returns whether the task was woken since a run started from `seen`. Once this is true, it
+    /// stays true until that run ends.
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn is_woken_since(&self, seen: Snapshot) -> bool {
-        // ORDERING: woken_look. Relaxed: nothing is read through it, and the end of the run looks
-        // again.
+        // ORDERING: woken_look. Relaxed: no other memory is read because of it, and the end of the
+        // run checks again.
         Snapshot(self.0.load(order!(woken_look: Relaxed))).wakes() != seen.wakes()
     }
 
@@ -281,11 +282,11 @@ impl State {
         if consumed >= wake_limit() / 2 {
             return self.consume_part();
         }
-        // ORDERING: idle. Release, with `run` (Acquire) of the next run, through whatever wake-up
+        // ORDERING: idle. Release, with `run` (Acquire) of the next run, through the wake-up that
         // causes it; and rule 1.
         let before = Snapshot(self.0.fetch_sub(consumed * WAKE, order!(idle: Release)));
         if before.is_cancelled() {
-            // ORDERING: idle_cancel. Acquire: what came before the cancellation is visible to the
+            // ORDERING: idle_cancel. Acquire: everything before the cancellation is visible to the
             // future's drop.
             fence(order!(idle_cancel: Acquire));
             return OnIdle::Cancel(before);
@@ -301,33 +302,33 @@ impl State {
         OnIdle::Leave
     }
 
-    /// If there are very many wake-ups, only some are consumed: wakers that find too many take
-    /// theirs back.
+    /// Consumes only some of the wake-ups if there are very many, because wakers that find too many
+    /// take theirs back.
     #[cold]
     fn consume_part(&self) -> OnIdle {
-        // ORDERING: consume_part. Relaxed: the runnable that is queued next carries this run to the
-        // next one, and the wake-ups' release sequences go on through a read-modify-write.
+        // ORDERING: consume_part. Relaxed: queueing the next runnable orders this run before the
+        // next one, and a read-modify-write continues the release sequences of the wake-ups.
         self.0
             .fetch_sub(wake_limit() / 4 * WAKE, order!(consume_part: Relaxed));
         OnIdle::Reschedule
     }
 
-    /// The runner has put a panic into the stage, and is about to complete.
+    /// Records that the runner has put a panic into the stage, and is about to complete.
     #[cold]
     pub(super) fn set_panicked(&self) {
-        // ORDERING: panicked. Relaxed: published as the stage is, by the join word.
+        // ORDERING: panicked. Relaxed: the join word publishes it together with the stage.
         self.0.fetch_add(PANICKED, order!(panicked: Relaxed));
     }
 
-    /// Whether there is a panic in the stage. Only the side that has the stage of an ended task may
-    /// ask.
+    /// Returns whether there is a panic in the stage. Only the side that has the stage of an ended
+    /// task may ask.
     #[inline]
     pub(super) fn is_panicked(&self) -> bool {
         // ORDERING: panicked_look. Relaxed: as for `panicked`.
         self.0.load(order!(panicked_look: Relaxed)) & PANICKED != 0
     }
 
-    /// The runner is the finisher (see the header), and leaves. Returns whether it has to free.
+    /// Gives up the runner, which is the finisher (see the header). Returns whether it has to free.
     #[inline]
     pub(super) fn release_runner(&self) -> bool {
         // ORDERING: finish_look. Acquire: rule 1.
@@ -344,7 +345,7 @@ impl State {
         free
     }
 
-    /// The handle is the finisher (see the header), and leaves. Returns whether it has to free.
+    /// Gives up the handle, which is the finisher (see the header). Returns whether it has to free.
     #[inline]
     pub(super) fn release_joined(&self) -> bool {
         // ORDERING: joined_look. Acquire: rule 1.
@@ -361,7 +362,7 @@ impl State {
         free
     }
 
-    /// The handle leaves, and lets the task run on.
+    /// Gives up the handle without cancelling the task.
     pub(super) fn detach(&self) -> OnRelease {
         // ORDERING: detach. Release: rule 1.
         let before = Snapshot(self.0.fetch_sub(HANDLE, order!(detach: Release)));
@@ -375,7 +376,7 @@ impl State {
         outcome
     }
 
-    /// The handle leaves, and cancels the task.
+    /// Gives up the handle, and cancels the task.
     pub(super) fn cancel(&self) -> OnRelease {
         // ORDERING: cancel_look. Relaxed: the exchange below decides.
         let mut seen = self.0.load(order!(cancel_look: Relaxed));
@@ -383,9 +384,10 @@ impl State {
             if Snapshot(seen).is_cancelled() {
                 return self.detach();
             }
-            // Not an addition: others cancel too, and the flag added twice would be another one.
-            // ORDERING: cancel, cancel_again. Release: as for `wake`, and rule 1. On failure
-            // nothing is read through the value.
+            // This cannot be an addition, because another thread may cancel too, and adding the
+            // flag twice would set a different flag.
+            // ORDERING: cancel, cancel_again. Release: as for `wake`, and rule 1. On failure no
+            // other memory is read because of the value.
             let exchange = self.0.compare_exchange(
                 seen,
                 seen + CANCELLED + WAKE - HANDLE,
@@ -422,8 +424,8 @@ impl State {
             if snapshot.is_cancelled() || is_orphan {
                 return OnWake::Nothing;
             }
-            // ORDERING: abort, abort_again. Release: as for `wake`. On failure nothing is read
-            // through the value.
+            // ORDERING: abort, abort_again. Release: as for `wake`. On failure no other memory is
+            // read because of the value.
             let exchange = self.0.compare_exchange(
                 seen,
                 seen + CANCELLED + WAKE,
@@ -438,8 +440,9 @@ impl State {
         }
     }
 
-    /// Takes one wake-up back when the counter is half full: the one just added, or the one that a
-    /// new waker may add by value. The other half is room for those that are on their way here.
+    /// Takes one wake-up back if the counter is half full. It is the one just added, or the one
+    /// that a new waker may add by value. The other half is room for wake-ups of other threads that
+    /// are about to get here.
     #[inline]
     fn check_wakes(&self, before: Snapshot) {
         if before.wakes() >= wake_limit() {
@@ -467,13 +470,13 @@ impl State {
         }
     }
 
-    /// A look for `Debug`.
+    /// Returns the current value, for `Debug`.
     pub(super) fn snapshot(&self) -> Snapshot {
-        // ORDERING: debug. Relaxed: for show.
+        // ORDERING: debug. Relaxed: only printed.
         Snapshot(self.0.load(order!(debug: Relaxed)))
     }
 
-    /// The last look before the memory is given back.
+    /// Tells the model that the memory is about to be freed.
     pub(super) fn retire(&mut self) {
         self.0.retire();
     }
@@ -481,8 +484,8 @@ impl State {
 
 #[cold]
 fn too_many_wakers() -> ! {
-    // Unwinding could be caught, and the counter would go on. A panic while panicking cannot: it
-    // ends the program.
+    // An unwinding panic could be caught, and the counter would then overflow. A panic during a
+    // panic cannot be caught, and ends the program.
     struct Abort;
     impl Drop for Abort {
         fn drop(&mut self) {

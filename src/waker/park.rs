@@ -47,7 +47,8 @@ static PARKER: VTable = {
     unsafe fn clone(header: NonNull<Header>) {
         // SAFETY: a live parker's header: the caller holds a reference.
         let shared = unsafe { header.cast::<Shared>().as_ref() };
-        // ORDERING: clone. Relaxed: the new reference reaches another thread by some edge of its own.
+        // ORDERING: clone. Relaxed: the new reference reaches another thread by a happens-before
+        // edge of its own.
         if shared.references.fetch_add(1, order!(clone: Relaxed)) > MAX_REFERENCES {
             std::process::abort();
         }
@@ -87,7 +88,8 @@ unsafe fn release(shared: NonNull<Shared>) {
     // SAFETY: alive by the caller's reference. No Rust reference to the whole parker is made,
     // because the parker may be freed during the call.
     let references = unsafe { &(*shared.as_ptr()).references };
-    // ORDERING: release, free. Release, with the fence below: all uses of the parker come before it is freed.
+    // ORDERING: release, free. Release, with the fence below: all uses of the parker come before it
+    // is freed.
     if references.fetch_sub(1, order!(release: Release)) != 1 {
         return;
     }
@@ -263,8 +265,8 @@ impl Parker {
 
     /// Returns a waker that may be used only while the parker is held. It must not be dropped.
     fn waker(&self) -> ManuallyDrop<Waker> {
-        // SAFETY: the header of a parker, whose functions count references and wake from any thread. The reference that the
-        // waker stands for is the one that `self` holds: the waker is not dropped.
+        // SAFETY: this is the header of a parker, whose functions count references and wake from
+        // any thread. The waker stands for the reference that `self` holds, so it is not dropped.
         ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(self.0.cast()) })
     }
 

@@ -69,7 +69,7 @@ impl UnixListener {
 
 /// A connection between two sockets of one machine.
 ///
-/// It is read and written as a [`TcpStream`](super::TcpStream) is, also by reference.
+/// Read and write it as a [`TcpStream`](super::TcpStream), also by reference.
 ///
 /// # Example
 /// ```

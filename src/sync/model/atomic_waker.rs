@@ -1,9 +1,9 @@
-//! [`AtomicWaker`] with a lock in the place of the real one.
+//! [`AtomicWaker`]: a replacement of the real one that uses a lock.
 
 use super::{Mutex, MutexGuard};
 
-/// The last of those who wait, with the edges of the real one: it is registered before the wakers are taken, or after, and then by who sees
-/// what the taker did before.
+/// The waker that was registered last, with the happens-before edges of the real type: a waker is
+/// registered before it is taken, or else its registration sees what the taker did before.
 #[derive(Debug)]
 pub(crate) struct AtomicWaker(Mutex<Option<core::task::Waker>>);
 

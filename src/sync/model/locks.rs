@@ -91,8 +91,8 @@ impl<T> Drop for MutexGuard<'_, T> {
     }
 }
 
-/// A place that is set once, with the edge that std promises: whoever finds it set sees what came
-/// before. Whoever sets it holds a lock.
+/// A cell that is set once, with the happens-before edge that std promises: a thread that finds it
+/// set sees everything before. Its setter holds a lock.
 #[cfg(feature = "io")]
 pub(crate) struct OnceLock<T> {
     value: std::sync::OnceLock<T>,
@@ -153,7 +153,8 @@ pub(crate) fn park() {
     ended(());
 }
 
-/// A wait with a time limit gives way once and comes back, as one that woke early may; an hour is never over.
+/// Parks with a time limit, by yielding once and returning, as a spurious wake-up may. A limit of
+/// an hour or more never ends.
 #[track_caller]
 pub(crate) fn park_timeout(limit: core::time::Duration) {
     if limit.as_secs() >= 3600 {

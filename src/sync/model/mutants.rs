@@ -1,5 +1,6 @@
-//! What a run of the models can have otherwise beside an ordering: one read-modify-write in two steps, or one second look that
-//! sees nothing ([`Changed`]). And which of them it comes to.
+//! [`Changed`]: what a run of the models can change besides an ordering. It can split one
+//! read-modify-write into two steps, or make one second look see nothing. The module also records
+//! which of these places a run reaches.
 
 use core::{cell::RefCell, panic::Location, sync::atomic::Ordering};
 use std::{
@@ -29,17 +30,18 @@ impl Place {
     }
 }
 
-/// From the package's root, with slashes.
+/// Returns the file's path from the package's root, with slashes.
 fn file_of(at: &Location<'_>) -> String {
     at.file().replace('\\', "/")
 }
 
-/// While it lives, the models of this thread run with one place changed. There is one at a time.
+/// While it is alive, the models of this thread run with one place changed. There is at most one at
+/// a time.
 #[derive(Debug)]
 pub struct Changed(());
 
 impl Changed {
-    /// The read-modify-write that stands there is a load and then a store.
+    /// Splits the read-modify-write at this place into a load and a store.
     #[must_use = "the place is changed for as long as the value lives"]
     pub fn in_two(file: &str, line: u32) -> Self {
         let file = file.to_string();
@@ -47,7 +49,7 @@ impl Changed {
         Self(())
     }
 
-    /// The second look of this name (such as `executor::sleep::sleep_again`) sees nothing.
+    /// Makes the second look of this name (such as `executor::sleep::sleep_again`) see nothing.
     #[must_use = "the place is changed for as long as the value lives"]
     pub fn blind(look: &str) -> Self {
         CHANGED.set(Some(Place::Look(look.to_string())));
@@ -61,7 +63,8 @@ impl Drop for Changed {
     }
 }
 
-/// The orderings of the load and of the store, if this run makes the caller's read-modify-write in two steps.
+/// Returns the orderings of the load and of the store, if this run splits the caller's
+/// read-modify-write.
 #[track_caller]
 pub(super) fn in_two(success: Ordering, failure: Ordering) -> Option<(Ordering, Ordering)> {
     let at = Location::caller();
@@ -85,7 +88,7 @@ fn halves(success: Ordering, failure: Ordering) -> (Ordering, Ordering) {
     (load, store)
 }
 
-/// Whether a second look sees anything in this run.
+/// Returns whether a second look sees anything in this run.
 pub(crate) fn sees(path: &'static str, look: impl FnOnce() -> bool) -> bool {
     let name = path.strip_prefix("joint::").unwrap_or(path);
     LOOKS.with_borrow_mut(|seen| seen.insert(name));
@@ -93,7 +96,8 @@ pub(crate) fn sees(path: &'static str, look: impl FnOnce() -> bool) -> bool {
     !is_blind && look()
 }
 
-/// The read-modify-writes, by file and line, and the second looks, by name, that ran on this thread so far.
+/// Returns the read-modify-writes, by file and line, and the second looks, by name, that have run
+/// on this thread so far.
 pub fn places_seen() -> Vec<String> {
     let mut places = OPERATIONS.with_borrow(|seen| {
         seen.iter()

@@ -1,12 +1,14 @@
-//! What a recorder is told of a model's run: each operation on what threads share, right before it and right after it.
+//! [`Observer`]: the callbacks of a recorder of model runs. They are called right before and right
+//! after each operation on shared memory.
 //!
-//! Nothing here is an operation of the model's own: with and without an observer the same orders are tried.
+//! Nothing here is an operation of the model, so the same interleavings are tried with and without
+//! an observer.
 
 use core::{cell::Cell, panic::Location, sync::atomic::Ordering};
 
 use loom::thread::ThreadId;
 
-/// What a thread does to a place, or beside all places.
+/// An operation on a place, or one without a place.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "named as the functions are")]
 pub enum Act {
@@ -21,11 +23,11 @@ pub enum Act {
         failure: Ordering,
     },
     Fence,
-    /// Of a cell.
+    /// An access to a cell.
     Read,
-    /// Of a cell.
+    /// An access to a cell.
     Write,
-    /// An access to an atomic that must be the only one. It ends with the value that it leaves.
+    /// An exclusive access to an atomic. It ends with the value that it leaves.
     Exclusive,
     Lock,
     Unlock,
@@ -36,19 +38,20 @@ pub enum Act {
 /// One operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// What [`Observer::made`] answered for it. 0: none, or one that was made unobserved.
+    /// The place, as [`Observer::made`] returned it. 0 if there is none, or if it was made without
+    /// an observer.
     pub place: u64,
-    /// What is done.
+    /// The kind of operation.
     pub act: Act,
-    /// The ordering that it runs with; `Relaxed` where there is none.
+    /// The ordering that it runs with, or `Relaxed` if it has none.
     pub order: Ordering,
     /// The name of the atomic site.
     pub site: Option<&'static str>,
-    /// Where it stands in the source.
+    /// Where it is in the source.
     pub location: &'static Location<'static>,
 }
 
-/// A kind of place, with what it holds at first.
+/// A kind of place, with its initial value.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "named as the types are")]
 pub enum Made {
@@ -57,24 +60,27 @@ pub enum Made {
     Mutex,
 }
 
-/// Who is told. The functions must not use the model's atomics.
+/// The callbacks. They must not use the model's atomics.
 #[derive(Clone, Copy, Debug)]
 pub struct Observer {
-    /// A place was made. The answer names it from then on.
+    /// Called when a place is made. The returned number identifies the place from then on.
     pub made: fn(Made, &'static Location<'static>) -> u64,
-    /// The running thread of the model begins an operation. Others may run before it ends, unless it is on a cell.
+    /// Called when the running thread of the model begins an operation. Other threads may run
+    /// before the operation ends, unless it is on a cell.
     pub begins: fn(Operation),
-    /// The operation that the running thread began has been done, and this is what it has read.
+    /// Called when the running thread has done the operation that it began, with the value that it
+    /// read.
     pub ended: fn(u64),
 }
 
 std::thread_local! {
     static OBSERVER: Cell<Option<Observer>> = const { Cell::new(None) };
-    /// The sites that were asked for their orderings since the last operation: the last but one, and the last.
+    /// The last two sites that were asked for their orderings since the last operation, older
+    /// first.
     static ASKED: Cell<[Option<&'static str>; 2]> = const { Cell::new([None; 2]) };
 }
 
-/// From here on, the models of this thread are observed; or no longer.
+/// Sets or removes the observer of the models of this thread.
 pub fn set_observer(observer: Option<Observer>) {
     OBSERVER.set(observer);
 }
@@ -83,17 +89,17 @@ pub(super) fn asked(site: &'static str) {
     ASKED.set([ASKED.get()[1], Some(site)]);
 }
 
-/// The operation that asked is left out.
+/// Forgets the sites that asked, because their operation is left out.
 pub(super) fn forget() {
     ASKED.take();
 }
 
-/// A place's name for the observer.
+/// The number by which the observer knows a place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place(u64);
 
 impl Place {
-    /// Of no place in particular.
+    /// The number of an operation without a place.
     pub(super) const NONE: Self = Self(0);
 
     #[track_caller]
@@ -123,7 +129,7 @@ impl Place {
     }
 }
 
-/// Passes on what an operation has read.
+/// Reports what an operation has read, and returns it.
 pub(super) fn ended<T: Bits>(value: T) -> T {
     if let Some(observer) = OBSERVER.get() {
         (observer.ended)(value.bits());
@@ -131,7 +137,7 @@ pub(super) fn ended<T: Bits>(value: T) -> T {
     value
 }
 
-/// A value as the observer gets it.
+/// A value in the form that the observer gets.
 pub(super) trait Bits {
     fn bits(&self) -> u64;
 }

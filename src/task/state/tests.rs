@@ -1,4 +1,5 @@
-//! Each transition from the values of the word that decide about it, those that only a race brings about among them.
+//! Tests each transition from every value of the word that decides its outcome, including values
+//! that only a race can cause.
 
 use super::*;
 
@@ -10,7 +11,7 @@ fn word(state: &State) -> u64 {
     state.snapshot().0
 }
 
-/// The word after a transition, and what it leaves to do.
+/// The word after a transition, and what must be done then.
 fn after<R>(before: u64, transition: impl FnOnce(&State) -> R) -> (R, u64) {
     let state = of(before);
     let outcome = transition(&state);
@@ -87,7 +88,7 @@ fn a_wake_up_too_many_is_taken_back() {
             "for the new waker's own"
         );
     }
-    // Meanwhile another thread has taken it back.
+    // Another thread has taken it back meanwhile.
     let ((), word) = after(most - WAKE, State::take_wake_back);
     assert_eq!(word, most - WAKE);
 }
