@@ -545,7 +545,8 @@ impl Future for Waiter<'_> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         if this.ended.is_none() {
-            // SAFETY: the borrow keeps the word alive, and the waiter detaches only when it is dropped.
+            // SAFETY: the borrow keeps the word alive, and the waiter detaches only when the waiter
+            // is dropped.
             let poll = unsafe {
                 Completion::raw_poll(this.completion, cx.waker(), &mut this.registration)
             };

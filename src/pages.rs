@@ -1,4 +1,5 @@
-//! The examples of the pages beside the source, as documentation tests. It is compiled for those alone.
+//! The examples of the pages outside the source, as documentation tests. Compiled only for these
+//! tests.
 
 macro_rules! pages {
     ($($name:ident: $file:literal),* $(,)?) => {

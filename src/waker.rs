@@ -433,7 +433,8 @@ mod tests {
         let wakes = Arc::new(Wakes::default());
         let waker = Waker::from(wakes.clone());
         let thin = ThinWaker::from(&waker);
-        // Miri gives the table of an `Arc`'s waker more than one address, and then the answer may be no.
+        // Under Miri the table of an `Arc`'s waker has more than one address, so the answer may be
+        // no.
         assert!(cfg!(miri) || thin.will_wake(&waker));
         assert!(!thin.will_wake(Waker::noop()));
         assert!(WakerWords::of(&waker).are_of(&waker));

@@ -204,7 +204,8 @@ impl<T> Receiver<T> {
             return;
         }
         self.block = None;
-        // SAFETY: alive by this end up to the exchange, and without a block it does not detach again.
+        // SAFETY: alive by this end up to the exchange, and without a block this end does not
+        // detach again.
         match unsafe { Completion::raw_detach(Block::word(block)) } {
             // The block now belongs to the sender alone, and the waker's destructor may free it.
             Detached::Pending(waker) => drop(waker),

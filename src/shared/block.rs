@@ -99,7 +99,8 @@ impl<T> Handle<T> {
     pub(super) unsafe fn answer_of(&self, ended: Ended) -> Result<&T, Closed> {
         match ended {
             Ended::Done => Ok(self.cell().with(|place| {
-                // SAFETY: the sender has put a value in, and by rule 2 it stays as it is while there is a handle.
+                // SAFETY: the sender has written the value, and by rule 2 it does not change while
+                // there is a handle.
                 unsafe { &*place.cast::<T>() }
             })),
             Ended::Abandoned => Err(Closed),

@@ -320,7 +320,8 @@ impl Rest<'_> {
             self.next = unsafe { Place::next(place) };
             let word = Place::word(place);
             let completed = match self.how {
-                // SAFETY: alive as above. The list is taken once, so that this is the one call for the place.
+                // SAFETY: alive as above. The list is taken once, so this is the only call for the
+                // place.
                 Ended::Done => unsafe { Completion::raw_complete(word) },
                 // SAFETY: as above.
                 Ended::Abandoned => unsafe { Completion::raw_abandon(word) },

@@ -53,7 +53,8 @@ pub(crate) fn allocate<T>() -> NonNull<T> {
 #[inline]
 pub(crate) unsafe fn release<T>(block: NonNull<T>) {
     let layout = const { layout::<T>() };
-    // SAFETY: the caller got the block from `allocate::<T>`, which used this layout, and gives it up.
+    // SAFETY: the caller got the block from `allocate::<T>`, which used this layout, and gives the
+    // block up.
     if CACHED && unsafe { kept::put(block.cast(), layout) } {
         return;
     }

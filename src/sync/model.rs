@@ -211,7 +211,8 @@ impl Freed {
         if self.order.len() > KEPT_BLOCKS {
             let oldest = self.order.pop_front().expect("just checked to be long");
             let layout = self.blocks.remove(&oldest).expect("listed once");
-            // SAFETY: the block came from the global allocator with this layout, and is listed once.
+            // SAFETY: the block came from the global allocator with this layout, and is listed only
+            // once.
             unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(oldest), layout) };
         }
     }

@@ -5,7 +5,8 @@
 //! metadata
 //! schedule function
 //! name      of a named task
-//! stage     the future, later its output or its panic (the state word says which); empty once dropped or taken
+//! stage     the future, later its output or its panic (the state word says which);
+//!           empty once dropped or taken
 //! ```
 //!
 //! Rules of access:
@@ -408,7 +409,8 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// empty.
     unsafe fn abandon(task: Task, seen: Snapshot) -> Option<ThinWaker> {
         if seen.has_handle() {
-            // SAFETY: the runnable keeps the task alive, and the runner finishes the join word once (rule 2).
+            // SAFETY: the runnable keeps the task alive, and the runner finishes the join word only
+            // once (rule 2).
             match unsafe { Completion::raw_abandon(task.join()) } {
                 Completed::Unobserved => return None,
                 Completed::Wake(waiter) => return Some(waiter),
@@ -428,7 +430,8 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     #[inline]
     unsafe fn complete(task: Task, seen: Snapshot) -> Option<ThinWaker> {
         if seen.has_handle() {
-            // SAFETY: the runnable keeps the task alive, and the runner finishes the join word once (rule 2).
+            // SAFETY: the runnable keeps the task alive, and the runner finishes the join word only
+            // once (rule 2).
             match unsafe { Completion::raw_complete(task.join()) } {
                 Completed::Unobserved => return None,
                 Completed::Wake(waiter) => return Some(waiter),

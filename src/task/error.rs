@@ -23,7 +23,8 @@ use super::{header::Task, unwind};
 /// ```
 #[derive(Debug)]
 pub enum JoinError {
-    /// The future was dropped before it was ready: the task was aborted, or its executor has shut down.
+    /// The future was dropped before it was ready, because the task was aborted or its executor has
+    /// shut down.
     Cancelled,
     /// The future panicked, in `poll` or while being dropped.
     Panicked(PanicPayload),

@@ -261,7 +261,7 @@ where
 /// use joint::task;
 ///
 /// let text = String::from("borrowed");
-/// // SAFETY: the future may be sent; it borrows `text`, and the runnable and the handle are gone before that is.
+/// // SAFETY: the future may be sent. It borrows `text`, which outlives the runnable and the handle.
 /// let (runnable, handle) = unsafe { task::spawn_unchecked(async { text.len() }, |_| {}) };
 /// runnable.run();
 /// assert_eq!(joint::block_on(handle), 8);

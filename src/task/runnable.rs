@@ -194,7 +194,8 @@ impl<M> Runnable<M> {
     pub fn waker(&self) -> Waker {
         // SAFETY: the runnable keeps the task alive.
         unsafe { self.task.state() }.add_waker();
-        // SAFETY: a task's header, whose functions follow the contract; the reference was just added.
+        // SAFETY: this is a task's header, whose functions follow the contract, and the reference
+        // was just added.
         unsafe { ThinWaker::waker_of_header(self.task.as_ptr().cast()) }
     }
 
