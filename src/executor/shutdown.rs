@@ -306,4 +306,27 @@ mod tests {
         drop(first);
         assert_eq!(waits(), 0);
     }
+
+    #[test]
+    fn who_waits_for_this_thread_is_not_waited_for() {
+        let (go, waits_to_go) = std::sync::mpsc::channel::<()>();
+        let handle = thread::spawn(move || drop(waits_to_go.recv()));
+        let (own, other) = (thread::current().id(), handle.thread().id());
+        let (_sender, ended) = crate::oneshot::channel();
+        let threads = [Thread { handle, ended }];
+        let excepted = || {
+            let waits = Waits::enter(&threads);
+            let all = all_waits();
+            let entered = all.iter().rfind(|wait| wait.thread == own).unwrap();
+            (waits.excepted.clone(), entered.waits_for.clone())
+        };
+        assert_eq!(excepted(), (vec![], vec![other]));
+        all_waits().push(Wait {
+            thread: other,
+            waits_for: vec![own],
+        });
+        assert_eq!(excepted(), (vec![0], vec![]));
+        all_waits().retain(|wait| wait.thread != other);
+        drop(go);
+    }
 }

@@ -408,4 +408,78 @@ mod tests {
         drop(reserve);
         assert!(driver.has_no_reserve());
     }
+
+    #[test]
+    fn who_is_off_duty_looks_no_more() {
+        let driver = driver();
+        let mut reserve = driver.reserve().expect("the first");
+        let mut lie = || {
+            thread::current().unpark();
+            reserve.lie(None)
+        };
+        driver.asleep_until.store(NEVER, Relaxed);
+        assert!(!lie() && driver.has_no_reserve());
+        driver.asleep_until.store(AWAKE, Relaxed);
+        assert!(!lie());
+    }
+
+    #[test]
+    fn a_driver_in_use_is_vacant_while_nobody_keeps_it() {
+        assert!(!<Driver>::new(1).is_vacant(), "not in use");
+        let driver = driver();
+        assert!(driver.is_vacant());
+        let keeper = driver.keep();
+        assert!(keeper.is_some() && !driver.is_vacant());
+        drop(keeper);
+        assert!(driver.is_vacant());
+    }
+
+    #[test]
+    fn who_adds_a_deadline_sees_to_it_where_nobody_sleeps_here() {
+        let (driver, sleep) = (driver(), Sleep::new(1, || {}));
+        let is_awake = |until, deadline| {
+            driver.asleep_until.store(until, Relaxed);
+            let mut is_awake = false;
+            driver.hurry(deadline, &sleep, || is_awake = true);
+            assert_eq!(driver.asleep_until.load(Relaxed), until);
+            is_awake
+        };
+        assert!(is_awake(AWAKE, 5));
+        assert!(!is_awake(4, 5) && !is_awake(5, 5) && !is_awake(6, 5));
+    }
+
+    #[test]
+    fn a_keeper_says_whether_there_is_something_to_do() {
+        let driver = driver();
+        assert_eq!(driver.earliest(), NEVER);
+        let mut keeper = driver.keep().expect("nobody else is");
+        assert!(!keeper.lie(Some(Duration::ZERO)));
+        keeper.desk.woken.push(Waker::noop().clone());
+        assert!(keeper.lie(Some(Duration::ZERO)));
+        keeper.desk.woken.clear();
+        driver.timers(1).insert(1, Waker::noop().clone()).unwrap();
+        assert_eq!(driver.earliest(), 1);
+        assert!(keeper.lie(None), "it is due");
+        assert_eq!((driver.rises(), driver.is_kept()), (3, false));
+    }
+
+    #[test]
+    fn a_keeper_waits_for_the_difference() {
+        let driver = driver();
+        let mut keeper = driver.keep().expect("nobody else is");
+        // So late that anything else overflows.
+        keeper.wait(NEVER - 1, NEVER - 2);
+    }
+
+    #[test]
+    fn a_keeper_that_sleeps_in_the_reactor_comes_back_when_somebody_rings() {
+        let driver = driver();
+        driver.reactor().expect("the system gives one");
+        let mut keeper = driver.keep().expect("nobody else is");
+        assert!(!keeper.lie(None), "the first wait comes back at once");
+        for _ in 0..3 {
+            driver.ring();
+            assert!(!keeper.lie(None));
+        }
+    }
 }

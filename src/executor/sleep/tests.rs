@@ -309,3 +309,24 @@ fn who_watches_lies_down_once_and_knows_whether_it_was_woken() {
         assert_eq!(sleep.counts.load(Relaxed), SEARCHING);
     }
 }
+
+#[test]
+fn whoever_has_begun_is_roused_wherever_it_is_parked() {
+    let sleep = Sleep::new(2, || {});
+    std::thread::scope(|s| {
+        let parked: Vec<_> = (0..2)
+            .map(|_| {
+                let (sleep, (begun, has_begun)) = (&sleep, std::sync::mpsc::channel());
+                s.spawn(move || {
+                    sleep.begin();
+                    begun.send(()).unwrap();
+                    std::thread::park();
+                });
+                has_begun
+            })
+            .collect();
+        parked.iter().for_each(|begun| begun.recv().unwrap());
+        // Else none of them ends.
+        sleep.rouse();
+    });
+}

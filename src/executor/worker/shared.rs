@@ -376,7 +376,29 @@ mod tests {
     #[cfg(feature = "io")]
     use super::KEEPS_THE_DRIVER_WAITING;
     use super::Visit;
-    use crate::executor::worker::harness::two_workers;
+    use crate::executor::{
+        registry::Lane,
+        worker::harness::{task, two_workers},
+    };
+
+    #[test]
+    fn one_task_in_any_queue_that_all_serve_is_work() {
+        let [local, _other] = two_workers();
+        let shared = local.shared();
+        let has_work = || (shared.has_work(), shared.has_injected());
+        assert_eq!(has_work(), (false, false));
+        for lane in [Lane::Normal, Lane::High] {
+            local.push(task(), lane);
+            assert_eq!(has_work(), (true, false));
+            local.discard_queued();
+            shared.inject(task(), lane);
+            assert_eq!(has_work(), (true, true));
+            assert!(local.take_injected().is_some());
+            assert_eq!(has_work(), (false, false));
+        }
+        local.push(task(), Lane::Pinned(0));
+        assert_eq!(has_work(), (false, false), "its own");
+    }
 
     #[test]
     fn a_time_of_a_poll_that_differs_little_is_not_written() {

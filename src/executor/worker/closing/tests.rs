@@ -180,3 +180,11 @@ fn a_blocked_worker_drops_inside_of_drops_up_to_a_depth() {
         assert_eq!(seen.load(Relaxed), MOST_INSIDE);
     });
 }
+
+#[test]
+fn one_caller_cancels_what_waits() {
+    let [local, _other] = two_workers();
+    let gate = &local.shared().gate;
+    let claims = [(); 3].map(|()| gate.begin_to_cancel());
+    assert_eq!(claims, [true, false, false]);
+}

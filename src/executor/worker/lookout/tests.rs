@@ -140,3 +140,38 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     assert_eq!(local.counters().parks.get(), 3);
     local.shared().sleep.found(|| false);
 }
+
+#[test]
+fn who_is_stuck_is_found_in_a_look_round() {
+    let [local, other] = two_workers();
+    other.normal.push(task());
+    set_seen(&local, Instant::now() + LONG, 0, false);
+    assert!(local.look_round().0.is_none(), "not for long enough");
+    local.lookout.set_stuck(1);
+    let found = local.look_round().0;
+    assert!(matches!(found, Some(Found::Task(_))));
+}
+
+#[test]
+fn what_comes_from_outside_is_left_to_those_that_are_active() {
+    // Whether it is taken.
+    let taken = |poll_time, all_stuck, is_quiet| {
+        let [local, _other] = two_workers();
+        let shared = local.shared();
+        shared.set_poll_time(poll_time);
+        if is_quiet {
+            (0..2).for_each(|_| shared.sleep.search());
+        }
+        shared.inject(task(), crate::executor::registry::Lane::Normal);
+        let view = View {
+            now: Instant::now(),
+            gets_on: false,
+            all_stuck,
+        };
+        local.look_for_task(&view).is_some()
+    };
+    assert!(!taken(WORTH_A_STEAL - 1, false, false));
+    assert!(taken(WORTH_A_STEAL, false, false));
+    assert!(taken(0, true, false));
+    assert!(taken(0, false, true));
+}
