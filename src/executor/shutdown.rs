@@ -310,7 +310,9 @@ mod tests {
     #[test]
     fn who_waits_for_this_thread_is_not_waited_for() {
         let (go, waits_to_go) = std::sync::mpsc::channel::<()>();
-        let handle = thread::spawn(move || drop(waits_to_go.recv()));
+        let handle = thread::spawn(move || {
+            let _gone = waits_to_go.recv();
+        });
         let (own, other) = (thread::current().id(), handle.thread().id());
         let (_sender, ended) = crate::oneshot::channel();
         let threads = [Thread { handle, ended }];

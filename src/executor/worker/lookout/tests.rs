@@ -144,7 +144,7 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
 #[test]
 fn who_is_stuck_is_found_in_a_look_round() {
     let [local, other] = two_workers();
-    other.normal.push(task());
+    other.queues.push_behind(task(), drop);
     set_seen(&local, Instant::now() + LONG, 0, false);
     assert!(local.look_round().0.is_none(), "not for long enough");
     local.lookout.set_stuck(1);
@@ -165,7 +165,7 @@ fn what_comes_from_outside_is_left_to_those_that_are_active() {
         shared.inject(task(), crate::executor::registry::Lane::Normal);
         let view = View {
             now: Instant::now(),
-            gets_on: false,
+            makes_progress: false,
             all_stuck,
         };
         local.look_for_task(&view).is_some()
