@@ -15,7 +15,8 @@ pub(super) enum Barrier {
     AfterReads,
     /// All before writes: `fence rw,w`.
     BeforeWrites,
-    /// The reads of the access itself, by a branch on what they found, before all: `isync`.
+    /// The reads of the access itself before all: `isync`, after a branch on what they found or, in an
+    /// exchange, on its success.
     AfterBranch,
 }
 

@@ -1,9 +1,20 @@
 //! POWER: a write may reach one thread before another, and only barriers say which writes arrive together.
 //!
-//! Four axioms: coherence, which every machine has; no thin air; observation; propagation. Names and equations are those of
-//! *Herding Cats*.
+//! Five axioms: coherence, which every machine has; no thin air; observation; propagation; and that
+//! the writes of one thread's exchanges take effect in program order. Names and equations are those
+//! of *Herding Cats* and, for the last one (`scXX`), of herd's `ppc.cat`.
+//!
+//! One thing differs from `ppc.cat`: an exchange with acquire, `lwarx, stwcx., bne, isync`, is an
+//! import barrier here. `ppc.cat` wants a branch on the *loaded* value before the `isync`. The
+//! architecture does not (Power ISA, book II, appendix B.2, on acquiring a lock): the branch on the
+//! success of the `stwcx.` is not decided before the `stwcx.` has completed, and the `lwarx` before
+//! it. So the `isync` after that branch holds later accesses back until the exchange is done.
+//! Compilers rely on it.
 
-use super::{graph::Graph, mapping::Barrier};
+use super::{
+    graph::{Access, Graph},
+    mapping::Barrier,
+};
 use crate::Relation;
 
 pub(super) fn allows(graph: &Graph) -> bool {
@@ -18,9 +29,15 @@ pub(super) fn allows(graph: &Graph) -> bool {
     let com = Relation::union(&[&graph.rf, &graph.co, &graph.fr]);
     let before = com.closure().or_same().then(&base.closure().or_same());
     let prop = Relation::union(&[&arrives, &before.then(&strong).then(&paths)]);
+    let exchanges = graph.among(&graph.po, is_of_exchange, is_of_exchange);
     hb.is_acyclic()
+        && Relation::union(&[&graph.co, &exchanges]).is_acyclic()
         && fre.then(&prop).then(&paths).is_irreflexive()
         && Relation::union(&[&graph.co, &prop]).is_acyclic()
+}
+
+fn is_of_exchange(access: &Access) -> bool {
+    access.writes && access.is_exchange
 }
 
 /// Preserved program order. Each access is initiated and later committed; `xy` is from `x` of the first to `y` of the second.
