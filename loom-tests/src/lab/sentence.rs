@@ -1,4 +1,5 @@
-//! What is said of a counterexample: why it failed, and which half of which operation would have prevented it.
+//! The sentences about a counterexample: why it failed, and which half of which operation would have
+//! prevented it.
 
 use std::sync::atomic::Ordering;
 
@@ -22,12 +23,13 @@ impl Counterexample {
         format!("{race} {}", self.edge_sentences(missing))
     }
 
-    /// Nothing leads from the first of two accesses to the second: then perhaps the second should never have come about.
+    /// Nothing leads from the first of two accesses to the second. Then perhaps the second should never
+    /// have happened.
     fn unread_sentence(&self, second: usize) -> String {
         let events = &self.trace.events;
         let thread = self.thread(events[second].lane);
         let unread = format!(
-            "No read leads from the one to the other: {thread} has read nothing that was written after the first."
+            "No read leads from the first to the second: {thread} has read nothing that was written after the first."
         );
         match verdict::stale(events, &self.known, second) {
             Some(Verdict::Stale {
@@ -76,8 +78,9 @@ impl Counterexample {
             ),
         };
         format!(
-            "{} was read by {reader}{unsure}: with {lacking} it would be.",
-            capital(&writer)
+            "{} was read by {reader}{unsure}. {} would order them.",
+            capital(&writer),
+            capital(&lacking)
         )
     }
 
@@ -92,7 +95,7 @@ impl Counterexample {
             .map(|one| self.thread(self.trace.events[one.read].lane))
             .collect();
         let cure = if bare.is_empty() {
-            "Both have a SeqCst fence in between, so it is not these reads that went wrong."
+            "Both have a SeqCst fence in between, so these reads are not what went wrong."
                 .to_owned()
         } else {
             format!(

@@ -26,10 +26,10 @@ pub(super) fn render(matrix: &Matrix) -> String {
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
          <title>The orderings of a completion's two exchanges</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
          <h1>The orderings of a completion's two exchanges</h1>\n\
-         <p>The completer swaps its end into the word (<code>{COMPLETER}</code>), the waiter its waker (<code>{WAITER}</code>). \
-         Each pair of orderings was decided by the model checker on the real source: {} of {} are right. The others do not \
-         publish the completer's <em>result</em> to the waiter, or the waiter's <em>waker</em> to the completer; each links to \
-         an execution that shows it.</p>\n{}\n{}</main>\n</body>\n</html>\n",
+         <p>The completer swaps <code>DONE</code> into the word (<code>{COMPLETER}</code>), and the waiter swaps in its waker \
+         (<code>{WAITER}</code>). The model checker has decided each pair of orderings on the real source: {} of {} are right. \
+         Every other pair fails to publish the completer's <em>result</em> to the waiter, or the waiter's <em>waker</em> to the \
+         completer, and links to an execution that shows it.</p>\n{}\n{}</main>\n</body>\n</html>\n",
         matrix.right().count(),
         matrix.cells.len(),
         table(matrix),
