@@ -11,23 +11,23 @@ use super::{
 const HEAD: &str = "\
 # The orderings, and what shows that each is needed
 
-Written by `cargo xtask mutants`, which changes one place of the source at a time and runs the models that come there until
-one of them fails. `cargo xtask mutants --check` fails when this file is not what it would write.
+Written by `cargo xtask mutants`, which changes one place of the source at a time and runs the models that reach it until
+one of them fails. `cargo xtask mutants --check` fails if this file is not what the command would write.
 
-Each row is a place in the source: what it asks for, what for, as its comment says, and the changes with the test of
-`loom-tests/tests` (its file, then its name) that finds each:
+Each row is a place in the source: what it asks for, the reason in its comment, and for each change the test in
+`loom-tests/tests` (its file, then its name) that finds it:
 
-* `acq_rel`, `acquire`, `release`, `relaxed`: that ordering in the place of the one that is asked for;
+* `acq_rel`, `acquire`, `release`, `relaxed`: that ordering instead of the one in the source;
 * `removed`: no fence at all;
-* `in_two`: a load and then a store in the place of one read-modify-write, with the same orderings;
+* `in_two`: a load and then a store instead of one read-modify-write, with the same orderings;
 * `blind`: a second look that sees nothing.
 
-Sites that ask for no more than `Relaxed`, and are no read-modify-writes, are not listed. What no model finds is listed with its reason
-in `loom-tests/survivors.txt`.
+A site that asks for no more than `Relaxed` and is not a read-modify-write is not listed. A change that no model finds is
+listed with its reason in `loom-tests/survivors.txt`.
 ";
 
 const SURVIVES: &str = "**survives**";
-const UNREACHED: &str = "**no model comes here**";
+const UNREACHED: &str = "**no model reaches it**";
 const ENDLESS: &str = "**no end**";
 const NOT_RUN: &str = "**not run**";
 const BREAK: &str = "<br>";
