@@ -113,3 +113,264 @@ fn wakers_are_counted_up_to_the_limit() {
     let ((), word) = after(HANDLE + WAKE + most, State::add_waker);
     assert_eq!(word, HANDLE + WAKE + most + REF);
 }
+
+/// A task as those see it who hold a part of it: the word, and what it has to agree with. Each step
+/// is one operation of the real word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct World {
+    word: u64,
+    wakers: u64,
+    handle: Handle,
+    runner: Runner,
+    join: Join,
+    is_orphan: bool,
+    is_freed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Handle {
+    Held,
+    /// It has detached on the join word, and is about to leave this word.
+    Detaches,
+    Cancels,
+    Gone,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Runner {
+    None,
+    Queued,
+    /// What the run began with.
+    Polls(u64),
+    /// The future is gone, and the join word comes next.
+    Ends(u64),
+    /// The finisher.
+    Finishes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Join {
+    Pending,
+    Detached,
+    Done,
+}
+
+/// More of either make no other states.
+const MOST: u64 = 2;
+
+impl World {
+    fn new(has_handle: bool) -> Self {
+        Self {
+            word: word(&State::new(has_handle)),
+            wakers: 0,
+            handle: if has_handle {
+                Handle::Held
+            } else {
+                Handle::Gone
+            },
+            runner: Runner::Queued,
+            join: Join::Pending,
+            is_orphan: false,
+            is_freed: false,
+        }
+    }
+
+    fn make<R>(&mut self, transition: impl FnOnce(&State) -> R) -> R {
+        assert!(!self.is_freed, "used after the free: {self:?}");
+        let (outcome, after) = after(self.word, transition);
+        self.word = after;
+        outcome
+    }
+
+    fn free(&mut self) {
+        assert!(!self.is_freed, "freed twice: {self:?}");
+        assert!(self.wakers == 0 && self.handle == Handle::Gone, "{self:?}");
+        assert_eq!(self.runner, Runner::None);
+        self.is_freed = true;
+    }
+
+    fn schedule(&mut self) {
+        assert_eq!(self.runner, Runner::None, "two runnables: {self:?}");
+        self.runner = Runner::Queued;
+    }
+
+    fn release(&mut self, outcome: OnRelease) {
+        match outcome {
+            OnRelease::Nothing => {}
+            OnRelease::Schedule => self.schedule(),
+            OnRelease::Free => self.free(),
+            OnRelease::Orphan => {
+                assert!(!self.is_orphan, "two bury it: {self:?}");
+                self.is_orphan = true;
+            }
+        }
+    }
+
+    fn wake(&mut self, transition: impl FnOnce(&State) -> OnWake) {
+        if self.make(transition) == OnWake::Schedule {
+            self.schedule();
+        }
+    }
+
+    /// All worlds that one step leads to.
+    fn next(self) -> Vec<Self> {
+        let mut found = Vec::new();
+        let mut step = |step: &dyn Fn(&mut Self)| {
+            let mut next = self;
+            step(&mut next);
+            found.push(next);
+        };
+        if self.is_freed {
+            return found;
+        }
+        if self.is_orphan {
+            // Its executor may try to cancel it by address, and has to leave it alone.
+            step(&|w| assert_eq!(w.make(State::abort), OnWake::Nothing));
+            step(&|w| {
+                w.make(|state| state.revive_orphan(false));
+                w.is_orphan = false;
+                w.schedule();
+            });
+        }
+        let polls = matches!(self.runner, Runner::Polls(_));
+        let may_wake = Snapshot(self.word).wakes() <= MOST;
+        if (self.wakers > 0 || polls) && self.wakers < MOST {
+            step(&|w| {
+                w.make(State::add_waker);
+                w.wakers += 1;
+            });
+        }
+        if (self.wakers > 0 || polls) && may_wake {
+            step(&|w| w.wake(State::wake));
+        }
+        if self.wakers > 0 {
+            step(&|w| {
+                w.wakers -= 1;
+                let outcome = w.make(State::drop_waker);
+                w.release(outcome);
+            });
+            if may_wake {
+                step(&|w| {
+                    w.wakers -= 1;
+                    let outcome = w.make(State::wake_by_value);
+                    w.release(outcome);
+                });
+            }
+        }
+        match self.handle {
+            Handle::Held if self.join == Join::Done => step(&|w| {
+                w.handle = Handle::Gone;
+                if w.make(State::release_joined) {
+                    w.free();
+                }
+            }),
+            Handle::Held => {
+                step(&|w| w.wake(State::abort));
+                for how in [Handle::Detaches, Handle::Cancels] {
+                    step(&|w| (w.join, w.handle) = (Join::Detached, how));
+                }
+            }
+            Handle::Detaches | Handle::Cancels => step(&|w| {
+                let cancels = w.handle == Handle::Cancels;
+                w.handle = Handle::Gone;
+                let outcome = w.make(if cancels {
+                    State::cancel
+                } else {
+                    State::detach
+                });
+                w.release(outcome);
+            }),
+            Handle::Gone => {}
+        }
+        match self.runner {
+            Runner::None => {}
+            Runner::Queued => step(&|w| {
+                let seen = w.make(State::run);
+                w.runner = match seen.is_cancelled() {
+                    true => Runner::Ends(seen.0),
+                    false => Runner::Polls(seen.0),
+                };
+            }),
+            Runner::Polls(seen) => {
+                step(&|w| w.runner = Runner::Ends(seen));
+                step(&|w| {
+                    w.runner = Runner::None;
+                    match w.make(|state| state.idle(Snapshot(seen))) {
+                        OnIdle::Leave => {}
+                        OnIdle::Reschedule => w.schedule(),
+                        OnIdle::Cancel(seen) => w.runner = Runner::Ends(seen.0),
+                        OnIdle::Orphan => w.free(),
+                    }
+                });
+            }
+            Runner::Ends(seen) => step(&|w| {
+                let takes_over = Snapshot(seen).has_handle() && w.join == Join::Pending;
+                w.runner = if takes_over {
+                    w.join = Join::Done;
+                    Runner::None
+                } else {
+                    Runner::Finishes
+                };
+            }),
+            Runner::Finishes => step(&|w| {
+                w.runner = Runner::None;
+                if w.make(State::release_runner) {
+                    w.free();
+                }
+            }),
+        }
+        found
+    }
+
+    /// What the header says of the states.
+    fn agrees(&self) {
+        let word = Snapshot(self.word);
+        let (has_handle, finished) = (self.handle != Handle::Gone, word.is_finished());
+        assert_eq!(word.refs(), self.wakers, "{self:?}");
+        assert!(self.is_freed || word.has_handle() == has_handle, "{self:?}");
+        let ended = self.join == Join::Done || self.runner == Runner::Finishes || finished;
+        let runnable = self.runner != Runner::None && !ended;
+        assert!(
+            self.is_freed || runnable == (word.wakes() > 0 && !ended),
+            "{self:?}"
+        );
+        assert!(word.wakes() > 0 || !word.is_cancelled() && !finished && !ended);
+        let idle = word.wakes() == 0;
+        let is_unreachable = word.is_unreachable();
+        assert!(self.is_freed || self.is_orphan == (idle && is_unreachable));
+        assert!(self.is_freed || !(finished && is_unreachable), "{self:?}");
+        let leaves = matches!(self.handle, Handle::Detaches | Handle::Cancels);
+        assert!(!(finished && word.has_handle()) || leaves, "{self:?}");
+    }
+}
+
+/// Every order of steps that a runner, a handle and two wakers can make: the states are those of the
+/// header's table, and a task is freed once, and always can be.
+#[test]
+fn the_reachable_states_are_those_of_the_table_and_one_step_frees() {
+    use alloc::collections::{BTreeMap, BTreeSet};
+
+    let mut before: BTreeMap<World, BTreeSet<World>> = BTreeMap::new();
+    let mut left = vec![World::new(true), World::new(false)];
+    while let Some(world) = left.pop() {
+        world.agrees();
+        for next in world.next() {
+            if !before.contains_key(&next) {
+                left.push(next);
+            }
+            before.entry(next).or_default().insert(world);
+        }
+    }
+    // Back from the freed ones: nothing leaks for good.
+    let mut freed: BTreeSet<World> = before.keys().filter(|w| w.is_freed).copied().collect();
+    let mut left: Vec<_> = freed.iter().copied().collect();
+    while let Some(world) = left.pop() {
+        for before in before.get(&world).into_iter().flatten() {
+            if freed.insert(*before) {
+                left.push(*before);
+            }
+        }
+    }
+    assert!(before.keys().all(|world| freed.contains(world)));
+    assert!(before.len() > 100, "{} states", before.len());
+}
