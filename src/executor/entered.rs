@@ -63,7 +63,8 @@ impl Executor {
     /// ```
     /// let executor = joint::Executor::builder().workers(2).build()?;
     /// let sum = executor.block_on(async {
-    ///     let halves = [0..50u64, 50..101].map(|half| joint::spawn(async move { half.sum::<u64>() }));
+    ///     let sum = |half: std::ops::Range<u64>| joint::spawn(async move { half.sum::<u64>() });
+    ///     let halves = [0..50, 50..101].map(sum);
     ///     let mut sum = 0;
     ///     for half in halves {
     ///         sum += half.await;

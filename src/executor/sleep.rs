@@ -3,9 +3,9 @@
 //! A worker is *active* while it runs tasks. Otherwise it *searches*, *watches* or *sleeps*. One
 //! word counts the workers in these three states, and a list under a mutex says which workers watch
 //! and which sleep. A watcher sleeps too, but only for a limited time, and then looks again. A
-//! worker that searches or watches is a **lookout**. While there is a lookout, an active worker that
-//! pushes a task need not wake anybody, and a task that is stuck behind a long poll is found by the
-//! lookout within that time.
+//! worker that searches or watches is a **lookout**. While there is a lookout, an active worker
+//! that pushes a task need not wake anybody, and a task that is stuck behind a long poll is found
+//! by the lookout within that time.
 //!
 //! # The handshake
 //! A push and a worker that goes to sleep form a store-load race: each side writes one place and
@@ -26,7 +26,8 @@
 //! Its P3 read the counts before that lookout left (S1 or F1 of the lookout). So P2 comes before
 //! the lookout's S2 or F2, because otherwise P3 would have seen it leave. Hence the lookout's S3 or
 //! F3 sees P1. A lookout that was not the last one leaves the look to the last one, whose fence
-//! comes later still. A watcher that looks again becomes a searcher, and is a lookout all the while.
+//! comes later still. A watcher that looks again becomes a searcher, and is a lookout all the
+//! while.
 //!
 //! The heavy fence is left out if no other worker is active at S1 or F1. Only active workers use
 //! light fences. A worker that becomes active later changes the counts after S1 or F1, so its P3
@@ -34,11 +35,11 @@
 //! lookout. What it pushed came before its own S1, which is a release, and is under the mutex. The
 //! fence after F1, or the mutex of S1, acquires that, so S3 or F3 sees its pushes.
 //!
-//! A worker that takes a batch from another queue holds the batch for a moment where no look can see
-//! it. If it is a searcher, it leaves the searchers after it has put the batch into its own queue.
-//! Leaving is a release, and the fence of any later leaver acquires it. So the last look of the last
-//! searcher sees what the others took. If it is not a searcher, it announces the batch by a `notify`
-//! of its own.
+//! A worker that takes a batch from another queue holds the batch for a moment where no look can
+//! see it. If it is a searcher, it leaves the searchers after it has put the batch into its own
+//! queue. Leaving is a release, and the fence of any later leaver acquires it. So the last look of
+//! the last searcher sees what the others took. If it is not a searcher, it announces the batch by
+//! a `notify` of its own.
 //!
 //! **A task spawned from another thread is not left to a lookout while no worker is active.** The
 //! spawning thread has a full fence, and wakes a worker if it reads that none is active and none
@@ -49,8 +50,8 @@
 //! one worker: the **keeper**. The keeper also rises by itself when there is something to do in the
 //! driver. The other workers are woken before it.
 //!
-//! For the end, the mutex is enough. The flag is set before `wake_all` locks the list. A worker that
-//! is not on the list by then locks it later, and sees the flag in its last look.
+//! For the end, the mutex is enough. The flag is set before `wake_all` locks the list. A worker
+//! that is not on the list by then locks it later, and sees the flag in its last look.
 //!
 //! Two designs were rejected: waking a worker for each push, because a wake-up costs more than most
 //! tasks; and leaving a task to its pusher if the lookout that the push relied on finds something
@@ -79,7 +80,8 @@ const AWAKE: usize = 0;
 const RESTING: usize = 1;
 
 pub(crate) struct Sleep {
-    /// `SEARCHING`, `WATCHING` and `SLEEPING`, added up. The latter two are changed under the mutex only.
+    /// `SEARCHING`, `WATCHING` and `SLEEPING`, added up. The latter two are changed under the mutex
+    /// only.
     counts: AtomicU64,
     resting: Mutex<Vec<Resting>>,
     /// The workers' threads, each from its [`begin`](Sleep::begin) on.
@@ -104,8 +106,8 @@ struct Resting {
 /// Where a worker rests.
 pub(crate) enum Bed<'a> {
     Thread,
-    /// In the driver, by a function that returns when the driver is rung, after at most that time, or
-    /// early for no reason. It returns whether there is something to do.
+    /// In the driver, by a function that returns when the driver is rung, after at most that time,
+    /// or early for no reason. It returns whether there is something to do.
     Driver(&'a mut dyn FnMut(Option<Duration>) -> bool),
     /// On its thread as the driver's reserve, by a function like that.
     Reserve(&'a mut dyn FnMut(Option<Duration>) -> bool),
@@ -202,8 +204,8 @@ impl Sleep {
         }
     }
 
-    /// Registers the calling thread as a worker. From here on [`rouse`](Sleep::rouse) reaches it, and
-    /// the worker sees everything that happened before an earlier `rouse`.
+    /// Registers the calling thread as a worker. From here on [`rouse`](Sleep::rouse) reaches it,
+    /// and the worker sees everything that happened before an earlier `rouse`.
     pub(crate) fn begin(&self) {
         lock(&self.threads).push(thread::current());
     }
@@ -225,8 +227,8 @@ impl Sleep {
         self.workers() - counts.lookouts() - counts.sleeping()
     }
 
-    /// Called by an active worker after a push. Wakes a worker if there is no lookout, or, if `share`
-    /// is set, if none searches. Returns whether one was woken.
+    /// Called by an active worker after a push. Wakes a worker if there is no lookout, or, if
+    /// `share` is set, if none searches. Returns whether one was woken.
     #[inline]
     pub(crate) fn notify(&self, share: bool) -> bool {
         // ORDERING: push_fence. SeqCst: P2 of the handshake, with `sleep_fence` and `found_fence`.
@@ -258,8 +260,8 @@ impl Sleep {
         self.active(Counts(self.counts.load(order!(quiet_look: Relaxed)))) == 0
     }
 
-    /// Whether a searcher that finds nothing should watch: other workers are active, and there is no
-    /// other lookout.
+    /// Whether a searcher that finds nothing should watch: other workers are active, and there is
+    /// no other lookout.
     pub(crate) fn wants_watcher(&self) -> bool {
         // ORDERING: wanted_look. Relaxed: for a choice that may be wrong.
         let counts = Counts(self.counts.load(order!(wanted_look: Relaxed)));
@@ -280,13 +282,13 @@ impl Sleep {
         self.counts.fetch_add(SEARCHING, order!(search: Relaxed));
     }
 
-    /// Records that a searching worker has found work. If it was the last lookout and `has_work` sees
-    /// more, wakes another worker.
+    /// Records that a searching worker has found work. If it was the last lookout and `has_work`
+    /// sees more, wakes another worker.
     pub(crate) fn found(&self, has_work: impl Fn() -> bool) {
         // ORDERING: found. Release, with the fence of a worker that leaves the lookouts later. That
         // fence follows an operation on the same word, so it acquires (`found_fence`,
-        // `found_heavy_fence`, `sleep_heavy_fence`): the later worker's look sees what this searcher
-        // has put into its queue.
+        // `found_heavy_fence`, `sleep_heavy_fence`): the later worker's look sees what this
+        // searcher has put into its queue.
         let before = Counts(self.counts.fetch_sub(SEARCHING, order!(found: Release)));
         if before.lookouts() != 1 || before.sleeping() == 0 {
             return;
@@ -304,8 +306,8 @@ impl Sleep {
         }
     }
 
-    /// Lets a searching worker rest as a watcher for up to `limit`. It returns as a searcher. It does
-    /// not rest if `urgent` returns true.
+    /// Lets a searching worker rest as a watcher for up to `limit`. It returns as a searcher. It
+    /// does not rest if `urgent` returns true.
     pub(crate) fn watch(
         &self,
         worker: usize,
@@ -316,8 +318,8 @@ impl Sleep {
         self.rest(worker, WATCHING, &bed);
         // ORDERING: rest_fence. SeqCst: with `outside_fence`.
         fence(order!(rest_fence: SeqCst));
-        // RECHECK: watch_urgent. A push from another thread, or the end, that came before this worker
-        // could be seen to watch.
+        // RECHECK: watch_urgent. A push from another thread, or the end, that came before this
+        // worker could be seen to watch.
         if !recheck!(watch_urgent: urgent()) {
             bed.lie(Some(limit));
         }
@@ -342,7 +344,8 @@ impl Sleep {
         let before = self.rest(worker, SLEEPING, &bed);
         let was_last = before.lookouts() == 1;
         if was_last && self.active(before) > 0 {
-            // ORDERING: sleep_heavy_fence. SeqCst: S2 of the handshake, with `push_fence`; and as `sleep_fence`.
+            // ORDERING: sleep_heavy_fence. SeqCst: S2 of the handshake, with `push_fence`; and as
+            // `sleep_fence`.
             asymmetric::heavy(order!(sleep_heavy_fence: SeqCst));
         } else {
             // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `outside_fence`.
@@ -374,8 +377,8 @@ impl Sleep {
         self.rouse();
     }
 
-    /// Wakes one worker, if it rests. Called after a push to that worker's inbox. If the worker does
-    /// not rest, this costs a fence and a load of its word.
+    /// Wakes one worker, if it rests. Called after a push to that worker's inbox. If the worker
+    /// does not rest, this costs a fence and a load of its word.
     pub(crate) fn wake_worker(&self, worker: usize) {
         // ORDERING: worker_fence. SeqCst: orders the push before this look, with `rest_fence`,
         // `sleep_fence` and `sleep_heavy_fence`.
@@ -411,8 +414,8 @@ impl Sleep {
         true
     }
 
-    /// Wakes one worker as a searcher, if the reason still holds. Sleepers are woken before watchers,
-    /// which look by themselves, and the keeper is woken last.
+    /// Wakes one worker as a searcher, if the reason still holds. Sleepers are woken before
+    /// watchers, which look by themselves, and the keeper is woken last.
     #[cold]
     fn wake_one(&self, reason: Reason) -> bool {
         let rank = |one: &Resting| (one.how == SLEEPING, !one.keeps);
@@ -467,8 +470,8 @@ impl Sleep {
     }
 
     fn wait_for_signal(&self, worker: usize, mut bed: Bed<'_>) {
-        // An exchange that changes nothing, so that it has its place in the order of the exchanges of
-        // `signal`.
+        // An exchange that changes nothing, so that it has its place in the order of the exchanges
+        // of `signal`.
         // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible.
         // Release, with a `signal` that comes after a look that found none.
         while self.signals[worker].fetch_add(0, order!(slept: AcqRel)) == RESTING {
@@ -487,7 +490,8 @@ impl Sleep {
             return false;
         };
         let one = resting.swap_remove(place);
-        // ORDERING: risen. Relaxed: a thread that sees it late does not find this worker on the list.
+        // ORDERING: risen. Relaxed: a thread that sees it late does not find this worker on the
+        // list.
         self.signals[worker].store(AWAKE, order!(risen: Relaxed));
         // ORDERING: rise. Relaxed: as for `rouse`.
         self.counts

@@ -71,8 +71,9 @@
 //!     handle
 //! }
 //!
-//! let queue = Arc::new(Queue { runnables: Mutex::new(Some(VecDeque::new())), ..Queue::default() });
-//! let workers = [(); 2].map(|()| { let queue = queue.clone(); std::thread::spawn(move || queue.work()) });
+//! let runnables = Mutex::new(Some(VecDeque::new()));
+//! let queue = Arc::new(Queue { runnables, ..Queue::default() });
+//! let workers = [queue.clone(), queue.clone()].map(|queue| std::thread::spawn(move || queue.work()));
 //! let first = spawn(&queue, async { 40 });
 //! let second = spawn(&queue, async { first.await + 2 });
 //! assert_eq!(joint::block_on(second), 42);
@@ -261,7 +262,8 @@ where
 /// use joint::task;
 ///
 /// let text = String::from("borrowed");
-/// // SAFETY: the future may be sent. It borrows `text`, which outlives the runnable and the handle.
+/// // SAFETY: the future may be sent. It borrows `text`, which outlives the runnable and the
+/// // handle.
 /// let (runnable, handle) = unsafe { task::spawn_unchecked(async { text.len() }, |_| {}) };
 /// runnable.run();
 /// assert_eq!(joint::block_on(handle), 8);

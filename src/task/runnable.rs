@@ -32,7 +32,8 @@ use crate::waker::ThinWaker;
 /// use joint::task;
 ///
 /// let (sender, queue) = mpsc::channel();
-/// let (runnable, handle) = task::spawn(async { 6 * 7 }, move |runnable| sender.send(runnable).unwrap());
+/// let push = move |runnable| sender.send(runnable).unwrap();
+/// let (runnable, handle) = task::spawn(async { 6 * 7 }, push);
 /// runnable.schedule();
 /// while let Ok(runnable) = queue.try_recv() {
 ///     runnable.run();

@@ -32,12 +32,9 @@ pub(crate) fn model_cfg(source: &Source) -> Vec<String> {
         .collect()
 }
 
-/// What has wider comments yet. The list gets shorter: an entry without any is to be removed.
-pub(crate) const WIDE_YET: [&str; 3] = ["src/executor/", "src/io/", "src/task/"];
-
 /// The numbers of lines with comments that end after [`LAST_COLUMN`]. Rows of tables and addresses
 /// cannot be broken.
-pub(crate) fn wide_lines(source: &Source) -> impl Iterator<Item = usize> {
+fn wide_lines(source: &Source) -> impl Iterator<Item = usize> {
     let is_wide = |line: &str| {
         let Some(comment) = line.trim_start().strip_prefix("//") else {
             return false;
@@ -51,9 +48,6 @@ pub(crate) fn wide_lines(source: &Source) -> impl Iterator<Item = usize> {
 }
 
 pub(crate) fn wide_comments(source: &Source) -> Vec<String> {
-    if WIDE_YET.iter().any(|area| source.path.starts_with(area)) {
-        return Vec::new();
-    }
     let what = format!("a comment ends after column {LAST_COLUMN}; break the line");
     wide_lines(source)
         .map(|line| source.finding(line, &what))

@@ -137,18 +137,6 @@ fn comments_end_at_column_100() {
 }
 
 #[test]
-fn the_list_of_what_is_wide_yet_is_short() {
-    let sources = sources();
-    let is_over = |area: &&&str| {
-        let of_area = sources.values();
-        let of_area = of_area.filter(|source| source.path.starts_with(**area));
-        of_area.flat_map(finish::wide_lines).next().is_none()
-    };
-    let over: Vec<_> = finish::WIDE_YET.iter().filter(is_over).collect();
-    assert!(over.is_empty(), "remove from `WIDE_YET`: {over:?}");
-}
-
-#[test]
 fn files_have_headers() {
     hold(finish::header);
 }

@@ -5,8 +5,8 @@
 //! not reason enough to steal: while its owner makes quick progress, its tasks stay where they are.
 //! An idle worker steals
 //!
-//! * if recent polls have been long: the last measured mean is above [`WORTH_A_STEAL`]. Idle workers
-//!   measure it, for themselves and for the workers that they watch;
+//! * if recent polls have been long: the last measured mean is above [`WORTH_A_STEAL`]. Idle
+//!   workers measure it, for themselves and for the workers that they watch;
 //! * if the owner has been in one poll for [`PATIENCE`]: one task, then another after twice that
 //!   time, and so on; and half of the queue once the owner has been in that poll for [`STUCK`].
 //!
@@ -15,7 +15,8 @@
 //!
 //! The injector is left to the active workers under the same conditions, if there are any. An idle
 //! worker that finds nothing to do watches: it looks again after [`FIRST_WATCH`], then after twice
-//! that time, up to [`LONGEST_WATCH`]. If no worker makes progress and nothing is queued, it sleeps.
+//! that time, up to [`LONGEST_WATCH`]. If no worker makes progress and nothing is queued, it
+//! sleeps.
 //!
 //! Active workers look for stuck workers, too, every 61 to 976 runs (`turn.rs`).
 
@@ -164,8 +165,8 @@ impl Local {
             *expects = self.helper.expects(*expects);
             let limit = if *expects { FIRST_WATCH } else { watch };
             // A worker that visits the driver often serves it better than this worker could, which
-            // would have to be woken there (`visits.rs`). A busy worker that never runs dry visits it
-            // only every 61 runs.
+            // would have to be woken there (`visits.rs`). A busy worker that never runs dry visits
+            // it only every 61 runs.
             let needed = !makes_progress || !self.is_driver_visited();
             self.rest_in_place(needed, |urgent, bed| {
                 if shared.sleep.watch(self.index(), limit, urgent, bed) == Watched::Over {
@@ -183,8 +184,8 @@ impl Local {
         next
     }
 
-    /// Rests in the driver, if a worker is `needed` there and none is there; or else as the driver's
-    /// reserve; or else on this thread.
+    /// Rests in the driver, if a worker is `needed` there and none is there; or else as the
+    /// driver's reserve; or else on this thread.
     fn rest_in_place(&self, needed: bool, rest: impl FnOnce(&dyn Fn() -> bool, Bed<'_>)) {
         let shared = &**self.shared();
         let keeper = if needed { shared.driver.keep() } else { None };

@@ -1,16 +1,18 @@
 //! One worker: its queues, its LIFO slot, and its loop.
 //!
 //! # The way of a spawned task
-//! 1. `launch.rs` makes the task, counts it, and pushes its runnable: on a worker into that worker's
-//!    own queue ([`Local::push`]), on any other thread into the injector ([`Shared::inject`]).
+//! 1. `launch.rs` makes the task, counts it, and pushes its runnable: on a worker into that
+//!    worker's own queue ([`Local::push`]), on any other thread into the injector
+//!    ([`Shared::inject`]).
 //! 2. The push wakes a sleeping worker if no worker is looking for work (`sleep.rs`).
 //! 3. A worker takes its next runnable by turns from the LIFO slot, its own queues and the injector
 //!    (`queues/turn.rs`). An idle worker steals it from another worker that is slow (`lookout.rs`).
 //! 4. [`Local::run`] polls the future once.
 //! 5. If the future is pending, the task is entered in the registry of owned tasks the first time
 //!    ([`Home`](shared::Home)), and waits there.
-//! 6. A wake-up schedules it: on a worker into that worker's queue or LIFO slot, on any other thread
-//!    into the injector, or into the inbox of the worker that it is pinned to. It continues at 2.
+//! 6. A wake-up schedules it: on a worker into that worker's queue or LIFO slot, on any other
+//!    thread into the injector, or into the inbox of the worker that it is pinned to. It continues
+//!    at 2.
 //! 7. If the future is ready, the run stores the output and hands back the waker of the task that
 //!    waits for it. That task goes to the LIFO slot and runs next.
 //!
@@ -19,8 +21,8 @@
 //!
 //! # The LIFO slot
 //! The slot cannot be stolen from, and need not be: it is filled only by the wake-up of a waiting
-//! task, after the last poll of the task that it waited for, and emptied by the very next run. It is
-//! closed while a foreign waker runs, because that code may do anything and may take any time.
+//! task, after the last poll of the task that it waited for, and emptied by the very next run. It
+//! is closed while a foreign waker runs, because that code may do anything and may take any time.
 
 use alloc::{string::String, sync::Arc};
 use core::{
@@ -228,8 +230,8 @@ impl Local {
         }
     }
 
-    /// Queues a runnable that was woken during its own run. If it is the only one, no other worker is
-    /// woken, because this worker runs it next. A pinned one notifies when its turn comes.
+    /// Queues a runnable that was woken during its own run. If it is the only one, no other worker
+    /// is woken, because this worker runs it next. A pinned one notifies when its turn comes.
     #[inline]
     fn requeue(&self, runnable: Runnable) {
         match runnable.metadata().home() {

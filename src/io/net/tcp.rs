@@ -89,7 +89,8 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 ///
 /// # joint::block_on(async {
 /// let listener = TcpListener::bind("127.0.0.1:0").await?;
-/// let (mut client, server) = future::try_zip(TcpStream::connect(listener.local_addr()?), listener.accept()).await?;
+/// let connect = TcpStream::connect(listener.local_addr()?);
+/// let (mut client, server) = future::try_zip(connect, listener.accept()).await?;
 /// let (server, _) = server;
 ///
 /// client.write_all(b"ping").await?;

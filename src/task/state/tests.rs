@@ -344,8 +344,8 @@ impl World {
     }
 }
 
-/// Every order of steps that a runner, a handle and two wakers can make: the states are those of the
-/// header's table, and a task is freed once, and always can be.
+/// Every order of steps that a runner, a handle and two wakers can make: the states are those of
+/// the header's table, and a task is freed once, and always can be.
 #[test]
 fn the_reachable_states_are_those_of_the_table_and_one_step_frees() {
     use alloc::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,5 @@
-//! The same promises of each selector: the system's own, and what `polling` makes of it, asked once or each time.
+//! The same promises of each selector: the system's own, and what `polling` makes of it, asked once
+//! or each time.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{

@@ -125,8 +125,8 @@ impl Queues {
         next.or_else(|| self.normal.pop())
     }
 
-    /// Steals from the other worker with that index: up to half of a queue, and at most `most` tasks.
-    /// Returns the first of them.
+    /// Steals from the other worker with that index: up to half of a queue, and at most `most`
+    /// tasks. Returns the first of them.
     pub(super) fn steal_from(
         &self,
         worker: usize,

@@ -4,7 +4,8 @@
 //! come the queues, each oldest first: the high lane, the worker's own queue, the tasks pinned to
 //! the worker, and last the injector. Every source that comes late in this order comes first at
 //! regular intervals, which the constants below give. No task starves behind others, however they
-//! wake each other. The executor's documentation promises the bounds that follow from the constants.
+//! wake each other. The executor's documentation promises the bounds that follow from the
+//! constants.
 
 use core::cell::Cell;
 
@@ -180,8 +181,8 @@ impl Local {
         pinned
     }
 
-    /// Steals from workers that are stuck in a poll, if that is due. While polls are long, it is due
-    /// at every turn of the injector.
+    /// Steals from workers that are stuck in a poll, if that is due. While polls are long, it is
+    /// due at every turn of the injector.
     fn rescue_in_turn(&self) {
         let turns = self.queues.turns.rescue.get();
         if turns > 0 && !self.shared().is_worth_a_wake() {
@@ -192,8 +193,8 @@ impl Local {
         }
     }
 
-    /// Takes from the injector outside of a search, and notifies the others if more than the returned
-    /// task was there.
+    /// Takes from the injector outside of a search, and notifies the others if more than the
+    /// returned task was there.
     pub(in crate::executor::worker) fn next_injected(&self) -> Option<Runnable> {
         let injected = self.take_injected()?;
         self.tell_of_injected();

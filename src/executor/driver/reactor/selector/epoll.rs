@@ -270,7 +270,8 @@ mod tests {
         assert_eq!(wait(&epoll, 1), 0);
     }
 
-    /// What is set is kept for as long as it is waited for, and the next wait for it needs nothing new.
+    /// What is set is kept for as long as it is waited for, and the next wait for it needs nothing
+    /// new.
     #[test]
     fn the_timer_is_set_for_another_time_alone() {
         let epoll = epoll();
