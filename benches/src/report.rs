@@ -8,6 +8,8 @@ use std::{
     path::PathBuf,
 };
 
+use joint_figures::{Place, placement_line};
+
 use super::{options::Options, placement::Placement};
 
 /// The figure of one contestant in one row.
@@ -147,30 +149,29 @@ impl Report {
     ///
     /// If the file of the figures cannot be written.
     pub fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
-        let (bench, placement) = (self.bench, self.placement.name());
+        let place = Place {
+            bench: self.bench,
+            table,
+            row,
+            unit,
+            placement: self.placement.name(),
+        };
         for figure in figures {
-            let Some(value) = figure.value.filter(|_| !figure.ratio.is_nan()) else {
-                continue;
-            };
-            let Figure {
-                contestant,
-                ratio,
-                is_peer,
-                ..
-            } = figure;
-            self.record(&format!(
-                "{{\"bench\":{bench:?},\"table\":{table:?},\"row\":{row:?},\"contestant\":{contestant:?},\"unit\":{unit:?},\"value\":{value:.3},\"ratio\":{ratio:.4},\"is_peer\":{is_peer},\"placement\":{placement:?}}}"
-            ));
+            if let Some(value) = figure.value.filter(|_| !figure.ratio.is_nan()) {
+                let kept = joint_figures::Figure {
+                    contestant: figure.contestant.clone(),
+                    value,
+                    ratio: figure.ratio,
+                    is_peer: figure.is_peer,
+                };
+                self.record(&kept.line(&place));
+            }
         }
     }
 
     fn record_placement(&mut self, when: &str) {
-        let (bench, placement) = (self.bench, self.placement.name());
-        let trip = self.placement.nanoseconds();
-        let trip = trip.map_or_else(|| "null".to_owned(), |trip| format!("{trip:.0}"));
-        self.record(&format!(
-            "{{\"bench\":{bench:?},\"when\":{when:?},\"placement\":{placement:?},\"round_trip_ns\":{trip}}}"
-        ));
+        let (name, trip) = (self.placement.name(), self.placement.nanoseconds());
+        self.record(&placement_line(self.bench, when, name, trip));
     }
 
     fn record(&mut self, line: &str) {

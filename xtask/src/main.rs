@@ -2,13 +2,11 @@
 
 mod cli;
 mod compat;
-mod figures;
 mod lab;
 mod logic;
 mod mutants;
 mod nightly;
 mod plans;
-mod plot;
 mod portable;
 mod readme;
 mod size;

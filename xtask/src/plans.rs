@@ -67,7 +67,15 @@ pub(crate) fn test() -> Vec<Step> {
         ),
         Step::cargo(
             "doc tests",
-            &["test", "--package", "joint", "--doc", "--all-features"],
+            &[
+                "test",
+                "--package",
+                "joint",
+                "--package",
+                "joint-benches",
+                "--doc",
+                "--all-features",
+            ],
         ),
         Step::cargo(
             "doc tests of compat",

@@ -2,17 +2,65 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// One contestant in one row.
+/// The figure of one contestant in one row.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Figure {
-    pub(crate) contestant: String,
-    pub(crate) value: f64,
+pub struct Figure {
+    /// The name of the contestant.
+    pub contestant: String,
+    /// The figure, in the unit of the table.
+    pub value: f64,
     /// To the first contestant of the row.
-    pub(crate) ratio: f64,
-    /// Not this crate's own, nor what the least work takes.
-    pub(crate) is_peer: bool,
+    pub ratio: f64,
+    /// Whether it is another crate's: not joint's own, nor the least work that a row can take.
+    pub is_peer: bool,
+}
+
+/// Where a figure belongs, and how the processors were to each other when it was taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The bench.
+    pub bench: &'a str,
+    /// The title of the table.
+    pub table: &'a str,
+    /// The title of the row.
+    pub row: &'a str,
+    /// `ns`, `bytes`, or `part` for a table that compares each contestant with itself.
+    pub unit: &'a str,
+    /// `near`, `far`, `busy` or `alone`.
+    pub placement: &'a str,
+}
+
+impl Figure {
+    /// The line that keeps this figure, without its end.
+    pub fn line(&self, place: &Place<'_>) -> String {
+        let Self {
+            contestant,
+            value,
+            ratio,
+            is_peer,
+        } = self;
+        let Place {
+            bench,
+            table,
+            row,
+            unit,
+            placement,
+        } = place;
+        json!({
+            "bench": bench, "table": table, "row": row, "unit": unit, "placement": placement,
+            "contestant": contestant, "value": value, "ratio": ratio, "is_peer": is_peer,
+        })
+        .to_string()
+    }
+}
+
+/// The line that keeps how the processors were to each other at the `start` or the `end` of a bench,
+/// with the round trip of a cache line between two of them.
+pub fn placement_line(bench: &str, when: &str, placement: &str, trip: Option<f64>) -> String {
+    json!({ "bench": bench, "when": when, "placement": placement, "round_trip_ns": trip })
+        .to_string()
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -153,15 +201,23 @@ pub(crate) mod tests {
 
     /// Two tables, in one of which a peer is faster and another cannot do a row.
     pub(crate) fn sample() -> Figures {
-        let line = |table, row, contestant: &str, value: f64, ratio: f64| {
-            let is_peer = !contestant.starts_with("joint");
-            format!(
-                "{{\"bench\":\"b\",\"table\":\"{table}\",\"row\":\"{row}\",\"contestant\":\"{contestant}\",\"unit\":\"ns\",\"value\":{value},\"ratio\":{ratio},\"is_peer\":{is_peer},\"placement\":\"near\"}}\n"
-            )
+        let line = |table, row, contestant: &str, value, ratio| {
+            let figure = Figure {
+                contestant: contestant.to_owned(),
+                value,
+                ratio,
+                is_peer: !contestant.starts_with("joint"),
+            };
+            let place = Place {
+                bench: "b",
+                table,
+                row,
+                unit: "ns",
+                placement: "near",
+            };
+            figure.line(&place) + "\n"
         };
-        let mut text =
-            "{\"bench\":\"b\",\"when\":\"start\",\"placement\":\"far\",\"round_trip_ns\":430}\n"
-                .to_owned();
+        let mut text = placement_line("b", "start", "far", Some(430.0)) + "\n";
         text += &line("one", "a < b", "joint", 50.0, 1.0);
         text += &line("one", "a < b", "tokio", 100.0, 2.0);
         text += &line("one", "a < b", "nio", 25.0, 0.5);
@@ -193,6 +249,36 @@ pub(crate) mod tests {
             one.rows[1].of("tokio").map(|figure| figure.ratio),
             Some(10.0)
         );
+    }
+
+    #[test]
+    fn what_is_kept_is_read_whatever_its_words() {
+        let figure = Figure {
+            contestant: "\u{301}joint\t\"0\"".to_owned(),
+            value: 1.0 / 3.0,
+            ratio: 1.0,
+            is_peer: false,
+        };
+        let place = Place {
+            bench: "b",
+            table: "a \\ table",
+            row: "one\nrow",
+            unit: "bytes",
+            placement: "alone",
+        };
+        let mut figures = Figures::default();
+        figures.add(&figure.line(&place)).expect("one line");
+        let table = Table {
+            title: "a \\ table".to_owned(),
+            unit: "bytes".to_owned(),
+            rows: vec![Row {
+                title: "one\nrow".to_owned(),
+                figures: vec![figure],
+            }],
+        };
+        assert_eq!(figures.tables, [table]);
+        let trip = placement_line("b", "end", "alone", None);
+        assert_eq!(figures.add(&trip), Ok(()));
     }
 
     #[test]

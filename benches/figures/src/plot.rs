@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::figures::{Figure, Row, Table};
+use crate::figures::{Figure, Row, Table};
 
 const WIDTH: f64 = 820.0;
 /// Where the scale begins and ends: left of it the rows' titles, right of it the labels of the longest bars.
@@ -136,7 +136,8 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::figures::tests::sample, *};
+    use super::*;
+    use crate::figures::tests::sample;
 
     #[test]
     fn each_row_has_a_bar_with_a_label() {

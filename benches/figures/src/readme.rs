@@ -1,0 +1,351 @@
+//! Writes what the benches found: every table into `docs/measured.md`, with a chart, and into the README ten rows and those in
+//! which another contestant takes less than joint.
+
+use std::{env, fs, path::Path, thread};
+
+use crate::{
+    figures::{self, Figures, Table},
+    plot,
+};
+
+const BEGIN: &str = "<!-- measured: begin, written by `cargo xtask bench --readme` -->";
+const END: &str = "<!-- measured: end -->";
+const README: &str = "README.md";
+const TABLES: &str = "docs/measured.md";
+const PLOT: &str = "docs/measured.svg";
+
+/// The rows that the README shows: table and row. Ahead or behind, each is what some user does most.
+const TEN: [(&str, &str); 10] = [
+    ("tasks, two workers", "spawn and join"),
+    ("tasks, two workers", "yield, 200 x 1,000"),
+    ("tasks, two workers", "fib(20), one branch spawned"),
+    ("tasks, two workers", "10k spawned outside, joined"),
+    (
+        "fork and join on the stack, two threads",
+        "fib(25), per join",
+    ),
+    ("event loop, two workers", "4,096 tasks yield 16 times"),
+    ("timers, one worker", "timeout round a yield"),
+    (
+        "a million timers, one worker",
+        "a million tasks are woken by their timers",
+    ),
+    (
+        "descriptors, two workers",
+        "TCP echo, 100 x 1,000 messages of 64 bytes",
+    ),
+    (
+        "bytes for each of a million tasks",
+        "polled once, waiting: live heap",
+    ),
+];
+
+/// Writes the figures that runs of these benches left in a folder into the pages of the repository
+/// at `root`, between their marks, and draws the chart. The tables stand in the order of the benches.
+///
+/// Returns the names of the files, for a message.
+///
+/// # Errors
+///
+/// In words. If a bench has left no figures, if they or a page cannot be read, if a page has no marks
+/// or if there are no figures for a row of the README, nothing is written. If a file cannot be
+/// written, those before it have been.
+pub fn write(root: &Path, folder: &Path, benches: &[&str]) -> Result<String, String> {
+    let figures = figures::read(folder, benches)?;
+    let files = [
+        (TABLES, rewritten(root, TABLES, &section(&figures))?),
+        (README, rewritten(root, README, &short(&figures)?)?),
+        (PLOT, plot::svg(&figures.tables)),
+    ];
+    for (name, text) in files {
+        fs::write(root.join(name), text)
+            .map_err(|error| format!("cannot write {name}: {error}"))?;
+    }
+    Ok(format!("{README}, {TABLES} and {PLOT}"))
+}
+
+fn rewritten(root: &Path, name: &str, section: &str) -> Result<String, String> {
+    let page = fs::read_to_string(root.join(name));
+    let page = page.map_err(|error| format!("cannot read {name}: {error}"))?;
+    replaced(name, &page, section)
+}
+
+/// A page with another text between its marks.
+fn replaced(name: &str, page: &str, section: &str) -> Result<String, String> {
+    let missing = |mark| format!("{name} has no line `{mark}`: put it where the figures belong");
+    let (before, rest) = page.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
+    let (_, after) = rest.split_once(END).ok_or_else(|| missing(END))?;
+    Ok(format!("{before}{BEGIN}\n{section}{END}{after}"))
+}
+
+/// What the README shows: ten rows, and where joint is behind.
+fn short(figures: &Figures) -> Result<String, String> {
+    let mut text = "\n| row | joint | tokio | best peer |\n|---|---|---|---|\n".to_owned();
+    for (title, row) in TEN {
+        let table = figures.tables.iter().find(|table| table.title == title);
+        let found = table.and_then(|table| {
+            let row = table.rows.iter().find(|other| other.title == row)?;
+            Some((table, row))
+        });
+        let (table, row) =
+            found.ok_or_else(|| format!("no row `{row}` in a table `{title}`: run all benches"))?;
+        let tokio = row.of("tokio");
+        let tokio = tokio.map_or(String::new(), |tokio| format!("{:.2}", tokio.ratio));
+        let best = row.best_peer();
+        let best = best.map_or(String::new(), |peer| {
+            format!("{:.2} {}", peer.ratio, peer.contestant)
+        });
+        let own = format!("{:.1} {}", row.figures[0].value, table.unit);
+        text += &format!("| {title}: {} | {own} | {tokio} | {best} |\n", row.title);
+    }
+    text += "\n| joint is behind in | rows |\n|---|---|\n";
+    for table in &figures.tables {
+        let rows = table.rows.iter();
+        let rows = rows.map(|row| (&row.title, behind(table, row)));
+        let rows = rows.filter(|(_, faster)| !faster.is_empty());
+        let rows = rows.map(|(title, faster)| format!("{title}: {faster}"));
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            text += &format!("| {} | {} |\n", table.title, rows.join("; "));
+        }
+    }
+    Ok(text + "\n")
+}
+
+/// The contestants that take less than joint in a row, with how much less.
+fn behind(table: &Table, row: &figures::Row) -> String {
+    let own = &row.figures[0];
+    let is_own = own.contestant.starts_with("joint");
+    let others = row.figures[1..].iter().map(|other| match &*table.unit {
+        "part" => (other.value / own.value, &other.contestant),
+        _ => (other.ratio, &other.contestant),
+    });
+    let less = others.filter(|(ratio, _)| is_own && (ratio * 100.0).round() < 100.0);
+    let less = less.map(|(ratio, name)| format!("{ratio:.2} {name}"));
+    less.collect::<Vec<_>>().join(", ")
+}
+
+fn section(figures: &Figures) -> String {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let placements: Vec<_> = figures.placements.iter().map(String::as_str).collect();
+    let mut text = format!(
+        "\n![The best peer's time as a multiple of joint's, row by row]({})\n\n\
+         On {} with {processors} processors; their distance during the runs: {}. The first column is\n\
+         joint's time or size. The other columns are multiples of it: above 1, joint takes less.\n",
+        PLOT.rsplit('/').next().expect("a file"),
+        env::consts::ARCH,
+        placements.join(", "),
+    );
+    for table in &figures.tables {
+        if table.compares() {
+            text += &comparison(table);
+        } else if table.unit == "part" {
+            text += &parts(table);
+        }
+    }
+    text + "\n"
+}
+
+/// The first contestant's figures, and the others' ratios to it.
+fn comparison(table: &Table) -> String {
+    let contestants = table.contestants();
+    let (first, peers) = contestants.split_first().expect("it compares");
+    let head = format!("{first}, {}", table.unit);
+    with_head(table, &[&[&*head], peers].concat(), |contestant, row| {
+        let own = &row.figures[0];
+        match contestant {
+            0 => Some(format!("{:.1}", own.value)),
+            n => row
+                .of(peers[n - 1])
+                .map(|peer| format!("{:.2}", peer.ratio)),
+        }
+    })
+}
+
+/// Figures that are parts of something already.
+fn parts(table: &Table) -> String {
+    let contestants = table.contestants();
+    with_head(table, &contestants, |n, row| {
+        row.of(contestants[n])
+            .map(|figure| format!("{:.2}", figure.value))
+    })
+}
+
+fn with_head(
+    table: &Table,
+    columns: &[&str],
+    cell: impl Fn(usize, &figures::Row) -> Option<String>,
+) -> String {
+    let mut text = format!("\n| {} | {} |\n", table.title, columns.join(" | "));
+    text += &format!("|---|{}\n", "---|".repeat(columns.len()));
+    for row in &table.rows {
+        let cells = (0..columns.len()).map(|n| cell(n, row).unwrap_or_default());
+        let cells: Vec<_> = cells.collect();
+        text += &format!("| {} | {} |\n", row.title, cells.join(" | "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::{Figure, tests::sample};
+
+    #[test]
+    fn the_text_between_the_marks_is_replaced() {
+        let page = format!("a\n{BEGIN}\nold\n{END}\nb\n");
+        let once = replaced("a.md", &page, "new\n").expect("both marks are there");
+        assert_eq!(once, format!("a\n{BEGIN}\nnew\n{END}\nb\n"));
+        assert_eq!(replaced("a.md", &once, "new\n"), Ok(once));
+    }
+
+    #[test]
+    fn a_missing_mark_is_named() {
+        for (page, culprit) in [
+            ("".to_owned(), BEGIN),
+            (format!("{END}\n"), BEGIN),
+            (format!("{BEGIN}\n"), END),
+            (format!("{END}\n{BEGIN}\n"), END),
+        ] {
+            let error = replaced("a.md", &page, "new").expect_err(&page);
+            assert!(error.contains(culprit) && error.contains("a.md"), "{error}");
+        }
+    }
+
+    fn page(name: &str) -> String {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        fs::read_to_string(root.join(name)).expect("it is there")
+    }
+
+    /// What stands between the marks of a page.
+    fn between(page: &str) -> &str {
+        let (_, rest) = page.split_once(BEGIN).expect("the first mark");
+        rest.split_once(END).expect("the second mark").0
+    }
+
+    /// The figures that the tables of a page show, to the digits that they show.
+    fn shown(page: &str) -> Figures {
+        let mut figures = Figures::default();
+        let mut columns: Vec<&str> = Vec::new();
+        for line in between(page).lines() {
+            let Some(cells) = line.strip_prefix("| ") else {
+                if !line.starts_with('|') {
+                    columns.clear();
+                }
+                continue;
+            };
+            let cells: Vec<_> = cells.split('|').map(str::trim).collect();
+            if columns.is_empty() {
+                let (first, unit) = cells[1].split_once(", ").unwrap_or((cells[1], "part"));
+                columns = cells[1..].to_vec();
+                columns[0] = first;
+                figures.tables.push(Table {
+                    title: cells[0].to_owned(),
+                    unit: unit.to_owned(),
+                    rows: Vec::new(),
+                });
+                continue;
+            }
+            let table = figures.tables.last_mut().expect("a head");
+            let figure = |(n, cell): (usize, &&str)| {
+                let value = cell.parse().ok()?;
+                Some(Figure {
+                    contestant: columns[n].to_owned(),
+                    value,
+                    ratio: if n == 0 { 1.0 } else { value },
+                    is_peer: !columns[n].starts_with("joint") && columns[n] != "plain recursion",
+                })
+            };
+            table.rows.push(figures::Row {
+                title: cells[0].to_owned(),
+                figures: cells[1..].iter().enumerate().filter_map(figure).collect(),
+            });
+        }
+        figures
+    }
+
+    #[test]
+    fn the_readme_shows_rows_of_the_tables_and_all_in_which_joint_is_behind() {
+        let text = short(&shown(&page(TABLES))).expect("the ten rows");
+        assert_eq!(
+            between(&page(README)),
+            format!("\n{text}"),
+            "wanted:\n{text}"
+        );
+    }
+
+    #[test]
+    fn each_row_is_explained() {
+        let tables = page(TABLES);
+        let (_, after) = tables.split_once(END).expect("the second mark");
+        for table in shown(&tables).tables {
+            let head = format!("### {}\n", table.title);
+            let (_, section) = after
+                .split_once(&head)
+                .unwrap_or_else(|| panic!("no {head}"));
+            let section = section.split("\n### ").next().expect("a part");
+            for row in table.rows {
+                let start = format!("\n* **{}**", row.title);
+                assert!(section.contains(&start), "{}: no {start}", table.title);
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_missing_is_named() {
+        let error = short(&sample()).expect_err("it has none of the ten");
+        assert!(error.contains("`spawn and join`"), "{error}");
+    }
+
+    #[test]
+    fn behind_are_all_that_take_less() {
+        let mut table = sample().tables.remove(0);
+        assert_eq!(behind(&table, &table.rows[0]), "0.50 nio");
+        assert_eq!(behind(&table, &table.rows[1]), "");
+        table.rows[1].figures[1].ratio = 0.996;
+        assert_eq!(behind(&table, &table.rows[1]), "");
+        table.unit = "part".to_owned();
+        assert_eq!(behind(&table, &table.rows[0]), "0.50 nio");
+    }
+
+    #[test]
+    fn the_table_has_the_first_ones_figure_and_the_others_ratios() {
+        let text = section(&sample());
+        for line in [
+            "| one | joint, ns | tokio | nio |",
+            "| a < b | 50.0 | 2.00 | 0.50 |",
+            "| c | 8.2 | 10.00 |  |",
+            "| two | joint queue, ns | monoio |",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        }
+        assert!(text.contains("during the runs: far, near."), "{text}");
+    }
+
+    #[test]
+    fn parts_are_shown_as_they_are() {
+        let mut figures = sample();
+        figures.tables[0].unit = "part".to_owned();
+        let text = section(&figures);
+        assert!(text.contains("| one | joint | tokio | nio |"), "{text}");
+        assert!(
+            text.contains("| a < b | 50.00 | 100.00 | 25.00 |"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_written_without_figures_or_marks() {
+        let folder = env::temp_dir().join(format!("joint-readme-{}", std::process::id()));
+        fs::create_dir_all(folder.join("docs")).expect("a folder");
+        fs::write(folder.join(TABLES), "no marks").expect("a file");
+        let write = || write(&folder, &folder, &["executor"]);
+        let error = write().expect_err("no figures");
+        assert!(error.contains("cargo xtask bench executor"), "{error}");
+        fs::write(folder.join("executor.jsonl"), "").expect("a file");
+        let error = write().expect_err("no marks");
+        assert!(error.contains(BEGIN), "{error}");
+        assert!(!folder.join(PLOT).exists());
+        fs::remove_dir_all(folder).expect("it is there");
+    }
+}
