@@ -129,3 +129,32 @@ impl Recorder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_track_keeps_its_last_records() {
+        let recorder = Recorder::new(1, 3);
+        let kept = || {
+            let steals = |track: &Vec<Record>| {
+                let records = track.iter().map(|record| match record.event {
+                    Event::Steal(from) => from,
+                    _ => panic!("not recorded"),
+                });
+                records.collect::<Vec<_>>()
+            };
+            let trace = recorder.read();
+            trace.tracks.iter().map(steals).collect::<Vec<_>>()
+        };
+        for i in 0..10 {
+            recorder.record(Some(0), Event::Steal(i));
+            let last: Vec<_> = (i.saturating_sub(2)..=i).collect();
+            assert_eq!(kept(), [last, Vec::new()]);
+        }
+        recorder.record(None, Event::Steal(7));
+        assert_eq!(kept(), [vec![7, 8, 9], vec![7]]);
+        Recorder::new(1, 0).record(None, Event::Park);
+    }
+}
