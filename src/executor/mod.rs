@@ -110,7 +110,7 @@
 // | rouse | unpark every worker, blocked ones included | `sleep.rs` |
 // | short count, unsure | a partial read or write, and one that proves nothing | `driver/reactor/` |
 // | strike off | remove from the owned tasks | `registry.rs` |
-// | turn | the scheduling policy: whose turn it is | `worker/turn.rs` |
+// | turn | the scheduling policy: whose turn it is | `worker/queues/turn.rs` |
 // | urgent | the last check before a park | `sleep.rs` |
 // | visit, often | a worker's check of the driver; a frequent one | `worker/visits.rs` |
 // | visitors, rooms | a sharded count of references, of waking threads | `visitors.rs` |

@@ -73,7 +73,8 @@
 //!
 //! let runnables = Mutex::new(Some(VecDeque::new()));
 //! let queue = Arc::new(Queue { runnables, ..Queue::default() });
-//! let workers = [queue.clone(), queue.clone()].map(|queue| std::thread::spawn(move || queue.work()));
+//! let start = |queue: Arc<Queue>| std::thread::spawn(move || queue.work());
+//! let workers = [queue.clone(), queue.clone()].map(start);
 //! let first = spawn(&queue, async { 40 });
 //! let second = spawn(&queue, async { first.await + 2 });
 //! assert_eq!(joint::block_on(second), 42);
