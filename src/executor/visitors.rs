@@ -142,7 +142,7 @@ mod tests {
         const ROOMS: usize = 32;
         let visitors = Visitors::new(ROOMS as u32);
         // As thread-locals lie, each beside its thread's stack.
-        let rooms = (0..64 * ROOMS).map(|i| visitors.room_of(0x7f00_0000_0000 + i * 0x20_1000));
+        let rooms = (0..64 * ROOMS).map(|i| visitors.room_of(usize::wrapping_mul(i, 0x20_1000)));
         let rooms: BTreeSet<_> = rooms.collect();
         assert_eq!(rooms, (0..ROOMS).collect());
     }
