@@ -59,7 +59,7 @@
 //! | start tasks that borrow | [`scope()`], [`async_scope`] |
 //! | join many tasks in the order in which they end | [`JoinSet`] |
 //! | split work in two | [`join()`], [`join_async()`] |
-//! | let other tasks run first | [`yield_now`] |
+//! | let other tasks run first | [`yield_now()`] |
 //! | carry values along with a task | [`TaskLocal`] |
 //! | call a function that blocks (feature `blocking`) | `spawn_blocking` |
 //! | wait on a thread that is not a worker | [`block_on`](crate::block_on), [`Executor::block_on`] |
@@ -234,7 +234,7 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// waits for everything else, and that worker exits when the task's poll ends. The same holds for a
 /// worker that is itself waiting, in the drop of another executor, for the poll that drops this
 /// one: two executors whose tasks drop each other both end. No poll may wait for such a drop in any
-/// other way, such as by blocking until the dropping task has ended, or in a [`join`] whose other
+/// other way, such as by blocking until the dropping task has ended, or in a [`join()`] whose other
 /// side drops the executor. The poll and the drop would wait for each other forever.
 ///
 /// On Windows the destructor of a thread-local must not drop an executor. No thread ends there

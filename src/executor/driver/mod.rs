@@ -6,9 +6,9 @@
 //!
 //! One worker at a time is its [`Keeper`]. A worker that rests while no other worker keeps the
 //! driver rests in it, until the earliest deadline, until a descriptor is ready, or until the
-//! driver is rung. A busy worker checks the driver after at most 61 runs (`turn.rs`), and is
-//! its keeper for that moment. The worker wakes the tasks whose timers or descriptors it finds
-//! ready, and they go to its own queue.
+//! driver is rung. A busy worker checks the driver after at most 61 runs (`worker/queues/turn.rs`),
+//! and is its keeper for that moment. The worker wakes the tasks whose timers or descriptors it
+//! finds ready, and they go to its own queue.
 //!
 //! # A deadline that becomes the earliest
 //! The race is between a thread that adds a deadline and a keeper that is going to sleep. It is the

@@ -18,7 +18,7 @@
 //! that time, up to [`LONGEST_WATCH`]. If no worker makes progress and nothing is queued, it
 //! sleeps.
 //!
-//! Active workers look for stuck workers, too, every 61 to 976 runs (`turn.rs`).
+//! Active workers look for stuck workers, too, every 61 to 976 runs (`queues/turn.rs`).
 
 use alloc::vec::Vec;
 use core::{cell::Cell, hint, time::Duration};

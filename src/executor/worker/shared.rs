@@ -2,18 +2,17 @@
 //! the counters.
 //!
 //! # What keeps it alive
-//! Its workers keep it alive, and after them every task that is left in the
-//! [`registry`](super::registry). Wakers reach it through a bare address
-//! ([`Home`](super::registry::Home)). That is sound because a task is only scheduled while it is
-//! unfinished and idle, and an unfinished task is
+//! Its workers keep it alive, and after them every task that is left in the [`registry`]. Wakers
+//! reach it through a bare address ([`registry::Home`]). That is sound because a task is only
+//! scheduled while it is unfinished and idle, and an unfinished task is
 //!
-//! 1. new, and in the hands of a worker or of an [`Executor`](super::Executor), or in a queue, and
+//! 1. new, and in the hands of a worker or of an [`Executor`](crate::Executor), or in a queue, and
 //!    the last worker to leave empties all of these; or
 //! 2. being polled, by a worker; or
 //! 3. registered.
 //!
 //! From the push on, a waking thread that is not a worker is one of the
-//! [`visitors`](super::visitors).
+//! [`visitors`](crate::executor::visitors).
 
 use alloc::{sync::Arc, vec::Vec};
 
