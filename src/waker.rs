@@ -17,7 +17,7 @@ use core::{
 use crate::sync::heap;
 
 #[cfg(feature = "std")]
-#[cfg_attr(not(feature = "io"), path = "waker/budget_absent.rs")]
+#[cfg_attr(not(feature = "io"), path = "waker/budget_disabled.rs")]
 pub(crate) mod budget;
 #[cfg(feature = "std")]
 pub(crate) mod park;

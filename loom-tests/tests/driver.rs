@@ -345,7 +345,7 @@ fn a_new_deadline_releases() {
 
 #[test]
 fn going_to_sleep_acquires() {
-    assert_killed("executor::driver::keeper::doze", Relaxed, || {
+    assert_killed("executor::driver::keeper::asleep", Relaxed, || {
         deadlines_of_a_worker(1);
     });
 }
@@ -408,7 +408,8 @@ fn no_site_is_left_out() {
     against_rest(Forget::Nothing, far_deadline, first_descriptor);
     deadlines_of_a_worker(1);
     for (site, asked) in sites_seen() {
-        let listed = asked == Relaxed || ["hurry", "doze"].iter().any(|name| site.ends_with(name));
+        let listed =
+            asked == Relaxed || ["hurry", "asleep"].iter().any(|name| site.ends_with(name));
         assert!(
             listed || !site.starts_with("executor::driver::keeper"),
             "no model kills `{site}`"

@@ -17,7 +17,7 @@ use std::{
 
 use joint::{
     LocalExecutor, block_on,
-    model::{LocalDriver, LocalInbox, sites_seen},
+    model::{LocalInbox, LocalParker, sites_seen},
     task::{self, Runnable},
     waker::ThinWaker,
 };
@@ -187,8 +187,8 @@ fn wake_against_look() {
     model(|| {
         let cell = Cell::new();
         let over = Arc::new(AtomicBool::new(false));
-        let driver = LocalDriver::new();
-        let (written, woken, waker) = (cell.clone(), over.clone(), driver.waker());
+        let parker = LocalParker::new();
+        let (written, woken, waker) = (cell.clone(), over.clone(), parker.waker());
         thread::spawn(move || {
             waker.wake_by_ref();
             written.write();
@@ -198,10 +198,10 @@ fn wake_against_look() {
         });
         thread::yield_now();
         let over = over.load(Relaxed);
-        if driver.take_wake() && over {
+        if parker.take_wake() && over {
             assert_eq!(cell.read(), 7);
         }
-        drop(driver);
+        drop(parker);
     });
 }
 
@@ -210,18 +210,18 @@ fn wake_against_look() {
 #[test]
 fn each_of_two_wake_ups_is_seen() {
     model_bounded(3, || {
-        let driver = LocalDriver::new();
+        let parker = LocalParker::new();
         let things = [(); 2].map(|()| Arc::new(loom::sync::atomic::AtomicBool::new(false)));
         for thing in &things {
-            let (thing, waker) = (thing.clone(), driver.waker());
+            let (thing, waker) = (thing.clone(), parker.waker());
             thread::spawn(move || {
                 thing.store(true, Relaxed);
                 waker.wake();
             });
         }
         while !things.iter().all(|thing| thing.load(Relaxed)) {
-            driver.park();
-            driver.take_wake();
+            parker.park();
+            parker.take_wake();
         }
     });
 }
@@ -430,8 +430,8 @@ killed! {
     push_acquires: "inbox::push" -> Release by pushes_against_sleep;
     take_acquires: "inbox::take" -> Relaxed by pushes_against_take;
     sleep_releases: "inbox::sleep" -> Relaxed by pushes_against_sleep;
-    notify_releases: "driver::notify" -> Relaxed by wake_against_look;
-    take_of_a_wake_up_acquires: "driver::take" -> Relaxed by wake_against_look;
-    release_releases: "driver::release" -> Relaxed by main_waker_against_end;
-    free_acquires: "driver::free" -> Relaxed by main_waker_against_end;
+    notify_releases: "parker::notify" -> Relaxed by wake_against_look;
+    take_of_a_wake_up_acquires: "parker::take" -> Relaxed by wake_against_look;
+    release_releases: "parker::release" -> Relaxed by main_waker_against_end;
+    free_acquires: "parker::free" -> Relaxed by main_waker_against_end;
 }

@@ -76,7 +76,7 @@ impl World {
         memory.visitors.retire();
     }
 
-    /// As `Home::schedule` from elsewhere.
+    /// As `Scheduler::schedule` from elsewhere.
     fn wake(&self, room: usize, task: Task) {
         // SAFETY: the task that is not pushed yet keeps it.
         let is_inside = unsafe { &*self.visitors() }.enter(room);

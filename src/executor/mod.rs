@@ -75,32 +75,21 @@
 // | apart | without the context of the task below on the stack | `apart.rs` |
 // | arrive, leave | the two shutdown barriers: last poll over, worker exits | `gate.rs` |
 // | attend, attendant | process the driver: fire timers, dispatch I/O events | `worker/attend.rs` |
-// | bed, `lie` | what a worker parks on, and to park on it once | `sleep.rs` |
 // | `Biased` | a biased lock | `biased.rs` |
 // | credit, `ask` | a licence to push jobs past the usual limit | `fork_join/forks.rs` |
-// | desk | the keeper's buffers for events and wakers | `driver/keeper.rs` |
 // | discard, dispose | drop a runnable, which cancels its task | `worker/mod.rs` |
-// | `doze` | publish the timeout of the keeper's park | `driver/keeper.rs` |
 // | forks, job | rayon's deque of stack jobs | `fork_join/` |
 // | gap | the unfinished push of Vyukov's MPSC queue | `inbox.rs` |
 // | gate | the phases of shutdown: closed, quiet, terminated | `gate.rs` |
-// | `registry::Home` | the scheduler handle and the lane in a task's header | `registry.rs` |
-// | `shared::Home` | the schedule function of the executor's tasks | `worker/shared.rs` |
-// | `home::Home` | the state of one `LocalExecutor` | `local/home.rs` |
 // | `hurry` | interrupt a keeper that sleeps past a new deadline | `driver/keeper.rs` |
 // | inbox | an MPSC queue for runnables from other threads | `inbox.rs`, `local/inbox.rs` |
 // | keeper | the worker that parks on the driver, or holds its lock | `driver/keeper.rs` |
-// | `Keep`, `registry` keeper | the owner of the owned tasks | `registry.rs` |
 // | lane | a priority, or the one worker that a task is pinned to | `registry.rs` |
 // | linger | spin on the injector before a search | `worker/lookout.rs` |
-// | `local::driver::Driver` | the parker of a `LocalExecutor` | `local/driver.rs` |
 // | lookout | an idle worker that searches, or that parks with a timeout | `worker/lookout.rs` |
-// | `Outside` | the I/O back end, as the driver uses it | `driver/keeper.rs` |
 // | outside, elsewhere | on a thread that is not a worker (tokio: remote) | all |
+// | origin, `EntryLink` | the executor and the lane of a task; its link to its entry among the owned tasks | `registry.rs` |
 // | patience | how long a poll may last before a thief takes one task | `worker/lookout.rs` |
-// | `registry::Place` | a task's link to its entry among the owned tasks | `registry.rs` |
-// | `direction::Place` | one waiter of a descriptor | `driver/reactor/direction.rs` |
-// | `scope::Place` | the executor that a scope spawns on | `scope/mod.rs` |
 // | register, registry | owned tasks | `registry.rs`, `local/register.rs` |
 // | rescue | an active worker's theft from a stuck worker | `worker/lookout.rs` |
 // | reserve, on duty | a standby for the keeper, parked with a timeout | `driver/reserve.rs` |

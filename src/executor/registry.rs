@@ -5,8 +5,8 @@
 //! task that has a worker or a lane of its own is entered when it is made. A task is struck off
 //! when its future is gone. A task that is ready, or woken, before its first poll is over is never
 //! entered. An entry is one word, the task's address, and owns nothing: while the future exists, so
-//! does the task. In turn the task's metadata, its [`Place`], is the entry's address, and the entry
-//! lies in a [`Chunk`], whose head says which executor and which lane the task belongs to.
+//! does the task. In turn the task's metadata, its [`EntryLink`], is the entry's address, and the
+//! entry lies in a [`Chunk`], whose head says which executor and which lane the task belongs to.
 //!
 //! Each worker has entries of its own for the normal lane, behind a lock that costs the worker
 //! nothing until the executor closes. The worker enters its tasks there, and strikes off those that
@@ -19,9 +19,9 @@
 //!    entry in use that the walk meets therefore stays in use meanwhile, and its task stays alive:
 //!    the thread that drops the future waits for the lock before it strikes the task off.
 //! 3. Entries that are left after the walk, because a thread is waking their tasks at that moment,
-//!    are counted, and the count keeps the [keeper](Keep) alive. A task that can still be woken can
-//!    therefore always reach the queues that it is to be put into. Before that the workers keep the
-//!    keeper alive.
+//!    are counted, and the count keeps the [owner](RegistryOwner) alive. A task that can still be
+//!    woken can therefore always reach the queues that it is to be put into. Before that the
+//!    workers keep the owner alive.
 
 use alloc::{alloc::handle_alloc_error, sync::Arc, vec::Vec};
 use core::{
@@ -41,10 +41,10 @@ use crate::{
 };
 
 /// The right and the duty to run a task of the executor once.
-pub(crate) type Runnable<K> = task::Runnable<Place<K>>;
+pub(crate) type Runnable<K> = task::Runnable<EntryLink<K>>;
 
 /// The owner of a registry. It lives while there are entries in the registry.
-pub(crate) trait Keep: Sized {
+pub(crate) trait RegistryOwner: Sized {
     fn registry(&self) -> &Registry<Self>;
 }
 
@@ -71,9 +71,9 @@ impl Lane {
 }
 
 /// The metadata of each of the executor's tasks: the address of its entry, or null.
-pub(crate) struct Place<K>(AtomicPtr<()>, PhantomData<fn() -> K>);
+pub(crate) struct EntryLink<K>(AtomicPtr<()>, PhantomData<fn() -> K>);
 
-impl<K> Place<K> {
+impl<K> EntryLink<K> {
     pub(crate) fn nowhere() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()), PhantomData)
     }
@@ -88,7 +88,7 @@ impl<K> Place<K> {
     /// Where an entered task belongs. The caller must have the runnable, or must have acquired the
     /// change by which the task became idle.
     #[inline]
-    pub(crate) fn home(&self) -> Option<Home<K>> {
+    pub(crate) fn home(&self) -> Option<Origin<K>> {
         let chunk = Chunk::<K>::of(self.entry())?;
         // SAFETY: the chunk lives as long as the executor, which the entry keeps alive. Its head is
         // never written.
@@ -102,20 +102,20 @@ impl<K> Place<K> {
 }
 
 /// Where a task belongs.
-pub(crate) struct Home<K> {
+pub(crate) struct Origin<K> {
     /// Alive while the task is entered. It is the address inside an `Arc`, so that counts can be
     /// taken through it.
-    pub(crate) keeper: *const K,
+    pub(crate) owner: *const K,
     pub(crate) lane: Lane,
 }
 
-impl<K> Clone for Home<K> {
+impl<K> Clone for Origin<K> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<K> Copy for Home<K> {}
+impl<K> Copy for Origin<K> {}
 
 /// The size and the alignment of a chunk. An entry's chunk is found by the entry's address.
 const CHUNK: usize = 1024;
@@ -124,7 +124,7 @@ pub(crate) const ENTRIES: usize = (CHUNK - HEAD) / size_of::<*mut ()>();
 
 #[repr(C, align(1024))]
 struct Chunk<K> {
-    home: Home<K>,
+    home: Origin<K>,
     shard: usize,
     /// An entry in use is a task's address. A free entry is the address of the next free one, made
     /// odd.
@@ -188,10 +188,10 @@ pub(crate) struct Registry<K> {
     /// The number of entries that were left when the executor terminated.
     left: AtomicUsize,
     /// Set while there are such entries.
-    keeper: Mutex<Option<Arc<K>>>,
+    owner: Mutex<Option<Arc<K>>>,
 }
 
-impl<K: Keep> Registry<K> {
+impl<K: RegistryOwner> Registry<K> {
     pub(crate) fn new(workers: usize) -> Self {
         let shard = |_| {
             CachePadded::new(Shard {
@@ -206,7 +206,7 @@ impl<K: Keep> Registry<K> {
         Self {
             shards: (0..workers).map(shard).collect(),
             left: AtomicUsize::new(0),
-            keeper: Mutex::new(None),
+            owner: Mutex::new(None),
         }
     }
 
@@ -217,17 +217,17 @@ impl<K: Keep> Registry<K> {
     /// registry yet.
     #[inline]
     pub(crate) unsafe fn enter_normal(
-        keeper: &Arc<K>,
+        owner: &Arc<K>,
         task: NonNull<()>,
-        place: &Place<K>,
+        place: &EntryLink<K>,
         worker: usize,
     ) {
-        let own = &keeper.registry().shards[worker].normal;
+        let own = &owner.registry().shards[worker].normal;
         let enter = |room: &mut Room<K>| {
             if room.free.is_null() {
                 room.take_back(own);
             }
-            room.enter(keeper, task, place, Lane::Normal, worker);
+            room.enter(owner, task, place, Lane::Normal, worker);
         };
         // SAFETY: rule 1. No other call is under way, because `enter` calls no code of a user.
         unsafe { own.room.enter(enter) };
@@ -239,13 +239,13 @@ impl<K: Keep> Registry<K> {
     /// # Safety
     /// The caller has the task's runnable. The task has this place, and is not in any registry yet.
     pub(crate) unsafe fn enter(
-        keeper: &Arc<K>,
+        owner: &Arc<K>,
         task: NonNull<()>,
-        place: &Place<K>,
+        place: &EntryLink<K>,
         lane: Lane,
         near: usize,
     ) {
-        let registry = keeper.registry();
+        let registry = owner.registry();
         // ORDERING: left_again. Relaxed: it can differ from 0 only for the last worker, when that
         // worker drops a future that spawns.
         if registry.left.load(order!(left_again: Relaxed)) > 0 {
@@ -257,7 +257,7 @@ impl<K: Keep> Registry<K> {
             Lane::Pinned(worker) => (&shards[worker].pinned, worker),
             Lane::High | Lane::Normal => (&shards[near].high, near),
         };
-        lock(room).enter(keeper, task, place, lane, shard);
+        lock(room).enter(owner, task, place, lane, shard);
     }
 
     /// Strikes a task off, if it was entered. `worker` returns the index of the worker of the same
@@ -267,7 +267,7 @@ impl<K: Keep> Registry<K> {
     /// The caller is the task's runner, and the task's future is gone.
     #[inline]
     pub(crate) unsafe fn strike_off(
-        place: &Place<K>,
+        place: &EntryLink<K>,
         worker: impl FnOnce(*const K) -> Option<usize>,
     ) {
         let entry = place.entry();
@@ -280,11 +280,11 @@ impl<K: Keep> Registry<K> {
         // SAFETY: as above.
         let shard = unsafe { (*chunk.as_ptr()).shard };
         // SAFETY: the entry keeps the executor alive.
-        let registry = ptr::from_ref(unsafe { (*home.keeper).registry() });
+        let registry = ptr::from_ref(unsafe { (*home.owner).registry() });
         // SAFETY: as above, until the end of this function, except for what `forget_left` says.
         let this = unsafe { &*registry };
         let shards = &this.shards[shard];
-        match (home.lane, worker(home.keeper)) {
+        match (home.lane, worker(home.owner)) {
             (Lane::Normal, Some(worker)) if worker == shard => {
                 // SAFETY: this is an entry of the room, in use until now.
                 let give_back = |room: &mut Room<K>| unsafe { room.give_back(entry) };
@@ -326,16 +326,16 @@ impl<K: Keep> Registry<K> {
         // ORDERING: left. AcqRel: what the other threads did with the registry happens before it is
         // freed.
         if left.fetch_sub(1, order!(left: AcqRel)) == 1 {
-            // SAFETY: by this function's contract, and the keeper keeps the registry alive.
-            let keeper = lock(unsafe { &(*this).keeper }).take();
-            drop(keeper);
+            // SAFETY: by this function's contract, and the owner keeps the registry alive.
+            let owner = lock(unsafe { &(*this).owner }).take();
+            drop(owner);
         }
     }
 
     /// Counts the entries that are left, for rule 3. The last worker must call this before it
     /// announces that the executor has terminated.
-    pub(crate) fn count_left(keeper: &Arc<K>) {
-        let registry = keeper.registry();
+    pub(crate) fn count_left(owner: &Arc<K>) {
+        let registry = owner.registry();
         let live = |shard: &CachePadded<Shard<K>>| {
             let normal = shard.normal.room.with_lock(|room| {
                 let free = core::mem::replace(&mut room.free, ptr::null_mut());
@@ -347,7 +347,7 @@ impl<K: Keep> Registry<K> {
         };
         let left = registry.shards.iter().map(live).sum();
         if left > 0 {
-            *lock(&registry.keeper) = Some(keeper.clone());
+            *lock(&registry.owner) = Some(owner.clone());
             // ORDERING: count_left. Relaxed: published by the executor's phase, which is set next
             // (`gate::terminate`).
             registry.left.store(left, order!(count_left: Relaxed));
@@ -394,12 +394,12 @@ impl<K: Keep> Registry<K> {
         }
     }
 
-    /// How many entries are left, and whether they keep the keeper.
+    /// How many entries are left, and whether they keep the owner.
     #[cfg(test)]
     pub(crate) fn left(&self) -> (usize, bool) {
         // Relaxed: one thread.
         let left = self.left.load(core::sync::atomic::Ordering::Relaxed);
-        (left, lock(&self.keeper).is_some())
+        (left, lock(&self.owner).is_some())
     }
 
     /// Whether a worker has pinned tasks that have not ended.
@@ -428,14 +428,14 @@ impl<K> Room<K> {
     #[inline]
     fn enter(
         &mut self,
-        keeper: &Arc<K>,
+        owner: &Arc<K>,
         task: NonNull<()>,
-        place: &Place<K>,
+        place: &EntryLink<K>,
         lane: Lane,
         shard: usize,
     ) {
         if self.free.is_null() {
-            self.grow(keeper, lane, shard);
+            self.grow(owner, lane, shard);
         }
         let entry = self.free;
         // SAFETY: this is a free entry of a chunk of this room.
@@ -472,8 +472,8 @@ impl<K> Room<K> {
     }
 
     #[cold]
-    fn grow(&mut self, keeper: &Arc<K>, lane: Lane, shard: usize) {
-        let chunk = Chunk::new(Arc::as_ptr(keeper), lane, shard);
+    fn grow(&mut self, owner: &Arc<K>, lane: Lane, shard: usize) {
+        let chunk = Chunk::new(Arc::as_ptr(owner), lane, shard);
         self.chunks.push(chunk);
         // SAFETY: the chunk is fresh.
         let entries = unsafe { &raw mut (*chunk.as_ptr()).entries }.cast::<*mut ()>();
@@ -497,7 +497,7 @@ impl<K> Room<K> {
                 let task = unsafe { entry.read() };
                 if let Some(task) = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0) {
                     // SAFETY: an entry in use means that its future still exists. All its tasks
-                    // have a `Place`.
+                    // have a `EntryLink`.
                     runnables.extend(unsafe { Runnable::abort_raw(task) });
                 }
             }
@@ -506,7 +506,7 @@ impl<K> Room<K> {
 }
 
 impl<K> Chunk<K> {
-    fn new(keeper: *const K, lane: Lane, shard: usize) -> NonNull<Self> {
+    fn new(owner: *const K, lane: Lane, shard: usize) -> NonNull<Self> {
         let layout = Layout::new::<Self>();
         // SAFETY: the layout's size is not zero.
         let chunk = unsafe { alloc::alloc::alloc(layout) }.cast::<Self>();
@@ -514,7 +514,7 @@ impl<K> Chunk<K> {
             handle_alloc_error(layout)
         };
         let empty = Self {
-            home: Home { keeper, lane },
+            home: Origin { owner, lane },
             shard,
             entries: UnsafeCell::new([ptr::null_mut(); ENTRIES]),
         };

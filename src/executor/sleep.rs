@@ -104,7 +104,7 @@ struct Resting {
 }
 
 /// Where a worker rests.
-pub(crate) enum Bed<'a> {
+pub(crate) enum Parking<'a> {
     Thread,
     /// In the driver, by a function that returns when the driver is rung, after at most that time,
     /// or early for no reason. It returns whether there is something to do.
@@ -113,15 +113,15 @@ pub(crate) enum Bed<'a> {
     Reserve(&'a mut dyn FnMut(Option<Duration>) -> bool),
 }
 
-impl Bed<'_> {
+impl Parking<'_> {
     fn keeps(&self) -> bool {
         matches!(self, Self::Driver(_))
     }
 
     /// Returns whether the worker must rise by itself.
-    fn lie(&mut self, limit: Option<Duration>) -> bool {
+    fn park(&mut self, limit: Option<Duration>) -> bool {
         match (self, limit) {
-            (Self::Driver(lie) | Self::Reserve(lie), limit) => lie(limit),
+            (Self::Driver(park) | Self::Reserve(park), limit) => park(limit),
             (Self::Thread, Some(limit)) => {
                 thread::park_timeout(limit);
                 false
@@ -313,21 +313,21 @@ impl Sleep {
         worker: usize,
         limit: Duration,
         urgent: impl Fn() -> bool,
-        mut bed: Bed<'_>,
+        mut parking: Parking<'_>,
     ) -> Watched {
-        self.rest(worker, WATCHING, &bed);
+        self.rest(worker, WATCHING, &parking);
         // ORDERING: rest_fence. SeqCst: with `outside_fence`.
         fence(order!(rest_fence: SeqCst));
         // RECHECK: watch_urgent. A push from another thread, or the end, that came before this
         // worker could be seen to watch.
         if !recheck!(watch_urgent: urgent()) {
-            bed.lie(Some(limit));
+            parking.park(Some(limit));
         }
         if self.rise(worker) {
             return Watched::Over;
         }
         // Another thread has taken this worker off the list, and its signal is on the way.
-        self.wait_for_signal(worker, bed);
+        self.wait_for_signal(worker, parking);
         Watched::Woken
     }
 
@@ -339,9 +339,9 @@ impl Sleep {
         worker: usize,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
-        bed: Bed<'_>,
+        parking: Parking<'_>,
     ) -> bool {
-        let before = self.rest(worker, SLEEPING, &bed);
+        let before = self.rest(worker, SLEEPING, &parking);
         let was_last = before.lookouts() == 1;
         if was_last && self.active(before) > 0 {
             // ORDERING: sleep_heavy_fence. SeqCst: S2 of the handshake, with `push_fence`; and as
@@ -358,7 +358,7 @@ impl Sleep {
         if is_needed && self.rise(worker) {
             return false;
         }
-        self.wait_for_signal(worker, bed);
+        self.wait_for_signal(worker, parking);
         true
     }
 
@@ -429,13 +429,13 @@ impl Sleep {
     }
 
     /// Puts a searching worker on the list. Returns the counts before.
-    fn rest(&self, worker: usize, how: u64, bed: &Bed<'_>) -> Counts {
+    fn rest(&self, worker: usize, how: u64, parking: &Parking<'_>) -> Counts {
         let mut resting = self.lock();
         resting.push(Resting {
             worker,
             thread: thread::current(),
             how,
-            keeps: bed.keeps(),
+            keeps: parking.keeps(),
         });
         // ORDERING: resting. Relaxed: the caller's fence orders it against a push to this worker's
         // inbox.
@@ -469,14 +469,14 @@ impl Sleep {
         }
     }
 
-    fn wait_for_signal(&self, worker: usize, mut bed: Bed<'_>) {
+    fn wait_for_signal(&self, worker: usize, mut parking: Parking<'_>) {
         // An exchange that changes nothing, so that it has its place in the order of the exchanges
         // of `signal`.
         // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible.
         // Release, with a `signal` that comes after a look that found none.
         while self.signals[worker].fetch_add(0, order!(slept: AcqRel)) == RESTING {
             // A worker that is not on the list any more has its signal by now.
-            if bed.lie(None) && self.rise(worker) {
+            if parking.park(None) && self.rise(worker) {
                 return;
             }
         }

@@ -10,7 +10,7 @@ use super::{
     worker::{
         Local, current,
         launch::{builder, launch},
-        shared::{Home, Shared},
+        shared::{Scheduler, Shared},
     },
 };
 use crate::task::JoinHandle;
@@ -128,8 +128,8 @@ impl<'a> TaskBuilder<'a> {
             let lane = lane.unwrap_or(Lane::Normal);
             let future = traced(future, lane.name(), name.as_deref(), spawned);
             let (runnable, handle) = match name {
-                None => builder(spawned).spawn(|_| future, Home),
-                Some(name) => builder(spawned).name(name).spawn(|_| future, Home),
+                None => builder(spawned).spawn(|_| future, Scheduler),
+                Some(name) => builder(spawned).name(name).spawn(|_| future, Scheduler),
             };
             launch(shared, local, runnable, lane);
             handle.without_metadata()
@@ -150,8 +150,10 @@ impl<'a> TaskBuilder<'a> {
             let lane = lane.unwrap_or(Lane::Normal);
             let future = traced(future, lane.name(), name.as_deref(), spawned);
             let runnable = match name {
-                None => builder(spawned).spawn_detached(|_| future, Home),
-                Some(name) => builder(spawned).name(name).spawn_detached(|_| future, Home),
+                None => builder(spawned).spawn_detached(|_| future, Scheduler),
+                Some(name) => builder(spawned)
+                    .name(name)
+                    .spawn_detached(|_| future, Scheduler),
             };
             launch(shared, local, runnable, lane);
         });
@@ -186,8 +188,8 @@ impl<'a> TaskBuilder<'a> {
             }
             let future = traced(future, "local", name.as_deref(), spawned);
             let (runnable, handle) = match name {
-                None => builder(spawned).spawn_local(|_| future, Home),
-                Some(name) => builder(spawned).name(name).spawn_local(|_| future, Home),
+                None => builder(spawned).spawn_local(|_| future, Scheduler),
+                Some(name) => builder(spawned).name(name).spawn_local(|_| future, Scheduler),
             };
             launch(shared, Some(local), runnable, own);
             handle.without_metadata()

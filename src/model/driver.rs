@@ -9,9 +9,9 @@ use crate::{
     executor::{
         driver::{
             clock,
-            keeper::{Driver, Outside},
+            keeper::{Driver, EventSource},
         },
-        sleep::{Bed, Sleep},
+        sleep::{Parking, Sleep},
     },
     sync::{Mutex, fence, order, thread, thread::Thread},
 };
@@ -28,7 +28,7 @@ struct Rung {
     tells: bool,
 }
 
-impl Outside for Bell {
+impl EventSource for Bell {
     type Events = ();
 
     fn new() -> io::Result<Self> {
@@ -182,7 +182,7 @@ impl Driven {
     /// relies on a reserve.
     pub fn keep_and_leave(&self) -> bool {
         let mut keeper = self.driver.keep().expect("nobody else keeps it");
-        keeper.lie(None);
+        keeper.park(None);
         drop(keeper);
         // ORDERING: leave_fence. SeqCst: K2 of `reserve.rs`, in place of `found_fence`.
         fence(order!(leave_fence: SeqCst));
@@ -192,7 +192,7 @@ impl Driven {
     /// Rests as the reserve until no keeper is asleep in the driver, or until `is_woken`.
     pub fn rest_as_reserve(&self, is_woken: impl Fn() -> bool) {
         let mut reserve = self.driver.reserve().expect("nobody else is");
-        while !is_woken() && !reserve.lie(None) {}
+        while !is_woken() && !reserve.park(None) {}
     }
 
     /// Causes the reactor to report an event for `waker`.
@@ -218,12 +218,12 @@ impl Driven {
         let mut keeper = self.driver.keep();
         let keeps = keeper.is_some();
         let urgent = || urgent() || looks && !keeps && self.driver.is_vacant();
-        let mut lie = keeper.as_mut().map(|keeper| |limit| keeper.lie(limit));
-        let bed = match &mut lie {
-            Some(lie) => Bed::Driver(lie),
-            None => Bed::Thread,
+        let mut park = keeper.as_mut().map(|keeper| |limit| keeper.park(limit));
+        let parking = match &mut park {
+            Some(park) => Parking::Driver(park),
+            None => Parking::Thread,
         };
-        self.sleep.sleep(worker, urgent, has_work, bed);
+        self.sleep.sleep(worker, urgent, has_work, parking);
         let mut woken = Vec::new();
         if let Some(keeper) = keeper {
             keeper.leave(&mut woken);

@@ -241,9 +241,12 @@ impl Sleep {
         limit: core::time::Duration,
         urgent: impl Fn() -> bool,
     ) -> bool {
-        let watched = self
-            .0
-            .watch(worker, limit, urgent, crate::executor::sleep::Bed::Thread);
+        let watched = self.0.watch(
+            worker,
+            limit,
+            urgent,
+            crate::executor::sleep::Parking::Thread,
+        );
         watched == crate::executor::sleep::Watched::Woken
     }
 
@@ -257,7 +260,7 @@ impl Sleep {
             worker,
             urgent,
             has_work,
-            crate::executor::sleep::Bed::Thread,
+            crate::executor::sleep::Parking::Thread,
         )
     }
 
@@ -395,14 +398,14 @@ impl Source {
 /// Wakes and parks a local executor's thread.
 #[cfg(feature = "std")]
 #[allow(missing_debug_implementations, reason = "nothing to show")]
-pub struct LocalDriver(crate::executor::local::driver::Driver);
+pub struct LocalParker(crate::executor::local::parker::LocalParker);
 
 #[cfg(feature = "std")]
 #[allow(missing_docs, reason = "forwarded as it is")]
 #[allow(clippy::new_without_default, reason = "as the other models' parts")]
-impl LocalDriver {
+impl LocalParker {
     pub fn new() -> Self {
-        Self(crate::executor::local::driver::Driver::new())
+        Self(crate::executor::local::parker::LocalParker::new())
     }
 
     pub fn waker(&self) -> crate::waker::ThinWaker {

@@ -5,7 +5,7 @@ use alloc::{collections::VecDeque, sync::Arc, vec::Vec};
 use core::{cell::Cell, future::Future, mem::ManuallyDrop, panic::Location};
 
 use crate::{
-    executor::registry::{self, Keep, Lane, Place},
+    executor::registry::{self, EntryLink, Lane, RegistryOwner},
     sync::{Mutex, UnsafeCell, thread_local},
     task::{Builder, End, Ended, JoinHandle, Pending, Schedule, ScheduleInfo},
 };
@@ -23,7 +23,7 @@ struct Owner {
 // SAFETY: `used` is watched by the model, and holds nothing.
 unsafe impl Sync for Owner {}
 
-impl Keep for Owner {
+impl RegistryOwner for Owner {
     fn registry(&self) -> &registry::Registry<Self> {
         &self.registry
     }
@@ -49,14 +49,14 @@ unsafe impl Send for Entered {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Entered {}
 
-impl Schedule<Place<Owner>> for Entered {
+impl Schedule<EntryLink<Owner>> for Entered {
     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
         // SAFETY: the task has been idle, so it is entered, which keeps the owner alive.
         let owner = unsafe { &*self.0 };
         owner.woken.lock().unwrap().push_back(runnable);
     }
 
-    fn pending(&self, task: &Pending<'_, Place<Owner>>) {
+    fn pending(&self, task: &Pending<'_, EntryLink<Owner>>) {
         if task.metadata().is_entered() || task.is_woken() {
             return;
         }
@@ -68,7 +68,7 @@ impl Schedule<Place<Owner>> for Entered {
         unsafe { registry::Registry::enter_normal(&owner, task, place, worker) };
     }
 
-    fn ended(&self, task: &Ended<'_, Place<Owner>>, _: End) {
+    fn ended(&self, task: &Ended<'_, EntryLink<Owner>>, _: End) {
         let worker = |owner: *const Owner| {
             // SAFETY: the entry keeps the owner alive.
             unsafe { &*owner }.used.with(|_| ());
@@ -104,7 +104,7 @@ impl Registry {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let builder = Builder::spawned_at(Location::caller()).metadata(Place::nowhere());
+        let builder = Builder::spawned_at(Location::caller()).metadata(EntryLink::nowhere());
         let (runnable, handle) = builder.spawn(|_| future, Entered(Arc::as_ptr(&self.0)));
         if high {
             let (task, place) = (runnable.as_ptr(), runnable.metadata());

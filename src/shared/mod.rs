@@ -58,8 +58,8 @@ mod block;
 mod driver;
 mod place;
 mod receiver;
-mod seat;
 mod sender;
+mod shared_waiter;
 mod waiters;
 
 use core::{error::Error, fmt};

@@ -3,7 +3,7 @@
 //! Rules for the fields:
 //!
 //! 1. The completer of `word` is the sender's end of the wait. Its waiter is the one
-//!    [`Seat`](super::seat::Seat) that holds the place.
+//!    [`SharedWaiter`](super::shared_waiter::SharedWaiter) that holds the place.
 //! 2. `link` is written before the place is published, and only read from then on.
 //! 3. A place is freed by its maker if it was never published, and otherwise together with the
 //!    whole list.

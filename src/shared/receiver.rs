@@ -12,7 +12,7 @@ use core::{
 #[cfg(feature = "std")]
 use std::time::{Duration, Instant};
 
-use super::{Closed, block::Handle, seat::Seat};
+use super::{Closed, block::Handle, shared_waiter::SharedWaiter};
 #[cfg(feature = "std")]
 use crate::waker::park;
 
@@ -45,7 +45,7 @@ use crate::waker::park;
 /// ```
 #[must_use = "futures do nothing unless awaited"]
 pub struct Shared<T> {
-    seat: Seat,
+    waiter: SharedWaiter,
     handle: Handle<T>,
 }
 
@@ -56,7 +56,7 @@ impl<T: RefUnwindSafe> RefUnwindSafe for Shared<T> {}
 impl<T> Shared<T> {
     pub(super) fn new(handle: Handle<T>) -> Self {
         Self {
-            seat: Seat::new(),
+            waiter: SharedWaiter::new(),
             handle,
         }
     }
@@ -124,7 +124,7 @@ impl<T> Shared<T> {
     pub fn wait(&self) -> Wait<'_, T> {
         Wait {
             shared: self,
-            seat: Seat::new(),
+            waiter: SharedWaiter::new(),
         }
     }
 
@@ -213,9 +213,9 @@ impl<T: Clone> Future for Shared<T> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        // SAFETY: the seat is always polled with the waiters of this handle, which keeps them
+        // SAFETY: the waiter is always polled with the waiters of this handle, which keeps them
         // alive.
-        let poll = unsafe { this.seat.poll(this.handle.waiters(), cx.waker()) };
+        let poll = unsafe { this.waiter.poll(this.handle.waiters(), cx.waker()) };
         // SAFETY: the waiters have just said so.
         poll.map(|ended| unsafe { this.handle.answer_of(ended) }.cloned())
     }
@@ -226,7 +226,7 @@ impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
         // SAFETY: as in `poll`. The handle is dropped after this, even if dropping the waker here
         // panics.
-        unsafe { self.seat.leave(self.handle.waiters()) };
+        unsafe { self.waiter.leave(self.handle.waiters()) };
     }
 }
 
@@ -245,7 +245,7 @@ impl<T> fmt::Debug for Shared<T> {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Wait<'a, T> {
     shared: &'a Shared<T>,
-    seat: Seat,
+    waiter: SharedWaiter,
 }
 
 impl<'a, T> Future for Wait<'a, T> {
@@ -254,9 +254,9 @@ impl<'a, T> Future for Wait<'a, T> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let shared = self.shared;
-        // SAFETY: the seat is always polled with the waiters of this one `Shared`, which the borrow
-        // keeps alive.
-        let poll = unsafe { self.seat.poll(shared.handle.waiters(), cx.waker()) };
+        // SAFETY: the waiter is always polled with the waiters of this one `Shared`, which the
+        // borrow keeps alive.
+        let poll = unsafe { self.waiter.poll(shared.handle.waiters(), cx.waker()) };
         // SAFETY: the waiters have just said so.
         poll.map(|ended| unsafe { shared.handle.answer_of(ended) })
     }
@@ -266,7 +266,7 @@ impl<T> Drop for Wait<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: as in `poll`.
-        unsafe { self.seat.leave(self.shared.handle.waiters()) };
+        unsafe { self.waiter.leave(self.shared.handle.waiters()) };
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) use atomic_waker::AtomicWaker;
 pub(crate) use locks::OnceLock;
 pub(crate) use locks::{Mutex, MutexGuard};
 
-use observe::{Act, Bits, Made, Place, ended};
+use observe::{Act, Bits, Made, Object, ended};
 
 use super::Retire;
 
@@ -155,7 +155,7 @@ pub(crate) fn fence(order: Ordering) {
     if order == Ordering::Relaxed {
         observe::forget();
     } else {
-        Place::NONE.begins(Act::Fence, order);
+        Object::NONE.begins(Act::Fence, order);
         loom::sync::atomic::fence(order);
         ended(());
     }
@@ -237,14 +237,14 @@ fn assert_live<T>(place: &T) {
 macro_rules! atomic {
     ($name:ident $(<$t:ident>)?, $value:ty, { $($extra:tt)* }) => {
         #[derive(Debug)]
-        pub(crate) struct $name $(<$t>)? (loom::sync::atomic::$name $(<$t>)?, Place);
+        pub(crate) struct $name $(<$t>)? (loom::sync::atomic::$name $(<$t>)?, Object);
 
         #[allow(dead_code, reason = "every atomic offers the same operations")]
         impl $(<$t>)? $name $(<$t>)? {
             #[track_caller]
             pub(crate) fn new(value: $value) -> Self {
                 let made = Made::Atomic(stringify!($name), value.bits());
-                Self(loom::sync::atomic::$name::new(value), Place::new(made))
+                Self(loom::sync::atomic::$name::new(value), Object::new(made))
             }
 
             #[track_caller]
@@ -368,12 +368,12 @@ integer!(AtomicUsize, usize);
 
 /// loom's cell, which fails on a race, with the check for released memory.
 #[derive(Debug)]
-pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>, Place);
+pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>, Object);
 
 impl<T> UnsafeCell<T> {
     #[track_caller]
     pub(crate) fn new(value: T) -> Self {
-        Self(loom::cell::UnsafeCell::new(value), Place::new(Made::Cell))
+        Self(loom::cell::UnsafeCell::new(value), Object::new(Made::Cell))
     }
 
     #[track_caller]

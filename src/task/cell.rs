@@ -37,10 +37,10 @@ use core::{
 use super::{
     PanicPayload, Runnable, Schedule, ScheduleInfo,
     header::{Head, Header, OnAgain, Ran, Task, VTable, WAKER},
-    lent::{Ended, Pending},
     schedule::sealed::End,
     state::{OnIdle, Snapshot},
     unwind,
+    view::{Ended, Pending},
 };
 use crate::{
     completion::{Completed, Completion},

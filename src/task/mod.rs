@@ -128,7 +128,6 @@ mod handle;
 mod header;
 mod id;
 mod join;
-mod lent;
 mod link;
 #[cfg(feature = "std")]
 mod local;
@@ -136,6 +135,7 @@ mod runnable;
 mod schedule;
 mod state;
 mod unwind;
+mod view;
 
 #[cfg(all(test, feature = "std"))]
 pub(crate) use self::link::visits_of;
@@ -154,8 +154,8 @@ pub use self::{
 };
 #[cfg(feature = "std")]
 pub(crate) use self::{
-    lent::{Ended, Pending},
     schedule::sealed::End,
+    view::{Ended, Pending},
 };
 
 /// Makes a task of a future. Nothing runs yet, and the caller must run or schedule the returned

@@ -4,7 +4,7 @@ use core::{fmt, marker::PhantomData, mem::needs_drop};
 
 use super::{
     Runnable,
-    lent::{Ended, Pending},
+    view::{Ended, Pending},
 };
 
 /// The circumstances in which a runnable is scheduled.

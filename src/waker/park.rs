@@ -28,7 +28,7 @@ use crate::sync::{
 };
 
 #[repr(C)]
-struct Shared {
+struct Inner {
     header: Header,
     references: AtomicUsize,
     /// `IDLE`, or `NOTIFIED` after a wake-up that the thread has not consumed yet.
@@ -46,7 +46,7 @@ const MAX_REFERENCES: usize = isize::MAX as usize;
 static PARKER: VTable = {
     unsafe fn clone(header: NonNull<Header>) {
         // SAFETY: a live parker's header: the caller holds a reference.
-        let shared = unsafe { header.cast::<Shared>().as_ref() };
+        let shared = unsafe { header.cast::<Inner>().as_ref() };
         // ORDERING: clone. Relaxed: the new reference reaches another thread by a happens-before
         // edge of its own.
         if shared.references.fetch_add(1, order!(clone: Relaxed)) > MAX_REFERENCES {
@@ -61,7 +61,7 @@ static PARKER: VTable = {
     }
     unsafe fn wake_by_ref(header: NonNull<Header>) {
         // SAFETY: a live parker's header: the caller holds a reference.
-        let shared = unsafe { header.cast::<Shared>().as_ref() };
+        let shared = unsafe { header.cast::<Inner>().as_ref() };
         // ORDERING: notify. Release, with the Acquire of `take`: everything before the wake-up is
         // visible to the parked thread.
         if shared.notified.swap(NOTIFIED, order!(notify: Release)) == IDLE {
@@ -84,7 +84,7 @@ static PARKER: VTable = {
 ///
 /// # Safety
 /// The caller holds a reference and does not use the parker after this.
-unsafe fn release(shared: NonNull<Shared>) {
+unsafe fn release(shared: NonNull<Inner>) {
     // SAFETY: alive by the caller's reference. No Rust reference to the whole parker is made,
     // because the parker may be freed during the call.
     let references = unsafe { &(*shared.as_ptr()).references };
@@ -100,12 +100,12 @@ unsafe fn release(shared: NonNull<Shared>) {
     owned.notified.retire();
     // SAFETY: ours alone, initialised, and not used after this.
     unsafe { shared.drop_in_place() };
-    // SAFETY: allocated in `Parker::new` as a `Shared`.
+    // SAFETY: allocated in `Parker::new` as a `Inner`.
     unsafe { heap::release(shared) };
 }
 
 /// One reference to a parker of this thread. It never leaves the thread.
-struct Parker(NonNull<Shared>);
+struct Parker(NonNull<Inner>);
 
 thread_local! {
     /// The parker that this thread's next wait will use.
@@ -246,7 +246,7 @@ pub(crate) fn punctually(sleep: impl FnOnce()) {
 impl Parker {
     fn new() -> Self {
         let shared = heap::allocate();
-        let value = Shared {
+        let value = Inner {
             header: Header::new(&PARKER),
             references: AtomicUsize::new(1),
             notified: AtomicUsize::new(IDLE),

@@ -120,7 +120,7 @@ mod tests {
         for (path, text) in [
             (
                 "src/executor/worker/turn.rs",
-                "use super::{Local, shared::Runnable}; use crate::executor::sleep::Bed;",
+                "use super::{Local, shared::Runnable}; use crate::executor::sleep::Parking;",
             ),
             (
                 "src/executor/hooks.rs",

@@ -29,7 +29,7 @@ const FILES: [&str; 6] = [
 ];
 
 /// Without the feature `io` alone.
-const NOT_COMPILED: &str = "src/executor/driver/absent.rs";
+const NOT_COMPILED: &str = "src/executor/driver/disabled.rs";
 
 /// Words for show: what `Debug` and `Display` write, as far as tests do not compare it.
 const FOR_SHOW: [&str; 2] = ["fmt::Result", "impl .*fmt::(Debug|Display) for"];

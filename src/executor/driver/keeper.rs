@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The part of the reactor that the driver uses.
-pub(crate) trait Outside: Sized {
+pub(crate) trait EventSource: Sized {
     /// The events that one wait returns.
     type Events;
 
@@ -32,7 +32,7 @@ pub(crate) trait Outside: Sized {
     fn close(&self) -> Vec<Waker>;
 }
 
-impl Outside for Reactor {
+impl EventSource for Reactor {
     type Events = Events;
 
     fn new() -> io::Result<Self> {
@@ -71,7 +71,7 @@ const BLOCKED_WATCH: Duration = Duration::from_millis(5);
 const AWAKE: u64 = 0;
 
 /// The driver of one executor.
-pub(crate) struct Driver<R: Outside = Reactor> {
+pub(crate) struct Driver<R: EventSource = Reactor> {
     /// The timers of each worker, and last those of all other threads.
     timers: Vec<Arc<Timers>>,
     reactor: OnceLock<Arc<R>>,
@@ -83,16 +83,16 @@ pub(crate) struct Driver<R: Outside = Reactor> {
     /// How often a keeper has risen. Only the keeper writes it.
     rises: AtomicUsize,
     pub(super) reserves: Reserves,
-    desk: Mutex<Desk<R::Events>>,
+    buffers: Mutex<Buffers<R::Events>>,
 }
 
 /// The keeper's buffers.
-struct Desk<E> {
+struct Buffers<E> {
     events: Option<E>,
     woken: Vec<Waker>,
 }
 
-impl<R: Outside> Driver<R> {
+impl<R: EventSource> Driver<R> {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             timers: (0..=workers).map(|_| Arc::new(Timers::new())).collect(),
@@ -102,7 +102,7 @@ impl<R: Outside> Driver<R> {
             asleep_until: AtomicU64::new(AWAKE),
             rises: AtomicUsize::new(0),
             reserves: Reserves::new(),
-            desk: Mutex::new(Desk {
+            buffers: Mutex::new(Buffers {
                 events: None,
                 woken: Vec::new(),
             }),
@@ -127,12 +127,15 @@ impl<R: Outside> Driver<R> {
         if !self.is_used() {
             return None;
         }
-        let desk = match self.desk.try_lock() {
-            Ok(desk) => desk,
+        let buffers = match self.buffers.try_lock() {
+            Ok(buffers) => buffers,
             Err(TryLockError::Poisoned(error)) => error.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        Some(Keeper { driver: self, desk })
+        Some(Keeper {
+            driver: self,
+            buffers,
+        })
     }
 
     /// Returns whether a keeper sleeps here.
@@ -214,7 +217,7 @@ impl<R: Outside> Driver<R> {
             sleep.rouse();
         }
         // This exchange changes nothing, but has its place in the order of the keeper's exchanges.
-        // ORDERING: hurry. Release, with `doze`: a keeper that goes to sleep after this sees the
+        // ORDERING: hurry. Release, with `asleep`: a keeper that goes to sleep after this sees the
         // deadline.
         let until = self.asleep_until.fetch_add(0, order!(hurry: Release));
         if until == AWAKE {
@@ -270,46 +273,46 @@ impl<R: Outside> Driver<R> {
 }
 
 /// The right to keep the driver. No other thread keeps it meanwhile.
-pub(crate) struct Keeper<'a, R: Outside = Reactor> {
+pub(crate) struct Keeper<'a, R: EventSource = Reactor> {
     driver: &'a Driver<R>,
-    desk: MutexGuard<'a, Desk<R::Events>>,
+    buffers: MutexGuard<'a, Buffers<R::Events>>,
 }
 
-impl<R: Outside> Keeper<'_, R> {
+impl<R: EventSource> Keeper<'_, R> {
     /// Sleeps until there is something to do, until the driver is rung, or until `limit` has
     /// passed. Returns whether there is something to do.
-    pub(crate) fn lie(&mut self, limit: Option<Duration>) -> bool {
+    pub(crate) fn park(&mut self, limit: Option<Duration>) -> bool {
         let now = clock::now();
         let limit = limit.map_or(NEVER, |limit| clock::after(now, limit));
-        let until = self.doze(limit);
+        let until = self.set_asleep_until(limit);
         if until > now {
             self.wait(until, now);
         }
         // This is an exchange, so that what `hurry` has released to it passes on to the next
-        // `doze`.
-        // ORDERING: rise. Relaxed: `doze` acquires.
+        // `asleep`.
+        // ORDERING: rise. Relaxed: `asleep` acquires.
         self.driver.asleep_until.swap(AWAKE, order!(rise: Relaxed));
         // ORDERING: rises. Relaxed: the reader only checks whether the number has changed. Only the
         // keeper writes it.
         (self.driver.rises).store(self.driver.rises().wrapping_add(1), order!(rises: Relaxed));
-        !self.desk.woken.is_empty() || self.driver.earliest() <= clock::now()
+        !self.buffers.woken.is_empty() || self.driver.earliest() <= clock::now()
     }
 
     /// Writes down until when the keeper sleeps, and returns that time: the earliest deadline or
     /// the limit.
-    fn doze(&self, limit: u64) -> u64 {
+    fn set_asleep_until(&self, limit: u64) -> u64 {
         loop {
             let until = self.driver.settled().min(limit);
             // At least 1, so that the very first instant is not mistaken for `AWAKE`.
-            // ORDERING: doze. Acquire, with `hurry`: the look that follows sees every deadline that
-            // was announced before.
+            // ORDERING: asleep. Acquire, with `hurry`: the look that follows sees every deadline
+            // that was announced before.
             self.driver
                 .asleep_until
-                .swap(until.max(1), order!(doze: Acquire));
+                .swap(until.max(1), order!(asleep: Acquire));
             let earliest = self.driver.earliest();
-            // RECHECK: doze_again. A deadline that was announced between the first look and the
+            // RECHECK: asleep_again. A deadline that was announced between the first look and the
             // exchange.
-            if !recheck!(doze_again: earliest < until) {
+            if !recheck!(asleep_again: earliest < until) {
                 return until;
             }
         }
@@ -339,14 +342,14 @@ impl<R: Outside> Keeper<'_, R> {
         let Some(reactor) = self.driver.reactor.get() else {
             return false;
         };
-        let Desk { events, woken } = &mut *self.desk;
+        let Buffers { events, woken } = &mut *self.buffers;
         reactor.wait(events.get_or_insert_with(R::events), until, woken);
         true
     }
 
     /// Stops keeping the driver, and appends the wakers of everything that was found ready.
     pub(crate) fn leave(mut self, woken: &mut Vec<Waker>) {
-        woken.append(&mut self.desk.woken);
+        woken.append(&mut self.buffers.woken);
     }
 }
 
@@ -394,7 +397,7 @@ mod tests {
         let mut reserve = driver.reserve().expect("the first");
         let mut look = || {
             thread::current().unpark();
-            reserve.lie(None)
+            reserve.park(None)
         };
         assert!(look(), "nobody keeps the driver");
         driver.asleep_until.store(NEVER, Relaxed);
@@ -413,14 +416,14 @@ mod tests {
     fn who_is_off_duty_looks_no_more() {
         let driver = driver();
         let mut reserve = driver.reserve().expect("the first");
-        let mut lie = || {
+        let mut park = || {
             thread::current().unpark();
-            reserve.lie(None)
+            reserve.park(None)
         };
         driver.asleep_until.store(NEVER, Relaxed);
-        assert!(!lie() && driver.has_no_reserve());
+        assert!(!park() && driver.has_no_reserve());
         driver.asleep_until.store(AWAKE, Relaxed);
-        assert!(!lie());
+        assert!(!park());
     }
 
     #[test]
@@ -453,13 +456,13 @@ mod tests {
         let driver = driver();
         assert_eq!(driver.earliest(), NEVER);
         let mut keeper = driver.keep().expect("nobody else is");
-        assert!(!keeper.lie(Some(Duration::ZERO)));
-        keeper.desk.woken.push(Waker::noop().clone());
-        assert!(keeper.lie(Some(Duration::ZERO)));
-        keeper.desk.woken.clear();
+        assert!(!keeper.park(Some(Duration::ZERO)));
+        keeper.buffers.woken.push(Waker::noop().clone());
+        assert!(keeper.park(Some(Duration::ZERO)));
+        keeper.buffers.woken.clear();
         driver.timers(1).insert(1, Waker::noop().clone()).unwrap();
         assert_eq!(driver.earliest(), 1);
-        assert!(keeper.lie(None), "it is due");
+        assert!(keeper.park(None), "it is due");
         assert_eq!((driver.rises(), driver.is_kept()), (3, false));
     }
 
@@ -476,10 +479,10 @@ mod tests {
         let driver = driver();
         driver.reactor().expect("the system gives one");
         let mut keeper = driver.keep().expect("nobody else is");
-        assert!(!keeper.lie(None), "the first wait comes back at once");
+        assert!(!keeper.park(None), "the first wait comes back at once");
         for _ in 0..3 {
             driver.ring();
-            assert!(!keeper.lie(None));
+            assert!(!keeper.park(None));
         }
     }
 }

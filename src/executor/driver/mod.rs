@@ -15,7 +15,7 @@
 //! race of a push and a sleeper once more. Here it is settled by one word, the time at which the
 //! keeper means to wake up, which both sides exchange.
 //!
-//! | a new earliest deadline (`hurry`) | keeper (`lie`) |
+//! | a new earliest deadline (`hurry`) | keeper (`park`) |
 //! |---|---|
 //! | D1 publish the deadline | K1 write down until when it sleeps |
 //! | D2 read that time. If the keeper sleeps beyond the deadline, wake it | K2 look at the earliest deadline. If it is sooner, begin again |
@@ -33,10 +33,10 @@
 //! were long or if there is no reserve. Otherwise it keeps the driver itself once it has nothing to
 //! do, and until then checks it in its turn.
 
-#[cfg(not(feature = "io"))]
-mod absent;
 #[cfg(feature = "io")]
 pub(crate) mod clock;
+#[cfg(not(feature = "io"))]
+mod disabled;
 #[cfg(feature = "io")]
 pub(crate) mod keeper;
 #[cfg(feature = "io")]
@@ -47,6 +47,6 @@ mod reserve;
 pub(crate) mod timers;
 
 #[cfg(not(feature = "io"))]
-pub(crate) use self::absent::{Driver, Keeper};
+pub(crate) use self::disabled::{Driver, Keeper};
 #[cfg(feature = "io")]
 pub(crate) use self::keeper::{Driver, Keeper};

@@ -20,7 +20,7 @@
 
 use core::time::Duration;
 
-use super::keeper::{Driver, Outside};
+use super::keeper::{Driver, EventSource};
 use crate::sync::{AtomicUsize, fence, order, thread};
 
 /// How long the driver may be left without a keeper while a worker has nothing to do.
@@ -56,14 +56,14 @@ impl Reserves {
 }
 
 /// The worker is on duty until this is dropped, or until it has gone off duty.
-pub(crate) struct Reserve<'a, R: Outside> {
+pub(crate) struct Reserve<'a, R: EventSource> {
     driver: &'a Driver<R>,
     is_on_duty: bool,
     /// How often the keeper had risen at the last check.
     rises: usize,
 }
 
-impl<R: Outside> Driver<R> {
+impl<R: EventSource> Driver<R> {
     /// Makes the calling worker, which rests on its own thread, the reserve, if the driver is in
     /// use and there is no other reserve.
     pub(crate) fn reserve(&self) -> Option<Reserve<'_, R>> {
@@ -76,9 +76,9 @@ impl<R: Outside> Driver<R> {
     }
 }
 
-impl<R: Outside> Reserve<'_, R> {
+impl<R: EventSource> Reserve<'_, R> {
     /// Rests once. Returns whether the driver has no sleeping keeper.
-    pub(crate) fn lie(&mut self, limit: Option<Duration>) -> bool {
+    pub(crate) fn park(&mut self, limit: Option<Duration>) -> bool {
         match limit {
             Some(limit) => thread::park_timeout(limit),
             None if self.is_on_duty => {
@@ -102,7 +102,7 @@ impl<R: Outside> Reserve<'_, R> {
     }
 }
 
-impl<R: Outside> Drop for Reserve<'_, R> {
+impl<R: EventSource> Drop for Reserve<'_, R> {
     fn drop(&mut self) {
         if self.is_on_duty {
             self.driver.reserves.go();

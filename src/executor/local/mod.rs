@@ -6,14 +6,14 @@ use core::{
     panic::{Location, RefUnwindSafe, UnwindSafe},
 };
 
-pub(crate) mod driver;
-mod home;
 pub(crate) mod inbox;
+pub(crate) mod parker;
 mod register;
 mod run;
+mod state;
 
-pub(super) use self::home::{with_current, without_current};
 pub use self::run::Run;
+pub(super) use self::state::{with_current, without_current};
 use crate::task::JoinHandle;
 
 /// Runs tasks on the thread that created it. Their futures and outputs need not be `Send`.
@@ -87,7 +87,7 @@ use crate::task::JoinHandle;
 /// std::thread::spawn(move || handle);
 /// ```
 pub struct LocalExecutor {
-    home: home::Owned,
+    state: state::Owned,
 }
 
 /// Counts of what a [`LocalExecutor`] has done so far.
@@ -106,7 +106,7 @@ impl LocalExecutor {
     /// Creates an executor for this thread. Two allocations.
     pub fn new() -> Self {
         Self {
-            home: home::Owned::new(),
+            state: state::Owned::new(),
         }
     }
 
@@ -132,7 +132,7 @@ impl LocalExecutor {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.home.spawn(Location::caller(), future)
+        self.state.spawn(Location::caller(), future)
     }
 
     /// Runs the tasks until `future` ends, on this thread, which sleeps while there is nothing to
@@ -154,7 +154,7 @@ impl LocalExecutor {
     /// assert_eq!(executor.block_on(async { 6 * 7 }), 42);
     /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.home.block_on(future)
+        self.state.block_on(future)
     }
 
     /// Runs the tasks until `future` ends, as a future. It can be awaited inside a task of any
@@ -182,7 +182,7 @@ impl LocalExecutor {
     /// assert_eq!(outer.block_on(task), 42);
     /// ```
     pub fn run<F: Future>(&self, future: F) -> Run<'_, F> {
-        Run::new(&self.home, future)
+        Run::new(&self.state, future)
     }
 
     /// Runs one task, if one is due. Returns whether it did.
@@ -196,17 +196,17 @@ impl LocalExecutor {
     /// assert!(handle.is_finished());
     /// ```
     pub fn try_tick(&self) -> bool {
-        self.home.try_tick()
+        self.state.try_tick()
     }
 
     /// Returns whether all tasks have ended.
     pub fn is_empty(&self) -> bool {
-        self.home.is_empty()
+        self.state.is_empty()
     }
 
     /// Returns counts of what the executor has done so far.
     pub fn metrics(&self) -> LocalMetrics {
-        self.home.metrics()
+        self.state.metrics()
     }
 }
 

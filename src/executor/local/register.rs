@@ -18,7 +18,7 @@ use core::{
 
 use slab::Slab;
 
-use super::home;
+use super::state;
 use crate::sync::UnsafeCell;
 
 /// Wakers that are lent. The task of each is alive while its future exists, and so while its entry
@@ -106,16 +106,16 @@ fn enter(waker: &Waker) -> Key {
             .cast::<ManuallyDrop<Waker>>()
             .read()
     };
-    home::with_current(|home| home.map_or(Key(None), |home| home.register().insert(lent)))
+    state::with_current(|state| state.map_or(Key(None), |state| state.register().insert(lent)))
 }
 
 impl Drop for Key {
     #[inline]
     fn drop(&mut self) {
         let Some(key) = self.0 else { return };
-        home::with_current(|home| {
-            if let Some(home) = home {
-                home.register().remove(key);
+        state::with_current(|state| {
+            if let Some(state) = state {
+                state.register().remove(key);
             }
         });
     }

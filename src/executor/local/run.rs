@@ -7,13 +7,13 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::home::{Home, INBOX_INTERVAL};
+use super::state::{INBOX_INTERVAL, LocalState};
 use crate::waker::{ThinWaker, budget};
 
 /// The future of [`LocalExecutor::run`](super::LocalExecutor::run).
 #[must_use = "futures do nothing unless awaited"]
 pub struct Run<'a, F> {
-    home: &'a Home,
+    state: &'a LocalState,
     future: F,
     has_claim: bool,
     /// The number of tasks that were due when the main future was last polled and have not run
@@ -24,9 +24,9 @@ pub struct Run<'a, F> {
 }
 
 impl<'a, F> Run<'a, F> {
-    pub(super) fn new(home: &'a Home, future: F) -> Self {
+    pub(super) fn new(state: &'a LocalState, future: F) -> Self {
         Self {
-            home,
+            state,
             future,
             has_claim: false,
             left: 0,
@@ -36,8 +36,8 @@ impl<'a, F> Run<'a, F> {
 
     fn give_up(&mut self) {
         if core::mem::take(&mut self.has_claim) {
-            drop(self.home.rise());
-            self.home.unclaim();
+            drop(self.state.rise());
+            self.state.unclaim();
         }
     }
 }
@@ -51,18 +51,18 @@ impl<F: Future> Future for Run<'_, F> {
         // SAFETY: `future` is pinned with `self` and is not moved out. No other field is ever
         // pinned.
         let this = unsafe { self.get_unchecked_mut() };
-        let home = this.home;
+        let state = this.state;
         if !this.has_claim {
-            home.claim();
+            state.claim();
             this.has_claim = true;
         }
-        home.drive(|| {
-            if let Some(waker) = home.rise() {
+        state.drive(|| {
+            if let Some(waker) = state.rise() {
                 this.spare = Some(waker);
             }
             // A task that is woken during a round waits for the next round, so the main future gets
             // its turn after all tasks that were due.
-            let is_turn = this.left == 0 || home.due() == 0;
+            let is_turn = this.left == 0 || state.due() == 0;
             if is_turn {
                 // SAFETY: as above.
                 let future = unsafe { Pin::new_unchecked(&mut this.future) };
@@ -71,16 +71,16 @@ impl<F: Future> Future for Run<'_, F> {
                     this.give_up();
                     return Poll::Ready(output);
                 }
-                this.left = home.due();
+                this.left = state.due();
             }
-            this.left -= home.run_some(this.left.min(INBOX_INTERVAL));
+            this.left -= state.run_some(this.left.min(INBOX_INTERVAL));
             // This poll may have been the main future's wake-up, so a poll that has skipped the
             // main future does not sleep.
-            if is_turn && home.due() == 0 {
+            if is_turn && state.due() == 0 {
                 let spare = this.spare.take();
                 let known = spare.filter(|spare| spare.will_wake(cx.waker()));
                 let waker = known.unwrap_or_else(|| ThinWaker::from(cx.waker()));
-                match home.sleep_as(waker) {
+                match state.sleep_as(waker) {
                     Ok(()) => return Poll::Pending,
                     Err(waker) => this.spare = Some(waker),
                 }

@@ -4,7 +4,7 @@
 use core::{fmt, future::Future, marker::PhantomData, mem, panic::AssertUnwindSafe};
 use std::panic::{catch_unwind, resume_unwind};
 
-use super::{AbortOnUnwind, Inner, Place, ScopedHandle};
+use super::{AbortOnUnwind, Inner, ScopedHandle, SpawnOn};
 use crate::{
     executor::{Executor, entered},
     waker::park::block_on,
@@ -37,7 +37,7 @@ impl<'scope> Scope<'scope, '_> {
     {
         // SAFETY: `'scope` is the lifetime of `Executor::scope`, which joins the task before it
         // ends: fact 4 of the header.
-        unsafe { self.inner.spawn(Place::On(self.executor), future, ()) }
+        unsafe { self.inner.spawn(SpawnOn::On(self.executor), future, ()) }
     }
 }
 

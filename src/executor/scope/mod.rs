@@ -90,7 +90,7 @@ struct Inner {
 }
 
 /// Where children are started.
-enum Place<'a> {
+enum SpawnOn<'a> {
     On(&'a Executor),
     Here,
 }
@@ -111,7 +111,7 @@ impl Inner {
     #[track_caller]
     unsafe fn spawn<'scope, F, K>(
         &'scope self,
-        place: Place<'_>,
+        place: SpawnOn<'_>,
         future: F,
         keep: K,
     ) -> ScopedHandle<'scope, F::Output>
@@ -143,10 +143,10 @@ impl Inner {
         let ended = [set.try_join_next(), set.try_join_next()];
         // From its start on, a child that borrows from a frame must not be lost, because it may
         // already be running.
-        let guard = matches!(place, Place::On(_)).then(|| AbortOnUnwind);
+        let guard = matches!(place, SpawnOn::On(_)).then(|| AbortOnUnwind);
         let waiter = set.insert_quietly(match place {
-            Place::On(executor) => executor.spawn(task),
-            Place::Here => super::spawn(task),
+            SpawnOn::On(executor) => executor.spawn(task),
+            SpawnOn::Here => super::spawn(task),
         });
         mem::forget(guard);
         drop(children);

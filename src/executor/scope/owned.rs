@@ -12,10 +12,10 @@ use core::{
 };
 use std::panic::{catch_unwind, resume_unwind};
 
-use super::{Inner, Place, ScopedHandle};
+use super::{Inner, ScopedHandle, SpawnOn};
 
 /// What a scope and its children share.
-struct Shared<E> {
+struct Environment<E> {
     inner: Inner,
     this: Weak<Self>,
     env: E,
@@ -24,7 +24,7 @@ struct Shared<E> {
 /// Starts tasks that may borrow the environment of an [`async_scope`]. It is a copy of a reference,
 /// so a task that owns a copy can start further tasks.
 pub struct AsyncScope<'scope, E> {
-    shared: &'scope Shared<E>,
+    shared: &'scope Environment<E>,
     /// Invariant: see the header of the scopes.
     ///
     /// One lifetime by value, and not `&'scope AsyncScope<'scope, E>`. When the compiler checks
@@ -70,7 +70,7 @@ impl<'scope, E: Send + Sync + 'static> AsyncScope<'scope, E> {
         let keep = keep.unwrap_or_else(|| unreachable!("whoever has the scope has a share of it"));
         // SAFETY: everything that is borrowed for `'scope` is in the environment, of which `keep`
         // is a share: fact 5 of the header.
-        unsafe { self.shared.inner.spawn(Place::Here, future, keep) }
+        unsafe { self.shared.inner.spawn(SpawnOn::Here, future, keep) }
     }
 }
 
@@ -153,7 +153,7 @@ where
     E: Send + Sync + 'static,
     F: AsyncFnOnce(AsyncScope<'_, E>) -> R,
 {
-    let shared = Arc::new_cyclic(|this| Shared {
+    let shared = Arc::new_cyclic(|this| Environment {
         inner: Inner::new(),
         this: this.clone(),
         env,

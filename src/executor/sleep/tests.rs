@@ -9,7 +9,7 @@ use core::{
 };
 
 use super::{
-    Bed, Counts, MOST_WORKERS, Reason, SEARCHING, SLEEPING, Sleep, WATCHING, Watched, lock,
+    Counts, MOST_WORKERS, Parking, Reason, SEARCHING, SLEEPING, Sleep, WATCHING, Watched, lock,
 };
 use crate::sync::asymmetric::HEAVY_FENCES;
 
@@ -28,7 +28,7 @@ fn locks_of(f: impl FnOnce()) -> usize {
 fn a_worker_that_does_not_rest_is_woken_without_the_list_though_others_rest() {
     let sleep = Sleep::new(2, || {});
     sleep.search();
-    sleep.rest(1, SLEEPING, &Bed::Thread);
+    sleep.rest(1, SLEEPING, &Parking::Thread);
     assert_eq!(locks_of(|| sleep.wake_worker(0)), 0, "active");
     assert_eq!(locks_of(|| sleep.wake_worker(1)), 1, "resting");
     assert_eq!(locks_of(|| sleep.wake_worker(1)), 0, "woken by now");
@@ -54,7 +54,7 @@ fn world([active, searching, watching, sleeping]: World) -> Sleep {
             SLEEPING
         };
         sleep.search();
-        sleep.rest(worker, how, &Bed::Thread);
+        sleep.rest(worker, how, &Parking::Thread);
     }
     (0..searching).for_each(|_| sleep.search());
     sleep
@@ -135,8 +135,8 @@ fn those_that_sleep_are_woken_first_and_the_keeper_last_of_them() {
     ] {
         sleep.search();
         let bed = match keeps {
-            true => Bed::Driver(&mut never),
-            false => Bed::Thread,
+            true => Parking::Driver(&mut never),
+            false => Parking::Thread,
         };
         sleep.rest(worker, how, &bed);
     }
@@ -157,7 +157,7 @@ fn the_keeper_alone_is_woken_for_the_driver() {
     let sleep = world([1, 0, 1, 1]);
     let mut never = |_| unreachable!("nobody lies down");
     sleep.search();
-    sleep.rest(2, SLEEPING, &Bed::Driver(&mut never));
+    sleep.rest(2, SLEEPING, &Parking::Driver(&mut never));
     #[cfg(feature = "io")]
     {
         sleep.wake_keeper();
@@ -258,8 +258,8 @@ fn the_last_that_goes_to_sleep_looks_again_and_pays_for_those_that_are_active() 
             let worker = world[2] + world[3];
             let mut slept = false;
             let cost = cost_of(has_work, |look| {
-                let mut lie = |_| true;
-                slept = sleep.sleep(worker, || false, look, Bed::Reserve(&mut lie));
+                let mut park = |_| true;
+                slept = sleep.sleep(worker, || false, look, Parking::Reserve(&mut park));
             });
             assert_eq!(cost, expected, "{world:?}");
             assert_eq!(slept, !(has_work && cost[1] > 0), "{world:?}");
@@ -272,9 +272,9 @@ fn the_last_that_goes_to_sleep_looks_again_and_pays_for_those_that_are_active() 
 fn who_sees_something_urgent_does_not_lie_down() {
     let mut never = |_| unreachable!("it was urgent");
     let sleep = world([1, 1, 0, 0]);
-    assert!(!sleep.sleep(0, || true, || false, Bed::Reserve(&mut never)));
+    assert!(!sleep.sleep(0, || true, || false, Parking::Reserve(&mut never)));
     let limit = Duration::from_secs(1);
-    let watched = sleep.watch(0, limit, || true, Bed::Reserve(&mut never));
+    let watched = sleep.watch(0, limit, || true, Parking::Reserve(&mut never));
     assert!(watched == Watched::Over);
 }
 
@@ -282,12 +282,12 @@ fn who_sees_something_urgent_does_not_lie_down() {
 fn who_rises_for_no_reason_lies_down_again() {
     let sleep = world([1, 1, 0, 0]);
     let mut times = 0;
-    let mut lie = |limit| {
+    let mut park = |limit| {
         assert_eq!(limit, None);
         times += 1;
         times == 3
     };
-    assert!(sleep.sleep(0, || false, || false, Bed::Driver(&mut lie)));
+    assert!(sleep.sleep(0, || false, || false, Parking::Driver(&mut park)));
     assert_eq!(times, 3);
 }
 
@@ -297,13 +297,13 @@ fn who_watches_lies_down_once_and_knows_whether_it_was_woken() {
         let sleep = world([1, 1, 0, 0]);
         let limit = Duration::from_secs(1);
         let mut times = 0;
-        let mut lie = |given| {
+        let mut park = |given| {
             assert_eq!(given, Some(limit));
             times += 1;
             assert_eq!(sleep.notify(is_woken), is_woken);
             false
         };
-        let watched = sleep.watch(0, limit, || false, Bed::Reserve(&mut lie));
+        let watched = sleep.watch(0, limit, || false, Parking::Reserve(&mut park));
         assert_eq!(watched == Watched::Woken, is_woken);
         assert_eq!(times, 1);
         assert_eq!(sleep.counts.load(Relaxed), SEARCHING);

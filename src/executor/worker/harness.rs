@@ -11,7 +11,7 @@ use super::{
     launch::new_detached,
     shared::{Runnable, Shared},
 };
-use crate::executor::{hooks::Hooks, sleep::Bed};
+use crate::executor::{hooks::Hooks, sleep::Parking};
 
 /// Two workers of one executor. The test is the thread of both.
 pub(super) fn two_workers() -> [Local; 2] {
@@ -45,12 +45,12 @@ pub(super) fn wakes_of<R>(local: &Local, f: impl FnOnce() -> R) -> u64 {
 fn while_another_sleeps<R>(local: &Local, f: impl FnOnce() -> R) {
     let sleep = &local.shared().sleep;
     let mut f = Some(f);
-    let mut lie = |_| {
+    let mut park = |_| {
         f.take().map(|f| f());
         true
     };
     sleep.search();
-    let has_slept = sleep.sleep(1, || false, || false, Bed::Reserve(&mut lie));
+    let has_slept = sleep.sleep(1, || false, || false, Parking::Reserve(&mut park));
     assert!(has_slept && f.is_none());
     sleep.found(|| false);
 }

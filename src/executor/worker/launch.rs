@@ -5,7 +5,7 @@ use core::{future::Future, panic::Location};
 
 use super::{
     Local,
-    shared::{Home, Place, Runnable, Shared},
+    shared::{EntryLink, Runnable, Scheduler, Shared},
 };
 use crate::{
     executor::{
@@ -16,8 +16,8 @@ use crate::{
 };
 
 #[inline]
-pub(in crate::executor) fn builder(spawned: &'static Location<'static>) -> Builder<Place> {
-    Builder::spawned_at(spawned).metadata(Place::nowhere())
+pub(in crate::executor) fn builder(spawned: &'static Location<'static>) -> Builder<EntryLink> {
+    Builder::spawned_at(spawned).metadata(EntryLink::nowhere())
 }
 
 /// Makes a task of the normal lane, not yet queued.
@@ -31,7 +31,7 @@ where
     F::Output: Send + 'static,
 {
     let future = traced(future, Lane::Normal.name(), None, spawned);
-    let (runnable, handle) = builder(spawned).spawn(|_| future, Home);
+    let (runnable, handle) = builder(spawned).spawn(|_| future, Scheduler);
     (runnable, handle.without_metadata())
 }
 
@@ -45,7 +45,7 @@ where
     F: Future + Send + 'static,
 {
     let future = traced(future, Lane::Normal.name(), None, spawned);
-    builder(spawned).spawn_detached(|_| future, Home)
+    builder(spawned).spawn_detached(|_| future, Scheduler)
 }
 
 /// Pushes a new task into its first queue. `local` is the worker of the executor that this thread

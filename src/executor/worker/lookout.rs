@@ -27,7 +27,7 @@ use std::time::Instant;
 use super::{Local, shared::Runnable};
 use crate::executor::{
     fork_join::job::Taken,
-    sleep::{Bed, Watched},
+    sleep::{Parking, Watched},
 };
 
 /// The mean length of polls, in nanoseconds, from which on tasks are worth stealing.
@@ -186,7 +186,7 @@ impl Local {
 
     /// Rests in the driver, if a worker is `needed` there and none is there; or else as the
     /// driver's reserve; or else on this thread.
-    fn rest_in_place(&self, needed: bool, rest: impl FnOnce(&dyn Fn() -> bool, Bed<'_>)) {
+    fn rest_in_place(&self, needed: bool, rest: impl FnOnce(&dyn Fn() -> bool, Parking<'_>)) {
         let shared = &**self.shared();
         let keeper = if needed { shared.driver.keep() } else { None };
         let is_missed = needed && keeper.is_none();
@@ -197,14 +197,14 @@ impl Local {
             self.has_pinned() || self.is_over() || injected() || vacant()
         };
         if let Some(mut keeper) = keeper {
-            let mut lie = |limit| keeper.lie(limit);
-            self.rest(|| rest(&urgent, Bed::Driver(&mut lie)));
+            let mut park = |limit| keeper.park(limit);
+            self.rest(|| rest(&urgent, Parking::Driver(&mut park)));
             self.attend_as(keeper);
         } else if let Some(mut reserve) = shared.driver.reserve() {
-            let mut lie = |limit| reserve.lie(limit);
-            self.rest(|| rest(&urgent, Bed::Reserve(&mut lie)));
+            let mut park = |limit| reserve.park(limit);
+            self.rest(|| rest(&urgent, Parking::Reserve(&mut park)));
         } else {
-            self.rest(|| rest(&urgent, Bed::Thread));
+            self.rest(|| rest(&urgent, Parking::Thread));
         }
     }
 

@@ -9,7 +9,7 @@
 //!    (`queues/turn.rs`). An idle worker steals it from another worker that is slow (`lookout.rs`).
 //! 4. [`Local::run`] polls the future once.
 //! 5. If the future is pending, the task is entered in the registry of owned tasks the first time
-//!    ([`Home`](shared::Home)), and waits there.
+//!    ([`Scheduler`](shared::Scheduler)), and waits there.
 //! 6. A wake-up schedules it: on a worker into that worker's queue or LIFO slot, on any other
 //!    thread into the injector, or into the inbox of the worker that it is pinned to. It continues
 //!    at 2.
@@ -32,7 +32,7 @@ use core::{
 
 use crossbeam_deque::Worker;
 
-#[cfg_attr(not(feature = "io"), path = "attend_absent.rs")]
+#[cfg_attr(not(feature = "io"), path = "attend_disabled.rs")]
 mod attend;
 mod blocked;
 mod closing;
@@ -55,7 +55,7 @@ use self::{
     help::Helper,
     lookout::Lookout,
     queues::{Pushed, Queues},
-    shared::{Place, Runnable, Shared},
+    shared::{EntryLink, Runnable, Shared},
 };
 use super::{guard::guarded, hooks::Hooks, metrics::Counters, registry::Lane, task_info::TaskInfo};
 use crate::{
@@ -112,7 +112,7 @@ pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
 /// Counts a task whose future has just been dropped on this thread, by the executor's own worker or
 /// by [`dispose`], and calls the hooks for its end.
 #[inline]
-pub(super) fn ended(task: &Ended<'_, Place>, how: End) {
+pub(super) fn ended(task: &Ended<'_, EntryLink>, how: End) {
     with_current(|local| match local {
         Some(local) if !local.is_elsewhere.get() => {
             local.count_end(how);
@@ -127,7 +127,7 @@ pub(super) fn ended(task: &Ended<'_, Place>, how: End) {
 }
 
 #[cold]
-fn ended_elsewhere(task: &Ended<'_, Place>, how: End) {
+fn ended_elsewhere(task: &Ended<'_, EntryLink>, how: End) {
     let disposing = DISPOSING.with(Cell::get);
     // SAFETY: set by `dispose`, which has been lent it, for as long as it drops the future.
     if let Some(shared) = unsafe { disposing.as_ref() } {

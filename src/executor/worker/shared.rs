@@ -3,7 +3,7 @@
 //!
 //! # What keeps it alive
 //! Its workers keep it alive, and after them every task that is left in the [`registry`]. Wakers
-//! reach it through a bare address ([`registry::Home`]). That is sound because a task is only
+//! reach it through a bare address ([`registry::Origin`]). That is sound because a task is only
 //! scheduled while it is unfinished and idle, and an unfinished task is
 //!
 //! 1. new, and in the hands of a worker or of an [`Executor`](crate::Executor), or in a queue, and
@@ -31,7 +31,7 @@ use crate::{
         inbox::Inbox,
         metrics::{Counters, Metrics, OutsideCounters},
         process::Process,
-        registry::{self, Keep, Lane, Registry},
+        registry::{self, Lane, Registry, RegistryOwner},
         sleep::Sleep,
         visitors::Visitors,
     },
@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// The metadata of each of the executor's tasks.
-pub(in crate::executor) type Place = registry::Place<Shared>;
+pub(in crate::executor) type EntryLink = registry::EntryLink<Shared>;
 /// The right and the duty to run one of the executor's tasks once.
 pub(in crate::executor) type Runnable = registry::Runnable<Shared>;
 
@@ -63,7 +63,7 @@ const MOST_FORKS: usize = 1024;
 /// A lane that all workers serve: the tasks from other threads, and the stealers of each worker's
 /// queue.
 pub(in crate::executor) struct LaneQueues {
-    pub(super) injector: CachePadded<Inbox<Place>>,
+    pub(super) injector: CachePadded<Inbox<EntryLink>>,
     pub(super) stealers: Vec<Stealer<Runnable>>,
 }
 
@@ -77,7 +77,7 @@ pub(in crate::executor) struct Shared {
     pub(super) normal: LaneQueues,
     pub(super) high: LaneQueues,
     /// The tasks that other threads queue for one worker alone.
-    pub(super) inboxes: Vec<CachePadded<Inbox<Place>>>,
+    pub(super) inboxes: Vec<CachePadded<Inbox<EntryLink>>>,
     /// The forks of each worker, which other workers may take.
     pub(super) forks: Vec<CachePadded<Forks>>,
     pub(super) sleep: Sleep,
@@ -244,7 +244,7 @@ impl Shared {
     }
 }
 
-impl Keep for Shared {
+impl RegistryOwner for Shared {
     fn registry(&self) -> &Registry<Self> {
         &self.registry
     }
@@ -293,12 +293,12 @@ impl Drop for Visit {
     }
 }
 
-/// The tasks' schedule functions. It finds the executor by the task's [`Place`], and takes no
+/// The tasks' schedule functions. It finds the executor by the task's [`EntryLink`], and takes no
 /// memory.
 #[derive(Clone, Copy)]
-pub(in crate::executor) struct Home;
+pub(in crate::executor) struct Scheduler;
 
-impl Schedule<Place> for Home {
+impl Schedule<EntryLink> for Scheduler {
     /// Queues a task that was idle and is therefore registered: on the worker that this thread is,
     /// or else in a queue that other threads can push to.
     #[inline]
@@ -308,7 +308,7 @@ impl Schedule<Place> for Home {
         fence(order!(woken: Acquire));
         let home = runnable.metadata().home();
         let home = home.expect("a task that has been idle is registered");
-        current::with_worker_of(home.keeper, |local| match local {
+        current::with_worker_of(home.owner, |local| match local {
             Some(local) => {
                 record!(
                     local.shared().hooks,
@@ -320,7 +320,7 @@ impl Schedule<Place> for Home {
             None => {
                 // SAFETY: there is a runnable, so the task is unfinished and registered, which
                 // keeps the executor alive.
-                let visit = unsafe { Visit::begin(home.keeper) };
+                let visit = unsafe { Visit::begin(home.owner) };
                 // SAFETY: until the push the task keeps it alive, and from the push on the visit.
                 let shared = unsafe { &*visit.shared };
                 record!(shared.hooks, None, Wake(runnable.id()));
@@ -330,7 +330,7 @@ impl Schedule<Place> for Home {
     }
 
     #[inline]
-    fn pending(&self, task: &Pending<'_, Place>) {
+    fn pending(&self, task: &Pending<'_, EntryLink>) {
         if !task.metadata().is_entered() && !task.is_woken() {
             // SAFETY: the runner has lent the task, and it is not in any registry yet.
             unsafe { enter(task) };
@@ -338,7 +338,7 @@ impl Schedule<Place> for Home {
     }
 
     #[inline]
-    fn ended(&self, task: &Ended<'_, Place>, how: End) {
+    fn ended(&self, task: &Ended<'_, EntryLink>, how: End) {
         super::ended(task, how);
         let worker = |shared| current::with_worker_of(shared, |local| local.map(Local::index));
         // Last, because this task may be what has kept the executor alive.
@@ -353,7 +353,7 @@ impl Schedule<Place> for Home {
 /// # Safety
 /// The caller is the task's runner, and the task is not in any registry yet.
 #[inline(never)]
-unsafe fn enter(task: &Pending<'_, Place>) {
+unsafe fn enter(task: &Pending<'_, EntryLink>) {
     current::with_current(|local| {
         let local = local.expect("the executor's tasks are run by its workers");
         // SAFETY: by this function's contract.

@@ -9,15 +9,15 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 #[cfg(feature = "io")]
 use super::AtomicUsize;
-use super::observe::{Act, Made, Place, ended};
+use super::observe::{Act, Made, Object, ended};
 
 /// loom's mutex.
-pub(crate) struct Mutex<T>(loom::sync::Mutex<T>, Place);
+pub(crate) struct Mutex<T>(loom::sync::Mutex<T>, Object);
 
 impl<T> Mutex<T> {
     #[track_caller]
     pub(crate) fn new(value: T) -> Self {
-        Self(loom::sync::Mutex::new(value), Place::new(Made::Mutex))
+        Self(loom::sync::Mutex::new(value), Object::new(Made::Mutex))
     }
 
     #[track_caller]
@@ -67,7 +67,7 @@ impl<T> fmt::Debug for Mutex<T> {
 
 /// loom's guard.
 #[derive(Debug)]
-pub(crate) struct MutexGuard<'a, T>(loom::sync::MutexGuard<'a, T>, Place);
+pub(crate) struct MutexGuard<'a, T>(loom::sync::MutexGuard<'a, T>, Object);
 
 impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
@@ -136,7 +136,7 @@ impl Thread {
 
     #[track_caller]
     pub(crate) fn unpark(&self) {
-        Place::NONE.begins(Act::Unpark(self.id()), Ordering::Release);
+        Object::NONE.begins(Act::Unpark(self.id()), Ordering::Release);
         self.0.unpark();
         ended(());
     }
@@ -148,7 +148,7 @@ pub(crate) fn current() -> Thread {
 
 #[track_caller]
 pub(crate) fn park() {
-    Place::NONE.begins(Act::Park, Ordering::Acquire);
+    Object::NONE.begins(Act::Park, Ordering::Acquire);
     loom::thread::park();
     ended(());
 }
@@ -160,7 +160,7 @@ pub(crate) fn park_timeout(limit: core::time::Duration) {
     if limit.as_secs() >= 3600 {
         park();
     } else {
-        Place::NONE.begins(Act::Park, Ordering::Acquire);
+        Object::NONE.begins(Act::Park, Ordering::Acquire);
         loom::thread::yield_now();
         ended(());
     }

@@ -10,17 +10,17 @@ use std::{
 };
 
 std::thread_local! {
-    static CHANGED: RefCell<Option<Place>> = const { RefCell::new(None) };
+    static CHANGED: RefCell<Option<Target>> = const { RefCell::new(None) };
     static OPERATIONS: RefCell<BTreeSet<&'static Location<'static>>> = const { RefCell::new(BTreeSet::new()) };
     static LOOKS: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-enum Place {
+enum Target {
     Operation { file: String, line: u32 },
     Look(String),
 }
 
-impl Place {
+impl Target {
     fn is_operation(&self, at: &Location<'_>) -> bool {
         matches!(self, Self::Operation { file, line } if *line == at.line() && *file == file_of(at))
     }
@@ -45,14 +45,14 @@ impl Changed {
     #[must_use = "the place is changed for as long as the value lives"]
     pub fn in_two(file: &str, line: u32) -> Self {
         let file = file.to_string();
-        CHANGED.set(Some(Place::Operation { file, line }));
+        CHANGED.set(Some(Target::Operation { file, line }));
         Self(())
     }
 
     /// Makes the second look of this name (such as `executor::sleep::sleep_again`) see nothing.
     #[must_use = "the place is changed for as long as the value lives"]
     pub fn blind(look: &str) -> Self {
-        CHANGED.set(Some(Place::Look(look.to_string())));
+        CHANGED.set(Some(Target::Look(look.to_string())));
         Self(())
     }
 }

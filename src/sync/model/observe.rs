@@ -96,9 +96,9 @@ pub(super) fn forget() {
 
 /// The number by which the observer knows a place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place(u64);
+pub(super) struct Object(u64);
 
-impl Place {
+impl Object {
     /// The number of an operation without a place.
     pub(super) const NONE: Self = Self(0);
 

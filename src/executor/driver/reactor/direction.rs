@@ -36,7 +36,7 @@ pub(crate) struct Direction {
 }
 
 /// One future's place in the list. Dropping it removes the place.
-struct Place<'a> {
+struct FdWaiter<'a> {
     direction: &'a Direction,
     key: Option<usize>,
 }
@@ -164,7 +164,7 @@ impl Direction {
 
     /// Tries until the operation does not block, and again at each event.
     pub(crate) async fn done<R>(&self, mut attempt: impl Attempt<R>) -> io::Result<R> {
-        let mut place = Place {
+        let mut place = FdWaiter {
             direction: self,
             key: None,
         };
@@ -176,7 +176,7 @@ impl Direction {
     }
 }
 
-impl Place<'_> {
+impl FdWaiter<'_> {
     /// Registers a waker.
     fn wait(&mut self, waker: &Waker) -> Waiting {
         // Wakers are cloned and dropped outside the lock, because that may run any code.
@@ -196,7 +196,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for FdWaiter<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
             let waker = self.direction.lock().remove(key);

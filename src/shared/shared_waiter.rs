@@ -1,4 +1,4 @@
-//! [`Seat`]: a waiter, and its place in the list while it waits.
+//! [`SharedWaiter`]: a waiter, and its place in the list while it waits.
 
 use core::{
     panic::{RefUnwindSafe, UnwindSafe},
@@ -14,20 +14,20 @@ use crate::{
 };
 
 /// A waiter. It has a place from its first pending poll until it leaves.
-pub(super) struct Seat {
+pub(super) struct SharedWaiter {
     place: Option<NonNull<Place>>,
     registration: Registration,
 }
 
-// SAFETY: a seat makes atomic operations on the place's word, which any thread may make.
-unsafe impl Send for Seat {}
-// SAFETY: a reference to a seat does nothing.
-unsafe impl Sync for Seat {}
+// SAFETY: a waiter makes atomic operations on the place's word, which any thread may make.
+unsafe impl Send for SharedWaiter {}
+// SAFETY: a reference to a waiter does nothing.
+unsafe impl Sync for SharedWaiter {}
 
-impl UnwindSafe for Seat {}
-impl RefUnwindSafe for Seat {}
+impl UnwindSafe for SharedWaiter {}
+impl RefUnwindSafe for SharedWaiter {}
 
-impl Seat {
+impl SharedWaiter {
     pub(super) const fn new() -> Self {
         Self {
             place: None,

@@ -36,7 +36,7 @@ impl Driver {
 }
 
 impl Keeper {
-    pub(crate) fn lie(&mut self, _: Option<Duration>) -> bool {
+    pub(crate) fn park(&mut self, _: Option<Duration>) -> bool {
         match self.0 {}
     }
 }

@@ -1,4 +1,4 @@
-//! [`Home`]: everything that belongs to one local executor, and its loop.
+//! [`LocalState`]: everything that belongs to one local executor, and its loop.
 //!
 //! Only its own thread uses it, except for the inbox. Its address is in the schedule functions of
 //! its tasks. It outlives every use of the address: a thread that calls such a function has a task
@@ -24,8 +24,8 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     LocalMetrics,
-    driver::Driver,
     inbox::Inbox,
+    parker::LocalParker,
     register::{Register, Registered},
 };
 use crate::{
@@ -40,11 +40,11 @@ use crate::{
 pub(super) const INBOX_INTERVAL: usize = 61;
 
 /// Everything that belongs to one local executor.
-pub(in crate::executor) struct Home {
+pub(in crate::executor) struct LocalState {
     thread: ThreadId,
     queue: Queue,
     register: Register,
-    driver: Driver,
+    parker: LocalParker,
     /// Whether a `block_on` or a `run` is under way.
     is_driven: Cell<bool>,
     /// Whether a push will be noticed without waking any thread.
@@ -59,14 +59,15 @@ pub(in crate::executor) struct Home {
 }
 
 thread_local! {
-    static CURRENT: Cell<*const Home> = const { Cell::new(ptr::null()) };
+    static CURRENT: Cell<*const LocalState> = const { Cell::new(ptr::null()) };
 }
 
 /// Calls `f` with the local executor that this thread is running.
 #[inline]
-pub(in crate::executor) fn with_current<R>(f: impl FnOnce(Option<&Home>) -> R) -> R {
+pub(in crate::executor) fn with_current<R>(f: impl FnOnce(Option<&LocalState>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
-    // SAFETY: set by `Home::enter` during a call on that value, and reset before the call ends.
+    // SAFETY: set by `LocalState::enter` during a call on that value, and reset before the call
+    // ends.
     f(unsafe { current.as_ref() })
 }
 
@@ -105,9 +106,9 @@ impl Queue {
     }
 }
 
-/// A home's address, in its tasks' schedule functions.
+/// A state's address, in its tasks' schedule functions.
 #[derive(Clone, Copy)]
-struct Address(*const Home);
+struct Address(*const LocalState);
 
 // SAFETY: `schedule` uses only the parts that may be shared, and the others on their own thread.
 unsafe impl Send for Address {}
@@ -117,14 +118,14 @@ unsafe impl Sync for Address {}
 impl Schedule for Address {
     #[inline]
     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
-        // SAFETY: there is a runnable, so the task is not finished, and the home is alive. The
+        // SAFETY: there is a runnable, so the task is not finished, and the state is alive. The
         // field is never written.
         let thread = unsafe { (*self.0).thread };
         if thread == this_thread() {
-            // SAFETY: the home is alive as above, and this is its thread.
+            // SAFETY: the state is alive as above, and this is its thread.
             return unsafe { &*self.0 }.push(runnable);
         }
-        // SAFETY: the home is alive as above, and nothing is read here.
+        // SAFETY: the state is alive as above, and nothing is read here.
         let inbox = unsafe { &raw const (*self.0).inbox };
         // SAFETY: the inbox is alive until the owner has the runnable. A `CachePadded` starts with
         // what it pads.
@@ -147,23 +148,23 @@ impl<T: Copy> Drop for Restore<'_, T> {
     }
 }
 
-/// A home at an address that its tasks know. It stays on its thread, and cancels its tasks when it
+/// A state at an address that its tasks know. It stays on its thread, and cancels its tasks when it
 /// is dropped.
-pub(super) struct Owned(NonNull<Home>, PhantomData<*mut ()>);
+pub(super) struct Owned(NonNull<LocalState>, PhantomData<*mut ()>);
 
 impl Owned {
     pub(super) fn new() -> Self {
-        let home = heap::allocate();
+        let state = heap::allocate();
         // SAFETY: the block is fresh and ours.
-        unsafe { home.write(Home::new()) };
-        Self(home, PhantomData)
+        unsafe { state.write(LocalState::new()) };
+        Self(state, PhantomData)
     }
 }
 
 impl Deref for Owned {
-    type Target = Home;
+    type Target = LocalState;
 
-    fn deref(&self) -> &Home {
+    fn deref(&self) -> &LocalState {
         // SAFETY: alive until `self` is dropped.
         unsafe { self.0.as_ref() }
     }
@@ -173,22 +174,22 @@ impl Drop for Owned {
     fn drop(&mut self) {
         self.close();
         // SAFETY: all tasks have ended, so no other thread can reach it.
-        let home = unsafe { self.0.as_mut() };
-        home.inbox.retire();
-        // SAFETY: the home is ours alone, initialised, and not used after this.
+        let state = unsafe { self.0.as_mut() };
+        state.inbox.retire();
+        // SAFETY: the state is ours alone, initialised, and not used after this.
         unsafe { self.0.drop_in_place() };
-        // SAFETY: allocated in `new` as a `Home`.
+        // SAFETY: allocated in `new` as a `LocalState`.
         unsafe { heap::release(self.0) };
     }
 }
 
-impl Home {
+impl LocalState {
     fn new() -> Self {
         Self {
             thread: this_thread(),
             queue: Queue(UnsafeCell::new(VecDeque::new())),
             register: Register::new(),
-            driver: Driver::new(),
+            parker: LocalParker::new(),
             is_driven: Cell::new(false),
             is_awake: Cell::new(false),
             is_running: Cell::new(false),
@@ -229,7 +230,7 @@ impl Home {
         let schedule = Copied(Address(self));
         let builder = Builder::spawned_at(spawned);
         // SAFETY: the runnables are run and dropped on this thread alone: the schedule function
-        // hands them to this home, which stays here, and which ends only when there can be no more
+        // hands them to this state, which stays here, and which ends only when there can be no more
         // of them. An output that may not be sent is touched only by this thread's runs, and by a
         // handle that is not sent. Everything else may be sent and shared, and may live without
         // limit.
@@ -347,7 +348,7 @@ impl Home {
     }
 
     pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        struct Claimed<'a>(&'a Home);
+        struct Claimed<'a>(&'a LocalState);
         impl Drop for Claimed<'_> {
             fn drop(&mut self) {
                 self.0.unclaim();
@@ -360,12 +361,12 @@ impl Home {
 
     fn drive_main<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        let waker = self.driver.lent_waker();
+        let waker = self.parker.lent_waker();
         let mut cx = Context::from_waker(&waker);
-        self.driver.wake();
+        self.parker.wake();
         let mut busy = Busy::new();
         loop {
-            if self.driver.take_wake() {
+            if self.parker.take_wake() {
                 budget::begin();
                 if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
                     return output;
@@ -390,10 +391,10 @@ impl Home {
     /// Sleeps until the main future is woken or something was pushed: by another thread, or by this
     /// one, if it is a worker that attends to its driver meanwhile.
     fn sleep(&self) {
-        if self.driver.is_woken() || self.sleep_as(self.driver.waker()).is_err() {
+        if self.parker.is_woken() || self.sleep_as(self.parker.waker()).is_err() {
             return;
         }
-        if self.driver.park(|| self.due() > 0) {
+        if self.parker.park(|| self.due() > 0) {
             self.parks.set(self.parks.get() + 1);
         }
         // If only the main future was woken, the waker is still in the inbox.
@@ -412,9 +413,9 @@ impl Home {
                 if self.register.is_empty() {
                     return;
                 }
-                if self.sleep_as(self.driver.waker()).is_ok() {
-                    self.driver.park(|| self.due() > 0);
-                    self.driver.take_wake();
+                if self.sleep_as(self.parker.waker()).is_ok() {
+                    self.parker.park(|| self.due() > 0);
+                    self.parker.take_wake();
                 }
             }
         });

@@ -1,15 +1,15 @@
-//! [`Driver`]: the waker of the future that a thread blocks on, and how that thread sleeps.
+//! [`LocalParker`]: the waker of the future that a thread blocks on, and how that thread sleeps.
 //!
 //! It is the parker of `waker/park.rs` for a thread that mostly wakes itself: a task that ends
 //! wakes the main future of the same thread. The home thread uses it without atomic operations.
 //! Other threads have one word for the wake-up and one for the references.
 //!
-//! Rule 1: only the home thread touches `own`, and the thread that frees the driver. Rule 2: `BIAS`
+//! Rule 1: only the home thread touches `own`, and the thread that frees the parker. Rule 2: `BIAS`
 //! in `references` stands for the home thread's count. The number of references is
 //! `references - BIAS + own.references`. A reference that is counted in one part may be given up in
-//! the other. The driver's end replaces the bias by the home thread's own count. After that the
+//! the other. The parker's end replaces the bias by the home thread's own count. After that the
 //! home thread's wakers count as all others do, and the thread that brings the count to 0 frees the
-//! driver.
+//! parker.
 
 use core::{mem::ManuallyDrop, ptr::NonNull, task::Waker};
 
@@ -33,7 +33,7 @@ const NOTIFIED: usize = 1;
 const BIAS: usize = 1 << (usize::BITS - 2);
 
 #[repr(C)]
-struct Shared {
+struct Inner {
     header: Header,
     home: ThreadId,
     thread: Thread,
@@ -49,14 +49,14 @@ struct Own {
     /// be dropped here.
     references: usize,
     woken: bool,
-    /// Whether the driver has ended.
+    /// Whether the parker has ended.
     left: bool,
 }
 
 static TABLE: VTable = {
     unsafe fn clone(header: NonNull<Header>) {
-        let shared = header.cast::<Shared>();
-        // SAFETY: the driver is alive, because the caller holds a reference.
+        let shared = header.cast::<Inner>();
+        // SAFETY: the parker is alive, because the caller holds a reference.
         if unsafe { count_at_home(shared, 1) } {
             return;
         }
@@ -74,8 +74,8 @@ static TABLE: VTable = {
         unsafe { drop(header) };
     }
     unsafe fn wake_by_ref(header: NonNull<Header>) {
-        // SAFETY: the driver is alive, because the caller holds a reference.
-        let shared = unsafe { header.cast::<Shared>().as_ref() };
+        // SAFETY: the parker is alive, because the caller holds a reference.
+        let shared = unsafe { header.cast::<Inner>().as_ref() };
         if shared.home == this_thread() {
             // SAFETY: this is the home thread (rule 1).
             return shared.own.with_mut(|own| unsafe { (*own).woken = true });
@@ -87,8 +87,8 @@ static TABLE: VTable = {
         }
     }
     unsafe fn drop(header: NonNull<Header>) {
-        let shared = header.cast::<Shared>();
-        // SAFETY: the driver is alive, because the caller holds a reference, which it gives up.
+        let shared = header.cast::<Inner>();
+        // SAFETY: the parker is alive, because the caller holds a reference, which it gives up.
         if !unsafe { count_at_home(shared, usize::MAX) } {
             // SAFETY: the caller promises it.
             unsafe { release(shared, 1) };
@@ -105,8 +105,8 @@ static TABLE: VTable = {
 /// Adds to the home thread's count, if this is that thread and it still has a count of its own.
 ///
 /// # Safety
-/// The driver is alive.
-unsafe fn count_at_home(shared: NonNull<Shared>, change: usize) -> bool {
+/// The parker is alive.
+unsafe fn count_at_home(shared: NonNull<Inner>, change: usize) -> bool {
     // SAFETY: alive by this function's contract.
     let shared = unsafe { shared.as_ref() };
     if shared.home != this_thread() {
@@ -126,38 +126,38 @@ unsafe fn count_at_home(shared: NonNull<Shared>, change: usize) -> bool {
     })
 }
 
-/// Gives up references, and frees the driver after the last one.
+/// Gives up references, and frees the parker after the last one.
 ///
 /// # Safety
-/// The caller holds that many (rule 2), and does not use the driver after this.
-unsafe fn release(shared: NonNull<Shared>, held: usize) {
+/// The caller holds that many (rule 2), and does not use the parker after this.
+unsafe fn release(shared: NonNull<Inner>, held: usize) {
     // SAFETY: alive by the caller's references. No reference to the whole is formed, because it may
     // be freed during the call.
     let references = unsafe { &(*shared.as_ptr()).references };
-    // ORDERING: release, free. Release, with the fence below: all uses of the driver come before it
+    // ORDERING: release, free. Release, with the fence below: all uses of the parker come before it
     // is freed.
     if references.fetch_sub(held, order!(release: Release)) != held {
         return;
     }
     fence(order!(free: Acquire));
-    // SAFETY: that was the last reference, so the driver is ours alone.
+    // SAFETY: that was the last reference, so the parker is ours alone.
     let owned = unsafe { &mut *shared.as_ptr() };
     owned.references.retire();
     owned.notified.retire();
     owned.own.retire();
-    // SAFETY: the driver is ours alone, initialised, and not used after this.
+    // SAFETY: the parker is ours alone, initialised, and not used after this.
     unsafe { shared.drop_in_place() };
-    // SAFETY: allocated in `Driver::new` as a `Shared`.
+    // SAFETY: allocated in `LocalParker::new` as a `Inner`.
     unsafe { heap::release(shared) };
 }
 
 /// The home thread's reference, which stays on that thread.
-pub(crate) struct Driver(NonNull<Shared>);
+pub(crate) struct LocalParker(NonNull<Inner>);
 
-impl Driver {
+impl LocalParker {
     pub(crate) fn new() -> Self {
         let shared = heap::allocate();
-        let value = Shared {
+        let value = Inner {
             header: Header::new(&TABLE),
             home: this_thread(),
             thread: thread::current(),
@@ -174,14 +174,14 @@ impl Driver {
         Self(shared)
     }
 
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &Inner {
         // SAFETY: alive by the reference that `self` holds.
         unsafe { self.0.as_ref() }
     }
 
-    /// Returns a waker that may be used while the driver is held, and that must not be dropped.
+    /// Returns a waker that may be used while the parker is held, and that must not be dropped.
     pub(crate) fn lent_waker(&self) -> ManuallyDrop<Waker> {
-        // SAFETY: this is a driver's header, whose functions follow the contract. The waker stands
+        // SAFETY: this is a parker's header, whose functions follow the contract. The waker stands
         // for the reference that `self` holds, so it is not dropped.
         ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(self.0.cast()) })
     }
@@ -212,7 +212,7 @@ impl Driver {
         shared.own.with_mut(own) || elsewhere
     }
 
-    /// Returns whether [`take_wake`](Driver::take_wake) would find a wake-up.
+    /// Returns whether [`take_wake`](LocalParker::take_wake) would find a wake-up.
     pub(crate) fn is_woken(&self) -> bool {
         let woken = self.take_wake();
         if woken {
@@ -234,7 +234,7 @@ impl Driver {
     }
 }
 
-impl Drop for Driver {
+impl Drop for LocalParker {
     fn drop(&mut self) {
         let own = self.shared().own.with_mut(|own| {
             // SAFETY: this is the home thread (rule 1), and no other reference to `own` is in use.
