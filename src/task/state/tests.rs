@@ -2,6 +2,7 @@
 //! that only a race can cause.
 
 use super::*;
+use alloc::{vec, vec::Vec};
 
 fn of(word: u64) -> State {
     State(AtomicU64::new(word))
