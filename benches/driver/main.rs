@@ -1,6 +1,6 @@
 //! The driver beside its peers: timers and descriptors, with one worker and with two.
 //!
-//! Turns of one task while so many timers are pending (`DELAY` by a sleep of zero, `YIELD` by a
+//! Turns of one task while a number of timers are pending (`DELAY` by a sleep of zero, `YIELD` by a
 //! yield), timers that never fire, a million timers, TCP connections that echo, a byte that goes to
 //! and fro through pipes, and a UDP echo beside a task that never waits.
 //!

@@ -1,4 +1,4 @@
-//! What the benches of `joint` share: the contestants, the tools of their rows, and the report.
+//! The library shared by the benches of `joint`: the contestants, the tools of their rows, and the report.
 //!
 //! A bench is a list of [tables](table::Table). A table has rows, which are functions over a
 //! [`Runtime`](runtime::Runtime) or a [`Driven`](driven::Driven), written once, and contestants,

@@ -1,4 +1,4 @@
-//! What the command line asks of a bench.
+//! The options of a bench on the command line.
 
 /// The words after `cargo bench -p joint-benches --bench NAME --`: `[--test] [FILTER]`.
 pub struct Options {

@@ -8,7 +8,7 @@ use std::{
 
 /// A runtime that lasts as long as the program: each method is what its documentation recommends for the purpose.
 pub trait Runtime: Sync + Sized + 'static {
-    /// What a spawn returns.
+    /// The handle of a spawned task.
     type Handle<T: Send + 'static>: Send;
 
     /// Spawns from inside of a task.

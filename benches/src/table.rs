@@ -18,7 +18,7 @@ pub type Run = Box<dyn Fn() -> Duration>;
 
 /// A row for contestants of type `R`.
 pub struct Row<R: 'static> {
-    /// What the row measures, in words.
+    /// A few words on what the row measures.
     pub title: &'static str,
     /// How many operations one run makes.
     pub operations: u64,

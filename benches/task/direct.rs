@@ -118,25 +118,10 @@ macro_rules! peer {
                 })
             }
 
-            struct Yield(bool);
-
-            impl Future for Yield {
-                type Output = ();
-
-                fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-                    if self.0 {
-                        return Poll::Ready(());
-                    }
-                    self.0 = true;
-                    cx.waker().wake_by_ref();
-                    Poll::Pending
-                }
-            }
-
             pub(crate) fn yields(times: u32) -> Duration {
                 let future = async move {
                     for _ in 0..times {
-                        Yield(false).await;
+                        joint_benches::runtime::Yield::default().await;
                     }
                 };
                 let (runnable, mut handle) = spawn(future, place);

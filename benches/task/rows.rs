@@ -2,9 +2,8 @@
 
 use std::{
     cell::{Cell, RefCell},
-    future::{Future, poll_fn},
-    pin::Pin,
-    task::{Context, Poll, Waker},
+    future::poll_fn,
+    task::{Poll, Waker},
 };
 
 thread_local! {
@@ -49,21 +48,6 @@ impl Drop for CountsDrop {
     }
 }
 
-#[derive(Default)]
-pub(crate) struct Yield(bool);
-
-impl Future for Yield {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if std::mem::replace(&mut self.0, true) {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    }
-}
-
 macro_rules! rows {
     () => {
         pub(crate) mod rows {
@@ -73,7 +57,7 @@ macro_rules! rows {
             };
 
             use super::{
-                super::super::rows::{Yield, count, counted, start_count},
+                super::super::rows::{count, counted, start_count},
                 block_on, join, spawn, spawn_detached,
             };
 
@@ -130,7 +114,7 @@ macro_rules! rows {
                     let many = (0..200).map(|_| {
                         spawn(async move {
                             for _ in 0..each {
-                                Yield::default().await;
+                                joint_benches::runtime::Yield::default().await;
                             }
                         })
                     });
@@ -154,7 +138,7 @@ macro_rules! rows {
                     let handles: Vec<_> = (0..times).map(spawn_one).collect();
                     counted(times).await;
                     // The last task counts before it ends.
-                    Yield::default().await;
+                    joint_benches::runtime::Yield::default().await;
                     let start = Instant::now();
                     for handle in handles {
                         join(handle).await;
@@ -175,7 +159,7 @@ macro_rules! rows_of_cancel {
             };
 
             use super::{
-                super::super::rows::{CountsDrop, Yield, counted, start_count},
+                super::super::rows::{CountsDrop, counted, start_count},
                 block_on, cancel, spawn,
             };
 
@@ -194,7 +178,7 @@ macro_rules! rows_of_cancel {
                             })
                         };
                         let handles: Vec<_> = (0..TASKS).map(spawn_one).collect();
-                        Yield::default().await;
+                        joint_benches::runtime::Yield::default().await;
                         let start = Instant::now();
                         handles.into_iter().for_each(cancel);
                         counted(TASKS).await;

@@ -78,7 +78,7 @@ fn replaced(name: &str, page: &str, section: &str) -> Result<String, String> {
     Ok(format!("{before}{BEGIN}\n{section}{END}{after}"))
 }
 
-/// What the README shows: ten rows, and where joint is behind.
+/// The README's section: ten rows, and every row in which joint is behind.
 fn short(figures: &Figures) -> Result<String, String> {
     let mut text = "\n| row | joint | tokio | best peer |\n|---|---|---|---|\n".to_owned();
     for (title, row) in TEN {
@@ -217,7 +217,7 @@ mod tests {
         fs::read_to_string(root.join(name)).expect("it is there")
     }
 
-    /// What stands between the marks of a page.
+    /// Returns the text between the marks of a page.
     fn between(page: &str) -> &str {
         let (_, rest) = page.split_once(BEGIN).expect("the first mark");
         rest.split_once(END).expect("the second mark").0

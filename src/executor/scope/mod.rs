@@ -111,7 +111,7 @@ impl Inner {
     #[track_caller]
     unsafe fn spawn<'scope, F, K>(
         &'scope self,
-        place: SpawnOn<'_>,
+        on: SpawnOn<'_>,
         future: F,
         keep: K,
     ) -> ScopedHandle<'scope, F::Output>
@@ -143,8 +143,8 @@ impl Inner {
         let ended = [set.try_join_next(), set.try_join_next()];
         // From its start on, a child that borrows from a frame must not be lost, because it may
         // already be running.
-        let guard = matches!(place, SpawnOn::On(_)).then(|| AbortOnUnwind);
-        let waiter = set.insert_quietly(match place {
+        let guard = matches!(on, SpawnOn::On(_)).then(|| AbortOnUnwind);
+        let waiter = set.insert_quietly(match on {
             SpawnOn::On(executor) => executor.spawn(task),
             SpawnOn::Here => super::spawn(task),
         });

@@ -164,11 +164,11 @@ impl Direction {
 
     /// Tries until the operation does not block, and again at each event.
     pub(crate) async fn done<R>(&self, mut attempt: impl Attempt<R>) -> io::Result<R> {
-        let mut place = FdWaiter {
+        let mut waiter = FdWaiter {
             direction: self,
             key: None,
         };
-        poll_fn(|cx| self.poll_by(cx, &mut attempt, |waker| place.wait(waker))).await
+        poll_fn(|cx| self.poll_by(cx, &mut attempt, |waker| waiter.wait(waker))).await
     }
 
     fn lock(&self) -> MutexGuard<'_, Slab<Option<Waker>>> {
