@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 use crate::waker::park;
 use crate::{
     sync::{AtomicPtr, Retire, const_unless_modelled, order},
-    waker::{ThinWaker, WakerWords},
+    waker::{ThinWaker, WakerId},
 };
 
 mod succession;
@@ -116,20 +116,20 @@ pub enum Ended {
 /// With it, polling again with the same waker takes no atomic read-modify-write, and the published
 /// pointer is never dereferenced.
 #[derive(Clone, Copy, Debug)]
-pub struct Registration(WakerWords);
+pub struct Registration(WakerId);
 
 impl Registration {
     /// Creates a registration that remembers no waker.
     pub const fn new() -> Self {
-        Self(WakerWords::NONE)
+        Self(WakerId::NONE)
     }
 
     /// A marker by which the owner of an ended word may remember the end.
-    pub(crate) const ENDED: Self = Self(WakerWords::NOBODY);
+    pub(crate) const ENDED: Self = Self(WakerId::NOBODY);
 
     #[inline]
     pub(crate) fn is_ended(&self) -> bool {
-        self.0.are_nobody()
+        self.0.is_nobody()
     }
 }
 
@@ -276,7 +276,7 @@ impl Completion {
         if let Some(ended) = unsafe { Self::raw_ended(this) } {
             return Poll::Ready(ended);
         }
-        if registration.0.are_of(waker) {
+        if registration.0.is_of(waker) {
             return Poll::Pending;
         }
         // SAFETY: passed on from the caller.
@@ -293,7 +293,7 @@ impl Completion {
     ) -> Poll<Ended> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
-        let words = WakerWords::of(&waker);
+        let words = WakerId::of(&waker);
         let raw = ThinWaker::from(waker).into_raw();
         // ORDERING: register. Release: the completer that takes the waker sees all of it
         // (`complete`, Acquire). Acquire: if the completer finished first, its result is visible
@@ -343,10 +343,11 @@ impl Completion {
         // exchange hands back.
         Detached::Pending(registered.then(|| unsafe { waker_of(before) }))
     }
+}
 
-    /// Tells the model that the memory is about to be freed.
+impl Retire for Completion {
     #[inline]
-    pub(crate) fn retire(&mut self) {
+    fn retire(&mut self) {
         self.word.retire();
     }
 }
@@ -525,7 +526,7 @@ impl Waiter<'_> {
         if limit.is_zero() {
             return self.is_finished();
         }
-        park::block_on_for(Pin::new(self), limit).is_some()
+        park::block_on_timeout(Pin::new(self), limit).is_some()
     }
 
     /// Blocks the thread until the completer has finished, or until `deadline`. Returns whether the
@@ -535,7 +536,7 @@ impl Waiter<'_> {
         if deadline <= Instant::now() {
             return self.is_finished();
         }
-        park::block_on_until(Pin::new(self), Some(deadline)).is_some()
+        park::block_on_deadline(Pin::new(self), deadline).is_some()
     }
 }
 

@@ -26,10 +26,14 @@ pub(crate) mod heap;
 #[cfg(joint_loom)]
 pub(crate) mod model;
 #[cfg(feature = "std")]
+mod punctual;
+#[cfg(feature = "std")]
 mod renewed;
+#[cfg(feature = "std")]
+mod this_thread;
 
 #[cfg(feature = "std")]
-pub(crate) use renewed::Renewed;
+pub(crate) use self::{punctual::punctually, renewed::Renewed, this_thread::this_thread};
 
 #[cfg(joint_loom)]
 pub(crate) use model::{

@@ -17,10 +17,9 @@ use core::{
 use crate::sync::heap;
 
 #[cfg(feature = "std")]
-#[cfg_attr(not(feature = "io"), path = "waker/budget_disabled.rs")]
-pub(crate) mod budget;
+pub mod budget;
 #[cfg(feature = "std")]
-pub(crate) mod park;
+pub mod park;
 
 /// The tag in the address of a boxed foreign waker.
 const FOREIGN: usize = 1;
@@ -72,7 +71,7 @@ impl Header {
 
     /// Returns the address that was given to [`Header::new`] or [`Header::from_table`].
     #[inline]
-    pub(crate) fn table(&self) -> *const VTable {
+    pub(crate) fn raw_table(&self) -> *const VTable {
         self.vtable
     }
 
@@ -173,12 +172,13 @@ impl ThinWaker {
         Self(header.cast())
     }
 
-    /// Creates the `core::task::Waker` that stands for `header`, without a `ThinWaker` in between.
+    /// Creates the [`core::task::Waker`] that stands for `header`, without a `ThinWaker` in
+    /// between, whose conversion would check whether it is a foreign one.
     ///
     /// # Safety
     /// As for [`from_header`](ThinWaker::from_header).
     #[inline]
-    pub(crate) unsafe fn waker_of_header(header: NonNull<Header>) -> Waker {
+    pub unsafe fn waker_from_header(header: NonNull<Header>) -> Waker {
         // SAFETY: the functions of `OWN` expect a live header and one reference to it, which the
         // caller gives away.
         unsafe { Waker::new(header.as_ptr().cast(), &OWN) }
@@ -203,11 +203,23 @@ impl ThinWaker {
         Self(raw)
     }
 
-    /// Returns whether it stands for a header, and not for a boxed foreign waker.
-    #[cfg(feature = "std")]
+    /// Returns whether it is a boxed foreign waker, and does not stand for a [`Header`].
+    ///
+    /// An executor that lets the task which is woken last run next may ask, because a foreign
+    /// waker may run any code, for any time.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{task, waker::ThinWaker};
+    /// use std::task::Waker;
+    ///
+    /// let (runnable, _handle) = task::spawn(async {}, |_| {});
+    /// assert!(!ThinWaker::from(runnable.waker()).is_foreign());
+    /// assert!(ThinWaker::from(Waker::noop()).is_foreign());
+    /// ```
     #[inline]
-    pub(crate) fn is_own(&self) -> bool {
-        matches!(self.kind(), Kind::Own(_))
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.kind(), Kind::Foreign(_))
     }
 
     /// Wakes the task or thread, and gives the waker up.
@@ -291,7 +303,7 @@ impl From<ThinWaker> for Waker {
         let thin = ManuallyDrop::new(thin);
         match thin.kind() {
             // SAFETY: a live header, and the one reference that `thin` gives up.
-            Kind::Own(header) => unsafe { ThinWaker::waker_of_header(header) },
+            Kind::Own(header) => unsafe { ThinWaker::waker_from_header(header) },
             // SAFETY: `thin` owned the block and does not drop it.
             Kind::Foreign(boxed) => unsafe { unbox(boxed) },
         }
@@ -366,48 +378,64 @@ fn is_own(waker: &Waker) -> bool {
     ptr::eq(waker.vtable(), &OWN)
 }
 
-/// The two words that identify a waker. They are only compared, and never used to wake.
+/// The identity of a [`Waker`], by which a future remembers the waker that it has registered,
+/// without holding it.
 ///
-/// While the waker with these words is alive, a waker with equal words wakes the same task.
+/// While a waker with this id is alive, every waker with an equal id wakes the same task. As with
+/// [`Waker::will_wake`], two ids may differ although their wakers wake the same task.
+///
+/// # Example
+/// ```
+/// use joint::waker::WakerId;
+/// use std::task::Waker;
+///
+/// let mut registered = WakerId::NONE;
+/// assert!(!registered.is_of(Waker::noop()));
+/// registered = WakerId::of(Waker::noop());
+/// assert!(registered.is_of(Waker::noop()));
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WakerWords {
+pub struct WakerId {
     data: *const (),
     vtable: *const RawWakerVTable,
 }
 
-// SAFETY: the words are compared, never followed.
-unsafe impl Send for WakerWords {}
+// SAFETY: the addresses are compared, never followed.
+unsafe impl Send for WakerId {}
 // SAFETY: as for `Send`.
-unsafe impl Sync for WakerWords {}
+unsafe impl Sync for WakerId {}
 
-impl WakerWords {
-    /// The words of no waker, because a table is never null.
-    pub(crate) const NONE: Self = Self {
+impl WakerId {
+    /// The id of no waker.
+    // A table is never null.
+    pub const NONE: Self = Self {
         data: ptr::null(),
         vtable: ptr::null(),
     };
 
-    /// Also the words of no waker, but different from `NONE`.
+    /// Also the id of no waker, but different from `NONE`.
     pub(crate) const NOBODY: Self = Self {
         data: ptr::without_provenance(1),
         vtable: ptr::null(),
     };
 
     #[inline]
-    pub(crate) fn are_nobody(self) -> bool {
+    pub(crate) fn is_nobody(self) -> bool {
         self.vtable.is_null() && !self.data.is_null()
     }
 
+    /// Returns the id of a waker.
     #[inline]
-    pub(crate) fn of(waker: &Waker) -> Self {
+    pub fn of(waker: &Waker) -> Self {
         Self {
             data: waker.data(),
             vtable: waker.vtable(),
         }
     }
 
+    /// Returns whether this is the id of `waker`.
     #[inline]
-    pub(crate) fn are_of(self, waker: &Waker) -> bool {
+    pub fn is_of(self, waker: &Waker) -> bool {
         self.data == waker.data() && ptr::eq(self.vtable, waker.vtable())
     }
 }
@@ -437,8 +465,8 @@ mod tests {
         // no.
         assert!(cfg!(miri) || thin.will_wake(&waker));
         assert!(!thin.will_wake(Waker::noop()));
-        assert!(WakerWords::of(&waker).are_of(&waker));
-        assert!(!WakerWords::of(&waker).are_of(Waker::noop()));
+        assert!(WakerId::of(&waker).is_of(&waker));
+        assert!(!WakerId::of(&waker).is_of(Waker::noop()));
         thin.wake_by_ref();
         let clone = thin.clone();
         drop(thin);

@@ -17,9 +17,9 @@ use std::{
 
 use joint::{
     LocalExecutor, block_on,
-    model::{LocalInbox, LocalParker, sites_seen},
+    model::{LocalInbox, sites_seen},
     task::{self, Runnable},
-    waker::ThinWaker,
+    waker::{ThinWaker, park::Parker},
 };
 use loom_tests::lab::{cell::UnsafeCell, thread};
 use loom_tests::{Wakes, assert_killed, model, model_bounded};
@@ -187,8 +187,8 @@ fn wake_against_look() {
     model(|| {
         let cell = Cell::new();
         let over = Arc::new(AtomicBool::new(false));
-        let parker = LocalParker::new();
-        let (written, woken, waker) = (cell.clone(), over.clone(), parker.waker());
+        let parker = Parker::new();
+        let (written, woken, waker) = (cell.clone(), over.clone(), parker.waker().clone());
         thread::spawn(move || {
             waker.wake_by_ref();
             written.write();
@@ -210,10 +210,10 @@ fn wake_against_look() {
 #[test]
 fn each_of_two_wake_ups_is_seen() {
     model_bounded(3, || {
-        let parker = LocalParker::new();
+        let parker = Parker::new();
         let things = [(); 2].map(|()| Arc::new(loom::sync::atomic::AtomicBool::new(false)));
         for thing in &things {
-            let (thing, waker) = (thing.clone(), parker.waker());
+            let (thing, waker) = (thing.clone(), parker.waker().clone());
             thread::spawn(move || {
                 thing.store(true, Relaxed);
                 waker.wake();
@@ -221,7 +221,6 @@ fn each_of_two_wake_ups_is_seen() {
         }
         while !things.iter().all(|thing| thing.load(Relaxed)) {
             parker.park();
-            parker.take_wake();
         }
     });
 }
@@ -408,30 +407,33 @@ macro_rules! killed {
         $(
             #[test]
             fn $name() {
-                assert_killed(concat!("executor::local::", $site), $ordering, || $model());
+                assert_killed($site, $ordering, || $model());
             }
         )*
 
         /// No site that the models come to asks for more than `Relaxed` and is not in the list.
         #[test]
         fn no_site_is_left_out() {
-            let killed = [$(concat!("executor::local::", $site)),*];
+            let killed = [$($site),*];
+            let own = |site: &str| {
+                site.starts_with("executor::local::") || site.starts_with("waker::park::parker::")
+            };
             $($model();)*
             for (site, asked) in sites_seen() {
                 let listed = asked == Relaxed || killed.contains(&&*site);
-                assert!(listed || !site.starts_with("executor::local::"), "no model kills `{site}`");
+                assert!(listed || !own(&site), "no model kills `{site}`");
             }
         }
     };
 }
 
 killed! {
-    push_releases: "inbox::push" -> Acquire by pushes_against_take;
-    push_acquires: "inbox::push" -> Release by pushes_against_sleep;
-    take_acquires: "inbox::take" -> Relaxed by pushes_against_take;
-    sleep_releases: "inbox::sleep" -> Relaxed by pushes_against_sleep;
-    notify_releases: "parker::notify" -> Relaxed by wake_against_look;
-    take_of_a_wake_up_acquires: "parker::take" -> Relaxed by wake_against_look;
-    release_releases: "parker::release" -> Relaxed by main_waker_against_end;
-    free_acquires: "parker::free" -> Relaxed by main_waker_against_end;
+    push_releases: "executor::local::inbox::push" -> Acquire by pushes_against_take;
+    push_acquires: "executor::local::inbox::push" -> Release by pushes_against_sleep;
+    take_acquires: "executor::local::inbox::take" -> Relaxed by pushes_against_take;
+    sleep_releases: "executor::local::inbox::sleep" -> Relaxed by pushes_against_sleep;
+    notify_releases: "waker::park::parker::notify" -> Relaxed by wake_against_look;
+    take_of_a_wake_up_acquires: "waker::park::parker::take" -> Relaxed by wake_against_look;
+    release_releases: "waker::park::parker::release" -> Relaxed by main_waker_against_end;
+    free_acquires: "waker::park::parker::free" -> Relaxed by main_waker_against_end;
 }

@@ -420,8 +420,8 @@ caught! {
     weakened_detach_acquire_is_caught: "completion::detach" to Release by receiver_drop(Send);
     weakened_detach_acquire_is_caught_by_close: "completion::detach" to Release by close(Send);
     weakened_poll_is_caught: "completion::poll" to Relaxed by try_receive(Send);
-    weakened_notify_is_caught: "waker::park::notify" to Relaxed by a_wake_up_that_finds_another();
-    weakened_take_is_caught: "waker::park::take" to Relaxed by a_wake_up_that_finds_another();
-    weakened_release_is_caught: "waker::park::release" to Relaxed by a_parker_is_freed_by_whoever_is_last();
-    weakened_free_is_caught: "waker::park::free" to Relaxed by a_parker_is_freed_by_whoever_is_last();
+    weakened_notify_is_caught: "waker::park::parker::notify" to Relaxed by a_wake_up_that_finds_another();
+    weakened_take_is_caught: "waker::park::parker::take" to Relaxed by a_wake_up_that_finds_another();
+    weakened_release_is_caught: "waker::park::parker::release" to Relaxed by a_parker_is_freed_by_whoever_is_last();
+    weakened_free_is_caught: "waker::park::parker::free" to Relaxed by a_parker_is_freed_by_whoever_is_last();
 }

@@ -15,13 +15,13 @@ use core::ptr::NonNull;
 use super::{Completion, DETACHED, Ended, Registration, ended, waker_of};
 use crate::{
     sync::{AtomicPtr, const_unless_modelled, order},
-    waker::{ThinWaker, WakerWords},
+    waker::{ThinWaker, WakerId},
 };
 
 impl Completion {
     const_unless_modelled! {
         /// Creates a word with a registered waiter, given the word of its waker.
-        pub(crate) fn registered(waker: NonNull<()>) -> Self {
+        pub(crate) fn with_registered(waker: NonNull<()>) -> Self {
             Self { word: AtomicPtr::new(waker.as_ptr()) }
         }
     }
@@ -80,7 +80,7 @@ impl Completion {
 
 impl Registration {
     /// Creates the memory of a waker that was registered by its word.
-    pub(crate) fn of(words: WakerWords) -> Self {
-        Self(words)
+    pub(crate) fn with_waker(waker: WakerId) -> Self {
+        Self(waker)
     }
 }

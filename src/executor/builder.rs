@@ -4,12 +4,8 @@ use alloc::{boxed::Box, format, string::String};
 use core::fmt;
 use std::{io, thread};
 
-use super::{
-    Executor,
-    hooks::Hooks,
-    sleep::MOST_WORKERS,
-    task_info::{TaskEnd, TaskInfo},
-};
+use super::{Executor, hooks::Hooks, sleep::MOST_WORKERS, task_info::TaskInfo};
+use crate::task::TaskEnd;
 
 /// The settings of a new [`Executor`].
 ///

@@ -5,11 +5,8 @@
 
 use alloc::boxed::Box;
 
-use super::{
-    guard::guarded,
-    task_info::{TaskEnd, TaskInfo},
-};
-use crate::task::{End, Ended, Runnable};
+use super::{guard::guarded, task_info::TaskInfo};
+use crate::task::{EndedTask, Runnable, TaskEnd};
 
 type TaskHook = Box<dyn Fn(&TaskInfo<'_>) + Send + Sync>;
 type EndHook = Box<dyn Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync>;
@@ -79,10 +76,10 @@ impl Hooks {
     }
 
     #[cold]
-    pub(super) fn ended<M>(&self, task: &Ended<'_, M>, how: End) {
+    pub(super) fn ended<M>(&self, task: &EndedTask<'_, M>, how: TaskEnd) {
         if let Some(hook) = &self.on_end {
             let info = TaskInfo::new(task.id(), task.name(), task.spawned());
-            guarded(|| hook(&info, TaskEnd::of(how)));
+            guarded(|| hook(&info, how));
         }
     }
 

@@ -7,7 +7,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     sync::{AtomicU64, AtomicUsize, order},
-    task::End,
+    task::TaskEnd,
 };
 
 /// A count that one thread writes and any thread reads.
@@ -109,11 +109,11 @@ impl OutsideCounters {
         self.spawned.fetch_add(1, order!(spawned: Relaxed));
     }
 
-    pub(super) fn count_end(&self, how: End) {
+    pub(super) fn count_end(&self, how: TaskEnd) {
         let count = match how {
-            End::Panic => &self.panicked,
+            TaskEnd::Panicked => &self.panicked,
             // Threads that are not workers poll no task.
-            End::Cancelled | End::Output => &self.cancelled,
+            TaskEnd::Cancelled | TaskEnd::Finished => &self.cancelled,
         };
         // ORDERING: ended_outside. Relaxed: a number for display.
         count.fetch_add(1, order!(ended_outside: Relaxed));
@@ -232,7 +232,7 @@ mod tests {
         }
         let outside = OutsideCounters::new();
         outside.count_spawn();
-        for how in [End::Cancelled, End::Output, End::Panic] {
+        for how in [TaskEnd::Cancelled, TaskEnd::Finished, TaskEnd::Panicked] {
             outside.count_end(how);
         }
         let metrics = Metrics::of(&workers, &outside, |worker| 10 + worker);

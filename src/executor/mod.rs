@@ -180,10 +180,12 @@ pub use self::{
     scope::{AsyncScope, Scope, ScopedHandle, ScopedResult, async_scope, scope},
     shutdown::ShutdownTimeout,
     task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
-    task_info::{TaskEnd, TaskInfo},
+    task_info::TaskInfo,
     task_local::{NotSet, TaskLocal, TaskLocalScope},
     yield_now::{YieldNow, yield_now},
 };
+pub use crate::task::TaskEnd;
+
 use self::{
     registry::Lane,
     worker::{

@@ -498,7 +498,7 @@ impl<K> Room<K> {
                 if let Some(task) = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0) {
                     // SAFETY: an entry in use means that its future still exists. All its tasks
                     // have a `EntryLink`.
-                    runnables.extend(unsafe { Runnable::abort_raw(task) });
+                    runnables.extend(unsafe { Runnable::raw_abort(task) });
                 }
             }
         }

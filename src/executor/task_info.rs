@@ -2,7 +2,7 @@
 
 use core::{fmt, panic::Location};
 
-use crate::task::{End, Id, Runnable};
+use crate::task::{Id, Runnable};
 
 /// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the
 /// other hooks there.
@@ -46,26 +46,5 @@ impl fmt::Debug for TaskInfo<'_> {
             .field("name", &self.name)
             .field("spawned", &format_args!("{}", self.spawned))
             .finish()
-    }
-}
-
-/// How a task has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TaskEnd {
-    /// Its future was ready.
-    Finished,
-    /// Its future was dropped before it was ready.
-    Cancelled,
-    /// Its future panicked, in a poll or when it was dropped.
-    Panicked,
-}
-
-impl TaskEnd {
-    pub(super) fn of(how: End) -> Self {
-        match how {
-            End::Output => Self::Finished,
-            End::Cancelled => Self::Cancelled,
-            End::Panic => Self::Panicked,
-        }
     }
 }

@@ -93,16 +93,6 @@ impl Forks {
     }
 }
 
-/// Cancels a task by its address, as the executor's registry does.
-///
-/// # Safety
-/// As for the registry: the future is not dropped during the call.
-#[cfg(feature = "std")]
-pub unsafe fn abort_raw(raw: core::ptr::NonNull<()>) -> Option<crate::task::Runnable> {
-    // SAFETY: the caller promises it.
-    unsafe { crate::task::Runnable::abort_raw(raw) }
-}
-
 /// The executor's end, for models with queues of their own.
 #[cfg(feature = "std")]
 #[allow(missing_debug_implementations, reason = "nothing to show")]
@@ -392,32 +382,6 @@ impl Source {
         operation: impl FnMut() -> std::io::Result<usize>,
     ) -> std::io::Result<usize> {
         self.direction(write).done(Try(0, operation)).await
-    }
-}
-
-/// Wakes and parks a local executor's thread.
-#[cfg(feature = "std")]
-#[allow(missing_debug_implementations, reason = "nothing to show")]
-pub struct LocalParker(crate::executor::local::parker::LocalParker);
-
-#[cfg(feature = "std")]
-#[allow(missing_docs, reason = "forwarded as it is")]
-#[allow(clippy::new_without_default, reason = "as the other models' parts")]
-impl LocalParker {
-    pub fn new() -> Self {
-        Self(crate::executor::local::parker::LocalParker::new())
-    }
-
-    pub fn waker(&self) -> crate::waker::ThinWaker {
-        self.0.waker()
-    }
-
-    pub fn take_wake(&self) -> bool {
-        self.0.take_wake()
-    }
-
-    pub fn park(&self) {
-        self.0.park(|| false);
     }
 }
 

@@ -2,12 +2,12 @@
 //! tasks and strikes them off. It exists under the model-checking cfg alone.
 
 use alloc::{collections::VecDeque, sync::Arc, vec::Vec};
-use core::{cell::Cell, future::Future, mem::ManuallyDrop, panic::Location};
+use core::{cell::Cell, future::Future, mem::ManuallyDrop};
 
 use crate::{
     executor::registry::{self, EntryLink, Lane, RegistryOwner},
     sync::{Mutex, UnsafeCell, thread_local},
-    task::{Builder, End, Ended, JoinHandle, Pending, Schedule, ScheduleInfo},
+    task::{Builder, EndedTask, JoinHandle, PendingTask, Schedule, ScheduleInfo, TaskEnd},
 };
 
 type Runnable = registry::Runnable<Owner>;
@@ -56,7 +56,7 @@ impl Schedule<EntryLink<Owner>> for Entered {
         owner.woken.lock().unwrap().push_back(runnable);
     }
 
-    fn pending(&self, task: &Pending<'_, EntryLink<Owner>>) {
+    fn pending(&self, task: &PendingTask<'_, EntryLink<Owner>>) {
         if task.metadata().is_entered() || task.is_woken() {
             return;
         }
@@ -68,7 +68,7 @@ impl Schedule<EntryLink<Owner>> for Entered {
         unsafe { registry::Registry::enter_normal(&owner, task, place, worker) };
     }
 
-    fn ended(&self, task: &Ended<'_, EntryLink<Owner>>, _: End) {
+    fn ended(&self, task: &EndedTask<'_, EntryLink<Owner>>, _: TaskEnd) {
         let worker = |owner: *const Owner| {
             // SAFETY: the entry keeps the owner alive.
             unsafe { &*owner }.used.with(|_| ());
@@ -99,12 +99,13 @@ impl Registry {
     }
 
     /// `high`: of the lane whose tasks are entered at once.
+    #[track_caller]
     pub fn spawn<F>(&self, high: bool, future: F) -> (Task, JoinHandle<F::Output>)
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let builder = Builder::spawned_at(Location::caller()).metadata(EntryLink::nowhere());
+        let builder = Builder::new().metadata(EntryLink::nowhere());
         let (runnable, handle) = builder.spawn(|_| future, Entered(Arc::as_ptr(&self.0)));
         if high {
             let (task, place) = (runnable.as_ptr(), runnable.metadata());

@@ -121,7 +121,7 @@ impl<T> Receiver<T> {
     #[cfg(feature = "std")]
     pub fn blocking_recv_timeout(&mut self, limit: Duration) -> Result<T, RecvTimeoutError> {
         let answer = match self.answer() {
-            None if !limit.is_zero() => park::block_on_for(Pin::new(self), limit),
+            None if !limit.is_zero() => park::block_on_timeout(Pin::new(self), limit),
             answer => answer,
         };
         Ok(answer.ok_or(RecvTimeoutError::Timeout)??)
@@ -147,9 +147,7 @@ impl<T> Receiver<T> {
     #[cfg(feature = "std")]
     pub fn blocking_recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         let answer = match self.answer() {
-            None if deadline > Instant::now() => {
-                park::block_on_until(Pin::new(self), Some(deadline))
-            }
+            None if deadline > Instant::now() => park::block_on_deadline(Pin::new(self), deadline),
             answer => answer,
         };
         Ok(answer.ok_or(RecvTimeoutError::Timeout)??)

@@ -33,7 +33,7 @@ impl Place {
     pub(super) fn allocate(waker: NonNull<()>) -> NonNull<Self> {
         let this = heap::allocate::<Self>();
         let value = Self {
-            word: Completion::registered(waker),
+            word: Completion::with_registered(waker),
             link: UnsafeCell::new(Link {
                 next: ptr::null_mut(),
                 count: 1,

@@ -1,7 +1,5 @@
 //! [`Shared`] and [`Wait`]: the waiters.
 
-#[cfg(feature = "std")]
-use core::pin::pin;
 use core::{
     fmt,
     future::Future,
@@ -171,7 +169,7 @@ impl<T> Shared<T> {
     #[cfg(feature = "std")]
     pub fn blocking_wait_timeout(&self, limit: Duration) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.answer() {
-            None if !limit.is_zero() => park::block_on_for(pin!(self.wait()), limit),
+            None if !limit.is_zero() => park::block_on_timeout(self.wait(), limit),
             answer => answer,
         };
         answer.transpose()
@@ -186,9 +184,7 @@ impl<T> Shared<T> {
     #[cfg(feature = "std")]
     pub fn blocking_wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.answer() {
-            None if deadline > Instant::now() => {
-                park::block_on_until(pin!(self.wait()), Some(deadline))
-            }
+            None if deadline > Instant::now() => park::block_on_deadline(self.wait(), deadline),
             answer => answer,
         };
         answer.transpose()

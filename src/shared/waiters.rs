@@ -53,7 +53,7 @@ use crate::{
     Completion,
     completion::{Completed, Ended, Registration},
     sync::{AtomicPtr, AtomicUsize, Retire, UnsafeCell, order},
-    waker::{ThinWaker, WakerWords},
+    waker::{ThinWaker, WakerId},
 };
 
 const OPEN: *mut Place = ptr::null_mut();
@@ -139,7 +139,7 @@ impl Waiters {
         // The clone is user code that may panic, so it comes first, when nothing could be left half
         // done.
         let waker = waker.clone();
-        let registration = Registration::of(WakerWords::of(&waker));
+        let registration = Registration::with_waker(WakerId::of(&waker));
         let waker = ThinWaker::from(waker).into_raw();
         // ORDERING: enter. Acquire, with the Release of `go_out`: if the list may be freed, the
         // look below sees its end. The places that were vacated by waiters that are no longer

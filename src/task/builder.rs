@@ -47,14 +47,6 @@ impl Builder {
             spawned: None,
         }
     }
-
-    /// Creates a builder whose task reports `spawned` as the place where it was spawned.
-    #[cfg(feature = "std")]
-    pub(crate) const fn spawned_at(spawned: &'static Location<'static>) -> Self {
-        let mut builder = Self::new();
-        builder.spawned = Some(spawned);
-        builder
-    }
 }
 
 impl Default for Builder {
@@ -94,6 +86,28 @@ impl<M, N> Builder<M, N> {
     /// Without the feature `std` a panic cannot be caught, and ends the program.
     pub fn propagate_panic(mut self, propagate_panic: bool) -> Self {
         self.propagate_panic = propagate_panic;
+        self
+    }
+
+    /// Sets the place that the task reports as where it was spawned. By default that is where the
+    /// builder's `spawn` is called.
+    ///
+    /// For an executor whose own `spawn` does more than `#[track_caller]` reaches through, such as
+    /// a closure.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::task::Builder;
+    /// use std::panic::Location;
+    ///
+    /// let here = Location::caller();
+    /// let builder = Builder::new().spawned_at(here);
+    /// let (runnable, _handle) = builder.spawn(|()| async {}, |_| {});
+    /// assert_eq!(runnable.spawned(), here);
+    /// ```
+    #[inline]
+    pub fn spawned_at(mut self, spawned: &'static Location<'static>) -> Self {
+        self.spawned = Some(spawned);
         self
     }
 }

@@ -35,12 +35,10 @@ use core::{
 };
 
 use super::{
-    PanicPayload, Runnable, Schedule, ScheduleInfo,
+    EndedTask, PanicPayload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
     header::{Head, Header, OnAgain, Ran, Task, VTable, WAKER},
-    schedule::sealed::End,
     state::{OnIdle, Snapshot},
     unwind,
-    view::{Ended, Pending},
 };
 use crate::{
     completion::{Completed, Completion},
@@ -251,7 +249,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     unsafe fn poll(task: Task) -> Poll<F::Output> {
         // SAFETY: a task's header, whose functions follow the contract. The waker is only borrowed:
         // it is not dropped, and the runnable keeps the task alive meanwhile.
-        let waker = ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(task.0.cast()) });
+        let waker = ManuallyDrop::new(unsafe { ThinWaker::waker_from_header(task.0.cast()) });
         let mut cx = Context::from_waker(&waker);
         // SAFETY: the runnable keeps the task alive.
         unsafe { Self::stage(task) }.with_mut(|stage| {
@@ -276,11 +274,17 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         // SAFETY: the runnable keeps the task alive, and its metadata is an `M`.
         let metadata = unsafe { task.metadata::<M>() };
         // SAFETY: the runnable keeps the task alive.
-        unsafe { Self::hooks(task) }.pending(&Pending {
-            task,
-            seen,
-            metadata,
-        });
+        let hooks = unsafe { Self::hooks(task) };
+        unwind::or_abort(
+            || "a schedule function's `pending` panicked",
+            || {
+                hooks.pending(&PendingTask {
+                    task,
+                    seen,
+                    metadata,
+                });
+            },
+        );
         // SAFETY: the runnable keeps the task alive.
         match unsafe { task.state() }.idle(seen) {
             OnIdle::Leave => Ran::Idle,
@@ -296,7 +300,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             OnIdle::Cancel(seen) => Ran::Ended(unsafe { Self::cancel_from(task, seen) }),
             OnIdle::Orphan => {
                 // SAFETY: an orphan's stage is the caller's, and holds the future.
-                let _ = unsafe { Self::drop_future(task, End::Cancelled) }
+                let _ = unsafe { Self::drop_future(task, TaskEnd::Cancelled) }
                     .map_err(unwind::drop_quietly);
                 // SAFETY: an orphan belongs to the caller alone, and its stage is empty now.
                 unsafe { task.free() };
@@ -313,7 +317,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     #[inline(always)]
     unsafe fn finish(task: Task, seen: Snapshot, output: F::Output) -> Ran {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
-        if let Err(payload) = unsafe { Self::drop_future(task, End::Output) } {
+        if let Err(payload) = unsafe { Self::drop_future(task, TaskEnd::Finished) } {
             unwind::drop_quietly(output);
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
             return Ran::Ended(unsafe { Self::end_in_panic(task, seen, payload) });
@@ -332,7 +336,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     #[cold]
     unsafe fn finish_panicked(task: Task, seen: Snapshot, payload: unwind::Payload) -> Ran {
         // SAFETY: the runnable keeps the task alive.
-        unsafe { Self::ended(task, End::Panic) };
+        unsafe { Self::ended(task, TaskEnd::Panicked) };
         // SAFETY: as above.
         if unsafe { task.propagates_panic() } {
             // SAFETY: passed on from the caller.
@@ -394,7 +398,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// The caller has the runnable, whose state was `seen`, and gives it up.
     unsafe fn cancel_from(task: Task, seen: Snapshot) -> Option<ThinWaker> {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
-        if let Err(payload) = unsafe { Self::drop_future(task, End::Cancelled) } {
+        if let Err(payload) = unsafe { Self::drop_future(task, TaskEnd::Cancelled) } {
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
             return unsafe { Self::end_in_panic(task, seen, payload) };
         }
@@ -452,13 +456,17 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// # Safety
     /// The stage is the caller's (rule 1), and holds the future.
     #[inline]
-    unsafe fn drop_future(task: Task, how: End) -> Result<(), unwind::Payload> {
+    unsafe fn drop_future(task: Task, how: TaskEnd) -> Result<(), unwind::Payload> {
         // SAFETY: a task whose stage the caller has is alive.
         let dropped = unsafe { Self::stage(task) }.with_mut(|stage| {
             // SAFETY: it holds the future, and counts as empty from here on.
             unwind::catch(|| unsafe { stage.cast::<F>().drop_in_place() })
         });
-        let how = if dropped.is_ok() { how } else { End::Panic };
+        let how = if dropped.is_ok() {
+            how
+        } else {
+            TaskEnd::Panicked
+        };
         // SAFETY: a task whose stage the caller has is alive.
         unsafe { Self::ended(task, how) };
         dropped
@@ -469,11 +477,17 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// # Safety
     /// The task is alive, and the caller has its stage.
     #[inline]
-    unsafe fn ended(task: Task, how: End) {
+    unsafe fn ended(task: Task, how: TaskEnd) {
         // SAFETY: alive by this function's contract, and its metadata is an `M`.
         let metadata = unsafe { task.metadata::<M>() };
         // SAFETY: as above.
-        unsafe { Self::hooks(task) }.ended(&Ended { task, metadata }, how);
+        let hooks = unsafe { Self::hooks(task) };
+        unwind::or_abort(
+            || "a schedule function's `ended` panicked",
+            || {
+                hooks.ended(&EndedTask { task, metadata }, how);
+            },
+        );
     }
 
     /// Returns the schedule function, for its hooks.

@@ -91,13 +91,21 @@ impl PanicPayload {
         }))
     }
 
-    /// Wraps a payload that was caught while an unnamed task polled a part of its future.
-    #[cfg(feature = "std")]
+    /// Wraps a payload that `catch_unwind` gave, as that of an unnamed task which was spawned at
+    /// `spawned`. For code that polls a part of a task's future, and reports its panic as if it
+    /// were a task of its own.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::task::{JoinError, PanicPayload};
+    /// use std::panic::{Location, catch_unwind};
+    ///
+    /// let payload = catch_unwind(|| panic!("no")).unwrap_err();
+    /// let error = JoinError::Panicked(PanicPayload::new(payload, Location::caller()));
+    /// assert!(error.to_string().ends_with("panicked: no"));
+    /// ```
     #[cold]
-    pub(crate) fn caught(
-        payload: Box<dyn Any + Send>,
-        spawned: &'static Location<'static>,
-    ) -> Self {
+    pub fn new(payload: Box<dyn Any + Send>, spawned: &'static Location<'static>) -> Self {
         Self(Box::new(Panic {
             payload,
             name: None,

@@ -160,10 +160,24 @@ impl<T, M> JoinHandle<T, M> {
         unsafe { self.task.metadata() }
     }
 
-    /// Converts the handle to one without the metadata in its type.
-    #[cfg(feature = "std")]
+    /// Converts the handle to one without the metadata in its type, for an executor whose metadata
+    /// is its own affair. It costs nothing.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::task::{Builder, JoinHandle};
+    ///
+    /// let builder = Builder::new().metadata("of the executor");
+    /// let (runnable, handle) = builder.spawn(|_| async { 5 }, |_| {});
+    /// let handle: JoinHandle<i32> = handle.without_metadata();
+    /// runnable.run();
+    /// assert_eq!(joint::block_on(handle), 5);
+    /// ```
     #[inline]
-    pub(crate) fn without_metadata(self) -> JoinHandle<T> {
+    pub fn without_metadata(self) -> JoinHandle<T>
+    where
+        M: Send + Sync + 'static,
+    {
         let this = ManuallyDrop::new(self);
         // The metadata of the new type is `()`, which has no size and can be read at the address of
         // any other.

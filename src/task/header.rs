@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     completion::Completion,
+    sync::Retire,
     waker::{self, ThinWaker},
 };
 
@@ -84,7 +85,7 @@ pub(super) struct VTable {
 pub(super) type Output<T> = Result<T, PanicPayload>;
 
 /// How a run ended.
-pub(crate) enum Ran {
+pub(super) enum Ran {
     /// The task waits for a wake-up, or has been freed.
     Idle,
     /// The task was woken while it ran, so there is a runnable again. [`OnAgain`] has said who gets
@@ -100,10 +101,6 @@ pub(super) enum OnAgain {
     /// Gives it to the schedule function.
     Schedule,
     /// Leaves it to the caller.
-    #[cfg_attr(
-        not(feature = "std"),
-        expect(dead_code, reason = "the executor is the caller")
-    )]
     Leave,
 }
 
@@ -149,7 +146,7 @@ impl Task {
         // SAFETY: alive by this function's contract.
         let header = unsafe { &raw const (*self.0.as_ptr()).waker };
         // SAFETY: as above; the field is never written.
-        let table = unsafe { &*header }.table();
+        let table = unsafe { &*header }.raw_table();
         // SAFETY: `allocate` made the waker header from a `VTable` that lives forever.
         unsafe { &*table.cast::<VTable>() }
     }

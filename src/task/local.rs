@@ -1,7 +1,6 @@
 //! [`Checked`]: a future that must stay on its thread, in a task that may be sent to other threads.
 
 use core::{
-    cell::Cell,
     future::Future,
     mem::ManuallyDrop,
     panic::Location,
@@ -10,10 +9,7 @@ use core::{
 };
 
 use super::unwind::AbortOnUnwind;
-use crate::sync::{
-    thread::{self, ThreadId},
-    thread_local,
-};
+use crate::sync::{this_thread, thread::ThreadId};
 
 /// A future that panics if it is polled or dropped on a thread other than the one that made it.
 pub(super) struct Checked<F> {
@@ -23,23 +19,6 @@ pub(super) struct Checked<F> {
     /// Whether the future was polled. If so, it is pinned, and its memory must not be reused before
     /// it is dropped.
     polled: bool,
-}
-
-thread_local! {
-    /// The thread's id, cached because `thread::current` takes a reference to the thread's handle.
-    static ID: Cell<Option<ThreadId>> = const { Cell::new(None) };
-}
-
-/// Returns the id of the current thread. Ids are never reused, not even after a thread has ended.
-#[inline]
-pub(crate) fn this_thread() -> ThreadId {
-    let kept = ID.try_with(|kept| {
-        let id = kept.get().unwrap_or_else(|| thread::current().id());
-        kept.set(Some(id));
-        id
-    });
-    // After the thread-locals are destroyed, the thread's handle still has the id.
-    kept.unwrap_or_else(|_| thread::current().id())
 }
 
 impl<F> Checked<F> {

@@ -139,8 +139,6 @@ mod view;
 
 #[cfg(all(test, feature = "std"))]
 pub(crate) use self::link::visits_of;
-#[cfg(feature = "std")]
-pub(crate) use self::local::this_thread;
 pub use self::{
     builder::Builder,
     cell::{Name, Named, Unnamed},
@@ -149,13 +147,9 @@ pub use self::{
     id::Id,
     join::{Cancel, Fallible, JoinResult},
     link::Link,
-    runnable::Runnable,
+    runnable::{Polled, Runnable},
     schedule::{Copied, Schedule, ScheduleInfo, WithInfo},
-};
-#[cfg(feature = "std")]
-pub(crate) use self::{
-    schedule::sealed::End,
-    view::{Ended, Pending},
+    view::{EndedTask, PendingTask, TaskEnd},
 };
 
 /// Makes a task of a future. Nothing runs yet, and the caller must run or schedule the returned

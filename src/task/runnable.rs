@@ -12,6 +12,7 @@ use core::{
 use super::{
     Id, Link, ScheduleInfo,
     header::{OnAgain, Ran, Task},
+    state::OnWake,
 };
 use crate::waker::ThinWaker;
 
@@ -98,36 +99,75 @@ impl<M> Runnable<M> {
         }
     }
 
-    /// Runs the task as [`run`](Runnable::run) does, but returns the next runnable if the task was
-    /// woken while it ran, and the waiter's waker if the task has ended. The executor queues the
-    /// one and wakes the other itself.
-    #[cfg(feature = "std")]
+    /// Polls the task once as [`run`](Runnable::run) does, but leaves to the caller what follows:
+    /// to queue the task if it was woken meanwhile, and to wake its waiter if it has ended.
+    ///
+    /// For an executor that queues its own tasks where its worker is, without a call of the
+    /// schedule function, and that decides itself when and how the waiter runs.
+    ///
+    /// # Cost
+    /// As for [`run`](Runnable::run).
+    ///
+    /// # Happens-before
+    /// As for [`run`](Runnable::run).
+    ///
+    /// # Panics
+    /// A panic of the future passes through if
+    /// [`Builder::propagate_panic`](super::Builder::propagate_panic) says so. The waiter has been
+    /// woken then.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::task::{self, Polled};
+    /// use std::collections::VecDeque;
+    ///
+    /// let never = |_| unreachable!("it is only woken while it runs");
+    /// let (runnable, handle) = task::spawn(joint::yield_now(), never);
+    /// let mut queue = VecDeque::from([runnable]);
+    /// while let Some(runnable) = queue.pop_front() {
+    ///     match runnable.poll() {
+    ///         Polled::Pending => {}
+    ///         Polled::Woken(runnable) => queue.push_back(runnable),
+    ///         Polled::Ended(waiter) => waiter.into_iter().for_each(|waiter| waiter.wake()),
+    ///     }
+    /// }
+    /// assert!(handle.is_finished());
+    /// ```
     #[inline]
-    pub(crate) fn run_in_executor(self) -> (Option<Self>, Option<ThinWaker>) {
+    pub fn poll(self) -> Polled<M> {
         let task = ManuallyDrop::new(self).task;
         // SAFETY: the runnable is given up: it is not dropped.
         match unsafe { task.run(OnAgain::Leave) } {
-            Ran::Idle => (None, None),
+            Ran::Idle => Polled::Pending,
             // SAFETY: the task was woken again, so there is a runnable, which no one else has.
-            Ran::Again => (Some(unsafe { Self::from_task(task) }), None),
-            Ran::Ended(waiter) => (None, waiter),
+            Ran::Again => Polled::Woken(unsafe { Self::from_task(task) }),
+            Ran::Ended(waiter) => Polled::Ended(waiter),
         }
     }
 
-    /// Cancels a task by its address, while no one has its runnable. Returns the runnable if the
-    /// cancellation makes one.
+    /// Requests the cancellation of a task by its address. Returns the runnable if the task was
+    /// idle, so that nobody has its runnable: drop it, and the task is cancelled. Otherwise the
+    /// holder of the runnable finds the request when it runs or drops it, and a poll that is under
+    /// way finds it at its end.
+    ///
+    /// For an executor that keeps the addresses of its tasks, to cancel them when it shuts down.
+    /// For an executor that keeps the addresses of its tasks. Lock-free.
     ///
     /// # Safety
-    /// `raw` is the address of a task whose metadata is an `M`, and whose future is not dropped
-    /// during the call.
-    #[cfg(feature = "std")]
-    pub(crate) unsafe fn abort_raw(raw: NonNull<()>) -> Option<Self> {
+    /// * `raw` is the address of a task with metadata `M`, from [`as_ptr`](Runnable::as_ptr) of its
+    ///   runnable or of a view of it.
+    /// * The task's call of [`Schedule::ended`](super::Schedule::ended) returns only after this
+    ///   call. An executor ensures it with a lock that both take.
+    /// * What [`spawn_unchecked`](super::spawn_unchecked) demands of runnables holds for the one
+    ///   that is returned.
+    #[inline]
+    pub unsafe fn raw_abort(raw: NonNull<()>) -> Option<Self> {
         let task = Task::from_ptr(raw);
-        // SAFETY: a task is alive as long as its future has not been dropped.
+        // SAFETY: a task is alive while its call of `ended` has not returned.
         match unsafe { task.state() }.abort() {
             // SAFETY: the state word has said that there is a runnable, which no one else has.
-            super::state::OnWake::Schedule => Some(unsafe { Self::from_task(task) }),
-            super::state::OnWake::Nothing => None,
+            OnWake::Schedule => Some(unsafe { Self::from_task(task) }),
+            OnWake::Nothing => None,
         }
     }
 
@@ -172,9 +212,10 @@ impl<M> Runnable<M> {
         Id::of(self.task)
     }
 
-    /// Returns the task's address, as [`into_raw`](Runnable::into_raw) does.
-    #[cfg(feature = "std")]
-    pub(crate) fn as_ptr(&self) -> NonNull<()> {
+    /// Returns the task's address, as [`into_raw`](Runnable::into_raw) does, and keeps the
+    /// runnable. The address owns nothing.
+    #[inline]
+    pub fn as_ptr(&self) -> NonNull<()> {
         self.task.as_ptr()
     }
 
@@ -197,7 +238,7 @@ impl<M> Runnable<M> {
         unsafe { self.task.state() }.add_waker();
         // SAFETY: this is a task's header, whose functions follow the contract, and the reference
         // was just added.
-        unsafe { ThinWaker::waker_of_header(self.task.as_ptr().cast()) }
+        unsafe { ThinWaker::waker_from_header(self.task.as_ptr().cast()) }
     }
 
     /// Turns the runnable into the task's address, for a queue that keeps words. Turn it back with
@@ -218,6 +259,19 @@ impl<M> Runnable<M> {
             metadata: PhantomData,
         }
     }
+}
+
+/// How a [`Runnable::poll`] ended, and what is left to do.
+#[derive(Debug)]
+#[must_use = "a runnable that is dropped cancels its task, and a waiter that is not woken waits forever"]
+pub enum Polled<M = ()> {
+    /// The task waits for a wake-up. If nothing is left that could wake or join it, it has been
+    /// dropped.
+    Pending,
+    /// The task was woken while it ran, and is due again.
+    Woken(Runnable<M>),
+    /// The task has ended. The waker, if any, is that of its waiter. The caller must wake it.
+    Ended(Option<ThinWaker>),
 }
 
 impl<M> Drop for Runnable<M> {

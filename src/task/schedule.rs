@@ -2,10 +2,7 @@
 
 use core::{fmt, marker::PhantomData, mem::needs_drop};
 
-use super::{
-    Runnable,
-    view::{Ended, Pending},
-};
+use super::{EndedTask, PendingTask, Runnable, TaskEnd};
 
 /// The circumstances in which a runnable is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +26,7 @@ impl ScheduleInfo {
 ///
 /// Every `Fn(Runnable<M>)` implements it. [`WithInfo`] adapts a function that takes the
 /// [`ScheduleInfo`] as well. Implement it for a type of your own if the function's type needs a
-/// name.
+/// name, or for an executor that keeps a list of its waiting tasks.
 ///
 /// # Example
 /// ```
@@ -54,35 +51,42 @@ pub trait Schedule<M = ()>: Sized {
     /// Takes the runnable, to run it or to drop it, now or later and on any thread.
     fn schedule(&self, runnable: Runnable<M>, info: ScheduleInfo);
 
+    /// Called by each run whose poll was pending, before the run ends. Unless the task is woken
+    /// before that, it becomes idle, and then only its wakers refer to it.
+    ///
+    /// An executor that has to find its waiting tasks later, for example to cancel them all, enters
+    /// the task in a list here. The
+    /// default does nothing, and costs nothing.
+    ///
+    /// # Panics
+    /// It must not panic, because the task could then never be woken again. A panic ends the
+    /// program.
+    #[inline]
+    fn pending(&self, task: &PendingTask<'_, M>) {
+        let _ = task;
+    }
+
+    /// Called once for each task, after its future has been dropped, and before its waiter learns
+    /// that it has ended. `how` says how it ends.
+    ///
+    /// The thread is the one that ran the task last, or that dropped its runnable. The default does
+    /// nothing, and costs nothing.
+    ///
+    /// # Panics
+    /// It must not panic, because the waiter would then wait forever. A panic ends the program.
+    #[inline]
+    fn ended(&self, task: &EndedTask<'_, M>, how: TaskEnd) {
+        let _ = (task, how);
+    }
+
     /// Whether a reference must keep the task's memory alive across the call. Another crate cannot
-    /// override it, because it cannot make a value of the type.
+    /// override it, because it cannot make a value of the type; [`Copied`] does.
     #[doc(hidden)]
     const STORED: sealed::Stored<Self> = sealed::Stored::BY_DEFAULT;
-
-    /// Called after a pending poll. Unless the task is woken before the run ends, it becomes idle
-    /// and only its wakers refer to it. For this crate's executor: no other crate can name the
-    /// argument's type.
-    #[doc(hidden)]
-    #[inline]
-    fn pending(&self, _task: &Pending<'_, M>) {}
-
-    /// Called after the future has been dropped, when the task is about to end as `how` says. For
-    /// this crate's executor.
-    #[doc(hidden)]
-    #[inline]
-    fn ended(&self, _task: &Ended<'_, M>, _how: sealed::End) {}
 }
 
-pub(crate) mod sealed {
+mod sealed {
     use super::{PhantomData, needs_drop};
-
-    /// How a task ends.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum End {
-        Output,
-        Panic,
-        Cancelled,
-    }
 
     /// The value of `Schedule::STORED` for one type of schedule function. It cannot be used for
     /// another type.
@@ -91,12 +95,12 @@ pub(crate) mod sealed {
 
     impl<S> Stored<S> {
         /// A value of a type without size and without drop takes no memory, and so cannot be freed.
-        pub(crate) const BY_DEFAULT: Self =
+        pub(in super::super) const BY_DEFAULT: Self =
             Self(size_of::<S>() != 0 || needs_drop::<S>(), PhantomData);
         /// The function may be copied out of the task before it is called.
-        pub(crate) const COPIED: Self = Self(false, PhantomData);
+        pub(in super::super) const COPIED: Self = Self(false, PhantomData);
 
-        pub(crate) const fn get(&self) -> bool {
+        pub(in super::super) const fn get(&self) -> bool {
             self.0
         }
     }
@@ -166,6 +170,16 @@ impl<M, S: Schedule<M> + Copy> Schedule<M> for Copied<S> {
     #[inline]
     fn schedule(&self, runnable: Runnable<M>, info: ScheduleInfo) {
         self.0.schedule(runnable, info);
+    }
+
+    #[inline]
+    fn pending(&self, task: &PendingTask<'_, M>) {
+        self.0.pending(task);
+    }
+
+    #[inline]
+    fn ended(&self, task: &EndedTask<'_, M>, how: TaskEnd) {
+        self.0.ended(task, how);
     }
 
     const STORED: sealed::Stored<Self> = sealed::Stored::COPIED;

@@ -268,7 +268,6 @@ impl State {
 
     /// Returns whether the task was woken since a run started from `seen`. Once this is true, it
     /// stays true until that run ends.
-    #[cfg(feature = "std")]
     #[inline]
     pub(super) fn is_woken_since(&self, seen: Snapshot) -> bool {
         // ORDERING: woken_look. Relaxed: no other memory is read because of it, and the end of the

@@ -55,18 +55,37 @@ pub(super) type Payload = Box<dyn Any + Send>;
 
 /// Runs `first`, and then resumes a caught panic. If `first` panics, the program ends.
 pub(super) fn pass_on(payload: Payload, first: impl FnOnce()) -> ! {
-    let guard = AbortOnUnwind("waking the one who waits for a panicked task panicked again");
-    first();
-    core::mem::forget(guard);
+    or_abort(
+        || "waking the one who waits for a panicked task panicked again",
+        first,
+    );
     resume(payload)
+}
+
+/// Runs `f`. If it panics, the program ends with the message that `why` returns.
+#[inline]
+pub(super) fn or_abort<R>(why: impl Fn() -> &'static str, f: impl FnOnce() -> R) -> R {
+    /// Without a size if `why` is: it is not stored before each call.
+    struct Guard<W: Fn() -> &'static str>(W);
+    impl<W: Fn() -> &'static str> Drop for Guard<W> {
+        #[cold]
+        fn drop(&mut self) {
+            drop(AbortOnUnwind((self.0)()));
+        }
+    }
+    let guard = Guard(why);
+    let result = f();
+    core::mem::forget(guard);
+    result
 }
 
 /// Drops a value that a panic has left behind. If the drop panics too, no one is left to report it
 /// to, so the program ends.
 pub(super) fn drop_quietly<T>(left: T) {
-    let guard = AbortOnUnwind("dropping what a panicking task has left panicked again");
-    drop(left);
-    core::mem::forget(guard);
+    or_abort(
+        || "dropping what a panicking task has left panicked again",
+        || drop(left),
+    );
 }
 
 /// Calls its function if a panic unwinds past it. A panic of the function is caught and dropped,

@@ -1,73 +1,101 @@
-//! [`Pending`] and [`Ended`]: views of a task that its runner lends to the executor.
+//! [`PendingTask`] and [`EndedTask`]: what a task's [`Schedule`](super::Schedule) sees of it at the
+//! end of a poll; and [`TaskEnd`].
 
-#[cfg(feature = "std")]
-use core::{panic::Location, ptr::NonNull};
+use core::{fmt, panic::Location, ptr::NonNull};
 
-#[cfg(feature = "std")]
-use super::Id;
-use super::{header::Task, state::Snapshot};
+use super::{Id, header::Task, state::Snapshot};
 
-/// A task at the end of a pending run, which its runner still owns.
-#[allow(missing_debug_implementations, reason = "for this crate's executor")]
-#[cfg_attr(
-    not(feature = "std"),
-    expect(dead_code, reason = "the executor looks into it")
-)]
-pub struct Pending<'a, M> {
+/// A task whose poll was pending, at the end of that run. See
+/// [`Schedule::pending`](super::Schedule::pending).
+pub struct PendingTask<'a, M> {
     pub(super) task: Task,
     pub(super) seen: Snapshot,
     pub(super) metadata: &'a M,
 }
 
-#[cfg(feature = "std")]
-impl<M> Pending<'_, M> {
-    /// Returns whether the task was woken since the run began, and so will be run again.
+impl<M> PendingTask<'_, M> {
+    /// Returns whether the task was woken since the run began, and so will be run again. A task
+    /// that was not may be woken right after this call.
     #[inline]
-    pub(crate) fn is_woken(&self) -> bool {
+    pub fn is_woken(&self) -> bool {
         // SAFETY: the runner, which lends this value, keeps the task alive.
         unsafe { self.task.state() }.is_woken_since(self.seen)
     }
 
+    /// Returns the metadata that the task was made with.
     #[inline]
-    pub(crate) fn metadata(&self) -> &M {
+    pub fn metadata(&self) -> &M {
         self.metadata
     }
 
-    /// Returns the task's address, as [`Runnable::into_raw`](super::Runnable::into_raw) does.
-    pub(crate) fn as_ptr(&self) -> NonNull<()> {
+    /// Returns the task's address, for [`Runnable::raw_abort`](super::Runnable::raw_abort). It owns
+    /// nothing.
+    #[inline]
+    pub fn as_ptr(&self) -> NonNull<()> {
         self.task.as_ptr()
     }
 }
 
-/// A task whose future has been dropped, which its runner still owns.
-#[allow(missing_debug_implementations, reason = "for this crate's executor")]
-#[cfg_attr(
-    not(feature = "std"),
-    expect(dead_code, reason = "the executor looks into it")
-)]
-pub struct Ended<'a, M> {
+impl<M> fmt::Debug for PendingTask<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: the runner, which lends this value, keeps the task alive.
+        unsafe { self.task.fmt("PendingTask", f) }
+    }
+}
+
+/// A task whose future has been dropped, and which is about to end. See
+/// [`Schedule::ended`](super::Schedule::ended).
+pub struct EndedTask<'a, M> {
     pub(super) task: Task,
     pub(super) metadata: &'a M,
 }
 
-#[cfg(feature = "std")]
-impl<M> Ended<'_, M> {
+impl<M> EndedTask<'_, M> {
+    /// Returns the metadata that the task was made with.
     #[inline]
-    pub(crate) fn metadata(&self) -> &M {
+    pub fn metadata(&self) -> &M {
         self.metadata
     }
 
-    pub(crate) fn id(&self) -> Id {
+    /// Returns the task's address. [`Runnable::raw_abort`](super::Runnable::raw_abort) must no
+    /// longer use it after [`Schedule::ended`](super::Schedule::ended).
+    #[inline]
+    pub fn as_ptr(&self) -> NonNull<()> {
+        self.task.as_ptr()
+    }
+
+    /// Returns the identity of the task.
+    pub fn id(&self) -> Id {
         Id::of(self.task)
     }
 
-    pub(crate) fn name(&self) -> Option<&str> {
+    /// Returns the task's name, if it has one.
+    pub fn name(&self) -> Option<&str> {
         // SAFETY: the runner, which lends this value, keeps the task alive.
         unsafe { self.task.name() }
     }
 
-    pub(crate) fn spawned(&self) -> &'static Location<'static> {
+    /// Returns where the task was spawned.
+    pub fn spawned(&self) -> &'static Location<'static> {
         // SAFETY: as above.
         unsafe { self.task.spawned() }
     }
+}
+
+impl<M> fmt::Debug for EndedTask<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: the runner, which lends this value, keeps the task alive.
+        unsafe { self.task.fmt("EndedTask", f) }
+    }
+}
+
+/// How a task has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskEnd {
+    /// Its future was ready.
+    Finished,
+    /// Its future was dropped before it was ready.
+    Cancelled,
+    /// Its future panicked, in a poll or when it was dropped.
+    Panicked,
 }

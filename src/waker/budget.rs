@@ -1,19 +1,61 @@
-//! The budget: how many operations of `io` and `time` one poll of a task may do before it has to
-//! yield.
+//! The budget: how many operations one poll of a task may do before it has to yield.
 //!
 //! A task whose descriptor is always ready never has to wait. It would keep its thread from other
-//! tasks, and its own timeouts from being checked. Each operation that is ready therefore takes one
-//! from the budget, which is refilled at each poll of a task ([`begin`]). Once the budget is used
-//! up, the next operation is *refused*: it wakes the task, and is pending without having done
-//! anything ([`poll_turn`]).
+//! tasks, and its own timeouts from being checked. Each operation of [`io`](crate::io) and
+//! [`time`](crate::time) that is ready therefore takes one from the budget, which is refilled at
+//! each poll of a task ([`begin`]). Once the budget is used up, the next operation is *refused*: it
+//! wakes the task, and is pending without having done anything ([`poll_turn`]).
 //!
 //! After each refused operation, one more is allowed. It is for a future that is polled in the same
 //! task after the one that has used up the budget, such as its sibling in a join, so that both make
 //! progress. It is also for an executor that runs inside a task and polls again at once, instead of
-//! returning to us: it makes progress at every second try.
+//! returning to the outer one: it makes progress at every second try.
 //!
-//! Each thread has its own budget, which never runs out unless a task of ours is polled. A future
-//! that is polled by hand, or by another crate's executor, is never refused.
+//! Each thread has its own budget, which never runs out unless the thread's executor calls
+//! [`begin`]. A future that is polled by hand, or by an executor that knows nothing of budgets, is
+//! never refused.
+//!
+//! # Who calls what
+//! An executor calls [`begin`] before each poll. If it may itself be called inside a poll, as a
+//! `block_on` may, it keeps an [`Outer`] meanwhile. A future that does operations of its own, such
+//! as a channel, calls [`poll_turn`] before an operation, and [`spend`] if the operation was ready.
+//!
+//! # Example
+//! A future that counts, and is always ready to go on, lets other tasks run after every 128 steps.
+//! ```
+//! use joint::{task, waker::budget};
+//! use std::cell::Cell;
+//! use std::future::poll_fn;
+//! use std::rc::Rc;
+//! use std::sync::mpsc;
+//! use std::task::{Poll, ready};
+//!
+//! async fn count(steps: Rc<Cell<u32>>) {
+//!     while steps.get() < 300 {
+//!         poll_fn(|cx| {
+//!             ready!(budget::poll_turn(cx));
+//!             budget::spend();
+//!             Poll::Ready(())
+//!         })
+//!         .await;
+//!         steps.set(steps.get() + 1);
+//!     }
+//! }
+//!
+//! let (sender, queue) = mpsc::channel();
+//! let steps = Rc::new(Cell::new(0));
+//! let push = move |runnable| sender.send(runnable).unwrap();
+//! let (runnable, handle) = task::spawn_local(count(steps.clone()), push);
+//! runnable.schedule();
+//! let mut after_each_poll = Vec::new();
+//! while let Ok(runnable) = queue.try_recv() {
+//!     budget::begin();
+//!     runnable.run();
+//!     after_each_poll.push(steps.get());
+//! }
+//! assert!(handle.is_finished());
+//! assert_eq!(after_each_poll, [128, 256, 300]);
+//! ```
 
 use core::{
     cell::Cell,
@@ -37,19 +79,25 @@ thread_local! {
     static ON_REFUSED: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
-/// Begins a poll of a task. Call this on threads that poll only tasks, or under an [`Outer`].
+/// Refills the budget of this thread to 128 operations. Call it before each poll of a task.
+///
+/// From then on, operations on this thread can be refused. Call it only on threads that poll only
+/// tasks, or under an [`Outer`].
 #[inline]
-pub(crate) fn begin() {
+pub fn begin() {
     LEFT.with(|left| left.set(OPERATIONS));
 }
 
-/// The budget of the current poll, kept while another future is polled inside it. It is restored
+/// The budget of the current poll, kept while other futures are polled inside it. It is restored
 /// when this is dropped.
-pub(crate) struct Outer(u64);
+#[derive(Debug)]
+#[must_use = "dropping it restores the budget"]
+pub struct Outer(u64);
 
 impl Outer {
+    /// Keeps the current budget.
     #[inline]
-    pub(crate) fn keep() -> Self {
+    pub fn save() -> Self {
         Self(LEFT.with(Cell::get))
     }
 }
@@ -63,27 +111,27 @@ impl Drop for Outer {
 
 /// Sets the function that this thread calls when an operation is refused, which means that another
 /// task should run next.
-pub(crate) fn set_on_refused(f: Option<fn()>) {
+pub fn set_on_refused(f: Option<fn()>) {
     ON_REFUSED.with(|cell| cell.set(f));
 }
 
 /// Returns whether an operation may be done.
 #[inline]
-pub(crate) fn has_left() -> bool {
+pub fn has_left() -> bool {
     LEFT.with(Cell::get) > 0
 }
 
 /// Returns whether the budget is used up, or was before the last operation was allowed. For code
 /// that relies on other tasks running meanwhile.
 #[inline]
-pub(crate) fn is_used_up() -> bool {
+pub fn is_used_up() -> bool {
     LEFT.with(Cell::get) <= 1
 }
 
 /// Returns `Ready` if an operation may be tried, and [`spend`] must be called if that operation is
 /// ready. Returns `Pending` if the operation is refused, after waking the waker.
 #[inline]
-pub(crate) fn poll_turn(cx: &mut Context<'_>) -> Poll<()> {
+pub fn poll_turn(cx: &mut Context<'_>) -> Poll<()> {
     if has_left() {
         Poll::Ready(())
     } else {
@@ -94,7 +142,7 @@ pub(crate) fn poll_turn(cx: &mut Context<'_>) -> Poll<()> {
 
 /// Records that an operation was ready.
 #[inline]
-pub(crate) fn spend() {
+pub fn spend() {
     LEFT.with(|left| left.set(left.get().saturating_sub(1)));
 }
 

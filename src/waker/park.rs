@@ -1,111 +1,29 @@
-//! The thread parker, and [`block_on`] on top of it: how a thread without an executor waits for a
-//! future. [`rest`] has the rule by which every blocking wait of the crate puts its thread to
-//! sleep.
+//! How a thread waits: [`block_on`], the [`Parker`] beneath it, and the rule by which every
+//! blocking wait of this crate parks its thread ([`park_until`]).
 //!
-//! A parker is an object with a waker [`Header`], so that a blocking wait registers itself without
-//! allocating. Each thread keeps one parker for its next wait. A `block_on` inside a `block_on`
-//! takes another, because the inner one must not use up a wake-up that is meant for the outer
-//! future.
-//!
-//! Fields: wakers and the parked thread write `notified`. Every holder of the parker writes
-//! `references`. `thread` is written once, before the parker is shared.
+//! Most programs need only [`block_on`] and its variants with a limit. The rest is for authors of
+//! executors. A runtime whose main loop also runs tasks parks in a loop of its own, with a
+//! [`Parker`] and [`park_until`]. A runtime whose workers have duties even while a task blocks one
+//! of them tells the thread so with [`set_attend`].
+
+// Each thread keeps one parker for its next wait. A `block_on` inside a `block_on` takes another,
+// because the inner one must not use up a wake-up that is meant for the outer future.
 
 use core::{
     cell::Cell,
     future::Future,
     mem::ManuallyDrop,
-    pin::{Pin, pin},
-    ptr::NonNull,
-    task::{Context, Poll, Waker},
+    pin::pin,
+    task::{Context, Poll},
 };
 use std::time::{Duration, Instant};
 
-use super::{Header, ThinWaker, VTable, budget};
-use crate::sync::{
-    AtomicUsize, Retire, fence, heap, order, recheck,
-    thread::{self, Thread},
-    thread_local,
-};
+use super::budget;
+use crate::sync::{punctually, recheck, thread, thread_local};
 
-#[repr(C)]
-struct Inner {
-    header: Header,
-    references: AtomicUsize,
-    /// `IDLE`, or `NOTIFIED` after a wake-up that the thread has not consumed yet.
-    notified: AtomicUsize,
-    thread: Thread,
-}
+mod parker;
 
-const IDLE: usize = 0;
-const NOTIFIED: usize = 1;
-
-/// The maximum number of references. Memory cannot hold more wakers, so more means that clones were
-/// leaked in a loop.
-const MAX_REFERENCES: usize = isize::MAX as usize;
-
-static PARKER: VTable = {
-    unsafe fn clone(header: NonNull<Header>) {
-        // SAFETY: a live parker's header: the caller holds a reference.
-        let shared = unsafe { header.cast::<Inner>().as_ref() };
-        // ORDERING: clone. Relaxed: the new reference reaches another thread by a happens-before
-        // edge of its own.
-        if shared.references.fetch_add(1, order!(clone: Relaxed)) > MAX_REFERENCES {
-            std::process::abort();
-        }
-    }
-    unsafe fn wake(header: NonNull<Header>) {
-        // SAFETY: passed on from the caller, which gives up one reference.
-        unsafe { wake_by_ref(header) };
-        // SAFETY: passed on from the caller.
-        unsafe { drop(header) };
-    }
-    unsafe fn wake_by_ref(header: NonNull<Header>) {
-        // SAFETY: a live parker's header: the caller holds a reference.
-        let shared = unsafe { header.cast::<Inner>().as_ref() };
-        // ORDERING: notify. Release, with the Acquire of `take`: everything before the wake-up is
-        // visible to the parked thread.
-        if shared.notified.swap(NOTIFIED, order!(notify: Release)) == IDLE {
-            shared.thread.unpark();
-        }
-    }
-    unsafe fn drop(header: NonNull<Header>) {
-        // SAFETY: a live parker's header: the caller holds a reference, and gives it up.
-        unsafe { release(header.cast()) };
-    }
-    VTable {
-        clone,
-        wake,
-        wake_by_ref,
-        drop,
-    }
-};
-
-/// Gives up one reference, and frees the parker after the last.
-///
-/// # Safety
-/// The caller holds a reference and does not use the parker after this.
-unsafe fn release(shared: NonNull<Inner>) {
-    // SAFETY: alive by the caller's reference. No Rust reference to the whole parker is made,
-    // because the parker may be freed during the call.
-    let references = unsafe { &(*shared.as_ptr()).references };
-    // ORDERING: release, free. Release, with the fence below: all uses of the parker come before it
-    // is freed.
-    if references.fetch_sub(1, order!(release: Release)) != 1 {
-        return;
-    }
-    fence(order!(free: Acquire));
-    // SAFETY: that was the last reference, so the parker is ours alone.
-    let owned = unsafe { &mut *shared.as_ptr() };
-    owned.references.retire();
-    owned.notified.retire();
-    // SAFETY: ours alone, initialised, and not used after this.
-    unsafe { shared.drop_in_place() };
-    // SAFETY: allocated in `Parker::new` as a `Inner`.
-    unsafe { heap::release(shared) };
-}
-
-/// One reference to a parker of this thread. It never leaves the thread.
-struct Parker(NonNull<Inner>);
+pub use self::parker::Parker;
 
 thread_local! {
     /// The parker that this thread's next wait will use.
@@ -117,14 +35,51 @@ thread_local! {
     static ATTEND: Cell<Option<Attend>> = const { Cell::new(None) };
 }
 
-/// Does what is due for others, and returns how long the next call may wait, or `None` if no
-/// further call is needed.
+/// What a blocked thread does for others: see [`set_attend`].
 ///
-/// It may run any code, such as wakers, and that code may itself block in a wait of this crate.
-pub(crate) type Attend = fn() -> Option<Duration>;
+/// It does what is due, and returns how long the next call may wait, or `None` if no further call
+/// is needed. It may run any code, such as wakers, and that code may itself block in a wait of this
+/// crate.
+pub type Attend = fn() -> Option<Duration>;
 
-/// Sets what this thread does for others whenever it is blocked in a wait of this crate.
-pub(crate) fn set_attend(attend: Option<Attend>) {
+/// Sets what this thread does for others whenever it is blocked in a wait of this crate, or `None`
+/// for nothing, which is the default.
+///
+/// A worker of an executor may be blocked by a task that it runs. If the worker is also the one
+/// that fires timers or watches descriptors, what the task waits for may never come. The worker
+/// sets a function that does these duties. It is called before the thread parks and again after the
+/// time that it has returned, and also by waits that never park, at least once every 61 turns (see
+/// [`Turns`]). A wait may therefore wake up early, but its caller does not notice.
+///
+/// # Example
+/// ```
+/// use joint::waker::park::{block_on, set_attend};
+/// use std::cell::Cell;
+/// use std::task::{Poll, Waker};
+/// use std::time::Duration;
+///
+/// thread_local! {
+///     static TIMER: Cell<Option<Waker>> = const { Cell::new(None) };
+/// }
+///
+/// // This thread's duty is a timer that is always due.
+/// set_attend(Some(|| {
+///     TIMER.take().map(Waker::wake);
+///     Some(Duration::from_millis(1))
+/// }));
+/// let mut polls = 0;
+/// let timer = std::future::poll_fn(|cx| {
+///     polls += 1;
+///     if polls == 2 {
+///         return Poll::Ready(());
+///     }
+///     TIMER.set(Some(cx.waker().clone()));
+///     Poll::Pending
+/// });
+/// block_on(timer);
+/// set_attend(None);
+/// ```
+pub fn set_attend(attend: Option<Attend>) {
     ATTEND.with(|cell| cell.set(attend));
 }
 
@@ -133,23 +88,27 @@ fn attends() -> Option<Attend> {
     ATTEND.try_with(Cell::get).ok().flatten()
 }
 
-/// The number of turns after which a blocking wait that does not sleep attends nevertheless.
+/// The number of turns after which a blocking wait that does not park attends nevertheless.
 const ATTEND_INTERVAL: usize = 61;
 
-/// Counts the turns of a blocking wait, which are polls of its future or runs of its tasks. Without
-/// this count, a wait that always has something to do would never attend to others, because it
-/// never reaches [`rest`].
-pub(crate) struct Busy(usize);
+/// Counts the turns of a blocking loop, which are polls of its future or runs of its tasks, and
+/// [attends](set_attend) to others every 61 turns.
+///
+/// Without this count, a loop that always has something to do would never attend to others, because
+/// it never reaches [`park_until`], which has an example.
+#[derive(Debug, Default)]
+pub struct Turns(usize);
 
-impl Busy {
-    pub(crate) fn new() -> Self {
+impl Turns {
+    /// Creates a count of zero turns.
+    pub const fn new() -> Self {
         Self(0)
     }
 
     /// Counts `turns` more turns, and attends if enough have passed. Attending may make something
-    /// due, so the caller must check once more before it sleeps.
+    /// due, so the caller must check once more before it parks.
     #[inline]
-    pub(crate) fn turns(&mut self, turns: usize) {
+    pub fn count(&mut self, turns: usize) {
         self.0 += turns;
         if self.0 >= ATTEND_INTERVAL {
             self.attend();
@@ -165,43 +124,85 @@ impl Busy {
     }
 }
 
-/// How a [`rest`] ended.
+/// How a [`park_until`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rested {
-    /// What the thread waited for is due. `slept` says whether the thread slept at least once.
-    Due { slept: bool },
+pub enum Parked {
+    /// What the thread waited for is due.
+    Due {
+        /// Whether the thread has parked at least once.
+        slept: bool,
+    },
     /// The deadline has passed, and nothing was due.
     TimedOut,
 }
 
-/// Blocks this thread until `is_due` returns true, or until the deadline.
+/// Parks this thread until `is_due` returns true, or until the deadline.
 ///
-/// All waits of the crate put their thread to sleep here, by one rule: **the last thing before the
-/// thread parks is a check of everything that could be due for it.** Attending to others comes
-/// before that check, for two reasons. It may itself make something due for this thread without an
-/// unpark, such as a task that is pushed to a private queue. And a waker that parks on its own
-/// account consumes the thread's token, and with it an unpark that was meant for this wait.
+/// All waits of the crate park their thread here, by one rule: **the last thing before the thread
+/// parks is a check of everything that could be due for it.** [Attending](set_attend) to others
+/// comes before that check, for two reasons. It may itself make something due for this thread
+/// without an unpark, such as a task that is pushed to a private queue. And a waker that parks on
+/// its own account consumes the thread's token, and with it an unpark that was meant for this wait.
 ///
-/// Another thread that makes something due must unpark this thread afterwards.
-pub(crate) fn rest(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -> Rested {
+/// Another thread that makes something due must unpark this thread afterwards. The waker of a
+/// [`Parker`] does.
+///
+/// # Example
+/// The main loop of an executor that runs a future and tasks on one thread:
+/// ```
+/// use joint::task::{self, Runnable};
+/// use joint::waker::park::{Parker, Turns, park_until};
+/// use std::pin::pin;
+/// use std::sync::mpsc::{Receiver, channel};
+/// use std::task::{Context, Poll, Waker};
+///
+/// fn run<T>(future: impl Future<Output = T>, parker: &Parker, tasks: &Receiver<Runnable>) -> T {
+///     let mut future = pin!(future);
+///     let mut cx = Context::from_waker(parker.waker());
+///     let mut turns = Turns::new();
+///     loop {
+///         if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+///             return output;
+///         }
+///         while let Ok(runnable) = tasks.try_recv() {
+///             runnable.run();
+///             turns.count(1);
+///         }
+///         // Every push wakes the parker too.
+///         park_until(None, || parker.take_wake());
+///     }
+/// }
+///
+/// let parker = Parker::new();
+/// let (sender, tasks) = channel();
+/// let waker = parker.waker().clone();
+/// let push = move |runnable| {
+///     sender.send(runnable).unwrap();
+///     waker.wake_by_ref();
+/// };
+/// let (runnable, handle) = task::spawn(async { 6 * 7 }, push);
+/// runnable.schedule();
+/// assert_eq!(run(handle, &parker, &tasks), 42);
+/// ```
+pub fn park_until(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -> Parked {
     let mut slept = false;
     loop {
         let mut next = None;
         if let Some(attend) = attends() {
             // Check first, because that is cheaper than attending to others.
             if is_due() {
-                return Rested::Due { slept };
+                return Parked::Due { slept };
             }
             next = attend();
         }
         // RECHECK: due_again. Without it, the thread would sleep through what became due while it
         // attended to others.
         if recheck!(due_again: is_due()) {
-            return Rested::Due { slept };
+            return Parked::Due { slept };
         }
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
-            return Rested::TimedOut;
+            return Parked::TimedOut;
         }
         slept = true;
         match (next, left) {
@@ -216,80 +217,16 @@ pub(crate) fn rest(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) 
     }
 }
 
-/// Runs `sleep`, a sleep with a limit, and asks the kernel to end it punctually. By default the
-/// kernel may end it up to 50 microseconds late, to combine it with other wake-ups.
-///
-/// Threads and programs inherit the timer slack of the thread that starts them. The thread's own
-/// slack is therefore restored before any code of a task runs.
-#[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn punctually(sleep: impl FnOnce()) {
-    use core::num::NonZeroU64;
-    use rustix::thread::{current_timer_slack, set_current_timer_slack};
-
-    const PUNCTUAL: Option<NonZeroU64> = NonZeroU64::new(1);
-    // A thread with a real-time policy has no slack, and the call returns 0.
-    let own = current_timer_slack().ok().and_then(NonZeroU64::new);
-    if own <= PUNCTUAL {
-        return sleep();
-    }
-    // If the system refuses this, the sleep ends as late as by default.
-    let _ = set_current_timer_slack(PUNCTUAL);
-    sleep();
-    let _ = set_current_timer_slack(own);
-}
-
-#[cfg(any(not(target_os = "linux"), miri))]
-pub(crate) fn punctually(sleep: impl FnOnce()) {
-    sleep();
-}
-
-impl Parker {
-    fn new() -> Self {
-        let shared = heap::allocate();
-        let value = Inner {
-            header: Header::new(&PARKER),
-            references: AtomicUsize::new(1),
-            notified: AtomicUsize::new(IDLE),
-            thread: thread::current(),
-        };
-        // SAFETY: the block is fresh and ours.
-        unsafe { shared.write(value) };
-        Self(shared)
-    }
-
-    /// Returns a parker that no wait of this thread is using.
-    fn borrow() -> Borrowed {
-        let spare = SPARE.try_with(Cell::take).ok().flatten();
-        Borrowed(ManuallyDrop::new(spare.unwrap_or_else(Self::new)))
-    }
-
-    /// Returns a waker that may be used only while the parker is held. It must not be dropped.
-    fn waker(&self) -> ManuallyDrop<Waker> {
-        // SAFETY: this is the header of a parker, whose functions count references and wake from
-        // any thread. The waker stands for the reference that `self` holds, so it is not dropped.
-        ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(self.0.cast()) })
-    }
-
-    /// Blocks until a wake-up that no earlier call has consumed, or until the deadline. Returns
-    /// false if the deadline came first.
-    fn park(&self, deadline: Option<Instant>) -> bool {
-        // SAFETY: alive by the reference that `self` holds.
-        let shared = unsafe { self.0.as_ref() };
-        // ORDERING: take. Acquire, with the Release of `notify`.
-        let is_notified = || shared.notified.swap(IDLE, order!(take: Acquire)) == NOTIFIED;
-        rest(deadline, is_notified) != Rested::TimedOut
-    }
-}
-
-impl Drop for Parker {
-    fn drop(&mut self) {
-        // SAFETY: the reference that `self` holds is given up with it.
-        unsafe { release(self.0) };
-    }
-}
-
 /// A parker in use, which is returned to its thread when this is dropped.
 struct Borrowed(ManuallyDrop<Parker>);
+
+impl Borrowed {
+    /// Borrows a parker that no wait of this thread is using.
+    fn new() -> Self {
+        let spare = SPARE.try_with(Cell::take).ok().flatten();
+        Self(ManuallyDrop::new(spare.unwrap_or_default()))
+    }
+}
 
 impl Drop for Borrowed {
     fn drop(&mut self) {
@@ -305,7 +242,8 @@ impl Drop for Borrowed {
 /// It needs no executor, and may be called inside another `block_on`. Tasks that the future spawns
 /// run on the current executor, which is the global one on a thread that has none.
 ///
-/// Each poll of the future has a budget for operations of `io` and `time`, as a poll of a task has.
+/// Each poll of the future has a [budget] for operations of `io` and `time`, as a poll of a task
+/// has.
 ///
 /// # On a worker
 /// On a worker of an [`Executor`](crate::Executor) it blocks that worker, which runs no task
@@ -333,40 +271,70 @@ impl Drop for Borrowed {
 /// assert_eq!(joint::block_on(async { 6 * 7 }), 42);
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    let output = block_on_until(pin!(future), None);
+    let output = block_on_until(future, None);
     output.unwrap_or_else(|| unreachable!("a wait without a deadline ends with the future"))
 }
 
-/// Blocks as [`block_on`] does, but returns `None` after `limit`. A limit beyond the range of the
-/// clock is no limit.
-pub(crate) fn block_on_for<F: Future>(future: Pin<&mut F>, limit: Duration) -> Option<F::Output> {
+/// Blocks as [`block_on`] does, but returns `None` after `limit` and one last poll. A limit beyond
+/// the range of the clock is no limit.
+///
+/// The future is dropped then. To keep it, pass a pinned reference to it.
+///
+/// # Panics
+/// Passes on a panic of the future's `poll`.
+///
+/// # Example
+/// ```
+/// use joint::waker::park::block_on_timeout;
+/// use std::{pin::pin, time::Duration};
+///
+/// let (sender, receiver) = joint::oneshot::channel();
+/// let mut receiver = pin!(receiver);
+/// assert_eq!(block_on_timeout(receiver.as_mut(), Duration::from_millis(1)), None);
+/// sender.send(5).unwrap();
+/// assert_eq!(block_on_timeout(receiver, Duration::MAX), Some(Ok(5)));
+/// ```
+pub fn block_on_timeout<F: Future>(future: F, limit: Duration) -> Option<F::Output> {
     block_on_until(future, Instant::now().checked_add(limit))
 }
 
 /// Blocks as [`block_on`] does, but returns `None` after the deadline and one last poll.
-pub(crate) fn block_on_until<F: Future>(
-    mut future: Pin<&mut F>,
-    deadline: Option<Instant>,
-) -> Option<F::Output> {
-    let parker = Parker::borrow();
-    let waker = parker.0.waker();
-    let mut cx = Context::from_waker(&waker);
+///
+/// # Panics
+/// Passes on a panic of the future's `poll`.
+///
+/// # Example
+/// ```
+/// use joint::waker::park::block_on_deadline;
+/// use std::{future::pending, time::{Duration, Instant}};
+///
+/// let deadline = Instant::now() + Duration::from_millis(1);
+/// assert_eq!(block_on_deadline(pending::<()>(), deadline), None);
+/// assert!(Instant::now() >= deadline);
+/// ```
+pub fn block_on_deadline<F: Future>(future: F, deadline: Instant) -> Option<F::Output> {
+    block_on_until(future, Some(deadline))
+}
+
+fn block_on_until<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
+    let mut future = pin!(future);
+    let Borrowed(parker) = &Borrowed::new();
+    let mut cx = Context::from_waker(parker.waker());
     let mut in_time = true;
-    let mut busy = Busy::new();
-    let _outer = budget::Outer::keep();
+    let mut turns = Turns::new();
+    let _outer = budget::Outer::save();
     loop {
         budget::begin();
         match future.as_mut().poll(&mut cx) {
             Poll::Ready(output) => return Some(output),
             Poll::Pending if !in_time => return None,
             Poll::Pending => {
-                let turns = if budget::is_used_up() {
-                    ATTEND_INTERVAL
-                } else {
-                    1
+                let passed = match budget::is_used_up() {
+                    true => ATTEND_INTERVAL,
+                    false => 1,
                 };
-                busy.turns(turns);
-                in_time = parker.0.park(deadline);
+                turns.count(passed);
+                in_time = parker.park_until(deadline) != Parked::TimedOut;
             }
         }
     }

@@ -12,7 +12,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use joint::{JoinHandle, model::abort_raw, task::Runnable};
+use joint::{JoinHandle, task::Runnable};
 use loom_tests::Value;
 use loom_tests::lab::sync::Mutex;
 
@@ -54,7 +54,7 @@ impl Register {
     fn cancel(&self) {
         let entry = self.0.lock().unwrap();
         // SAFETY: the future is struck off under the lock, before the task ends.
-        let runnable = entry.and_then(|task| unsafe { abort_raw(task.0) });
+        let runnable = entry.and_then(|task| unsafe { Runnable::<()>::raw_abort(task.0) });
         drop(entry);
         if let Some(runnable) = runnable {
             runnable.schedule();

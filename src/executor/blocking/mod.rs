@@ -58,7 +58,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let builder = Builder::spawned_at(Location::caller());
+    let builder = Builder::new().spawned_at(Location::caller());
     let call = async move {
         pool::check();
         f()

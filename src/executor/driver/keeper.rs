@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     executor::sleep::Sleep,
-    sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread},
-    waker::park,
+    sync::{
+        AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, punctually, recheck, thread,
+    },
 };
 
 /// The part of the reactor that the driver uses.
@@ -326,7 +327,7 @@ impl<R: EventSource> Keeper<'_, R> {
         match limit {
             Some(until) => {
                 let limit = Duration::from_nanos(until - now);
-                park::punctually(|| thread::park_timeout(limit));
+                punctually(|| thread::park_timeout(limit));
             }
             None => thread::park(),
         }

@@ -23,7 +23,7 @@ use self::{
 use super::Executor;
 use crate::{
     task::{JoinError, JoinHandle},
-    waker::{ThinWaker, WakerWords},
+    waker::{ThinWaker, WakerId},
 };
 
 mod children;
@@ -86,7 +86,7 @@ pub struct JoinSet<T> {
     ready: Arc<Ready>,
     /// The first that ended of the children that were taken from `ready`.
     front: Link,
-    waiter: WakerWords,
+    waiter: WakerId,
 }
 
 /// A task is pinned in its own block, and an output is never pinned.
@@ -99,7 +99,7 @@ impl<T> JoinSet<T> {
             children: Children::new(),
             ready: Arc::new(Ready::new()),
             front: Link::END,
-            waiter: WakerWords::NONE,
+            waiter: WakerId::NONE,
         }
     }
 

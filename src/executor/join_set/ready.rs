@@ -29,7 +29,7 @@ use core::{
 
 use crate::{
     sync::{AtomicPtr, AtomicUsize, order},
-    waker::{Header, ThinWaker, VTable, WakerWords},
+    waker::{Header, ThinWaker, VTable, WakerId},
 };
 
 const NOTHING: *mut () = ptr::null_mut();
@@ -104,7 +104,7 @@ impl Ready {
     ///
     /// `last` is the caller's memory of the waker that it registered. It must be the same place for
     /// every call, and `NONE` for the first.
-    pub(in super::super) fn register(&self, waker: &Waker, last: &mut WakerWords) -> bool {
+    pub(in super::super) fn register(&self, waker: &Waker, last: &mut WakerId) -> bool {
         // ORDERING: register_look. Relaxed: a key is left to `take`. A waker is the one that the
         // caller registered last. If a child is taking it at this moment, it is woken, and with it
         // the caller.
@@ -112,7 +112,7 @@ impl Ready {
         if is_key(seen) {
             return false;
         }
-        if seen != NOTHING && last.are_of(waker) {
+        if seen != NOTHING && last.is_of(waker) {
             return true;
         }
         let new = ThinWaker::from(waker);
@@ -130,7 +130,7 @@ impl Ready {
             );
             match exchanged {
                 Ok(before) => {
-                    *last = WakerWords::of(waker);
+                    *last = WakerId::of(waker);
                     // SAFETY: the expected word was not a key, and the exchange hands over what was
                     // there.
                     drop(unsafe { waker_of(before) });
@@ -233,7 +233,7 @@ impl Node {
         // SAFETY: a node begins with its header, and the pointer is the `Arc`'s own. The functions
         // count with the `Arc`, and wake from any thread. The waker stands for the count that the
         // caller holds, so it is not dropped.
-        ManuallyDrop::new(unsafe { ThinWaker::waker_of_header(header) })
+        ManuallyDrop::new(unsafe { ThinWaker::waker_from_header(header) })
     }
 
     /// Pushes the child onto the list. The caller must wake the waker that is returned, if any.

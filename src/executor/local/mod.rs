@@ -7,8 +7,7 @@ use core::{
 };
 
 pub(crate) mod inbox;
-pub(crate) mod parker;
-mod register;
+pub(crate) mod register;
 mod run;
 mod state;
 

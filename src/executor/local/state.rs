@@ -25,14 +25,16 @@ use crossbeam_utils::CachePadded;
 use super::{
     LocalMetrics,
     inbox::Inbox,
-    parker::LocalParker,
     register::{Register, Registered},
 };
 use crate::{
     executor::guard::guarded,
-    sync::{Retire, UnsafeCell, heap, thread::ThreadId, thread_local},
-    task::{Builder, Copied, JoinHandle, Runnable, Schedule, ScheduleInfo, this_thread},
-    waker::{ThinWaker, budget, park::Busy},
+    sync::{Retire, UnsafeCell, heap, this_thread, thread::ThreadId, thread_local},
+    task::{Builder, Copied, JoinHandle, Polled, Runnable, Schedule, ScheduleInfo},
+    waker::{
+        ThinWaker, budget,
+        park::{Parked, Parker, Turns, park_until},
+    },
 };
 
 /// How many tasks run between two looks at the inbox. The number is prime, so that it does not fall
@@ -44,7 +46,7 @@ pub(in crate::executor) struct LocalState {
     thread: ThreadId,
     queue: Queue,
     register: Register,
-    parker: LocalParker,
+    parker: Parker,
     /// Whether a `block_on` or a `run` is under way.
     is_driven: Cell<bool>,
     /// Whether a push will be noticed without waking any thread.
@@ -189,7 +191,7 @@ impl LocalState {
             thread: this_thread(),
             queue: Queue(UnsafeCell::new(VecDeque::new())),
             register: Register::new(),
-            parker: LocalParker::new(),
+            parker: Parker::new(),
             is_driven: Cell::new(false),
             is_awake: Cell::new(false),
             is_running: Cell::new(false),
@@ -228,7 +230,7 @@ impl LocalState {
         F::Output: 'static,
     {
         let schedule = Copied(Address(self));
-        let builder = Builder::spawned_at(spawned);
+        let builder = Builder::new().spawned_at(spawned);
         // SAFETY: the runnables are run and dropped on this thread alone: the schedule function
         // hands them to this state, which stays here, and which ends only when there can be no more
         // of them. An output that may not be sent is touched only by this thread's runs, and by a
@@ -277,7 +279,7 @@ impl LocalState {
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         CURRENT.with(|current| {
             let _outer = Restore::set(current, &raw const *self);
-            let _budget = budget::Outer::keep();
+            let _budget = budget::Outer::save();
             f()
         })
     }
@@ -326,13 +328,12 @@ impl LocalState {
         self.polls.set(self.polls.get() + 1);
         let outer = Restore::set(&self.is_running, true);
         budget::begin();
-        let (again, waiter) = runnable.run_in_executor();
+        let polled = runnable.poll();
         drop(outer);
-        if let Some(runnable) = again {
-            self.queue.push(runnable);
-        }
-        if let Some(waiter) = waiter {
-            guarded(|| waiter.wake());
+        match polled {
+            Polled::Pending | Polled::Ended(None) => {}
+            Polled::Woken(runnable) => self.queue.push(runnable),
+            Polled::Ended(Some(waiter)) => guarded(|| waiter.wake()),
         }
     }
 
@@ -361,10 +362,10 @@ impl LocalState {
 
     fn drive_main<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        let waker = self.parker.lent_waker();
-        let mut cx = Context::from_waker(&waker);
-        self.parker.wake();
-        let mut busy = Busy::new();
+        let waker = self.parker.waker();
+        let mut cx = Context::from_waker(waker);
+        waker.wake_by_ref();
+        let mut turns = Turns::new();
         loop {
             if self.parker.take_wake() {
                 budget::begin();
@@ -379,9 +380,9 @@ impl LocalState {
             while left > 0 && self.due() > 0 {
                 let ran = self.run_some(left);
                 left -= ran;
-                busy.turns(ran);
+                turns.count(ran);
             }
-            busy.turns(1);
+            turns.count(1);
             if self.due() == 0 {
                 self.sleep();
             }
@@ -391,14 +392,20 @@ impl LocalState {
     /// Sleeps until the main future is woken or something was pushed: by another thread, or by this
     /// one, if it is a worker that attends to its driver meanwhile.
     fn sleep(&self) {
-        if self.parker.is_woken() || self.sleep_as(self.parker.waker()).is_err() {
+        if self.parker.is_woken() || self.sleep_as(self.parker.waker().into()).is_err() {
             return;
         }
-        if self.parker.park(|| self.due() > 0) {
+        if self.park() == (Parked::Due { slept: true }) {
             self.parks.set(self.parks.get() + 1);
         }
         // If only the main future was woken, the waker is still in the inbox.
         drop(self.rise());
+    }
+
+    /// Parks the thread until there is a wake-up, which is left to be taken, or until something was
+    /// pushed by this thread itself, for which no thread unparks it.
+    fn park(&self) -> Parked {
+        park_until(None, || self.parker.is_woken() || self.due() > 0)
     }
 
     /// Cancels all tasks, and waits for wake-ups of them that are under way on other threads.
@@ -413,8 +420,8 @@ impl LocalState {
                 if self.register.is_empty() {
                     return;
                 }
-                if self.sleep_as(self.parker.waker()).is_ok() {
-                    self.parker.park(|| self.due() > 0);
+                if self.sleep_as(self.parker.waker().into()).is_ok() {
+                    self.park();
                     self.parker.take_wake();
                 }
             }

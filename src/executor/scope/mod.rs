@@ -66,7 +66,7 @@ use crate::{
     oneshot,
     sync::{Mutex, MutexGuard},
     task::{JoinError, PanicPayload},
-    waker::WakerWords,
+    waker::WakerId,
 };
 
 mod blocking;
@@ -176,11 +176,11 @@ impl Inner {
     /// Waits for all children, which may start others meanwhile. Only one caller at a time may
     /// wait.
     async fn join(&self) {
-        let mut last = WakerWords::NONE;
+        let mut last = WakerId::NONE;
         poll_fn(|cx| self.poll_join(cx, &mut last)).await;
     }
 
-    fn poll_join(&self, cx: &mut Context<'_>, last: &mut WakerWords) -> Poll<()> {
+    fn poll_join(&self, cx: &mut Context<'_>, last: &mut WakerId) -> Poll<()> {
         loop {
             let mut children = lock(&self.children);
             let Some(set) = &mut *children else {
@@ -252,7 +252,7 @@ impl<F: Future> Future for Body<'_, F> {
         let result = match catch_unwind(AssertUnwindSafe(|| poll_or_drop(future.as_mut(), cx))) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
-            Err(payload) => Err(JoinError::Panicked(PanicPayload::caught(
+            Err(payload) => Err(JoinError::Panicked(PanicPayload::new(
                 payload,
                 this.spawned,
             ))),

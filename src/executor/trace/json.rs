@@ -6,7 +6,7 @@ use core::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::{Event, Span, SpanKind, Trace};
-use crate::{executor::task_info::TaskEnd, task::Id};
+use crate::task::Id;
 
 impl Trace {
     /// Writes the trace as JSON in the trace event format, which <https://ui.perfetto.dev> and
@@ -95,7 +95,7 @@ impl Trace {
                 }
                 // An end inside a run is part of the slice.
                 Event::Gone(task, how) if slice_at(&spans[track], at) != Some(at) => {
-                    let end = TaskEnd::of(*how);
+                    let end = *how;
                     let args = format!(r#""s":"t","args":{{"task":"{task}","end":"{end:?}"}}"#);
                     out.event("i", track, Some(at), "end", &args)?;
                 }
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::{
         executor::trace::Record,
-        task::{End, spawn_detached},
+        task::{TaskEnd, spawn_detached},
     };
 
     /// The events of one phase, but for what all of them begin with.
@@ -244,16 +244,16 @@ mod tests {
             track(&[
                 (1_000, begin(one, "one")),
                 (1_500, Event::Wake(other)),
-                (1_800, Event::Gone(one, End::Output)),
+                (1_800, Event::Gone(one, TaskEnd::Finished)),
                 (2_500, Event::End(false)),
                 (3_000, Event::Park),
                 (3_250, Event::Unpark),
-                (4_500, Event::Gone(gone, End::Cancelled)),
+                (4_500, Event::Gone(gone, TaskEnd::Cancelled)),
             ]),
             track(&[
                 (5_000, Event::Steal(0)),
                 (6_000, begin(other, "other")),
-                (6_100, Event::Gone(gone, End::Cancelled)),
+                (6_100, Event::Gone(gone, TaskEnd::Cancelled)),
                 (7_000, Event::End(true)),
             ]),
             track(&[(500, Event::Spawn(one))]),

@@ -11,7 +11,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     sync::Mutex,
-    task::{End, Id},
+    task::{Id, TaskEnd},
 };
 
 mod json;
@@ -56,7 +56,7 @@ pub(super) enum Event {
     Wake(Id),
     Begin(Id, Option<Box<str>>, &'static Location<'static>),
     /// The future has been dropped.
-    Gone(Id, End),
+    Gone(Id, TaskEnd),
     /// The end of a run, and whether the task was woken meanwhile.
     End(bool),
     /// A steal, and from which worker.

@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use core::{fmt::Write as _, panic::Location, time::Duration};
 
 use super::{Event, Record, Trace};
-use crate::{executor::task_info::TaskEnd, task::Id};
+use crate::task::{Id, TaskEnd};
 
 /// An interval of a worker's time.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl Trace {
                 (Event::Gone(gone, how), Some(SpanKind::Poll { task, end, .. }))
                     if gone == task =>
                 {
-                    *end = Some(TaskEnd::of(*how));
+                    *end = Some(*how);
                 }
                 (
                     Event::End(again),

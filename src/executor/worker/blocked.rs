@@ -3,8 +3,8 @@
 //!
 //! It runs no task. It attends to the driver, so that timers fire and descriptors are watched even
 //! if every worker is blocked. Once the executor is closed, it also drops tasks, as the other
-//! workers do (`closing.rs`). [`rest`](crate::waker::park::rest) has the rule by which it goes to
-//! sleep in between.
+//! workers do (`closing.rs`). [`park_until`](crate::waker::park::park_until) has the rule by which
+//! it goes to sleep in between.
 //!
 //! [`block_on`]: crate::block_on
 //! [`LocalExecutor`]: crate::LocalExecutor

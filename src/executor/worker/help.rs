@@ -17,7 +17,7 @@
 //! last job that it took needs without any theft.
 
 use alloc::vec::Vec;
-use core::{cell::Cell, future::poll_fn, hint, pin::pin, time::Duration};
+use core::{cell::Cell, future::poll_fn, hint, time::Duration};
 use std::time::Instant;
 
 use super::Local;
@@ -27,7 +27,7 @@ use crate::{
         apart::run_apart,
         fork_join::job::{Taken, Wait},
     },
-    waker::park::block_on_for,
+    waker::park::block_on_timeout,
 };
 
 /// How old a fork must be to be taken.
@@ -154,8 +154,7 @@ impl Local {
                     hint::spin_loop();
                 }
             }
-            let ended = pin!(poll_fn(|cx| wait.poll(cx)));
-            if let Some(ended) = block_on_for(ended, limit) {
+            if let Some(ended) = block_on_timeout(poll_fn(|cx| wait.poll(cx)), limit) {
                 return ended;
             }
             limit = LONGEST_BLOCK.min(2 * limit);

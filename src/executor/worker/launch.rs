@@ -17,7 +17,9 @@ use crate::{
 
 #[inline]
 pub(in crate::executor) fn builder(spawned: &'static Location<'static>) -> Builder<EntryLink> {
-    Builder::spawned_at(spawned).metadata(EntryLink::nowhere())
+    Builder::new()
+        .spawned_at(spawned)
+        .metadata(EntryLink::nowhere())
 }
 
 /// Makes a task of the normal lane, not yet queued.

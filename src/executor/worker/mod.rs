@@ -60,8 +60,8 @@ use self::{
 use super::{guard::guarded, hooks::Hooks, metrics::Counters, registry::Lane, task_info::TaskInfo};
 use crate::{
     sync::thread_local,
-    task::{End, Ended},
-    waker::{ThinWaker, budget},
+    task::{EndedTask, Polled, TaskEnd},
+    waker::budget,
 };
 
 /// One worker. Only its own thread touches it.
@@ -112,7 +112,7 @@ pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
 /// Counts a task whose future has just been dropped on this thread, by the executor's own worker or
 /// by [`dispose`], and calls the hooks for its end.
 #[inline]
-pub(super) fn ended(task: &Ended<'_, EntryLink>, how: End) {
+pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
     with_current(|local| match local {
         Some(local) if !local.is_elsewhere.get() => {
             local.count_end(how);
@@ -127,7 +127,7 @@ pub(super) fn ended(task: &Ended<'_, EntryLink>, how: End) {
 }
 
 #[cold]
-fn ended_elsewhere(task: &Ended<'_, EntryLink>, how: End) {
+fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
     let disposing = DISPOSING.with(Cell::get);
     // SAFETY: set by `dispose`, which has been lent it, for as long as it drops the future.
     if let Some(shared) = unsafe { disposing.as_ref() } {
@@ -180,12 +180,12 @@ impl Local {
     }
 
     #[inline]
-    fn count_end(&self, how: End) {
+    fn count_end(&self, how: TaskEnd) {
         let counters = self.counters();
         match how {
-            End::Output => &counters.finished,
-            End::Panic => &counters.panicked,
-            End::Cancelled => &counters.cancelled,
+            TaskEnd::Finished => &counters.finished,
+            TaskEnd::Panicked => &counters.panicked,
+            TaskEnd::Cancelled => &counters.cancelled,
         }
         .increment();
     }
@@ -290,21 +290,23 @@ impl Local {
         self.runs.set(self.runs.get() + 1);
         self.counters().polls.set(self.runs.get());
         budget::begin();
-        let (again, waiter) = match self.watches_tasks {
-            false => runnable.run_in_executor(),
-            true => self.run_watched(runnable),
+        let polled = match self.watches_tasks {
+            false => runnable.poll(),
+            true => self.poll_watched(runnable),
         };
-        if let Some(runnable) = again {
-            self.requeue(runnable);
-        }
-        if let Some(waiter) = waiter {
-            let is_own = waiter.is_own();
-            self.queues.with_slot(is_own, || guarded(|| waiter.wake()));
+        match polled {
+            Polled::Pending | Polled::Ended(None) => {}
+            Polled::Woken(runnable) => self.requeue(runnable),
+            Polled::Ended(Some(waiter)) => {
+                let opens_slot = !waiter.is_foreign();
+                self.queues
+                    .with_slot(opens_slot, || guarded(|| waiter.wake()));
+            }
         }
     }
 
     #[cold]
-    fn run_watched(&self, runnable: Runnable) -> (Option<Runnable>, Option<ThinWaker>) {
+    fn poll_watched(&self, runnable: Runnable) -> Polled<EntryLink> {
         let hooks = &self.shared.hooks;
         hooks.before_poll(&runnable);
         let (id, spawned) = (runnable.id(), runnable.spawned());
@@ -318,11 +320,15 @@ impl Local {
             Some(self.index),
             Begin(runnable.id(), runnable.name().map(Box::from), spawned)
         );
-        let ran = runnable.run_in_executor();
-        record!(hooks, Some(self.index), End(ran.0.is_some()));
+        let polled = runnable.poll();
+        record!(
+            hooks,
+            Some(self.index),
+            End(matches!(polled, Polled::Woken(_)))
+        );
         hooks.after_poll(&TaskInfo::new(id, has_name.then_some(&*kept), spawned));
         self.name.replace(kept);
-        ran
+        polled
     }
 
     /// Calls the hooks for parking around `rest`.

@@ -36,7 +36,7 @@ use crate::{
         visitors::Visitors,
     },
     sync::{AtomicUsize, fence, order},
-    task::{End, Ended, Pending, Schedule, ScheduleInfo},
+    task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
 };
 
 /// The metadata of each of the executor's tasks.
@@ -330,7 +330,7 @@ impl Schedule<EntryLink> for Scheduler {
     }
 
     #[inline]
-    fn pending(&self, task: &Pending<'_, EntryLink>) {
+    fn pending(&self, task: &PendingTask<'_, EntryLink>) {
         if !task.metadata().is_entered() && !task.is_woken() {
             // SAFETY: the runner has lent the task, and it is not in any registry yet.
             unsafe { enter(task) };
@@ -338,7 +338,7 @@ impl Schedule<EntryLink> for Scheduler {
     }
 
     #[inline]
-    fn ended(&self, task: &Ended<'_, EntryLink>, how: End) {
+    fn ended(&self, task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
         super::ended(task, how);
         let worker = |shared| current::with_worker_of(shared, |local| local.map(Local::index));
         // Last, because this task may be what has kept the executor alive.
@@ -353,7 +353,7 @@ impl Schedule<EntryLink> for Scheduler {
 /// # Safety
 /// The caller is the task's runner, and the task is not in any registry yet.
 #[inline(never)]
-unsafe fn enter(task: &Pending<'_, EntryLink>) {
+unsafe fn enter(task: &PendingTask<'_, EntryLink>) {
     current::with_current(|local| {
         let local = local.expect("the executor's tasks are run by its workers");
         // SAFETY: by this function's contract.
