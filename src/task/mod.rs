@@ -86,9 +86,166 @@
 //! workers.map(|worker| worker.join().unwrap());
 //! ```
 //!
-//! With loom's mutex and threads, this executor and its tasks can be model-checked
-//! ([how](crate#in-your-own-models)). The file `loom-tests/tests/guide.rs` in the repository
-//! contains it, its models, and a mistake that they catch.
+//! # An executor that can be shut down
+//! The executor above loses sight of a task that waits: only its wakers refer to it. If it is never
+//! woken, it is never dropped, and whoever awaits it waits forever. To cancel such tasks at its end
+//! the executor keeps their addresses. [`Schedule`] has two more functions for that: `pending` is
+//! called when a task begins to wait, and `ended` when its future has been dropped.
+//! [`Runnable::raw_abort`] turns the address of a waiting task into its runnable.
+//!
+//! This executor also queues a task that yields without calling the schedule function
+//! ([`Runnable::poll`]), gives each poll a [budget](crate::waker::budget), and hides its metadata
+//! from its users ([`JoinHandle::without_metadata`]). The executor of this crate is built by these
+//! means, and uses no others.
+//!
+//! ```
+//! use joint::JoinError;
+//! use joint::task::{
+//!     Builder, EndedTask, JoinHandle, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd,
+//! };
+//! use joint::waker::budget;
+//! use std::collections::{HashSet, VecDeque};
+//! use std::ptr::NonNull;
+//! use std::sync::{Arc, Condvar, Mutex};
+//! use std::thread;
+//!
+//! type Runnable = joint::task::Runnable<Owner>;
+//!
+//! /// The metadata of each task: the executor that it belongs to.
+//! struct Owner(Arc<Shared>);
+//!
+//! struct Shared {
+//!     /// `None` once the executor is closed.
+//!     queue: Mutex<Option<VecDeque<Runnable>>>,
+//!     pushed: Condvar,
+//!     waiting: Mutex<HashSet<Address>>,
+//! }
+//!
+//! /// The address of a task that has waited. It owns nothing.
+//! #[derive(PartialEq, Eq, Hash)]
+//! struct Address(NonNull<()>);
+//!
+//! // SAFETY: it is followed only under the lock that keeps its task alive.
+//! unsafe impl Send for Address {}
+//!
+//! #[derive(Clone, Copy)]
+//! struct Push;
+//!
+//! impl Schedule<Owner> for Push {
+//!     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+//!         let shared = runnable.metadata().0.clone();
+//!         shared.push(runnable);
+//!     }
+//!
+//!     fn pending(&self, task: &PendingTask<'_, Owner>) {
+//!         let waiting = &task.metadata().0.waiting;
+//!         waiting.lock().unwrap().insert(Address(task.as_ptr()));
+//!     }
+//!
+//!     fn ended(&self, task: &EndedTask<'_, Owner>, _: TaskEnd) {
+//!         let waiting = &task.metadata().0.waiting;
+//!         waiting.lock().unwrap().remove(&Address(task.as_ptr()));
+//!     }
+//! }
+//!
+//! impl Shared {
+//!     fn push(&self, runnable: Runnable) {
+//!         if let Some(queue) = &mut *self.queue.lock().unwrap() {
+//!             queue.push_back(runnable);
+//!             self.pushed.notify_one();
+//!         }
+//!         // If the executor is closed, the runnable is dropped here, which cancels the task.
+//!     }
+//!
+//!     fn next(&self) -> Option<Runnable> {
+//!         let mut queue = self.queue.lock().unwrap();
+//!         loop {
+//!             match queue.as_mut()?.pop_front() {
+//!                 Some(runnable) => return Some(runnable),
+//!                 None => queue = self.pushed.wait(queue).unwrap(),
+//!             }
+//!         }
+//!     }
+//!
+//!     fn work(&self) {
+//!         while let Some(runnable) = self.next() {
+//!             budget::begin();
+//!             match runnable.poll() {
+//!                 Polled::Pending | Polled::Ended(None) => {}
+//!                 Polled::Woken(runnable) => self.push(runnable),
+//!                 Polled::Ended(Some(waiter)) => waiter.wake(),
+//!             }
+//!         }
+//!     }
+//! }
+//!
+//! struct Executor {
+//!     shared: Arc<Shared>,
+//!     workers: Vec<thread::JoinHandle<()>>,
+//! }
+//!
+//! impl Executor {
+//!     fn new(workers: usize) -> Self {
+//!         let shared = Arc::new(Shared {
+//!             queue: Mutex::new(Some(VecDeque::new())),
+//!             pushed: Condvar::new(),
+//!             waiting: Mutex::new(HashSet::new()),
+//!         });
+//!         let start = |_| {
+//!             let shared = shared.clone();
+//!             thread::spawn(move || shared.work())
+//!         };
+//!         let workers = (0..workers).map(start).collect();
+//!         Self { shared, workers }
+//!     }
+//!
+//!     #[track_caller]
+//!     fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+//!     where
+//!         F: Future + Send + 'static,
+//!         F::Output: Send + 'static,
+//!     {
+//!         let builder = Builder::new().metadata(Owner(self.shared.clone()));
+//!         let (runnable, handle) = builder.spawn(|_| future, Push);
+//!         self.shared.push(runnable);
+//!         handle.without_metadata()
+//!     }
+//! }
+//!
+//! impl Drop for Executor {
+//!     fn drop(&mut self) {
+//!         // 1. No task is queued any more.
+//!         let queued = self.shared.queue.lock().unwrap().take();
+//!         drop(queued);
+//!         // 2. No task is polled any more, so none begins to wait.
+//!         self.shared.pushed.notify_all();
+//!         self.workers.drain(..).for_each(|worker| worker.join().unwrap());
+//!         // 3. No task waits any more. A task that another thread has just woken yields no
+//!         // runnable here: that thread finds the executor closed, and cancels the task.
+//!         let waiting = self.shared.waiting.lock().unwrap();
+//!         // SAFETY: the task has called `pending`, and cannot return from `ended` while the lock
+//!         // is held.
+//!         let abort = |task: &Address| unsafe { Runnable::raw_abort(task.0) };
+//!         let aborted: Vec<Runnable> = waiting.iter().filter_map(abort).collect();
+//!         // Dropped without the lock, which `ended` takes.
+//!         drop(waiting);
+//!         drop(aborted);
+//!     }
+//! }
+//!
+//! let executor = Executor::new(2);
+//! let sum = executor.spawn(async { 40 });
+//! let sum = executor.spawn(async { sum.await + 2 });
+//! assert_eq!(joint::block_on(sum), 42);
+//! let waiting = executor.spawn(std::future::pending::<()>());
+//! drop(executor);
+//! assert!(matches!(joint::block_on(waiting.result()), Err(JoinError::Cancelled)));
+//! ```
+//!
+//! # In models
+//! With loom's mutex and threads, these executors and their tasks can be model-checked
+//! ([how](crate#in-your-own-models)). The folder `loom-tests/tests/guide` in the repository
+//! contains both, their models, and mistakes that the models catch.
 //!
 //! # Panics and re-entrance
 //! All user code that a task calls may panic, and may use the task:

@@ -151,7 +151,7 @@ impl<M> Runnable<M> {
     /// way finds it at its end.
     ///
     /// For an executor that keeps the addresses of its tasks, to cancel them when it shuts down.
-    /// For an executor that keeps the addresses of its tasks. Lock-free.
+    /// The [guide](super#an-executor-that-can-be-shut-down) has such an executor. Lock-free.
     ///
     /// # Safety
     /// * `raw` is the address of a task with metadata `M`, from [`as_ptr`](Runnable::as_ptr) of its

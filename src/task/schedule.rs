@@ -55,7 +55,7 @@ pub trait Schedule<M = ()>: Sized {
     /// before that, it becomes idle, and then only its wakers refer to it.
     ///
     /// An executor that has to find its waiting tasks later, for example to cancel them all, enters
-    /// the task in a list here. The
+    /// the task in a list here. The [guide](super#an-executor-that-can-be-shut-down) does. The
     /// default does nothing, and costs nothing.
     ///
     /// # Panics

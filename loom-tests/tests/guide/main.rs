@@ -1,9 +1,9 @@
-//! An executor of about thirty lines on `joint::task`, its models, and a mistake that they catch: how to write your own, and how
-//! to know that it is right.
+//! The two executors of the guide in `joint::task`, their models, and mistakes that the models
+//! catch: how to write an executor of your own, and how to know that it is right.
 //!
-//! The executor is written as it would be for threads of the system, but for where its mutex, its condition variable and its
-//! threads come from. With `--cfg joint_loom` the tasks' own atomics are the model's too, so a model runs the executor and all
-//! of `joint` below it in every order.
+//! The executors are written as they would be for threads of the system, except that their mutexes,
+//! condition variables and threads are loom's. With `--cfg joint_loom` the atomics of the tasks are
+//! the model's too, so a model runs the executor and all of `joint` below it in every order.
 #![cfg(joint_loom)]
 
 use std::{collections::VecDeque, future::Future};
@@ -17,6 +17,8 @@ use loom::{
     thread,
 };
 use loom_tests::{Drops, model, model_bounded};
+
+mod shutdown;
 
 // The executor.
 
@@ -39,7 +41,7 @@ impl Queue {
             queue.push_back(runnable);
             self.pushed.notify_one();
         }
-        // Else it is dropped here, outside of the lock: a future's drop may wake another task.
+        // Otherwise it is dropped here, outside of the lock: a future's drop may wake another task.
     }
 
     fn work(&self) {
@@ -74,10 +76,11 @@ fn spawn<T: Send + 'static>(
     handle
 }
 
-// The models: each the smallest use of the executor in which something could go wrong. loom fails a model in which a thread
-// waits for ever, and one in which a reference to the queue is left over: a task that leaks keeps one.
+// The models. Each is the smallest use of the executor in which something could go wrong. loom
+// fails a model in which a thread waits forever, and one in which a reference to the queue is left
+// over: a task that leaks keeps one.
 
-/// Runs `f` beside so many workers, and then shuts the executor down.
+/// Runs `f` beside that many workers, and then shuts the executor down.
 fn with_workers(workers: usize, f: impl FnOnce(&Arc<Queue>)) {
     let queue = Queue::new();
     let workers: Vec<_> = (0..workers)
@@ -196,14 +199,16 @@ fn a_task_that_outlives_the_executor_ends_when_it_is_woken() {
         let (sender, receiver) = oneshot::channel::<u32>();
         let mut handle = None;
         with_workers(1, |queue| handle = Some(spawn(queue, receiver)));
-        // Never run, and cancelled by the shutdown; or idle, and cancelled by the push that the executor refuses.
+        // The task was never run, and the shutdown has cancelled it. Or it is idle, and is cancelled
+        // by the push that the executor refuses.
         let _ = sender.send(42);
         let result = block_on(handle.take().unwrap().result());
         assert!(matches!(result, Err(JoinError::Cancelled)));
     });
 }
 
-// A mistake: the lock is given back between the look into the queue and the wait, and a push may come between the two.
+// A mistake: the lock is released between the look into the queue and the wait, so a push may come
+// between the two.
 
 impl Queue {
     fn work_carelessly(&self) {
@@ -242,7 +247,8 @@ fn the_model_catches_a_wake_up_that_is_lost() {
     );
 }
 
-/// Demands that the model of a test fails, and says this. It runs in a process of its own, which a model that fails may end.
+/// Demands that the model of a test fails with this text. It runs in a process of its own, which a
+/// model that fails may end.
 fn fails_with(test: &str, text: &str, model: impl FnOnce()) {
     const INNER: &str = "JOINT_GUIDE_FAILS";
     if std::env::var_os(INNER).is_some() {
