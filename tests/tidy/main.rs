@@ -12,6 +12,7 @@ mod lex;
 mod names;
 mod paths;
 mod peers;
+mod privileges;
 mod source;
 
 use std::{
@@ -75,6 +76,13 @@ fn the_floors_of_the_executor_point_downward() {
     let sources = sources();
     let exports = floors::Exports::new(&sources["src/lib.rs"], &sources["src/executor/mod.rs"]);
     hold(|source| floors::check(source, &exports));
+}
+
+#[test]
+fn the_executor_has_no_privileges() {
+    let sources = sources();
+    let private = privileges::private(sources.values());
+    hold(|source| privileges::check(source, &private));
 }
 
 #[test]
