@@ -8,6 +8,7 @@ mod builder;
 mod cancel;
 mod debug;
 mod detached;
+mod executors;
 mod join;
 mod layout;
 mod link;

@@ -10,7 +10,9 @@ use std::{
     thread,
 };
 
-use joint::task::{self, Builder};
+use joint::task::{
+    self, Builder, EndedTask, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
+};
 
 use crate::support::{OnDrop, Queue, poll_with};
 
@@ -83,6 +85,41 @@ fn of_the_waker_of_one_who_waits_for_a_task_whose_panic_passes_through_the_run()
         let waker = Waker::from(Arc::new(Waiter));
         let pending = poll_with::<joint::JoinHandle<()>>(&mut handle, &waker);
         assert!(pending.is_pending());
+        runnable.run();
+    });
+}
+
+/// A schedule function that panics where its task could be neither woken nor joined any more.
+#[derive(Clone, Copy)]
+struct Panics {
+    at_end: bool,
+}
+
+impl Schedule for Panics {
+    fn schedule(&self, _: Runnable, _: ScheduleInfo) {}
+
+    fn pending(&self, _: &PendingTask<'_, ()>) {
+        assert!(self.at_end, "pending");
+    }
+
+    fn ended(&self, _: &EndedTask<'_, ()>, _: TaskEnd) {
+        assert!(!self.at_end, "ended");
+    }
+}
+
+#[test]
+fn of_a_schedule_function_that_panics_after_a_pending_poll() {
+    ends_the_program("a schedule function's `pending` panicked", || {
+        let (runnable, _handle) =
+            Builder::new().spawn(|()| pending::<()>(), Panics { at_end: false });
+        runnable.run();
+    });
+}
+
+#[test]
+fn of_a_schedule_function_that_panics_at_the_end() {
+    ends_the_program("a schedule function's `ended` panicked", || {
+        let (runnable, _handle) = Builder::new().spawn(|()| async {}, Panics { at_end: true });
         runnable.run();
     });
 }

@@ -1,0 +1,341 @@
+//! How a thread waits: `waker::park` through its public interface.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::{pending, poll_fn},
+    pin::pin,
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Poll, Waker},
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint::{
+    oneshot,
+    waker::{
+        ThinWaker, budget,
+        park::{
+            Parked, Parker, Turns, block_on, block_on_deadline, block_on_timeout, park_until,
+            set_attend,
+        },
+    },
+};
+
+#[path = "support/ends.rs"]
+mod ends;
+use ends::ends;
+
+/// Runs a test on a thread of its own, so that what it sets for its thread is gone afterwards.
+fn alone(test: impl FnOnce() + Send + 'static) {
+    ends(test);
+}
+
+#[test]
+fn a_wake_up_before_the_park_is_kept_and_counts_once() {
+    alone(|| {
+        let parker = Parker::new();
+        assert!(!parker.take_wake());
+        parker.waker().wake_by_ref();
+        parker.waker().clone().wake();
+        assert!(parker.is_woken() && parker.is_woken());
+        parker.park();
+        assert!(!parker.is_woken() && !parker.take_wake());
+    });
+}
+
+#[test]
+fn a_wake_up_of_another_thread_is_kept_too() {
+    alone(|| {
+        let parker = Parker::new();
+        for _ in 0..2 {
+            let waker = parker.waker().clone();
+            let other = thread::spawn(move || {
+                waker.wake_by_ref();
+                waker.wake();
+            });
+            other.join().unwrap();
+            assert!(parker.is_woken() && parker.is_woken());
+            parker.park();
+            assert!(!parker.take_wake());
+        }
+    });
+}
+
+#[test]
+fn wake_ups_of_both_threads_count_once() {
+    alone(|| {
+        let parker = Parker::new();
+        let waker = parker.waker().clone();
+        thread::spawn(move || waker.wake()).join().unwrap();
+        parker.waker().wake_by_ref();
+        assert!(parker.take_wake());
+        assert!(!parker.take_wake());
+    });
+}
+
+#[test]
+fn a_parked_thread_is_woken_and_is_not_by_an_unpark() {
+    alone(|| {
+        let parker = Parker::new();
+        let woken = Arc::new(AtomicBool::new(false));
+        let (waker, flag) = (parker.waker().clone(), woken.clone());
+        let this = thread::current();
+        let other = thread::spawn(move || {
+            this.unpark();
+            flag.store(true, Relaxed);
+            waker.wake();
+        });
+        parker.park();
+        assert!(woken.load(Relaxed));
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_waker_may_outlive_its_parker_and_its_thread() {
+    let (sender, wakers) = mpsc::channel();
+    let home = thread::spawn(move || {
+        let parker = Parker::new();
+        let waker = parker.waker().clone();
+        drop(parker);
+        // On the parker's own thread, without the parker.
+        waker.wake_by_ref();
+        sender.send(waker.clone()).unwrap();
+        sender.send(waker).unwrap();
+    });
+    home.join().unwrap();
+    for waker in wakers {
+        waker.wake_by_ref();
+        let clone = waker.clone();
+        assert!(clone.will_wake(&waker));
+        waker.wake();
+    }
+}
+
+#[test]
+fn a_waker_converts_without_a_box() {
+    let parker = Parker::default();
+    let thin = ThinWaker::from(parker.waker());
+    assert!(!thin.is_foreign() && thin.will_wake(parker.waker()));
+    thin.wake();
+    assert!(parker.take_wake());
+}
+
+#[test]
+fn what_the_thread_makes_due_itself_ends_the_wait() {
+    alone(|| {
+        thread_local! { static DUE: Cell<bool> = const { Cell::new(false) } }
+        set_attend(Some(|| {
+            DUE.set(true);
+            None
+        }));
+        let is_due = || DUE.get();
+        assert_eq!(park_until(None, is_due), Parked::Due { slept: false });
+    });
+}
+
+#[test]
+fn the_deadline_ends_the_wait() {
+    let deadline = Instant::now() + Duration::from_millis(1);
+    assert_eq!(park_until(Some(deadline), || false), Parked::TimedOut);
+    assert!(Instant::now() >= deadline);
+    let passed = Some(deadline);
+    assert_eq!(park_until(passed, || true), Parked::Due { slept: false });
+}
+
+thread_local! {
+    /// How often this thread has attended.
+    static ATTENDED: Cell<usize> = const { Cell::new(0) };
+    /// What the thread wakes when it attends.
+    static WAITER: RefCell<Option<Waker>> = const { RefCell::new(None) };
+}
+
+fn attend() -> Option<Duration> {
+    ATTENDED.set(ATTENDED.get() + 1);
+    if let Some(waiter) = WAITER.take() {
+        waiter.wake();
+    }
+    None
+}
+
+#[test]
+fn every_61_turns_a_busy_loop_attends() {
+    alone(|| {
+        set_attend(Some(attend));
+        let mut turns = Turns::new();
+        for attended in 0..3 {
+            turns.count(60);
+            assert_eq!(ATTENDED.get(), attended);
+            turns.count(1);
+            assert_eq!(ATTENDED.get(), attended + 1);
+        }
+        turns.count(1_000);
+        assert_eq!(ATTENDED.get(), 4);
+        set_attend(None);
+        turns.count(1_000);
+        assert_eq!(ATTENDED.get(), 4);
+    });
+}
+
+#[test]
+fn a_wait_for_what_its_own_thread_does_ends() {
+    alone(|| {
+        set_attend(Some(attend));
+        let mut is_second = false;
+        block_on(poll_fn(|cx| {
+            if std::mem::replace(&mut is_second, true) {
+                return Poll::Ready(());
+            }
+            WAITER.set(Some(cx.waker().clone()));
+            Poll::Pending
+        }));
+        assert_eq!(ATTENDED.get(), 1);
+    });
+}
+
+#[test]
+fn a_wait_that_never_parks_attends() {
+    alone(|| {
+        set_attend(Some(attend));
+        let mut polls = 0;
+        block_on(poll_fn(|cx| {
+            polls += 1;
+            cx.waker().wake_by_ref();
+            match polls {
+                200 => Poll::Ready(()),
+                _ => Poll::Pending,
+            }
+        }));
+        assert_eq!(ATTENDED.get(), 199 / 61);
+    });
+}
+
+#[test]
+fn a_wait_inside_a_wait_leaves_the_outer_wake_up_alone() {
+    alone(|| {
+        let mut polls = 0;
+        block_on(poll_fn(|cx| {
+            polls += 1;
+            cx.waker().wake_by_ref();
+            block_on(async {
+                let mut is_second = false;
+                poll_fn(|cx| {
+                    cx.waker().wake_by_ref();
+                    match std::mem::replace(&mut is_second, true) {
+                        true => Poll::Ready(()),
+                        false => Poll::Pending,
+                    }
+                })
+                .await;
+            });
+            match polls {
+                3 => Poll::Ready(()),
+                _ => Poll::Pending,
+            }
+        }));
+        assert_eq!(polls, 3);
+    });
+}
+
+#[test]
+fn a_limit_ends_the_wait_and_a_last_poll_may_still_find_the_end() {
+    let limit = Duration::from_millis(1);
+    assert_eq!(block_on_timeout(pending::<()>(), limit), None);
+    assert_eq!(block_on_timeout(async { 5 }, Duration::ZERO), Some(5));
+    assert_eq!(block_on_timeout(async { 5 }, Duration::MAX), Some(5));
+    let now = Instant::now();
+    assert_eq!(block_on_deadline(pending::<()>(), now), None);
+    assert_eq!(block_on_deadline(async { 5 }, now), Some(5));
+    let mut polls = 0;
+    let second = poll_fn(|_| {
+        polls += 1;
+        match polls {
+            2 => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    });
+    assert_eq!(block_on_deadline(second, now), Some(()));
+}
+
+#[test]
+fn a_pinned_future_can_be_waited_for_again() {
+    let (sender, receiver) = oneshot::channel();
+    let mut receiver = pin!(receiver);
+    let now = Instant::now();
+    assert_eq!(block_on_deadline(receiver.as_mut(), now), None);
+    let barrier = Arc::new(Barrier::new(2));
+    let other = barrier.clone();
+    let sender = thread::spawn(move || {
+        other.wait();
+        sender.send(5).unwrap();
+    });
+    barrier.wait();
+    assert_eq!(block_on_timeout(receiver, Duration::MAX), Some(Ok(5)));
+    sender.join().unwrap();
+}
+
+/// The number of operations that a future may do until it is refused.
+fn operations() -> usize {
+    let mut done = 0;
+    let mut cx = std::task::Context::from_waker(Waker::noop());
+    while done < 1_000 && budget::poll_turn(&mut cx).is_ready() {
+        budget::spend();
+        done += 1;
+    }
+    done
+}
+
+#[test]
+fn a_wait_has_a_budget_for_each_poll_and_restores_the_one_around_it() {
+    alone(|| {
+        assert_eq!(
+            operations(),
+            1_000,
+            "a thread without an executor has no limit"
+        );
+        budget::begin();
+        for _ in 0..28 {
+            budget::spend();
+        }
+        block_on(async { assert_eq!(operations(), 128) });
+        assert_eq!(operations(), 100);
+        assert_eq!(operations(), 1, "after each refusal one more is allowed");
+        assert!(budget::has_left());
+        budget::spend();
+        assert!(!budget::has_left());
+    });
+}
+
+#[test]
+fn a_refusal_is_announced_and_wakes() {
+    thread_local! { static REFUSED: Cell<usize> = const { Cell::new(0) } }
+    alone(|| {
+        budget::begin();
+        budget::set_on_refused(Some(|| REFUSED.set(REFUSED.get() + 1)));
+        assert_eq!(operations(), 128);
+        assert_eq!(REFUSED.get(), 1);
+        assert!(budget::is_used_up());
+        budget::set_on_refused(None);
+        assert_eq!(operations(), 1);
+        assert_eq!(REFUSED.get(), 1);
+        let parker = Parker::new();
+        budget::spend();
+        let mut cx = std::task::Context::from_waker(parker.waker());
+        assert!(budget::poll_turn(&mut cx).is_pending());
+        assert!(parker.take_wake());
+    });
+}
+
+#[test]
+fn a_panic_of_the_future_passes_through_and_leaves_the_thread_whole() {
+    alone(|| {
+        let wait = || block_on(async { panic!("in poll") });
+        std::panic::catch_unwind(wait).unwrap_err();
+        assert_eq!(block_on(async { 5 }), 5);
+        assert_eq!(operations(), 1_000, "the budget is that of before");
+    });
+}

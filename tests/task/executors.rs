@@ -1,0 +1,389 @@
+//! What a task offers to an executor beyond `run`: `Runnable::poll`, the two other functions of
+//! `Schedule`, `Runnable::raw_abort`, and what hides an executor's metadata.
+
+use std::{
+    future::{pending, poll_fn},
+    panic::{Location, catch_unwind},
+    ptr::NonNull,
+    sync::{Arc, Mutex},
+    task::{Poll, Waker},
+};
+
+use joint::{
+    JoinError, JoinHandle,
+    task::{
+        self, Builder, Copied, EndedTask, PanicPayload, PendingTask, Polled, Runnable, Schedule,
+        ScheduleInfo, TaskEnd,
+    },
+    yield_now,
+};
+
+use crate::support::{
+    Count, Dropped, OnDrop, Queue, Wakes, panics, pending_once, poll, poll_with, ready,
+};
+
+/// A schedule function for tasks that must not be scheduled.
+fn never(_: Runnable) {
+    unreachable!("the runnable goes to the caller of `poll`");
+}
+
+mod polls {
+    use super::*;
+
+    #[test]
+    fn a_task_that_waits_gives_nothing_back() {
+        let queue = Queue::new();
+        let (runnable, _handle) = queue.spawn(pending::<()>());
+        assert!(matches!(runnable.poll(), Polled::Pending));
+        assert_eq!(queue.len(), 0);
+    }
+
+    #[test]
+    fn a_task_that_was_woken_gives_its_runnable_back() {
+        let (runnable, handle) = task::spawn(yield_now(), never);
+        let id = runnable.id();
+        let Polled::Woken(runnable) = runnable.poll() else {
+            panic!("it has woken itself");
+        };
+        assert_eq!(runnable.id(), id);
+        assert!(matches!(runnable.poll(), Polled::Ended(None)));
+        ready(handle);
+    }
+
+    #[test]
+    fn a_runnable_that_was_given_back_cancels_its_task_when_it_is_dropped() {
+        let (runnable, handle) = task::spawn(yield_now(), never);
+        let polled = runnable.poll();
+        assert!(matches!(&polled, Polled::Woken(_)));
+        drop(polled);
+        assert!(handle.is_finished());
+    }
+
+    #[test]
+    fn the_waiter_of_a_task_that_ends_is_left_to_the_caller() {
+        let (runnable, mut handle) = task::spawn(async { 5 }, never);
+        let wakes = Wakes::new();
+        assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+        let Polled::Ended(Some(waiter)) = runnable.poll() else {
+            panic!("it has a waiter");
+        };
+        assert_eq!(wakes.count(), 0);
+        waiter.wake();
+        assert_eq!(wakes.count(), 1);
+        assert_eq!(ready(handle), 5);
+    }
+
+    #[test]
+    fn so_is_the_waiter_of_a_task_that_panics_or_was_aborted() {
+        for abort in [false, true] {
+            let (runnable, mut handle) = task::spawn(async { panic!("in poll") }, never);
+            let wakes = Wakes::new();
+            assert!(poll_with::<JoinHandle<()>>(&mut handle, &wakes.waker()).is_pending());
+            if abort {
+                handle.abort();
+            }
+            assert!(matches!(runnable.poll(), Polled::Ended(Some(_))));
+            assert_eq!(wakes.count(), 0);
+            let error = ready(handle.result()).unwrap_err();
+            assert_eq!(error.is_cancelled(), abort);
+        }
+    }
+
+    #[test]
+    fn a_panic_that_is_not_kept_passes_through_after_the_waiter_was_woken() {
+        let builder = Builder::new().propagate_panic(false);
+        let (runnable, mut handle) = builder.spawn(|()| async { panic!("in poll") }, never);
+        let wakes = Wakes::new();
+        assert!(poll_with::<JoinHandle<()>>(&mut handle, &wakes.waker()).is_pending());
+        panics(|| runnable.poll());
+        assert_eq!(wakes.count(), 1);
+    }
+
+    #[test]
+    fn a_task_that_nothing_can_wake_is_dropped() {
+        let queue = Queue::new();
+        let dropped = Count::new();
+        let guard = Dropped(dropped.clone());
+        let (runnable, handle) = queue.spawn(async move {
+            let _guard = guard;
+            pending::<()>().await;
+        });
+        handle.detach();
+        assert!(matches!(runnable.poll(), Polled::Pending));
+        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+    }
+}
+
+/// What a task has told its schedule function, in order.
+#[derive(Clone, Debug, Default)]
+struct Told(Arc<Mutex<Vec<&'static str>>>);
+
+impl Told {
+    fn say(&self, what: &'static str) {
+        self.0.lock().unwrap().push(what);
+    }
+
+    fn take(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+/// A schedule function that keeps what it is told. The metadata of its tasks is a number.
+struct Teller {
+    told: Told,
+    queue: Queue<u32>,
+}
+
+impl Schedule<u32> for Teller {
+    fn schedule(&self, runnable: Runnable<u32>, _: ScheduleInfo) {
+        self.told.say("scheduled");
+        self.queue.push(runnable);
+    }
+
+    fn pending(&self, task: &PendingTask<'_, u32>) {
+        assert_eq!(task.metadata(), &7);
+        self.told.say(match task.is_woken() {
+            true => "pending and woken",
+            false => "pending",
+        });
+    }
+
+    fn ended(&self, task: &EndedTask<'_, u32>, how: TaskEnd) {
+        assert_eq!((task.metadata(), task.name()), (&7, Some("told")));
+        self.told.say(match how {
+            TaskEnd::Finished => "finished",
+            TaskEnd::Cancelled => "cancelled",
+            TaskEnd::Panicked => "panicked",
+        });
+    }
+}
+
+/// A task that tells what happens to it.
+fn telling<F>(future: F) -> (Told, Queue<u32>, Runnable<u32>, JoinHandle<F::Output>)
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let (told, queue) = (Told::default(), Queue::new());
+    let teller = Teller {
+        told: told.clone(),
+        queue: queue.clone(),
+    };
+    let builder = Builder::new().metadata(7).name("told");
+    let (runnable, handle) = builder.spawn(|_| future, teller);
+    (told, queue, runnable, handle.without_metadata())
+}
+
+/// Says when it is dropped.
+fn says(told: &Told, what: &'static str) -> impl Send + use<> {
+    let told = told.clone();
+    OnDrop(move || told.say(what))
+}
+
+mod tells {
+    use super::*;
+
+    #[test]
+    fn each_pending_poll_and_the_end() {
+        let (told, queue, runnable, handle) = telling(async {
+            pending_once().await;
+            yield_now().await;
+        });
+        runnable.run();
+        assert_eq!(told.take(), ["pending"]);
+        handle.abort();
+        assert_eq!(told.take(), ["scheduled"]);
+        queue.run();
+        assert_eq!(told.take(), ["cancelled"]);
+    }
+
+    #[test]
+    fn whether_the_task_was_woken_by_then() {
+        let (told, queue, runnable, handle) = telling(yield_now());
+        runnable.run();
+        assert_eq!(told.take(), ["pending and woken", "scheduled"]);
+        queue.run();
+        assert_eq!(told.take(), ["finished"]);
+        ready(handle);
+    }
+
+    #[test]
+    fn the_end_after_the_future_is_gone_and_before_the_waiter_knows() {
+        let future = Arc::new(Mutex::new(None));
+        let kept = future.clone();
+        let (told, _queue, runnable, mut handle) = telling(async move {
+            let _gone = kept.lock().unwrap().take();
+        });
+        *future.lock().unwrap() = Some(says(&told, "dropped"));
+        let waiter = told.clone();
+        let waker = waker_fn(move || waiter.say("woken"));
+        assert!(poll_with(&mut handle, &waker).is_pending());
+        runnable.run();
+        assert_eq!(told.take(), ["dropped", "finished", "woken"]);
+    }
+
+    #[test]
+    fn how_the_task_ends() {
+        let (told, _, runnable, _handle) = telling(async { panic!("in poll") as u8 });
+        runnable.run();
+        assert_eq!(told.take(), ["panicked"]);
+
+        let (told, _, runnable, _handle) = telling(pending::<()>());
+        drop(runnable);
+        assert_eq!(told.take(), ["cancelled"]);
+
+        let bomb = OnDrop(|| panic!("in drop"));
+        let (told, _, runnable, _handle) = telling(async move {
+            let _bomb = &bomb;
+            pending::<()>().await;
+        });
+        drop(runnable);
+        assert_eq!(told.take(), ["panicked"], "the drop of a cancelled future");
+
+        let (told, _, runnable, handle) = telling(pending::<()>());
+        handle.detach();
+        runnable.run();
+        assert_eq!(told.take(), ["pending", "cancelled"], "an orphan");
+    }
+
+    /// A schedule function that is copied passes on what it is told, too.
+    #[test]
+    fn a_function_that_is_copied() {
+        #[derive(Clone, Copy)]
+        struct Telling(&'static Mutex<Vec<&'static str>>);
+
+        impl Schedule for Telling {
+            fn schedule(&self, _: Runnable, _: ScheduleInfo) {
+                unreachable!("it is not woken");
+            }
+
+            fn pending(&self, _: &PendingTask<'_, ()>) {
+                self.0.lock().unwrap().push("pending");
+            }
+
+            fn ended(&self, _: &EndedTask<'_, ()>, _: TaskEnd) {
+                self.0.lock().unwrap().push("ended");
+            }
+        }
+
+        static TOLD: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+        let schedule = Copied(Telling(&TOLD));
+        let (runnable, handle) = Builder::new().spawn(|()| pending::<()>(), schedule);
+        handle.detach();
+        runnable.run();
+        assert_eq!(*TOLD.lock().unwrap(), ["pending", "ended"]);
+    }
+
+    fn waker_fn(f: impl Fn() + Send + Sync + 'static) -> Waker {
+        struct Call<F>(F);
+        impl<F: Fn() + Send + Sync + 'static> std::task::Wake for Call<F> {
+            fn wake(self: Arc<Self>) {
+                (self.0)();
+            }
+        }
+        Waker::from(Arc::new(Call(f)))
+    }
+}
+
+mod aborts {
+    use super::*;
+
+    /// Aborts a task by its address.
+    ///
+    /// # Safety
+    /// The task has not ended.
+    unsafe fn abort(task: NonNull<()>) -> Option<Runnable> {
+        // SAFETY: passed on from the caller.
+        unsafe { Runnable::raw_abort(task) }
+    }
+
+    #[test]
+    fn an_idle_task_once() {
+        let queue = Queue::new();
+        let dropped = Count::new();
+        let guard = Dropped(dropped.clone());
+        let (runnable, handle) = queue.spawn(async move {
+            let _guard = guard;
+            pending::<()>().await;
+        });
+        let task = runnable.as_ptr();
+        runnable.run();
+        // SAFETY: the task waits.
+        let aborted = unsafe { abort(task) }.expect("it was idle");
+        assert_eq!((aborted.as_ptr(), queue.len()), (task, 0));
+        // SAFETY: as above.
+        assert!(unsafe { abort(task) }.is_none(), "its runnable is here");
+        drop(aborted);
+        assert_eq!(dropped.get(), 1);
+        assert!(ready(handle.result()).unwrap_err().is_cancelled());
+        assert_eq!(queue.tasks(), 0);
+    }
+
+    #[test]
+    fn a_task_that_is_due_when_it_runs() {
+        let (runnable, handle) = Queue::new().spawn(async {});
+        // SAFETY: the task has not run.
+        assert!(unsafe { abort(runnable.as_ptr()) }.is_none());
+        assert!(!runnable.run());
+        assert!(ready(handle.result()).unwrap_err().is_cancelled());
+    }
+
+    #[test]
+    fn a_task_that_runs_at_the_end_of_its_poll() {
+        let own = Arc::new(Mutex::new(None));
+        let task = own.clone();
+        let (runnable, handle) = Queue::new().spawn(poll_fn(move |_| {
+            let task: Address = task.lock().unwrap().take().expect("polled once");
+            // SAFETY: the task is running.
+            assert!(unsafe { abort(task.0) }.is_none());
+            Poll::<()>::Pending
+        }));
+        *own.lock().unwrap() = Some(Address(runnable.as_ptr()));
+        runnable.run();
+        assert!(ready(handle.result()).unwrap_err().is_cancelled());
+    }
+
+    struct Address(NonNull<()>);
+
+    // SAFETY: it is used while its task runs.
+    unsafe impl Send for Address {}
+}
+
+#[test]
+fn a_handle_without_metadata_is_the_same_handle() {
+    let builder = Builder::new().metadata(String::from("own")).name("named");
+    let (runnable, mut handle) = builder.spawn(|_| async { 5 }, |_| {});
+    let wakes = Wakes::new();
+    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+    let mut handle: JoinHandle<i32> = handle.without_metadata();
+    assert_eq!((handle.id(), handle.name()), (runnable.id(), Some("named")));
+    assert_eq!(handle.spawned(), runnable.spawned());
+    assert!(poll(&mut handle).is_pending());
+    runnable.run();
+    assert_eq!(ready(handle), 5);
+
+    let (runnable, handle) = Builder::new().metadata(1).spawn(|_| async {}, |_| {});
+    drop(handle.without_metadata());
+    assert!(!runnable.run(), "the drop of the handle has cancelled it");
+}
+
+#[test]
+fn a_task_says_that_it_was_spawned_where_it_is_told() {
+    let here = Location::caller();
+    let (runnable, handle) = Builder::new()
+        .metadata(1)
+        .spawned_at(here)
+        .name("named")
+        .spawn(|_| async {}, |_| {});
+    assert_eq!((runnable.spawned(), handle.spawned()), (here, here));
+}
+
+#[test]
+fn a_payload_can_be_wrapped_as_that_of_a_task() {
+    let here = Location::caller();
+    let payload = catch_unwind(|| panic!("caught")).unwrap_err();
+    let payload = PanicPayload::new(payload, here);
+    assert_eq!(payload.message(), Some("caught"));
+    assert_eq!((payload.task_name(), payload.spawned()), (None, here));
+    let error = JoinError::Panicked(payload);
+    assert!(error.is_panic() && error.to_string().contains("caught"));
+}
