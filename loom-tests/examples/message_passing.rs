@@ -1,6 +1,8 @@
-//! Message passing with a flag that is only relaxed: the model fails, and the lab says which halves are missing.
+//! Message passing with a flag that is only relaxed: the model fails, and the lab says which halves
+//! are missing.
 //!
-//! Nothing of the crate `joint` is used. Run it in this folder: `cargo run --example message_passing`.
+//! This does not use the crate `joint`. Run it in this folder:
+//! `cargo run --example message_passing`.
 
 #[cfg(joint_loom)]
 fn main() {
@@ -30,7 +32,8 @@ mod race {
         flag: AtomicUsize,
     }
 
-    // SAFETY: the flag is to say who may use the message. The model shows that it does not.
+    // SAFETY: the flag should say which thread may use the message. The model shows that it does
+    // not.
     unsafe impl Send for Channel {}
     // SAFETY: as for `Send`.
     unsafe impl Sync for Channel {}

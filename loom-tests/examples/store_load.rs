@@ -1,6 +1,7 @@
-//! The store-load handshake of a sleeper and its waker, without the fences that it needs: each misses the other.
+//! The store-load handshake of a sleeper and its waker, without the fences that it needs: each can
+//! miss the other.
 //!
-//! Nothing of the crate `joint` is used. Run it in this folder: `cargo run --example store_load`.
+//! This does not use the crate `joint`. Run it in this folder: `cargo run --example store_load`.
 
 #[cfg(joint_loom)]
 fn main() {

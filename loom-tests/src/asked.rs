@@ -1,8 +1,9 @@
-//! What `cargo xtask mutants` asks of a process that runs one test, by its environment:
+//! What `cargo xtask mutants` requests, through the environment, from a process that runs one test:
 //!
-//! * `JOINT_LOOM_MUTANT=place=change` changes one place for all its models: `completion::complete=acquire`,
-//!   `src/completion.rs:202=in_two`, `executor::sleep::sleep_again=blind`;
-//! * `JOINT_LOOM_SITES=file` has it write down what its models came to, a line for each.
+//! * `JOINT_LOOM_MUTANT=place=change` changes one place for all its models:
+//!   `completion::complete=acquire`, `src/completion.rs:202=in_two`,
+//!   `executor::sleep::sleep_again=blind`;
+//! * `JOINT_LOOM_SITES=file` appends to the file a line for each site that its models reach.
 
 use std::{env, fs::OpenOptions, io::Write as _, sync::atomic::Ordering};
 
@@ -11,24 +12,24 @@ use joint::model::{Changed, Weakened, places_seen, sites_seen};
 const MUTANT: &str = "JOINT_LOOM_MUTANT";
 const SITES: &str = "JOINT_LOOM_SITES";
 
-/// What is written down of a test that weakens an ordering by itself.
+/// Recorded for a test that itself weakens an ordering.
 pub(crate) const WEAKENS: &str = "weakens";
-/// What is written down of one whose model fails.
+/// Recorded for a test whose model fails.
 const FAILS: &str = "fails";
 
-/// Whether anything is asked of this process.
+/// Whether the environment requests anything from this process.
 pub(crate) fn is_any() -> bool {
     [MUTANT, SITES]
         .iter()
         .any(|name| env::var_os(name).is_some())
 }
 
-/// While it lives, a model runs; it is made before, and dropped after.
+/// Exists while a model runs: it is made before the model and dropped after it.
 pub(crate) struct Asked {
     _change: Option<Change>,
 }
 
-/// Held for what their drops do.
+/// Held only for the effect of its drop.
 enum Change {
     Ordering(Weakened),
     Place(Changed),
@@ -38,7 +39,7 @@ impl Asked {
     pub(crate) fn new() -> Self {
         let _change = env::var(MUTANT).ok().map(|mutant| {
             change(&mutant).unwrap_or_else(|| {
-                // Not a panic: that is how a model says that it has found the mutant.
+                // Not a panic, because a panic is how a model reports that it has found the mutant.
                 eprintln!("{MUTANT}={mutant} is not understood");
                 std::process::exit(2)
             })
@@ -81,7 +82,7 @@ fn change(mutant: &str) -> Option<Change> {
     Some(Change::Ordering(Weakened::new(place, ordering)))
 }
 
-/// Adds a line to the file that is asked for, if one is.
+/// Appends a line to the requested file, if there is one.
 pub(crate) fn report(line: &str) {
     let Some(file) = env::var_os(SITES) else {
         return;

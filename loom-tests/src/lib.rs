@@ -1,4 +1,5 @@
-//! What the models share. Empty unless the crate is built for the model checker (`--cfg joint_loom`).
+//! What the models share. Empty unless the crate is built for the model checker
+//! (`--cfg joint_loom`).
 #![cfg(joint_loom)]
 
 mod asked;
@@ -23,13 +24,13 @@ use lab::cell::UnsafeCell;
 
 pub use joint::model::rmw_count;
 
-/// Runs `f` in every order that the model checker knows.
+/// Runs `f` in every order that the model checker explores.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
     check(None, f);
 }
 
-/// As [`model`], but only the orders in which threads are preempted no more than `preemptions` times, unless the environment
-/// says `JOINT_LOOM_FULL=1`.
+/// Does the same as [`model`], but explores only orders with at most `preemptions` preemptions,
+/// unless the environment variable `JOINT_LOOM_FULL` is 1.
 pub fn model_bounded(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     let full = std::env::var_os("JOINT_LOOM_FULL").is_some_and(|full| full == "1");
     check((!full).then_some(preemptions), f);
@@ -47,8 +48,8 @@ fn check(preemptions: Option<usize>, f: impl Fn() + Send + Sync + 'static) {
     });
 }
 
-/// Runs models, and where the environment says `JOINT_LOOM_EXPLAIN=1` shows the execution in which one fails. It may also name
-/// a folder, which then gets a picture.
+/// Runs models. If the environment variable `JOINT_LOOM_EXPLAIN` is 1, shows the execution in which
+/// one fails. If it names a folder, also writes a picture there.
 fn explained(models: impl FnOnce()) {
     let Some(folder) = std::env::var_os(EXPLAIN).filter(|_| !lab::is_recording()) else {
         return models();
@@ -69,21 +70,23 @@ fn explained(models: impl FnOnce()) {
 
 const EXPLAIN: &str = "JOINT_LOOM_EXPLAIN";
 
-/// How many atomic read-modify-writes `f` makes.
+/// Returns how many atomic read-modify-writes `f` makes.
 pub fn rmws_of<R>(f: impl FnOnce() -> R) -> usize {
     let before = rmw_count();
     f();
     rmw_count() - before
 }
 
-/// Runs a model with one ordering weakened, and demands that it fails. A test calls it once, as all that it does.
+/// Runs a model with one ordering weakened, and demands that the model fails. A test calls this
+/// once, and does nothing else.
 ///
-/// A model that fails may end its whole process: the destructors of what it leaves behind are outside of any model. So the test
-/// runs itself again in a process of its own, and there the model. Where something else is changed for the whole process
-/// (`cargo xtask mutants`), it does nothing.
+/// A failed model can abort its process, because the destructors of what it leaves behind run
+/// outside of any model. The test therefore starts itself again as a process of its own, and that
+/// runs the model. If `cargo xtask mutants` has changed something else for the whole process, this
+/// does nothing.
 ///
 /// # Panics
-/// When the model passes, or never comes to the site: it is no test of that ordering.
+/// If the model passes, or never reaches the site: it is not a test of that ordering.
 pub fn assert_killed<M: FnOnce()>(site: &str, ordering: Ordering, model: M) {
     if asked::is_any() {
         asked::report(asked::WEAKENS);
@@ -111,14 +114,14 @@ pub fn assert_killed<M: FnOnce()>(site: &str, ordering: Ordering, model: M) {
     match status.code() {
         Some(KILLED) | None => {}
         Some(SURVIVED) => panic!("the model passes with `{site}` weakened to {ordering:?}"),
-        Some(UNSEEN) => panic!("the model never comes to `{site}`"),
+        Some(UNSEEN) => panic!("the model never reaches `{site}`"),
         Some(code) => panic!("the test did not run itself again, but ended with {code}"),
     }
 }
 
-/// Set in the process that is to run the weakened model.
+/// Set in the process that runs the weakened model.
 const INNER: &str = "JOINT_LOOM_WEAKENED";
-/// How that process ends. One that is aborted has no code.
+/// The exit status of that process. An aborted process has none.
 const KILLED: i32 = 90;
 const SURVIVED: i32 = 91;
 const UNSEEN: i32 = 92;
@@ -134,8 +137,8 @@ fn run_weakened(site: &str, ordering: Ordering, model: impl FnOnce()) -> i32 {
     }
 }
 
-/// The test that is running: the name of its thread, or, where all tests run on the main thread, of the test that `M` is a
-/// closure of.
+/// The name of the running test: that of its thread or, if all tests run on the main thread, that
+/// of the test in which the closure `M` is written.
 fn test_name<M>() -> String {
     let thread = std::thread::current();
     if let Some(name) = thread.name().filter(|&name| name != "main") {
@@ -146,25 +149,28 @@ fn test_name<M>() -> String {
     path.trim_end_matches("::{{closure}}").to_string()
 }
 
-/// A counting waker's other side.
+/// Makes wakers, and counts their wake-ups.
 ///
-/// The counts are not the model's atomics: they make no edges that could hide a missing one. Each wake-up reads a cell that was
-/// written where this was made, so a wake-up that does not happen after that is a race which the model reports: make it in the
-/// thread that waits.
+/// The counts are not atomics of the model, so they make no edges that could hide a missing one.
+/// `new` writes a cell, and each wake-up reads it. A wake-up that the call of `new` does not happen
+/// before is therefore a race, which the model reports. So call `new` on the thread that waits.
 #[derive(Debug)]
 pub struct Wakes {
     count: AtomicUsize,
     made: UnsafeCell<()>,
 }
 
-// SAFETY: the cell holds nothing, and is only looked at.
+// SAFETY: the cell holds nothing, and is only read.
 unsafe impl Send for Wakes {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Wakes {}
 
 impl Wakes {
-    /// No wake-ups yet.
-    #[allow(clippy::new_without_default, reason = "where it is made matters")]
+    /// Starts with no wake-ups.
+    #[allow(
+        clippy::new_without_default,
+        reason = "the thread that calls it matters"
+    )]
     #[track_caller]
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
@@ -173,17 +179,17 @@ impl Wakes {
         })
     }
 
-    /// A waker that counts here. To the crate it is a foreign one.
+    /// Returns a waker that counts here. To `joint` it is an unknown waker.
     pub fn waker(self: &Arc<Self>) -> Waker {
         Waker::from(self.clone())
     }
 
-    /// How many wake-ups there were.
+    /// Returns how many wake-ups there were.
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// How many of its wakers, and clones of them, are alive.
+    /// Returns how many of its wakers, clones included, are alive.
     pub fn wakers(self: &Arc<Self>) -> usize {
         Arc::strong_count(self) - 1
     }
@@ -200,12 +206,12 @@ impl Wake for Wakes {
     }
 }
 
-/// How many values of a kind there were, and how many of them were dropped.
+/// Counts how many values were made, and how many of them were dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Drops(Arc<(AtomicUsize, AtomicUsize)>);
 
 impl Drops {
-    /// A value that is counted here.
+    /// Makes a value that is counted here.
     #[track_caller]
     pub fn value(&self) -> Value {
         self.0.0.fetch_add(1, Ordering::Relaxed);
@@ -215,10 +221,10 @@ impl Drops {
         }
     }
 
-    /// Demands that so many values were made, and each was dropped.
+    /// Demands that `made` values were made, and that each was dropped.
     ///
     /// # Panics
-    /// When it was otherwise.
+    /// If the counts are different.
     #[track_caller]
     pub fn assert_all_of(&self, made: usize) {
         assert_eq!(self.0.0.load(Ordering::Relaxed), made, "values made");
@@ -226,27 +232,27 @@ impl Drops {
     }
 }
 
-/// A value that must be seen whole: to look at it, or to drop it, in a thread that it has not properly reached is a race which
-/// the model reports.
+/// A value that must be seen whole. If a thread looks at it or drops it without having received it
+/// properly, that is a race, which the model reports.
 #[derive(Debug)]
 pub struct Value {
     whole: UnsafeCell<()>,
     drops: Drops,
 }
 
-// SAFETY: the cell holds nothing; it is looked at by reference, and taken by the one owner.
+// SAFETY: the cell holds nothing. It is looked at by reference, and only the owner takes it.
 unsafe impl Send for Value {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Value {}
 
 impl Value {
-    /// Looks at it.
+    /// Looks at the value.
     #[track_caller]
     pub fn look(&self) {
         self.whole.with(|_| ());
     }
 
-    /// Takes it for itself: whatever others did with it must be over.
+    /// Accesses the value exclusively: every other use of it must happen before this.
     #[track_caller]
     pub fn take(&self) {
         self.whole.with_mut(|_| ());
@@ -255,7 +261,8 @@ impl Value {
 
 impl Drop for Value {
     fn drop(&mut self) {
-        // A model that is failing already is left alone: a second panic would end the test program.
+        // A model that is failing already is left alone, because a second panic would abort the
+        // test program.
         if !std::thread::panicking() {
             self.whole.with_mut(|_| ());
             self.drops.0.1.fetch_add(1, Ordering::Relaxed);

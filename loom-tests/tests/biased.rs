@@ -1,5 +1,5 @@
-//! Models of the lock with an owner (`executor/biased.rs`), whose cell reports two that are inside
-//! at once.
+//! Models of the lock with an owner (`executor/biased.rs`). The cell under it reports two threads
+//! that are inside at once.
 #![cfg(joint_loom)]
 
 use std::sync::{
@@ -11,7 +11,7 @@ use joint::model::{Biased, sites_seen};
 use loom_tests::lab::thread;
 use loom_tests::{assert_killed, model, model_bounded, rmws_of};
 
-/// The owner adds to the value twice, and each of the others once. Preemption bound 3.
+/// The owner adds to the value twice, and each other thread once. Preemption bound 3.
 fn owner_against_others(others: usize) {
     model_bounded(3, move || {
         let value = Arc::new(Biased::new(0));
@@ -82,7 +82,7 @@ fn waiting_for_the_owner_acquires() {
     });
 }
 
-/// No site that the models come to asks for more than `Relaxed` and is not weakened above.
+/// Each site that a model reaches either asks for `Relaxed` or is weakened above.
 #[test]
 fn no_site_is_left_out() {
     owner_against_others(1);

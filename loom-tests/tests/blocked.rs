@@ -1,5 +1,5 @@
-//! Models of a thread that does things for others while it is blocked (`waker/park.rs`,
-//! `executor/blocked.rs`). A wait that misses what it waits for is a deadlock, which loom reports.
+//! Models of a thread that does work for others while it is blocked (`waker/park.rs`,
+//! `executor/blocked.rs`). A wait that misses its notification is a deadlock, which loom reports.
 #![cfg(joint_loom)]
 
 use std::{
@@ -21,10 +21,10 @@ use joint::{
 use loom::{sync::atomic::AtomicBool, thread};
 use loom_tests::{model, model_bounded};
 
-/// What is due by the time it is armed.
+/// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;
 
-/// Sends when it is woken.
+/// Sends a value when it is woken.
 struct Sends(Mutex<Option<oneshot::Sender<u32>>>);
 
 impl Sends {
@@ -40,7 +40,7 @@ impl Wake for Sends {
     }
 }
 
-/// Pending once; shows its waker then.
+/// A future that is pending once, and then shows its waker.
 fn woken_by(shown: &Rc<RefCell<Option<Waker>>>) -> impl Future<Output = ()> + 'static {
     let shown = shown.clone();
     let mut is_first = true;
@@ -53,7 +53,7 @@ fn woken_by(shown: &Rc<RefCell<Option<Waker>>>) -> impl Future<Output = ()> + 's
     })
 }
 
-/// Wakes, while the thread is blocked, what was shown.
+/// Wakes the waker that was shown, while the thread is blocked.
 fn wake_while_blocked(shown: &Rc<RefCell<Option<Waker>>>) {
     let shown = shown.clone();
     attend_while_blocked(move || {
@@ -64,7 +64,7 @@ fn wake_while_blocked(shown: &Rc<RefCell<Option<Waker>>>) {
     });
 }
 
-/// What the thread does for others parks, and takes the token that came with the value.
+/// The work for others parks the thread, and takes the token that arrived with the value.
 #[test]
 fn a_token_that_others_take_hides_no_value() {
     model(|| {
@@ -106,7 +106,7 @@ fn a_main_future_that_is_woken_by_its_blocked_thread_runs() {
     });
 }
 
-/// One task is woken by the blocked thread, and one by another thread meanwhile.
+/// The blocked thread wakes one task, and another thread wakes a second one meanwhile.
 #[test]
 fn wake_ups_from_here_and_from_elsewhere_both_run() {
     model(|| {
@@ -130,7 +130,7 @@ fn wake_ups_from_here_and_from_elsewhere_both_run() {
     });
 }
 
-/// A local executor ends while its thread attends to what wakes one of its tasks.
+/// A local executor shuts down while its thread attends to the waker of one of its tasks.
 #[test]
 fn a_task_that_is_woken_while_its_executor_ends_is_dropped() {
     model(|| {
@@ -148,7 +148,7 @@ fn a_task_that_is_woken_while_its_executor_ends_is_dropped() {
     });
 }
 
-/// A worker that a poll blocks until it gets a value, in a world with a driver.
+/// A worker that is blocked in a poll until a value arrives, in a world with a driver.
 fn blocked_worker(
     driven: &Arc<Driven>,
     receiver: oneshot::Receiver<u32>,
@@ -186,8 +186,8 @@ fn the_first_descriptor_reaches_a_blocked_worker() {
     });
 }
 
-/// The end reaches a worker that a poll blocks: it drops what the poll waits for. Preemption bound
-/// 3.
+/// The shutdown reaches a worker that is blocked in a poll: it drops the sender of the value that
+/// the poll waits for. Preemption bound 3.
 #[test]
 fn the_end_reaches_a_blocked_worker() {
     model_bounded(3, || {
@@ -216,7 +216,7 @@ fn the_end_reaches_a_blocked_worker() {
     });
 }
 
-/// A wait inside of what is done for others leaves the outer one whole.
+/// A wait inside the work for others does not disturb the outer wait.
 #[test]
 fn a_wait_inside_a_wait_takes_nothing_from_it() {
     model_bounded(3, || {
@@ -232,7 +232,7 @@ fn a_wait_inside_a_wait_takes_nothing_from_it() {
         });
         thread::spawn(move || {
             outer_sender.send(2).unwrap();
-            // Nobody waits for it if the outer value was there at once.
+            // If the outer value arrived first, the inner receiver is gone already.
             let _ = inner_sender.send(1);
         });
         assert_eq!(block_on(outer), Ok(2));

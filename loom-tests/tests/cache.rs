@@ -1,6 +1,6 @@
-//! Models of the cache of blocks that each thread has (`sync/cache.rs`), on a heap that keeps
-//! account of each block: it has one user at a time, whichever thread's cache it comes from, and
-//! all are given back at the threads' ends.
+//! Models of each thread's cache of blocks (`sync/cache.rs`), on a heap that records the state of
+//! each block. A block has one user at a time, whichever thread's cache it is taken from, and the
+//! threads give all blocks back when they end.
 #![cfg(joint_loom)]
 
 use std::{
@@ -22,7 +22,7 @@ use loom_tests::{
     model,
 };
 
-/// What a block has room for.
+/// What fits into a block.
 type Filling = [u64; 2];
 const LAYOUT: Layout = Layout::new::<Filling>();
 
@@ -30,9 +30,9 @@ const LAYOUT: Layout = Layout::new::<Filling>();
 enum State {
     Fresh,
     Used,
-    /// Given up by its user, and in a cache if that takes it.
+    /// Released by its user, and in a cache if the cache accepts it.
     GivenUp,
-    /// In the heap again, for good.
+    /// Given back to the heap for good.
     Back,
 }
 use State::{Back, Fresh, GivenUp, Used};
@@ -44,10 +44,10 @@ struct Block {
 
 /// A heap with as many blocks as a model needs.
 struct Heap {
-    /// In a box, so that the address that a block is known by is the same everywhere.
+    /// Boxed, so that the address that identifies a block never changes.
     blocks: Box<[Block]>,
     addresses: Vec<NonNull<u8>>,
-    /// No atomic of the model: it makes no edges.
+    /// Not an atomic of the model, so it makes no edges.
     handed_out: AtomicUsize,
 }
 
@@ -72,13 +72,13 @@ impl Heap {
         }
     }
 
-    /// Takes the block from one state to the next. That is a write, which fails the model unless
-    /// all that others did to the block comes before.
+    /// Moves the block from one state to the next. This is a write, so the model fails unless every
+    /// earlier use by another thread happens before it.
     fn change(&self, block: NonNull<u8>, from: &[State], to: State) {
         let index = self.addresses.iter().position(|&at| at == block);
         let block = &self.blocks[index.expect("a block of this heap")];
         block.state.with_mut(|state| {
-            // SAFETY: the model has checked that nobody else touches it.
+            // SAFETY: the model has checked that no other thread accesses it.
             let before = unsafe { state.replace(to) };
             assert!(from.contains(&before), "{before:?} before {to:?}");
         });
@@ -89,15 +89,15 @@ impl Heap {
             .take(LAYOUT)
             .unwrap_or_else(|| self.addresses[self.handed_out.fetch_add(1, Relaxed)]);
         self.change(block, &[Fresh, GivenUp], Used);
-        // Nothing of what the cache had written there is left.
-        // SAFETY: it is this user's alone, as the line above has checked.
+        // Overwrites whatever the cache had written there.
+        // SAFETY: this user has exclusive access, as the line above has checked.
         unsafe { block.cast::<Filling>().write([u64::MAX; 2]) };
         block
     }
 
     fn release(&self, cache: &Cache, block: NonNull<u8>) {
         self.change(block, &[Used], GivenUp);
-        // SAFETY: it is as large, and its user gives it up.
+        // SAFETY: the block has this layout, and its user releases it.
         if !unsafe { cache.put(block, LAYOUT) } {
             self.take_back(block);
         }
@@ -116,14 +116,14 @@ impl Heap {
 
     fn assert_all_back(&self) {
         for block in &self.blocks[..self.handed_out.load(Relaxed)] {
-            // SAFETY: the model has checked that nobody writes it.
+            // SAFETY: the model has checked that no thread writes it.
             let state = block.state.with(|state| unsafe { *state });
             assert_eq!(state, Back);
         }
     }
 }
 
-/// Two threads, and what each sends to the other.
+/// Two threads, and the mail from each to the other.
 struct World {
     heap: Heap,
     mail: [AtomicPtr<u8>; 2],
@@ -136,8 +136,8 @@ impl World {
         NonNull::new(self.mail[who].swap(ptr::null_mut(), self.order))
     }
 
-    /// Sends a block, releases the one that comes, allocates two, ends, and releases one that comes
-    /// late.
+    /// Sends a block, releases the block that arrived, allocates two, ends, and releases a block
+    /// that arrived late.
     fn thread(&self, who: usize, most: usize) {
         let (heap, cache) = (&self.heap, Cache::new(most));
         let sent = heap.allocate(&cache);
@@ -193,7 +193,7 @@ fn so_do_those_that_a_cache_has_no_room_for() {
     blocks_travel(0, AcqRel);
 }
 
-/// The account of the heap is no edge by itself.
+/// The record that the heap keeps makes no edge by itself.
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn a_block_that_travels_without_an_edge_is_a_race() {

@@ -1,7 +1,9 @@
-//! Models of the word: one completer in a thread of its own against one waiter, for each thing that the two can do.
+//! Models of the completion word: one completer in a thread of its own against one waiter, for each
+//! thing that the two can do.
 //!
-//! The completer writes a result before its exchange, and the waiter a request before each of its own. Whoever is told to own
-//! what is left takes both cells for itself and frees them, which fails when anything the other side did is not ordered before.
+//! The completer writes a result before its exchange, and the waiter writes a request before each
+//! of its exchanges. The side that is told to free the rest accesses both cells exclusively and
+//! then frees them. This fails unless everything that the other side did happens before it.
 #![cfg(joint_loom)]
 
 use std::{
@@ -28,7 +30,7 @@ struct Shared {
 #[derive(Clone, Copy)]
 struct Link(NonNull<Shared>);
 
-// SAFETY: the two sides use what it points to as the word tells them.
+// SAFETY: each side uses the memory only as the word allows.
 unsafe impl Send for Link {}
 
 impl Link {
@@ -43,7 +45,7 @@ impl Link {
     }
 
     fn word(self) -> *const Completion {
-        // SAFETY: only the place is computed, of memory that the caller has not given up.
+        // SAFETY: this only computes an address, in memory that the caller has not given up.
         unsafe { &raw const (*self.0.as_ptr()).word }
     }
 
@@ -57,21 +59,21 @@ impl Link {
         unsafe { &self.0.as_ref().result }.with_mut(|_| ());
     }
 
-    /// For the one that is told that the rest is its own.
+    /// Called by the side that is told to free the rest.
     fn free(self) {
         self.write_request();
         self.write_result();
-        // SAFETY: from `Box::leak` in `new`, and nobody else uses it.
+        // SAFETY: the pointer is from `Box::leak` in `new`, and the other side uses it no more.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 
-    /// The whole part of the completer.
+    /// Everything that the completer does.
     fn finish(self, how: Ended) {
         self.write_result();
         let completed = match how {
-            // SAFETY: the completer's one call.
+            // SAFETY: the completer calls this once.
             Ended::Done => unsafe { Completion::raw_complete(self.word()) },
-            // SAFETY: the completer's one call.
+            // SAFETY: the completer calls this once.
             Ended::Abandoned => unsafe { Completion::raw_abandon(self.word()) },
         };
         match completed {
@@ -82,7 +84,7 @@ impl Link {
     }
 }
 
-/// The waiter, with a memory of what it registered.
+/// The waiter, which remembers what it registered.
 struct Waiter {
     link: Link,
     registration: Registration,
@@ -96,11 +98,12 @@ impl Waiter {
         }
     }
 
-    /// A poll. Frees when it is ready.
+    /// Polls once. Frees the memory if the result is ready.
     fn poll(&mut self, wakes: &Arc<Wakes>, how: Ended) -> bool {
         self.link.write_request();
         let (word, registration) = (self.link.word(), &mut self.registration);
-        // SAFETY: alive until it is ready or detached, after which no caller polls.
+        // SAFETY: the memory is alive until the word is ready or detached, and the waiter does not
+        // poll after that.
         match unsafe { Completion::raw_poll(word, &wakes.waker(), registration) } {
             Poll::Pending => false,
             Poll::Ready(ended) => {
@@ -111,10 +114,11 @@ impl Waiter {
         }
     }
 
-    /// Goes. True: the completer had finished, and the rest is freed.
+    /// Leaves. Returns true if the completer had finished, in which case the rest is freed.
     fn detach(self, how: Ended, registered: bool) -> bool {
         self.link.write_request();
-        // SAFETY: alive, as the waiter has not been told that it ended, and this is its last act.
+        // SAFETY: the memory is alive because the waiter has not been told of the end, and this is
+        // its last access.
         match unsafe { Completion::raw_detach(self.link.word()) } {
             Detached::Pending(waker) => {
                 assert_eq!(waker.is_some(), registered);
@@ -129,7 +133,8 @@ impl Waiter {
     }
 }
 
-/// Runs a waiter's part against the completer's, and returns after both. Everything that checks an order comes before the join.
+/// Runs the waiter's part against the completer's, and returns after both. Every check of an
+/// ordering must precede the join.
 fn against<R>(how: Ended, waiter: impl FnOnce(Waiter) -> R) -> R {
     let link = Link::new();
     let completer = thread::spawn(move || link.finish(how));

@@ -1,6 +1,6 @@
-//! Models of how a worker rests in the driver (`executor/driver/keeper.rs`, `executor/sleep.rs`): what makes it rise, and what must
-//! not be missed. Of deadlines there are those that have passed and those that never do; a model that ends in a worker asleep is a
-//! deadlock, which loom reports.
+//! Models of a worker that parks in the driver (`executor/driver/keeper.rs`, `executor/sleep.rs`):
+//! what wakes it, and what it must not miss. A deadline has either passed or never passes. If a
+//! model ends with a worker asleep, that is a deadlock, which loom reports.
 #![cfg(joint_loom)]
 
 use std::sync::{
@@ -15,18 +15,18 @@ use loom::{
 };
 use loom_tests::{Wakes, assert_killed, model, model_bounded};
 
-/// What is due by the time it is armed.
+/// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;
-/// In a century, by the clock of the driver.
+/// A century away, by the clock of the driver.
 const FUTURE: u64 = 3_000_000_000_000_000_000;
 
-/// Which part is left out, to show that it must not be.
+/// The step that is left out, to show that it is needed.
 #[derive(Clone, Copy, PartialEq)]
 enum Forget {
     Nothing,
-    /// That who rests elsewhere looks whether the driver has become of use.
+    /// The check, by a worker that rests elsewhere, whether the driver has become useful.
     Vacancy,
-    /// To ring for a worker that rests in the driver.
+    /// The ring for a worker that parks in the driver.
     Ring,
 }
 
@@ -52,7 +52,7 @@ impl World {
         self.driven.notify_from_outside();
     }
 
-    /// To a queue that worker 0 alone takes from.
+    /// Pushes to a queue that only worker 0 takes from.
     fn pin(&self) {
         self.queue.fetch_add(1, Release);
         self.driven.wake_worker(0);
@@ -96,8 +96,8 @@ fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHa
     thread::spawn(move || f(&world))
 }
 
-/// A worker with nothing to do, in the driver or not, until what comes from another thread has been told of to its waker. `before`
-/// prepares the world.
+/// A worker with nothing to do rests, in the driver or elsewhere, until its waker reports an event
+/// that another thread causes. `before` prepares the world.
 fn against_rest(forget: Forget, before: fn(&Driven), come: fn(&Driven, &Arc<Wakes>)) {
     model_bounded(3, move || {
         let world = World::new(1, forget);
@@ -161,7 +161,8 @@ fn the_first_descriptor_reaches_a_keeper_that_sleeps_until_a_deadline() {
     against_rest(Forget::Nothing, far_deadline, first_descriptor);
 }
 
-/// Worker 0 has begun to sleep until a deadline. Worker 1 is active, arms some that are earlier, and is blocked then by what it runs.
+/// Worker 0 has begun to sleep until a deadline. Worker 1 is active. It arms some earlier
+/// deadlines, and is then blocked in its poll.
 fn deadlines_of_a_worker(deadlines: usize) {
     model_bounded(3, move || {
         let world = World::new(2, Forget::Nothing);
@@ -184,14 +185,15 @@ fn an_earlier_deadline_of_a_busy_worker_reaches_the_keeper() {
     deadlines_of_a_worker(1);
 }
 
-/// The second is told of while the keeper may have risen for the first. Preemption bound 3.
+/// The second deadline is announced while the keeper may have risen for the first. Preemption bound
+/// 3.
 #[test]
 fn two_deadlines_of_a_busy_worker_reach_the_keeper() {
     deadlines_of_a_worker(2);
 }
 
-/// The keeper rises for a deadline of one worker, and need not be woken for another's: it sees that one before it sleeps again.
-/// Preemption bound 3.
+/// The keeper rises for a deadline of one worker. Another worker's deadline need not wake it,
+/// because it sees that deadline before it sleeps again. Preemption bound 3.
 #[test]
 fn a_deadline_reaches_a_keeper_that_rises_anyway() {
     model_bounded(3, || {
@@ -203,13 +205,13 @@ fn a_deadline_reaches_a_keeper_that_rises_anyway() {
             let wakes = wakes.clone();
             move |world| world.search(0, |_| wakes.count() == 2)
         });
-        // No earlier than what the keeper sleeps until, for which no 0 is written down.
+        // No earlier than the time until which the keeper sleeps, for which no 0 is written.
         world.driven.arm_as(2, PAST + 1, wakes.waker());
         keeper.join().unwrap();
     });
 }
 
-/// A task from outside, and the end, against a worker that rests in the driver.
+/// A task from outside, and the shutdown, against a worker that rests in the driver.
 fn push_and_close(forget: Forget, before: fn(&Driven)) {
     model_bounded(3, move || {
         let world = World::new(1, forget);
@@ -236,8 +238,8 @@ fn a_push_and_the_end_reach_the_keeper_in_the_reactor() {
     push_and_close(Forget::Nothing, reactor);
 }
 
-/// A worker is woken, by a ring of a bell that may not exist yet, and then the first descriptor
-/// makes the reactor, in which the worker may be about to rest.
+/// A worker is woken by a bell that may not exist yet. Then the first descriptor creates the
+/// reactor, in which the worker may be about to park.
 fn wake_and_first_descriptor(wake: fn(&World), is_over: fn(&World) -> bool) {
     model_bounded(3, move || {
         let world = World::new(1, Forget::Nothing);
@@ -267,7 +269,7 @@ fn the_end_before_the_first_descriptor_reaches_the_keeper() {
     wake_and_first_descriptor(World::close, World::is_closed);
 }
 
-/// As above, with another thread that makes the reactor.
+/// As above, with another thread that creates the reactor.
 fn wake_while_the_reactor_is_made(wake: fn(&World), is_over: fn(&World) -> bool) {
     model_bounded(3, move || {
         let world = World::new(1, Forget::Nothing);
@@ -292,8 +294,9 @@ fn the_end_while_the_reactor_is_made_reaches_the_keeper() {
     wake_while_the_reactor_is_made(World::close, World::is_closed);
 }
 
-/// Of two workers one rests in the driver, and the other on its own. Each is kept busy by one thing: a task from outside, or a
-/// deadline. Whoever of them rises first for the deadline has to leave the task to the other, or come back for it.
+/// Of two workers, one rests in the driver and the other outside it. One event keeps each of them
+/// busy: a task from outside, or a deadline. The worker that rises first for the deadline has to
+/// leave the task to the other, or come back for it.
 fn two_workers(before: fn(&Driven)) {
     model_bounded(2, move || {
         let world = World::new(2, Forget::Nothing);
@@ -366,7 +369,8 @@ fn a_look_for_the_signal_releases() {
     assert_killed(site, Acquire, pinned_push_while_the_reactor_is_made);
 }
 
-/// A keeper that leaves relies on the reserve, which is about to go off duty, or wakes it.
+/// A keeper that leaves relies on the reserve, or wakes it, while the reserve is about to go off
+/// duty.
 fn leaving_against_going_off_duty() {
     model(|| {
         let driven = Arc::new(Driven::new(2, true));
@@ -402,7 +406,7 @@ fn leaving_the_driver_is_seq_cst() {
     assert_killed(site, AcqRel, leaving_against_going_off_duty);
 }
 
-/// No site that the models come to asks for more than `Relaxed` and is not weakened above.
+/// Each site that a model reaches either asks for `Relaxed` or is weakened above.
 #[test]
 fn no_site_is_left_out() {
     against_rest(Forget::Nothing, far_deadline, first_descriptor);

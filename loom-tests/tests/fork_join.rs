@@ -1,9 +1,11 @@
-//! Models of fork-join (`executor/fork_join`): an owner that joins, and one or two thieves that try to take what it forks.
+//! Models of fork-join (`executor/fork_join`): an owner that joins, and one or two thieves that try
+//! to steal the jobs that it forks.
 //!
-//! Both closures look at values that the model watches, so a job that is run before it has reached the thief, or twice, or a
-//! result that is read before it has reached the owner, is a race or a wrong count; a frame that is left too early is a race
-//! with the owner's last look at it. That last one is what rayon had to mend more than once (its issues 929, 934 and 1011):
-//! the thread that finished a job touched the latch again, in a frame that its owner had left by then.
+//! Both closures look at values that the model watches. If a job is run before it has reached the
+//! thief, or twice, or if a result is read before it has reached the owner, that is a race or a
+//! wrong count. If the owner leaves a frame too early, that is a race with the owner's last access
+//! to it. rayon had to fix this last bug more than once (its issues 929, 934 and 1011): the thread
+//! that finished a job touched the latch again, in a frame that its owner had already left.
 #![cfg(joint_loom)]
 
 use std::{
@@ -18,7 +20,7 @@ use joint::model::Forks;
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, assert_killed, model, model_bounded};
 
-/// Not the model's: these make no edges.
+/// Not an atomic of the model, so it makes no edges.
 #[derive(Default)]
 struct Count(AtomicUsize);
 
@@ -37,7 +39,7 @@ fn start(f: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
     thread::spawn(f)
 }
 
-/// A thread that steals once, and runs what it gets.
+/// A thread that steals once, and runs the job if it gets one.
 fn start_thief(forks: &Arc<Forks>) -> thread::JoinHandle<()> {
     let forks = forks.clone();
     start(move || {
@@ -45,10 +47,10 @@ fn start_thief(forks: &Arc<Forks>) -> thread::JoinHandle<()> {
     })
 }
 
-/// A join of the owner's, whose two sides make a value each.
+/// One join of the owner, whose two sides make a value each.
 fn join_two(forks: &Forks, drops: &Drops, runs: &Count) -> (Value, Value) {
     let input = drops.value();
-    // SAFETY: called by the one owner.
+    // SAFETY: only the owner calls this.
     let (a, b) = unsafe {
         forks.join(
             || drops.value(),
@@ -102,8 +104,8 @@ fn a_thief_that_comes_late_takes_the_next_job_in_that_place_or_none() {
     joins_in_a_row();
 }
 
-/// A join inside of `a`: the thief can take the outer job by what it reads of the inner one's push or pop. Preemption bound
-/// 3.
+/// A join inside `a`: the thief can take the outer job on the strength of what it reads of the
+/// inner job's push or pop. Preemption bound 3.
 fn nested() {
     model_bounded(3, || {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
@@ -111,7 +113,7 @@ fn nested() {
         let thief = start_thief(&forks);
         let input = drops.value();
         let (forks, drops, runs) = (&*forks, &drops, &*runs);
-        // SAFETY: called by the one owner.
+        // SAFETY: only the owner calls this.
         let (a, b) = unsafe {
             forks.join(
                 || join_two(forks, drops, runs),
@@ -136,7 +138,7 @@ fn the_oldest_is_taken_whole_while_younger_ones_come_and_go() {
     nested();
 }
 
-/// Two thieves want the same job, or one each. Preemption bound 2.
+/// Two thieves want the same job, or one job each. Preemption bound 2.
 #[test]
 fn two_thieves_never_take_the_same() {
     model_bounded(2, || {
@@ -148,7 +150,7 @@ fn two_thieves_never_take_the_same() {
                 forks.steal(|run| run());
             })
         });
-        // SAFETY: called by the one owner.
+        // SAFETY: only the owner calls this.
         let (a, ()) = unsafe { forks.join(|| join_two(&forks, &drops, &runs), || runs.bump()) };
         drop(a);
         for thief in thieves {
@@ -160,7 +162,7 @@ fn two_thieves_never_take_the_same() {
     });
 }
 
-/// What another thief or a lookout does to an entry changes nothing of the job. Preemption bound 3.
+/// What another thief or a lookout does to an entry does not change the job. Preemption bound 3.
 #[test]
 fn a_mark_changes_no_job() {
     model_bounded(3, || {
@@ -201,7 +203,7 @@ fn a_job_that_is_given_back_is_run_by_its_owner() {
     });
 }
 
-/// A panic that the panic hook does not tell of.
+/// A panic that the panic hook does not report.
 fn quiet_panic() {
     resume_unwind(Box::new("on purpose"));
 }
@@ -221,13 +223,13 @@ fn a_panic_waits_for_the_other_side() {
             }
         });
         let here = loom_tests::lab::cell::UnsafeCell::new(());
-        /// Lets the closure be sent: the frame is kept.
+        /// Allows the closure to be sent. The frame stays alive.
         struct Here<'a>(&'a loom_tests::lab::cell::UnsafeCell<()>);
-        // SAFETY: the cell is there to have its accesses watched.
+        // SAFETY: the cell exists only to have its accesses watched.
         unsafe impl Send for Here<'_> {}
         let place = Here(&here);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: called by the one owner.
+            // SAFETY: only the owner calls this.
             unsafe {
                 forks.join(quiet_panic, || {
                     let place = place;
@@ -236,7 +238,7 @@ fn a_panic_waits_for_the_other_side() {
                 })
             }
         }));
-        // The other side is over: this is no race.
+        // The other side has ended, so this is no race.
         here.with_mut(|_| ());
         assert!(outcome.is_err());
         thief.join().unwrap();
@@ -245,14 +247,15 @@ fn a_panic_waits_for_the_other_side() {
     });
 }
 
-/// `b` panics, here or there: the owner learns of it, and `a`'s result is dropped.
+/// `b` panics, on the owner or on the thief: the panic reaches the owner, and the result of `a` is
+/// dropped.
 #[test]
 fn a_panic_of_the_other_side_is_the_owners() {
     model(|| {
         let (forks, result) = (Arc::new(Forks::new(1)), Arc::new(()));
         let thief = start_thief(&forks);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: called by the one owner.
+            // SAFETY: only the owner calls this.
             unsafe { forks.join(|| result.clone(), quiet_panic) }
         }));
         assert!(outcome.is_err());

@@ -1,5 +1,6 @@
-//! Models of the executor's end (`executor/gate.rs`), with a queue that is a count of tasks: what is pushed while the last worker
-//! leaves is disposed of by somebody, however late it comes.
+//! Models of the executor's shutdown (`executor/gate.rs`), with a queue that is a count of tasks.
+//! If a task is pushed while the last worker leaves, somebody disposes of it, however late it
+//! arrives.
 #![cfg(joint_loom)]
 
 use std::sync::{
@@ -14,7 +15,7 @@ use joint::model::{Gate, Sleep, sites_seen};
 use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
 use loom_tests::{assert_killed, model, model_bounded};
 
-/// Where tasks come in, and so which fence the push has.
+/// Where a task is pushed from, and so which fence the push has.
 #[derive(Clone, Copy)]
 enum From {
     Outside,
@@ -26,14 +27,15 @@ struct World {
     gate: Gate,
     sleep: Sleep,
     queue: AtomicUsize,
-    /// Touched after a push and before the disposer gives up its lock, which loom does in one step with what came before: so that
-    /// the one is tried between the two. Relaxed, so that it makes no edges.
+    /// Touched after a push, and before the disposer releases its lock. loom releases a lock in one
+    /// step with the operation before it, so this operation lets the push run in between. Relaxed,
+    /// so that it makes no edges.
     gap: AtomicUsize,
-    /// No atomic of the model: it makes no edges.
+    /// Not an atomic of the model, so it makes no edges.
     disposed: Counter,
-    /// What the last worker leaves for those who are too late.
+    /// What the last worker leaves for pushes that are too late.
     left: AtomicUsize,
-    /// How many tasks push another one when they are disposed of.
+    /// How many tasks push another task when they are disposed of.
     chained: Counter,
 }
 
@@ -59,7 +61,11 @@ impl World {
             From::Pinned => self.sleep.wake_worker(0),
         }
         let late = || {
-            assert_eq!(self.left.load(Relaxed), 1, "too late, and did not see it");
+            assert_eq!(
+                self.left.load(Relaxed),
+                1,
+                "the push is too late, and did not see what the last worker left"
+            );
             self.discard();
         };
         self.gate.pushed(late, || self.is_empty());
@@ -122,7 +128,8 @@ fn a_pinned_push_against_the_last_worker() {
     push_against_terminate(From::Pinned);
 }
 
-/// Two push at once, one of them when it is too late already: each disposes, or leaves it to the other. Preemption bound 4.
+/// Two threads push at once, one of them when it is too late already: each disposes of its task, or
+/// leaves it to the other. Preemption bound 4.
 fn two_late_pushes() {
     model_bounded(4, || {
         let world = World::new(0);
@@ -140,7 +147,7 @@ fn late_pushes_leave_nothing_to_each_other() {
     two_late_pushes();
 }
 
-/// Two push while the last worker leaves. Preemption bound 3.
+/// Two threads push while the last worker leaves. Preemption bound 3.
 #[test]
 fn two_pushes_against_the_last_worker() {
     model_bounded(3, || {
@@ -155,7 +162,8 @@ fn two_pushes_against_the_last_worker() {
     });
 }
 
-/// A task that is disposed of wakes another: it goes into the queue, which is looked into once more.
+/// A task that is disposed of wakes another one. It is pushed to the queue, which is checked once
+/// more.
 #[test]
 fn what_is_disposed_of_pushes_again() {
     model(|| {
@@ -188,7 +196,7 @@ killed! {
     worker_fence_is_there: "executor::sleep::worker_fence" -> Relaxed by push_against_terminate(From::Pinned);
 }
 
-/// No site of the gate asks for more than `Relaxed` but those above.
+/// Each site of the gate either asks for `Relaxed` or is weakened above.
 #[test]
 fn no_site_is_left_out() {
     two_late_pushes();

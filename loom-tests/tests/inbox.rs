@@ -1,6 +1,6 @@
-//! Models of the executor's queue for what comes from elsewhere (`executor/inbox.rs`), whose nodes
-//! are the tasks themselves: every task is taken once, whole, and in the order in which its thread
-//! pushed it; and whoever meets a push that is under way neither waits for it nor loses what is
+//! Models of the executor's queue for tasks that other threads push (`executor/inbox.rs`), whose
+//! nodes are the tasks themselves. Every task is taken once, whole, and in the order in which its
+//! thread pushed it. A taker that meets a push in progress neither waits for it nor loses the tasks
 //! behind it.
 #![cfg(joint_loom)]
 
@@ -24,11 +24,11 @@ use loom_tests::{Drops, assert_killed, model, model_bounded};
 
 /// The numbers of the tasks that ran, in order.
 type Ran = Arc<Mutex<Vec<usize>>>;
-/// No atomic of the model: it makes no edges.
+/// Not an atomic of the model, so it makes no edges.
 type Counter = Arc<AtomicUsize>;
 
 struct World {
-    /// Not dropped where a model fails: what it would touch may be what is broken.
+    /// Not dropped if a model fails, because the drop could touch what is broken.
     inbox: ManuallyDrop<Inbox>,
     drops: Drops,
 }
@@ -41,7 +41,7 @@ impl World {
         })
     }
 
-    /// Pushes a task with a number, which has to be seen whole when it is run.
+    /// Pushes a task with a number, which must be seen whole when the task runs.
     fn push(&self, number: usize, ran: &Ran) {
         let (ran, value) = (ran.clone(), self.drops.value());
         let future = async move {
@@ -53,7 +53,7 @@ impl World {
         }));
     }
 
-    /// Takes once, up to `most`, and runs what it gets. Comes back with how many that were.
+    /// Takes once, up to `most` tasks, runs them, and returns how many there were.
     fn take(&self, most: usize) -> usize {
         let mut taken = Vec::new();
         self.inbox
@@ -65,7 +65,7 @@ impl World {
         count
     }
 
-    /// Demands that nothing is left, and that so many tasks were dropped once.
+    /// Demands that nothing is left, and that `tasks` tasks were dropped, each once.
     fn assert_over(self: Arc<Self>, tasks: usize) {
         assert!(self.inbox.is_empty());
         let this = Arc::into_inner(self).expect("the threads have ended");
@@ -145,8 +145,8 @@ fn one_pushes_while_another_takes() {
     });
 }
 
-/// Three tasks lie there, and two take at once: neither waits for the other, each gets them in
-/// order, and none gets what the other has.
+/// Three tasks are queued, and two threads take at once: neither waits for the other, each gets its
+/// tasks in order, and no task is taken twice.
 #[test]
 fn two_take_at_once() {
     model(|| {
@@ -170,8 +170,8 @@ fn two_take_at_once() {
     });
 }
 
-/// Two take, one after the other, while a third pushes: what was pushed first is taken first, also
-/// from what the first taker has left. Preemption bound 3.
+/// Two threads take, one after the other, while a third pushes: the tasks are taken in the order in
+/// which they were pushed, including those that the first taker left. Preemption bound 3.
 #[test]
 fn what_a_taker_leaves_stays_in_front() {
     model_bounded(3, || {
@@ -193,15 +193,15 @@ fn what_a_taker_leaves_stays_in_front() {
         while !world.inbox.is_empty() {
             world.take(3);
         }
-        // One alone where the push of 2 was under way, and none then either.
+        // Only one task if the push of 2 was in progress, and possibly none.
         assert!(taken <= 2);
         assert_eq!(*ran.lock().unwrap(), [0, 1, 2]);
         world.assert_over(3);
     });
 }
 
-/// One thread pushes two tasks, another takes the first, and a third the second: it is whole for
-/// that one too. Preemption bound 3.
+/// One thread pushes two tasks, another takes the first, and a third the second, which must be
+/// whole for the third thread too. Preemption bound 3.
 fn one_takes_what_another_left() {
     model_bounded(3, || {
         let world = World::new();
@@ -233,7 +233,7 @@ fn two_take_from_one_who_pushes() {
     one_takes_what_another_left();
 }
 
-/// What is left in the queue when it goes is dropped with it, in whichever part it is.
+/// Tasks that are left in the queue are dropped with it, whichever part of it they are in.
 #[test]
 fn what_is_left_is_dropped() {
     model(|| {
@@ -254,23 +254,23 @@ fn what_is_left_is_dropped() {
     });
 }
 
-/// A worker looks for a task until it has one, by which it is then blocked.
+/// A worker searches until it has a task, and is then blocked by it.
 fn search(world: &World, sleep: &Sleep, worker: usize) {
     sleep.search();
     while world.take(1) == 0 {
         let urgent = || !world.inbox.is_empty() && sleep.is_quiet();
         let slept = sleep.sleep(worker, urgent, || !world.inbox.is_empty());
         if !slept {
-            // Somebody else is taking.
+            // Another thread is taking.
             thread::yield_now();
         }
     }
     sleep.found(|| !world.inbox.is_empty());
 }
 
-/// The queue and the sleep protocol together: two tasks come from outside, and each of two workers
-/// is blocked by the one it takes, with the rest in the hands or in the backlog of the one who was
-/// first. Preemption bound 2.
+/// The queue and the sleep protocol together: two tasks are pushed from outside, and each of two
+/// workers is blocked by the task that it takes. The other task is in the hands or in the backlog
+/// of the worker that was first. Preemption bound 2.
 #[test]
 fn two_tasks_from_outside_reach_two_workers() {
     model_bounded(2, || {
@@ -293,8 +293,8 @@ fn two_tasks_from_outside_reach_two_workers() {
     });
 }
 
-/// A worker that does not search takes one of two tasks, tells of the other, and is blocked.
-/// Another finds that one. Preemption bound 4.
+/// A worker that does not search takes one of two tasks, announces the other, and is blocked.
+/// Another worker finds the announced task. Preemption bound 4.
 #[test]
 fn what_an_active_worker_leaves_is_found() {
     model_bounded(4, || {
@@ -319,21 +319,21 @@ fn what_an_active_worker_leaves_is_found() {
     });
 }
 
-/// What a thread that takes alone meets, when it looks as one does that goes to sleep.
+/// Takes alone until the queue looks empty, as a worker does that is about to sleep.
 fn take_until_empty(world: &World) {
     let mut fruitless = false;
     while !world.inbox.is_empty() {
         let taken = world.take(1);
         assert!(
             taken > 0 || !fruitless,
-            "it looks again and again for a push under way"
+            "it keeps looking for a push in progress"
         );
         fruitless = taken == 0;
     }
 }
 
-/// Two pushes are under way while a third thread looks: for it the queue is empty as long as there
-/// is a gap. It does not look twice for nothing. Preemption bound 3.
+/// Two pushes are in progress while a third thread looks. To that thread the queue is empty as long
+/// as there is a gap, and it does not look twice for nothing. Preemption bound 3.
 #[test]
 fn a_gap_is_not_waited_for() {
     model_bounded(3, || {
@@ -356,8 +356,8 @@ fn a_gap_is_not_waited_for() {
     });
 }
 
-/// Two threads push a task each, and a worker that sleeps whenever the queue is empty for it runs
-/// both: whoever closes the gap wakes it.
+/// Two threads push a task each. A worker that sleeps whenever the queue looks empty to it runs
+/// both, because the push that closes the gap wakes it.
 fn pushes_against_sleep(notify: fn(&Sleep)) {
     model_bounded(3, move || {
         let world = World::new();
@@ -405,8 +405,8 @@ fn what_is_behind_a_gap_is_not_slept_over_by_its_own_worker() {
     pushes_against_sleep(|sleep| sleep.wake_worker(0));
 }
 
-/// A task is there when a taker comes to the last one, while another is pushed: either the taker
-/// takes the last and the push begins anew, or the push hangs its task below.
+/// A task is queued when a taker reaches the last one, while another is pushed. Either the taker
+/// takes the last task and the push starts over, or the push links its task behind it.
 fn push_behind_the_last() {
     model(|| {
         let world = World::new();
@@ -431,9 +431,9 @@ fn a_push_behind_the_last_is_not_lost() {
     push_behind_the_last();
 }
 
-/// An active worker comes to the last task, meets the push of another one behind it, and is blocked
-/// in a long poll with or without the task. The other worker, which saw the queue as if it had been
-/// emptied, does not sleep over what the push relied on it for. Preemption bound 3.
+/// An active worker reaches the last task, meets the push of another task behind it, and is blocked
+/// in a long poll with or without the task. The push relies on the other worker, which saw the
+/// queue as if it had been emptied, and which must not go to sleep. Preemption bound 3.
 fn gap_met_by_an_active_worker() {
     model_bounded(3, || {
         let world = World::new();
@@ -491,7 +491,7 @@ killed! {
     gap_fence_is_there: "gap_fence" -> Relaxed by gap_met_by_an_active_worker;
 }
 
-/// No site of the queue asks for more than `Relaxed` but those above.
+/// Each site of the queue either asks for `Relaxed` or is weakened above.
 #[test]
 fn no_site_is_left_out() {
     pushes_against_takes();

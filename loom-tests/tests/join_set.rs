@@ -1,5 +1,5 @@
-//! Models of the set of tasks on its real source: tasks that end in threads of their own against the set that waits for them, lets
-//! them go, or goes itself.
+//! Models of the set of tasks on its real source: tasks end in threads of their own, against a set
+//! that waits for them, detaches them, or is dropped.
 #![cfg(joint_loom)]
 
 use std::{
@@ -37,7 +37,7 @@ fn poll(set: &mut JoinSet<Value>, wakes: &Arc<Wakes>) -> Poll<Option<Value>> {
     })
 }
 
-/// Polls until the set is empty, by the rule that a pending set is polled again after a wake-up alone.
+/// Polls until the set is empty. A pending set is polled again only after a wake-up.
 fn drain(mut set: JoinSet<Value>, mut threads: Vec<Thread<()>>, mut left: usize) {
     loop {
         let wakes = Wakes::new();
@@ -50,7 +50,7 @@ fn drain(mut set: JoinSet<Value>, mut threads: Vec<Thread<()>>, mut left: usize)
                     "all have ended, and a result is missing"
                 );
                 threads.drain(..).for_each(|thread| thread.join().unwrap());
-                assert_eq!(wakes.count(), 1, "a result that nobody was woken for");
+                assert_eq!(wakes.count(), 1, "a result without a wake-up");
             }
         }
         assert_eq!(wakes.wakers(), 0);
@@ -134,7 +134,8 @@ fn an_end_against_the_insertion_of_another() {
     });
 }
 
-/// Looks for what has ended until all is found: no wake-up and no join makes an edge.
+/// Keeps looking for tasks that have ended until all are found, so that no wake-up and no join
+/// makes an edge.
 fn looks() {
     model(|| {
         let drops = Drops::default();
@@ -213,7 +214,7 @@ macro_rules! caught {
         }
     )*
 
-        /// No site that the models come to asks for more than `Relaxed` and is not in the list.
+        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
         #[test]
         fn no_site_is_left_out() {
             let killed = [$(concat!("executor::join_set::ready::", $site)),*];

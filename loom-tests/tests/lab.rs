@@ -1,5 +1,5 @@
-//! The recorder: it finds the halves that are missing in models of plain loom types, and of the real source; and it changes
-//! nothing about what is explored.
+//! Tests of the recorder: it finds the halves that are missing in models of plain loom types and of
+//! the real source, and it does not change which executions are explored.
 #![cfg(joint_loom)]
 
 use std::{
@@ -23,7 +23,7 @@ use loom_tests::lab::{
 
 use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-/// A message, and two flags that can say that it is there.
+/// A message, and two flags that can announce it.
 #[derive(Default)]
 struct Shared {
     message: UnsafeCell<u32>,
@@ -46,7 +46,7 @@ impl Shared {
     }
 }
 
-/// The halves that are missing, in the order in which they would be made.
+/// The halves that are missing, in the order in which their operations would run.
 fn halves(failure: &Counterexample) -> Vec<&'static str> {
     failure
         .missing()
@@ -88,7 +88,7 @@ fn each_half_of_message_passing_is_named() {
     assert!(explain(|| model(message_passing(Release, Acquire))).is_ok());
 }
 
-/// Fences around relaxed operations, or not.
+/// Relaxed operations, with or without fences around them.
 fn fenced(release: bool, acquire: bool) -> impl Fn() + Send + Sync + 'static {
     move || {
         let shared = Arc::new(Shared::default());
@@ -183,7 +183,7 @@ fn a_read_modify_write_carries_a_release_on() {
     assert!(explain(|| model(chain(Acquire))).is_ok());
 }
 
-/// A store, then perhaps a fence, then a read of what the other stores.
+/// A store, then perhaps a fence, then a load of the location that the other thread stores to.
 fn store_load(fences: [bool; 2]) -> impl Fn() + Send + Sync + 'static {
     move || {
         let shared = Arc::new(Shared::default());

@@ -1,5 +1,5 @@
-//! The matrix of the completion's two exchanges: what is right, what breaks, and that every counterexample names the very halves
-//! that the cell lacks.
+//! The matrix of the two exchanges of the completion: which cells are right, which are wrong, and
+//! that every counterexample names exactly the halves that its cell lacks.
 #![cfg(joint_loom)]
 
 use std::{
@@ -21,7 +21,8 @@ fn said(words: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("the lab writes UTF-8")
 }
 
-/// What the lab says of one model: `passed`, or `failed`, the missing halves, the sentence, the text, the picture.
+/// What the lab says about one model: `passed`, or `failed`, the missing halves, the sentence, the
+/// text and the picture.
 fn decided(published: Published, completer: Ordering, waiter: Ordering) -> Vec<String> {
     let said = said(&["cell", published.name(), name(completer), name(waiter)]);
     said.split('\u{1e}').map(str::to_owned).collect()
@@ -35,7 +36,7 @@ fn acquires(ordering: Ordering) -> bool {
     !matches!(ordering, Ordering::Relaxed | Ordering::Release)
 }
 
-/// The halves that publish something, with whether they are there.
+/// The halves that publish the value, each with whether it is there.
 fn halves(published: Published, completer: Ordering, waiter: Ordering) -> [(String, bool); 2] {
     let ((by, writes), (to, reads)) = match published {
         Published::Result => ((COMPLETER, completer), (WAITER, waiter)),
@@ -97,7 +98,8 @@ fn each_counterexample_names_the_halves_that_its_cell_lacks() {
             for half in &named {
                 assert!(lacking.iter().any(|lacks| lacks.0 == *half), "{cell}");
             }
-            // The waiter may also learn of the result by its first load, which acquires in every cell.
+            // The waiter may also learn of the result from its first load, which acquires in every
+            // cell.
             let by_load =
                 published == Published::Result && parts[3].contains(".load(Acquire) = DONE");
             assert!(by_load || named.len() == lacking.len(), "{cell}");
@@ -106,7 +108,7 @@ fn each_counterexample_names_the_halves_that_its_cell_lacks() {
     assert_eq!(failed.len(), 21);
 }
 
-/// Line numbers and columns of the source may change without the picture changing.
+/// Removes line numbers and columns, because the source may change without the picture changing.
 fn without_lines(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -122,7 +124,7 @@ fn without_lines(text: &str) -> String {
 fn assert_golden(published: Published, completer: Ordering, waiter: Ordering, golden: &str) {
     let parts = decided(published, completer, waiter);
     let text = without_lines(&parts[3]);
-    assert!(text == golden, "it should be\n\n{golden}\nand is\n\n{text}");
+    assert!(text == golden, "expected\n\n{golden}\nbut found\n\n{text}");
 }
 
 #[test]
@@ -227,7 +229,8 @@ fn bad_words_are_one_line_that_names_them() {
     }
 }
 
-/// Two checkers that have nothing in common: loom runs the real source in all orders, and the other one reasons about graphs.
+/// Two checkers that share nothing: loom runs the real source in all orders, and the other one
+/// reasons about graphs.
 #[test]
 fn the_axioms_agree_on_25_of_25() {
     let text = said(&["matrix"]);

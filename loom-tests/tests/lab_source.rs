@@ -1,6 +1,7 @@
-//! Models of the real source with one site weakened: the counterexample names the very half that was taken away.
+//! Models of the real source with one site weakened: the counterexample names exactly the half that
+//! was taken away.
 //!
-//! Each runs in a process of its own, because what a failing model leaves behind may end the process.
+//! Each runs in a process of its own, because a failed model can abort the process later.
 #![cfg(joint_loom)]
 
 use std::{
@@ -22,8 +23,9 @@ use loom_tests::{
 /// Set in the process that runs the model.
 const INNER: &str = "JOINT_LAB_INNER";
 
-/// What is said of the model when the site is weakened: the missing halves line by line, then the text. `test` is the one that
-/// calls this, as all that it does before it looks at the answer.
+/// Returns what the lab says about the model with the site weakened: the missing halves line by
+/// line, then the text. `test` is the test that calls this function, which must be the first thing
+/// that it does.
 fn explained(test: &str, site: &str, weaker: Ordering, f: fn()) -> String {
     if std::env::var_os(INNER).is_some() {
         let _weakened = Weakened::new(site, weaker);
@@ -43,11 +45,11 @@ fn explained(test: &str, site: &str, weaker: Ordering, f: fn()) -> String {
 fn tell(failure: &Counterexample) {
     let mut out = std::io::stdout().lock();
     for (site, half) in failure.missing() {
-        writeln!(out, "missing: {site} {half}").expect("somebody listens");
+        writeln!(out, "missing: {site} {half}").expect("the parent process reads the output");
     }
     out.write_all(failure.text().as_bytes())
-        .expect("somebody listens");
-    out.flush().expect("somebody listens");
+        .expect("the parent process reads the output");
+    out.flush().expect("the parent process reads the output");
     exit(0);
 }
 
@@ -90,7 +92,7 @@ fn a_send_that_does_not_release() {
     assert_eq!(missing(&said), ["completion::complete release"], "{said}");
 }
 
-/// A task that ends while its handle goes.
+/// A task that ends while its handle is dropped.
 fn a_task() {
     let drops = Drops::default();
     let value = drops.value();
@@ -124,7 +126,7 @@ fn a_handle_that_goes_without_a_release() {
     assert_eq!(missing(&said), ["task::state::cancel release"], "{said}");
 }
 
-/// A result for everybody, whose waiter registers meanwhile.
+/// A shared result whose waiter registers meanwhile.
 fn a_shared_value() {
     let drops = Drops::default();
     let (sender, shared) = shared::channel();

@@ -1,5 +1,6 @@
-//! Models of how the workers of a closed executor arrive and leave (`executor/gate.rs`), each with
-//! a cell that the others read once they may: the model reports a race.
+//! Models of how the workers of a closed executor arrive and leave (`executor/gate.rs`). Each
+//! worker has a cell that the others read once they may, so the model reports a missing edge as a
+//! race.
 #![cfg(joint_loom)]
 
 use std::sync::{
@@ -18,11 +19,11 @@ const WORKERS: usize = 2;
 
 struct World {
     gate: Gate,
-    /// What each worker does in its last poll.
+    /// What each worker writes in its last poll.
     polls: [UnsafeCell<u32>; WORKERS],
-    /// What each worker does after that.
+    /// What each worker writes after its last poll.
     leaves: [UnsafeCell<u32>; WORKERS],
-    /// No atomic of the model: it makes no edges.
+    /// Not an atomic of the model, so it makes no edges.
     last: Counter,
 }
 
@@ -41,7 +42,7 @@ impl World {
         })
     }
 
-    /// A worker from the end of its last poll on.
+    /// What a worker does after its last poll.
     fn close_down(&self, worker: usize) {
         write(&self.polls[worker]);
         self.gate.arrive(worker);
@@ -91,7 +92,7 @@ fn each_worker_sees_the_others_polls_and_the_last_all_that_they_did() {
     two_leave();
 }
 
-/// A worker that never came is not waited for, and is not the last.
+/// A worker that never started is not waited for, and is not the last.
 #[test]
 fn a_worker_that_never_came_is_counted_as_gone() {
     model(|| {
@@ -108,7 +109,7 @@ fn a_worker_that_never_came_is_counted_as_gone() {
     });
 }
 
-/// A worker arrives by itself, while another one counts it as arrived because it waits for it.
+/// A worker arrives by itself, while another worker, which waits for it, counts it as arrived.
 fn one_arrives_twice() {
     model(|| {
         let world = World::new(WORKERS);
@@ -125,7 +126,8 @@ fn a_worker_counts_once_however_often_it_arrives() {
     one_arrives_twice();
 }
 
-/// Neither waits for the executor to be quiet: a count that is lost would keep it from that.
+/// Neither worker waits until the executor is quiet. A lost count would keep it from ever becoming
+/// quiet.
 #[test]
 fn one_of_two_arrives_last() {
     model(|| {
@@ -187,7 +189,7 @@ fn leaving_last_acquires() {
     assert_killed("executor::gate::leave", Release, two_leave);
 }
 
-/// No site that the models come to asks for more than `Relaxed` and is not weakened above.
+/// Each site that a model reaches either asks for `Relaxed` or is weakened above.
 #[test]
 fn no_site_is_left_out() {
     two_leave();

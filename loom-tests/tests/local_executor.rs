@@ -1,5 +1,5 @@
-//! Models of the local executor: its inbox by itself, with a counting waker for the one who sleeps, and the whole, whose thread is
-//! one of the model's.
+//! Models of the local executor: its inbox alone, with a counting waker for the owner that sleeps,
+//! and the whole executor, whose thread is one of the model's.
 #![cfg(joint_loom)]
 
 use std::{
@@ -51,7 +51,8 @@ impl Cell {
 /// How often tasks have run.
 type Ran = Arc<AtomicUsize>;
 
-/// A thread that writes and then pushes a task that reads. The task is made here: to make an atomic is an edge for the model.
+/// A thread that writes a cell and then pushes a task that reads it. The task is made here, because
+/// making an atomic is an edge for the model.
 fn start_pusher(inbox: &Arc<LocalInbox>, ran: &Ran) -> thread::JoinHandle<()> {
     let (inbox, ran, cell) = (inbox.clone(), ran.clone(), Cell::new());
     let read = cell.clone();
@@ -70,8 +71,9 @@ fn run(runnable: Runnable) {
     runnable.run();
 }
 
-/// Two threads push, and the owner takes until it has both. It gives way in between: loom does not try by itself to let a push come
-/// before the look of `take`, as it compares an exchange with the last access alone, which is the push's own look.
+/// Two threads push, and the owner takes until it has both tasks. The owner yields in between,
+/// because loom does not on its own try a push before the look of `take`: it compares an exchange
+/// only with the last access, which is the look of the push itself.
 fn pushes_against_take() {
     model_bounded(3, || {
         let inbox = Arc::new(LocalInbox::new());
@@ -97,7 +99,7 @@ fn each_push_is_taken_once_and_whole() {
     pushes_against_take();
 }
 
-/// One thread pushes twice: the order stays.
+/// One thread pushes twice: the order is kept.
 #[test]
 fn what_one_thread_pushes_is_taken_in_its_order() {
     model(|| {
@@ -122,7 +124,8 @@ fn what_one_thread_pushes_is_taken_in_its_order() {
     });
 }
 
-/// The owner goes to sleep while two threads push: it finds one of the pushes, or one of them wakes it, once.
+/// The owner goes to sleep while two threads push: either it finds one of the pushes, or one of
+/// them wakes it, once.
 fn pushes_against_sleep() {
     model_bounded(3, || {
         let inbox = Arc::new(LocalInbox::new());
@@ -146,7 +149,8 @@ fn a_push_wakes_the_owner_that_sleeps_once() {
     pushes_against_sleep();
 }
 
-/// The owner rises by itself while another thread pushes: either has the waker, and who pushed has woken it.
+/// The owner rises by itself while another thread pushes: either it still has the waker, or the
+/// push has woken it.
 fn push_against_rise() {
     model(|| {
         let inbox = Arc::new(LocalInbox::new());
@@ -181,8 +185,9 @@ fn second_poll(to: impl FnOnce(Waker)) -> impl Future<Output = ()> {
     })
 }
 
-/// A wake-up that is seen without a sleep. It is the second one: the first unparks, which would be an edge by itself. The thread is
-/// not joined, as the model takes a wake-up of a thread that joins for the end of that.
+/// A wake-up that is seen without a sleep. It is the second one, because the first one unparks,
+/// which would be an edge by itself. The thread is not joined, because loom mistakes a wake-up of a
+/// joining thread for the end of the thread that it joins.
 fn wake_against_look() {
     model(|| {
         let cell = Cell::new();
@@ -205,8 +210,8 @@ fn wake_against_look() {
     });
 }
 
-/// Two wake the owner, each for something of its own. Who finds that the other has woken it already leaves what it is about to be
-/// seen with that. Preemption bound 3.
+/// Two threads wake the owner, each after a write of its own. The one that finds the owner woken
+/// already must still make its write visible. Preemption bound 3.
 #[test]
 fn each_of_two_wake_ups_is_seen() {
     model_bounded(3, || {
@@ -275,8 +280,9 @@ fn a_wake_up_from_elsewhere_wakes_who_drives_a_run() {
     });
 }
 
-/// A waker of the main future, cloned, used and dropped while the executor ends. Not joined: the model takes a wake-up of a
-/// thread that joins for the end of that.
+/// A waker of the main future, cloned, used and dropped while the executor ends. Its thread is not
+/// joined, because loom mistakes a wake-up of a joining thread for the end of the thread that it
+/// joins.
 fn main_waker_against_end() {
     model(|| {
         let executor = LocalExecutor::new();
@@ -295,7 +301,7 @@ fn a_waker_of_the_main_future_may_outlive_the_executor() {
     main_waker_against_end();
 }
 
-/// It is cloned on one thread and dropped on the other, both ways.
+/// The waker is cloned on one thread and dropped on the other, both ways.
 #[test]
 fn references_are_counted_across_threads() {
     model(|| {
@@ -383,7 +389,7 @@ fn the_end_against_the_drop_of_the_handle() {
     });
 }
 
-/// What a sleeper must not do: to sleep although the inbox has said that something was pushed.
+/// A sleeper must not sleep after the inbox has said that something was pushed.
 #[test]
 #[should_panic(expected = "was pushed, and nobody will wake")]
 fn a_sleeper_must_heed_the_inbox() {
@@ -411,7 +417,7 @@ macro_rules! killed {
             }
         )*
 
-        /// No site that the models come to asks for more than `Relaxed` and is not in the list.
+        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
         #[test]
         fn no_site_is_left_out() {
             let killed = [$($site),*];

@@ -1,7 +1,9 @@
-//! Models of the channel: the sender in a thread of its own against the receiver, for each thing that the two can do.
+//! Models of the channel: the sender in a thread of its own against the receiver, for each thing
+//! that the two can do.
 //!
-//! The model watches the channel's memory: a leak, a double free, a use after the free, and a free that is not ordered after
-//! all that the other end did fail it. The values fail it when they are not seen whole, or not dropped exactly once.
+//! The model watches the channel's memory. It fails on a leak, on a double free, on a use after the
+//! free, and on a free that something the other end did does not happen before. It also fails if a
+//! value is not seen whole, or is not dropped exactly once.
 #![cfg(joint_loom)]
 
 use std::{
@@ -30,7 +32,7 @@ enum Act {
 use Act::{Drop as Abandon, Send};
 
 impl Act {
-    /// Acts. True: the value came back.
+    /// Acts. Returns true if the value was handed back.
     fn with(self, sender: Sender<Value>, drops: &Drops) -> bool {
         match self {
             Send => match sender.send(drops.value()) {
@@ -47,7 +49,7 @@ impl Act {
         }
     }
 
-    /// Whether the receiver's answer is the one to what was done.
+    /// Checks that the receiver's answer fits what the sender did.
     fn assert_answer(self, answer: Result<Value, RecvError>) {
         match answer {
             Ok(value) => {
@@ -63,7 +65,7 @@ fn poll(receiver: &mut Receiver<Value>, wakes: &Arc<Wakes>) -> Poll<Result<Value
     Pin::new(receiver).poll(&mut Context::from_waker(&wakes.waker()))
 }
 
-/// What both threads did, once they have: whether the value came back to the sender, and the count of values.
+/// What both threads did: whether the value was handed back to the sender, and the count of values.
 struct Outcome {
     act: Act,
     sender: thread::JoinHandle<bool>,
@@ -71,7 +73,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Waits for the sender's thread. Whatever checks an order comes before.
+    /// Waits for the sender's thread. Every check of an ordering must precede this.
     fn came_back(self) -> bool {
         let came_back = self.sender.join().unwrap();
         self.drops.assert_all_of(usize::from(self.act == Send));
@@ -195,7 +197,7 @@ fn close(act: Act) {
                 true
             }
             Err(TryRecvError::Closed) => false,
-            Err(TryRecvError::Empty) => panic!("closed, and neither a value nor none"),
+            Err(TryRecvError::Empty) => panic!("the channel is closed, so `Empty` is wrong"),
         };
         drop(rx);
         assert_eq!(outcome.came_back(), act == Send && !received);
@@ -217,8 +219,8 @@ fn poll_then_close(act: Act) {
     });
 }
 
-/// As [`against`], with the receiver in a thread of its own too: a thread that has been waited in this way may find a late
-/// wake-up in another wait, which the model checker's `join` does not expect.
+/// As [`against`], with the receiver in a thread of its own too. After such a wait, the thread may
+/// see a late wake-up in another wait, which loom's `join` does not expect.
 fn blocking_against(act: Act, receiver: fn(Act, Receiver<Value>)) {
     model_bounded(3, move || {
         let (rx, outcome) = against(act);
@@ -241,7 +243,7 @@ fn receive_with_a_deadline_that_passes_at_once(act: Act) {
     });
 }
 
-/// A sender that looks before it goes, so that its last look has to be ordered before the free.
+/// A sender that looks before it leaves, so that its last look has to be ordered before the free.
 fn look_and_go(act: Act) {
     model(move || {
         let drops = Drops::default();
@@ -287,8 +289,9 @@ models! {
     send_after_a_look / sender_drop_after_a_look: look_and_go;
 }
 
-/// Waits for a thread that wakes twice, the second time after it has raised a flag. A wake-up that finds another one not taken
-/// yet does not unpark, so nothing but the parker's own word brings the flag along; the wait for it must end all the same.
+/// Waits for a thread that wakes twice, the second time after it has raised a flag. A wake-up that
+/// finds an earlier one not yet consumed does not unpark, so only the parker's own word makes the
+/// flag visible. The wait for the flag must end all the same.
 fn a_wake_up_that_finds_another() {
     model_bounded(3, || {
         let mut flag = None::<Arc<AtomicUsize>>;
@@ -311,7 +314,7 @@ fn a_wake_up_that_finds_another() {
     });
 }
 
-/// The wait ends, and its thread with its parker, while the other thread may still hold the waker.
+/// The wait ends, and its thread drops its parker, while the other thread may still hold the waker.
 fn a_parker_is_freed_by_whoever_is_last() {
     model_bounded(3, || {
         let mut spawned = false;

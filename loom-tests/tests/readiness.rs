@@ -1,7 +1,9 @@
-//! Models of what is known of a descriptor, and of those who wait for it (`executor/driver/reactor`), with descriptors of their own:
-//! a count of the bytes that have come, to be looked at by plain loads, and a count of those that were read.
+//! Models of the readiness of a descriptor, and of the tasks that wait for it
+//! (`executor/driver/reactor`). The model has descriptors of its own: a count of the bytes that
+//! have arrived, which plain loads look at, and a count of those that were read.
 //!
-//! Waiters are polled by hand. Each is pending only if it will be woken, and each byte that has come is read.
+//! Waiters are polled by hand. Each is pending only if it will be woken, and each byte that arrived
+//! is read.
 #![cfg(joint_loom)]
 
 use std::{
@@ -26,7 +28,7 @@ struct World {
     read: AtomicUsize,
 }
 
-/// By what one waits.
+/// How a task waits.
 #[derive(Clone, Copy)]
 enum By {
     /// A `poll_…` function.
@@ -43,9 +45,10 @@ impl World {
         })
     }
 
-    /// So many bytes come, and the system tells of it.
+    /// `count` bytes arrive, and the system reports an event.
     fn arrive(&self, count: usize) {
-        // A plain store, for one thread alone lets them come: a read-modify-write would be seen by all.
+        // A plain store, which one thread alone makes, because every thread would see a
+        // read-modify-write.
         let come = self.come.load(Relaxed);
         self.come.store(come + count, Relaxed);
         wake(self.source.event(false, false));
@@ -72,14 +75,15 @@ fn wake(wakers: Vec<Waker>) {
     wakers.into_iter().for_each(Waker::wake);
 }
 
-/// One who waits for one byte, and how often it was woken.
+/// A reader that waits for one byte, and the count of its wake-ups.
 struct Reader {
     world: Arc<World>,
     wakes: Arc<Wakes>,
     future: Option<Pin<Box<dyn Future<Output = io::Result<usize>>>>>,
 }
 
-// SAFETY: its future holds references that may be sent, and is polled by whoever has the reader.
+// SAFETY: the future holds references that may be sent, and only the thread that has the reader
+// polls it.
 unsafe impl Send for Reader {}
 
 impl Reader {
@@ -109,13 +113,13 @@ impl Reader {
         }
     }
 
-    /// Polls once. Its answer is to be had by [`finish`](Reader::finish).
+    /// Polls once. [`finish`](Reader::finish) checks the answer.
     fn begin(mut self) -> (Self, Poll<io::Result<usize>>) {
         let first = self.poll();
         (self, first)
     }
 
-    /// After all has come that will come.
+    /// Polls to the end, after all bytes have arrived.
     fn finish(mut self, first: Poll<io::Result<usize>>) -> io::Result<usize> {
         match first {
             Poll::Ready(answer) => answer,
@@ -123,14 +127,15 @@ impl Reader {
                 assert_eq!(self.wakes.count(), 1, "woken");
                 match self.poll() {
                     Poll::Ready(answer) => answer,
-                    Poll::Pending => panic!("woken for nothing, and never again"),
+                    Poll::Pending => panic!("the wake-up was spurious, and no other follows"),
                 }
             }
         }
     }
 }
 
-/// An event against an attempt that would block, its clearing, and its registration.
+/// An event against an attempt that would block, the clearing of the readiness, and the
+/// registration.
 fn event_against_wait(by: By) {
     model(move || {
         let world = World::new(0);
@@ -154,7 +159,7 @@ fn an_event_against_a_future_that_waits() {
     event_against_wait(By::Future);
 }
 
-/// Two events: the first may be used up by the time the second comes. Preemption bound 3.
+/// Two events: the first may be used up by the time the second arrives. Preemption bound 3.
 fn two_events_against_two_reads(by: By) {
     model_bounded(3, move || {
         let world = World::new(0);
@@ -182,7 +187,7 @@ fn two_events_against_two_reads(by: By) {
             assert!(reader.wakes.count() >= 1, "woken");
             read += match reader.poll() {
                 Poll::Ready(count) => count.unwrap(),
-                Poll::Pending => panic!("woken for nothing"),
+                Poll::Pending => panic!("the wake-up was spurious"),
             };
         }
         while let Ok(count) = world.try_read(1) {
@@ -202,7 +207,8 @@ fn two_events_against_futures_that_read_twice() {
     two_events_against_two_reads(By::Future);
 }
 
-/// One event is enough for two waiters, of which the one's attempt does not hide the other's byte. Preemption bound 3.
+/// One event is enough for two waiters: an attempt of one waiter does not hide the other's byte.
+/// Preemption bound 3.
 #[test]
 fn two_waiters_and_one_event_for_both() {
     model_bounded(3, || {
@@ -223,7 +229,7 @@ fn two_waiters_and_one_event_for_both() {
     });
 }
 
-/// One byte for two waiters: one gets it, and the other is woken by the next. Preemption bound 3.
+/// One byte for two waiters: one gets it, and the next byte wakes the other. Preemption bound 3.
 #[test]
 fn two_waiters_and_two_events() {
     model_bounded(3, || {
@@ -246,7 +252,7 @@ fn two_waiters_and_two_events() {
         let before = reader.wakes.count() + other.wakes.count();
         world.arrive(1);
         let woken = reader.wakes.count() + other.wakes.count() - before;
-        assert!(woken >= 1, "the one that waits is woken");
+        assert!(woken >= 1, "no event woke the waiter");
         for (reader, first) in [(&mut reader, &mut first), (&mut other, &mut others_first)] {
             if first.is_pending() {
                 assert!(reader.poll().is_ready());
@@ -255,7 +261,8 @@ fn two_waiters_and_two_events() {
     });
 }
 
-/// A waiter goes while an event takes the wakers: nothing of it is left, and who stays is served.
+/// A waiter is dropped while an event takes the wakers: nothing of it is left, and the waiter that
+/// remains is served.
 #[test]
 fn a_waiter_that_goes_against_an_event() {
     model(|| {
@@ -275,7 +282,7 @@ fn a_waiter_that_goes_against_an_event() {
     });
 }
 
-/// The end against a registration: nobody waits for ever.
+/// The shutdown against a registration: no waiter waits forever.
 fn end_against_wait(by: By) {
     model(move || {
         let world = World::new(0);
@@ -300,7 +307,8 @@ fn the_end_against_a_future_that_waits() {
     end_against_wait(By::Future);
 }
 
-/// The registration goes while somebody waits by a call, and the system tells of it: the waker is dropped once.
+/// The registration is dropped while a task waits by a call, and the system reports an event: the
+/// waker is dropped once.
 #[test]
 fn a_source_dropped_against_an_event() {
     model(|| {
@@ -315,7 +323,7 @@ fn a_source_dropped_against_an_event() {
     });
 }
 
-/// A stream's read that falls short, against more that comes: the next read does not miss it.
+/// A stream's read that falls short, while more bytes arrive: the next read does not miss them.
 #[test]
 fn a_short_read_against_an_event() {
     model(|| {
@@ -344,7 +352,8 @@ fn a_short_read_against_an_event() {
     });
 }
 
-/// The end of a stream lies behind a read that falls short, and has been told of with it: the next read is tried.
+/// The end of a stream lies behind a read that falls short, and was reported together with it: the
+/// next read is tried.
 #[test]
 fn a_short_read_after_a_hang_up_is_no_end() {
     model(|| {
@@ -376,7 +385,7 @@ killed! {
     raise_releases_for_futures: "executor::driver::reactor::readiness::raise" -> Relaxed by event_against_wait(By::Future);
 }
 
-/// No site of the word asks for more than `Relaxed` but those above.
+/// Each site of the word either asks for `Relaxed` or is weakened above.
 #[test]
 fn no_site_is_left_out() {
     event_against_wait(By::Future);

@@ -1,5 +1,5 @@
-//! Models of the registry of tasks that wait (`executor/registry.rs`): who strikes a task off, who
-//! cancels it, and what keeps the registry's memory after the executor's end.
+//! Models of the registry of waiting tasks (`executor/registry.rs`): which thread removes a task,
+//! which one cancels it, and what keeps the registry's memory alive after the executor's shutdown.
 #![cfg(joint_loom)]
 
 use std::{
@@ -14,14 +14,14 @@ use joint::{
 use loom_tests::lab::thread;
 use loom_tests::{assert_killed, model, model_bounded};
 
-/// A task that is left when its executor ends.
+/// A task that remains when its executor ends.
 fn left(registry: &Registry) -> Task {
     let (task, handle) = registry.spawn(true, pending::<()>());
     handle.detach();
     task
 }
 
-/// Two threads each end a task that was left. The second one takes the registry along.
+/// Two threads each end a task that remained. The second one frees the registry.
 fn two_that_are_left() {
     let registry = Registry::new(1);
     let is_there = registry.watch();
@@ -39,18 +39,18 @@ fn the_last_task_that_is_left_takes_the_registry_along() {
     model(two_that_are_left);
 }
 
-/// As the last worker, which drops a future that spawns a task, while another thread ends one.
+/// The last worker drops a future that spawns a task, while another thread ends a task.
 fn one_more_is_left() {
     let registry = Registry::new(1);
     let is_there = registry.watch();
     let [one, other] = [(); 2].map(|()| left(&registry));
     registry.count_left();
     let other = thread::spawn(move || drop(other));
-    // By the drop of `one`, which is struck off after that.
+    // Spawned by the drop of `one`, which is removed after that.
     let new = left(&registry);
     drop(one);
     drop(registry);
-    assert!(is_there(), "a task is left");
+    assert!(is_there(), "the registry is gone, although a task remains");
     drop(new);
     other.join().unwrap();
     assert!(!is_there());
@@ -61,8 +61,8 @@ fn a_task_that_is_spawned_late_is_left_too() {
     model(one_more_is_left);
 }
 
-/// A worker runs a task to its end, which another thread cancels meanwhile with all that wait.
-/// Preemption bound 2.
+/// A worker runs a task to its end, while another thread cancels all waiting tasks, including this
+/// one. Preemption bound 2.
 fn cancelled_while_it_ends(high: bool) {
     model_bounded(2, move || {
         let registry = std::sync::Arc::new(Registry::new(1));
@@ -84,9 +84,12 @@ fn cancelled_while_it_ends(high: bool) {
             task.run(Some(0));
         }
         let is_cancelled = canceller.join().unwrap();
-        assert!(is_sent || is_cancelled, "somebody has ended it");
+        assert!(is_sent || is_cancelled, "no thread has ended the task");
         assert!(handle.is_finished());
-        assert!(registry.cancel_all().is_empty(), "it is struck off");
+        assert!(
+            registry.cancel_all().is_empty(),
+            "an ended task is still registered"
+        );
         drop((handle, registry));
         assert!(!is_there());
     });
@@ -104,7 +107,7 @@ fn a_walk_against_the_end_of_a_task_of_the_high_lane() {
     cancelled_while_it_ends(true);
 }
 
-/// Another thread strikes a task off, and the worker uses the entry again. Preemption bound 3.
+/// Another thread removes a task, and the worker reuses the entry. Preemption bound 3.
 #[test]
 fn an_entry_that_another_thread_gives_back() {
     model_bounded(3, || {
@@ -126,7 +129,10 @@ fn an_entry_that_another_thread_gives_back() {
         while let Some(task) = registry.woken() {
             task.run(Some(0));
         }
-        assert!(registry.cancel_all().is_empty(), "all are struck off");
+        assert!(
+            registry.cancel_all().is_empty(),
+            "an ended task is still registered"
+        );
     });
 }
 

@@ -1,7 +1,9 @@
-//! Models of the shared result: the sender in a thread of its own against those who wait, for each thing that they can do.
+//! Models of the shared result: the sender in a thread of its own against the waiters, for each
+//! thing that they can do.
 //!
-//! The model watches the memory of the block and of every place: a leak, a double free, a use after the free, and a free that is
-//! not ordered after all that others did fail it. The value fails it when it is not seen whole, or not dropped exactly once.
+//! The model watches the memory of the block and of every place. It fails on a leak, on a double
+//! free, on a use after the free, and on a free that something another thread did does not happen
+//! before. It also fails if the value is not seen whole, or is not dropped exactly once.
 #![cfg(joint_loom)]
 
 use std::{
@@ -31,7 +33,7 @@ impl Act {
         }
     }
 
-    /// Whether the answer is the one to what was done.
+    /// Checks that the answer fits what the sender did.
     fn assert_answer(self, answer: Result<&Value, Closed>) {
         match answer {
             Ok(value) => {
@@ -47,7 +49,7 @@ fn poll<'a>(wait: &mut Wait<'a, Value>, wakes: &Arc<Wakes>) -> Poll<Result<&'a V
     Pin::new(wait).poll(&mut Context::from_waker(&wakes.waker()))
 }
 
-/// Registers a waiter whose wake-ups nobody counts.
+/// Registers a waiter whose wake-ups are not counted.
 fn register(shared: &Shared<Value>) -> Wait<'_, Value> {
     let mut wait = shared.wait();
     let mut cx = Context::from_waker(Waker::noop());
@@ -55,12 +57,12 @@ fn register(shared: &Shared<Value>) -> Wait<'_, Value> {
     wait
 }
 
-/// Lets so many come at once and go again.
+/// Registers `N` waiters at once, and drops them.
 fn come_and_go<const N: usize>(shared: &Shared<Value>) {
     let _waits: [_; N] = std::array::from_fn(|_| register(shared));
 }
 
-/// A sender that acts in a thread of its own, after something was done while it had not.
+/// A sender that acts in a thread of its own, after some preparation on the shared result.
 struct Against {
     act: Act,
     drops: Drops,
@@ -83,14 +85,14 @@ impl Against {
         Self::after(act, |_| ())
     }
 
-    /// Waits for the sender's thread. Whatever checks an order comes before.
+    /// Waits for the sender's thread. Every check of an ordering must precede this.
     fn join(self) -> Ended {
         self.sender.join().unwrap();
         Ended(self.act, self.drops)
     }
 }
 
-/// What there is to check when all threads are done.
+/// What remains to be checked after all threads have ended.
 struct Ended(Act, Drops);
 
 impl Ended {
@@ -101,7 +103,7 @@ impl Ended {
     }
 }
 
-/// Polls once, and then goes.
+/// Polls once, and then drops the waiter.
 fn poll_and_go(act: Act, shared: &Shared<Value>) {
     let wakes = Wakes::new();
     let mut wait = shared.wait();
@@ -176,7 +178,7 @@ fn another_waker(act: Act) {
         let polled = poll(&mut wait, &first).is_ready();
         let polled_again = polled || poll(&mut wait, &last).is_ready();
         let ended = against.join();
-        // The sender's end may come between the poll and the wake-up, which then finds nobody.
+        // The sender may act between the poll and the wake-up, which then finds no waiter.
         assert!(first.count() <= usize::from(!polled && polled_again));
         assert_eq!(last.count(), usize::from(!polled_again));
         match poll(&mut wait, &last) {
@@ -197,7 +199,7 @@ fn poll_then_drop(act: Act) {
     });
 }
 
-/// The waiter is a `Shared` of its own, the last but the sender's.
+/// The waiter owns a `Shared` of its own, the last one beside the sender.
 fn last_shared_dropped(act: Act) {
     model(move || {
         let (shared, against) = Against::new(act);
@@ -241,7 +243,7 @@ fn two_waiters(act: Act) {
     });
 }
 
-/// All places are vacant, and the one who comes takes one over.
+/// All places are vacant, and the new waiter takes one over.
 fn succession(act: Act) {
     model(move || {
         let (shared, against) = Against::after(act, come_and_go::<2>);
@@ -265,20 +267,21 @@ fn succession(act: Act) {
 
 type First = Pin<Box<dyn Future<Output = ()> + std::marker::Send>>;
 
-/// A waiter that owns its `Shared`, in the place where the next look starts. The three others are free.
+/// A waiter that owns its `Shared`, in the place where the next search starts. The three other
+/// places are free.
 fn waits_in_the_first_place(shared: &Shared<Value>) -> First {
     come_and_go::<4>(shared);
     let mut wait = Box::pin(wait_of(shared.clone()));
     let mut cx = Context::from_waker(Waker::noop());
     assert!(wait.as_mut().poll(&mut cx).is_pending());
-    // These take the others in turn, so that the next look starts at the front again.
+    // These take the other places in turn, so that the next search starts at the front again.
     for _ in 0..3 {
         come_and_go::<1>(shared);
     }
     wait
 }
 
-/// One waiter does something when the end comes, while another wants to succeed it in its place.
+/// One waiter acts when the end arrives, while another wants to take over its place.
 fn succession_to_one_who(
     act: Act,
     does: impl Fn(First) + Copy + std::marker::Send + Sync + 'static,
@@ -309,7 +312,7 @@ fn succession_to_one_who_goes(act: Act) {
     succession_to_one_who(act, drop);
 }
 
-/// It puts the end back into the word.
+/// The waiter puts the end back into the word.
 fn succession_to_one_who_polls_again(act: Act) {
     succession_to_one_who(act, |mut first| {
         let waker = Wakes::new().waker();
@@ -324,7 +327,7 @@ async fn wait_of(shared: Shared<Value>) {
     }
 }
 
-/// One comes when the end has come, and perhaps all others have gone and the list with them.
+/// A waiter arrives after the end, and perhaps after all others have left and the list is freed.
 fn late_comer(act: Act) {
     model_bounded(3, move || {
         let (shared, against) = Against::after(act, come_and_go::<1>);
@@ -335,7 +338,7 @@ fn late_comer(act: Act) {
     });
 }
 
-/// Three come at once, and there are as many places for them as they make.
+/// Up to three waiters exist at once, and each of them finds a place or makes one.
 fn three_come_at_once() {
     model_bounded(2, || {
         let (tx, shared) = shared::channel();
@@ -347,7 +350,8 @@ fn three_come_at_once() {
     });
 }
 
-/// One has counted two places, and then looks from where another has stopped: at a place that it has not seen pushed.
+/// One waiter has counted two places, and then starts to search where another has stopped, at a
+/// place whose push it has not seen.
 fn a_look_goes_on_in_newer_places() {
     model_bounded(2, || {
         let (tx, shared) = shared::channel();
@@ -363,7 +367,7 @@ fn a_look_goes_on_in_newer_places() {
     });
 }
 
-/// What the sender did before it went is seen by whoever learns of that.
+/// What the sender did before it left is visible to any thread that learns of its end.
 fn close_publishes() {
     model(|| {
         let (tx, shared) = shared::channel::<Value>();

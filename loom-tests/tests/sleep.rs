@@ -1,8 +1,8 @@
-//! Models of the executor's sleep protocol (`executor/sleep.rs`), with queues of their own: a queue is a count of tasks, to be
-//! looked at by plain loads.
+//! Models of the executor's sleep protocol (`executor/sleep.rs`), with queues of their own: a queue
+//! is a count of tasks, which plain loads look at.
 //!
-//! A worker takes one task and is then blocked by it for ever. So a task that is left in a queue while its worker sleeps is a
-//! deadlock, which the model reports.
+//! A worker takes one task and is then blocked by it forever. If a task stays in a queue while its
+//! worker sleeps, that is therefore a deadlock, which the model reports.
 #![cfg(joint_loom)]
 
 use std::{
@@ -20,7 +20,7 @@ use loom_tests::lab::{
 };
 use loom_tests::{assert_killed, model, model_bounded};
 
-/// As many tasks as a push has put there and nobody has taken yet.
+/// The number of tasks that were pushed and not yet taken.
 struct Queue(AtomicUsize);
 
 impl Queue {
@@ -36,7 +36,7 @@ impl Queue {
         self.0.fetch_add(1, Release);
     }
 
-    /// Takes up to `most` tasks, and says how many.
+    /// Takes up to `most` tasks, and returns how many.
     fn take(&self, most: usize) -> usize {
         let mut tasks = self.0.load(Relaxed);
         loop {
@@ -55,26 +55,26 @@ impl Queue {
     }
 }
 
-/// Which of its looks a worker forgets, to show that it must not.
+/// The look that a worker leaves out, to show that it is needed.
 #[derive(Clone, Copy, PartialEq)]
 enum Forget {
     Nothing,
-    /// S3, as the last lookout to sleep.
+    /// S3, by the last lookout that goes to sleep.
     LookAsSleeper,
-    /// F3, as the last lookout to find something.
+    /// F3, by the last lookout that finds something.
     LookAsFinder,
-    /// At what comes from outside, before it rests.
+    /// The look at pushes from outside, before it rests.
     Urgent,
-    /// To tell of what is left of a batch that it took without having searched.
+    /// The announcement of the rest of a batch that it took without having searched.
     Rest,
 }
 
 struct World {
     sleep: Sleep,
     injector: Queue,
-    /// One for each worker, which all may take from.
+    /// One for each worker, from which all may take.
     queues: Vec<Queue>,
-    /// One for each worker, which it alone takes from.
+    /// One for each worker, from which it alone takes.
     inboxes: Vec<Queue>,
     closed: AtomicBool,
     forget: Forget,
@@ -94,13 +94,13 @@ impl World {
         })
     }
 
-    /// As `Shared::inject` for what any worker may run.
+    /// As `Shared::inject` for a task that any worker may run.
     fn inject(&self) {
         self.injector.push();
         self.sleep.notify_from_outside(false);
     }
 
-    /// As `Shared::inject` for what is pinned to a worker.
+    /// As `Shared::inject` for a task that is pinned to a worker.
     fn inject_pinned(&self, worker: usize) {
         self.inboxes[worker].push();
         self.sleep.wake_worker(worker);
@@ -125,7 +125,8 @@ impl World {
         self.sleep.wake_all();
     }
 
-    /// Takes a task out of the injector, and up to `batch - 1` more over into the worker's own queue.
+    /// Takes a task out of the injector, and moves up to `batch - 1` more into the worker's own
+    /// queue.
     ///
     /// In between they are in neither queue, as with a real batch.
     fn take_injected(&self, worker: usize, batch: usize) -> bool {
@@ -157,18 +158,19 @@ impl World {
         self.sleep.sleep(worker, || self.urgent(worker), has_work);
     }
 
-    /// Leaves the searchers.
+    /// Stops searching.
     fn found(&self) {
         let looks = self.forget != Forget::LookAsFinder;
         self.sleep.found(|| looks && self.has_work());
     }
 
-    /// As `Local::look_out`. True: a task was found; false: closed.
+    /// As `Local::look_out`. Returns true if a task was found, and false if the executor is closed.
     fn search(&self, worker: usize, batch: usize) -> bool {
         self.search_by(worker, batch, |_| self.rest(worker))
     }
 
-    /// As [`search`](World::search), but rests as `rest` says, which is told how often it did before.
+    /// As [`search`](World::search), but `rest` decides how to rest. It is told how often this
+    /// worker has rested before.
     fn search_by(&self, worker: usize, batch: usize, rest: impl Fn(usize)) -> bool {
         self.sleep.search();
         let mut rests = 0;
@@ -186,8 +188,9 @@ impl World {
         found
     }
 
-    /// As [`search`](World::search), but watches instead, and for so long that it has to be woken.
-    fn search_and_watch_for_ever(&self, worker: usize) -> bool {
+    /// As [`search`](World::search), but watches instead of sleeping, so long that it has to be
+    /// woken.
+    fn search_and_watch_forever(&self, worker: usize) -> bool {
         self.search_by(worker, 1, |_| {
             self.sleep
                 .watch(worker, Duration::MAX, || self.urgent(worker));
@@ -227,11 +230,11 @@ fn a_push_from_outside_wakes_the_worker_that_goes_to_sleep() {
     outside_against_sleep(Forget::Nothing);
 }
 
-/// What comes from outside is not left to a watcher while nobody is active.
+/// A push from outside is not left to a watcher while no worker is active.
 fn outside_against_watch(forget: Forget) {
     model(move || {
         let world = World::new(1, 0, forget);
-        let worker = start(&world, |world| assert!(world.search_and_watch_for_ever(0)));
+        let worker = start(&world, |world| assert!(world.search_and_watch_forever(0)));
         world.inject();
         worker.join().unwrap();
     });
@@ -242,14 +245,15 @@ fn a_push_from_outside_wakes_the_worker_that_goes_to_watch() {
     outside_against_watch(Forget::Nothing);
 }
 
-/// Both workers are active, one goes to watch and the other to sleep, and whoever runs the one task closes: it is left to nobody
-/// who watches while no worker is active. Preemption bound 3.
+/// Both workers are active. One starts to watch and the other goes to sleep, and the worker that
+/// runs the one task closes the executor. The task is not left to a watcher while no worker is
+/// active. Preemption bound 3.
 #[test]
 fn a_push_from_outside_against_the_last_that_is_active() {
     model_bounded(3, || {
         let world = World::new(2, 0, Forget::Nothing);
         let watcher = start(&world, |world| {
-            if world.search_and_watch_for_ever(0) {
+            if world.search_and_watch_forever(0) {
                 world.close();
             }
         });
@@ -264,7 +268,7 @@ fn a_push_from_outside_against_the_last_that_is_active() {
     });
 }
 
-/// Worker 0 pushes, and is blocked by what it runs.
+/// Worker 0 pushes, and is blocked by the task that it runs.
 fn push_against_sleep(forget: Forget) {
     model(move || {
         let world = World::new(2, 0, forget);
@@ -279,7 +283,8 @@ fn a_push_of_a_worker_wakes_the_one_that_goes_to_sleep() {
     push_against_sleep(Forget::Nothing);
 }
 
-/// One task lies there, another comes from outside: two workers, each blocked by the task it takes, must run both.
+/// One task is queued, and another is pushed from outside. Two workers, each blocked by the task
+/// that it takes, must run both.
 fn found_against_outside(forget: Forget) {
     model_bounded(3, move || {
         let world = World::new(2, 1, forget);
@@ -297,7 +302,8 @@ fn the_last_lookout_leaves_no_task_that_came_from_outside() {
     found_against_outside(Forget::Nothing);
 }
 
-/// One task lies there, another is pushed by worker 0, which is blocked by what it runs: the two others must run both.
+/// One task is queued, and worker 0, which is blocked by the task that it runs, pushes another. The
+/// two other workers must run both.
 fn found_against_push(forget: Forget) {
     model_bounded(3, move || {
         let world = World::new(3, 1, forget);
@@ -315,7 +321,8 @@ fn the_last_lookout_leaves_no_task_that_a_worker_left_to_it() {
     found_against_push(Forget::Nothing);
 }
 
-/// Two workers, one task, and whoever runs it closes: each must end. Preemption bound 2.
+/// Two workers, one task, and the worker that runs it closes the executor: each must end.
+/// Preemption bound 2.
 #[test]
 fn a_push_reaches_one_of_two_workers() {
     model_bounded(2, || {
@@ -336,7 +343,8 @@ fn a_push_reaches_one_of_two_workers() {
     });
 }
 
-/// Two workers, one of which watches before it sleeps, and two tasks from outside: each is blocked by one. Preemption bound 2.
+/// Two workers, one of which watches before it sleeps, and two tasks from outside, each of which
+/// blocks one worker. Preemption bound 2.
 #[test]
 fn two_tasks_reach_two_workers() {
     model_bounded(2, || {
@@ -353,8 +361,8 @@ fn two_tasks_reach_two_workers() {
     });
 }
 
-/// Worker 0 has pushed two tasks and is blocked by what it runs. The two others, one of which watches before it sleeps, each are
-/// blocked by one. Preemption bound 2.
+/// Worker 0 has pushed two tasks and is blocked by the task that it runs. Of the two other workers,
+/// one watches before it sleeps. Each task blocks one of them. Preemption bound 2.
 #[test]
 fn two_tasks_of_a_worker_reach_two_others() {
     model_bounded(2, || {
@@ -371,8 +379,8 @@ fn two_tasks_of_a_worker_reach_two_others() {
     });
 }
 
-/// A worker pushes, and may rely on a watcher, which looks again and finds it, or sleeps as the last lookout. Worker 0 is blocked
-/// by what it runs.
+/// A worker pushes, and may rely on a watcher, which either looks again and finds the task, or
+/// sleeps as the last lookout. Worker 0 is blocked by the task that it runs.
 #[test]
 fn a_push_of_a_worker_is_found_by_a_watcher() {
     model(|| {
@@ -383,7 +391,7 @@ fn a_push_of_a_worker_is_found_by_a_watcher() {
     });
 }
 
-/// A worker that pushes is given a hand when it asks for one, although somebody watches.
+/// A worker that asks for help when it pushes gets it, although another worker watches.
 #[test]
 fn a_push_that_is_to_be_shared_wakes_a_watcher_or_leaves_it_to_one_who_searches() {
     model(|| {
@@ -395,8 +403,9 @@ fn a_push_that_is_to_be_shared_wakes_a_watcher_or_leaves_it_to_one_who_searches(
     });
 }
 
-/// A worker pushes without any fence, and goes to sleep. The other, when nobody else is active, makes no fence that would count
-/// with the first one's light one: that it sees the push comes of the word and the lock that both go through. Preemption bound 3.
+/// A worker pushes without any fence, and goes to sleep. The other worker, while no third one is
+/// active, has no fence that would pair with the first worker's light fence. It sees the push
+/// because both go through the word and the lock. Preemption bound 3.
 fn push_of_one_who_sleeps_by_then(finds_other_work: bool) {
     model_bounded(3, move || {
         let _no_fence = Weakened::new("executor::sleep::push_fence", Relaxed);
@@ -404,7 +413,8 @@ fn push_of_one_who_sleeps_by_then(finds_other_work: bool) {
         let pusher = start(&world, |world| {
             world.push(0);
             world.sleep.search();
-            // It cannot take what it has pushed unless it is told to, as when the injector's lock is held.
+            // It cannot take the task that it has pushed unless it is told to, as if the injector's
+            // lock were held.
             world
                 .sleep
                 .sleep(0, || world.is_closed(), || world.has_work());
@@ -412,7 +422,7 @@ fn push_of_one_who_sleeps_by_then(finds_other_work: bool) {
             world.close();
         });
         if finds_other_work {
-            // A task that comes from nowhere: the worker looks at no queue.
+            // A task from nowhere: the worker looks at no queue.
             world.sleep.search();
             assert_eq!(world.injector.take(1), 1);
             world.found();
@@ -443,7 +453,7 @@ fn a_close_wakes_the_worker_that_goes_to_sleep() {
 fn close_against_watch(forget: Forget) {
     model(move || {
         let world = World::new(1, 0, forget);
-        let worker = start(&world, |world| assert!(!world.search_and_watch_for_ever(0)));
+        let worker = start(&world, |world| assert!(!world.search_and_watch_forever(0)));
         world.close();
         worker.join().unwrap();
     });
@@ -454,7 +464,8 @@ fn a_close_wakes_the_worker_that_goes_to_watch() {
     close_against_watch(Forget::Nothing);
 }
 
-/// A close and a push from outside at once: the worker runs the task or leaves, and in both cases it ends. Preemption bound 3.
+/// A close and a push from outside at once: whether the worker runs the task or leaves, it ends.
+/// Preemption bound 3.
 #[test]
 fn a_close_against_a_push_and_a_worker_that_goes_to_sleep() {
     model_bounded(3, || {
@@ -467,7 +478,8 @@ fn a_close_against_a_push_and_a_worker_that_goes_to_sleep() {
     });
 }
 
-/// Two workers sleep until there is a close, which whoever was woken sees at its first look, a relaxed one.
+/// Two workers sleep until there is a close. A woken worker sees it at its first look, which is
+/// relaxed.
 fn close_wakes_all() {
     model_bounded(3, || {
         let world = World::new(2, 0, Forget::Nothing);
@@ -493,7 +505,8 @@ fn a_close_wakes_all_workers_and_they_see_it() {
     close_wakes_all();
 }
 
-/// A task that is pinned to a worker, which goes to sleep: the only one, or while another runs something for ever.
+/// A task that is pinned to a worker that goes to sleep, either the only worker or beside one that
+/// runs a task forever.
 fn pinned_against_sleep(workers: usize, forget: Forget) {
     model(move || {
         let world = World::new(workers, 0, forget);
@@ -516,7 +529,7 @@ fn a_pinned_task_wakes_its_worker_that_goes_to_sleep_as_the_last_lookout() {
 fn pinned_against_watch(forget: Forget) {
     model(move || {
         let world = World::new(2, 0, forget);
-        let worker = start(&world, |world| assert!(world.search_and_watch_for_ever(0)));
+        let worker = start(&world, |world| assert!(world.search_and_watch_forever(0)));
         world.inject_pinned(0);
         worker.join().unwrap();
     });
@@ -527,7 +540,8 @@ fn a_pinned_task_wakes_its_worker_that_goes_to_watch() {
     pinned_against_watch(Forget::Nothing);
 }
 
-/// Another worker rests too, and is left alone until the first one closes. Preemption bound 3.
+/// Another worker rests too, and is not woken until the first one closes the executor. Preemption
+/// bound 3.
 #[test]
 fn a_pinned_task_wakes_its_worker_and_not_another() {
     model_bounded(3, || {
@@ -546,7 +560,7 @@ fn a_pinned_task_wakes_its_worker_and_not_another() {
     });
 }
 
-/// A searcher moves a batch into its own queue, and is blocked by the first task of it.
+/// A searcher moves a batch into its own queue, and is blocked by the batch's first task.
 fn batch_against_sleep() {
     model(|| {
         let world = World::new(2, 2, Forget::Nothing);
@@ -561,8 +575,8 @@ fn the_rest_of_a_searchers_batch_is_found() {
     batch_against_sleep();
 }
 
-/// Three workers, three tasks: the first moves a batch of two, the second finds the third task, and is the last to search.
-/// Preemption bound 2.
+/// Three workers, three tasks: the first worker moves a batch of two, the second finds the third
+/// task, and is the last to search. Preemption bound 2.
 fn batch_against_found() {
     model_bounded(2, || {
         let world = World::new(3, 3, Forget::Nothing);
@@ -579,12 +593,13 @@ fn the_last_lookout_sees_the_rest_of_another_searchers_batch() {
     batch_against_found();
 }
 
-/// A worker that does not search takes a batch from the injector, and is blocked by the first task of it.
+/// A worker that does not search takes a batch from the injector, and is blocked by the batch's
+/// first task.
 fn batch_without_search(forget: Forget) {
     model(move || {
         let world = World::new(2, 2, forget);
         let other = start(&world, |world| {
-            // Whether it takes one of the tasks out of the injector or out of the queue.
+            // It takes one of the tasks, out of the injector or out of the queue.
             assert!(world.search(1, 1));
         });
         let taken = world.take_injected(0, 2);
@@ -600,7 +615,8 @@ fn the_rest_of_a_batch_taken_without_a_search_is_found() {
     batch_without_search(Forget::Nothing);
 }
 
-/// The queue that is stolen from is crossbeam's, with its own proof; here it is what the protocol makes of it. Preemption bound 3.
+/// The queue that is stolen from is crossbeam's, which has its own proof. This model checks what
+/// the protocol does with it. Preemption bound 3.
 #[test]
 fn a_pop_and_a_steal_take_each_task_once() {
     model_bounded(3, || {
@@ -627,8 +643,8 @@ fn a_pop_and_a_steal_take_each_task_once() {
     });
 }
 
-/// Two pushes wake at most twice, and the close once: no signal is made up, and none is lost to a worker that rose by itself.
-/// Preemption bound 3.
+/// Two pushes wake at most twice, and the close wakes once: no signal is made up, and none is lost
+/// to a worker that rose by itself. Preemption bound 3.
 #[test]
 fn a_worker_is_woken_no_more_often_than_somebody_wakes() {
     model_bounded(3, || {
@@ -679,7 +695,7 @@ macro_rules! killed {
             }
         )*
 
-        /// No site that the models come to asks for more than `Relaxed` and is not in the list.
+        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
         #[test]
         fn no_site_is_left_out() {
             let killed = [$(concat!("executor::sleep::", stringify!($site))),*];

@@ -1,8 +1,9 @@
-//! Models of a queue of deadlines (`executor/driver/timers.rs`): who waits for a timer races with who fires it, with who ends it
-//! all, and with who gives it up. No wake-up is lost, none comes twice, and every waker is dropped.
+//! Models of a queue of deadlines (`executor/driver/timers.rs`): a task that waits for a timer
+//! races with the worker that fires it, with the shutdown, and with the drop of the timer. No
+//! wake-up is lost or repeated, and every waker is dropped.
 //!
-//! All of it is under one lock, and so the models ask what may happen between two times that somebody has it: a poll with another waker
-//! has it twice.
+//! One lock guards the whole queue. The models therefore check what may happen between two times
+//! that a thread holds the lock: a poll with another waker takes it twice.
 #![cfg(joint_loom)]
 
 use std::sync::{
@@ -22,10 +23,11 @@ const DUE: u64 = 5;
 
 struct World {
     timers: Timers,
-    /// Touched before what races, which gives up the lock in one step with what comes before: so that others come between. Relaxed,
-    /// so that it makes no edges.
+    /// Touched before the operation that races. loom releases the lock in one step with the
+    /// operation before it, so this operation lets other threads run in between. Relaxed, so that
+    /// it makes no edges.
     gap: AtomicUsize,
-    /// No atomics of the model: they make no edges.
+    /// Not atomics of the model, so they make no edges.
     woken: Counter,
     is_closed: AtomicBool,
 }
@@ -42,14 +44,14 @@ impl World {
 
     fn insert(&self, deadline: u64, wakes: &Arc<Wakes>) -> TimerKey {
         let inserted = self.timers.insert(deadline, wakes.waker());
-        inserted.expect("nobody has closed it").0
+        inserted.expect("the queue is not closed").0
     }
 
     fn gap(&self) {
         self.gap.fetch_add(1, Relaxed);
     }
 
-    /// As the worker: fires all that is due, and wakes them after that.
+    /// As the worker does: fires all timers that are due, and then wakes their tasks.
     fn fire(&self) {
         let mut woken = Vec::new();
         while self.timers.fire(DUE, &mut woken) {}
@@ -60,7 +62,7 @@ impl World {
         }
     }
 
-    /// As the executor's end.
+    /// As the executor's shutdown does.
     fn close(&self) {
         self.gap();
         let woken = self.timers.close();
@@ -78,7 +80,7 @@ fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHa
     thread::spawn(move || f(&world))
 }
 
-/// How many times each was woken; each of their wakers has been dropped.
+/// How often each was woken. Checks that each of their wakers has been dropped.
 #[track_caller]
 fn counts(wakes: &[&Arc<Wakes>]) -> Vec<usize> {
     let counts = wakes.iter().map(|wakes| {
@@ -103,7 +105,7 @@ fn fire_against_cancel() {
     });
 }
 
-/// Its place is taken by another timer at once, which the firer's knowledge of the first must not reach.
+/// Another timer takes its place at once, and the worker that fires must not confuse the two.
 #[test]
 fn fire_against_cancel_and_a_new_timer() {
     model(|| {
@@ -122,7 +124,8 @@ fn fire_against_cancel_and_a_new_timer() {
     });
 }
 
-/// Polled with another waker: that one is woken, or the poll says that it has fired.
+/// Polled with another waker: either that waker is woken, or the poll says that the timer has
+/// fired.
 #[test]
 fn fire_against_a_poll_with_another_waker() {
     model(|| {
@@ -131,7 +134,7 @@ fn fire_against_a_poll_with_another_waker() {
         let firer = start(&world, World::fire);
         world.gap();
         let fired = world.timers.poll(&key, &second.waker());
-        let fired = fired.expect("nobody closes it");
+        let fired = fired.expect("the queue is not closed");
         firer.join().unwrap();
         if !fired {
             assert_eq!(world.timers.poll(&key, &second.waker()), Some(true));
@@ -141,7 +144,8 @@ fn fire_against_a_poll_with_another_waker() {
     });
 }
 
-/// Inserted while another fires: fired now or later, and the firer goes by what it has seen.
+/// Inserted while a worker fires: the timer fires now or later, and the worker acts on what it has
+/// seen.
 #[test]
 fn fire_against_an_insertion() {
     model(|| {
@@ -158,7 +162,7 @@ fn fire_against_an_insertion() {
     });
 }
 
-/// Fired by a worker while the executor ends: woken once, by one of them.
+/// A worker fires it while the executor shuts down: one of them wakes the task, once.
 #[test]
 fn fire_against_the_end() {
     model(|| {
@@ -174,7 +178,8 @@ fn fire_against_the_end() {
     });
 }
 
-/// Polled with another waker while the executor ends: the poll says that it has gone, or that waker is woken to learn of it.
+/// Polled with another waker while the executor shuts down: either the poll reports the shutdown,
+/// or that waker is woken to learn of it.
 #[test]
 fn the_end_against_a_poll_with_another_waker() {
     model(|| {
@@ -187,13 +192,14 @@ fn the_end_against_a_poll_with_another_waker() {
         let second_woken = match polled {
             Some(false) => 1,
             None => 0,
-            Some(true) => panic!("nobody fires"),
+            Some(true) => panic!("the timer fired, and no worker fires timers here"),
         };
         assert_eq!(counts(&[&first, &second]), [1 - second_woken, second_woken]);
     });
 }
 
-/// Inserted or removed while the executor ends: refused, or taken along.
+/// Inserted or removed while the executor shuts down: the insertion is refused, or the shutdown
+/// takes the timer.
 #[test]
 fn the_end_against_an_insertion_and_a_cancel() {
     model(|| {
@@ -210,7 +216,8 @@ fn the_end_against_an_insertion_and_a_cancel() {
     });
 }
 
-/// Two fire at once: each timer once, by one of them, and neither leaves one to the other.
+/// Two workers fire at once: one of them fires each timer, once, and neither leaves a timer to the
+/// other.
 #[test]
 fn two_firers_at_once() {
     model(|| {
@@ -225,7 +232,8 @@ fn two_firers_at_once() {
     });
 }
 
-/// Whoever is told that its timer is the earliest, by a flag that orders, finds it in `earliest`; and one that fires finds it due.
+/// A thread that learns through an ordering flag that its timer is the earliest finds its deadline
+/// in `earliest`, and a thread that fires finds the timer due.
 #[test]
 fn who_comes_after_an_insertion_sees_its_deadline() {
     model(|| {
@@ -250,7 +258,8 @@ fn who_comes_after_an_insertion_sees_its_deadline() {
     });
 }
 
-/// With a fence on each side, one of two sees the other: who inserts, and who says that it sleeps.
+/// With a fence on each side, at least one of two threads sees the other: the thread that inserts,
+/// or the thread that announces that it sleeps.
 fn insertion_against_a_sleeper(fences: bool) {
     let fence = move |gap: &World| {
         gap.gap();
@@ -289,7 +298,7 @@ fn without_fences_it_may_be_missed() {
     insertion_against_a_sleeper(false);
 }
 
-/// A model that passes with the operation deleted is none.
+/// A model that passes with the operation deleted is not a model.
 #[test]
 #[should_panic(expected = "a waker was kept")]
 fn a_timer_that_is_not_fired_is_noticed() {
@@ -304,7 +313,7 @@ fn a_timer_that_is_not_fired_is_noticed() {
     });
 }
 
-/// No site of the queue asks for more than `Relaxed`: the lock orders.
+/// No site of the queue asks for more than `Relaxed`, because the lock orders all accesses.
 #[test]
 fn the_lock_orders_all() {
     two_firers_at_once();

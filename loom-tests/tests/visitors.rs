@@ -1,5 +1,5 @@
-//! Models of who wakes a task of an executor from elsewhere (`executor/visitors.rs`) while the
-//! executor ends: it goes once, and after everybody who was inside has left.
+//! Models of wake-ups from outside (`executor/visitors.rs`) while the executor ends: the executor
+//! is freed once, and after every thread that was inside has left.
 #![cfg(joint_loom)]
 
 use std::sync::{
@@ -14,10 +14,10 @@ use joint::model::{Visitors, sites_seen};
 use loom_tests::lab::{cell::UnsafeCell, sync::atomic::AtomicUsize, thread};
 use loom_tests::{assert_killed, model, model_bounded, rmws_of};
 
-/// An executor, by what its memory is.
+/// An executor, as its memory.
 struct Memory {
     visitors: Visitors,
-    /// What a visitor looks at after its push.
+    /// What a visitor accesses after its push.
     body: UnsafeCell<()>,
 }
 
@@ -27,11 +27,11 @@ struct World {
     owners: AtomicUsize,
     /// Tasks that were pushed.
     queue: AtomicUsize,
-    /// No atomic of the model: it makes no edges.
+    /// Not an atomic of the model, so it makes no edges.
     freed: Counter,
 }
 
-// SAFETY: `memory` is touched as the protocol allows, which the model watches over.
+// SAFETY: `memory` is accessed only as the protocol allows, which the model checks.
 unsafe impl Send for World {}
 // SAFETY: as above.
 unsafe impl Sync for World {}
@@ -39,14 +39,14 @@ unsafe impl Sync for World {}
 /// How a task is counted.
 #[derive(Clone, Copy)]
 enum Task {
-    /// A worker takes it, which keeps the executor alive up to the push alone.
+    /// A worker takes it. The worker keeps the executor alive only up to the push.
     Taken,
-    /// It was left when the last worker went, and owns the executor until it is disposed of.
+    /// It remained when the last worker left, and it owns the executor until it is disposed of.
     Left,
 }
 
 impl World {
-    /// Owned by the last worker, and by each task that is left.
+    /// Owned by the last worker, and by each task that remains.
     fn new(left: usize) -> Arc<Self> {
         Arc::new(Self {
             memory: std::cell::UnsafeCell::new(Memory {
@@ -64,21 +64,21 @@ impl World {
         unsafe { &raw const (*self.memory.get()).visitors }
     }
 
-    /// One owner less.
+    /// Drops one owner.
     fn release(&self) {
         if self.owners.fetch_sub(1, AcqRel) != 1 {
             return;
         }
         self.freed.fetch_add(1, Relaxed);
-        // SAFETY: nobody else touches it any more, or the model fails.
+        // SAFETY: nobody else uses it any more, or the model fails.
         let memory = unsafe { &mut *self.memory.get() };
         memory.body.with_mut(|_| ());
         memory.visitors.retire();
     }
 
-    /// As `Scheduler::schedule` from elsewhere.
+    /// As `Scheduler::schedule` on a thread that is not a worker.
     fn wake(&self, room: usize, task: Task) {
-        // SAFETY: the task that is not pushed yet keeps it.
+        // SAFETY: the task that is not pushed yet keeps it alive.
         let is_inside = unsafe { &*self.visitors() }.enter(room);
         if !is_inside {
             self.owners.fetch_add(1, Relaxed);
@@ -87,7 +87,7 @@ impl World {
             Task::Taken => drop(self.queue.fetch_add(1, Release)),
             Task::Left => self.release(),
         }
-        // SAFETY: in bounds, and alive: this thread is inside, or an owner.
+        // SAFETY: in bounds, and alive, because this thread is inside, or an owner.
         unsafe { &(*self.memory.get()).body }.with(|_| ());
         // SAFETY: entered.
         if !is_inside || unsafe { Visitors::leave(self.visitors(), room) } {
@@ -95,13 +95,13 @@ impl World {
         }
     }
 
-    /// As the last worker, if it has run the tasks. True: it ends.
+    /// Ends as the last worker does, if it has run `tasks` tasks. Returns whether it has ended.
     fn end(&self, tasks: usize) -> bool {
         if self.queue.load(Acquire) < tasks {
             return false;
         }
         self.owners.fetch_add(1, Relaxed);
-        // SAFETY: alive: the last worker is an owner.
+        // SAFETY: it is alive because the last worker is an owner.
         if !unsafe { &*self.visitors() }.close() {
             self.release();
         }
@@ -135,8 +135,8 @@ fn a_visitor_against_the_end() {
     one_visitor();
 }
 
-/// Two wake tasks, in rooms of their own or in one, and the last worker ends once it has both.
-/// Preemption bound 4.
+/// Two threads wake tasks, in rooms of their own or in one room, and the last worker ends once it
+/// has both tasks. Preemption bound 4.
 fn two_visitors(rooms: [usize; 2]) {
     model_bounded(4, move || {
         let world = World::new(0);
@@ -161,8 +161,8 @@ fn two_visitors_in_one_room_against_the_end() {
     two_visitors([0, 0]);
 }
 
-/// The task of one was left to it by the workers, so that it may come when the rooms are closed.
-/// Preemption bound 4.
+/// The workers left one of the tasks to its waker, which may therefore arrive when the rooms are
+/// closed. Preemption bound 4.
 #[test]
 fn one_who_comes_late_spoils_nothing() {
     model_bounded(4, || {
@@ -177,12 +177,13 @@ fn one_who_comes_late_spoils_nothing() {
     });
 }
 
-/// On a line of its own, so that threads in other rooms are not in the way.
+/// Each room is on a cache line of its own, so threads in different rooms do not slow each other
+/// down.
 #[test]
 fn a_visit_takes_two_operations() {
     model(|| {
         let world = World::new(0);
-        // SAFETY: nothing goes here.
+        // SAFETY: this world stays alive.
         let visitors = unsafe { &*world.visitors() };
         assert_eq!(rmws_of(|| assert!(visitors.enter(1))), 1);
         let leave = || {
@@ -211,7 +212,7 @@ killed! {
     close_acquires: "close" -> Relaxed by one_visitor();
 }
 
-/// No site asks for more than `Relaxed` but those above.
+/// Each site either asks for `Relaxed` or is weakened above.
 #[test]
 fn no_site_is_left_out() {
     two_visitors([0, 1]);

@@ -14,7 +14,7 @@ Usage: lab matrix [--json FILE] [--html FILE]
   --html FILE  the same as a page, with a counterexample for each pair that fails
 ";
 
-    /// Gives the status to exit with.
+    /// Returns the status to exit with.
     pub(crate) fn run(words: &[String]) -> i32 {
         let done = match words.split_first() {
             Some((first, rest)) if first == "matrix" => matrix(rest),

@@ -1,22 +1,23 @@
-//! Who read what from where, and what happens before what: computed anew from the recorded steps, as the language defines it.
+//! Computes from the recorded steps, as the language defines it, which read reads from which store,
+//! and what happens before what.
 
 use std::sync::atomic::Ordering;
 
 use super::event::{Event, Step};
 
-/// How many steps of each thread are known.
+/// For each thread, how many of its steps are known.
 type Clock = Vec<usize>;
 
 /// Why one step happens before one of another thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// A release that was read by an acquire.
+    /// An acquire that reads from a release.
     Synchronizes,
-    /// Spawn, join, lock, unpark: no ordering of an atomic makes these.
+    /// Spawn, join, lock or unpark, which no ordering of an atomic makes.
     Other,
 }
 
-/// An edge between steps of different threads, by their places in the trace.
+/// An edge between steps of different threads, by their indices in the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Edge {
     pub(super) from: usize,
@@ -24,31 +25,31 @@ pub(super) struct Edge {
     pub(super) why: Why,
 }
 
-/// What is known of each step.
+/// What is known about each step.
 #[derive(Debug, Default)]
 pub(super) struct Analysis {
     pub(super) clocks: Vec<Clock>,
     pub(super) reads_from: Vec<Option<usize>>,
-    /// Whether another store with the same value may have been read as well.
+    /// Whether the read may also have read another store of the same value.
     pub(super) unsure: Vec<bool>,
     pub(super) edges: Vec<Edge>,
 }
 
-/// A store's releases: what whoever acquires it learns, and which steps stand for that.
+/// The releases of a store: what a thread learns by acquiring it, and from which steps.
 type Released = Vec<(usize, Clock)>;
 
-/// What the pass over the steps carries along.
+/// What the pass over the steps keeps.
 struct Pass<'a> {
     events: &'a [Event],
     known: Analysis,
     now: Vec<Clock>,
-    /// By step: what an acquiring read of it learns.
+    /// For each step: what a read that acquires it learns.
     released: Vec<Released>,
-    /// By lane: what its relaxed reads have seen released, for a later acquire fence.
+    /// For each lane: the releases that its relaxed reads have seen, for a later acquire fence.
     seen: Vec<Released>,
-    /// By lane: its last release fence.
+    /// For each lane: its last release fence.
     fence: Vec<Option<(usize, Clock)>>,
-    /// By lane: the last step that unparked it.
+    /// For each lane: the last step that unparked it.
     unparks: Vec<Option<usize>>,
     started: Vec<bool>,
 }
@@ -72,7 +73,7 @@ pub(super) fn analyse(events: &[Event]) -> Analysis {
 }
 
 impl Analysis {
-    /// Whether a step happens before another. No step does before itself.
+    /// Whether a step happens before another. No step happens before itself.
     pub(super) fn before(&self, events: &[Event], first: usize, second: usize) -> bool {
         let lane = events[first].lane;
         first != second && self.clocks[first][lane] <= self.clocks[second][lane]
@@ -116,7 +117,7 @@ impl Pass<'_> {
             }
             Step::Lock => last(&|e| e.step == Step::Unlock && e.place == event.place),
             Step::Park => self.unparks[lane].take(),
-            // Spawned unseen.
+            // The spawn was not recorded.
             _ if !started && lane > 0 => last(&|e| e.lane == 0),
             _ => None,
         };
@@ -146,7 +147,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The store that a read took its value from, and whether it may have been another.
+    /// The store from which a read took its value, and whether it may have been another.
     fn source_of(&self, index: usize, value: u64) -> Option<(usize, bool)> {
         let event = &self.events[index];
         let stores: Vec<usize> = (0..index)
@@ -157,7 +158,7 @@ impl Pass<'_> {
             let writer = self.events[i].lane;
             self.known.clocks[i][writer] <= self.now[lane][writer]
         };
-        // What was overwritten by a store that this thread knows of can no longer be read.
+        // A store that was overwritten by one that this thread knows of can no longer be read.
         let oldest = stores.iter().rposition(|&i| known(i)).unwrap_or(0);
         let mut fitting = stores[oldest.min(stores.len())..]
             .iter()
@@ -212,7 +213,7 @@ impl Pass<'_> {
         } else if event.is_atomic() {
             released.extend(self.fence[event.lane].clone());
         }
-        // A read-modify-write carries on the release sequence of what it has read.
+        // A read-modify-write continues the release sequence of the store that it has read.
         if let (true, Some(from)) = (event.is_update(), from) {
             released.extend(self.released[from].iter().cloned());
         }

@@ -9,21 +9,21 @@ use super::{event::Step, recorder};
 pub struct UnsafeCell<T>(loom::cell::UnsafeCell<T>, u64);
 
 impl<T> UnsafeCell<T> {
-    /// A cell that counts as written here.
+    /// Makes a cell. This counts as a write to it.
     #[track_caller]
     pub fn new(value: T) -> Self {
         let place = recorder::made("UnsafeCell", 0, Location::caller());
         Self(loom::cell::UnsafeCell::new(value), place)
     }
 
-    /// The name of this cell in pictures.
+    /// Names this cell in pictures.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         recorder::name_place(self.1, name);
         self
     }
 
-    /// Hands out the pointer for reading.
+    /// Calls `f` with the pointer for reading.
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         recorder::begins_plain(self.1, Step::Read, Location::caller());
@@ -33,7 +33,7 @@ impl<T> UnsafeCell<T> {
         })
     }
 
-    /// Hands out the pointer for a write or an exclusive access.
+    /// Calls `f` with the pointer for a write or an exclusive access.
     #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         recorder::begins_plain(self.1, Step::Write, Location::caller());
@@ -43,7 +43,7 @@ impl<T> UnsafeCell<T> {
         })
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }

@@ -1,4 +1,4 @@
-//! [`Counterexample`]: an execution that failed, and what is to be said about it.
+//! [`Counterexample`]: an execution that failed, and its explanation.
 
 use std::collections::BTreeSet;
 
@@ -29,18 +29,19 @@ impl Counterexample {
         }
     }
 
-    /// What the model said when it failed.
+    /// Returns the message with which the model failed.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Whether two accesses that the recorder knows of race.
+    /// Returns whether two recorded accesses race.
     pub fn is_race(&self) -> bool {
         matches!(self.verdict, Verdict::Race { .. })
     }
 
-    /// The names of the operations that lack an ordering, such as `completion::complete`, each with the half that it lacks:
-    /// `release`, `acquire`, or `SeqCst fence`. Where an operation has no name, its place in the source.
+    /// Returns the names of the operations that lack an ordering, such as `completion::complete`,
+    /// each with the half that it lacks: `release`, `acquire`, or `SeqCst fence`. An operation
+    /// without a name is given by its place in the source.
     pub fn missing(&self) -> Vec<(String, &'static str)> {
         match &self.verdict {
             Verdict::Handshake(missed) => (missed.iter().filter(|missed| !missed.fenced))
@@ -70,7 +71,7 @@ impl Counterexample {
             .map_or_else(|| text::source(event.source), str::to_owned)
     }
 
-    /// Why it failed, and which half of which operation would have prevented it.
+    /// Says why the model failed, and which half of which operation would have prevented it.
     pub fn sentence(&self) -> String {
         match &self.verdict {
             Verdict::Race {
@@ -91,13 +92,14 @@ impl Counterexample {
         }
     }
 
-    /// The execution as text: one lane for each thread, time downward, who read from where at the left, the places at the
-    /// right.
+    /// Returns the execution as text: one lane for each thread, time downward, arrows from stores
+    /// to reads on the left, places in the source on the right.
     pub fn text(&self) -> String {
         text::render(self)
     }
 
-    /// The execution as a picture, with its text alternative inside. Each picture of a page needs an `id` of its own.
+    /// Returns the execution as a picture, with its text alternative inside. Each picture of a page
+    /// needs its own `id`.
     pub fn svg(&self, id: &str) -> String {
         svg::render(self, id)
     }
@@ -106,7 +108,8 @@ impl Counterexample {
         self.message.trim().lines().next().unwrap_or_default()
     }
 
-    /// The steps worth showing: what more than one thread uses, what happens beside all places, and what failed.
+    /// The steps to show: those at locations that several threads use, those that involve no
+    /// location, and those that failed.
     pub(super) fn shown(&self) -> Vec<usize> {
         let shared = self.shared_places();
         let events = self.trace.events.iter().enumerate();
@@ -143,7 +146,7 @@ impl Counterexample {
     }
 }
 
-/// Finds what failed among what was begun, and adds it to the steps.
+/// Finds the operation that failed among those that had begun, and appends it to the steps.
 fn judge(message: &str, trace: &mut Trace) -> (Analysis, Verdict) {
     if says_race(message) {
         for event in std::mem::take(&mut trace.begun) {
@@ -163,7 +166,8 @@ fn judge(message: &str, trace: &mut Trace) -> (Analysis, Verdict) {
     (known, found.unwrap_or(Verdict::Unknown))
 }
 
-/// Whether the model failed by an access that was not ordered: the words of loom's, and of joint's checks of memory.
+/// Whether the model failed because of an unordered access, judged by the messages of loom and of
+/// joint's memory checks.
 fn says_race(message: &str) -> bool {
     [
         "Causality violation",
@@ -175,13 +179,13 @@ fn says_race(message: &str) -> bool {
     .any(|words| message.contains(words))
 }
 
-/// The steps that an edge or a failure touches, for pictures.
+/// The steps that an edge or a failure involves, for pictures.
 impl Counterexample {
     pub(super) fn missing_edges(&self) -> &[Missing] {
         self.verdict.missing()
     }
 
-    /// Whether a step is one of the two that race, or a read that missed a store.
+    /// Whether a step is one of two that race, or a read that missed a store.
     pub(super) fn failed_at(&self, step: usize) -> bool {
         match &self.verdict {
             Verdict::Race { first, second, .. } => step == *first || step == *second,
@@ -191,8 +195,8 @@ impl Counterexample {
         }
     }
 
-    /// The reads of other threads' stores that are shown, without those of a first value: from, to, and whether more than one
-    /// store fits.
+    /// The reads of other threads' stores to show, without reads of initial values: from, to, and
+    /// whether several stores fit.
     pub(super) fn reads(&self) -> Vec<(usize, usize, bool)> {
         let events: &[Event] = &self.trace.events;
         let reads = self.known.reads_from.iter().enumerate();

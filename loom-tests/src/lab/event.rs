@@ -1,4 +1,4 @@
-//! What is recorded of one execution.
+//! The record of one execution.
 
 use std::{panic::Location, sync::atomic::Ordering};
 
@@ -8,17 +8,17 @@ pub(super) type Source = &'static Location<'static>;
 /// What a thread did.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// The place was made, with this value.
+    /// The location was made, with this value.
     Made(u64),
     Load,
     Store(u64),
-    /// A read-modify-write by name and operand, with the value that it leaves.
+    /// A read-modify-write, by name and operand, with the value that it leaves.
     Update {
         name: &'static str,
         operand: u64,
         wrote: u64,
     },
-    /// A compare-exchange from this value to that, before and after it is known whether it succeeds.
+    /// A compare-exchange from `current` to `new`. Whether it succeeds is not known until it ends.
     Exchange {
         current: u64,
         new: u64,
@@ -26,42 +26,42 @@ pub(super) enum Step {
         done: bool,
     },
     Fence,
-    /// Of a cell.
+    /// The read of a cell.
     Read,
-    /// Of a cell.
+    /// The write of a cell.
     Write,
-    /// An access to an atomic as if it were none; with the value that it leaves.
+    /// A non-atomic access to an atomic, with the value that it leaves.
     Exclusive(u64),
     Lock,
     Unlock,
     Park,
-    /// Of that lane, if it is known.
+    /// Unparks this lane, if the lane is known.
     Unpark(Option<usize>),
-    /// The token is in the new thread's first step.
+    /// Spawns a thread. The new thread's first step has the same token.
     Spawn(usize),
     Start(usize),
     End,
-    /// Of the thread that was spawned with this token.
+    /// Joins the thread that was spawned with this token.
     Join(usize),
 }
 
 /// One step of one thread.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
-    /// Which thread, counted in the order of their first steps.
+    /// The thread, numbered in the order of the threads' first steps.
     pub(super) lane: usize,
     pub(super) step: Step,
     pub(super) place: Option<usize>,
     pub(super) order: Ordering,
-    /// The name of the operation, where it has one.
+    /// The name of the operation, if it has one.
     pub(super) site: Option<&'static str>,
     pub(super) source: Source,
-    /// What an atomic operation read.
+    /// The value that an atomic operation read.
     pub(super) read: Option<u64>,
 }
 
 impl Event {
-    /// What it wrote to an atomic.
+    /// The value that it wrote to an atomic.
     pub(super) fn wrote(&self) -> Option<u64> {
         match self.step {
             Step::Made(value) | Step::Store(value) | Step::Exclusive(value) => Some(value),
@@ -85,7 +85,7 @@ impl Event {
         matches!(self.step, Load | Store(_) | Update { .. } | Exchange { .. })
     }
 
-    /// Whether it conflicts with every other access to its place, or with the writing ones alone.
+    /// Whether it conflicts with every other access to its location, or only with writes.
     pub(super) fn is_write(&self) -> bool {
         use Step::{Exchange, Exclusive, Made, Store, Update, Write};
         match self.step {
@@ -132,25 +132,26 @@ pub(super) fn releases(order: Ordering) -> bool {
     )
 }
 
-/// Something that threads share.
+/// A location that threads share.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     /// The name of its type.
     pub(super) kind: &'static str,
-    /// What the model calls it.
+    /// The name that the model gives it.
     pub(super) name: Option<String>,
     pub(super) source: Source,
 }
 
-/// One execution, up to where it failed.
+/// One execution, up to the failure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trace {
     pub(super) events: Vec<Event>,
-    /// What each thread had begun and not ended, the last begun first. A failing access is among these.
+    /// The operations that each thread had begun and not ended, the last begun first. A failed
+    /// access is among these.
     pub(super) begun: Vec<Event>,
     pub(super) places: Vec<Shared>,
-    /// What the model calls its threads.
+    /// The names that the model gives its threads.
     pub(super) names: Vec<Option<String>>,
-    /// What the model calls certain pointers.
+    /// The names that the model gives to certain pointers.
     pub(super) values: Vec<(u64, String)>,
 }

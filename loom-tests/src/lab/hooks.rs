@@ -6,7 +6,7 @@ use joint::model::observe::{self, Act, Made, Observer, Operation};
 
 use super::{event::Step, recorder};
 
-/// Observes `joint` on this thread, or no longer.
+/// Starts or stops observing `joint` on this thread.
 pub(super) fn set(on: bool) {
     observe::set_observer(on.then_some(Observer {
         made,

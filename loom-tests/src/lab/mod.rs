@@ -3,9 +3,9 @@
 //! Use this module's [`sync`], [`cell`] and [`thread`] instead of loom's, write the model as usual,
 //! and run it with [`model`] inside [`explain`]. If the model fails, `explain` returns the failing
 //! execution as a [`Counterexample`]: what each thread did, in order, which read reads from which
-//! write, which synchronizes-with edge is missing, and which half of which operation would have made
-//! that edge. It can be shown as [text](Counterexample::text) and as [SVG](Counterexample::svg).
-//! Nothing here belongs to the crate `joint`.
+//! write, which synchronizes-with edge is missing, and which half of which operation would have
+//! made that edge. It can be shown as [text](Counterexample::text) and as
+//! [SVG](Counterexample::svg). Nothing here belongs to the crate `joint`.
 //!
 //! The recorder adds no operation to the model. loom runs all threads of a model on one thread of
 //! the system, and the recorder's state is local to that thread. So loom explores the same orders
@@ -17,16 +17,16 @@
 //!
 //! # What it does not see
 //! * Locations and threads of loom's own that did not come from this module. A failure at such a
-//!   location has no picture of its race. A thread that was spawned elsewhere counts as spawned right
-//!   before its first operation.
-//! * Which store a load read from, if several that it may read hold the same value. The picture then
-//!   says so.
+//!   location has no picture of its race. A thread that was spawned elsewhere counts as spawned
+//!   right before its first operation.
+//! * Which store a load read from, if several that it may read hold the same value. The picture
+//!   then says so.
 //! * A panic that the model catches, if another one follows: the last panic counts.
 //!
 //! # A process of its own
 //! A model that fails may end its process, because the destructors of what it leaves behind run
-//! outside of any model. If the counterexample must not be lost, use [`explain_with`], which reports
-//! it as soon as the model fails.
+//! outside of any model. If the counterexample must not be lost, use [`explain_with`], which
+//! reports it as soon as the model fails.
 
 mod analysis;
 pub mod cell;
@@ -52,7 +52,7 @@ pub fn model(f: impl Fn() + Send + Sync + 'static) {
     check(&loom::model::Builder::new(), f);
 }
 
-/// As [`model`], with a builder of your own.
+/// Does the same as [`model`], with the given builder.
 pub fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
     builder.check(move || {
         recorder::new_execution();
@@ -73,8 +73,8 @@ pub fn explain(models: impl FnOnce()) -> Result<(), Box<Counterexample>> {
     explain_with(|_| (), models)
 }
 
-/// Does the same as [`explain`], and also calls `tell` with the failing execution as soon as the model
-/// fails, before anything is unwound. `tell` runs on a thread of its own.
+/// Does the same as [`explain`], and also calls `tell` with the failing execution as soon as the
+/// model fails, before anything is unwound. `tell` runs on a thread of its own.
 ///
 /// # Errors
 /// If a model fails.

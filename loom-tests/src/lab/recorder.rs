@@ -1,4 +1,4 @@
-//! The recorder's state, and how it is told. Nothing here is one of loom's operations.
+//! The recorder's state, and the functions that update it. None of them is an operation of loom's.
 
 use std::{
     any::Any,
@@ -19,7 +19,7 @@ type Tell = Arc<dyn Fn(&Counterexample) + Send + Sync>;
 #[derive(Default)]
 struct Recorder {
     trace: Trace,
-    /// What each lane has begun. The number says when.
+    /// The operation that each lane has begun, with a number that orders these beginnings.
     pending: Vec<Option<(u64, Event)>>,
     ids: Vec<Option<loom::thread::ThreadId>>,
     last_lane: usize,
@@ -38,7 +38,7 @@ loom::thread_local! {
     static LANE: usize = new_lane();
 }
 
-/// While it lives, the models of this thread are recorded.
+/// While it exists, the models of this thread are recorded.
 pub(super) struct Recording(());
 
 impl Recording {
@@ -54,11 +54,11 @@ impl Recording {
         Self(())
     }
 
-    /// The counterexample of the model that has just failed with this panic.
+    /// Returns the counterexample of the model that has just failed with this panic.
     pub(super) fn failed(self, payload: &(dyn Any + Send)) -> Counterexample {
         capture(message_of(payload));
         let failure = with(|recorder| recorder.failure.take()).flatten();
-        failure.expect("a panic in what is told ends here")
+        failure.expect("the panic of a recorded model is captured")
     }
 }
 
@@ -70,7 +70,8 @@ impl Drop for Recording {
     }
 }
 
-/// A panic on a thread that records is kept with its execution; all others go the usual way.
+/// Keeps a panic on a thread that records together with its execution. All other panics are handled
+/// as usual.
 fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -91,14 +92,14 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("the model panicked").to_owned()
 }
 
-/// Keeps the execution as it is now, unless one that failed is kept already.
+/// Keeps the execution as it is now, unless a failed one is kept already.
 fn capture(message: String) {
     let trace = with(|recorder| recorder.failure.is_none().then(|| recorder.snapshot())).flatten();
     let Some(trace) = trace else {
         return;
     };
     let tell = with(|recorder| recorder.tell.clone()).flatten();
-    // The threads of a model have small stacks.
+    // A model's threads have small stacks.
     let failure = thread::spawn(move || {
         let failure = Counterexample::new(message, trace);
         if let Some(tell) = tell {
@@ -116,7 +117,7 @@ fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
     RECORDER.with(|recorder| recorder.try_borrow_mut().ok()?.as_mut().map(f))
 }
 
-/// Whether this thread records just now. What a failing model does while it unwinds is not recorded.
+/// Whether this thread records now. What a failed model does while it unwinds is not recorded.
 pub(super) fn records() -> bool {
     ARMED.get() && !std::thread::panicking()
 }
@@ -125,7 +126,7 @@ pub(super) fn is_armed() -> bool {
     ARMED.get()
 }
 
-/// A run of a model begins.
+/// Starts a new run of a model.
 pub(super) fn new_execution() {
     with(|recorder| {
         *recorder = Recorder {
@@ -135,7 +136,7 @@ pub(super) fn new_execution() {
     });
 }
 
-/// Calls the running thread of the model by this name in pictures.
+/// Gives the running thread of the model a name in pictures.
 pub fn name_thread(name: &str) {
     if records() {
         let lane = lane();
@@ -143,7 +144,7 @@ pub fn name_thread(name: &str) {
     }
 }
 
-/// Shows a value of an atomic pointer by this name in pictures.
+/// Gives a value of an atomic pointer a name in pictures.
 pub fn name_value(value: usize, name: &str) {
     if records() {
         with(|recorder| {
@@ -158,7 +159,8 @@ fn new_lane() -> usize {
     with(|recorder| recorder.new_lane(id)).unwrap_or(0)
 }
 
-/// The running thread. When its locals are gone, it is the one that ran last: these are dropped in one go.
+/// The running thread. If its thread-locals are gone already, it is the thread that ran last,
+/// because these are all dropped at once.
 fn lane() -> usize {
     let known = LANE.try_with(|lane| *lane).ok();
     with(|recorder| {
@@ -185,7 +187,7 @@ impl Recorder {
     }
 }
 
-/// A place was made. The answer is never 0.
+/// Records that a location was made. Never returns 0.
 pub(super) fn made(kind: &'static str, value: u64, source: Source) -> u64 {
     if !records() {
         return 0;
@@ -212,7 +214,7 @@ pub(super) fn name_place(place: u64, name: &str) {
     });
 }
 
-/// A step that begins and ends at once.
+/// Records a step that begins and ends at once.
 pub(super) fn now(place: u64, step: Step, source: Source) {
     begins(place, step, Ordering::Relaxed, None, source);
     ended(0);
@@ -241,7 +243,7 @@ pub(super) fn begins(
         read: None,
     };
     with(|recorder| {
-        // A place of an earlier execution has no number in this one.
+        // A location of an earlier execution has no number in this one.
         let known = event
             .place
             .is_none_or(|place| place < recorder.trace.places.len());
@@ -250,12 +252,12 @@ pub(super) fn begins(
     });
 }
 
-/// What the running thread has begun is done, and has read this.
+/// Records that the operation which the running thread has begun is done, and has read this value.
 pub(super) fn ended(read: u64) {
     done(read, None);
 }
 
-/// As [`ended`], of a read-modify-write that has left the second value.
+/// Does the same as [`ended`] for a read-modify-write that has left the second value.
 pub(super) fn ended_with(read: u64, wrote: u64) {
     done(read, Some(wrote));
 }
@@ -303,7 +305,7 @@ impl Event {
     }
 }
 
-/// The value that an exchange, an addition or a subtraction of 64 bits leaves.
+/// The value that a 64-bit exchange, addition or subtraction leaves.
 fn updated(name: &str, before: u64, operand: u64) -> u64 {
     match name {
         "fetch_add" => before.wrapping_add(operand),
@@ -321,12 +323,12 @@ pub(super) fn token() -> usize {
     .unwrap_or(0)
 }
 
-/// The lane of one of loom's threads, if it has done something.
+/// The lane of one of loom's threads, if it has done anything.
 pub(super) fn lane_of(id: loom::thread::ThreadId) -> Option<usize> {
     with(|recorder| recorder.ids.iter().position(|&known| known == Some(id))).flatten()
 }
 
-/// A step without an ordering begins.
+/// Records that a step without an ordering begins.
 pub(super) fn begins_plain(place: u64, step: Step, source: Source) {
     begins(place, step, Ordering::Relaxed, None, source);
 }

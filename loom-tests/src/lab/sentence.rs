@@ -1,5 +1,5 @@
-//! The sentences about a counterexample: why it failed, and which half of which operation would have
-//! prevented it.
+//! The sentences about a counterexample: why it failed, and which half of which operation would
+//! have prevented it.
 
 use std::sync::atomic::Ordering;
 
@@ -23,8 +23,8 @@ impl Counterexample {
         format!("{race} {}", self.edge_sentences(missing))
     }
 
-    /// Nothing leads from the first of two accesses to the second. Then perhaps the second should never
-    /// have happened.
+    /// No read leads from the first access to the second. Perhaps the second should not have
+    /// happened.
     fn unread_sentence(&self, second: usize) -> String {
         let events = &self.trace.events;
         let thread = self.thread(events[second].lane);
@@ -151,7 +151,7 @@ impl Counterexample {
         )
     }
 
-    /// The ordering of an operation with one half more.
+    /// The ordering of an operation with one more half.
     fn step_up(&self, step: usize, release: bool) -> String {
         let event = &self.trace.events[step];
         let (has_release, has_acquire) =

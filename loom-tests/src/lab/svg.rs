@@ -1,6 +1,8 @@
-//! An execution as a picture: a lane for each thread, time downward, arrows from what was written to who read it.
+//! An execution as a picture: a lane for each thread, time downward, arrows from stores to the
+//! reads that read them.
 //!
-//! Nothing is told by colour alone: the kinds of arrows differ in their strokes, and what failed is marked by a cross.
+//! No meaning depends on colour alone: the kinds of arrows differ in their strokes, and a cross
+//! marks what failed.
 
 use std::fmt::Write as _;
 
@@ -11,7 +13,7 @@ const BOX: usize = 24;
 const TOP: usize = 48;
 const GAP: usize = 64;
 const LEFT: usize = 16;
-/// The width of one letter, a little more than that of the usual fonts.
+/// The width of one letter, a little wider than in the usual fonts.
 const LETTER: f64 = 7.4;
 
 /// The colours by class, first in the light and then in the dark.
@@ -42,7 +44,7 @@ fn style() -> String {
     format!("{STROKES}{light}@media(prefers-color-scheme:dark){{{dark}}}")
 }
 
-/// The kinds of arrows, with what the legend says.
+/// The kinds of arrows, with their legends.
 const KINDS: [(&str, &str); 4] = [
     ("sync", "synchronizes-with"),
     ("reads", "reads from"),
@@ -53,12 +55,12 @@ const KINDS: [(&str, &str); 4] = [
     ("other", "spawn, join, lock, unpark"),
 ];
 
-/// Where things are.
+/// The coordinates.
 struct Layout {
     rows: Vec<usize>,
     /// The left edge and the width of each lane.
     lanes: Vec<(usize, usize)>,
-    /// Where the places in the source stand.
+    /// The left edge of the column of places in the source.
     places: usize,
     width: usize,
 }
@@ -132,7 +134,7 @@ fn head(of: &Counterexample, id: &str, width: usize, height: usize) -> String {
     svg + "</defs><rect class=\"paper\" width=\"100%\" height=\"100%\"/>"
 }
 
-/// What is drawn between steps. A read that synchronizes is drawn once.
+/// The arrows between steps. A read that synchronizes is drawn once.
 fn edges(of: &Counterexample) -> Vec<(usize, usize, &'static str)> {
     let mut edges: Vec<(usize, usize, &'static str)> = Vec::new();
     for edge in of.missing_edges() {
@@ -264,7 +266,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Fit for the text and the attributes of XML.
+/// Escapes text for XML, in content and in attributes.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

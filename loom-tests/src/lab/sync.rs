@@ -33,14 +33,14 @@ pub mod atomic {
             pub struct $name $(<$t>)? (loom::sync::atomic::$name $(<$t>)?, u64);
 
             impl $(<$t>)? $name $(<$t>)? {
-                /// A new atomic.
+                /// Makes an atomic.
                 #[track_caller]
                 pub fn new(value: $value) -> Self {
                     let place = recorder::made(stringify!($name), $bits(value), Location::caller());
                     Self(loom::sync::atomic::$name::new(value), place)
                 }
 
-                /// The name of this atomic in pictures.
+                /// Names this atomic in pictures.
                 #[must_use]
                 pub fn named(self, name: &str) -> Self {
                     recorder::name_place(self.1, name);
@@ -52,7 +52,7 @@ pub mod atomic {
                     recorder::begins(self.1, step, order, None, Location::caller());
                 }
 
-                /// As of [`std::sync::atomic`].
+                /// Works as in [`std::sync::atomic`].
                 #[track_caller]
                 pub fn load(&self, order: Ordering) -> $value {
                     self.begins(Step::Load, order);
@@ -61,7 +61,7 @@ pub mod atomic {
                     value
                 }
 
-                /// As of [`std::sync::atomic`].
+                /// Works as in [`std::sync::atomic`].
                 #[track_caller]
                 pub fn store(&self, value: $value, order: Ordering) {
                     self.begins(Step::Store($bits(value)), order);
@@ -69,7 +69,7 @@ pub mod atomic {
                     recorder::ended(0);
                 }
 
-                /// As of [`std::sync::atomic`].
+                /// Works as in [`std::sync::atomic`].
                 #[track_caller]
                 pub fn swap(&self, value: $value, order: Ordering) -> $value {
                     self.begins(update("swap", $bits(value)), order);
@@ -78,10 +78,10 @@ pub mod atomic {
                     before
                 }
 
-                /// As of [`std::sync::atomic`].
+                /// Works as in [`std::sync::atomic`].
                 ///
                 /// # Errors
-                /// When the value was another.
+                /// Returns the value, if it is not the expected one.
                 #[track_caller]
                 pub fn compare_exchange(
                     &self,
@@ -103,10 +103,11 @@ pub mod atomic {
                     answer
                 }
 
-                /// As [`compare_exchange`](Self::compare_exchange): the model's never fails without a reason.
+                /// Does the same as [`compare_exchange`](Self::compare_exchange), because loom's
+                /// version never fails spuriously.
                 ///
                 /// # Errors
-                /// When the value was another.
+                /// Returns the value, if it is not the expected one.
                 #[track_caller]
                 pub fn compare_exchange_weak(
                     &self,
@@ -125,7 +126,7 @@ pub mod atomic {
 
     macro_rules! exclusive {
         ($value:ty, $bits:expr) => {
-            /// An access that must be the only one.
+            /// Calls `f` with exclusive access to the value.
             #[track_caller]
             pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
                 self.begins(Step::Exclusive(0), Ordering::Relaxed);
@@ -140,7 +141,7 @@ pub mod atomic {
 
     macro_rules! operations {
         ($value:ty, $bits:expr, $($name:ident: $after:expr;)*) => {$(
-            /// As of [`std::sync::atomic`].
+            /// Works as in [`std::sync::atomic`].
             #[track_caller]
             pub fn $name(&self, value: $value, order: Ordering) -> $value {
                 self.begins(update(stringify!($name), $bits(value)), order);

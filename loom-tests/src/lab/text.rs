@@ -1,4 +1,5 @@
-//! An execution as text: lanes side by side, time downward, who read from where at the left.
+//! An execution as text: lanes side by side, time downward, arrows from stores to reads on the
+//! left.
 
 use std::fmt::Write as _;
 
@@ -8,7 +9,8 @@ use super::{
     verdict::Verdict,
 };
 
-/// A place in the source, with its path from the folder above the package's where it can be told.
+/// A place in the source, with its path from the folder above the package's if that can be
+/// determined.
 pub(super) fn source(source: Source) -> String {
     format!("{}:{}", path(source.file()), source.line())
 }
@@ -20,14 +22,14 @@ fn path(file: &str) -> &str {
         .trim_start_matches("../")
 }
 
-/// What a place is called.
+/// The name of a location.
 pub(super) fn place(trace: &Trace, place: Option<usize>) -> String {
     let Some(index) = place else {
         return "an unrecorded place".to_owned();
     };
     let shared = &trace.places[index];
     shared.name.clone().unwrap_or_else(|| {
-        // Numbers from 1, for places of the same type.
+        // Locations of the same type are numbered from 1.
         let same = trace.places[..=index]
             .iter()
             .filter(|other| other.kind == shared.kind);
@@ -53,7 +55,7 @@ pub(super) fn value(trace: &Trace, place: Option<usize>, value: u64) -> String {
     }
 }
 
-/// The how-manieth address it is.
+/// The number of an address, in the order in which addresses first appear.
 fn pointer_number(trace: &Trace, value: u64) -> usize {
     let mut seen = Vec::new();
     let values = trace
@@ -70,7 +72,7 @@ fn pointer_number(trace: &Trace, value: u64) -> usize {
         .map_or(0, |index| index + 1)
 }
 
-/// What kind of operation it is, as a noun.
+/// The kind of the operation, as a noun.
 pub(super) fn verb(event: &Event) -> &'static str {
     match event.step {
         Step::Load => "load",
@@ -256,7 +258,7 @@ fn arrows(of: &Counterexample, rows: &[usize]) -> Vec<Arrow> {
     arrows
 }
 
-/// The margin of each row. Every arrow has a column, the shorter ones further in.
+/// The margin of each row. Every arrow has its own column; shorter arrows are closer to the lanes.
 fn margin(arrows: &[Arrow], rows: usize) -> Vec<String> {
     let mut columns: Vec<Vec<&Arrow>> = Vec::new();
     for arrow in arrows {

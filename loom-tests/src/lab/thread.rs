@@ -16,7 +16,7 @@ impl<T> JoinHandle<T> {
     /// Waits until the thread has ended.
     ///
     /// # Errors
-    /// As for [`std::thread::JoinHandle::join`]; but a panic ends the model before.
+    /// The same as [`std::thread::JoinHandle::join`], except that a panic ends the model first.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
         let joined = self.handle.join();
@@ -24,7 +24,7 @@ impl<T> JoinHandle<T> {
         joined
     }
 
-    /// The thread.
+    /// Returns the thread.
     pub fn thread(&self) -> &Thread {
         self.handle.thread()
     }
@@ -55,7 +55,7 @@ where
     JoinHandle { handle, token }
 }
 
-/// [`loom::thread::park`]. What unparks it must be [`unpark`], for the edge to be seen.
+/// [`loom::thread::park`]. Only an unpark by [`unpark`] makes an edge that is recorded.
 #[track_caller]
 pub fn park() {
     recorder::begins_plain(0, Step::Park, Location::caller());

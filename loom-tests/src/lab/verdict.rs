@@ -1,4 +1,5 @@
-//! Why an execution failed: the accesses that race, the reads that would have ordered them, and the halves that these lack.
+//! Why an execution failed: the accesses that race, the reads that would have ordered them, and the
+//! halves that these reads lack.
 
 use std::{collections::VecDeque, sync::atomic::Ordering};
 
@@ -7,7 +8,7 @@ use super::{
     event::{Event, Step},
 };
 
-/// A read whose store would have synchronized with it, had both halves been there.
+/// A read that would have synchronized with its store, if both halves had been there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Missing {
     pub(super) writer: usize,
@@ -21,19 +22,20 @@ pub(super) struct Missing {
 pub(super) struct Missed {
     pub(super) store: usize,
     pub(super) read: usize,
-    /// Whether a sequentially consistent fence stands between them.
+    /// Whether there is a sequentially consistent fence between them.
     pub(super) fenced: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Two accesses are not ordered. `missing` is empty when no read leads from one to the other.
+    /// Two accesses are not ordered. `missing` is empty if no read leads from one to the other.
     Race {
         first: usize,
         second: usize,
         missing: Vec<Missing>,
     },
-    /// A read of an older value than the store before it has left, and what would have ordered that store before it.
+    /// A read of an old value, although a newer store had been made, and what would have ordered
+    /// that store before the read.
     Stale {
         store: usize,
         read: usize,
@@ -41,7 +43,7 @@ pub(super) enum Verdict {
     },
     /// Each of two threads stored, then read, and did not see the other's store.
     Handshake([Missed; 2]),
-    /// Neither.
+    /// None of these.
     Unknown,
 }
 
@@ -60,13 +62,13 @@ pub(super) fn race(events: &[Event], known: &Analysis, first: usize, second: usi
     }
 }
 
-/// A way along edges from step to step.
+/// A path along edges from step to step.
 struct Way {
     cost: usize,
     before: Option<(usize, bool)>,
 }
 
-/// The reads that would make the one step happen before the other, as few as there can be.
+/// The fewest reads that would make one step happen before the other.
 fn would_be_path(events: &[Event], known: &Analysis, first: usize, second: usize) -> Vec<Missing> {
     let would_be = would_be_edges(events, known);
     let mut ways: Vec<Option<Way>> = (0..events.len()).map(|_| None).collect();
@@ -104,7 +106,7 @@ fn would_be_path(events: &[Event], known: &Analysis, first: usize, second: usize
     missing_on(events, &steps)
 }
 
-/// The steps of the way to `last`, each with whether the edge to it is lacking.
+/// The steps of the path to `last`, each with whether the edge to it is missing.
 fn trail(ways: &[Option<Way>], last: usize) -> Vec<(usize, bool)> {
     let mut steps = Vec::new();
     let mut at = ways[last].as_ref().map(|way| (last, way));
@@ -119,7 +121,8 @@ fn trail(ways: &[Option<Way>], last: usize) -> Vec<(usize, bool)> {
     steps
 }
 
-/// From each store to each read of it in another thread, also through the read-modify-writes in between.
+/// From each store to each read of it in another thread, including reads of the read-modify-writes
+/// in between.
 fn would_be_edges(events: &[Event], known: &Analysis) -> Vec<Edge> {
     let mut edges = Vec::new();
     for reader in 0..events.len() {
@@ -142,7 +145,7 @@ fn missing_on(events: &[Event], steps: &[(usize, bool)]) -> Vec<Missing> {
     let lacking = (0..steps.len()).filter(|&i| steps[i].1);
     let found = lacking.map(|i| {
         let (writer, reader) = (steps[i - 1].0, steps[i].0);
-        // The way enters the writer's thread, and leaves the reader's, at these steps.
+        // The path enters the writer's thread, and leaves the reader's thread, at these steps.
         let enters = steps[..i]
             .iter()
             .rev()
@@ -162,7 +165,7 @@ fn missing_on(events: &[Event], steps: &[(usize, bool)]) -> Vec<Missing> {
     found.collect()
 }
 
-/// Whether a thread passes a fence of that kind from one of its steps to another.
+/// Whether a thread executes a fence of that kind between two of its steps.
 fn fence(events: &[Event], from: usize, to: usize, kind: fn(&Event) -> bool) -> bool {
     let lane = events[from].lane;
     let steps = events.get(from..=to).unwrap_or_default();
@@ -176,7 +179,7 @@ pub(super) fn handshake(events: &[Event], known: &Analysis) -> Option<Verdict> {
     for read in (0..events.len()).rev() {
         for store in missed_stores(events, known, read) {
             let lane = events[store].lane;
-            // A read of the store's thread that comes after it, and missed a store before `read`.
+            // A later read of the store's thread, which missed a store before `read`.
             let others = (store + 1..events.len())
                 .rev()
                 .filter(|&i| events[i].lane == lane);
@@ -203,7 +206,7 @@ pub(super) fn handshake(events: &[Event], known: &Analysis) -> Option<Verdict> {
     None
 }
 
-/// The last read before `end` that missed a store which had been made, where reads lead from that store to it.
+/// The last read before `end` that missed an earlier store, if reads lead from that store to it.
 pub(super) fn stale(events: &[Event], known: &Analysis, end: usize) -> Option<Verdict> {
     (0..end).rev().find_map(|read| {
         let made = missed_stores(events, known, read);
@@ -232,7 +235,7 @@ impl Verdict {
     }
 }
 
-/// The stores of other threads to the same place that are newer than what a load read.
+/// The stores of other threads to the same location that are newer than the one that a load read.
 fn missed_stores(events: &[Event], known: &Analysis, read: usize) -> Vec<usize> {
     let event = &events[read];
     let Some(from) = known.reads_from[read].filter(|_| event.step == Step::Load) else {

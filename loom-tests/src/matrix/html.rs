@@ -1,4 +1,4 @@
-//! The matrix as one page that needs no other file.
+//! The matrix as one page, which needs no other file.
 
 use std::fmt::Write as _;
 

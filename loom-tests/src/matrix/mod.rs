@@ -1,7 +1,8 @@
 //! The completion's two exchanges with every pair of orderings, each decided by the model checker.
 //!
-//! A cell of the matrix is two models of the real source: one that looks at the result alone, and one that looks at the waker
-//! alone. So a cell says which of the two is not published, and has a counterexample for each.
+//! A cell of the matrix is two models of the real source: one looks only at the result, the other
+//! only at the waker. A cell therefore says which of the two is not published, and has a
+//! counterexample for each.
 
 mod html;
 mod json;
@@ -31,9 +32,9 @@ pub const WAITER: &str = "completion::register";
 /// What must reach the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Published {
-    /// What the completer wrote before its exchange, to the waiter that learns of the end.
+    /// What the completer wrote before its exchange must reach the waiter that learns of the end.
     Result,
-    /// The waker that the waiter made before its exchange, to the completer that takes it.
+    /// The waker that the waiter made before its exchange must reach the completer that takes it.
     Waker,
 }
 
@@ -41,7 +42,7 @@ impl Published {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Result, Self::Waker];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Result => "result",
@@ -49,7 +50,7 @@ impl Published {
         }
     }
 
-    /// By its name.
+    /// Returns the variant with this name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -57,7 +58,7 @@ impl Published {
     }
 }
 
-/// An ordering's name, as C++ and the hardware manuals write it.
+/// Returns the name of an ordering, as C++ and the hardware manuals write it.
 pub fn name(ordering: Ordering) -> &'static str {
     match ordering {
         Ordering::Relaxed => "relaxed",
@@ -68,17 +69,18 @@ pub fn name(ordering: Ordering) -> &'static str {
     }
 }
 
-/// An ordering by its name.
+/// Returns the ordering with this name.
 pub fn of_name(text: &str) -> Option<Ordering> {
     ORDERINGS
         .into_iter()
         .find(|&ordering| name(ordering) == text)
 }
 
-/// Runs one model of one cell, and puts out what [`Matrix::run`] reads. False: the words name no model.
+/// Runs one model of one cell, and prints the answer that [`Matrix::run`] reads. Returns false if
+/// the words do not name a model.
 ///
 /// # Panics
-/// When nobody listens.
+/// If standard output is closed.
 pub fn answer(words: &[String]) -> bool {
     let [published, completer, waiter] = words else {
         return false;
@@ -101,6 +103,7 @@ pub fn answer(words: &[String]) -> bool {
 
 fn say(text: &str) {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).expect("somebody listens");
-    out.flush().expect("somebody listens");
+    out.write_all(text.as_bytes())
+        .expect("the parent process reads the output");
+    out.flush().expect("the parent process reads the output");
 }

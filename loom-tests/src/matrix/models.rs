@@ -18,12 +18,14 @@ use crate::{
     model,
 };
 
-/// Runs the model of what is to be published, with these orderings of the completer's and the waiter's exchange.
+/// Runs the model for `published`, with these orderings of the completer's and the waiter's
+/// exchange.
 ///
-/// `tell` gets the counterexample as soon as there is one; the process may not live to see this return.
+/// Calls `tell` with the counterexample as soon as there is one. The process may be aborted before
+/// this function returns.
 ///
 /// # Panics
-/// When the model never came to both exchanges.
+/// If the model never reached both exchanges.
 pub fn decide(
     published: Published,
     completer: Ordering,
@@ -50,7 +52,7 @@ struct Shared {
     result: UnsafeCell<()>,
 }
 
-// SAFETY: the cell is used as the word allows, or the model fails.
+// SAFETY: each side uses the cell as the word allows, or the model fails.
 unsafe impl Send for Shared {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Shared {}
@@ -67,14 +69,14 @@ fn share() -> Arc<Shared> {
 }
 
 fn complete(shared: &Shared) {
-    // SAFETY: alive, as it is borrowed, and the completer's one call.
+    // SAFETY: it is alive because it is borrowed, and the completer calls this once.
     if let Completed::Wake(waker) = unsafe { Completion::raw_complete(&raw const shared.word) } {
         waker.wake();
     }
 }
 
 fn poll(shared: &Shared, waker: &Waker) -> bool {
-    // SAFETY: alive, as it is borrowed, and the waiter never detaches.
+    // SAFETY: it is alive because it is borrowed, and the waiter never detaches.
     let poll =
         unsafe { Completion::raw_poll(&raw const shared.word, waker, &mut Registration::new()) };
     matches!(poll, Poll::Ready(_))

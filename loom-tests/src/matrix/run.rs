@@ -10,41 +10,42 @@ use std::{
 use super::{ORDERINGS, Published, html, json, name, table};
 use crate::lab::Counterexample;
 
-/// How a process says that its model failed: it goes on to unwind, and may be aborted at that.
+/// Printed by a process whose model failed. The process then unwinds, which can abort it.
 const FAILED: &str = "failed";
-/// And that it passed.
+/// Printed by a process whose model passed.
 const PASSED: &str = "passed";
-/// Between the parts of what it says.
+/// Separates the parts of the answer.
 const APART: char = '\u{1e}';
 
-/// All pairs of orderings, row by row: of the completer, and in each row of the waiter.
+/// All pairs of orderings, row by row: a row for each ordering of the completer, with a cell for
+/// each ordering of the waiter.
 #[derive(Debug)]
 pub struct Matrix {
-    /// 25 of them.
+    /// The 25 cells.
     pub cells: Vec<Cell>,
 }
 
 /// One pair of orderings.
 #[derive(Debug)]
 pub struct Cell {
-    /// Of the completer's exchange.
+    /// The ordering of the completer's exchange.
     pub completer: Ordering,
-    /// Of the waiter's exchange.
+    /// The ordering of the waiter's exchange.
     pub waiter: Ordering,
-    /// What is not published. Nothing: the pair is right.
+    /// What is not published. If this is empty, the pair is right.
     pub failures: Vec<Failure>,
-    /// How long the models took, with their processes.
+    /// How long the models took, including their processes.
     pub took: Duration,
 }
 
 /// A model that failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// What it is about.
+    /// What was not published.
     pub published: Published,
-    /// The operations that lack a half, each with the half.
+    /// The operations that lack a half, each with that half.
     pub missing: Vec<(String, String)>,
-    /// Which half of which operation is missing.
+    /// Says which half of which operation is missing.
     pub sentence: String,
     /// The execution as text.
     pub text: String,
@@ -53,32 +54,33 @@ pub struct Failure {
 }
 
 impl Matrix {
-    /// Decides all cells by runs of this very program, which answers the words of [`words`] with [`answer`].
+    /// Decides all cells. Starts this program again for each model, with the words of [`words`],
+    /// which [`answer`] answers.
     ///
     /// # Errors
-    /// When a process cannot be run, or says nothing.
+    /// If a process cannot be run, or gives no answer.
     pub fn run() -> io::Result<Self> {
         let pairs = ORDERINGS.iter().flat_map(|&a| ORDERINGS.map(|b| (a, b)));
         let cells: io::Result<_> = pairs.map(|(a, b)| Cell::run(a, b)).collect();
         Ok(Self { cells: cells? })
     }
 
-    /// As text.
+    /// Returns the matrix as text.
     pub fn text(&self) -> String {
         table::render(self)
     }
 
-    /// As JSON.
+    /// Returns the matrix as JSON.
     pub fn json(&self) -> String {
         json::render(self)
     }
 
-    /// As one page.
+    /// Returns the matrix as one page.
     pub fn html(&self) -> String {
         html::render(self)
     }
 
-    /// The cells that nothing breaks.
+    /// Returns the cells in which no model fails.
     pub fn right(&self) -> impl Iterator<Item = &Cell> {
         self.cells.iter().filter(|cell| cell.is_right())
     }
@@ -99,12 +101,12 @@ impl Cell {
         })
     }
 
-    /// Whether nothing breaks it.
+    /// Returns whether no model fails.
     pub fn is_right(&self) -> bool {
         self.failures.is_empty()
     }
 
-    /// What breaks, in a word or two.
+    /// Says in a word or two what fails.
     pub fn verdict(&self) -> String {
         let broken: Vec<_> = self
             .failures
@@ -118,13 +120,13 @@ impl Cell {
         }
     }
 
-    /// A name that no other cell has, fit for an address.
+    /// Returns a name that no other cell has, which can be part of an address.
     pub fn id(&self) -> String {
         format!("{}-{}", name(self.completer), name(self.waiter))
     }
 }
 
-/// The words by which a process is told which model it is to run.
+/// The words that tell a process which model to run.
 fn words(published: Published, completer: Ordering, waiter: Ordering) -> [&'static str; 4] {
     ["cell", published.name(), name(completer), name(waiter)]
 }
@@ -162,7 +164,7 @@ fn decide_apart(
     }
 }
 
-/// What the process of one model says.
+/// The answer of the process of one model.
 pub(super) fn answer(failure: Option<(&Counterexample, &str)>) -> String {
     let Some((failure, id)) = failure else {
         return PASSED.to_owned();

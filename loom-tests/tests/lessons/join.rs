@@ -1,4 +1,4 @@
-//! What the lessons build again and again, and the model that all of it has to pass.
+//! What the lessons build again and again, and the model that each version has to pass.
 
 use std::{sync::Arc, task::Waker};
 
@@ -19,7 +19,7 @@ pub(crate) trait Join: Send + Sync + 'static {
     fn poll(&self, waker: &Waker) -> Option<u32>;
 }
 
-/// One completer, and one waiter that polls, and polls again once it is woken.
+/// One completer, and one waiter that polls, and polls again after it is woken.
 pub(crate) fn check<J: Join>() {
     name_thread("waiter");
     let join = Arc::new(J::new());
@@ -45,7 +45,7 @@ pub(crate) fn passes(f: fn()) {
     model(f);
 }
 
-/// Demands that the model fails, and gives the execution in which it does.
+/// Demands that the model fails, and returns the execution in which it does.
 #[track_caller]
 pub(crate) fn fails(f: fn()) -> Box<Counterexample> {
     explain(|| model(f)).expect_err("the model passes")

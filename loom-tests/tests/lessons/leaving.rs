@@ -1,4 +1,4 @@
-//! Lesson 8: a receiver that leaves while the sender is at work, and who gives the memory back.
+//! Lesson 8: a receiver that leaves while the sender is at work, and which side frees the memory.
 
 use loom_tests::lab::{
     cell::UnsafeCell,
@@ -9,7 +9,7 @@ use loom_tests::lab::{
 
 use crate::join::{fails, passes};
 
-/// The receiver waits, and its waker is there.
+/// The receiver waits, and its waker is in place.
 const RECEIVING: usize = 0;
 /// The sender takes the waker.
 const TAKING: usize = 1;
@@ -21,7 +21,7 @@ const GONE: usize = 3;
 struct Channel {
     state: AtomicUsize,
     waker: UnsafeCell<()>,
-    /// Whether the model is to see the free.
+    /// Whether the model is told of the free.
     retires: bool,
 }
 
@@ -48,7 +48,7 @@ unsafe fn free(channel: Shared) {
         channel.state.with_mut(|_| ());
         channel.waker.with_mut(|_| ());
     }
-    // The memory itself is left alone, so that a model that is wrong stays one that can be run.
+    // The memory itself is kept, so that a wrong model can still be run.
 }
 
 fn send(channel: Shared) {
@@ -112,7 +112,7 @@ fn exercise_8_fails() {
     assert!(failure.is_race(), "{}", failure.text());
 }
 
-// The solution: who makes the last exchange frees, and nobody waits.
+// The solution: the side that makes the last exchange frees, and neither side waits.
 
 fn send_and_look(channel: Shared) {
     // SAFETY: the channel exists until one side has freed it.

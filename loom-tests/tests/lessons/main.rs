@@ -1,4 +1,5 @@
-//! The lessons of `docs/lessons`: the models that they show, each exercise broken and solved, what they quote, their pictures.
+//! The lessons of `docs/lessons`: the models that they show, each exercise broken and solved, the
+//! code that they quote, and their pictures.
 //!
 //! To work on an exercise, change its broken form here until its test says that the model passes.
 #![cfg(joint_loom)]

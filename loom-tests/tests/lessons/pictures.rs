@@ -1,6 +1,6 @@
-//! The pictures of the lessons are what the checkers say today.
+//! Checks that the pictures of the lessons are the current output of the checkers.
 //!
-//! `JOINT_LESSONS_WRITE=1 cargo test --release --test lessons pictures` writes them anew.
+//! `JOINT_LESSONS_WRITE=1 cargo test --release --test lessons pictures` regenerates them.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -27,7 +27,7 @@ fn lab(words: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("the lab writes UTF-8")
 }
 
-/// Line numbers of the source may change without the picture changing.
+/// Removes line numbers, because the source may change without the picture changing.
 fn without_lines(text: &str) -> String {
     let mut parts = text.split(".rs:");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -50,7 +50,10 @@ fn compare(file: &str, text: &str) {
         fs::write(&path, &text).expect("the pictures can be written");
     }
     let old = fs::read_to_string(&path).unwrap_or_default();
-    assert!(old == text, "{file} should be\n{text}");
+    assert!(
+        old == text,
+        "{file} should be as follows (JOINT_LESSONS_WRITE=1 writes it)\n{text}"
+    );
 }
 
 fn compare_failure(name: &str, failure: &Counterexample) {

@@ -1,4 +1,4 @@
-//! What the lessons show is code that is compiled: by rustdoc, or here.
+//! Checks that the code in the lessons is compiled: by rustdoc, or here.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ fn root() -> &'static Path {
         .expect("a member lies in the workspace")
 }
 
-/// A fenced block: what it is said to be, the file that it is said to stand in, and its text.
+/// A fenced block: its language, the file that it says it is from, and its text.
 struct Block<'a> {
     kind: &'a str,
     file: Option<&'a str>,
@@ -38,7 +38,8 @@ fn blocks(lesson: &str) -> Vec<Block<'_>> {
     found
 }
 
-/// Demands that each block is a test of rustdoc's, or stands in the file that it names, word by word.
+/// Demands that each block is a test of rustdoc's, or is found word for word in the file that it
+/// names.
 fn check(name: &str, lesson: &str) -> usize {
     let blocks = blocks(lesson);
     for block in &blocks {

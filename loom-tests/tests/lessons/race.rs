@@ -1,4 +1,4 @@
-//! Lesson 1: look, then register. Between the two the completer comes and goes.
+//! Lesson 1: look, then register. In between, the completer can start and finish.
 
 use std::{sync::PoisonError, task::Waker};
 

@@ -72,7 +72,7 @@ impl TwoFlagsInOneOrder {
     }
 }
 
-/// Whether both can take it, as the second checker sees it.
+/// Whether both can take the prize, according to the second checker.
 fn both_take_it(store: Ordering, load: Ordering) -> bool {
     let mut program = Program::new("two flags");
     let flags = [program.atomic("mine", 0), program.atomic("yours", 0)];
@@ -93,7 +93,7 @@ fn one_order_of_all_places_is_what_two_flags_need() {
     assert!(!both_take_it(Ordering::SeqCst, Ordering::SeqCst));
 }
 
-/// The order of `SeqCst` loads and stores is not loom's to know: what is right fails.
+/// loom does not know the order of `SeqCst` loads and stores, so a correct program fails.
 #[test]
 fn loom_takes_seq_cst_accesses_for_weaker_ones() {
     fails(|| {

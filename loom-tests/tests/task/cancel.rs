@@ -1,4 +1,5 @@
-//! Cancelling, by dropping the handle or through it, against all else.
+//! Cancelling a task, by dropping the handle or through it, against everything else that can
+//! happen.
 
 use std::{
     future::{Future, pending, poll_fn, ready},
@@ -27,7 +28,7 @@ fn second_time(world: &World) -> impl Future<Output = Value> + use<> {
     })
 }
 
-/// Pending for ever. Its drop must see what the flag's thread did before it cancelled.
+/// Pending forever. Its drop must see what the flag's thread did before it cancelled.
 struct Watching {
     flag: Flag,
     seen: Flag,
@@ -49,7 +50,8 @@ impl Drop for Watching {
     }
 }
 
-/// The result of a task that has to have ended. True: with an output, which is looked at.
+/// The result of a task that must have ended. Returns true if there is an output, which is looked
+/// at.
 fn ended(mut result: Kept<JoinResult<Value>>) -> bool {
     match poll_once(&mut *result) {
         Poll::Ready(Ok(output)) => {
@@ -82,7 +84,7 @@ pub(crate) fn drop_of_the_handle_against_completion(how: Schedule) {
     });
 }
 
-/// The task is idle: who drops its last waker and who drops its handle agree on one last run.
+/// The task is idle: the drop of its last waker and the drop of its handle agree on one last run.
 pub(crate) fn drop_of_the_handle_against_last_waker(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, pending::<Value>());
@@ -147,7 +149,7 @@ pub(crate) fn drop_of_the_handle_against_last_waker_against_completion(how: Sche
     });
 }
 
-/// What came before the abort is seen by the drop of the future that it causes.
+/// The drop of the future, which the abort causes, sees what happened before the abort.
 pub(crate) fn abort_against_run(how: Schedule) {
     explore(move |world| {
         let (aborted, seen) = (Flag::new(), Flag::new());
@@ -168,7 +170,7 @@ pub(crate) fn abort_against_run(how: Schedule) {
     });
 }
 
-/// An abort that comes too late leaves the output as it is.
+/// An abort that is too late leaves the output as it is.
 pub(crate) fn abort_against_completion(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, ready(world.value()));
@@ -204,7 +206,8 @@ pub(crate) fn abort_against_abort(how: Schedule) {
     });
 }
 
-/// The task is idle, and is woken and aborted at once: it ends, with or without another poll before.
+/// The task is idle, and is woken and aborted at once: it ends, with or without another poll
+/// before.
 pub(crate) fn abort_against_wake(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, second_time(world));
@@ -219,7 +222,7 @@ pub(crate) fn abort_against_wake(how: Schedule) {
     });
 }
 
-/// Dropping a handle through which the task was aborted cancels no second time.
+/// The handle through which the task was aborted is dropped, which does not cancel a second time.
 pub(crate) fn abort_and_drop_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, second_time(world));
@@ -233,7 +236,8 @@ pub(crate) fn abort_and_drop_against_run(how: Schedule) {
     });
 }
 
-/// `cancel` is awaited while the task runs: woken once if it had to wait, and the future is gone by then.
+/// `cancel` is awaited while the task runs: it is woken once if it had to wait, and the future has
+/// been dropped by then.
 pub(crate) fn awaited_cancel_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, second_time(world));
@@ -256,7 +260,7 @@ pub(crate) fn awaited_cancel_against_run(how: Schedule) {
     });
 }
 
-/// The one who waits for an idle task is woken by its cancellation, which comes from another thread.
+/// The waiter for an idle task is woken when another thread cancels the task.
 pub(crate) fn awaited_join_against_abort(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, pending::<Value>());
@@ -278,7 +282,8 @@ pub(crate) fn awaited_join_against_abort(how: Schedule) {
     });
 }
 
-/// A task that cancels itself, by its own handle and while it is polled, ends in that run, whatever others do with its wakers.
+/// A task that cancels itself, by its own handle and while it is polled, ends in that run, whatever
+/// other threads do with its wakers.
 fn cancelled_in_its_own_poll(how: Schedule, abort: bool, other: fn(Kept<Waker>)) {
     explore(move |world| {
         let place = Arc::new(Mutex::new(None::<Kept<JoinHandle<Value>>>));
@@ -321,7 +326,8 @@ pub(crate) fn abort_in_its_own_poll_against_last_waker(how: Schedule) {
     cancelled_in_its_own_poll(how, true, drop);
 }
 
-/// A task that is aborted and woken while it runs ends, in that run or in a next one. At most three preemptions.
+/// A task that is aborted and woken while it runs ends, in that run or in a next one. At most three
+/// preemptions.
 pub(crate) fn abort_against_wake_against_run(how: Schedule) {
     explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, pending::<Value>());

@@ -1,5 +1,5 @@
-//! Schedule functions that are copied out of the task before they are called: nothing keeps the task while they are, and another
-//! thread may run and free it before they return.
+//! Schedule functions that are copied out of the task before they are called: nothing keeps the
+//! task alive during the call, and another thread may run and free it before the call returns.
 
 use crate::{cancel, join, release, wake, world::Schedule::Copied};
 

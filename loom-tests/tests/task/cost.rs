@@ -1,4 +1,4 @@
-//! What each path costs in atomic read-modify-writes, on a schedule function without size.
+//! What each path costs in atomic read-modify-writes, with a schedule function of size zero.
 
 use std::{
     future::{Future, pending, poll_fn, ready},
@@ -23,7 +23,7 @@ where
     (runnable.take(), handle.take())
 }
 
-/// A task that has run once and waits for ever.
+/// A task that has run once and waits forever.
 fn idle(world: &World) -> JoinHandle<()> {
     let (runnable, handle) = spawn(world, pending());
     runnable.run();
@@ -59,9 +59,13 @@ fn a_wake_takes_one() {
         let waker = waker_of(&runnable);
         runnable.run();
         assert_eq!(rmws_of(|| waker.wake_by_ref()), 1, "idle");
-        assert_eq!(rmws_of(|| waker.wake_by_ref()), 1, "due already");
+        assert_eq!(rmws_of(|| waker.wake_by_ref()), 1, "scheduled already");
         let clone = Kept::new(waker.clone());
-        assert_eq!(rmws_of(|| waker.take().wake()), 1, "due already, by value");
+        assert_eq!(
+            rmws_of(|| waker.take().wake()),
+            1,
+            "scheduled already, by value"
+        );
         world.drain();
         assert_eq!(rmws_of(|| clone.take().wake()), 1, "idle, by value");
         world.drain();
@@ -74,7 +78,7 @@ fn a_wake_takes_one() {
 fn registering_takes_one_and_again_none_and_another_one() {
     explore(|world| {
         let (runnable, mut handle) = spawn(world, ready(7));
-        // Foreign wakers: what their clones and drops take is not counted.
+        // Wakers that are not the task's own: the cost of their clones and drops is not counted.
         let (first, second) = (Wakes::new().waker(), Wakes::new().waker());
         let mut poll = |waker| {
             rmws_of(|| {
@@ -114,7 +118,7 @@ fn a_task_that_waits_for_a_task_takes_four() {
         let (child, mut handle) = world.spawn(ZeroSized, ready(7));
         let future = poll_fn(move |cx| Pin::new(&mut *handle).poll(cx));
         let (parent, joined) = world.spawn_at::<1, _>(ZeroSized, future);
-        // To go idle takes the parent one in any case.
+        // Becoming idle costs the parent one in any case.
         let registered = rmws_of(|| parent.take().run()) - 1;
         assert_eq!(registered, 2, "the waker's clone, and the registration");
         assert_eq!(
@@ -171,7 +175,7 @@ fn a_wake_of_a_copied_schedule_function_takes_no_more_than_the_wake() {
         let (runnable, handle) = world.spawn(Copied, pending::<()>());
         let waker = waker_of(&runnable);
         runnable.take().run();
-        // The slot that the test pushes to is loom's own, and is not counted.
+        // The slot that the test pushes to is an atomic of loom itself, and is not counted.
         assert_eq!(rmws_of(|| waker.wake_by_ref()), 1);
         world.drain();
         assert_eq!(rmws_of(|| waker.take().wake()), 1);

@@ -1,4 +1,5 @@
-//! Tasks that never had a handle: the runner and the wakers alone agree on who frees, and on the orphan.
+//! Tasks that never had a handle: only the runner and the wakers agree on which one frees, and on
+//! the orphan.
 
 use std::{
     future::{Future, pending, poll_fn, ready},
@@ -19,7 +20,7 @@ fn once_up(world: &World, flag: &Flag) -> impl Future<Output = Value> + use<> {
     })
 }
 
-/// The task ends while its last waker goes.
+/// The task ends while its last waker is dropped.
 pub(crate) fn last_waker_dropped_against_the_end(how: Schedule) {
     explore(move |world| {
         let runnable = world.spawn_detached(how, ready(world.value()));
@@ -31,7 +32,7 @@ pub(crate) fn last_waker_dropped_against_the_end(how: Schedule) {
     });
 }
 
-/// The task becomes idle while its last waker goes: one of the two finds the orphan.
+/// The task becomes idle while its last waker is dropped: one of the two finds the orphan.
 pub(crate) fn last_waker_dropped_against_an_idle_run(how: Schedule) {
     explore(move |world| {
         let runnable = world.spawn_detached(how, pending::<Value>());
@@ -43,7 +44,7 @@ pub(crate) fn last_waker_dropped_against_an_idle_run(how: Schedule) {
     });
 }
 
-/// Both wakers of an idle task go at once.
+/// Both wakers of an idle task are dropped at once.
 pub(crate) fn two_last_wakers_dropped_while_idle(how: Schedule) {
     explore(move |world| {
         let runnable = world.spawn_detached(how, pending::<Value>());
@@ -57,7 +58,7 @@ pub(crate) fn two_last_wakers_dropped_while_idle(how: Schedule) {
     });
 }
 
-/// What came before the wake-up is seen by the run that it causes, and with that the task ends.
+/// The run that the wake-up causes sees what happened before the wake-up, and so the task ends.
 fn woken_against_run(how: Schedule, by: By) {
     explore(move |world| {
         let arrived = Flag::new();
@@ -88,7 +89,8 @@ pub(crate) fn woken_by_value_against_run(how: Schedule) {
     woken_against_run(how, By::Value);
 }
 
-/// The task is woken by its last waker but one while the last one goes and the first run ends. At most three preemptions.
+/// The last waker but one wakes the task, while the last waker is dropped and the first run ends.
+/// At most three preemptions.
 pub(crate) fn woken_against_last_waker_against_run(how: Schedule) {
     explore_bounded(3, move |world| {
         let arrived = Flag::new();

@@ -1,4 +1,5 @@
-//! The handle against the run that ends the task: the output arrives whole, and who waits is woken once, if at all.
+//! The handle against the run that ends the task: the output arrives whole, and a waiter is woken
+//! at most once.
 
 use std::{
     future::{Future, poll_fn, ready},
@@ -14,7 +15,7 @@ use crate::world::{
     Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once, waker_of,
 };
 
-/// Polls as somebody who waits with the waker of `wakes`, and looks at what comes.
+/// Polls as a waiter with the waker of `wakes`, and looks at the output.
 fn poll_with(handle: &mut Kept<JoinHandle<Value>>, wakes: &Arc<Wakes>) -> bool {
     let poll = Pin::new(&mut **handle).poll(&mut Context::from_waker(&wakes.waker()));
     match poll {
@@ -65,7 +66,7 @@ pub(crate) fn poll_with_another_waker_against_run(how: Schedule) {
     });
 }
 
-/// Polling again with the same waker costs nothing, and loses nothing.
+/// Polling again with the same waker costs nothing, and loses no wake-up.
 pub(crate) fn poll_with_the_same_waker_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, mut handle) = world.spawn(how, ready(world.value()));
@@ -84,7 +85,7 @@ pub(crate) fn poll_with_the_same_waker_against_run(how: Schedule) {
     });
 }
 
-/// One who only looks whether the task has ended, and takes the output when it has.
+/// A handle that only looks whether the task has ended, and takes the output when it has.
 pub(crate) fn look_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, ready(world.value()));
@@ -101,7 +102,8 @@ pub(crate) fn look_against_run(how: Schedule) {
     });
 }
 
-/// The handle is dropped while its registered waker is being taken: it is woken or dropped, and not both.
+/// The handle is dropped while its registered waker is being taken: the waker is woken or dropped,
+/// but not both.
 pub(crate) fn drop_of_a_registered_handle_against_completion(how: Schedule) {
     explore(move |world| {
         let (runnable, mut handle) = world.spawn(how, ready(world.value()));
@@ -118,7 +120,7 @@ pub(crate) fn drop_of_a_registered_handle_against_completion(how: Schedule) {
     });
 }
 
-/// As above, for a handle that lets go.
+/// As above, for a handle that detaches.
 pub(crate) fn detach_of_a_registered_handle_against_completion(how: Schedule) {
     explore(move |world| {
         let (runnable, mut handle) = world.spawn(how, ready(world.value()));
@@ -146,7 +148,7 @@ fn passing_on(handle: JoinHandle<Value>) -> impl Future<Output = Value> {
     })
 }
 
-/// The one who waits is itself a task, and the waker that it registers is its own header.
+/// The waiter is itself a task, and the waker that it registers is its own header.
 pub(crate) fn a_task_awaits_a_task(how: Schedule) {
     explore(move |world| {
         let (child, handle) = world.spawn(how, ready(world.value()));
@@ -160,7 +162,8 @@ pub(crate) fn a_task_awaits_a_task(how: Schedule) {
     });
 }
 
-/// The same, and the handle of the waiting task is dropped meanwhile: both tasks go. At most two preemptions.
+/// As above, but the handle of the waiting task is dropped meanwhile: both tasks are freed. At most
+/// two preemptions.
 pub(crate) fn a_task_that_awaits_a_task_is_dropped(how: Schedule) {
     explore_bounded(2, move |world| {
         let (child, handle) = world.spawn(how, ready(world.value()));
@@ -175,7 +178,8 @@ pub(crate) fn a_task_that_awaits_a_task_is_dropped(how: Schedule) {
     });
 }
 
-/// A runnable that is dropped cancels, and the one who polls meanwhile learns of that.
+/// A runnable that is dropped cancels its task, and a handle that is polled meanwhile learns of
+/// that.
 pub(crate) fn drop_of_the_runnable_against_poll(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, ready(world.value()));
@@ -224,7 +228,7 @@ pub(crate) fn drop_of_the_runnable_against_detach(how: Schedule) {
     });
 }
 
-/// The runnable is dropped while the task is woken and its last waker goes.
+/// The runnable is dropped while the task is woken and its last waker is dropped.
 pub(crate) fn drop_of_the_runnable_against_wake(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, ready(world.value()));
@@ -237,7 +241,7 @@ pub(crate) fn drop_of_the_runnable_against_wake(how: Schedule) {
     });
 }
 
-/// A task is woken, ends in the thread of the waker, and is joined in that of its first run.
+/// A task is woken, ends in the thread of the waker, and is joined in the thread of its first run.
 pub(crate) fn poll_against_wake_against_run(how: Schedule) {
     explore_bounded(3, move |world: &World| {
         let arrived = Flag::new();

@@ -1,4 +1,5 @@
-//! The wake counter at its edge, which the models lower: no wake-up is lost, and none makes a second runnable.
+//! The wake counter at its limit, which the models lower: no wake-up is lost, and none makes a
+//! second runnable.
 
 use std::{future::poll_fn, task::Poll};
 
@@ -28,7 +29,7 @@ impl Drop for Lowered {
     }
 }
 
-/// More wake-ups than the counter has room for, while the task runs, becomes idle and runs again.
+/// More wake-ups than the counter can hold, while the task runs, becomes idle and runs again.
 fn many_wakes(world: &World, how: Schedule, wakes: usize, by: By) {
     let arrived = Flag::new();
     let flag = arrived.clone();
@@ -93,7 +94,8 @@ pub(crate) fn many_wakes_of_two_threads_against_run(how: Schedule) {
     });
 }
 
-/// A task that has ended is woken for ever: the counter must not run over, and nothing is scheduled.
+/// A task that has ended is woken again and again: the counter must not overflow, and nothing is
+/// scheduled.
 pub(crate) fn wakes_of_an_ended_task(how: Schedule) {
     let _limit = Lowered::new();
     explore(move |world| {
@@ -110,7 +112,8 @@ pub(crate) fn wakes_of_an_ended_task(how: Schedule) {
     });
 }
 
-/// A task that wakes itself very often in one poll runs on by parts, and then rests.
+/// A task that wakes itself very often in one poll consumes the wake-ups over several runs, and
+/// then becomes idle.
 pub(crate) fn many_wakes_of_oneself(how: Schedule) {
     let _limit = Lowered::new();
     explore(move |world| {
@@ -132,7 +135,8 @@ pub(crate) fn many_wakes_of_oneself(how: Schedule) {
     });
 }
 
-/// Wake-ups that are taken back while the task is being parted from its handle and freed. At most three preemptions.
+/// Wake-ups that are taken back while the task is cancelled by its handle and freed. At most three
+/// preemptions.
 pub(crate) fn many_wakes_against_cancel(how: Schedule) {
     let _limit = Lowered::new();
     explore_bounded(3, move |world| {
@@ -151,7 +155,8 @@ pub(crate) fn many_wakes_against_cancel(how: Schedule) {
     });
 }
 
-/// Aborted while the counter is full and the task runs: it ends, and nobody runs it twice at once. At most two preemptions.
+/// Aborted while the counter is full and the task runs: the task ends, and does not run twice at
+/// once. At most two preemptions.
 pub(crate) fn many_wakes_against_abort_against_run(how: Schedule) {
     let _limit = Lowered::new();
     explore_bounded(2, move |world| {
@@ -196,7 +201,7 @@ pub(crate) fn many_wakes_against_drop_of_the_handle_against_run(how: Schedule) {
     });
 }
 
-/// How many wake-ups of a task are not consumed.
+/// How many wake-ups of a task are not consumed yet.
 fn waiting(handle: &JoinHandle<()>) -> u64 {
     let text = format!("{handle:?}");
     let (_, count) = text.split_once("wakes: ").expect("shown by `Debug`");
@@ -206,7 +211,7 @@ fn waiting(handle: &JoinHandle<()>) -> u64 {
     count[..end].parse().expect("digits")
 }
 
-/// However a task is woken, the count stays at the limit, but for the one of an abort.
+/// However a task is woken, the count stays at the limit, apart from the wake-up of an abort.
 pub(crate) fn the_count_stays_at_the_limit(how: Schedule) {
     let _limit = Lowered::new();
     explore(move |world| {
@@ -231,7 +236,7 @@ pub(crate) fn the_count_stays_at_the_limit(how: Schedule) {
     });
 }
 
-/// A run consumes a part of what it has found, until little is left, and then the task rests.
+/// A run consumes some of the wake-ups that it has found. Once few are left, the task becomes idle.
 pub(crate) fn a_full_count_is_worked_off(how: Schedule) {
     let _limit = Lowered::new();
     explore(move |world| {
@@ -249,7 +254,8 @@ pub(crate) fn a_full_count_is_worked_off(how: Schedule) {
     });
 }
 
-/// Half of the room for wakers is left to those that are made while the program ends: nobody can catch that, and go on.
+/// Half of the range is reserved for wakers that are made while the program is being ended: nothing
+/// can catch that and go on.
 #[test]
 fn too_many_wakers_end_the_program() {
     const INNER: &str = "JOINT_LOOM_TOO_MANY_WAKERS";
@@ -258,7 +264,7 @@ fn too_many_wakers_end_the_program() {
         explore(|world| {
             let (runnable, handle) = world.spawn(Schedule::ZeroSized, std::future::pending::<()>());
             let mut wakers: Vec<_> = (0..4).map(|_| waker_of(&runnable)).collect();
-            eprintln!("as many as there may be");
+            eprintln!("the count of wakers is at its limit");
             wakers.push(waker_of(&runnable));
             drop((wakers, handle));
             world.run_and_drain(runnable);
@@ -279,7 +285,10 @@ fn too_many_wakers_end_the_program() {
         .output()
         .expect("a test can be run again");
     let said = String::from_utf8_lossy(&inner.stderr);
-    assert!(said.contains("as many as there may be"), "{said}");
+    assert!(
+        said.contains("the count of wakers is at its limit"),
+        "{said}"
+    );
     assert!(
         said.contains("more wakers than can be counted, which is 4"),
         "{said}"
@@ -288,7 +297,7 @@ fn too_many_wakers_end_the_program() {
         said.contains("waits for that many things at once"),
         "{said}"
     );
-    assert!(!inner.status.success(), "it went on: {said}");
+    assert!(!inner.status.success(), "the program went on: {said}");
 }
 
 tests! {

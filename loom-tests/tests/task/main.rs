@@ -1,8 +1,10 @@
-//! Models of the task on its real source: each a race between two or three of those who hold a part of it.
+//! Models of the task on its real source: each is a race between two or three of those that hold a
+//! part of the task.
 //!
-//! Every model runs with a schedule function without size and with one that is stored in the task, those of `copied` with one that
-//! is copied out of it. A run of a model ends with
-//! all futures and outputs dropped once, no runnable left and, as the model's heap sees to, all memory given back once.
+//! Every model runs with a schedule function of size zero and with one that is stored in the task.
+//! The models of `copied` run with one that is copied out of the task. At the end of each run of a
+//! model, all futures and outputs have been dropped once, no runnable is left, and all memory has
+//! been given back once, which the model's heap checks.
 #![cfg(joint_loom)]
 
 /// Each model as two tests, one for each way to keep the schedule function.

@@ -1,4 +1,5 @@
-//! Metadata: whoever holds a runnable or a handle may look at it while others end the task, and whoever frees drops it, once.
+//! Metadata: the holder of a runnable or a handle may look at it while other threads end the task,
+//! and the side that frees the task drops it, once.
 
 use std::{
     future::{pending, ready},
@@ -13,15 +14,16 @@ use loom_tests::Value;
 
 use crate::world::{Kept, World, explore, explore_bounded, join_all, poll_once};
 
-/// A value that several threads may look at, and one drops: one that drops it too early is a race.
+/// A value that several threads may look at, and that one of them drops. A drop that is too early
+/// is a race.
 struct Tag(Value);
 
-// SAFETY: shared, it is only looked at.
+// SAFETY: through a shared reference it is only looked at.
 unsafe impl Sync for Tag {}
 
 type Spawned<T> = (Kept<Runnable<Tag>>, Kept<JoinHandle<T, Tag>>);
 
-/// A task with metadata that is never woken into a queue: a runnable that it would be scheduled with is dropped.
+/// A task with metadata that is never queued: the schedule function drops the runnable.
 fn spawn<F>(world: &World, future: F) -> Spawned<F::Output>
 where
     F: Future<Output: Send> + Send + 'static,
@@ -97,7 +99,7 @@ fn read_by_a_joined_handle_while_the_last_waker_goes() {
     });
 }
 
-/// The runner, the handle and the last waker all let go at once. At most three preemptions.
+/// The runner, the handle and the last waker all leave at once. At most three preemptions.
 #[test]
 fn dropped_by_the_last_of_three() {
     explore_bounded(3, |world| {

@@ -16,7 +16,7 @@ macro_rules! killed {
         }
     )*
 
-        /// No site that the models come to asks for more than `Relaxed` and is not in the list.
+        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
         #[test]
         fn no_site_is_left_out() {
             let killed = [$(concat!("task::state::", stringify!($site))),*];

@@ -1,4 +1,5 @@
-//! A task that panics while somebody else has a waker of it: the panic is noted in the word that counts the wakers.
+//! A task that panics while another thread has a waker of it: the panic is recorded in the word
+//! that counts the wakers.
 
 use std::{
     future::poll_fn,
@@ -12,11 +13,11 @@ use joint::task::{self, JoinError, Runnable};
 use loom::thread;
 use loom_tests::model;
 
-/// What the task's wake-ups put into the queue.
+/// Where the task's wake-ups push its runnables.
 type Queue = Arc<Mutex<Vec<Runnable>>>;
 
-/// A task that has been polled once and woken since, so that its next run panics, and a waker of it. Without a word: it is no
-/// complaint of the model.
+/// A task that has been polled once and woken since, so that its next run panics, and a waker of
+/// it. The panic has no message, because it is not the model's.
 fn about_to_panic(queue: &Queue) -> (Runnable, joint::JoinHandle<()>, Waker) {
     let kept: Arc<Mutex<Option<Waker>>> = Arc::default();
     let future = {

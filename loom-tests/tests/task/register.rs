@@ -1,8 +1,10 @@
-//! Cancelling by one who owns nothing of the task, but keeps its address: the executor's register, at a shutdown. As there, the
-//! address is looked at under a lock, which the end of the future takes to strike it off.
+//! Cancelling a task by its address, without owning any part of it, as the executor's registry does
+//! at a shutdown. As in the registry, the address is looked at under a lock, which the end of the
+//! future takes to remove it.
 //!
-//! A cancellation looks at the state word and then exchanges it, which hides races from loom unless it is tried first: so it is
-//! done by the thread that the model starts with, and where two do that, each in turn.
+//! A cancellation loads the state word and then exchanges it. This hides races from loom unless
+//! loom tries the cancellation first. The model's first thread therefore cancels; if two threads
+//! cancel, there is a model for each of them as the first.
 
 use std::{
     future::{Future, pending, ready},
@@ -20,7 +22,7 @@ use crate::world::{
     By, Kept, Schedule, World, explore, explore_bounded, join_all, poll_once, waker_of,
 };
 
-/// The address of one task, for as long as its future is there.
+/// The address of one task, for as long as its future exists.
 #[derive(Clone, Debug)]
 struct Register(Arc<Mutex<Option<Address>>>);
 
@@ -35,7 +37,7 @@ impl Register {
         Self(Arc::new(Mutex::new(None)))
     }
 
-    /// A future that is struck off when it is gone.
+    /// A future whose drop removes the address.
     fn watch<F>(&self, future: F) -> Entered<F> {
         Entered {
             future,
@@ -50,10 +52,11 @@ impl Register {
         Kept::new(unsafe { Runnable::from_raw(raw) })
     }
 
-    /// Cancels the task if it is still there. The runnable, if that makes one, goes the way of all.
+    /// Cancels the task if it still exists. The schedule function takes the runnable, if there is
+    /// one.
     fn cancel(&self) {
         let entry = self.0.lock().unwrap();
-        // SAFETY: the future is struck off under the lock, before the task ends.
+        // SAFETY: the address is removed under the lock, before the task ends.
         let runnable = entry.and_then(|task| unsafe { Runnable::<()>::raw_abort(task.0) });
         drop(entry);
         if let Some(runnable) = runnable {
@@ -84,12 +87,12 @@ impl Drop for Entry {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let before = self.0.0.lock().unwrap().take();
-            assert!(before.is_some(), "struck off twice");
+            assert!(before.is_some(), "the address was removed twice");
         }
     }
 }
 
-/// A task that is entered and waits for ever, after one run.
+/// A registered task that waits forever, after one run.
 fn idle(world: &World, how: Schedule) -> (Register, Kept<Runnable>, Kept<JoinHandle<Value>>) {
     let register = Register::new();
     let (runnable, handle) = world.spawn(how, register.watch(pending::<Value>()));
@@ -97,12 +100,13 @@ fn idle(world: &World, how: Schedule) -> (Register, Kept<Runnable>, Kept<JoinHan
     (register, runnable, handle)
 }
 
-/// Gives the handle away without cancelling.
+/// Detaches the handle.
 fn detach(handle: Kept<JoinHandle<Value>>) {
     handle.take().detach();
 }
 
-/// Nobody joins, and the last waker goes: one of the two brings the task its last run.
+/// Nobody joins, and the last waker is dropped: either that or the cancellation gives the task its
+/// last run.
 pub(crate) fn last_waker_dropped(how: Schedule) {
     explore(move |world| {
         let (register, runnable, handle) = idle(world, how);
@@ -117,7 +121,7 @@ pub(crate) fn last_waker_dropped(how: Schedule) {
     });
 }
 
-/// The task is woken, and cancelled by the register, and nobody joins.
+/// The task is woken, and cancelled by its address, and nobody joins.
 fn woken(how: Schedule, by: By) {
     explore(move |world| {
         let (register, runnable, handle) = idle(world, how);
@@ -162,7 +166,7 @@ pub(crate) fn completion(how: Schedule) {
     });
 }
 
-/// The run ends pending, while nobody has a handle or a waker.
+/// The run ends pending, while there is no handle and no waker.
 pub(crate) fn run_of_a_detached_task(how: Schedule) {
     explore(move |world| {
         let (register, runnable, handle) = idle(world, how);
@@ -177,7 +181,7 @@ pub(crate) fn run_of_a_detached_task(how: Schedule) {
     });
 }
 
-/// The task is idle, and its handle is dropped, which cancels too.
+/// The task is idle, and its handle is dropped, which also cancels.
 pub(crate) fn drop_of_the_handle(how: Schedule) {
     explore(move |world| {
         let (register, runnable, handle) = idle(world, how);
@@ -203,7 +207,8 @@ pub(crate) fn drop_of_the_handle_first(how: Schedule) {
     });
 }
 
-/// The handle is dropped and the register cancels while the task runs. At most three preemptions.
+/// The handle is dropped and the task is cancelled by its address while it runs. At most three
+/// preemptions.
 pub(crate) fn drop_of_the_handle_against_run(how: Schedule) {
     explore_bounded(3, move |world| {
         let (register, runnable, handle) = idle(world, how);
@@ -220,7 +225,8 @@ pub(crate) fn drop_of_the_handle_against_run(how: Schedule) {
     });
 }
 
-/// The task is idle without a waker, and its handle lets it go: one of the two brings it its last run.
+/// The task is idle without a waker, and its handle detaches: either that or the cancellation gives
+/// the task its last run.
 pub(crate) fn detach_of_the_handle(how: Schedule) {
     explore(move |world| {
         let (register, runnable, handle) = idle(world, how);
@@ -233,7 +239,7 @@ pub(crate) fn detach_of_the_handle(how: Schedule) {
     });
 }
 
-/// Cancelled by the register and through the handle at once, and by the register again.
+/// The task is cancelled by its address and through the handle at once, and by its address again.
 pub(crate) fn a_second_abort(how: Schedule) {
     explore(move |world| {
         let (register, runnable, handle) = idle(world, how);
@@ -251,7 +257,8 @@ pub(crate) fn a_second_abort(how: Schedule) {
     });
 }
 
-/// The handle is dropped, the task is woken for the last time, and the register cancels. At most three preemptions.
+/// The handle is dropped, the task is woken for the last time, and is cancelled by its address. At
+/// most three preemptions.
 pub(crate) fn drop_of_the_handle_against_wake(how: Schedule) {
     explore_bounded(3, move |world| {
         let (register, runnable, handle) = idle(world, how);
@@ -268,7 +275,7 @@ pub(crate) fn drop_of_the_handle_against_wake(how: Schedule) {
     });
 }
 
-/// The executor's schedule function takes up no room.
+/// The executor's schedule function has size zero.
 macro_rules! as_in_the_executor {
     ($($model:ident)*) => {$(
         mod $model {

@@ -1,6 +1,8 @@
-//! Who frees: of the runner, the handle and the wakers, each against each, in their last acts.
+//! Which side frees the task: the runner, the handle and the wakers, each against each other one,
+//! in their last accesses.
 //!
-//! Also the orphan: an idle task that nobody can reach any more is found by exactly one of those who let go of it.
+//! Also the orphan: if an idle task can no longer be reached, exactly one of those that let go of
+//! it finds that out.
 
 use std::{
     future::{Future, pending, ready},
@@ -13,7 +15,7 @@ use crate::world::{
     By, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once, waker_of,
 };
 
-/// Pending for ever.
+/// Pending forever.
 fn never() -> impl Future<Output = Value> {
     pending()
 }
@@ -23,7 +25,7 @@ fn at_once(world: &World) -> impl Future<Output = Value> + use<> {
     ready(world.value())
 }
 
-/// The task is idle, and its last waker goes while its handle does.
+/// The task is idle, and its last waker and its handle are dropped at once.
 pub(crate) fn last_waker_dropped_against_detach(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, never());
@@ -37,7 +39,7 @@ pub(crate) fn last_waker_dropped_against_detach(how: Schedule) {
     });
 }
 
-/// Both wakers of an idle detached task go at once.
+/// Both wakers of an idle detached task are dropped at once.
 pub(crate) fn two_last_wakers_dropped(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, never());
@@ -52,7 +54,7 @@ pub(crate) fn two_last_wakers_dropped(how: Schedule) {
     });
 }
 
-/// A detached task becomes idle while its last waker goes: one of the two finds the orphan.
+/// A detached task becomes idle while its last waker is dropped: one of the two finds the orphan.
 pub(crate) fn last_waker_dropped_against_idle(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, never());
@@ -65,7 +67,8 @@ pub(crate) fn last_waker_dropped_against_idle(how: Schedule) {
     });
 }
 
-/// A detached task becomes idle while its last waker wakes it by value: it must run once more before it is an orphan.
+/// A detached task becomes idle while its last waker wakes it by value: it must run once more
+/// before it is an orphan.
 pub(crate) fn last_waker_woken_against_idle(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, never());
@@ -78,7 +81,7 @@ pub(crate) fn last_waker_woken_against_idle(how: Schedule) {
     });
 }
 
-/// A task without wakers becomes idle while its handle goes.
+/// A task without wakers becomes idle while its handle detaches.
 pub(crate) fn detach_against_idle(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, never());
@@ -89,7 +92,8 @@ pub(crate) fn detach_against_idle(how: Schedule) {
     });
 }
 
-/// The handle goes, and the last waker, while the task becomes idle. At most two preemptions.
+/// The handle detaches, and the last waker is dropped, while the task becomes idle. At most two
+/// preemptions.
 pub(crate) fn detach_against_last_waker_against_idle(how: Schedule) {
     explore_bounded(2, move |world| {
         let (runnable, handle) = world.spawn(how, never());
@@ -104,7 +108,7 @@ pub(crate) fn detach_against_last_waker_against_idle(how: Schedule) {
     });
 }
 
-/// The output is dropped by the runner or by the handle, the memory freed by whoever is last.
+/// The runner or the handle drops the output, and the last of the two frees the memory.
 pub(crate) fn detach_against_completion(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, at_once(world));
@@ -114,7 +118,7 @@ pub(crate) fn detach_against_completion(how: Schedule) {
     });
 }
 
-/// A detached task completes while its last waker goes.
+/// A detached task completes while its last waker is dropped.
 pub(crate) fn last_waker_dropped_against_detached_completion(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, at_once(world));
@@ -147,7 +151,7 @@ pub(crate) fn last_waker_woken_by_reference_against_detached_completion(how: Sch
     woken_against_detached_completion(how, By::Reference);
 }
 
-/// The runner, the handle and the last waker all let go at once. At most three preemptions.
+/// The runner, the handle and the last waker all leave at once. At most three preemptions.
 pub(crate) fn detach_against_last_waker_against_completion(how: Schedule) {
     explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, at_once(world));
@@ -161,7 +165,7 @@ pub(crate) fn detach_against_last_waker_against_completion(how: Schedule) {
     });
 }
 
-/// The handle takes the output of a task that has ended while its last waker goes.
+/// The handle takes the output of a task that has ended while its last waker is dropped.
 pub(crate) fn last_waker_dropped_against_join(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, at_once(world));
@@ -173,7 +177,7 @@ pub(crate) fn last_waker_dropped_against_join(how: Schedule) {
     });
 }
 
-/// As above, with a wake-up by value: a task that has ended is not scheduled by it.
+/// As above, with a wake-up by value, which does not schedule a task that has ended.
 pub(crate) fn last_waker_woken_against_join(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, at_once(world));
@@ -201,8 +205,8 @@ pub(crate) fn wake_of_an_ended_task_against_join(how: Schedule) {
     });
 }
 
-/// The task ends in one thread, the handle looks for the output in another, and the last waker goes in a third.
-/// At most three preemptions.
+/// The task ends in one thread, the handle looks for the output in another, and the last waker is
+/// dropped in a third. At most three preemptions.
 pub(crate) fn last_waker_dropped_against_join_against_completion(how: Schedule) {
     explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, at_once(world));
@@ -223,7 +227,8 @@ pub(crate) fn last_waker_dropped_against_join_against_completion(how: Schedule) 
     });
 }
 
-/// The handle has taken the output, and goes while the last waker does: it has kept the memory until then.
+/// The handle has taken the output, and is dropped at the same time as the last waker. It has kept
+/// the memory until then.
 fn handle_kept_after_the_output(how: Schedule, last: fn(Kept<Waker>)) {
     explore(move |world| {
         let (runnable, mut handle) = world.spawn(how, at_once(world));

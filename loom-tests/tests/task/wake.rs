@@ -1,4 +1,5 @@
-//! Wakers against a run: the last poll sees what came before every wake-up, and there is no poll too many.
+//! Wakers against a run: the last poll sees what happened before every wake-up, and there is no
+//! superfluous poll.
 
 use std::{
     future::{Future, poll_fn},
@@ -11,7 +12,8 @@ use crate::world::{
     By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of,
 };
 
-/// Ready as soon as all flags are up. It does not register to be woken: its wakers are made beforehand.
+/// Ready as soon as all flags are up. It registers no waker, because its wakers are made
+/// beforehand.
 fn all_up<const N: usize>(
     world: &World,
     flags: [&Flag; N],
@@ -51,7 +53,7 @@ pub(crate) fn wake_by_value_against_run(how: Schedule) {
     one_wake(how, By::Value);
 }
 
-/// Three threads, each order with at most three preemptions.
+/// Three threads, with at most three preemptions.
 fn two_wakes(how: Schedule, by: By) {
     explore_bounded(3, move |world| {
         let (first, second) = (Flag::new(), Flag::new());
@@ -78,7 +80,7 @@ pub(crate) fn two_wakes_by_value_against_run(how: Schedule) {
     two_wakes(how, By::Value);
 }
 
-/// The first of two wake-ups must not make the second one's data invisible: both are consumed by one run.
+/// The first of two wake-ups must not hide the second one's data: one run consumes both.
 pub(crate) fn two_wakes_of_one_thread_against_run(how: Schedule) {
     explore(move |world| {
         let (first, second) = (Flag::new(), Flag::new());
@@ -97,7 +99,7 @@ pub(crate) fn two_wakes_of_one_thread_against_run(how: Schedule) {
     });
 }
 
-/// Clones come and go while the task runs, becomes idle and is woken.
+/// Clones are made and dropped while the task runs, becomes idle and is woken.
 pub(crate) fn clones_against_run(how: Schedule) {
     explore(move |world| {
         let arrived = Flag::new();
@@ -115,7 +117,8 @@ pub(crate) fn clones_against_run(how: Schedule) {
     });
 }
 
-/// A poll that wakes its own task runs again, and no more than that, also when somebody else wakes it meanwhile.
+/// A poll that wakes its own task causes exactly one more run, even if another thread wakes the
+/// task meanwhile.
 pub(crate) fn wake_of_oneself_against_wake(how: Schedule) {
     explore(move |world| {
         let arrived = Flag::new();

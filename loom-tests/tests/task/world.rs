@@ -1,8 +1,10 @@
-//! The smallest world that shows a race of a task: one slot for each task's runnable, and threads that run what they find.
+//! The smallest world that shows a race of a task: one slot for each task's runnable, and threads
+//! that run what they find.
 //!
-//! A slot hands a runnable over by release and acquire, and by nothing more, so that it hides no ordering that is missing in
-//! the task. It checks that a task has one runnable at most. Whoever puts one in looks into the slot afterwards, so every run
-//! takes place in a thread of the race, before the join edge that ends it.
+//! A slot hands a runnable over by release and acquire, and by nothing more, so it does not hide an
+//! ordering that is missing in the task. It checks that a task has at most one runnable. The thread
+//! that puts one in looks into the slot afterwards, so every run takes place in a thread of the
+//! race, before the join edge that ends the thread.
 
 use std::{
     cell::{Cell, RefCell},
@@ -35,11 +37,11 @@ use loom_tests::{Drops, Value};
 /// How a task keeps its schedule function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Schedule {
-    /// It is a function, and takes up no room.
+    /// It is a function, and has size zero.
     ZeroSized,
-    /// It is a closure inside the task, which must live for as long as it is being called.
+    /// It is a closure inside the task, which must live until each call of it has returned.
     Stored,
-    /// It is a closure inside the task, which is copied out of it before it is called.
+    /// It is a closure inside the task, which is copied out of the task before it is called.
     Copied,
 }
 
@@ -47,7 +49,8 @@ pub(crate) enum Schedule {
 const TASKS: usize = 2;
 
 thread_local! {
-    /// The slots of the model that this thread of the system runs: how a function without captures gets to them.
+    /// The slots of the model that this thread of the system runs. A function without captures
+    /// finds them here.
     static SLOTS: RefCell<Option<Arc<[Slot; TASKS]>>> = const { RefCell::new(None) };
     static PANICS: Cell<usize> = const { Cell::new(0) };
 }
@@ -69,33 +72,34 @@ impl Slot {
 
     fn pop(&self) -> Option<Runnable> {
         let raw = NonNull::new(self.0.swap(ptr::null_mut(), Acquire))?;
-        // SAFETY: put in by `push`, and taken out by this alone.
+        // SAFETY: `push` put it in, and only this takes it out.
         Some(unsafe { Runnable::from_raw(raw) })
     }
 }
 
-/// The schedule function without size, for the task of slot `N`.
+/// The schedule function of size zero, for the task of slot `N`.
 fn push_to<const N: usize>(runnable: Runnable) {
     let slots = SLOTS.with_borrow(Clone::clone);
     slots.expect("a model runs")[N].push(runnable);
 }
 
-/// The schedule function that is copied: what it has captured is the slot's number. It goes on after it has passed the runnable
-/// on, when another thread may have freed the task.
+/// The schedule function that is copied. Its only capture is the slot's number. It keeps running
+/// after it has handed the runnable on, when another thread may have freed the task.
 fn push_copied(slot: usize) -> impl Fn(Runnable) + Copy {
     move |runnable| {
         let slots = SLOTS.with_borrow(Clone::clone).expect("a model runs");
         slots[slot].push(runnable);
         slots[slot].0.load(Relaxed);
-        assert!(slot < TASKS, "captured, and overwritten");
+        assert!(slot < TASKS, "the captured slot number was overwritten");
     }
 }
 
-/// Lives in a stored schedule function, and knows whether it still does.
+/// Lives in a stored schedule function, and knows whether that has been dropped.
 struct Canary {
-    /// Looked at by every call, and taken by the drop: one that is not ordered after the calls is a race.
+    /// Every call reads it, and the drop writes it: a drop that is not ordered after the calls is a
+    /// race.
     alive: UnsafeCell<()>,
-    /// What is found by a call that goes on, in the same thread, after the drop.
+    /// Tells a call that is still running after the drop, in the same thread, about the drop.
     singing: Counter,
 }
 
@@ -118,7 +122,7 @@ impl Canary {
     }
 }
 
-// SAFETY: the cell holds nothing; it is looked at by calls, and taken by the drop alone.
+// SAFETY: the cell holds nothing. Calls look at it, and only the drop takes it.
 unsafe impl Send for Canary {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Canary {}
@@ -147,7 +151,7 @@ pub(crate) fn explore(f: impl Fn(&World) + Send + Sync + 'static) {
     loom_tests::model(move || World::run(&f));
 }
 
-/// Runs a model in the orders with at most so many preemptions.
+/// Runs a model in the orders with at most `preemptions` preemptions.
 pub(crate) fn explore_bounded(preemptions: usize, f: impl Fn(&World) + Send + Sync + 'static) {
     watch_panics();
     loom_tests::model_bounded(preemptions, move || World::run(&f));
@@ -168,11 +172,12 @@ impl World {
             assert!(slot.pop().is_none(), "a runnable was not run");
         }
         world.drops.assert_all_of(world.values.load(Relaxed));
-        // A task takes a panic of its future for its result, and the model's complaint may be one.
-        assert_eq!(PANICS.get(), panics, "a panic was caught on the way");
+        // A task turns a panic of its future into its result, and this panic may be the model's own
+        // failure.
+        assert_eq!(PANICS.get(), panics, "a panic was caught during the run");
     }
 
-    /// A value that has to be dropped, and to be seen whole.
+    /// A value that must be dropped, and must be seen whole.
     #[track_caller]
     pub(crate) fn value(&self) -> Value {
         self.values.fetch_add(1, Relaxed);
@@ -232,7 +237,7 @@ impl World {
         })
     }
 
-    /// The schedule function that is stored, and knows whether it still is.
+    /// The schedule function that is stored in the task.
     fn push_stored(&self, slot: usize) -> impl Fn(Runnable) + Send + Sync + use<> {
         let (slots, canary) = (self.slots.clone(), Canary::new());
         move |runnable| {
@@ -242,7 +247,7 @@ impl World {
         }
     }
 
-    /// Runs what is in the slots, until nothing is.
+    /// Runs the runnables in the slots, until there are none.
     pub(crate) fn drain(&self) {
         for slot in &*self.slots {
             while let Some(runnable) = slot.pop() {
@@ -251,7 +256,7 @@ impl World {
         }
     }
 
-    /// Does `f` in a thread of its own, and then runs what is in the slots.
+    /// Runs `f` in a thread of its own, which then runs the runnables in the slots.
     pub(crate) fn start(&self, f: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
         let world = self.clone();
         thread::spawn(move || {
@@ -260,7 +265,7 @@ impl World {
         })
     }
 
-    /// Runs a runnable, and then what is in the slots.
+    /// Runs a runnable, and then the runnables in the slots.
     pub(crate) fn run_and_drain(&self, runnable: Kept<Runnable>) {
         runnable.take().run();
         self.drain();
@@ -272,7 +277,7 @@ impl World {
     }
 }
 
-/// Counts every panic on its thread, also those that somebody catches.
+/// Counts every panic on its thread, including those that are caught.
 fn watch_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -304,7 +309,8 @@ impl<F: Future> Future for Watched<F> {
     }
 }
 
-/// Something that one thread tells the others without ordering anything: only a wake-up makes sure that it is seen.
+/// A flag that one thread raises for the others. It orders nothing: only a wake-up makes sure that
+/// the flag is seen.
 #[derive(Clone, Debug)]
 pub(crate) struct Flag(Arc<AtomicUsize>);
 
@@ -322,7 +328,8 @@ impl Flag {
     }
 }
 
-/// What a model that fails leaves alone. Unwinding would drop it, and so touch what the model has just found to be broken.
+/// Is not dropped if the model fails. Unwinding would drop it, and so touch what the model has just
+/// found to be broken.
 #[derive(Debug)]
 pub(crate) struct Kept<T>(ManuallyDrop<T>);
 

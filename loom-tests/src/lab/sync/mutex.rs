@@ -13,24 +13,24 @@ use crate::lab::{event::Step, recorder};
 pub struct Mutex<T>(loom::sync::Mutex<T>, u64);
 
 impl<T> Mutex<T> {
-    /// A mutex that is not locked.
+    /// Makes a mutex that is not locked.
     #[track_caller]
     pub fn new(value: T) -> Self {
         let place = recorder::made("Mutex", 0, Location::caller());
         Self(loom::sync::Mutex::new(value), place)
     }
 
-    /// The name of this mutex in pictures.
+    /// Names this mutex in pictures.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         recorder::name_place(self.1, name);
         self
     }
 
-    /// As of [`std::sync::Mutex`].
+    /// Works as [`std::sync::Mutex::lock`].
     ///
     /// # Errors
-    /// When it is poisoned.
+    /// Returns an error if the mutex is poisoned.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         recorder::begins_plain(self.1, Step::Lock, Location::caller());
