@@ -81,7 +81,7 @@ pub struct Completion {
 
 /// The outcome of the completer's exchange: what the completer must still do.
 #[derive(Debug)]
-#[must_use = "a returned waker must be woken, and what a detached waiter left behind belongs to the completer"]
+#[must_use = "a returned waker must be woken, and the completer owns what a detached waiter has left"]
 pub enum Completed {
     /// No waker is registered. The completer must not touch the word again.
     Unobserved,
@@ -93,7 +93,7 @@ pub enum Completed {
 
 /// The outcome of the waiter's last exchange: what the waiter must still do.
 #[derive(Debug)]
-#[must_use = "what a finished completer left behind belongs to the waiter"]
+#[must_use = "the waiter owns what a completer that has finished has left"]
 pub enum Detached {
     /// The completer has not finished. The waiter must drop the registered waker, if there is one,
     /// and must touch nothing else.
@@ -152,7 +152,7 @@ impl Completion {
     ///
     /// If a [`Waiter`] of an earlier split was leaked while it was registered, its waker is leaked
     /// with it.
-    #[must_use = "sides that are dropped have done their part: the word is abandoned and detached"]
+    #[must_use = "dropping both sides abandons and detaches the word"]
     pub fn split(&mut self) -> (Completer<'_>, Waiter<'_>) {
         *self = Self::new();
         let completion: *const Self = self;
@@ -216,7 +216,7 @@ impl Completion {
             _ => {
                 debug_assert!(
                     before != DONE && before != ABANDONED,
-                    "a completer finished twice"
+                    "the completer has finished twice"
                 );
                 // SAFETY: only the waiter writes any other value, and that value is a waker's word,
                 // which the exchange hands over.
@@ -310,7 +310,10 @@ impl Completion {
             drop(unsafe { ThinWaker::from_raw(raw) });
             return Poll::Ready(ended);
         }
-        debug_assert!(before != DETACHED, "a waiter polled after it had detached");
+        debug_assert!(
+            before != DETACHED,
+            "the waiter has polled after it had detached"
+        );
         registration.0 = words;
         if before != PENDING {
             // SAFETY: a value that is neither an end nor a sentinel is an older waker, which the
@@ -337,7 +340,7 @@ impl Completion {
         if let Some(ended) = ended(before) {
             return Detached::Finished(ended);
         }
-        debug_assert!(before != DETACHED, "a waiter detached twice");
+        debug_assert!(before != DETACHED, "the waiter has detached twice");
         let registered = before != PENDING;
         // SAFETY: a value that is no sentinel is the waker that this waiter registered, which the
         // exchange hands back.

@@ -91,7 +91,7 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(
     not(target_has_atomic = "64"),
-    allow(dead_code, reason = "what only `task` uses")
+    allow(dead_code, reason = "used only by `task`")
 )]
 
 extern crate alloc;

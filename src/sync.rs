@@ -18,7 +18,7 @@
 pub(crate) mod asymmetric;
 #[cfg_attr(
     not(feature = "std"),
-    allow(dead_code, reason = "without threads there are no caches")
+    allow(dead_code, reason = "used only by the caches, which need threads")
 )]
 pub(crate) mod cache;
 #[cfg(not(joint_loom))]

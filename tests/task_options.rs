@@ -150,7 +150,7 @@ fn a_worker_that_is_not_there_is_a_panic() {
     let message = panic_of(|| executor.spawn_on(2, async {}));
     assert_eq!(
         message,
-        "the executor has 2 workers, numbered from 0: there is no worker 2 to run a task on"
+        "the executor has 2 workers, numbered from 0; there is no worker 2 to run the task"
     );
     let inside =
         executor.spawn(async { panic_of(|| TaskBuilder::new().on_worker(7).spawn(async {})) });

@@ -318,7 +318,7 @@ fn a_panic_while_a_scope_starts_a_child_ends_the_program() {
     let text = String::from_utf8_lossy(&again.stderr);
     assert!(!again.status.success(), "it went on: {text}");
     assert!(
-        text.contains("a scope cannot leave its children behind"),
+        text.contains("a scope cannot return before its children have ended"),
         "{text}"
     );
 }

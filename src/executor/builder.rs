@@ -38,7 +38,7 @@ use crate::task::TaskEnd;
 /// assert_eq!(polls.load(Ordering::Relaxed), 1);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[must_use = "nothing is started before `build`"]
+#[must_use = "a builder does nothing until `build` is called"]
 pub struct Builder {
     workers: Option<usize>,
     pub(super) thread_name: Box<dyn Fn(usize) -> String + Send + Sync>,
@@ -169,12 +169,12 @@ impl Builder {
         let default = || thread::available_parallelism().map_or(1, usize::from);
         let workers = self.workers.unwrap_or_else(default);
         if workers == 0 {
-            let message = "an executor needs at least one worker: `workers(0)` was asked for";
+            let message = "an executor needs at least one worker; do not pass 0 to `workers`";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         if workers > MOST_WORKERS {
             let message =
-                format!("an executor has at most {MOST_WORKERS} workers: {workers} were asked for");
+                format!("an executor has at most {MOST_WORKERS} workers; {workers} were requested");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         Executor::start(workers, self)

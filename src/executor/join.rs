@@ -194,7 +194,9 @@ impl Executor {
             Ended::Abandoned => {
                 // SAFETY: the job came back unused.
                 drop(unsafe { job.take_work() });
-                panic!("the executor was dropped before it could run what was installed");
+                panic!(
+                    "the executor was dropped before it had run the closure that was passed to `install`"
+                );
             }
         };
         job.retire();

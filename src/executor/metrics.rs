@@ -54,7 +54,10 @@ pub(super) struct Counters {
     pub(super) panicked: Counter,
     /// Not a count: the time, by the driver's clock, until which the other workers may leave the
     /// driver to this worker.
-    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "there is no driver"))]
+    #[cfg_attr(
+        not(feature = "io"),
+        allow(dead_code, reason = "used only by the driver")
+    )]
     pub(super) visits_until: Counter,
 }
 

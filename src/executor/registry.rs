@@ -133,7 +133,7 @@ struct Chunk<K> {
 
 const _: () = assert!(
     size_of::<Chunk<()>>() == CHUNK,
-    "an entry finds its chunk by its address"
+    "the address of an entry gives that of its chunk"
 );
 
 /// A free entry that is followed by `next`.

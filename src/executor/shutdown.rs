@@ -58,7 +58,8 @@ impl fmt::Display for ShutdownTimeout {
         let Self { workers, tasks } = self;
         write!(
             f,
-            "the executor had not shut down in time: it waits for workers {workers:?}, and {tasks} tasks had not ended"
+            "the executor did not shut down in time: it still waits for workers {workers:?}, and \
+             {tasks} tasks have not ended"
         )
     }
 }

@@ -54,7 +54,7 @@ pub enum Priority {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone)]
-#[must_use = "nothing is made before `spawn`"]
+#[must_use = "a builder does nothing until `spawn` is called"]
 pub struct TaskBuilder<'a> {
     executor: Option<&'a Executor>,
     name: Option<Cow<'static, str>>,
@@ -182,14 +182,17 @@ impl<'a> TaskBuilder<'a> {
             let own = Lane::Pinned(local.index());
             if lane.is_some_and(|lane| lane != own) {
                 panic!(
-                    "a local task runs on the worker that spawns it, which is worker {}: leave out `on_worker` and `priority`",
+                    "a local task runs on the worker that spawns it, which is worker {}; leave out \
+                     `on_worker` and `priority`",
                     local.index()
                 );
             }
             let future = traced(future, "local", name.as_deref(), spawned);
             let (runnable, handle) = match name {
                 None => builder(spawned).spawn_local(|_| future, Scheduler),
-                Some(name) => builder(spawned).name(name).spawn_local(|_| future, Scheduler),
+                Some(name) => builder(spawned)
+                    .name(name)
+                    .spawn_local(|_| future, Scheduler),
             };
             launch(shared, Some(local), runnable, own);
             handle.without_metadata()
@@ -216,10 +219,12 @@ impl<'a> TaskBuilder<'a> {
             (None, Priority::Normal) => None,
             (None, Priority::High) => Some(Lane::High),
             (Some(_), Priority::High) => panic!(
-                "a task that is pinned to a worker goes by its turn there: leave out `priority` or `on_worker`"
+                "a task that is pinned to a worker runs in its turn there, so it has no priority; \
+                 leave out `priority` or `on_worker`"
             ),
             (Some(worker), _) if worker >= workers => panic!(
-                "the executor has {workers} workers, numbered from 0: there is no worker {worker} to run a task on"
+                "the executor has {workers} workers, numbered from 0; there is no worker {worker} to run \
+                 the task"
             ),
             (Some(worker), _) => Some(Lane::Pinned(worker)),
         };
@@ -229,7 +234,9 @@ impl<'a> TaskBuilder<'a> {
                 f(self.name, lane, &executor.shared, local.filter(is_its))
             }
             (None, Some(local)) => f(self.name, lane, local.shared(), Some(local)),
-            (None, None) => unreachable!("without a worker it is the global executor"),
+            (None, None) => {
+                unreachable!("without a worker, the task is spawned on the global executor")
+            }
         })
     }
 }
@@ -238,8 +245,9 @@ impl<'a> TaskBuilder<'a> {
 #[track_caller]
 fn no_worker() -> ! {
     panic!(
-        "a local task was spawned outside of the executor's workers: call `spawn_local` in a task of an executor or of a \
-         `LocalExecutor`, there without a `TaskBuilder`, or use `LocalExecutor::spawn`"
+        "a local task was spawned outside of the executor's workers; call `spawn_local` inside a task \
+         of an executor, or without a `TaskBuilder` inside a task of a `LocalExecutor`, or use \
+         `LocalExecutor::spawn`"
     );
 }
 

@@ -115,7 +115,7 @@ pub(super) fn without_values<R>(f: impl FnOnce() -> R) -> R {
 
 impl<T> TaskLocal<T> {
     /// Creates a key, for a `static`.
-    #[allow(clippy::new_without_default, reason = "only a static can use it")]
+    #[allow(clippy::new_without_default, reason = "useful only in a static")]
     #[track_caller]
     pub const fn new() -> Self {
         Self {
@@ -252,8 +252,8 @@ impl fmt::Display for NotSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the task-local value of type `{}`, declared at {}, is not set here: wrap the future in `scope`, or in `carry` where it \
-             is spawned",
+            "the task-local value of type `{}`, declared at {}, is not set here; wrap the future in \
+             `scope`, or in `carry` where it is spawned",
             self.of, self.declared
         )
     }

@@ -83,7 +83,7 @@ impl Visitors {
     /// # Safety
     /// `enter` of that room has returned true, once for each call of this.
     #[inline]
-    #[must_use = "the executor is to be released"]
+    #[must_use = "if this is true, the caller must release the executor"]
     pub(crate) unsafe fn leave(this: *const Self, room: usize) -> bool {
         // SAFETY: the visitors are alive up to the operation that leaves, because the caller is
         // inside.
@@ -108,15 +108,16 @@ impl Visitors {
 
     /// Closes the rooms, once. Returns true if visitors are inside. The caller's hold of the
     /// executor is theirs then.
-    #[must_use = "the hold is given away, or not"]
+    #[must_use = "if this is false, the caller must release the executor"]
     pub(crate) fn close(&self) -> bool {
         let close = |room: &CachePadded<AtomicUsize>| {
             // ORDERING: close_room. Acquire, with `leave`.
             room.swap(CLOSED, order!(close_room: Acquire))
         };
         let inside: usize = self.rooms.iter().map(close).sum();
-        // ORDERING: close. Acquire, with `leave_late`: as for `close_room`. What the caller did
-        // itself is published by the owner's count that it still has.
+        // ORDERING: close. Acquire, with `leave_late`: as for `close_room`. Nothing stronger: the
+        // caller still has its share of the executor, and releasing that publishes what the caller
+        // did.
         let before = self.left.fetch_sub(CLOSED - inside, order!(close: Acquire));
         before != CLOSED - inside
     }

@@ -5,10 +5,10 @@ use core::{alloc::Layout, ptr::NonNull};
 use crate::sync::cache;
 
 /// A cache that its thread closes.
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Cache(cache::Cache);
 
-#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(missing_docs, reason = "only models use it")]
 impl Cache {
     pub fn new(most: usize) -> Self {
         Self(cache::Cache::new(most))

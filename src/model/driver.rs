@@ -73,14 +73,14 @@ impl EventSource for Bell {
 
 /// The executor's sleep protocol with a driver, for models with queues of their own. A deadline has
 /// either passed, such as 0, or never passes.
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Driven {
     sleep: Sleep,
     driver: Arc<Driver<Bell>>,
     workers: usize,
 }
 
-#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(missing_docs, reason = "only models use it")]
 impl Driven {
     /// With `rings` false the driver does not ring, which shows that it must.
     pub fn new(workers: usize, rings: bool) -> Self {
@@ -162,7 +162,7 @@ impl Driven {
 
     fn insert(&self, worker: usize, deadline: u64, waker: Waker) -> bool {
         let inserted = self.driver.timers(worker).insert(deadline, waker);
-        inserted.expect("not closed").1
+        inserted.expect("the queue is not closed").1
     }
 
     fn hurry(&self, deadline: u64) {
@@ -172,7 +172,7 @@ impl Driven {
 
     /// Acts as `DriverHandle::reactor`, by a thread that is not a worker.
     pub fn make_reactor(&self) {
-        let (_, is_new) = self.driver.reactor().expect("a bell is to be had");
+        let (_, is_new) = self.driver.reactor().expect("a reactor can be made");
         if is_new {
             self.hurry(0);
         }
@@ -181,7 +181,7 @@ impl Driven {
     /// Acts as a worker that rests in the driver once, and leaves to run a task. Returns whether it
     /// relies on a reserve.
     pub fn keep_and_leave(&self) -> bool {
-        let mut keeper = self.driver.keep().expect("nobody else keeps it");
+        let mut keeper = self.driver.keep().expect("there is no other keeper");
         keeper.park(None);
         drop(keeper);
         // ORDERING: leave_fence. SeqCst: K2 of `reserve.rs`, in place of `found_fence`.
@@ -191,13 +191,13 @@ impl Driven {
 
     /// Rests as the reserve until no keeper is asleep in the driver, or until `is_woken`.
     pub fn rest_as_reserve(&self, is_woken: impl Fn() -> bool) {
-        let mut reserve = self.driver.reserve().expect("nobody else is");
+        let mut reserve = self.driver.reserve().expect("there is no other reserve");
         while !is_woken() && !reserve.park(None) {}
     }
 
     /// Causes the reactor to report an event for `waker`.
     pub fn tell(&self, waker: Waker) {
-        let (bell, _) = self.driver.reactor().expect("a bell is to be had");
+        let (bell, _) = self.driver.reactor().expect("a reactor can be made");
         let mut rung = bell.0.lock().unwrap();
         rung.woken.push(waker);
         rung.tells = true;

@@ -12,12 +12,12 @@ pub use cache::Cache;
 
 /// The executor's queue for tasks from other threads.
 #[cfg(feature = "std")]
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Inbox(crate::executor::inbox::Inbox<()>);
 
 #[cfg(feature = "std")]
-#[allow(missing_docs, reason = "forwarded as it is")]
-#[allow(clippy::new_without_default, reason = "forwarded as it is")]
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
 impl Inbox {
     pub fn new() -> Self {
         Self(crate::executor::inbox::Inbox::new())
@@ -39,7 +39,7 @@ impl Inbox {
 /// One worker's forks, for models with workers of their own. A join waits for a thief without
 /// helping.
 #[cfg(feature = "std")]
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Forks(crate::executor::fork_join::forks::Forks);
 
 #[cfg(feature = "std")]
@@ -55,7 +55,7 @@ impl crate::executor::fork_join::forks::Surroundings for Alone {
 }
 
 #[cfg(feature = "std")]
-#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(missing_docs, reason = "only models use it")]
 impl Forks {
     pub fn new(capacity: usize) -> Self {
         Self(crate::executor::fork_join::forks::Forks::new(capacity))
@@ -88,19 +88,19 @@ impl Forks {
             return false;
         };
         let mut taken = Some(taken);
-        run(&mut || taken.take().expect("run once").run());
+        run(&mut || taken.take().expect("the task runs once").run());
         true
     }
 }
 
 /// The executor's end, for models with queues of their own.
 #[cfg(feature = "std")]
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Gate(crate::executor::gate::Gate);
 
 #[cfg(feature = "std")]
-#[allow(missing_docs, reason = "forwarded as it is")]
-#[allow(clippy::new_without_default, reason = "forwarded as it is")]
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
 impl Gate {
     pub fn new(workers: usize) -> Self {
         Self(crate::executor::gate::Gate::new(workers))
@@ -145,11 +145,11 @@ impl Gate {
 
 /// A lock with an owner.
 #[cfg(feature = "std")]
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Biased<T>(crate::executor::biased::Biased<T>);
 
 #[cfg(feature = "std")]
-#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(missing_docs, reason = "only models use it")]
 impl<T> Biased<T> {
     pub fn new(value: T) -> Self {
         Self(crate::executor::biased::Biased::new(value))
@@ -189,11 +189,11 @@ pub use driver::Driven;
 
 /// The executor's sleep protocol, for models with queues of their own.
 #[cfg(feature = "std")]
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Sleep(crate::executor::sleep::Sleep);
 
 #[cfg(feature = "std")]
-#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(missing_docs, reason = "only models use it")]
 impl Sleep {
     pub fn new(workers: usize) -> Self {
         Self(crate::executor::sleep::Sleep::new(workers, || {}))
@@ -265,7 +265,7 @@ impl Sleep {
 
 /// One worker's queue of deadlines.
 #[cfg(feature = "io")]
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Timers(crate::executor::driver::timers::Timers);
 
 /// The key of one timer.
@@ -274,8 +274,8 @@ pub struct Timers(crate::executor::driver::timers::Timers);
 pub struct TimerKey(crate::executor::driver::timers::Key);
 
 #[cfg(feature = "io")]
-#[allow(missing_docs, reason = "forwarded as it is")]
-#[allow(clippy::new_without_default, reason = "as the other models' parts")]
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
 impl Timers {
     pub fn new() -> Self {
         Self(crate::executor::driver::timers::Timers::new())
@@ -311,7 +311,7 @@ impl Timers {
 
 /// Both directions of a descriptor, for models with events and descriptors of their own.
 #[cfg(feature = "io")]
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Source(crate::executor::driver::reactor::Source);
 
 /// An operation that reads or writes up to `.0` bytes.
@@ -336,8 +336,8 @@ impl<F: FnMut() -> std::io::Result<usize>>
 }
 
 #[cfg(feature = "io")]
-#[allow(missing_docs, reason = "forwarded as it is")]
-#[allow(clippy::new_without_default, reason = "as the other models' parts")]
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
 impl Source {
     pub fn new() -> Self {
         Self(crate::executor::driver::reactor::Source::new(false))
@@ -387,12 +387,12 @@ impl Source {
 
 /// A local executor's inbox, for models that play the owner themselves.
 #[cfg(feature = "std")]
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct LocalInbox(crate::executor::local::inbox::Inbox);
 
 #[cfg(feature = "std")]
-#[allow(missing_docs, reason = "forwarded as it is")]
-#[allow(clippy::new_without_default, reason = "as the other models' parts")]
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
 impl LocalInbox {
     pub fn new() -> Self {
         Self(crate::executor::local::inbox::Inbox::new())

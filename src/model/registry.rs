@@ -60,7 +60,7 @@ impl Schedule<EntryLink<Owner>> for Entered {
         if task.metadata().is_entered() || task.is_woken() {
             return;
         }
-        let worker = WORKER.with(Cell::get).expect("a worker runs it");
+        let worker = WORKER.with(Cell::get).expect("a worker runs the task");
         // SAFETY: the address of an `Arc` that the worker still has.
         let owner = ManuallyDrop::new(unsafe { Arc::from_raw(self.0) });
         let (task, place) = (task.as_ptr(), task.metadata());
@@ -81,14 +81,14 @@ impl Schedule<EntryLink<Owner>> for Entered {
 
 /// The executor's registry of tasks that wait. Its tasks do not own it: whoever lets a task live on
 /// counts what is left before.
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Registry(Arc<Owner>);
 
 /// A task of a registry, to be run.
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Task(Runnable);
 
-#[allow(missing_docs, reason = "forwarded as it is")]
+#[allow(missing_docs, reason = "only models use it")]
 impl Registry {
     pub fn new(workers: usize) -> Self {
         Self(Arc::new(Owner {

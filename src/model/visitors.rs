@@ -4,11 +4,11 @@
 use crate::{executor::visitors, sync::Retire};
 
 /// The executor's visitors, with two rooms.
-#[allow(missing_debug_implementations, reason = "nothing to show")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Visitors(visitors::Visitors);
 
-#[allow(missing_docs, reason = "forwarded as it is")]
-#[allow(clippy::new_without_default, reason = "forwarded as it is")]
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
 impl Visitors {
     pub fn new() -> Self {
         Self(visitors::Visitors::new(2))

@@ -69,7 +69,7 @@ pub use sender::Sender;
 /// assert_eq!(receiver.try_recv(), Ok("here"));
 /// ```
 #[inline]
-#[must_use = "ends that are dropped close the channel"]
+#[must_use = "dropping either end closes the channel"]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let block = block::Block::allocate();
     // SAFETY: the block is fresh, and this is its one sender.

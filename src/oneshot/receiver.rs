@@ -266,7 +266,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(receiver.blocking_recv(), Err(RecvError));
     /// ```
     #[inline]
-    #[must_use = "the receiver is leaked unless it is made from the pointer again"]
+    #[must_use = "the receiver is leaked unless `from_raw` makes it from the pointer again"]
     pub fn into_raw(self) -> *mut () {
         let block = ManuallyDrop::new(self).block;
         block.map_or(ptr::null_mut(), |block| block.as_ptr().cast())

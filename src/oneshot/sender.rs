@@ -134,7 +134,7 @@ impl<T> Sender<T> {
     /// assert_eq!(receiver.blocking_recv(), Ok(5));
     /// ```
     #[inline]
-    #[must_use = "the sender is leaked unless it is made from the pointer again"]
+    #[must_use = "the sender is leaked unless `from_raw` makes it from the pointer again"]
     pub fn into_raw(self) -> *mut () {
         ManuallyDrop::new(self).block.as_ptr().cast()
     }

@@ -126,7 +126,8 @@ impl<T> Clone for Handle<T> {
             // is no handle, and `self` keeps the count above zero.
             references.fetch_sub(1, order!(unclone: Relaxed));
             panic!(
-                "more clones of a `Shared` than memory can hold; do not forget clones in a loop"
+                "there are more clones of a `Shared` than fit into memory; do not call `mem::forget` on \
+                 clones in a loop"
             );
         }
         Self::of(self.block)

@@ -81,7 +81,7 @@ pub use sender::Sender;
 /// assert_eq!(joint::block_on(shared.clone()), Ok("here"));
 /// assert_eq!(joint::block_on(shared), Ok("here"));
 /// ```
-#[must_use = "a sender that is dropped tells those who wait that no value will come"]
+#[must_use = "dropping a sender without `send` tells the waiters that no value will come"]
 pub fn channel<T>() -> (Sender<T>, Shared<T>) {
     let (sender, shared) = block::Handle::pair();
     (Sender::new(sender), Shared::new(shared))

@@ -21,7 +21,7 @@ use crate::completion::Ended;
 /// drop(sender);
 /// assert_eq!(joint::block_on(shared), Err(Closed));
 /// ```
-#[must_use = "dropping a sender without `send` tells those who wait that no value will come"]
+#[must_use = "dropping a sender without `send` tells the waiters that no value will come"]
 pub struct Sender<T> {
     handle: Handle<T>,
 }

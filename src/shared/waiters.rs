@@ -116,7 +116,7 @@ impl Waiters {
             // that it was dropped.
             Ended::Abandoned => self.list.swap(CLOSED, order!(closed: AcqRel)),
         };
-        debug_assert!(ended(taken).is_none(), "a sender finished twice");
+        debug_assert!(ended(taken).is_none(), "the sender has finished twice");
         if taken.is_null() {
             // There is no list to free, so it does not matter that `inside` still counts the
             // sender.

@@ -69,9 +69,9 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`joint` cannot run its executor any more: the system call `membarrier`, which worked when the first executor was \
-             started, is refused now ({}). If that is a seccomp filter, install the filter before the first executor is started, \
-             or let it allow `membarrier`",
+            "`joint` can no longer run its executor: the system call `membarrier`, which worked when \
+             the first executor was started, is refused now ({}). If a seccomp filter refuses it, \
+             install the filter before the first executor is started, or allow `membarrier` in it",
             self.0
         )
     }
@@ -231,7 +231,7 @@ mod tests {
         prepare().unwrap();
         let other = thread::spawn(|| side(&HEAVY, &LIGHT, [&HEAVY_DONE, &LIGHT_DONE], heavy));
         let by_light = side(&LIGHT, &HEAVY, [&LIGHT_DONE, &HEAVY_DONE], light);
-        let by_heavy = other.join().expect("no panic");
+        let by_heavy = other.join().expect("the thread does not panic");
         let missed = (0..ROUNDS).filter(|&i| by_light[i] <= i && by_heavy[i] <= i);
         assert_eq!(missed.count(), 0, "rounds in which neither saw the other");
     }

@@ -111,7 +111,8 @@ impl Cache {
     /// Gives all blocks back, and keeps nothing from now on.
     pub(crate) fn close(&self, mut give_back: impl FnMut(NonNull<u8>, Layout)) {
         for size in (ALIGN..=LARGEST).step_by(ALIGN) {
-            let layout = Layout::from_size_align(size, ALIGN).expect("at most `LARGEST`");
+            let layout =
+                Layout::from_size_align(size, ALIGN).expect("the size is at most `LARGEST`");
             while let Some(block) = self.take(layout) {
                 give_back(block, layout);
             }
@@ -240,6 +241,6 @@ mod tests {
         assert!(!unsafe { endless.put(block, layout, || false) });
         // SAFETY: allocated so, and not kept.
         unsafe { dealloc(block.as_ptr(), layout) };
-        assert!(!put(&endless, layout), "it asks once");
+        assert!(!put(&endless, layout), "`endless` is asked only once");
     }
 }

@@ -19,10 +19,7 @@ const CACHED: bool = !cfg!(miri);
 /// Returns the layout that a `T` is allocated with.
 const fn layout<T>() -> Layout {
     let layout = Layout::new::<T>();
-    assert!(
-        layout.size() != 0,
-        "only types with a size are put on the heap"
-    );
+    assert!(layout.size() != 0, "a type of size zero needs no heap");
     if layout.align() > ALIGN {
         return layout;
     }
@@ -122,7 +119,7 @@ mod kept {
         use std::{sync::mpsc::channel, thread};
 
         #[test]
-        #[cfg_attr(miri, ignore = "there each block goes back at once")]
+        #[cfg_attr(miri, ignore = "under Miri each block is freed at once")]
         fn a_block_is_used_again_by_another_type_of_its_size() {
             let first = allocate::<[u32; 3]>();
             // SAFETY: just allocated as that type.
@@ -134,7 +131,7 @@ mod kept {
         }
 
         #[test]
-        #[cfg_attr(miri, ignore = "there each block goes back at once")]
+        #[cfg_attr(miri, ignore = "under Miri each block is freed at once")]
         fn more_than_a_thread_keeps_goes_back_to_the_allocator() {
             let blocks: Vec<_> = (0..=KEPT / 64).map(|_| allocate::<[u64; 8]>()).collect();
             for block in blocks {
@@ -174,7 +171,7 @@ mod kept {
                 let number = unsafe { block.read() };
                 // SAFETY: allocated with that layout, and ours to give up.
                 let kept = unsafe { put(block.cast(), layout) };
-                assert!(kept, "fewer than a thread keeps");
+                assert!(kept, "the cache has room for the block");
                 number
             };
             let (to_there, there) = channel();

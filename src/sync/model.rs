@@ -60,7 +60,7 @@ pub struct Weakened(());
 impl Weakened {
     /// Replaces the ordering of `site` (such as `completion::complete`) by `ordering`. For a fence,
     /// `Relaxed` removes it.
-    #[must_use = "the site is weakened for as long as the value lives"]
+    #[must_use = "the site is weakened only while the value exists"]
     pub fn new(site: &str, ordering: Ordering) -> Self {
         OVERRIDES.with_borrow_mut(|table| table.push((site.to_string(), ordering)));
         Self(())
@@ -117,7 +117,7 @@ pub(crate) fn wake_limit() -> u64 {
 pub fn set_wake_limit(limit: u64) {
     assert!(
         limit >= 4,
-        "a quarter of the limit is consumed at once, and that must not be nothing"
+        "the limit must be at least 4, because a run consumes a quarter of it"
     );
     WAKE_LIMIT.set(limit);
 }
@@ -171,8 +171,8 @@ pub struct FencesTakeTurns(());
 
 impl FencesTakeTurns {
     /// Starts taking turns.
-    #[must_use = "fences take turns for as long as the value lives"]
-    #[allow(clippy::new_without_default, reason = "where it is made matters")]
+    #[must_use = "fences take turns only while the value exists"]
+    #[allow(clippy::new_without_default, reason = "the place of the call matters")]
     pub fn new() -> Self {
         TURNS.set(Some(Arc::new(loom::sync::atomic::AtomicUsize::new(0))));
         Self(())
@@ -209,8 +209,11 @@ impl Freed {
         self.blocks.insert(address, layout);
         self.order.push_back(address);
         if self.order.len() > KEPT_BLOCKS {
-            let oldest = self.order.pop_front().expect("just checked to be long");
-            let layout = self.blocks.remove(&oldest).expect("listed once");
+            let oldest = self.order.pop_front().expect("the queue is not empty");
+            let layout = self
+                .blocks
+                .remove(&oldest)
+                .expect("every queued block is in the map");
             // SAFETY: the block came from the global allocator with this layout, and is listed only
             // once.
             unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(oldest), layout) };
@@ -411,14 +414,10 @@ pub(crate) mod heap {
     #[track_caller]
     pub(crate) fn allocate<T>() -> NonNull<T> {
         let layout = Layout::new::<T>();
-        assert_ne!(
-            layout.size(),
-            0,
-            "only types with a size are put on the heap"
-        );
+        assert_ne!(layout.size(), 0, "a type of size zero needs no heap");
         // SAFETY: the layout's size is not zero, as asserted above.
         let block = unsafe { std::alloc::alloc(layout) };
-        let block = NonNull::new(block.cast::<T>()).expect("a model needs little memory");
+        let block = NonNull::new(block.cast::<T>()).expect("there is enough memory for a model");
         // Only `release` may drop a track, because a track that a failed run leaves behind must not
         // be touched outside that run.
         let track = ManuallyDrop::new(loom::alloc::Track::new(()));

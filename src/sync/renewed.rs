@@ -56,7 +56,7 @@ mod tests {
     use core::ptr;
 
     #[test]
-    #[cfg_attr(miri, ignore = "the first value is leaked, as it is meant to be")]
+    #[cfg_attr(miri, ignore = "the first value is leaked on purpose")]
     fn a_value_is_kept_as_long_as_it_fits() {
         static VALUE: Renewed<u32> = Renewed::new();
         let first = VALUE.get(|_| true, || 1);

@@ -28,7 +28,7 @@ use super::{
 /// runnable.run();
 /// assert_eq!(joint::block_on(handle), 8);
 /// ```
-#[must_use = "nothing is made before `spawn`"]
+#[must_use = "a builder does nothing until `spawn` is called"]
 pub struct Builder<M = (), N = Unnamed> {
     metadata: M,
     name: N,

@@ -159,7 +159,7 @@ impl fmt::Debug for PanicPayload {
         f.debug_struct("PanicPayload")
             .field("task_name", &self.task_name())
             .field("spawned", &format_args!("{}", self.spawned()))
-            .field("message", &self.message().unwrap_or("not a text"))
+            .field("message", &self.message().unwrap_or("not a string"))
             .finish()
     }
 }

@@ -245,8 +245,8 @@ impl<T, M> JoinHandle<T, M> {
         match error {
             JoinError::Panicked(payload) => payload.resume(),
             JoinError::Cancelled => panic!(
-                "awaited a task that was cancelled, by an abort or by the end of its executor; await `JoinHandle::result` to \
-                 have that as a value. The task: {self:?}"
+                "awaited a task that was cancelled by an abort or by the end of its executor; await \
+                 `JoinHandle::result` to get the cancellation as a value. The task: {self:?}"
             ),
         }
     }
@@ -254,7 +254,9 @@ impl<T, M> JoinHandle<T, M> {
 
 #[cold]
 fn polled_again() -> ! {
-    panic!("a task's handle was polled again after it had given the result");
+    panic!(
+        "a `JoinHandle` was polled again after it had returned the result; do not poll it after that"
+    );
 }
 
 /// What happens to a task whose handle is given up before its end.

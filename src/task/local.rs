@@ -39,7 +39,8 @@ impl<F> Checked<F> {
 #[cold]
 fn wrong_thread(what: &str, spawned: &Location<'_>) -> ! {
     panic!(
-        "a local task, spawned at {spawned}, was {what} by another thread: hand its runnables to the thread that spawned it"
+        "a local task, spawned at {spawned}, was {what} by another thread; run and drop its \
+         runnables only on the thread that spawned it"
     );
 }
 
@@ -68,7 +69,7 @@ impl<F> Drop for Checked<F> {
         if !self.is_at_home() {
             let _end = self.polled.then(|| {
                 AbortOnUnwind(
-                    "a local future that has been polled cannot be left to another thread",
+                    "a local future that has been polled must be dropped by the thread that polled it",
                 )
             });
             wrong_thread("dropped", self.spawned);

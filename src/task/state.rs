@@ -490,9 +490,9 @@ fn too_many_wakers() -> ! {
     impl Drop for Abort {
         fn drop(&mut self) {
             panic!(
-                "a task has more wakers than can be counted, which is {}: its waker is cloned again and again and the clones are \
-                 kept or leaked (a list of waiters that only grows, `mem::forget`), or it waits for that many things at once and \
-                 has to be divided into several tasks",
+                "a task has more wakers than can be counted, which is {}. Either clones of its waker \
+                 are kept or leaked (in a list of waiters that only grows, or by `mem::forget`), or \
+                 it waits for that many things at once and has to be divided into several tasks",
                 ref_limit()
             );
         }

@@ -56,7 +56,7 @@ pub(super) type Payload = Box<dyn Any + Send>;
 /// Runs `first`, and then resumes a caught panic. If `first` panics, the program ends.
 pub(super) fn pass_on(payload: Payload, first: impl FnOnce()) -> ! {
     or_abort(
-        || "waking the one who waits for a panicked task panicked again",
+        || "waking the waiter of a panicked task panicked again",
         first,
     );
     resume(payload)
@@ -83,7 +83,7 @@ pub(super) fn or_abort<R>(why: impl Fn() -> &'static str, f: impl FnOnce() -> R)
 /// to, so the program ends.
 pub(super) fn drop_quietly<T>(left: T) {
     or_abort(
-        || "dropping what a panicking task has left panicked again",
+        || "dropping the output or the payload of a panicked task panicked again",
         || drop(left),
     );
 }

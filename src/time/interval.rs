@@ -49,7 +49,7 @@ pub fn interval(period: Duration) -> Interval {
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(
         !period.is_zero(),
-        "an interval needs a period that is not zero: to give way to other tasks, use joint::yield_now"
+        "an interval needs a period that is not zero; to let other tasks run, use `joint::yield_now`"
     );
     Interval {
         next: Some(start),
@@ -95,7 +95,7 @@ pub enum MissedTicks {
 /// # Cost
 /// As for a [`Sleep`](super::Sleep), for each tick. It makes no allocation of its own.
 #[derive(Debug)]
-#[must_use = "an interval ticks only when it is asked to"]
+#[must_use = "an interval does nothing unless `tick` is awaited"]
 pub struct Interval {
     /// When the next tick is due. `None` if that is too far away.
     next: Option<Instant>,

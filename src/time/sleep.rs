@@ -81,7 +81,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// sleep.reset(Instant::now() + Duration::from_millis(1));
 /// joint::block_on(sleep);
 /// ```
-#[must_use = "a sleep waits only when it is awaited"]
+#[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     when: When,
     alarm: Alarm,

@@ -106,7 +106,7 @@ impl<F: Future> Future for Timeout<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let (mut future, when, alarm) = self.project();
         let Some(operation) = future.as_mut().as_pin_mut() else {
-            panic!("a timeout was polled again after it was ready");
+            panic!("a `Timeout` was polled again after it was ready; do not poll it after that");
         };
         let had_left = budget::has_left();
         let output = match operation.poll(cx) {

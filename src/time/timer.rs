@@ -37,7 +37,7 @@ use super::{alarm::When, sleep::Sleep};
 /// });
 /// ```
 #[derive(Debug)]
-#[must_use = "a timer waits only when it is awaited"]
+#[must_use = "futures do nothing unless awaited"]
 pub struct Timer {
     duration: Duration,
     /// The wait that has begun. `None` while idle: the next poll begins one.

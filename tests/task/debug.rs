@@ -190,7 +190,7 @@ fn a_panic_without_a_name_or_a_text_tells_the_place() {
         "{text}"
     );
     assert!(text.ends_with(" panicked"), "{text}");
-    has(&panic, &["not a text"]);
+    has(&panic, &["not a string"]);
     assert_eq!(panic.into_inner().downcast_ref(), Some(&7u32));
 }
 

@@ -114,7 +114,7 @@ fn cancellation_is_a_result() {
 }
 
 #[test]
-#[should_panic = "polled again after it had given the result"]
+#[should_panic = "polled again after it had returned the result"]
 fn to_poll_again_after_the_output_panics() {
     let queue = Queue::new();
     let mut handle = queue.start(async {});

@@ -46,29 +46,35 @@ fn panics_in_drop(text: &'static str) -> impl Send {
 
 #[test]
 fn of_the_output_dropped_because_the_futures_drop_panicked() {
-    ends_the_program("what a panicking task has left", || {
-        let (future, output) = (panics_in_drop("future"), panics_in_drop("output"));
-        let mut output = Some(output);
-        let (runnable, _handle) = Queue::new().spawn(poll_fn(move |_| {
-            let _future = &future;
-            Poll::Ready(output.take().unwrap())
-        }));
-        runnable.run();
-    });
+    ends_the_program(
+        "dropping the output or the payload of a panicked task",
+        || {
+            let (future, output) = (panics_in_drop("future"), panics_in_drop("output"));
+            let mut output = Some(output);
+            let (runnable, _handle) = Queue::new().spawn(poll_fn(move |_| {
+                let _future = &future;
+                Poll::Ready(output.take().unwrap())
+            }));
+            runnable.run();
+        },
+    );
 }
 
 #[test]
 fn of_the_payload_that_an_orphans_drop_panicked_with() {
-    ends_the_program("what a panicking task has left", || {
-        let guard = OnDrop(|| panic_any(panics_in_drop("payload")));
-        let (runnable, handle) = Queue::new().spawn(async move {
-            let _guard = guard;
-            pending::<()>().await;
-        });
-        // The run leaves an orphan, whose panic nobody reads.
-        handle.detach();
-        runnable.run();
-    });
+    ends_the_program(
+        "dropping the output or the payload of a panicked task",
+        || {
+            let guard = OnDrop(|| panic_any(panics_in_drop("payload")));
+            let (runnable, handle) = Queue::new().spawn(async move {
+                let _guard = guard;
+                pending::<()>().await;
+            });
+            // The run leaves an orphan, whose panic nobody reads.
+            handle.detach();
+            runnable.run();
+        },
+    );
 }
 
 #[test]
@@ -79,7 +85,7 @@ fn of_the_waker_of_one_who_waits_for_a_task_whose_panic_passes_through_the_run()
             panic!("in the waker")
         }
     }
-    ends_the_program("waking the one who waits for a panicked task", || {
+    ends_the_program("waking the waiter of a panicked task", || {
         let builder = Builder::new().propagate_panic(false);
         let (runnable, mut handle) = builder.spawn(|()| async { panic!("in poll") }, |_| {});
         let waker = Waker::from(Arc::new(Waiter));

@@ -195,7 +195,7 @@ mod tests {
     where
         F: Future<Output: Send> + Send + 'static,
     {
-        let (runnable, handle) = task::spawn(future, |_| unreachable!("it never waits"));
+        let (runnable, handle) = task::spawn(future, |_| unreachable!("the task never waits"));
         pool.push(runnable);
         handle
     }
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_thread_that_has_waited_for_long_enough_looks_once_more() {
         let pool = pool(1, Duration::from_millis(20));
-        let (runnable, task) = task::spawn(async { 7 }, |_| unreachable!("it never waits"));
+        let (runnable, task) = task::spawn(async { 7 }, |_| unreachable!("the task never waits"));
         let mut runnable = Some(runnable);
         while runnable.is_some() {
             block_on(push(pool, async {}));
@@ -234,7 +234,10 @@ mod tests {
         while pool.lock().threads != 0 && !task.is_finished() {
             thread::yield_now();
         }
-        assert!(task.is_finished(), "the thread has ended and left it");
+        assert!(
+            task.is_finished(),
+            "the thread has ended without running the task"
+        );
         assert_eq!(block_on(task), 7);
     }
 
@@ -280,7 +283,7 @@ mod tests {
         struct Panics;
         impl Wake for Panics {
             fn wake(self: Arc<Self>) {
-                panic!("a waker's own");
+                panic!("in the waker");
             }
         }
         let pool = pool(1, FOR_LONG);

@@ -244,7 +244,7 @@ impl<R: EventSource> Driver<R> {
             reactor.interrupt();
             let _set = self.reactor.set(Arc::new(reactor));
         }
-        let reactor = self.reactor.get().expect("it has just been made");
+        let reactor = self.reactor.get().expect("the reactor has just been made");
         Ok((reactor, is_new))
     }
 
@@ -372,7 +372,7 @@ mod tests {
     fn there_are_sources_once_something_is_registered() {
         let driver = driver();
         assert!(!driver.has_sources(), "there is no reactor");
-        assert!(driver.reactor().expect("the system gives one").1);
+        assert!(driver.reactor().expect("the system provides a reactor").1);
         assert!(!driver.has_sources());
     }
 
@@ -395,20 +395,20 @@ mod tests {
     fn the_reserve_goes_off_duty_when_the_keeper_has_not_risen() {
         let driver = driver();
         assert!(driver.has_no_reserve() && !driver.is_kept());
-        let mut reserve = driver.reserve().expect("the first");
+        let mut reserve = driver.reserve().expect("there is no other reserve");
         let mut look = || {
             thread::current().unpark();
             reserve.park(None)
         };
-        assert!(look(), "nobody keeps the driver");
+        assert!(look(), "there is no keeper");
         driver.asleep_until.store(NEVER, Relaxed);
         driver.rises.store(1, Relaxed);
         assert!(!look());
-        assert!(!driver.has_no_reserve(), "it has risen since");
+        assert!(!driver.has_no_reserve(), "the keeper has risen since");
         assert!(!look());
         assert!(driver.has_no_reserve());
 
-        let reserve = driver.reserve().expect("none is on duty");
+        let reserve = driver.reserve().expect("no reserve is on duty");
         drop(reserve);
         assert!(driver.has_no_reserve());
     }
@@ -416,7 +416,7 @@ mod tests {
     #[test]
     fn who_is_off_duty_looks_no_more() {
         let driver = driver();
-        let mut reserve = driver.reserve().expect("the first");
+        let mut reserve = driver.reserve().expect("there is no other reserve");
         let mut park = || {
             thread::current().unpark();
             reserve.park(None)
@@ -429,7 +429,7 @@ mod tests {
 
     #[test]
     fn a_driver_in_use_is_vacant_while_nobody_keeps_it() {
-        assert!(!<Driver>::new(1).is_vacant(), "not in use");
+        assert!(!<Driver>::new(1).is_vacant(), "the driver is not in use");
         let driver = driver();
         assert!(driver.is_vacant());
         let keeper = driver.keep();
@@ -456,21 +456,21 @@ mod tests {
     fn a_keeper_says_whether_there_is_something_to_do() {
         let driver = driver();
         assert_eq!(driver.earliest(), NEVER);
-        let mut keeper = driver.keep().expect("nobody else is");
+        let mut keeper = driver.keep().expect("there is no other keeper");
         assert!(!keeper.park(Some(Duration::ZERO)));
         keeper.buffers.woken.push(Waker::noop().clone());
         assert!(keeper.park(Some(Duration::ZERO)));
         keeper.buffers.woken.clear();
         driver.timers(1).insert(1, Waker::noop().clone()).unwrap();
         assert_eq!(driver.earliest(), 1);
-        assert!(keeper.park(None), "it is due");
+        assert!(keeper.park(None), "the deadline has passed");
         assert_eq!((driver.rises(), driver.is_kept()), (3, false));
     }
 
     #[test]
     fn a_keeper_waits_for_the_difference() {
         let driver = driver();
-        let mut keeper = driver.keep().expect("nobody else is");
+        let mut keeper = driver.keep().expect("there is no other keeper");
         // So late that anything else overflows.
         keeper.wait(NEVER - 1, NEVER - 2);
     }
@@ -478,9 +478,9 @@ mod tests {
     #[test]
     fn a_keeper_that_sleeps_in_the_reactor_comes_back_when_somebody_rings() {
         let driver = driver();
-        driver.reactor().expect("the system gives one");
-        let mut keeper = driver.keep().expect("nobody else is");
-        assert!(!keeper.park(None), "the first wait comes back at once");
+        driver.reactor().expect("the system provides a reactor");
+        let mut keeper = driver.keep().expect("there is no other keeper");
+        assert!(!keeper.park(None), "the first wait returns at once");
         for _ in 0..3 {
             driver.ring();
             assert!(!keeper.park(None));

@@ -90,7 +90,10 @@ impl Timers {
     /// # Errors
     /// Returns the waker if this is [`Closed`].
     pub(crate) fn insert(&self, deadline: u64, waker: Waker) -> Result<(Key, bool), Waker> {
-        debug_assert!(deadline != NEVER, "a timer that never fires is not armed");
+        debug_assert!(
+            deadline != NEVER,
+            "`NEVER` is not a deadline that can be armed"
+        );
         let mut queue = self.lock();
         let Some(queue) = queue.as_mut() else {
             return Err(waker);

@@ -296,7 +296,7 @@ impl Forks {
         // ORDERING: taken. Relaxed: after `steal_look`.
         let job = self.jobs[index].load(order!(taken: Relaxed));
         let job = NonNull::new(job.map_addr(|address| address & !MARK));
-        let job = job.expect("below the top each place holds a job");
+        let job = job.expect("every place below the top holds a job");
         // SAFETY: this is the one thief, by the argument in the header of this file. The owner
         // keeps the frame until it has the job back. Work and result are `Send`, because `join`
         // requires it.
@@ -407,8 +407,8 @@ mod tests {
         let marks = || (0..2).map(|_| forks.mark(0)).collect::<Vec<_>>();
         let a = || {
             assert_eq!(marks(), [false, true]);
-            assert!(!forks.mark(2), "there is no such place");
-            forks.steal().expect("it is open").run();
+            assert!(!forks.mark(2), "there is no third place");
+            forks.steal().expect("the job is open").run();
         };
         // SAFETY: called by the one owner.
         let ((), b) = unsafe { forks.join(&Alone, a, || 7) };
@@ -430,7 +430,7 @@ mod tests {
             push();
             assert_eq!(limit(), KEPT_OPEN);
             push();
-            assert_eq!(limit(), KEPT_OPEN, "none is in excess any more");
+            assert_eq!(limit(), KEPT_OPEN, "no more than `KEPT_OPEN` stay open");
             forks.ask();
             assert_eq!(limit(), MANY);
         }

@@ -157,7 +157,7 @@ impl Wait {
 }
 
 /// A job in the hands of its taker. If it is dropped without being run, it goes back to its owner.
-#[must_use = "the owner waits for it"]
+#[must_use = "the owner waits until the job is completed"]
 pub(crate) struct Taken(NonNull<Header>);
 
 // SAFETY: it stands for work that its creator allowed another thread to run.
@@ -192,6 +192,6 @@ fn wake(completed: Completed) {
     match completed {
         Completed::Unobserved => {}
         Completed::Wake(waker) => waker.wake(),
-        Completed::Detached => unreachable!("the owner of a job does not leave before its taker"),
+        Completed::Detached => unreachable!("the owner of a job does not leave before the thief"),
     }
 }

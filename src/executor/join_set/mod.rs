@@ -174,7 +174,7 @@ impl<T> JoinSet<T> {
 
     /// Like `insert`, but if it returns a waker, the caller must wake it: it belongs to the task
     /// that waits for the set.
-    #[must_use = "whoever waits for the set is to be woken"]
+    #[must_use = "the returned waker must be woken"]
     pub(super) fn insert_quietly(&mut self, handle: JoinHandle<T>) -> Option<ThinWaker> {
         let key = self.children.next_key();
         let node = Node::new(key, self.ready.clone());
@@ -283,7 +283,10 @@ impl<T> JoinSet<T> {
                 Ok(output) => output,
                 Err(JoinError::Panicked(payload)) => payload.resume(),
                 Err(JoinError::Cancelled) => {
-                    panic!("`join_all` met a task that was cancelled; use `join_next` to have that as a value")
+                    panic!(
+                        "`join_all` found a task that was cancelled; use `join_next` to get the \
+                         cancellation as a value"
+                    )
                 }
             });
         }

@@ -117,7 +117,10 @@ impl Ready {
         }
         let new = ThinWaker::from(waker);
         let raw = new.into_raw();
-        debug_assert!(!is_key(raw.as_ptr()), "a waker's word is aligned");
+        debug_assert!(
+            !is_key(raw.as_ptr()),
+            "the address of a task header is aligned"
+        );
         loop {
             // ORDERING: register, register_again. Release: the child that takes the waker sees all
             // of it (`push`, Acquire). An older waker that is returned was registered by the caller
@@ -237,7 +240,7 @@ impl Node {
     }
 
     /// Pushes the child onto the list. The caller must wake the waker that is returned, if any.
-    #[must_use = "whoever waits for the set is to be woken"]
+    #[must_use = "the returned waker must be woken"]
     pub(super) fn push(&self) -> Option<ThinWaker> {
         let word = &self.ready.word;
         // ORDERING: push_look. Relaxed: only the value goes into the link, and the exchange checks

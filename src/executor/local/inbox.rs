@@ -52,7 +52,11 @@ fn read(word: *mut ()) -> Word {
 
 fn tagged(waker: ThinWaker) -> *mut () {
     let word = waker.into_raw().as_ptr();
-    debug_assert_eq!(word.addr() & WAKER, 0, "a waker's address uses that bit");
+    debug_assert_eq!(
+        word.addr() & WAKER,
+        0,
+        "the address of the waker is aligned"
+    );
     word.map_addr(|address| address | WAKER)
 }
 
@@ -125,7 +129,7 @@ impl Inbox {
         // `sleep` to fail.
         if let Word::Runnables(_) = read(self.0.load(order!(take_look: Relaxed))) {
             let waker = self.empty(each);
-            debug_assert!(waker.is_none(), "the owner alone puts a waker here");
+            debug_assert!(waker.is_none(), "only the owner stores a waker here");
         }
     }
 

@@ -51,7 +51,7 @@ impl Register {
             let key = u32::try_from(slab.vacant_key() + 1).ok();
             // Checked before anything is entered, because an entry without its key would never be
             // struck off.
-            let key = key.expect("a local executor has fewer than 2^32 - 1 waiting tasks");
+            let key = key.expect("a `LocalExecutor` cannot have 2^32 - 1 tasks or more that wait");
             slab.insert(waker);
             Key(NonZeroU32::new(key))
         })

@@ -294,8 +294,8 @@ impl LocalState {
     pub(super) fn claim(&self) {
         assert!(
             !self.is_driven.replace(true),
-            "a `LocalExecutor` is driven by one `block_on` or `run` at a time, and another has not ended: inside of it, spawn and \
-             await tasks instead"
+            "only one `block_on` or `run` can drive a `LocalExecutor` at a time, and another has \
+             not ended; inside of it, spawn and await tasks instead"
         );
     }
 

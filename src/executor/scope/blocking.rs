@@ -89,7 +89,7 @@ impl Executor {
     {
         assert!(
             !self.runs_this_thread(),
-            "`scope` was called on a worker of the executor that is to run its tasks, and would block it; use \
+            "`scope` was called on a worker of its own executor, which it would block; use \
              `joint::async_scope` inside a task, or call `scope` on another thread"
         );
         let scope = Scope {

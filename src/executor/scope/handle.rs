@@ -85,16 +85,15 @@ impl<T> Future for ScopedHandle<'_, T> {
     /// With the panic of the child; if the child was cancelled; or if it is polled again after it
     /// was ready.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        Pin::new(&mut self.0)
-            .poll(cx)
-            .map(|result| match result {
-                Ok(output) => output,
-                Err(JoinError::Panicked(payload)) => payload.resume(),
-                Err(JoinError::Cancelled) => panic!(
-                    "awaited a child that was cancelled, by a panic of its scope or by the end of its executor, or that has \
-                     given its output already; await `ScopedHandle::result` to have that as a value"
-                ),
-            })
+        Pin::new(&mut self.0).poll(cx).map(|result| match result {
+            Ok(output) => output,
+            Err(JoinError::Panicked(payload)) => payload.resume(),
+            Err(JoinError::Cancelled) => panic!(
+                "awaited a child that was cancelled by a panic of its scope or by the end of its \
+                     executor, or whose output was returned already; await `ScopedHandle::result` \
+                     to get this as a value"
+            ),
+        })
     }
 }
 

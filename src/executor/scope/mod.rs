@@ -319,6 +319,6 @@ struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {
     fn drop(&mut self) {
-        panic!("a scope cannot leave its children behind");
+        panic!("a scope cannot return before its children have ended");
     }
 }

@@ -67,7 +67,8 @@ impl<'scope, E: Send + Sync + 'static> AsyncScope<'scope, E> {
         F::Output: Send + 'scope,
     {
         let keep = self.shared.this.upgrade();
-        let keep = keep.unwrap_or_else(|| unreachable!("whoever has the scope has a share of it"));
+        let keep =
+            keep.unwrap_or_else(|| unreachable!("the caller's reference keeps the scope alive"));
         // SAFETY: everything that is borrowed for `'scope` is in the environment, of which `keep`
         // is a share: fact 5 of the header.
         unsafe { self.shared.inner.spawn(SpawnOn::Here, future, keep) }

@@ -31,7 +31,7 @@ fn a_worker_that_does_not_rest_is_woken_without_the_list_though_others_rest() {
     sleep.rest(1, SLEEPING, &Parking::Thread);
     assert_eq!(locks_of(|| sleep.wake_worker(0)), 0, "active");
     assert_eq!(locks_of(|| sleep.wake_worker(1)), 1, "resting");
-    assert_eq!(locks_of(|| sleep.wake_worker(1)), 0, "woken by now");
+    assert_eq!(locks_of(|| sleep.wake_worker(1)), 0, "woken already");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn woken_by(world: World, f: impl FnOnce(&Sleep)) -> Vec<usize> {
     let woken = before.into_iter().filter(|one| !after.contains(one));
     let woken: Vec<_> = woken.collect();
     let expected = world[1] + woken.len();
-    assert_eq!(searching, expected as u64, "who is woken searches");
+    assert_eq!(searching, expected as u64, "every woken worker searches");
     woken
 }
 
@@ -126,7 +126,7 @@ fn those_that_sleep_are_woken_first_and_the_keeper_last_of_them() {
     let rings = Arc::new(AtomicUsize::new(0));
     let ring = rings.clone();
     let sleep = Sleep::new(5, move || _ = ring.fetch_add(1, Relaxed));
-    let mut never = |_| unreachable!("nobody lies down");
+    let mut never = |_| unreachable!("no worker parks");
     for (worker, how, keeps) in [
         (0, WATCHING, false),
         (1, SLEEPING, true),
@@ -155,7 +155,7 @@ fn those_that_sleep_are_woken_first_and_the_keeper_last_of_them() {
 #[test]
 fn the_keeper_alone_is_woken_for_the_driver() {
     let sleep = world([1, 0, 1, 1]);
-    let mut never = |_| unreachable!("nobody lies down");
+    let mut never = |_| unreachable!("no worker parks");
     sleep.search();
     sleep.rest(2, SLEEPING, &Parking::Driver(&mut never));
     #[cfg(feature = "io")]
@@ -270,7 +270,7 @@ fn the_last_that_goes_to_sleep_looks_again_and_pays_for_those_that_are_active() 
 
 #[test]
 fn who_sees_something_urgent_does_not_lie_down() {
-    let mut never = |_| unreachable!("it was urgent");
+    let mut never = |_| unreachable!("something urgent keeps it from parking");
     let sleep = world([1, 1, 0, 0]);
     assert!(!sleep.sleep(0, || true, || false, Parking::Reserve(&mut never)));
     let limit = Duration::from_secs(1);

@@ -141,7 +141,7 @@ mod tests {
             let steals = |track: &Vec<Record>| {
                 let records = track.iter().map(|record| match record.event {
                     Event::Steal(from) => from,
-                    _ => panic!("not recorded"),
+                    _ => panic!("only steals are recorded here"),
                 });
                 records.collect::<Vec<_>>()
             };

@@ -176,9 +176,9 @@ mod tests {
         assert!(!helper.expects(false));
         helper.has_young.set(true);
         assert!(helper.expects(false));
-        assert!(!helper.expects(false), "said already");
+        assert!(!helper.expects(false), "reported already");
         helper.has_young.set(true);
-        assert!(!helper.expects(true), "twice in a row");
+        assert!(!helper.expects(true), "not twice in a row");
         assert!(!helper.expects(false));
     }
 
@@ -218,7 +218,7 @@ mod tests {
         let forks = &local.shared().forks[1];
         let take = |at| local.take_fork(at).map(Taken::run).is_some();
         let start = Instant::now();
-        assert!(!take(start), "there is none");
+        assert!(!take(start), "there is no fork");
         assert!(!local.helper.expects(false));
         let short = Duration::from_nanos(1);
         while_open(forks, || {

@@ -79,7 +79,10 @@ pub(super) struct Local {
     closing: Closing,
     lookout: Lookout,
     helper: Helper,
-    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "nothing to attend to"))]
+    #[cfg_attr(
+        not(feature = "io"),
+        allow(dead_code, reason = "there are no timers and no descriptors")
+    )]
     attendant: Attendant,
 }
 

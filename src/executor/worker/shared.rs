@@ -355,7 +355,7 @@ impl Schedule<EntryLink> for Scheduler {
 #[inline(never)]
 unsafe fn enter(task: &PendingTask<'_, EntryLink>) {
     current::with_current(|local| {
-        let local = local.expect("the executor's tasks are run by its workers");
+        let local = local.expect("only workers run the executor's tasks");
         // SAFETY: by this function's contract.
         unsafe {
             Registry::enter_normal(
@@ -396,7 +396,7 @@ mod tests {
             assert_eq!(has_work(), (false, false));
         }
         local.push(task(), Lane::Pinned(0));
-        assert_eq!(has_work(), (false, false), "its own");
+        assert_eq!(has_work(), (false, false), "its own queue does not count");
     }
 
     #[test]
@@ -407,7 +407,7 @@ mod tests {
             local.shared().poll_time()
         };
         assert_eq!(time(80), 80);
-        assert_eq!(time(90), 80, "by an eighth");
+        assert_eq!(time(90), 80, "the average moves by an eighth");
         assert_eq!(time(70), 80);
         assert_eq!(time(91), 91);
         assert_eq!(time(79), 79);
@@ -446,9 +446,13 @@ mod tests {
         for worker in workers {
             worker.close_down();
         }
-        assert_eq!(owners(), 2, "what the last worker has left to the visitor");
+        assert_eq!(
+            owners(),
+            2,
+            "the visitor has taken over the last worker's share"
+        );
         let late = begin();
-        assert_eq!(owners(), 3, "too late to be counted elsewhere");
+        assert_eq!(owners(), 3, "a late visitor owns a share itself");
         drop((inside, late));
         assert_eq!(owners(), 1);
     }

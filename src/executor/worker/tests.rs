@@ -22,11 +22,11 @@ fn woken(local: &Local, lane: Lane) -> (Runnable, JoinHandle<()>) {
     let (runnable, handle) = new_task(Location::caller(), future);
     launch(local.shared(), Some(local), runnable, lane);
     local.as_current(|| {
-        let runnable = local.next_queued().expect("it was launched");
+        let runnable = local.next_queued().expect("the task was launched");
         local.run(runnable);
-        sender.send(()).expect("it waits");
+        sender.send(()).expect("the task waits");
     });
-    (local.next_queued().expect("it was woken"), handle)
+    (local.next_queued().expect("the task was woken"), handle)
 }
 
 #[test]
@@ -105,10 +105,18 @@ fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
     };
     dispose_of_both();
     assert_eq!(ends(&local), (1, 1));
-    assert_eq!(local.counters().cancelled.get(), 0, "no worker has");
+    assert_eq!(
+        local.counters().cancelled.get(),
+        0,
+        "no worker has cancelled a task"
+    );
     elsewhere.as_current(dispose_of_both);
     assert_eq!((ends(&local), ends(&elsewhere)), ((2, 2), (0, 0)));
-    assert_eq!(local.counters().cancelled.get(), 0, "none of its own has");
+    assert_eq!(
+        local.counters().cancelled.get(),
+        0,
+        "the tasks' own worker has cancelled none"
+    );
     local.as_current(dispose_of_both);
     assert_eq!(ends(&local), (3, 3));
     assert_eq!(local.counters().cancelled.get(), 1);

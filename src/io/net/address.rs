@@ -103,7 +103,7 @@ fn of_text(text: &str) -> io::Result<Target> {
         Some((host, port)) if !host.is_empty() => Ok(Target::Host(host.into(), port)),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            format!("`{text}` is no address; write a host and a port, such as localhost:80"),
+            format!("`{text}` is not an address; write a host and a port, such as localhost:80"),
         )),
     }
 }
@@ -131,7 +131,7 @@ where
     };
     let mut result = Err(io::Error::new(
         io::ErrorKind::InvalidInput,
-        "there is no address in what was given",
+        "there is no address to try; pass at least one",
     ));
     for address in one.into_iter().chain(several) {
         result = attempt(address).await;
@@ -153,7 +153,8 @@ async fn look_up(host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
 #[cfg(not(feature = "blocking"))]
 async fn look_up(host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
     let message = format!(
-        "`{host}:{port}` has to be looked up, which blocks: build joint with its feature `blocking`, or give an IP address"
+        "`{host}:{port}` has to be looked up, which blocks; build joint with its feature `blocking`, or \
+         pass an IP address"
     );
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }

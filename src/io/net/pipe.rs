@@ -155,7 +155,7 @@ macro_rules! owns {
                     return Err(io::Error::new(
                         io::ErrorKind::InvalidInput,
                         concat!(
-                            "this descriptor is open for the other direction alone: make it a `",
+                            "this descriptor is open only for the other direction; make it a `",
                             $other,
                             "`"
                         ),

@@ -42,7 +42,7 @@ pub struct Changed(());
 
 impl Changed {
     /// Splits the read-modify-write at this place into a load and a store.
-    #[must_use = "the place is changed for as long as the value lives"]
+    #[must_use = "the place is changed only while the value exists"]
     pub fn in_two(file: &str, line: u32) -> Self {
         let file = file.to_string();
         CHANGED.set(Some(Target::Operation { file, line }));
@@ -50,7 +50,7 @@ impl Changed {
     }
 
     /// Makes the second look of this name (such as `executor::sleep::sleep_again`) see nothing.
-    #[must_use = "the place is changed for as long as the value lives"]
+    #[must_use = "the place is changed only while the value exists"]
     pub fn blind(look: &str) -> Self {
         CHANGED.set(Some(Target::Look(look.to_string())));
         Self(())

@@ -10,7 +10,7 @@ use loom::thread::ThreadId;
 
 /// An operation on a place, or one without a place.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "named as the functions are")]
+#[allow(missing_docs, reason = "the variants are named after the functions")]
 pub enum Act {
     Load,
     Store(u64),
@@ -53,7 +53,7 @@ pub struct Operation {
 
 /// A kind of place, with its initial value.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "named as the types are")]
+#[allow(missing_docs, reason = "the variants are named after the types")]
 pub enum Made {
     Atomic(&'static str, u64),
     Cell,

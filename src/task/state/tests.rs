@@ -86,7 +86,7 @@ fn a_wake_up_too_many_is_taken_back() {
         assert_eq!(
             word,
             HANDLE + wakes + REF - taken,
-            "for the new waker's own"
+            "the new waker adds one reference, and takes one wake-up if the counter is full"
         );
     }
     // Another thread has taken it back meanwhile.
@@ -201,7 +201,7 @@ impl World {
             OnRelease::Schedule => self.schedule(),
             OnRelease::Free => self.free(),
             OnRelease::Orphan => {
-                assert!(!self.is_orphan, "two bury it: {self:?}");
+                assert!(!self.is_orphan, "the orphan is found twice: {self:?}");
                 self.is_orphan = true;
             }
         }

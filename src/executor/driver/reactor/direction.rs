@@ -209,6 +209,7 @@ impl Drop for FdWaiter<'_> {
 #[cold]
 pub(super) fn gone() -> io::Error {
     io::Error::other(
-        "the executor that served this descriptor is gone: keep it alive for as long as its descriptors are waited for",
+        "the executor that watched this descriptor is gone; keep the executor alive as long as its \
+         descriptors are in use",
     )
 }

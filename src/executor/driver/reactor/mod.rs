@@ -180,12 +180,13 @@ fn refused(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::PermissionDenied => io::Error::new(
             io::ErrorKind::Unsupported,
-            "the system cannot wait for this kind of descriptor, such as that of a regular file: \
-             use it in `spawn_blocking`",
+            "the system cannot wait for this kind of descriptor, which may be that of a regular \
+             file; use it in `spawn_blocking`",
         ),
         io::ErrorKind::AlreadyExists => io::Error::new(
             io::ErrorKind::AlreadyExists,
-            "this descriptor is registered already: share the one registration, or duplicate the descriptor",
+            "this descriptor is registered already; share its registration, or duplicate the \
+             descriptor",
         ),
         _ => error,
     }

@@ -80,7 +80,7 @@ impl World {
     fn turn_until(&mut self, mut over: impl FnMut() -> bool) {
         let start = Instant::now();
         while !over() {
-            assert!(start.elapsed() < LONG, "nothing happens");
+            assert!(start.elapsed() < LONG, "nothing has happened for too long");
             let mut woken = Vec::new();
             let until = Some(clock::now() + 100_000_000);
             self.reactor.wait(&mut self.events, until, &mut woken);
@@ -315,7 +315,7 @@ fn a_wait_ends_at_its_time_and_not_before(mut world: World) {
     let early = ended.recv_timeout(Duration::from_millis(20));
     world.reactor.interrupt();
     waiter.join().unwrap();
-    assert!(early.is_err(), "the wait without a limit had one");
+    assert!(early.is_err(), "the wait without a deadline has ended");
 }
 
 fn the_end_wakes_all_and_later_waits_fail(mut world: World) {

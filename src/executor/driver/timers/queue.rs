@@ -195,7 +195,10 @@ impl<W> Queue<W> {
             return place;
         }
         let place = u32::try_from(self.slots.len()).unwrap_or(END);
-        assert!(place != END, "4 billion timers are armed on one worker");
+        assert!(
+            place != END,
+            "more than 4 billion timers are armed on one worker"
+        );
         self.slots.push(Slot {
             value: Some(value),
             link: turn,

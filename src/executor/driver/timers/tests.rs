@@ -36,7 +36,7 @@ fn the_earliest_deadline_is_known() {
     let (early, first) = timers.insert(10, waker()).unwrap();
     assert!(first);
     let (tie, first) = timers.insert(10, waker()).unwrap();
-    assert!(!first, "who sleeps knows of it already");
+    assert!(!first, "an equal deadline is not a new earliest one");
     assert_eq!(timers.earliest(), 10);
     assert!(timers.remove(&early).is_some());
     assert_eq!(timers.earliest(), 10);
@@ -67,7 +67,11 @@ fn the_last_waker_is_woken_and_the_others_are_dropped() {
     let ((first, waker), (second, other)) = (counting(), counting());
     let (key, _) = timers.insert(5, waker.clone()).unwrap();
     assert_eq!(timers.poll(&key, &waker), Ok(false));
-    assert_eq!(Arc::strong_count(&first), 3, "the same is not cloned");
+    assert_eq!(
+        Arc::strong_count(&first),
+        3,
+        "the same waker is not cloned again"
+    );
     assert_eq!(timers.poll(&key, &other), Ok(false));
     assert_eq!(Arc::strong_count(&first), 2);
     fire_all(&timers, 5).into_iter().for_each(Waker::wake);

@@ -37,14 +37,14 @@ fn arm(local: &Local, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
 fn with_nothing_to_run_a_worker_fires_what_is_due_anywhere_and_says_so() {
     let [local, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
-    assert!(!local.attend(), "never used");
+    assert!(!local.attend(), "the driver was never used");
     arm(&local, 0, clock::NEVER - 1, &wakes);
-    assert!(!local.attend(), "not due");
+    assert!(!local.attend(), "the timer is not due");
     for owner in 0..3 {
         arm(&local, owner, 0, &wakes);
         assert!(local.attend());
         assert_eq!(wakes.0.load(Relaxed), owner + 1);
-        assert!(!local.attend(), "fired by now");
+        assert!(!local.attend(), "the timer has fired");
     }
 }
 
@@ -59,7 +59,11 @@ fn in_its_turn_a_worker_fires_its_own_and_those_of_the_others_one_after_the_othe
         arm(&local, 2, 0, &others);
         let before = others.0.load(Relaxed);
         local.attend_in_turn();
-        assert_eq!(own.0.load(Relaxed), turn + 1, "its own each time");
+        assert_eq!(
+            own.0.load(Relaxed),
+            turn + 1,
+            "its own timers are checked each time"
+        );
         // Those of one other are due once each three turns, and by then as many as turns.
         let fired = others.0.load(Relaxed) - before;
         assert_eq!(fired, [0, 2, 3, 0][turn], "turn {turn}");
@@ -92,7 +96,7 @@ fn in_its_turn_a_worker_asks_the_system_not_before_an_interval_has_passed() {
     assert!((before + LOOK_INTERVAL..=after + LOOK_INTERVAL).contains(&next));
     next_look.set(clock::NEVER);
     local.attend_in_turn();
-    assert_eq!(next_look.get(), clock::NEVER, "too early");
+    assert_eq!(next_look.get(), clock::NEVER, "it is too early for a look");
 }
 
 #[test]
@@ -101,14 +105,14 @@ fn the_driver_is_left_where_polls_are_long_and_where_there_is_no_reserve() {
     let driver = &local.shared().driver;
     assert!(
         !local.leaves_driver() && driver.reserve().is_none(),
-        "never used"
+        "the driver was never used"
     );
     arm(&local, 0, clock::NEVER - 1, &Arc::default());
     assert!(local.leaves_driver());
     let reserve = driver.reserve();
     assert!(
         reserve.is_some() && driver.reserve().is_none(),
-        "one at a time"
+        "there is one reserve at a time"
     );
     assert!(!local.leaves_driver());
     local.shared().set_poll_time(usize::MAX);

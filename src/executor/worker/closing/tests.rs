@@ -45,7 +45,7 @@ fn a_search_is_over_once_closed_and_for_who_has_arrived_once_quiet() {
     (0..2).for_each(|worker| local.shared().arrive(worker));
     assert_eq!(is_over(), [true, true]);
     local.shared().close();
-    assert_eq!(is_over(), [true, true], "closed once");
+    assert_eq!(is_over(), [true, true], "a second close changes nothing");
 }
 
 #[test]
@@ -73,9 +73,12 @@ fn it_is_quiet_once_each_worker_has_arrived_or_was_never_started() {
     };
     assert!(!is_quiet(&|| shared.never_came(0)));
     assert!(!is_quiet(&|| shared.arrive(0)));
-    assert!(!is_quiet(&|| shared.arrive(0)), "twice the same");
+    assert!(
+        !is_quiet(&|| shared.arrive(0)),
+        "the same worker arrives twice"
+    );
     assert!(is_quiet(&|| shared.arrive(1)));
-    assert!(!shared.gate.never_came(0), "said already");
+    assert!(!shared.gate.never_came(0), "it was counted already");
 
     let [local, _other] = two_workers();
     let shared = local.shared();
@@ -111,13 +114,17 @@ fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_
     other.push(counted(&held), Lane::Pinned(1));
     shared.close();
     local.close_down_blocked();
-    assert_eq!(alive(&held), 7, "all but what is pinned to it");
+    assert_eq!(alive(&held), 7, "all but the tasks that are pinned to it");
     local
         .closing
         .alone_since
         .set(Instant::now().checked_sub(PATIENCE));
     local.close_down_blocked();
-    assert_eq!(alive(&held), 1, "what is pinned to the other one");
+    assert_eq!(
+        alive(&held),
+        1,
+        "the task that is pinned to the other worker"
+    );
     other.close_down_blocked();
     assert_eq!(alive(&held), 0);
 }
@@ -134,7 +141,11 @@ fn the_last_to_leave_drops_what_is_left_and_whoever_comes_later_does_it_itself()
         shared.inject(counted(&held), lane);
     }
     local.close_down();
-    assert_eq!(alive(&held), 2, "what is from outside is left to the last");
+    assert_eq!(
+        alive(&held),
+        2,
+        "injected tasks are left to the last worker"
+    );
     other.push(counted(&held), Lane::Normal);
     shared.inject(counted(&held), Lane::Pinned(0));
     assert_eq!(alive(&held), 4);
@@ -174,7 +185,7 @@ fn a_blocked_worker_drops_inside_of_drops_up_to_a_depth() {
         push();
         local.closing.inside.set(MOST_INSIDE);
         local.close_down_blocked();
-        assert_eq!(Arc::strong_count(&seen), 2, "too deep");
+        assert_eq!(Arc::strong_count(&seen), 2, "nested too deeply");
         local.closing.inside.set(MOST_INSIDE - 1);
         local.close_down_blocked();
         assert_eq!(seen.load(Relaxed), MOST_INSIDE);

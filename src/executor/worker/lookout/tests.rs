@@ -16,7 +16,8 @@ fn set_seen(local: &Local, since: Instant, polls: u64, is_busy: bool) {
 }
 
 fn before(now: Instant, time: Duration) -> Instant {
-    now.checked_sub(time).expect("the system runs for longer")
+    now.checked_sub(time)
+        .expect("the system has been running for longer")
 }
 
 #[test]
@@ -36,12 +37,12 @@ fn who_makes_progress_and_who_is_stuck_is_seen() {
     };
     set_seen(&local, before(Instant::now(), LONG), 0, false);
     local.counters().polls.set(1);
-    assert_eq!(view(), (false, true), "its own count tells nothing");
+    assert_eq!(view(), (false, true), "its own count does not matter");
     other.counters().polls.set(1);
     assert_eq!(view(), (true, false));
     // A moment that lasts longer than the test.
     set_seen(&local, Instant::now() + LONG, 1, false);
-    assert_eq!(view(), (false, false), "not for long enough");
+    assert_eq!(view(), (false, false), "not seen for long enough");
     other.counters().polls.set(2);
     let (found, makes_progress) = local.look_round();
     assert!(found.is_none() && makes_progress);
@@ -79,7 +80,7 @@ fn the_time_of_a_poll_is_measured_of_oneself() {
     assert_eq!(time(), LONG / 10);
     local.lookout.began.set((before(Instant::now(), LONG), 0));
     local.judge_own_polls();
-    assert_eq!(time(), LONG / 10, "no runs");
+    assert_eq!(time(), LONG / 10, "it has run no task");
     (0..5).for_each(|_| local.run(task()));
     local.lookout.began.set((before(Instant::now(), LONG), 1));
     local.judge_own_polls();
@@ -135,7 +136,7 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     assert_eq!(
         watch(false, FIRST_WATCH),
         2 * FIRST_WATCH,
-        "something is queued"
+        "a task is queued"
     );
     assert_eq!(local.counters().parks.get(), 3);
     local.shared().sleep.found(|| false);
@@ -146,7 +147,7 @@ fn who_is_stuck_is_found_in_a_look_round() {
     let [local, other] = two_workers();
     other.queues.push_behind(task(), drop);
     set_seen(&local, Instant::now() + LONG, 0, false);
-    assert!(local.look_round().0.is_none(), "not for long enough");
+    assert!(local.look_round().0.is_none(), "not seen for long enough");
     local.lookout.set_stuck(1);
     let found = local.look_round().0;
     assert!(matches!(found, Some(Found::Task(_))));

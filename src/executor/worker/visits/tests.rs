@@ -13,11 +13,15 @@ fn who_comes_often_is_expected_again_and_who_was_away_for_longer_is_not() {
     local.visit(start + OFTEN);
     assert_eq!(until(), start + 2 * OFTEN);
     local.leave_driver(start + 3 * OFTEN);
-    assert_eq!(until(), start + 4 * OFTEN, "it was there for so long");
+    assert_eq!(
+        until(),
+        start + 4 * OFTEN,
+        "the visit took as long as the interval"
+    );
     local.visit(start + 4 * OFTEN);
     assert_eq!(until(), start + 5 * OFTEN);
     local.visit(start + 5 * OFTEN + 1);
-    assert_eq!(until(), 0, "away for longer");
+    assert_eq!(until(), 0, "it was away for too long");
     local.leave_driver(start + 5 * OFTEN + 1);
     assert_eq!(until(), 0);
 }
@@ -25,14 +29,14 @@ fn who_comes_often_is_expected_again_and_who_was_away_for_longer_is_not() {
 #[test]
 fn the_driver_may_be_left_to_another_worker_that_comes_often() {
     let [local, other] = two_workers();
-    assert!(local.is_driver_visited(), "of no use");
+    assert!(local.is_driver_visited(), "the driver is not in use");
     let shared = local.shared();
     shared.driver.hurry(clock::NEVER, &shared.sleep, || {});
     // The very first instant is 0, and so as good as an expected one.
     while clock::now() == 0 {}
     assert!(!local.is_driver_visited());
     local.counters().visits_until.set(clock::NEVER);
-    assert!(!local.is_driver_visited(), "to itself");
+    assert!(!local.is_driver_visited(), "its own visits do not count");
     other.counters().visits_until.set(clock::NEVER);
     assert!(local.is_driver_visited());
 }

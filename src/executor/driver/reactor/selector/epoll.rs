@@ -234,14 +234,14 @@ mod tests {
     use super::*;
 
     fn epoll() -> Epoll {
-        let epoll = Epoll::new().expect("descriptors enough");
-        epoll.expect("a system with all that it takes")
+        let epoll = Epoll::new().expect("there are enough descriptors");
+        epoll.expect("the system has `epoll`, `eventfd` and `timerfd`")
     }
 
     fn wait(epoll: &Epoll, until: u64) -> usize {
         let mut events = super::super::Events::new();
         epoll.wait(&mut events, until);
-        epoll.each(&events, |key, _| panic!("an event of {key}"));
+        epoll.each(&events, |key, _| panic!("unexpected event of {key}"));
         events.epoll.0.len()
     }
 
@@ -249,7 +249,7 @@ mod tests {
     fn the_bell_rings_after_it_has_counted_as_far_as_it_can() {
         let epoll = epoll();
         let most = (u64::MAX - 1).to_ne_bytes();
-        rustix::io::write(&epoll.bell, &most).expect("room");
+        rustix::io::write(&epoll.bell, &most).expect("the counter has room");
         assert_eq!(wait(&epoll, NEVER), 1);
         for _ in 0..3 {
             assert_eq!(wait(&epoll, 0), 0);
@@ -275,10 +275,10 @@ mod tests {
     #[test]
     fn the_timer_is_set_for_another_time_alone() {
         let epoll = epoll();
-        let timer = epoll.timer.as_ref().expect("a timer");
+        let timer = epoll.timer.as_ref().expect("this system has `timerfd`");
         let left = || {
             rustix::time::timerfd_gettime(&timer.fd)
-                .expect("its own")
+                .expect("the timer can be read")
                 .it_value
         };
         let until = clock::now() + 3_600_000_000_000;
@@ -290,7 +290,8 @@ mod tests {
             it_interval: Timespec::default(),
             it_value: timespec(Duration::from_secs(7_200)),
         };
-        timerfd_settime(&timer.fd, TimerfdTimerFlags::empty(), &value).expect("its own");
+        timerfd_settime(&timer.fd, TimerfdTimerFlags::empty(), &value)
+            .expect("the timer can be set");
         epoll.interrupt();
         assert_eq!(wait(&epoll, until), 1);
         assert!(left().tv_sec > 7_190);

@@ -133,7 +133,7 @@ fn turns_that_run_out_are_given_anew() {
             step(&mut random, 3, &mut queue, &mut reference);
             queue.assert_whole();
         }
-        assert!(queue.turn < 1000, "numbered anew");
+        assert!(queue.turn < 1000, "the turns have been renumbered");
     }
     let mut queue = Queue::new();
     queue.insert(7, 0);
@@ -142,7 +142,7 @@ fn turns_that_run_out_are_given_anew() {
         queue.insert(7, number);
         queue.assert_whole();
     }
-    assert!(queue.turn < 20, "numbered anew");
+    assert!(queue.turn < 20, "the turns have been renumbered");
     for number in 0..10 {
         assert_eq!(queue.pop(7), Some(number));
     }
@@ -187,7 +187,7 @@ fn a_million_are_fired_in_order_and_their_memory_is_given_back() {
     for place in places {
         given_back = queue.release(place).1.is_some();
     }
-    assert!(given_back, "with the last one");
+    assert!(given_back, "the last release frees the memory");
     assert_eq!((queue.heap.capacity(), queue.slots.capacity()), (0, 0));
     queue.insert(1, 1);
     assert_eq!(queue.pop(1), Some(1));

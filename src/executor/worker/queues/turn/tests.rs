@@ -29,7 +29,11 @@ fn one_task_in_any_queue_of_a_worker_is_its_own() {
     assert_eq!(queued(Lane::Normal), (true, false));
     assert_eq!(queued(Lane::High), (true, false));
     assert_eq!(queued(Lane::Pinned(0)), (true, true));
-    assert_eq!(queued(Lane::Pinned(1)), (false, false), "of another");
+    assert_eq!(
+        queued(Lane::Pinned(1)),
+        (false, false),
+        "pinned to another worker"
+    );
     let injected = |lane| has_alone(|local| local.shared().inject(task(), lane));
     assert_eq!(injected(Lane::Normal), (false, false));
     assert_eq!(injected(Lane::High), (false, false));
@@ -41,7 +45,7 @@ fn one_task_in_any_queue_of_a_worker_is_its_own() {
 fn wakes_at_next(is_due: bool, own: &[Lane], injected: &[Lane]) -> u64 {
     let [local, _other] = two_workers();
     if !is_due {
-        assert!(local.next().is_none(), "the first turn");
+        assert!(local.next().is_none(), "nothing is queued");
     }
     own.iter().for_each(|&lane| local.push(task(), lane));
     for &lane in injected {
@@ -58,10 +62,14 @@ const PINNED: Lane = Lane::Pinned(0);
 fn who_takes_from_outside_wakes_another_for_what_it_leaves_or_brings_along() {
     for is_due in [true, false] {
         let wakes = |injected: &[Lane]| wakes_at_next(is_due, &[], injected);
-        assert_eq!(wakes(&[NORMAL]), 0, "it is run at once");
+        assert_eq!(wakes(&[NORMAL]), 0, "the only task is run at once");
         assert_eq!(wakes(&[NORMAL, NORMAL]), 1, "one is brought along");
         assert_eq!(wakes(&[HIGH, HIGH]), 1, "one is brought along");
-        assert_eq!(wakes(&[HIGH, NORMAL]), 1, "one is left there, or both come");
+        assert_eq!(
+            wakes(&[HIGH, NORMAL]),
+            1,
+            "one is left in the injector, or both are brought along"
+        );
     }
 }
 
@@ -92,7 +100,7 @@ fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
             other.push(task(), NORMAL);
         }
         let before = local.counters().steals.get();
-        local.run(local.next().expect("it is busy"));
+        local.run(local.next().expect("a busy worker has a task"));
         local.counters().steals.get() > before
     };
     (0..runs).filter(takes_over).collect()
@@ -101,7 +109,7 @@ fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
 #[test]
 fn who_is_busy_looks_after_those_that_are_stuck_each_976_runs() {
     let interval = INJECTOR_INTERVAL * RESCUE_INTERVAL;
-    assert_eq!(interval, 976, "so says the executor's documentation");
+    assert_eq!(interval, 976, "the executor's documentation says 976");
     let expected = [0, interval, 2 * interval];
     assert_eq!(rescues(2_000, WORTH_A_WAKE - 1), expected);
 }
@@ -135,7 +143,7 @@ impl Letters {
     /// Runs what is next, so many times.
     fn runs(&self, local: &Local, runs: usize) -> String {
         let run = |_| {
-            let next = local.next().expect("something to run");
+            let next = local.next().expect("there is a task to run");
             let id = next.id();
             local.run(next);
             let own = self.0.iter().find(|(one, _)| *one == id);
@@ -176,7 +184,7 @@ fn at_most_32_in_a_row_come_from_the_high_lane_while_there_are_others() {
         local.push(letters.task('h'), HIGH);
     }
     let all = "h".repeat(HIGH_STREAK as usize + 1);
-    assert_eq!(letters.runs(&local, 33), all, "with no others");
+    assert_eq!(letters.runs(&local, 33), all, "there are no normal tasks");
 }
 
 #[test]
@@ -191,7 +199,7 @@ fn who_is_pinned_comes_each_4_runs_while_there_are_more() {
     assert_eq!(letters.runs(&local, 9), "....p...p");
     assert_eq!(letters.runs(&local, 9), ".".repeat(9));
     let metrics = local.counters().pinned.get();
-    assert_eq!(metrics, 0, "none is left");
+    assert_eq!(metrics, 0, "no pinned task is left");
 }
 
 #[test]
