@@ -1,7 +1,8 @@
 //! The channel beside its peers, on one thread.
 //!
-//! First a table: the contestants take turns round by round, so that each ratio compares what ran at the same time on the same
-//! machine. Then the same rows under criterion, for figures with a history.
+//! A table is printed first: the contestants take turns round by round, so each ratio compares runs
+//! at the same time on the same machine. The same rows then run under criterion, for figures with a
+//! history.
 //!
 //! `cargo bench -p joint-benches --bench oneshot`; with `-- --test` each row runs once.
 
@@ -17,7 +18,7 @@ use std::{
 use criterion::Criterion;
 use joint_benches::table::median;
 
-/// One way to use a channel, once.
+/// One way to use a channel once.
 type Path = fn(&Waker);
 
 /// Every row's path for one contestant.
@@ -34,7 +35,7 @@ const ROWS: [&str; 5] = [
     "wait, Arc waker",
 ];
 
-/// Polls once, and tells whether the answer was there.
+/// Polls once, and returns whether the answer was there.
 fn poll<F: Future>(future: std::pin::Pin<&mut F>, waker: &Waker) -> bool {
     match future.poll(&mut Context::from_waker(waker)) {
         Poll::Ready(output) => {
@@ -49,7 +50,7 @@ macro_rules! contestant {
     ($name:literal, $($channel:tt)+) => {{
         use $($channel)+ as channel;
 
-        // Some send by value and some by reference.
+        // Some channels send by value and some by reference.
         #[allow(unused_mut)]
         fn wait(waker: &Waker) {
             let (mut tx, rx) = channel();
@@ -116,7 +117,8 @@ fn time(path: Path, waker: &Waker, times: u32) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / f64::from(times)
 }
 
-/// Medians over the rounds: of each contestant's time, and of the first one's time as a part of it.
+/// Medians over the rounds: of each contestant's time, and of the ratio of the first one's time to
+/// it.
 fn paired(rounds: usize, times: u32) {
     let contestants = contestants();
     println!("| row | contestant | ns | joint takes |");

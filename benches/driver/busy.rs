@@ -18,7 +18,7 @@ use joint_benches::{driven::Driven, options::Options, table::Row};
 
 /// How long the busy task runs until it yields.
 const POLL: Duration = Duration::from_micros(45);
-/// How long the client has nothing to ask, so that the server's worker goes to rest.
+/// How long the client pauses between questions, so that the server's worker goes to sleep.
 const PAUSE: Duration = Duration::from_micros(100);
 
 fn messages() -> usize {
@@ -38,8 +38,8 @@ pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
     ]
 }
 
-/// How long that many of a hundred clients wait at most, while one worker runs a task that yields
-/// every 45 microseconds.
+/// How long the slowest of this many out of a hundred clients waits, while one worker runs a task
+/// that yields every 45 microseconds.
 fn wait<R: Driven, const HUNDREDTHS: usize>(runtime: &'static R) -> Duration {
     runtime.run(async move {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -74,7 +74,7 @@ async fn keep_busy<R: Driven>(is_over: Arc<AtomicBool>) {
     }
 }
 
-/// Asks from a thread of its own, and tells how long each answer took. An empty message ends the
+/// Asks from a thread of its own, and returns how long each answer took. An empty message ends the
 /// server.
 fn ask(server: SocketAddr) -> Vec<Duration> {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");

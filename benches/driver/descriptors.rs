@@ -1,4 +1,4 @@
-//! Rows of descriptors: connections that echo, and a byte that goes to and fro.
+//! Rows of descriptors: connections that echo, and a byte that travels back and forth.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use joint_benches::{
 
 const CONNECTIONS: usize = 100;
 
-/// How many messages go through a connection or a pipe; fewer, if each row is to run once.
+/// The number of messages through a connection or a pipe; fewer if each row runs once.
 fn messages() -> usize {
     Options::read().of(1_000, 10)
 }
@@ -38,7 +38,7 @@ pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
     ]
 }
 
-/// Sends back what comes, until the end.
+/// Sends back everything that it reads, until the end.
 async fn serve(mut stream: impl Reads + Writes + Send) {
     let mut room = [0; 8_192];
     loop {
@@ -52,7 +52,7 @@ async fn serve(mut stream: impl Reads + Writes + Send) {
     }
 }
 
-/// Sends messages, and waits for each until it is back.
+/// Sends messages, and after each waits for its echo.
 async fn ask<const SIZE: usize>(mut stream: impl Reads + Writes + Send, messages: usize) {
     let message = [7; SIZE];
     let mut room = [0; SIZE];

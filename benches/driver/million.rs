@@ -1,4 +1,4 @@
-//! A million timers: armed, given up, fired.
+//! A million timers: armed, dropped and fired.
 
 use std::{
     future::{Future, poll_fn},
@@ -17,14 +17,14 @@ use joint_benches::{
 
 /// How many timers of one task are polled at once.
 const BATCH: usize = 64;
-/// The time there is for arming each before the first fires.
+/// The time for arming each timer before the first one fires.
 const LEAD: Duration = Duration::from_micros(2);
 
-// Rows run one after the other.
+// Rows run one after another.
 static DROPPED: Countdown = Countdown::new();
 static FIRED: Countdown = Countdown::new();
 
-/// A million; fewer, if each row is to run once.
+/// A million; fewer if each row runs once.
 fn all() -> usize {
     Options::read().of(1_000_000, 1_000)
 }
@@ -44,7 +44,8 @@ pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
     ]
 }
 
-/// From the first spawned until the last has been polled, and from the first cancelled until all are dropped.
+/// From the first spawn until the last task has been polled, and from the first cancellation until
+/// all tasks are dropped.
 fn sleep_and_cancel<R: Driven>(runtime: &'static R) -> [Duration; 2] {
     let tasks = all();
     runtime.run(async move {
@@ -97,7 +98,7 @@ impl<S: Future> Sleeps<S> {
     }
 }
 
-/// How long it takes to arm all, and to drop all.
+/// The time to arm all sleeps, and the time to drop them all.
 fn arm_and_drop<R: Driven>(runtime: &'static R) -> [Duration; 2] {
     let count = all();
     runtime.run(async move {
@@ -119,7 +120,7 @@ fn disarm<R: Driven>(runtime: &'static R) -> Duration {
     arm_and_drop(runtime)[1]
 }
 
-/// From when all are due until all have run. What is left of the time before is not counted.
+/// From when all are due until all have run. The rest of the time before that is not counted.
 fn fire<R: Driven>(runtime: &'static R) -> Duration {
     let tasks = all();
     runtime.run(async move {

@@ -19,13 +19,13 @@ use joint_benches::{
 
 const TURNS: usize = 10_000;
 const ARMED: usize = 32 * 1_024;
-/// How many timers are armed in one poll: tokio's would be refused if it were many more.
+/// How many timers are armed in one poll. tokio would refuse many more.
 const BATCH: usize = 64;
 
 pub(crate) const NEAR: Duration = Duration::from_millis(20);
 pub(crate) const FAR: Duration = Duration::from_secs(3_600);
 
-// Rows run one after the other.
+// Rows run one after another.
 static POLLED: Countdown = Countdown::new();
 static DROPPED: Countdown = Countdown::new();
 
@@ -80,11 +80,11 @@ pub(crate) fn two_workers<R: Driven>() -> Vec<Row<R>> {
     ]
 }
 
-/// So many tasks asleep, each for another time.
+/// Tasks that sleep, each until a different time.
 pub(crate) struct Asleep<R: Runtime>(Vec<R::Handle<()>>);
 
 impl<R: Driven> Asleep<R> {
-    /// All have been polled when it is ready.
+    /// Is ready when all tasks have been polled.
     pub(crate) async fn start(
         runtime: &'static R,
         tasks: usize,
@@ -103,7 +103,7 @@ impl<R: Driven> Asleep<R> {
         Self(handles)
     }
 
-    /// Without waiting for it.
+    /// Cancels the tasks, without waiting until they have been dropped.
     pub(crate) fn cancel(self) {
         self.0.into_iter().for_each(R::cancel);
     }
@@ -123,7 +123,7 @@ async fn sleeper<R: Driven>(duration: Duration, dropped: &'static Countdown) {
     .await;
 }
 
-/// Runs something while so many others are asleep.
+/// Runs something while a number of other tasks sleep.
 fn beside<R, F>(
     runtime: &'static R,
     others: usize,
@@ -169,7 +169,7 @@ async fn arm_and_drop<R: Driven>(duration: Duration) {
         poll_fn(|cx| {
             for _ in 0..BATCH {
                 let sleep = pin!(R::sleep(duration));
-                // Pending, unless the system has kept the thread from its processor for that long.
+                // Pending, unless the system has kept the thread off its processor for that long.
                 let _ = black_box(sleep.poll(cx));
             }
             Poll::Ready(())
@@ -197,7 +197,7 @@ fn timeouts<R: Driven>(runtime: &'static R) -> Duration {
     runtime.run(timed(async {
         for _ in 0..TURNS {
             let done = R::timeout(FAR, R::yield_now()).await;
-            assert!(done.is_some(), "it has an hour");
+            assert!(done.is_some(), "an hour is enough");
         }
     }))
 }
@@ -211,7 +211,7 @@ fn arm_on_both<R: Driven, const IS_FAR: bool>(runtime: &'static R) -> Duration {
     let one = || {
         runtime.spawn_outside(async move {
             BEGUN.fetch_add(1, AcqRel);
-            // Nobody comes, if there is one worker after all.
+            // If there is only one worker, no other task arrives.
             let patience = Instant::now() + Duration::from_secs(1);
             while BEGUN.load(Acquire) < 2 && Instant::now() < patience {
                 thread::yield_now();

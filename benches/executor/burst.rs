@@ -19,10 +19,10 @@ use joint_benches::{
     table::{Row, settle},
 };
 
-// Rows run one after the other.
+// Rows run one after another.
 static IS_BUSY: AtomicBool = AtomicBool::new(false);
 static IS_FREED: AtomicBool = AtomicBool::new(false);
-/// Whether one of the burst has begun. The worker alone reads and writes it then.
+/// Whether a task of the burst has begun. Only the worker reads and writes this at that time.
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 static DONE: Countdown = Countdown::new();
 static TIMES: Mutex<Times> = Mutex::new(Times {
@@ -36,7 +36,7 @@ struct Times {
     first: Option<Instant>,
 }
 
-/// Two million; fewer, if each row is to run once.
+/// Two million; fewer if each row runs once.
 fn all() -> usize {
     Options::read().of(2_000_000, 1_000)
 }
@@ -68,7 +68,7 @@ fn each<R: Runtime>(runtime: &'static R) -> Duration {
     end.duration_since(times.freed.expect("a poll"))
 }
 
-/// Gives the time at which the last of the tasks has ended.
+/// Returns the time at which the last of the tasks has ended.
 fn burst<R: Runtime>(runtime: &'static R) -> Instant {
     let tasks = all();
     HAS_BEGUN.store(false, Relaxed);

@@ -17,7 +17,8 @@ use joint_benches::{
 const FIB: (u32, u64) = (25, 121_392);
 const ROW: &str = "fib(25), per join";
 
-/// Two threads each: the one that calls takes part, or waits for two others.
+/// Each contestant has two threads: either the calling thread takes part, or it waits for two
+/// others.
 pub(crate) fn table(budget: Duration) -> Table {
     let row = |fib: Box<dyn Fn(u32) -> u64>| {
         let run: Run = Box::new(move || {
@@ -54,7 +55,7 @@ fn with_joint() -> Box<dyn Fn(u32) -> u64> {
         one + other
     }
     let executor = Executor::builder().workers(2).build();
-    let executor = leak(executor.expect("threads to be had"));
+    let executor = leak(executor.expect("threads can be started"));
     Box::new(|n| executor.install(|| fib(n)))
 }
 
@@ -86,7 +87,7 @@ fn with_rayon() -> Box<dyn Fn(u32) -> u64> {
         one + other
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
-    let pool = leak(pool.expect("threads to be had"));
+    let pool = leak(pool.expect("threads can be started"));
     Box::new(|n| pool.install(|| fib(n)))
 }
 

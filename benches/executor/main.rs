@@ -2,11 +2,12 @@
 //! thread; a burst of two million tasks; fork and join on the stack; and how the time changes from
 //! one worker to all.
 //!
-//! First the tables. With `JOINT_CRITERION=1` the same rows then run under criterion, for figures with a history.
+//! The tables are printed first. With `JOINT_CRITERION=1` the same rows then run under criterion,
+//! for figures with a history.
 //!
-//! `cargo xtask bench executor`, or `cargo bench -p joint-benches --bench executor`, which leaves out
-//! the peers that need a newer compiler; with `-- FILTER` only the rows whose titles contain it; with
-//! `-- --test` each row runs once.
+//! `cargo xtask bench executor`, or `cargo bench -p joint-benches --bench executor`, which leaves
+//! out the peers that need a newer compiler; with `-- FILTER` only the rows whose titles contain
+//! it; with `-- --test` each row runs once.
 
 use std::time::Duration;
 

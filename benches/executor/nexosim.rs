@@ -1,4 +1,4 @@
-//! nexosim's executor: it can do what needs no handle and no spawning from inside.
+//! nexosim's executor. It can run the rows that need no handle and no spawning from inside.
 
 use std::{
     sync::Mutex,
@@ -13,7 +13,7 @@ use joint_benches::{runtime::leak, table::Run};
 /// The rows that it can do.
 pub(crate) fn rows(workers: usize) -> [(&'static str, u64, Run); 2] {
     let executor: &Mutex<Executor> = leak(Mutex::new(Executor::new(workers)));
-    // The tasks start when all are there, and the call returns when all have ended.
+    // The tasks start when all have been spawned, and the call returns when all have ended.
     let timed = move |spawn_all: &dyn Fn(&Executor)| -> Duration {
         let mut executor = executor.lock().expect("no panics");
         let start = Instant::now();

@@ -16,18 +16,18 @@ use joint_benches::{
 pub(crate) const MANY: usize = 10_000;
 pub(crate) const FAN: usize = 1_000;
 const TURNS: usize = 1_000;
-/// The branches that the doubly recursive way to compute it spawns.
+/// The argument, and the number of branches that the doubly recursive way to compute it spawns.
 const FIB: (u32, u64) = (20, 10_945);
 
 pub(crate) const OUTSIDE_DETACHED: &str = "10k spawned outside, detached";
 pub(crate) const PING_PONG_OUTSIDE: &str = "ping-pong 1,000, outside";
 pub(crate) const ABORT: &str = "abort 10k pending";
 
-// Rows run one after the other.
+// Rows run one after another.
 static DONE: Countdown = Countdown::new();
 static DROPPED: Countdown = Countdown::new();
 
-/// What one thread can do too.
+/// The rows that one thread can run too.
 pub(crate) fn inside<R: Runtime>() -> Vec<Row<R>> {
     let row = |title, operations: usize, run| Row {
         title,
@@ -53,7 +53,7 @@ pub(crate) fn inside<R: Runtime>() -> Vec<Row<R>> {
     ]
 }
 
-/// What takes a thread beside the runtime's.
+/// The rows that need another thread beside the runtime's.
 pub(crate) fn outside<R: Runtime>() -> Vec<Row<R>> {
     let row = |title, operations: usize, run| Row {
         title,
@@ -77,7 +77,7 @@ pub(crate) fn spawn_join<R: Runtime>(runtime: &'static R) -> Duration {
     })
 }
 
-/// Spawns so many tasks, then joins them.
+/// Spawns `tasks` tasks, and then joins them.
 pub(crate) async fn fan_out<R, F>(runtime: &'static R, tasks: usize, task: impl Fn(usize) -> F)
 where
     R: Runtime,
@@ -130,19 +130,19 @@ fn yields<R: Runtime>(runtime: &'static R) -> Duration {
     })
 }
 
-/// The two ends of a channel. It is nobody's own.
+/// The two ends of a channel, which is no contestant's own.
 type Ends = (oneshot::Sender<usize>, oneshot::Receiver<usize>);
 
-/// Sends the ball, and waits until it is back.
+/// Sends the ball, and waits until it returns.
 async fn ping(i: usize, there: oneshot::Sender<usize>, back: oneshot::Receiver<usize>) {
-    there.send(i).expect("somebody waits");
+    there.send(i).expect("the receiver waits");
     black_box(back.await.expect("a ball"));
     DONE.done();
 }
 
 async fn pong(there: oneshot::Receiver<usize>, back: oneshot::Sender<usize>) {
     let ball = there.await.expect("a ball");
-    back.send(ball).expect("somebody waits");
+    back.send(ball).expect("the receiver waits");
 }
 
 fn ping_pong_inside<R: Runtime>(runtime: &'static R) -> Duration {
@@ -162,7 +162,7 @@ fn ping_pong_inside<R: Runtime>(runtime: &'static R) -> Duration {
     })
 }
 
-/// Spawns both players from outside, by the function.
+/// Spawns both players from outside, with the given function.
 pub(crate) fn all_ping_pong(mut spawn: impl FnMut(Pin<Box<dyn Future<Output = ()> + Send>>)) {
     DONE.start(TURNS);
     for i in 0..TURNS {
@@ -192,7 +192,7 @@ pub(crate) fn many_outside<R: Runtime>(runtime: &'static R) -> Duration {
     start.elapsed()
 }
 
-/// Spawns detached tasks by the function.
+/// Spawns detached tasks with the given function.
 pub(crate) fn all_detached(mut spawn: impl FnMut(usize)) {
     DONE.start(MANY);
     (0..MANY).for_each(&mut spawn);
@@ -272,7 +272,7 @@ fn join_finished<R: Runtime>(runtime: &'static R) -> Duration {
         DONE.over().await;
         handles
     });
-    // The last one counts before it ends.
+    // The last task counts before it ends.
     settle();
     runtime.run(async move {
         let start = Instant::now();

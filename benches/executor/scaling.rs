@@ -10,12 +10,13 @@ use super::rows::{MANY, fan_out, many_inside, many_outside, spawn_join};
 use joint_benches::{
     options::Options,
     pools::{async_executor::AsyncExecutorStatic, joint::Joint, nio::Nio, tokio::TokioPool},
-    report::{Figure, Report},
+    report::{Measured, Report},
     runtime::{Pool, Runtime},
     table::{Row, Table},
 };
 
-/// One worker, and then up to all processors: each number of them up to four, from there on powers of two.
+/// One worker, and then more, up to all processors: every number up to four, and powers of two
+/// above.
 fn worker_counts() -> Vec<usize> {
     let all = thread::available_parallelism().map_or(1, usize::from);
     // A pool of forte has no more than 32 members.
@@ -42,7 +43,7 @@ fn rows<R: Runtime>() -> Vec<Row<R>> {
     ]
 }
 
-/// About a microsecond of work that nothing can share.
+/// About a microsecond of work that shares nothing.
 fn microsecond() {
     let mut state = black_box(1u64);
     for _ in 0..800 {
@@ -64,7 +65,7 @@ fn work<R: Runtime, const TASKS: usize, const MICROSECONDS: usize>(
     })
 }
 
-/// A contestant at each number of workers.
+/// Adds a contestant at each number of workers.
 fn with<R: Pool>(table: Table, name: &str) -> Table {
     let counts = worker_counts();
     counts.iter().fold(table, |table, count| {
@@ -72,8 +73,8 @@ fn with<R: Pool>(table: Table, name: &str) -> Table {
     })
 }
 
-/// All numbers of workers of all contestants take turns. Beside each figure, how much it is of the same contestant's with one
-/// worker.
+/// All contestants at all numbers of workers take turns. Beside each figure stands its ratio to the
+/// same contestant's figure with one worker.
 pub(crate) fn print(options: &Options, report: &mut Report) {
     const TITLE: &str = "scaling";
     if options.wants_none_of(TITLE, rows::<Joint>().iter().map(|row| row.title)) {
@@ -89,14 +90,14 @@ pub(crate) fn print(options: &Options, report: &mut Report) {
     let table = with::<joint_benches::pools::forte::Forte>(table, names[4]);
     let names = &names[..if cfg!(joint_peers) { 5 } else { 4 }];
 
-    println!("\nBeside each figure, how much it is of the same contestant's with one worker.");
+    println!("\nBeside each figure: its ratio to the same contestant's figure with one worker.");
     println!("\n| scaling | workers | {} |", names.join(" | "));
     println!("|{}", "---|".repeat(2 + names.len()));
     let counts = worker_counts();
     table.each_row(options, report, |title, figures, report| {
         for (n, workers) in counts.iter().enumerate() {
             let of_each = names.iter().zip(figures.chunks(counts.len()));
-            let ns = |of_one: &[Figure], n: usize| of_one[n].value.expect("all have all rows");
+            let ns = |of_one: &[Measured], n: usize| of_one[n].value.expect("all have all rows");
             let cells = of_each.clone().map(|(_, of_one)| {
                 let ratio = ns(of_one, n) / ns(of_one, 0);
                 format!("{:.1} ({ratio:.2})", ns(of_one, n))
@@ -108,7 +109,7 @@ pub(crate) fn print(options: &Options, report: &mut Report) {
             }
             let parts = of_each.map(|(name, of_one)| {
                 let part = ns(of_one, n) / ns(of_one, 0);
-                Figure {
+                Measured {
                     contestant: (*name).to_owned(),
                     value: Some(part),
                     ratio: part,

@@ -14,7 +14,7 @@ const TURNS: usize = 100_000;
 const WAITERS: usize = 64;
 const EVENTS: usize = 200;
 
-// Rows run one after the other.
+// Rows run one after another.
 static REGISTERED: Countdown = Countdown::new();
 static WOKEN: Countdown = Countdown::new();
 
@@ -44,7 +44,7 @@ pub(crate) fn all<R: Runtime>() -> Vec<Row<R>> {
     ]
 }
 
-/// Spawns tasks that yield so many times, and awaits them in order.
+/// Spawns tasks that yield `turns` times each, and awaits them in order.
 async fn spawn_yielding<R: Runtime>(runtime: &'static R, tasks: usize, turns: usize) {
     let one = |_| {
         runtime.spawn(async move {
@@ -84,7 +84,7 @@ fn many_yield<R: Runtime>(runtime: &'static R) -> Duration {
     })
 }
 
-/// An event that happens again and again: a list of wakers. It is nobody's own.
+/// A recurring event: a list of wakers. It is no contestant's own.
 struct Event(Mutex<State>);
 
 struct State {
@@ -125,7 +125,8 @@ impl Event {
     }
 }
 
-/// All wait, then the event happens; from there until all have run. Only that is timed.
+/// All tasks wait, and then the event happens. The time from the event until all have run is
+/// measured.
 fn callback<R: Runtime>(runtime: &'static R) -> Duration {
     runtime.run(async move {
         EVENT.0.lock().expect("no panics").times = 0;

@@ -1,4 +1,5 @@
-//! How much memory the program holds: what it has asked the allocator for, and what the system has given it.
+//! How much memory the program holds: what it has requested from the allocator, and what the system
+//! has given it.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -14,7 +15,7 @@ static HEAP: Counting = Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is passed on to the system's allocator as it is.
+// SAFETY: every call is passed on unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size(), Relaxed);
@@ -51,7 +52,7 @@ impl Memory {
         }
     }
 
-    /// What came since, for each of so many: live, and resident where that is known.
+    /// The bytes since then, for each of `count`: live, and resident where that is known.
     pub(crate) fn each_since(self, before: Self, count: usize) -> (f64, Option<f64>) {
         let each = |now: usize, before: usize| (now as f64 - before as f64) / count as f64;
         let resident = self.resident.zip(before.resident);
@@ -60,7 +61,7 @@ impl Memory {
     }
 }
 
-/// Linux alone says it in a file.
+/// Only Linux reports it, in a file.
 fn resident() -> Option<usize> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,8 +1,8 @@
-//! What a task takes of memory, at a million of them, beside the peers. Each contestant is measured in a process of its own,
-//! with one worker.
+//! How much memory a task takes, among a million tasks, beside the peers. Each contestant is
+//! measured in a process of its own, with one worker.
 //!
-//! `cargo xtask bench memory`, or `cargo bench -p joint-benches --bench memory`, which leaves out the
-//! peer that needs a newer compiler; with `-- --test` a thousand tasks.
+//! `cargo xtask bench memory`, or `cargo bench -p joint-benches --bench memory`, which leaves out
+//! the peer that needs a newer compiler; with `-- --test` a thousand tasks.
 
 use std::{env, future::pending, process::Command};
 
@@ -18,7 +18,7 @@ use joint_benches::{
         nio::Nio,
         tokio::TokioPool,
     },
-    report::{Figure, Report},
+    report::{Measured, Report},
     runtime::{Pool, Runtime},
     signal::Countdown,
 };
@@ -30,7 +30,7 @@ enum State {
     Waiting,
 }
 
-/// The contestants: what a process of one does, given the state and the number of tasks.
+/// A contestant's name, and what its process does with a state and a number of tasks.
 type Child = fn(State, usize);
 
 const CONTESTANTS: &[(&str, Child)] = &[
@@ -66,12 +66,12 @@ const CONTESTANTS: &[(&str, Child)] = &[
 /// Tasks that are polled before the next ones are spawned, so that no queue grows.
 const BATCH: usize = 1_000;
 
-/// Measures and prints, and ends the process.
+/// Measures, prints, and ends the process.
 fn measure<R: Runtime>(runtime: &'static R, state: State, count: usize) {
     static POLLED: Countdown = Countdown::new();
 
     runtime.run(async move {
-        // What is allocated once is not counted.
+        // Memory that is allocated only once is not counted.
         for handle in (0..BATCH)
             .map(|_| runtime.spawn(async { 7u32 }))
             .collect::<Vec<_>>()
@@ -81,7 +81,7 @@ fn measure<R: Runtime>(runtime: &'static R, state: State, count: usize) {
         let mut handles = touched(count);
         let before = Memory::now();
         match state {
-            // It is the one worker's current poll that spawns them.
+            // The only worker's current poll spawns them.
             State::Queued => handles.extend((0..count).map(|_| runtime.spawn(async { 7u32 }))),
             State::Waiting => {
                 for _ in 0..count / BATCH {
@@ -103,13 +103,14 @@ fn measure<R: Runtime>(runtime: &'static R, state: State, count: usize) {
     })
 }
 
-/// Room that the system has given already.
+/// A vector whose memory the system has provided already.
 fn touched<T>(count: usize) -> Vec<T> {
     let mut room: Vec<T> = Vec::with_capacity(count);
     for slot in room.spare_capacity_mut() {
         let byte = slot.as_mut_ptr().cast::<u8>();
         assert_ne!(size_of::<T>(), 0, "a handle has a first byte");
-        // SAFETY: the first byte of room for one, which belongs to the vector. A write that nobody may leave out.
+        // SAFETY: this is the first byte of an element's memory, which belongs to the vector. The
+        // compiler cannot remove a volatile write.
         unsafe { byte.write_volatile(0) };
     }
     room
@@ -126,7 +127,7 @@ fn ask(contestant: &str, state: State, count: usize) -> [f64; 2] {
             &count.to_string(),
         ])
         .output()
-        .expect("a process to be had");
+        .expect("a process can be started");
     let printed = String::from_utf8_lossy(&child.stdout).into_owned();
     let figures = printed.split_whitespace().map(|word| word.parse().ok());
     let figures = figures.collect::<Option<Vec<f64>>>();
@@ -153,11 +154,11 @@ fn print(options: &Options, report: &mut Report) {
         for (kind, what) in ["live heap", "resident"].iter().enumerate() {
             let row = format!("{name}: {what}");
             if asked.iter().any(|figures| figures[kind].is_nan()) {
-                println!("\nThe system does not say what is resident.");
+                println!("\nThe system does not report the resident memory.");
                 continue;
             }
             let figures: Vec<_> = (CONTESTANTS.iter().zip(&asked))
-                .map(|((name, _), figures)| Figure {
+                .map(|((name, _), figures)| Measured {
                     contestant: (*name).to_owned(),
                     value: Some(figures[kind]),
                     ratio: figures[kind] / asked[0][kind],

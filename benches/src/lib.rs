@@ -1,4 +1,5 @@
-//! The library shared by the benches of `joint`: the contestants, the tools of their rows, and the report.
+//! The library shared by the benches of `joint`: the contestants, the tools for their rows, and the
+//! report.
 //!
 //! A bench is a list of [tables](table::Table). A table has rows, which are functions over a
 //! [`Runtime`](runtime::Runtime) or a [`Driven`](driven::Driven), written once, and contestants,
@@ -62,7 +63,7 @@ macro_rules! cancelled_by_drop {
     };
 }
 
-/// The same for a handle whose drop lets the task run on.
+/// As above, for a handle whose drop lets the task continue.
 macro_rules! detached_by_drop {
     ($handle:ident) => {
         async fn join<T: Send + 'static>(handle: $handle<T>) -> T {

@@ -26,7 +26,7 @@ impl Options {
         if self.once { little } else { much }
     }
 
-    /// Whether the filter lets a row of a table pass.
+    /// Returns whether the filter selects a row of a table.
     pub fn wants(&self, table: &str, row: &str) -> bool {
         let filter = self.filter.as_deref().unwrap_or_default();
         [table, row]
@@ -34,19 +34,20 @@ impl Options {
             .any(|title| title.to_lowercase().contains(filter))
     }
 
-    /// Whether a contestant runs: `JOINT_BENCH_ONLY` names the only one that does, so that other
-    /// tools can look at it.
+    /// Returns whether a contestant runs. `JOINT_BENCH_ONLY` names the only one that does, so that
+    /// other tools can observe it.
     pub fn has_contestant(name: &str) -> bool {
         std::env::var_os("JOINT_BENCH_ONLY").is_none_or(|only| only == name)
     }
 
-    /// Whether the filter lets none of a table's rows pass, so that no contestant has to be started.
+    /// Returns whether the filter selects no row of a table, so that no contestant has to be
+    /// started.
     pub fn wants_none_of<'a>(&self, table: &str, mut rows: impl Iterator<Item = &'a str>) -> bool {
         !rows.any(|row| self.wants(table, row))
     }
 
-    /// Whether criterion runs after the tables. It takes longer than they do, so it has to be asked
-    /// for, by `JOINT_CRITERION=1`.
+    /// Returns whether criterion runs after the tables, as `JOINT_CRITERION=1` requests. It takes
+    /// longer than they do.
     pub fn wants_criterion(&self) -> bool {
         self.once || std::env::var_os("JOINT_CRITERION").is_some()
     }

@@ -1,6 +1,7 @@
 //! How far apart the processors are: the round trip of a cache line between two threads.
 //!
-//! On a virtual machine the host moves the processors about, and what two workers cost one another changes tenfold.
+//! On a virtual machine the host moves the processors, which changes tenfold what two workers cost
+//! each other.
 
 use std::{
     hint::spin_loop,
@@ -10,7 +11,7 @@ use std::{
 };
 
 const TRIPS: u32 = 100;
-/// As many as fit into this time, and one at least.
+/// Round trips are counted for this time, and at least one is.
 const BUDGET: Duration = Duration::from_millis(10);
 
 /// Ends the game.
@@ -18,10 +19,10 @@ const OVER: u32 = u32::MAX;
 
 /// Round trips longer than this many nanoseconds are far.
 const FAR: f64 = 150.0;
-/// No distance makes them as long as this: something else runs on one of the processors.
+/// No distance makes a round trip this long: something else runs on one of the processors.
 const BUSY: f64 = 5_000.0;
 
-/// The median round trip in nanoseconds, or `None` where there is one processor only.
+/// The median round trip in nanoseconds, or `None` if there is only one processor.
 #[derive(Clone, Copy, Debug)]
 pub struct Placement(Option<f64>);
 
@@ -37,12 +38,12 @@ impl Ball {
                 now if now == turn => return true,
                 _ => spin_loop(),
             }
-            // The other thread may need this very processor.
+            // The other thread may need this processor.
             if spins % 1_000 == 0 {
                 thread::yield_now();
             }
         }
-        unreachable!("nobody waits for so long");
+        unreachable!("no wait takes this long");
     }
 }
 
@@ -79,12 +80,12 @@ impl Placement {
         Self(Some(trips[trips.len() / 2]))
     }
 
-    /// The median round trip, or `None` if there is one processor only.
+    /// Returns the median round trip, or `None` if there is only one processor.
     pub fn nanoseconds(self) -> Option<f64> {
         self.0
     }
 
-    /// `near`, `far`, `busy`, or `alone`.
+    /// Returns `near`, `far`, `busy` or `alone`.
     pub fn name(self) -> &'static str {
         match self.0 {
             None => "alone",

@@ -1,4 +1,4 @@
-//! Where the figures go: to the reader as Markdown, and to a file with a JSON object for each line.
+//! Reports the figures: as Markdown for the reader, and to a file with a JSON object on each line.
 
 use std::{
     env,
@@ -12,37 +12,38 @@ use joint_figures::{Place, placement_line};
 
 use super::{options::Options, placement::Placement};
 
-/// The figure of one contestant in one row.
-pub struct Figure {
+/// What one contestant took in one row.
+pub struct Measured {
     /// The name of the contestant.
     pub contestant: String,
-    /// The figure in the table's unit, or `None` if the contestant cannot do the row.
+    /// In the unit of the table, or `None` if the contestant cannot do the row.
     pub value: Option<f64>,
     /// The median of the rounds' ratios to the first contestant.
     pub ratio: f64,
-    /// Whether it is another crate's: not joint's own, nor the least work that a row can take.
+    /// Whether the contestant is another crate's, and not joint's own or a floor (the least work
+    /// that a row can take).
     pub is_peer: bool,
 }
 
 /// The figures of one run of a bench.
 pub struct Report {
     bench: &'static str,
-    /// Whether each row runs once, which says nothing about speed.
+    /// Whether each row runs once, which measures nothing.
     once: bool,
     /// `NAME.jsonl` in the folder that `JOINT_BENCH_OUT` names.
     file: Option<File>,
     placement: Placement,
-    /// Where it was found to have changed, in words.
+    /// The rows before which the placement had changed, in words.
     moved: Vec<String>,
     /// Rows in which the first contestant is not the first to finish, in words.
     behind: Vec<String>,
 }
 
 impl Report {
-    /// Prints what the machine is like.
+    /// Describes the machine, and starts the report.
     ///
-    /// If `JOINT_BENCH_OUT` names a folder, the figures are kept there as well. A run of each row
-    /// once keeps none.
+    /// If `JOINT_BENCH_OUT` names a folder, the figures are also written there, unless each row
+    /// runs only once.
     ///
     /// # Panics
     ///
@@ -59,7 +60,7 @@ impl Report {
         if !cfg!(joint_peers) {
             println!("Without the peers that `cargo xtask bench {bench}` adds.");
         }
-        println!("Beside each figure, how much it is of the first contestant's.");
+        println!("Beside each figure: its ratio to the first contestant's figure.");
         let mut report = Self {
             bench,
             once: options.once,
@@ -94,18 +95,18 @@ impl Report {
     /// # Panics
     ///
     /// If there are no figures, or the file of the figures cannot be written.
-    pub fn row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
+    pub fn row(&mut self, table: &str, row: &str, unit: &str, figures: &[Measured]) {
         let (first, peers) = figures.split_first().expect("contestants");
-        // The first one has all rows, if others than one are asked for.
+        // The first contestant has all rows, unless another one is requested.
         let own = first.value.unwrap_or(f64::NAN);
         let mut line = format!("| {row} | **{own:.1}** |");
         for peer in peers {
-            let Figure { value, ratio, .. } = peer;
+            let Measured { value, ratio, .. } = peer;
             let written = match value {
                 Some(value) => write!(line, " {value:.1} ({ratio:.2}) |"),
                 None => write!(line, " - |"),
             };
-            written.expect("a string takes all");
+            written.expect("a string can be written to");
         }
         let best = peers
             .iter()
@@ -148,7 +149,7 @@ impl Report {
     /// # Panics
     ///
     /// If the file of the figures cannot be written.
-    pub fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
+    pub fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Measured]) {
         let place = Place {
             bench: self.bench,
             table,

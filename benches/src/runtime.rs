@@ -1,4 +1,4 @@
-//! [`Runtime`]: what a row needs of a contestant, so that each row is written once.
+//! [`Runtime`]: what a row needs from a contestant, so that each row is written once.
 
 use std::{
     future::Future,
@@ -6,18 +6,19 @@ use std::{
     task::{Context, Poll},
 };
 
-/// A runtime that lasts as long as the program: each method is what its documentation recommends for the purpose.
+/// A runtime that lives as long as the program. Each method is the one that the runtime's
+/// documentation recommends for the purpose.
 pub trait Runtime: Sync + Sized + 'static {
     /// The handle of a spawned task.
     type Handle<T: Send + 'static>: Send;
 
-    /// Spawns from inside of a task.
+    /// Spawns a task from inside a task.
     fn spawn<T, F>(&'static self, future: F) -> Self::Handle<T>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static;
 
-    /// Spawns from a thread that is none of the runtime's.
+    /// Spawns a task from a thread that is not one of the runtime's.
     fn spawn_outside<T, F>(&'static self, future: F) -> Self::Handle<T>
     where
         T: Send + 'static,
@@ -26,7 +27,7 @@ pub trait Runtime: Sync + Sized + 'static {
         self.spawn(future)
     }
 
-    /// Spawns a task that nobody joins, from inside of a task.
+    /// Spawns a task without a handle, from inside a task.
     fn spawn_detached<F>(&'static self, future: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -34,7 +35,7 @@ pub trait Runtime: Sync + Sized + 'static {
         Self::detach(self.spawn(future));
     }
 
-    /// Spawns a task that nobody joins, from a thread that is none of the runtime's.
+    /// Spawns a task without a handle, from a thread that is not one of the runtime's.
     fn spawn_outside_detached<F>(&'static self, future: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -45,7 +46,7 @@ pub trait Runtime: Sync + Sized + 'static {
     /// Waits for the output of a task.
     fn join<T: Send + 'static>(handle: Self::Handle<T>) -> impl Future<Output = T> + Send;
 
-    /// Gives up the handle, and lets the task run on.
+    /// Drops the handle, and lets the task continue.
     fn detach<T: Send + 'static>(handle: Self::Handle<T>);
 
     /// Cancels a task, without waiting until it has been dropped.
@@ -77,7 +78,7 @@ pub fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-/// For runtimes that have no `yield_now` of their own.
+/// Yields once, for runtimes that have no `yield_now` of their own.
 #[derive(Default)]
 pub struct Yield(bool);
 

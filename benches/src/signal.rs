@@ -1,4 +1,5 @@
-//! How a row learns that all its tasks have done their part: the same few instructions for each contestant.
+//! Tells a row that all its tasks have done their part, in the same few instructions for each
+//! contestant.
 
 use std::{
     future::poll_fn,
@@ -31,7 +32,7 @@ impl Countdown {
         self.left.store(count, Release);
     }
 
-    /// Counts one down. The call that reaches zero wakes the waiter.
+    /// Counts down by one. The call that reaches zero wakes the waiter.
     pub fn done(&self) {
         if self.left.fetch_sub(1, AcqRel) == 1 {
             let waiter = self.waiter.lock().expect("no panics").take();
@@ -46,7 +47,8 @@ impl Countdown {
                 return Poll::Ready(());
             }
             *self.waiter.lock().expect("no panics") = Some(cx.waker().clone());
-            // The last one came before or finds the waiter: it takes the lock after it has counted.
+            // Either the count is zero already, or the last task finds the waiter, because it takes
+            // the lock after it has counted.
             match self.left.load(Acquire) {
                 0 => Poll::Ready(()),
                 _ => Poll::Pending,
@@ -58,7 +60,7 @@ impl Countdown {
 
 /// Counts when it is dropped.
 pub struct CountsDrop(
-    /// Where it counts one down.
+    /// The countdown that it counts down by one.
     pub &'static Countdown,
 );
 

@@ -1,5 +1,5 @@
-//! A table of rows and contestants, who take turns round by round: each ratio compares what ran at the same time on the same
-//! machine.
+//! A table of rows and contestants. The contestants take turns round by round, so each ratio
+//! compares runs at the same time on the same machine.
 
 use std::{
     thread,
@@ -10,7 +10,7 @@ use criterion::{Criterion, Throughput};
 
 use super::{
     options::Options,
-    report::{Figure, Report},
+    report::{Measured, Report},
 };
 
 /// Does a row once, and returns how long that took.
@@ -28,25 +28,25 @@ pub struct Row<R: 'static> {
 
 struct Contestant {
     name: String,
-    /// Not joint's own, nor what the least work takes.
+    /// Whether it is another crate's, and not joint's own or a floor.
     is_peer: bool,
-    /// As many as the table has rows. `None`: it cannot.
+    /// One for each row of the table, or `None` if the contestant cannot do the row.
     runs: Vec<Option<Run>>,
 }
 
-/// Rows and contestants, the first of which is joint, if it takes part.
+/// Rows and contestants. The first contestant is joint, if it takes part.
 pub struct Table {
     title: &'static str,
     rows: Vec<(&'static str, u64)>,
     contestants: Vec<Contestant>,
-    /// For each row.
+    /// The time for each row.
     budget: Duration,
     rounds: &'static Rounds,
 }
 
-/// Fewer rounds make no median, more make no better one.
+/// Fewer rounds give no median, and more give no better one.
 struct Rounds {
-    /// Threads, queues and the allocator get what they need once.
+    /// Lets threads, queues and the allocator reach their sizes.
     warm_up: usize,
     least: usize,
     most: usize,
@@ -64,7 +64,7 @@ const HEAVY: Rounds = Rounds {
 };
 
 impl Table {
-    /// A table without contestants. Each row is repeated for as long as the budget says.
+    /// Makes a table without contestants. Each row is repeated for the time of the budget.
     pub fn new(title: &'static str, budget: Duration) -> Self {
         Self {
             title,
@@ -75,18 +75,18 @@ impl Table {
         }
     }
 
-    /// Asks for fewer rounds, because a run takes long here.
+    /// Requests fewer rounds, because one run takes long.
     pub fn heavy(mut self) -> Self {
         self.rounds = &HEAVY;
         self
     }
 
-    /// Adds a contestant. The first one has all rows, and is the one that the others are compared
-    /// with.
+    /// Adds a contestant. The first one has all rows, and the others are compared with it.
     ///
     /// # Panics
     ///
-    /// If the contestant has a row that the first one does not have, or one of other work.
+    /// If the contestant has a row that the first one does not have, or a row with a different
+    /// amount of work.
     pub fn with<R: Sync>(
         self,
         name: impl Into<String>,
@@ -104,7 +104,8 @@ impl Table {
     ///
     /// # Panics
     ///
-    /// If the contestant has a row that the first one does not have, or one of other work.
+    /// If the contestant has a row that the first one does not have, or a row with a different
+    /// amount of work.
     pub fn with_runs(
         mut self,
         name: impl Into<String>,
@@ -118,13 +119,16 @@ impl Table {
         let runs = self.rows.iter().map(|&(title, operations)| {
             let place = rows.iter().position(|row| row.0 == title)?;
             let (_, its_operations, run) = rows.swap_remove(place);
-            assert_eq!(operations, its_operations, "{title} is the same work");
+            assert_eq!(
+                operations, its_operations,
+                "the contestants do the same amount of work in {title}"
+            );
             Some(run).filter(|_| Options::has_contestant(&name))
         });
         let runs = runs.collect();
         assert!(
             rows.is_empty(),
-            "{name} has rows that the first one has not"
+            "{name} has rows that the first contestant does not have"
         );
         self.contestants.push(Contestant {
             is_peer: !name.starts_with("joint"),
@@ -134,7 +138,8 @@ impl Table {
         self
     }
 
-    /// Marks the last contestant as no peer but a floor: the least work that a row can take.
+    /// Marks the last contestant as a floor: the least work that a row can take. A floor is not a
+    /// peer.
     ///
     /// # Panics
     ///
@@ -145,7 +150,7 @@ impl Table {
         self
     }
 
-    /// Measures and prints the rows that are asked for.
+    /// Measures and prints the selected rows.
     pub fn print(&self, options: &Options, report: &mut Report) {
         let names = self.contestants.iter().map(|contestant| &*contestant.name);
         let mut has_head = false;
@@ -157,12 +162,12 @@ impl Table {
         });
     }
 
-    /// Measures the rows that are asked for, and passes on the figures of all contestants.
+    /// Measures the selected rows, and passes the figures of all contestants to `each`.
     pub fn each_row(
         &self,
         options: &Options,
         report: &mut Report,
-        mut each: impl FnMut(&str, &[Figure], &mut Report),
+        mut each: impl FnMut(&str, &[Measured], &mut Report),
     ) {
         for (row, &(title, operations)) in self.rows.iter().enumerate() {
             if options.wants(self.title, title) {
@@ -176,10 +181,10 @@ impl Table {
     }
 
     /// One contestant's medians over the rounds.
-    fn figure(&self, i: usize, rounds: &[Vec<f64>], operations: u64) -> Figure {
+    fn figure(&self, i: usize, rounds: &[Vec<f64>], operations: u64) -> Measured {
         let time = median(rounds.iter().map(|round| round[i])) / operations as f64;
         let ratio = median(rounds.iter().map(|round| round[i] / round[0]));
-        Figure {
+        Measured {
             contestant: self.contestants[i].name.clone(),
             value: (!time.is_nan()).then_some(time),
             ratio,
@@ -187,7 +192,7 @@ impl Table {
         }
     }
 
-    /// Each round's times in nanoseconds, not a number for those who cannot.
+    /// The times of each round in nanoseconds. A contestant that cannot do the row has NaN.
     fn measure(&self, row: usize, once: bool) -> Vec<Vec<f64>> {
         let turn = |first: usize| {
             let mut times = vec![f64::NAN; self.contestants.len()];
@@ -217,7 +222,7 @@ impl Table {
         rounds
     }
 
-    /// The same rows, each contestant by itself, for figures with a history.
+    /// Runs the same rows under criterion, each contestant alone, for figures with a history.
     pub fn criterion(&self, criterion: &mut Criterion) {
         for (row, &(title, operations)) in self.rows.iter().enumerate() {
             let mut group = criterion.benchmark_group(format!("{}: {title}", self.title));
@@ -235,12 +240,12 @@ impl Table {
     }
 }
 
-/// Waits until the workers of the last contestant, who search for a while, have gone to sleep.
+/// Waits until the workers of the last contestant, which search for a while, have gone to sleep.
 pub fn settle() {
     thread::sleep(Duration::from_micros(200));
 }
 
-/// The median of the values, or not a number if one of them is none.
+/// Returns the median of the values, or NaN if one of them is NaN.
 ///
 /// # Panics
 ///
@@ -251,8 +256,8 @@ pub fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The body of a bench: reads the command line, then measures and prints the tables and what
-/// `more` adds. Criterion runs last, if it is asked for.
+/// The body of a bench: reads the command line, measures and prints the tables, and then calls
+/// `more`. Criterion runs last, if it is requested.
 pub fn main(bench: &'static str, tables: &[Table], more: impl Fn(&Options, &mut Report)) {
     let options = Options::read();
     let mut report = Report::start(bench, &options);

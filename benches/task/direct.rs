@@ -1,6 +1,6 @@
-//! What the two task crates do, without an executor: each row drives its tasks by hand.
+//! What the two task crates do without an executor: each row drives its tasks by hand.
 
-/// Both crates offer the same interface to what the rows need, and so are written once.
+/// Both crates offer the interface that the rows need, so the rows are written once.
 macro_rules! peer {
     ($name:ident: $spawn:path, $runnable:ty, $spawn_detached:expr) => {
         pub(crate) mod $name {
@@ -25,14 +25,14 @@ macro_rules! peer {
                 static PLACE: Cell<Option<NonNull<()>>> = const { Cell::new(None) };
             }
 
-            /// For the rows of one task: a place for its runnable, which costs next to nothing.
+            /// For the rows with one task: a slot for its runnable, which costs next to nothing.
             fn place(runnable: $runnable) {
                 PLACE.set(Some(runnable.into_raw()));
             }
 
             fn run_placed() {
                 while let Some(raw) = PLACE.take() {
-                    // SAFETY: put there by `place`, and taken out once.
+                    // SAFETY: `place` put it there, and it is taken out once.
                     let runnable = unsafe { <$runnable>::from_raw(raw) };
                     runnable.run();
                 }
@@ -80,7 +80,7 @@ macro_rules! peer {
                 })
             }
 
-            /// The one who waits is a task as well, and asks again and again.
+            /// The waiter is a task as well, and polls again and again.
             pub(crate) fn waiting_task_first(times: u32) -> Duration {
                 let parent = async move {
                     for i in 0..times {
@@ -163,7 +163,8 @@ macro_rules! peer {
                 })
             }
 
-            /// Tasks that have run and wait are cancelled by dropping their handles, and run once more to be dropped.
+            /// Tasks that have run and now wait are cancelled by dropping their handles, and run
+            /// once more to be dropped.
             pub(crate) fn cancel_storm(times: u32) -> Duration {
                 let rounds = times.div_ceil(super::super::STORM);
                 (0..rounds)

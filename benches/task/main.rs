@@ -1,8 +1,10 @@
 //! The task beside its peers.
 //!
-//! First two tables: the contestants take turns round by round, so that each ratio compares what ran at the same time on the same
-//! machine. The first has what the two task crates do by themselves; the second the same work in a task of a runtime, where the
-//! two are given a `VecDeque` for a queue. Then the same rows under criterion, for figures with a history.
+//! Two tables are printed first. The contestants take turns round by round, so each ratio compares
+//! runs at the same time on the same machine. The first table has what the two task crates do by
+//! themselves. The second has the same work in a task of a runtime, for which the two crates are
+//! given a `VecDeque` as a queue. The same rows then run under criterion, for figures with a
+//! history.
 //!
 //! `cargo bench -p joint-benches --bench task`; with `-- --test` each row runs once.
 
@@ -18,38 +20,38 @@ mod queued;
 
 use direct::{async_task_task, joint_task};
 
-/// Does one thing so many times, and tells how long that took.
+/// Does one thing a number of times, and returns how long that took.
 type Path = fn(u32) -> Duration;
 
-/// How many tasks there are at once in the rows that make many.
+/// How many tasks exist at once in the rows that make many.
 const STORM: u32 = 1_000;
 const BURST: u32 = 10_000;
 
-struct Row {
+struct Compared {
     title: &'static str,
     /// How many times a round does it.
     times: u32,
-    /// As many as the table has contestants. `None`: it cannot.
+    /// One for each contestant of the table, or `None` if the contestant cannot do the row.
     paths: Vec<Option<Path>>,
 }
 
-struct Table {
+struct Comparison {
     title: &'static str,
     contestants: &'static [&'static str],
-    rows: Vec<Row>,
+    rows: Vec<Compared>,
 }
 
-fn direct() -> Table {
+fn direct() -> Comparison {
     macro_rules! rows {
         ($($title:literal: $path:ident * $times:expr;)*) => {
-            vec![$(Row {
+            vec![$(Compared {
                 title: $title,
                 times: $times,
                 paths: vec![Some(joint_task::$path), Some(async_task_task::$path)],
             }),*]
         };
     }
-    Table {
+    Comparison {
         title: "task",
         contestants: &["joint", "async-task"],
         rows: rows! {
@@ -67,7 +69,7 @@ fn direct() -> Table {
     }
 }
 
-fn queued() -> Table {
+fn queued() -> Comparison {
     use queued::{with_async_task, with_joint, with_tokio};
 
     macro_rules! monoio {
@@ -84,7 +86,7 @@ fn queued() -> Table {
     }
     macro_rules! rows {
         ($($title:literal: $rows:ident::$path:ident * $times:expr;)*) => {
-            vec![$(Row {
+            vec![$(Compared {
                 title: $title,
                 times: $times,
                 paths: vec![
@@ -96,7 +98,7 @@ fn queued() -> Table {
             }),*]
         };
     }
-    Table {
+    Comparison {
         title: "task in a queue",
         contestants: &["joint", "async-task", "tokio", "monoio"],
         rows: rows! {
@@ -111,13 +113,13 @@ fn queued() -> Table {
     }
 }
 
-/// Nanoseconds each.
+/// The nanoseconds of each.
 fn nanoseconds(path: Path, times: u32) -> f64 {
     path(times).as_secs_f64() * 1e9 / f64::from(times)
 }
 
-/// Medians over the rounds: of the times, and of each round's ratio to the first contestant.
-fn print(table: &Table, rounds: usize) {
+/// Prints medians over the rounds: of the times, and of each round's ratio to the first contestant.
+fn print(table: &Comparison, rounds: usize) {
     let (first, peers) = table.contestants.split_first().expect("contestants");
     print!("\n| {} | {first} ns |", table.title);
     for peer in peers {
@@ -164,7 +166,7 @@ fn main() {
             let mut group = criterion.benchmark_group(format!("{}: {}", table.title, row.title));
             for (name, path) in table.contestants.iter().zip(&row.paths) {
                 let Some(path) = path else { continue };
-                // Whole rounds: some rows make so many tasks at once, and no fewer.
+                // Whole rounds, because some rows always make a fixed number of tasks at once.
                 group.bench_function(*name, |b| {
                     b.iter_custom(|times| {
                         let rounds = times.div_ceil(u64::from(row.times)).min(1_000) as u32;

@@ -1,12 +1,14 @@
-//! The same work for whole runtimes: everything happens in a task, on one thread, through the runtime's queue.
+//! The same work for whole runtimes: everything happens in a task, on one thread, through the
+//! runtime's queue.
 //!
-//! The two task crates get a `VecDeque` for a queue, the same for both, and for wake-ups from another thread a second one behind
-//! a mutex.
+//! The two task crates get the same queue, a `VecDeque`, and for wake-ups from another thread a
+//! second one behind a mutex.
 
-/// What each row is written with.
+/// The operations that each row is written with.
 ///
-/// * `block_on` runs a future as a task, and everything that it spawns, until nothing is left to run;
-/// * `spawn`, `spawn_detached`, `join` and `cancel` are the runtime's own.
+/// * `block_on` runs a future as a task, and everything that it spawns, until nothing is left to
+///   run;
+/// * `spawn`, `spawn_detached`, `join` and `cancel` are those of the runtime.
 macro_rules! queue {
     ($runnable:ty) => {
         use std::{
@@ -68,7 +70,7 @@ macro_rules! queue {
             let mut cx = Context::from_waker(Waker::noop());
             match std::pin::Pin::new(&mut handle).poll(&mut cx) {
                 Poll::Ready(output) => output,
-                Poll::Pending => unreachable!("it has ended"),
+                Poll::Pending => unreachable!("the task has ended"),
             }
         }
     };
@@ -167,8 +169,8 @@ pub(crate) mod with_tokio {
     rows_of_threads!();
 }
 
-/// On its driver without `io_uring`. It cannot cancel a task, and its tasks are not woken from another thread without its
-/// feature `sync`, which makes every wake-up dearer.
+/// On its driver without `io_uring`. It cannot cancel a task. Its feature `sync`, which would let
+/// another thread wake its tasks, makes every wake-up more expensive, and is off.
 #[cfg(unix)]
 pub(crate) mod with_monoio {
     use std::{cell::RefCell, future::Future};

@@ -1,4 +1,4 @@
-//! The rows that every runtime can do, written once: each module that says how to spawn has a copy.
+//! The rows that every runtime can do, written once. Each module that says how to spawn has a copy.
 
 use std::{
     cell::{Cell, RefCell},
@@ -9,7 +9,7 @@ use std::{
 thread_local! {
     /// How many tasks have done what the row waits for.
     static COUNT: Cell<u32> = const { Cell::new(0) };
-    /// At which count who is woken.
+    /// The waiter, and the count at which it is woken.
     static WAITER: RefCell<Option<(u32, Waker)>> = const { RefCell::new(None) };
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn start_count() {
     COUNT.set(0);
 }
 
-/// One more task has done it.
+/// Counts one task that has done it.
 pub(crate) fn count() {
     COUNT.set(COUNT.get() + 1);
     let reached =
@@ -27,7 +27,7 @@ pub(crate) fn count() {
     }
 }
 
-/// Until so many tasks have done it.
+/// Waits until `wanted` tasks have done it.
 pub(crate) async fn counted(wanted: u32) {
     poll_fn(|cx| {
         if COUNT.get() == wanted {
@@ -61,10 +61,10 @@ macro_rules! rows {
                 block_on, join, spawn, spawn_detached,
             };
 
-            /// How many tasks there are at once in most rows.
+            /// How many tasks exist at once in most rows.
             const TASKS: u32 = super::super::super::STORM;
 
-            /// The one who joins is a task, and is there first.
+            /// The task that joins is the first to run.
             pub(crate) fn spawn_join(times: u32) -> Duration {
                 block_on(async move {
                     let start = Instant::now();
@@ -165,7 +165,7 @@ macro_rules! rows_of_cancel {
 
             const TASKS: u32 = super::super::super::STORM;
 
-            /// Tasks that have run and wait are cancelled, and their futures dropped.
+            /// Tasks that have run and now wait are cancelled, and their futures dropped.
             pub(crate) fn cancel_many(times: u32) -> Duration {
                 block_on(async move {
                     let mut taken = Duration::ZERO;
@@ -209,7 +209,7 @@ macro_rules! rows_of_threads {
 
             const TASKS: u32 = super::super::super::STORM;
 
-            /// Another thread wakes idle tasks, which run here; until all have run.
+            /// Another thread wakes idle tasks, which run here, until all have run.
             pub(crate) fn wake_from_elsewhere(times: u32) -> Duration {
                 block_on(async move {
                     let wakers = Arc::new(Mutex::new(Vec::new()));
@@ -236,7 +236,7 @@ macro_rules! rows_of_threads {
                     let start = Instant::now();
                     for _ in 0..times / TASKS {
                         start_count();
-                        go.send(()).expect("it listens");
+                        go.send(()).expect("the other thread listens");
                         counted(TASKS).await;
                     }
                     let taken = start.elapsed();

@@ -1,4 +1,4 @@
-//! The figures that the benches leave behind: a JSON object for each line.
+//! The figures that the benches write: a JSON object on each line.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -11,13 +11,14 @@ pub struct Figure {
     pub contestant: String,
     /// The figure, in the unit of the table.
     pub value: f64,
-    /// To the first contestant of the row.
+    /// The ratio to the first contestant of the row.
     pub ratio: f64,
-    /// Whether it is another crate's: not joint's own, nor the least work that a row can take.
+    /// Whether the contestant is another crate's, and not joint's own or a floor (the least work
+    /// that a row can take).
     pub is_peer: bool,
 }
 
-/// Where a figure belongs, and how the processors were to each other when it was taken.
+/// Where a figure belongs, and how far apart the processors were when it was measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The bench.
@@ -33,7 +34,7 @@ pub struct Place<'a> {
 }
 
 impl Figure {
-    /// The line that keeps this figure, without its end.
+    /// Returns the line that records this figure, without its end.
     pub fn line(&self, place: &Place<'_>) -> String {
         let Self {
             contestant,
@@ -56,21 +57,21 @@ impl Figure {
     }
 }
 
-/// The line that keeps how the processors were to each other at the `start` or the `end` of a bench,
-/// with the round trip of a cache line between two of them.
+/// Returns the line that records how far apart the processors were at the `start` or the `end` of a
+/// bench, with the round trip of a cache line between two of them.
 pub fn placement_line(bench: &str, when: &str, placement: &str, trip: Option<f64>) -> String {
     json!({ "bench": bench, "when": when, "placement": placement, "round_trip_ns": trip })
         .to_string()
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct FigureRow {
     pub(crate) title: String,
-    /// In the order of the run: the first is the one that the others are compared with.
+    /// In the order of the run. The others are compared with the first.
     pub(crate) figures: Vec<Figure>,
 }
 
-impl Row {
+impl FigureRow {
     pub(crate) fn of(&self, contestant: &str) -> Option<&Figure> {
         let mut figures = self.figures.iter();
         figures.find(|figure| figure.contestant == contestant)
@@ -84,14 +85,14 @@ impl Row {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Table {
+pub(crate) struct FigureTable {
     pub(crate) title: String,
     pub(crate) unit: String,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<FigureRow>,
 }
 
-impl Table {
-    /// All that are in some row, those of the first row first.
+impl FigureTable {
+    /// The contestants of all rows, those of the first row first.
     pub(crate) fn contestants(&self) -> Vec<&str> {
         let mut all = Vec::new();
         for figure in self.rows.iter().flat_map(|row| &row.figures) {
@@ -115,8 +116,8 @@ impl Table {
 /// What a run of some benches found.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Figures {
-    pub(crate) tables: Vec<Table>,
-    /// How the processors were to each other while times were taken.
+    pub(crate) tables: Vec<FigureTable>,
+    /// How far apart the processors were while times were measured.
     pub(crate) placements: BTreeSet<String>,
 }
 
@@ -150,11 +151,11 @@ impl Figures {
         let object: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         let word = |key: &str| {
             let word = object[key].as_str().map(str::to_owned);
-            word.ok_or_else(|| format!("{key:?} is no string"))
+            word.ok_or_else(|| format!("{key:?} is not a string"))
         };
         let number = |key: &str| {
             let number = object[key].as_f64();
-            number.ok_or_else(|| format!("{key:?} is no number"))
+            number.ok_or_else(|| format!("{key:?} is not a number"))
         };
         let placement = word("placement")?;
         if object.get("row").is_none() {
@@ -166,7 +167,7 @@ impl Figures {
             ratio: number("ratio")?,
             is_peer: object["is_peer"]
                 .as_bool()
-                .ok_or("\"is_peer\" is no boolean")?,
+                .ok_or("\"is_peer\" is not a boolean")?,
         };
         let unit = word("unit")?;
         if unit != "bytes" {
@@ -176,7 +177,7 @@ impl Figures {
         let title = word("row")?;
         match rows.last_mut() {
             Some(row) if row.title == title => row.figures.push(figure),
-            _ => rows.push(Row {
+            _ => rows.push(FigureRow {
                 title,
                 figures: vec![figure],
             }),
@@ -184,11 +185,11 @@ impl Figures {
         Ok(())
     }
 
-    fn table(&mut self, title: String, unit: String) -> &mut Table {
+    fn table(&mut self, title: String, unit: String) -> &mut FigureTable {
         let place = self.tables.iter().position(|table| table.title == title);
         let place = place.unwrap_or_else(|| {
             let rows = Vec::new();
-            self.tables.push(Table { title, unit, rows });
+            self.tables.push(FigureTable { title, unit, rows });
             self.tables.len() - 1
         });
         &mut self.tables[place]
@@ -199,7 +200,7 @@ impl Figures {
 pub(crate) mod tests {
     use super::*;
 
-    /// Two tables, in one of which a peer is faster and another cannot do a row.
+    /// Two tables. In one of them a peer is faster, and another peer cannot do a row.
     pub(crate) fn sample() -> Figures {
         let line = |table, row, contestant: &str, value, ratio| {
             let figure = Figure {
@@ -227,7 +228,7 @@ pub(crate) mod tests {
         text += &line("two", "c", "joint queue", 4.0, 1.0);
         text += &line("two", "c", "monoio", 5.0, 1.25);
         let mut figures = Figures::default();
-        figures.add(&text).expect("it is well formed");
+        figures.add(&text).expect("the sample is well formed");
         figures
     }
 
@@ -268,10 +269,10 @@ pub(crate) mod tests {
         };
         let mut figures = Figures::default();
         figures.add(&figure.line(&place)).expect("one line");
-        let table = Table {
+        let table = FigureTable {
             title: "a \\ table".to_owned(),
             unit: "bytes".to_owned(),
-            rows: vec![Row {
+            rows: vec![FigureRow {
                 title: "one\nrow".to_owned(),
                 figures: vec![figure],
             }],
@@ -285,14 +286,14 @@ pub(crate) mod tests {
     fn bad_lines_are_named() {
         for (line, culprit) in [
             ("{", "EOF"),
-            ("{}", "\"placement\" is no string"),
+            ("{}", "\"placement\" is not a string"),
             (
                 "{\"placement\":\"near\",\"row\":\"a\"}",
-                "\"contestant\" is no string",
+                "\"contestant\" is not a string",
             ),
             (
                 "{\"placement\":\"near\",\"row\":\"a\",\"contestant\":\"b\",\"value\":\"1\"}",
-                "\"value\" is no number",
+                "\"value\" is not a number",
             ),
         ] {
             let text = format!("{{\"placement\":\"near\"}}\n{line}");
@@ -306,7 +307,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_missing_file_comes_with_the_command_that_writes_it() {
-        let error = read(Path::new("no-such-folder"), &["flow"]).expect_err("it is missing");
+        let error =
+            read(Path::new("no-such-folder"), &["flow"]).expect_err("there is no such folder");
         assert!(error.contains("`cargo xtask bench flow`"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! The figures of the benches: how they are kept, and the tables and the chart that show them.
 //!
-//! A bench keeps each figure as a [line](Figure::line) of JSON in the file `NAME.jsonl` of a folder.
-//! [`write()`] reads such files, and writes the tables and the chart.
+//! A bench keeps each figure as a [line](Figure::line) of JSON in the file `NAME.jsonl` of a
+//! folder. [`write()`] reads such files, and writes the tables and the chart.
 //!
 //! This is a package apart from the benches because `cargo xtask` uses it too, and must not compile
 //! their peers.

@@ -1,14 +1,16 @@
-//! The plot: for each row, the best peer's figure as a multiple of this crate's, on a logarithmic scale.
+//! The plot: for each row, the best peer's figure as a multiple of this crate's, on a logarithmic
+//! scale.
 //!
-//! A bar to the right of the line says that joint takes less, a hatched one to the left that the peer does. The picture follows
-//! the reader's choice of light or dark.
+//! A bar to the right of the line says that joint takes less, and a hatched bar to the left that
+//! the peer does. The picture follows the reader's choice of light or dark.
 
 use std::fmt::Write as _;
 
-use crate::figures::{Figure, Row, Table};
+use crate::figures::{Figure, FigureRow, FigureTable};
 
 const WIDTH: f64 = 820.0;
-/// Where the scale begins and ends: left of it the rows' titles, right of it the labels of the longest bars.
+/// Where the scale begins and ends. The titles of the rows are to the left of it, and the labels of
+/// the longest bars to the right.
 const LEFT: f64 = 270.0;
 const RIGHT: f64 = 650.0;
 const LINE: f64 = 19.0;
@@ -32,10 +34,10 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328 }
 ";
 
 /// The whole picture.
-pub(crate) fn svg(tables: &[Table]) -> String {
+pub(crate) fn svg(tables: &[FigureTable]) -> String {
     let tables: Vec<_> = tables.iter().filter(|table| table.compares()).collect();
     let rows = tables.iter().flat_map(|table| &table.rows);
-    let ratios = rows.filter_map(Row::best_peer).map(|peer| peer.ratio);
+    let ratios = rows.filter_map(FigureRow::best_peer).map(|peer| peer.ratio);
     let scale = Scale::around(ratios);
     let lines: usize = tables.iter().map(|table| 1 + table.rows.len()).sum();
     let bottom = (lines + 2) as f64 * LINE;
@@ -109,7 +111,7 @@ fn text(out: &mut String, x: f64, y: f64, anchor: &str, class: &str, text: &str)
     );
 }
 
-/// From a power of two to a power of two, with 1 between them.
+/// From one power of two to another, with 1 between them.
 struct Scale {
     low: i32,
     high: i32,

@@ -1,10 +1,10 @@
-//! Writes what the benches found: every table into `docs/measured.md`, with a chart, and into the README ten rows and those in
-//! which another contestant takes less than joint.
+//! Writes what the benches measured: every table, with a chart, into `docs/measured.md`, and into
+//! the README ten rows and those in which another contestant takes less than joint.
 
 use std::{env, fs, path::Path, thread};
 
 use crate::{
-    figures::{self, Figures, Table},
+    figures::{self, FigureTable, Figures},
     plot,
 };
 
@@ -14,7 +14,8 @@ const README: &str = "README.md";
 const TABLES: &str = "docs/measured.md";
 const PLOT: &str = "docs/measured.svg";
 
-/// The rows that the README shows: table and row. Ahead or behind, each is what some user does most.
+/// The rows that the README shows, by table and row. Whether joint is ahead or behind, each is what
+/// some user does most.
 const TEN: [(&str, &str); 10] = [
     ("tasks, two workers", "spawn and join"),
     ("tasks, two workers", "yield, 200 x 1,000"),
@@ -40,16 +41,16 @@ const TEN: [(&str, &str); 10] = [
     ),
 ];
 
-/// Writes the figures that runs of these benches left in a folder into the pages of the repository
-/// at `root`, between their marks, and draws the chart. The tables stand in the order of the benches.
+/// Writes the figures that these benches left in a folder into the pages of the repository at
+/// `root`, between their marks, and draws the chart. The tables are in the order of the benches.
 ///
 /// Returns the names of the files, for a message.
 ///
 /// # Errors
 ///
-/// In words. If a bench has left no figures, if they or a page cannot be read, if a page has no marks
-/// or if there are no figures for a row of the README, nothing is written. If a file cannot be
-/// written, those before it have been.
+/// Says what is wrong. If a bench has left no figures, if the figures or a page cannot be read, if
+/// a page has no marks or if there are no figures for a row of the README, nothing is written. If a
+/// file cannot be written, the files before it have been.
 pub fn write(root: &Path, folder: &Path, benches: &[&str]) -> Result<String, String> {
     let figures = figures::read(folder, benches)?;
     let files = [
@@ -70,9 +71,9 @@ fn rewritten(root: &Path, name: &str, section: &str) -> Result<String, String> {
     replaced(name, &page, section)
 }
 
-/// A page with another text between its marks.
+/// A page with its text between the marks replaced.
 fn replaced(name: &str, page: &str, section: &str) -> Result<String, String> {
-    let missing = |mark| format!("{name} has no line `{mark}`: put it where the figures belong");
+    let missing = |mark| format!("{name} has no line `{mark}`; put it where the figures belong");
     let (before, rest) = page.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
     let (_, after) = rest.split_once(END).ok_or_else(|| missing(END))?;
     Ok(format!("{before}{BEGIN}\n{section}{END}{after}"))
@@ -87,8 +88,9 @@ fn short(figures: &Figures) -> Result<String, String> {
             let row = table.rows.iter().find(|other| other.title == row)?;
             Some((table, row))
         });
-        let (table, row) =
-            found.ok_or_else(|| format!("no row `{row}` in a table `{title}`: run all benches"))?;
+        let (table, row) = found.ok_or_else(|| {
+            format!("there is no row `{row}` in a table `{title}`; run all benches")
+        })?;
         let tokio = row.of("tokio");
         let tokio = tokio.map_or(String::new(), |tokio| format!("{:.2}", tokio.ratio));
         let best = row.best_peer();
@@ -113,7 +115,7 @@ fn short(figures: &Figures) -> Result<String, String> {
 }
 
 /// The contestants that take less than joint in a row, with how much less.
-fn behind(table: &Table, row: &figures::Row) -> String {
+fn behind(table: &FigureTable, row: &figures::FigureRow) -> String {
     let own = &row.figures[0];
     let is_own = own.contestant.starts_with("joint");
     let others = row.figures[1..].iter().map(|other| match &*table.unit {
@@ -147,7 +149,7 @@ fn section(figures: &Figures) -> String {
 }
 
 /// The first contestant's figures, and the others' ratios to it.
-fn comparison(table: &Table) -> String {
+fn comparison(table: &FigureTable) -> String {
     let contestants = table.contestants();
     let (first, peers) = contestants.split_first().expect("it compares");
     let head = format!("{first}, {}", table.unit);
@@ -162,8 +164,8 @@ fn comparison(table: &Table) -> String {
     })
 }
 
-/// Figures that are parts of something already.
-fn parts(table: &Table) -> String {
+/// Figures that are ratios already.
+fn parts(table: &FigureTable) -> String {
     let contestants = table.contestants();
     with_head(table, &contestants, |n, row| {
         row.of(contestants[n])
@@ -172,9 +174,9 @@ fn parts(table: &Table) -> String {
 }
 
 fn with_head(
-    table: &Table,
+    table: &FigureTable,
     columns: &[&str],
-    cell: impl Fn(usize, &figures::Row) -> Option<String>,
+    cell: impl Fn(usize, &figures::FigureRow) -> Option<String>,
 ) -> String {
     let mut text = format!("\n| {} | {} |\n", table.title, columns.join(" | "));
     text += &format!("|---|{}\n", "---|".repeat(columns.len()));
@@ -214,7 +216,7 @@ mod tests {
 
     fn page(name: &str) -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        fs::read_to_string(root.join(name)).expect("it is there")
+        fs::read_to_string(root.join(name)).expect("the page can be read")
     }
 
     /// Returns the text between the marks of a page.
@@ -223,7 +225,7 @@ mod tests {
         rest.split_once(END).expect("the second mark").0
     }
 
-    /// The figures that the tables of a page show, to the digits that they show.
+    /// The figures that the tables of a page show, with the digits that they show.
     fn shown(page: &str) -> Figures {
         let mut figures = Figures::default();
         let mut columns: Vec<&str> = Vec::new();
@@ -239,7 +241,7 @@ mod tests {
                 let (first, unit) = cells[1].split_once(", ").unwrap_or((cells[1], "part"));
                 columns = cells[1..].to_vec();
                 columns[0] = first;
-                figures.tables.push(Table {
+                figures.tables.push(FigureTable {
                     title: cells[0].to_owned(),
                     unit: unit.to_owned(),
                     rows: Vec::new(),
@@ -256,7 +258,7 @@ mod tests {
                     is_peer: !columns[n].starts_with("joint") && columns[n] != "plain recursion",
                 })
             };
-            table.rows.push(figures::Row {
+            table.rows.push(figures::FigureRow {
                 title: cells[0].to_owned(),
                 figures: cells[1..].iter().enumerate().filter_map(figure).collect(),
             });
@@ -346,6 +348,6 @@ mod tests {
         let error = write().expect_err("no marks");
         assert!(error.contains(BEGIN), "{error}");
         assert!(!folder.join(PLOT).exists());
-        fs::remove_dir_all(folder).expect("it is there");
+        fs::remove_dir_all(folder).expect("the folder can be removed");
     }
 }

@@ -1,7 +1,7 @@
-//! [`Driven`]: what a row needs of a runtime that waits for times and descriptors too.
+//! [`Driven`]: what a row needs from a runtime that also waits for times and descriptors.
 
-/// [`Driven`] by a module's `time`, `TcpListener`, `TcpStream` and `UdpSocket`, which joint and
-/// tokio have alike, and by its [`Io`] and `pipe`.
+/// Implements [`Driven`] with a module's `time`, `TcpListener`, `TcpStream` and `UdpSocket`, which
+/// joint and tokio have alike, and with its [`Io`] and `pipe`.
 macro_rules! driven {
     ($runtime:ty, $zero_sleeps_for_one:expr, $reader:ty, $writer:ty) => {
         impl Driven for $runtime {
@@ -73,10 +73,10 @@ use std::{future::Future, io, net::SocketAddr, time::Duration};
 
 use crate::runtime::Runtime;
 
-/// A runtime with timers and descriptors. Each method is to be called in a task.
+/// A runtime with timers and descriptors. Call its methods inside a task.
 pub trait Driven: Runtime {
-    /// Of this many turns of a loop of `sleep(0)` only one is made, and its time counts for all of
-    /// them: 1, unless each turn takes a millisecond.
+    /// A loop of this many `sleep(0)` runs only once, and its time counts for all of them: 1,
+    /// unless each sleep takes a millisecond.
     const ZERO_SLEEPS_FOR_ONE: usize = 1;
 
     /// What [`sleep`](Self::sleep) returns.
@@ -94,10 +94,10 @@ pub trait Driven: Runtime {
     #[cfg(unix)]
     type Writer: Writes + Send + 'static;
 
-    /// Waits until the time is over.
+    /// Waits until the time has passed.
     fn sleep(duration: Duration) -> Self::Sleep;
 
-    /// Returns the output of a future, or `None` if the time is over first.
+    /// Returns the output of a future, or `None` if the time passes first.
     fn timeout<F>(limit: Duration, future: F) -> impl Future<Output = Option<F::Output>> + Send
     where
         F: Future<Output: Send> + Send;
@@ -129,10 +129,10 @@ pub trait Driven: Runtime {
 
 /// A source of bytes.
 pub trait Reads {
-    /// Reads at least one byte, and returns how many. At the end that is none.
+    /// Reads at least one byte, and returns how many. Returns 0 at the end.
     fn read(&mut self, room: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
 
-    /// Fills the buffer. Returns false if the end comes first.
+    /// Fills the buffer. Returns false if the stream ends first.
     fn fill(&mut self, room: &mut [u8]) -> impl Future<Output = io::Result<bool>> + Send
     where
         Self: Send,

@@ -1,6 +1,8 @@
-//! smol: async-executor, with threads that run it in `async_io::block_on`, which is how they drive async-io's reactor.
+//! smol: async-executor, with threads that run it in `async_io::block_on`. This is how they drive
+//! async-io's reactor.
 //!
-//! That reactor is the program's only one. So that no other pool's threads take part in it, they do so only while this one runs.
+//! That reactor is the only one of the program. These threads take part in it only while this pool
+//! runs, and so do not disturb the others.
 
 use std::{
     future::Future,
@@ -22,7 +24,7 @@ use crate::runtime::{Pool, Runtime, leak};
 /// Threads that run one executor and drive the reactor.
 pub struct Smol {
     executor: &'static StaticExecutor,
-    /// Each is told until when to run.
+    /// Each worker runs the executor until the receiver that it is sent has its answer.
     workers: Vec<mpsc::Sender<Receiver<()>>>,
 }
 
@@ -65,7 +67,7 @@ impl Runtime for Smol {
     {
         let start = |worker: &mpsc::Sender<_>| {
             let (end, ended) = oneshot::channel();
-            worker.send(ended).expect("its thread lives");
+            worker.send(ended).expect("the thread of the worker lives");
             end
         };
         let _ends: Vec<_> = self.workers.iter().map(start).collect();

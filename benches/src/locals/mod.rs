@@ -1,4 +1,5 @@
-//! The contestants of one thread, one file each. Another of them is one more file and one line where a table is made.
+//! The contestants of one thread, one file each. To add one, add a file here and a line where a
+//! table is made.
 
 pub mod async_executor;
 pub mod joint;

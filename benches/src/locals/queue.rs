@@ -1,6 +1,7 @@
-//! The two task crates, each with a `VecDeque` for a queue: the shortest executor that they make possible.
+//! The two task crates, each with a `VecDeque` for a queue: the shortest executors that they make
+//! possible.
 
-/// Both crates offer the same interface to what the rows need, and so are written once.
+/// Both crates offer the interface that the rows need, so the rows are written once.
 macro_rules! queue {
     ($(#[$doc:meta])* $name:ident: $runnable:ty, $handle:ident, $spawn:path, |$future:ident| $detached:expr) => {
         $(#[$doc])*
@@ -37,7 +38,7 @@ macro_rules! queue {
 
                 cancelled_by_drop!($handle);
 
-                /// Runs all that there is. The rows wait for nothing from outside.
+                /// Runs all tasks. The rows wait for nothing from outside.
                 fn run<T, F>(&'static self, future: F) -> T
                 where
                     T: Send + 'static,

@@ -1,4 +1,5 @@
-//! async-executor, as it is and leaked, which its feature `static` makes cheaper. Both have threads that block on `run`.
+//! async-executor, both as it is and leaked, which its feature `static` makes cheaper. Both have
+//! threads that block on `run`.
 
 use std::{
     future::{Future, pending},

@@ -20,8 +20,8 @@ impl Pool for Forte {
 impl Runtime for Forte {
     type Handle<T: Send + 'static> = Task<T>;
 
-    /// A task that is spawned so stays with its worker until another one is hungry; by way of the worker it would be offered at
-    /// once, which costs more in every row.
+    /// A task that is spawned this way stays with its worker until another worker is hungry. If it
+    /// were spawned through the worker, it would be offered at once, which costs more in every row.
     fn spawn<T, F>(&'static self, future: F) -> Task<T>
     where
         T: Send + 'static,

@@ -12,7 +12,7 @@ pub struct Joint(Executor);
 impl Pool for Joint {
     fn start(workers: usize) -> &'static Self {
         let started = Executor::builder().workers(workers).build();
-        leak(Self(started.expect("threads to be had")))
+        leak(Self(started.expect("threads can be started")))
     }
 }
 

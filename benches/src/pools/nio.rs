@@ -13,7 +13,7 @@ impl Pool for Nio {
     fn start(workers: usize) -> &'static Self {
         let workers = u8::try_from(workers).expect("no more workers than nio can have");
         let started = RuntimeBuilder::new().worker_threads(workers).rt();
-        leak(Self(started.expect("threads to be had")))
+        leak(Self(started.expect("threads can be started")))
     }
 }
 

@@ -24,7 +24,7 @@ impl<const DRIVEN: bool> Pool for Multi<DRIVEN> {
             builder.enable_all();
         }
         let started = builder.worker_threads(workers).build();
-        leak(Self(started.expect("threads to be had")))
+        leak(Self(started.expect("threads can be started")))
     }
 }
 
