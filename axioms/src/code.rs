@@ -1,4 +1,5 @@
-//! How the instructions of a thread are written: a method for each, which refuses what makes no sense.
+//! How the instructions of a thread are written: a method for each, which refuses what makes no
+//! sense.
 
 use crate::{
     Location, Ordering, Register, Value,
@@ -37,8 +38,9 @@ impl<'p> Code<'p> {
         }
     }
 
-    /// Says that the next access gets its address from what the register holds, as `code.through(pointer).read(place)` does. The
-    /// language does not ask where an address comes from. [Machines](crate::Machine) do.
+    /// Says that the next access gets its address from what the register holds, as
+    /// `code.through(pointer).read(place)` does. The language does not ask where an address comes
+    /// from. [Machines](crate::Machine) do.
     ///
     /// # Panics
     /// If the register is another thread's.
@@ -134,8 +136,8 @@ impl<'p> Code<'p> {
         self.step(Kind::Fence, None, Some(ordering), None, None);
     }
 
-    /// Runs what `then` writes if the register holds `equals`, and answers what it answers. Its registers hold nothing
-    /// otherwise.
+    /// Runs what `then` writes if the register holds `equals`, and answers what it answers. Its
+    /// registers hold nothing otherwise.
     pub fn when<R>(&mut self, on: Register, equals: Value, then: impl FnOnce(&mut Self) -> R) -> R {
         self.branch(on, equals, then, |_| ()).0
     }

@@ -1,7 +1,8 @@
 //! The mutex-free completion, with every pair of orderings for its two exchanges.
 //!
-//! Who completes writes the result and swaps `DONE` into the word. Who waits writes its waker and swaps `W` in. Whoever comes
-//! second gets back what the other swapped in, and reads what the other wrote:
+//! Who completes writes the result and swaps `DONE` into the word. Who waits writes its waker and
+//! swaps `W` in. Whoever comes second gets back what the other swapped in, and reads what the other
+//! wrote:
 //!
 //! | completer | waiter |
 //! |---|---|
@@ -9,10 +10,12 @@
 //! | `r0 = swap(word, DONE, ordering)` | `r0 = swap(word, W, ordering)` |
 //! | if `r0` is `W`: read `waker` | if `r0` is `DONE`: read `result` |
 //!
-//! `W` is the address of the waker, as it is in the crate: the completer reads the waker through what its exchange returned. The
-//! result lies beside the word. To the language that is all the same; [machines](crate::Machine) care.
+//! `W` is the address of the waker, as it is in the crate: the completer reads the waker through
+//! what its exchange returned. The result lies beside the word. To the language that is all the
+//! same; [machines](crate::Machine) care.
 //!
-//! Result and waker are plain memory. If the reader is not ordered after the writer, that is a data race.
+//! Result and waker are plain memory. If the reader is not ordered after the writer, that is a data
+//! race.
 
 use core::fmt;
 
@@ -144,7 +147,8 @@ impl Protocol {
 pub struct Finding {
     /// What breaks.
     pub broken: Broken,
-    /// The number of the witness among the cell's executions: one that reads what is not written yet, where there is one.
+    /// The number of the witness among the cell's executions: one that reads what is not written
+    /// yet, where there is one.
     pub witness: usize,
     /// The race in it.
     pub race: Race,
@@ -205,8 +209,9 @@ impl Verdict {
     }
 }
 
-/// What breaks on a machine: where somebody finds the other's mark and yet reads what was there before it was written. A race by
-/// itself breaks nothing here: the machine runs what the compiler wrote, and that is taken to be the program, step by step.
+/// What breaks on a machine: where somebody finds the other's mark and yet reads what was there
+/// before it was written. A race by itself breaks nothing here: the machine runs what the compiler
+/// wrote, and that is taken to be the program, step by step.
 pub fn broken_on(protocol: &Protocol, machine: Machine) -> Vec<Broken> {
     let executions = machine.explore(&protocol.program);
     let shows = |broken: &Broken| {

@@ -2,7 +2,8 @@
 
 use crate::{Location, Ordering, Race, Register, Relation, Value, program::Kind, timeline};
 
-/// The number of an event in its execution. What the locations hold at first comes first, then thread by thread.
+/// The number of an event in its execution. What the locations hold at first comes first, then
+/// thread by thread.
 pub type EventId = usize;
 
 /// What one instruction did.
@@ -26,8 +27,8 @@ pub struct Event {
     pub needs: Needs,
 }
 
-/// The reads without which an event could not be what it is, by the numbers of their steps. The language gives no order to them;
-/// machines do, to some.
+/// The reads without which an event could not be what it is, by the numbers of their steps. The
+/// language gives no order to them; machines do, to some.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Needs {
     /// Which read gave the address.
@@ -78,11 +79,13 @@ pub struct Edges {
     pub rf: Relation,
     /// Modification order: earlier to later writes of one location, of which the last stays.
     pub mo: Relation,
-    /// From-read, also called reads-before: a read to the writes that come after the one it read from.
+    /// From-read, also called reads-before: a read to the writes that come after the one it read
+    /// from.
     pub fr: Relation,
     /// Synchronizes-with: a release to an acquire of another thread that saw it.
     pub sw: Relation,
-    /// Happens-before: paths of program order and synchronizes-with, after the values that the locations have at first.
+    /// Happens-before: paths of program order and synchronizes-with, after the values that the
+    /// locations have at first.
     pub hb: Relation,
 }
 
@@ -111,8 +114,8 @@ impl Execution {
         (0..self.events.len()).find(|&writer| self.edges.rf.has(writer, reader))
     }
 
-    /// Whether an event read another write than the last one of its location, in modification order. The write of an exchange
-    /// itself does not count.
+    /// Whether an event read another write than the last one of its location, in modification
+    /// order. The write of an exchange itself does not count.
     pub fn is_stale(&self, reader: EventId) -> bool {
         self.edges.fr.pairs().any(|(read, _)| read == reader)
     }
@@ -153,15 +156,16 @@ impl Execution {
         &self.races
     }
 
-    /// Whether running the threads by turns, each step on one memory, explains what was read and what stayed.
+    /// Whether running the threads by turns, each step on one memory, explains what was read and
+    /// what stayed.
     pub fn is_interleaving(&self) -> bool {
         let Edges { po, rf, mo, fr, .. } = &self.edges;
         Relation::union(&[po, rf, mo, fr]).is_acyclic()
     }
 
-    /// The events of the threads in an order to draw them in, from the top on: one that explains everything if there is one,
-    /// otherwise one in which reads come after what they read if there is one, otherwise one that respects program order. A
-    /// thread goes on as long as it can.
+    /// The events of the threads in an order to draw them in, from the top on: one that explains
+    /// everything if there is one, otherwise one in which reads come after what they read if there
+    /// is one, otherwise one that respects program order. A thread goes on as long as it can.
     pub fn timeline(&self) -> Vec<EventId> {
         timeline::of(self)
     }

@@ -10,14 +10,16 @@ pub const MOST_EVENTS: usize = 64;
 
 /// Every execution of `program` that `model` allows, each once, always in the same order.
 ///
-/// Without the axiom against thin air a value may be its own cause. Of these only such are tried as the program has for the
-/// location in its text, and what additions make of them: otherwise they would have no end.
+/// Without the axiom against thin air a value may be its own cause. Of these only such are tried as
+/// the program has for the location in its text, and what additions make of them: otherwise they
+/// would have no end.
 ///
-/// The work grows with the number of graphs, and so exponentially with the number of steps; without that axiom also with the
-/// number of values for each read. Litmus tests take milliseconds.
+/// The work grows with the number of graphs, and so exponentially with the number of steps; without
+/// that axiom also with the number of values for each read. Litmus tests take milliseconds.
 ///
 /// # Panics
-/// If an execution has more than [`MOST_EVENTS`] events, or if a register is used that no instruction has filled.
+/// If an execution has more than [`MOST_EVENTS`] events, or if a register is used that no
+/// instruction has filled.
 ///
 /// ```
 /// use axioms::{Model, Ordering::Relaxed, Program, explore};
@@ -64,7 +66,8 @@ fn executions(program: &Program, model: Model, graph: &Candidate) -> Vec<Executi
         .collect()
 }
 
-/// The executions of one graph: every choice of orders for the writes of the locations that is coherent with `before`.
+/// The executions of one graph: every choice of orders for the writes of the locations that is
+/// coherent with `before`.
 pub(crate) fn ordered(program: &Program, graph: &Candidate, before: &Relation) -> Vec<Execution> {
     let Candidate {
         events,

@@ -1,4 +1,5 @@
-//! The graphs in which no read reads from its own future: they grow, an event at a time, and each read finds its write there.
+//! The graphs in which no read reads from its own future: they grow, an event at a time, and each
+//! read finds its write there.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +61,8 @@ enum Next<'p> {
 }
 
 impl<'p> Graph<'p> {
-    /// What reads nothing goes first: it takes no choice away. Then any thread's read goes next, with each write.
+    /// What reads nothing goes first: it takes no choice away. Then any thread's read goes next,
+    /// with each write.
     fn next(&self) -> Next<'p> {
         let mut grown = Vec::new();
         let mut is_done = true;
@@ -92,8 +94,8 @@ impl<'p> Graph<'p> {
         self.sources[thread].push(found.map(|(write, _)| write));
     }
 
-    /// The writes that a step can read, with their values. An exchange reads none that another has read: only one of them could
-    /// come right after it, so no order would be found later.
+    /// The writes that a step can read, with their values. An exchange reads none that another has
+    /// read: only one of them could come right after it, so no order would be found later.
     fn sources_for(&self, step: &Step) -> Vec<(Write, Value)> {
         let initial = step.location.map(|location| {
             (

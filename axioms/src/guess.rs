@@ -1,5 +1,5 @@
-//! All graphs, also those in which a read reads from its own future: each read is told a value, and then who could have written
-//! it is asked.
+//! All graphs, also those in which a read reads from its own future: each read is told a value, and
+//! then who could have written it is asked.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
 //! Programs as litmus tests for herd7, in its C dialect.
 //!
-//! herd7 (<https://github.com/herd/herdtools7>) is a checker of the same kind by other people: `herd7 -c11 true -model rc11.cat
-//! FILE`. The condition after `exists` is what it looks for, and it flags data races by itself.
+//! herd7 (<https://github.com/herd/herdtools7>) is a checker of the same kind by other people:
+//! `herd7 -c11 true -model rc11.cat FILE`. The condition after `exists` is what it looks for, and
+//! it flags data races by itself.
 
 use core::fmt::Write as _;
 

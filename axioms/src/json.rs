@@ -93,10 +93,11 @@ fn maybe<T>(value: Option<T>, json: impl FnOnce(T) -> Json) -> Json {
     value.map_or(Json::Null, json)
 }
 
-/// An execution: `events` by number, each with the numbers of those that gave its `address` and its `data` and decided the branches
-/// before it (`control`); `timeline`, the numbers of the threads' events in the order to draw them in; the edges
-/// `po`, `rf`, `mo`, `fr`, `sw`, `hb` as pairs of numbers, `po` and `mo` between neighbours only, the others all; the `registers`
-/// and `memory` in the end; `races`, each with its `missing` edges; and whether it is an `interleaving`.
+/// An execution: `events` by number, each with the numbers of those that gave its `address` and its
+/// `data` and decided the branches before it (`control`); `timeline`, the numbers of the threads'
+/// events in the order to draw them in; the edges `po`, `rf`, `mo`, `fr`, `sw`, `hb` as pairs of
+/// numbers, `po` and `mo` between neighbours only, the others all; the `registers` and `memory` in
+/// the end; `races`, each with its `missing` edges; and whether it is an `interleaving`.
 ///
 /// # Panics
 /// If the execution is another program's.
@@ -237,12 +238,14 @@ fn missing_edge(edge: &MissingEdge) -> Json {
     ])
 }
 
-/// A verdict without its executions: the orderings, whether it is `right`, and its `findings`. The matrix is a list of these.
+/// A verdict without its executions: the orderings, whether it is `right`, and its `findings`. The
+/// matrix is a list of these.
 pub fn verdict(verdict: &Verdict) -> Json {
     Json::Object(verdict_fields(verdict))
 }
 
-/// A verdict with the names of its `threads` and all its `executions`, to which the numbers of the findings' witnesses refer.
+/// A verdict with the names of its `threads` and all its `executions`, to which the numbers of the
+/// findings' witnesses refer.
 pub fn cell(verdict: &Verdict) -> Json {
     let program = &verdict.protocol.program;
     let threads = program

@@ -1,9 +1,11 @@
-//! Every execution that the memory model of C11, as RC11 repairs it, allows a small program, and the data races among them.
+//! Every execution that the memory model of C11, as RC11 repairs it, allows a small program, and
+//! the data races among them.
 //!
-//! An execution is a graph: its events are what the instructions did, its edges say who comes after whom in a thread, who read
-//! from whom, and in which order the writes to each location became. The axioms say which graphs are allowed. [`explore()`] makes
-//! all graphs of a program and keeps those: no scheduler, no interleaving, nothing sampled. The axioms and their limits are in
-//! the crate's README.
+//! An execution is a graph: its events are what the instructions did, its edges say who comes after
+//! whom in a thread, who read from whom, and in which order the writes to each location became. The
+//! axioms say which graphs are allowed. [`explore()`] makes all graphs of a program and keeps
+//! those: no scheduler, no interleaving, nothing sampled. The axioms and their limits are in the
+//! crate's README.
 //!
 //! | module | does |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! The explorer's commands: the matrix of the completion, one cell of it with its witness, litmus tests for herd7.
+//! The explorer's commands: the matrix of the completion, one cell of it with its witness, litmus
+//! tests for herd7.
 
 use std::{env, fs, io, path::Path, process::ExitCode};
 

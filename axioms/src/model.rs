@@ -1,5 +1,5 @@
-//! Which executions are allowed: the axioms of RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer: *Repairing Sequential Consistency in
-//! C/C++11*, PLDI 2017), with the release sequences of C++20.
+//! Which executions are allowed: the axioms of RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer:
+//! *Repairing Sequential Consistency in C/C++11*, PLDI 2017), with the release sequences of C++20.
 //!
 //! | axiom | says |
 //! |---|---|
@@ -8,8 +8,9 @@
 //! | SC | `psc` is acyclic |
 //! | no thin air | `po ∪ rf` is acyclic |
 //!
-//! An exchange is one event here, and two in the paper. It makes no difference: what reaches the read reaches the write, and by
-//! atomicity what leaves the read for another write leaves the write as well.
+//! An exchange is one event here, and two in the paper. It makes no difference: what reaches the
+//! read reaches the write, and by atomicity what leaves the read for another write leaves the write
+//! as well.
 
 use crate::{Event, Relation, execution::Edges};
 
@@ -20,8 +21,8 @@ pub enum Model {
     Interleaving,
     /// RC11, all of it.
     Rc11,
-    /// RC11 without its axiom against thin air. Load buffering is allowed, as in C11 and on Armv8, POWER and RISC-V, and so is
-    /// what no machine does: values that are their own cause.
+    /// RC11 without its axiom against thin air. Load buffering is allowed, as in C11 and on Armv8,
+    /// POWER and RISC-V, and so is what no machine does: values that are their own cause.
     Buffering,
 }
 
@@ -38,7 +39,8 @@ impl Model {
         }
     }
 
-    /// Whether it allows an execution that is coherent, keeps exchanges atomic, and comes from graphs that the model wants.
+    /// Whether it allows an execution that is coherent, keeps exchanges atomic, and comes from
+    /// graphs that the model wants.
     pub(crate) fn allows(self, events: &[Event], edges: &Edges) -> bool {
         let Edges { po, rf, mo, fr, .. } = edges;
         match self {
@@ -50,7 +52,8 @@ impl Model {
     }
 }
 
-/// `[E ⊒ rel]; ([F]; po)?; rs; rf; [R ⊒ rlx]; (po; [F])?; [E ⊒ acq]`, between threads, where `rs` is `[W ⊒ rlx]; (rf; rmw)*`.
+/// `[E ⊒ rel]; ([F]; po)?; rs; rf; [R ⊒ rlx]; (po; [F])?; [E ⊒ acq]`, between threads, where `rs`
+/// is `[W ⊒ rlx]; (rf; rmw)*`.
 pub(crate) fn synchronizes_with(events: &[Event], po: &Relation, rf: &Relation) -> Relation {
     let fence_or_same = |fence: usize, access: usize, ordered: bool| {
         !events[access].is_fence()

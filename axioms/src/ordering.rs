@@ -66,7 +66,8 @@ impl fmt::Display for Ordering {
 impl FromStr for Ordering {
     type Err = UnknownOrdering;
 
-    /// Takes every usual spelling: `acq_rel`, `ACQ_REL`, `AcqRel`, `acq-rel`, `memory_order_acq_rel`.
+    /// Takes every usual spelling: `acq_rel`, `ACQ_REL`, `AcqRel`, `acq-rel`,
+    /// `memory_order_acq_rel`.
     fn from_str(text: &str) -> Result<Self, UnknownOrdering> {
         let letters = |text: &str| -> String {
             text.chars()

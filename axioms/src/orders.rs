@@ -2,8 +2,8 @@
 
 use crate::{Event, EventId, Location, Relation, candidate::Candidate};
 
-/// Every order of the writes of a location that is coherent with happens-before and in which each exchange comes right after
-/// what it read.
+/// Every order of the writes of a location that is coherent with happens-before and in which each
+/// exchange comes right after what it read.
 pub(crate) fn orders(
     candidate: &Candidate,
     location: Location,
@@ -28,7 +28,8 @@ pub(crate) fn orders(
     search.found
 }
 
-/// Modification order and from-read, for all reads in `rf`, with the writes of each location in the order given.
+/// Modification order and from-read, for all reads in `rf`, with the writes of each location in the
+/// order given.
 pub(crate) fn edges(orders: &[Vec<EventId>], rf: &Relation, size: usize) -> (Relation, Relation) {
     let mut mo = Relation::empty(size);
     for order in orders {
@@ -70,14 +71,16 @@ impl Search<'_> {
         }
     }
 
-    /// Whether all that must come before `next` is placed: what happens before it, and for an exchange, last, what it read.
+    /// Whether all that must come before `next` is placed: what happens before it, and for an
+    /// exchange, last, what it read.
     fn may_follow(&self, next: EventId, order: &[EventId], left: &[EventId]) -> bool {
         let too_early = left.iter().any(|&write| self.hb.has(write, next));
         let read_last = || order.last().is_some_and(|&last| self.rf.has(last, next));
         !too_early && (!self.events[next].kind.is_exchange() || read_last())
     }
 
-    /// Coherence: what happens after an access comes after it at its location too. `hb; eco` is irreflexive.
+    /// Coherence: what happens after an access comes after it at its location too. `hb; eco` is
+    /// irreflexive.
     fn is_coherent(&self, order: &[EventId]) -> bool {
         let (mo, fr) = edges(&[order.to_vec()], &self.rf, self.events.len());
         let eco = Relation::union(&[&self.rf, &mo, &fr]).closure();

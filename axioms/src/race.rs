@@ -2,8 +2,8 @@
 
 use crate::{Event, EventId, Execution, Location, Relation};
 
-/// Two accesses of one location by two threads, at least one a write and at least one not atomic, of which neither happens
-/// before the other.
+/// Two accesses of one location by two threads, at least one a write and at least one not atomic,
+/// of which neither happens before the other.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Race {
     /// Where they meet.
@@ -14,16 +14,19 @@ pub struct Race {
     pub other: EventId,
 }
 
-/// A place where one thread saw what another wrote, between the two accesses of a race, without a synchronizes-with edge.
+/// A place where one thread saw what another wrote, between the two accesses of a race, without a
+/// synchronizes-with edge.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct MissingEdge {
     /// The atomic write, or exchange, that was seen.
     pub from: EventId,
     /// The atomic read, or exchange, that saw it, directly or through exchanges.
     pub to: EventId,
-    /// Whether the release half is lacking: neither `from` nor a fence between the access and it releases.
+    /// Whether the release half is lacking: neither `from` nor a fence between the access and it
+    /// releases.
     pub lacks_release: bool,
-    /// Whether the acquire half is lacking: neither `to` nor a fence between it and the access acquires.
+    /// Whether the acquire half is lacking: neither `to` nor a fence between it and the access
+    /// acquires.
     pub lacks_acquire: bool,
 }
 
@@ -51,8 +54,9 @@ pub(crate) fn races(events: &[Event], hb: &Relation) -> Vec<Race> {
 }
 
 impl Execution {
-    /// The synchronizes-with edges that would each order the accesses of a race, where one thread saw the other's write and
-    /// only an ordering was too weak. None if neither thread saw anything of the other, or only through a third.
+    /// The synchronizes-with edges that would each order the accesses of a race, where one thread
+    /// saw the other's write and only an ordering was too weak. None if neither thread saw anything
+    /// of the other, or only through a third.
     pub fn missing_edges(&self, race: &Race) -> Vec<MissingEdge> {
         let there = self.missing_from(race.write, race.other);
         let back = self.missing_from(race.other, race.write);
@@ -83,7 +87,8 @@ impl Execution {
         seen.filter(|from, to| ![from, to].iter().any(|&id| self.events[id].kind.is_plain()))
     }
 
-    /// What the edge from `from`, after `a`, to `to`, before `b`, lacks. A fence counts only if it orders `a` and `b` too.
+    /// What the edge from `from`, after `a`, to `to`, before `b`, lacks. A fence counts only if it
+    /// orders `a` and `b` too.
     fn missing_edge(
         &self,
         (a, from): (EventId, EventId),

@@ -65,7 +65,8 @@ impl Relation {
         self.closure().is_irreflexive()
     }
 
-    /// The edges that no path of others implies, of a relation without cycles: what a drawing needs.
+    /// The edges that no path of others implies, of a relation without cycles: what a drawing
+    /// needs.
     #[must_use]
     pub fn reduced(&self) -> Self {
         let implied = self.closure().then(&self.closure());

@@ -1,4 +1,5 @@
-//! Executions as text: a lane for each thread, time downwards, and beside each event what it read from whom.
+//! Executions as text: a lane for each thread, time downwards, and beside each event what it read
+//! from whom.
 
 use core::fmt::Write as _;
 
@@ -37,7 +38,8 @@ pub fn label(program: &Program, event: &Event) -> String {
     }
 }
 
-/// The execution in lanes, with a number for each event, and then the data races and the edges that each lacks.
+/// The execution in lanes, with a number for each event, and then the data races and the edges that
+/// each lacks.
 ///
 /// # Panics
 /// If the execution is another program's.

@@ -1,4 +1,5 @@
-//! The 25 cells of the completion: what the explorer finds, against the rule that says which halves are needed for what.
+//! The 25 cells of the completion: what the explorer finds, against the rule that says which halves
+//! are needed for what.
 
 use std::collections::BTreeSet;
 
@@ -93,7 +94,8 @@ fn a_witness_reads_what_is_not_written_yet() {
     }
 }
 
-/// The halves that a finding names are those to add: with them the finding is gone, and with fewer it is not.
+/// The halves that a finding names are those to add: with them the finding is gone, and with fewer
+/// it is not.
 #[test]
 fn the_missing_halves_are_those_that_mend_the_cell() {
     for verdict in verdicts(Model::Rc11) {
@@ -215,7 +217,8 @@ fn an_edge_that_is_there_is_drawn_at_its_later_end() {
     }
 }
 
-/// The waker's address is what the exchange returned, so no machine needs the completer's acquire. The result needs both halves.
+/// The waker's address is what the exchange returned, so no machine needs the completer's acquire.
+/// The result needs both halves.
 fn expected_on(machine: Machine, Cell { completer, waiter }: Cell) -> Vec<Broken> {
     if machine == Machine::X86 {
         return Vec::new();

@@ -52,7 +52,8 @@ exists ((0:r0=2 /\\ 0:r1=0) \\/ (1:r0=1 /\\ 1:r1=0))
     assert_eq!(herd::completion(&protocol), expected);
 }
 
-/// The condition of the litmus test holds in some execution exactly where a cell is wrong, so herd7's verdict can be compared.
+/// The condition of the litmus test holds in some execution exactly where a cell is wrong, so
+/// herd7's verdict can be compared.
 #[test]
 fn the_condition_of_a_litmus_test_exists_exactly_where_the_cell_is_wrong() {
     for cell in Cell::all() {

@@ -1,5 +1,6 @@
-//! Litmus tests on machines, each with the verdict of the architecture's model: x86-TSO, Armv8, POWER, RISC-V, in this order.
-//! Names as in *Understanding POWER Multiprocessors* (PLDI 2011) and *Herding Cats* (TOPLAS 2014).
+//! Litmus tests on machines, each with the verdict of the architecture's model: x86-TSO, Armv8,
+//! POWER, RISC-V, in this order. Names as in *Understanding POWER Multiprocessors* (PLDI 2011) and
+//! *Herding Cats* (TOPLAS 2014).
 
 use axioms::{
     Code, Execution, Location, Machine,
@@ -277,7 +278,8 @@ fn a_dependent_write_comes_after_what_was_published() {
     assert_eq!(s(Release, Link::Control), NOWHERE);
 }
 
-/// R: two writes in order against a write and a read, which only a full fence keeps in order on all machines.
+/// R: two writes in order against a write and a read, which only a full fence keeps in order on all
+/// machines.
 #[test]
 fn a_light_barrier_is_not_enough_for_a_write_before_a_read() {
     let r = |first: Ordering, second: Ordering| {
@@ -297,7 +299,8 @@ fn a_light_barrier_is_not_enough_for_a_write_before_a_read() {
             end.last(y) == 2 && end.value(read) == Some(0)
         })
     };
-    // As on POWER hardware's model: `lwsync` in the writer does not do, even with `sync` in the reader.
+    // As on POWER hardware's model: `lwsync` in the writer does not do, even with `sync` in the
+    // reader.
     assert_eq!(r(AcqRel, SeqCst), POWER_ALONE);
     assert_eq!(r(SeqCst, AcqRel), [true, false, true, true]);
     assert_eq!(r(SeqCst, SeqCst), NOWHERE);
@@ -349,7 +352,8 @@ fn exchanges_lose_nothing_anywhere() {
     assert_eq!(verdicts(&program, |end| end.last(x) != 2), NOWHERE);
 }
 
-/// LB with a read of a place that the first read names, before the write: its address could yet turn out to be the same.
+/// LB with a read of a place that the first read names, before the write: its address could yet
+/// turn out to be the same.
 #[test]
 fn a_write_waits_for_the_addresses_before_it() {
     let mut program = Program::new("LB+addr-pos");
@@ -370,8 +374,8 @@ fn a_write_waits_for_the_addresses_before_it() {
     assert_eq!(values(&program, &[(r1, 1), (r2, 1)]), NOWHERE);
 }
 
-/// MP whose reader does something on the way from the flag to the data, which it then reads through an address. Others write 2 to
-/// the reader's place.
+/// MP whose reader does something on the way from the flag to the data, which it then reads through
+/// an address. Others write 2 to the reader's place.
 fn message_by_way_of(
     way: impl FnOnce(&mut Code<'_>, Register, Location) -> (Vec<Register>, Register),
     found: &[Value],

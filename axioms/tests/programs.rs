@@ -1,4 +1,5 @@
-//! Programs that make no sense are refused where they are written, and the rest of what an execution tells.
+//! Programs that make no sense are refused where they are written, and the rest of what an
+//! execution tells.
 
 use std::panic;
 
@@ -8,7 +9,8 @@ use axioms::{
     Program, explore,
 };
 
-/// What the panic says, when a thread with an atomic and a plain location is written like this and explored.
+/// What the panic says, when a thread with an atomic and a plain location is written like this and
+/// explored.
 fn refused(write: impl Fn(&mut Code<'_>, axioms::Location, axioms::Location)) -> String {
     let panicked = panic::catch_unwind(panic::AssertUnwindSafe(|| {
         let mut program = Program::new("refused");
@@ -145,7 +147,8 @@ fn a_write_that_waits_for_the_read_does_not_race() {
     );
 }
 
-/// What the missing edge of message passing over relaxed accesses lacks, with these fences between the two accesses.
+/// What the missing edge of message passing over relaxed accesses lacks, with these fences between
+/// the two accesses.
 fn lacks(released: Option<Ordering>, acquired: Option<Ordering>) -> Option<(bool, bool)> {
     let mut program = Program::new("fences");
     let (a, x) = (program.plain("a", 0), program.atomic("x", 0));

@@ -1,11 +1,13 @@
-//! A TCP echo server on the loopback interface, and so many clients that put load on it, all tasks of one executor.
+//! A TCP echo server on the loopback interface, and so many clients that put load on it, all tasks
+//! of one executor.
 //!
 //! ```text
 //! cargo run --release --example echo -- [--connections N] [--messages N] [--size BYTES] [--workers N]
 //! ```
 //!
-//! Each client sends its messages one after the other, and compares each echo with what it has sent. The server takes as many
-//! connections as there are clients, serves each until it is closed, and ends then.
+//! Each client sends its messages one after the other, and compares each echo with what it has
+//! sent. The server takes as many connections as there are clients, serves each until it is closed,
+//! and ends then.
 
 mod load;
 mod server;

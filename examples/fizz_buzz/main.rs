@@ -4,18 +4,21 @@
 //! cargo run --example fizz_buzz -- [--workers N] [--period MS] [--interval] [--memory] [--count]
 //! ```
 //!
-//! Two writers write packets of 5 bytes for ever, each into a pipe of its own; every third, or fifth, is the 4 bytes `Fizz`, or
-//! `Buzz`. The consumer takes one packet from each pipe at each tick of a clock: those of 4 bytes are printed, and if there is
-//! none, the number of the line. Ticks that come late are caught up on.
+//! Two writers write packets of 5 bytes for ever, each into a pipe of its own; every third, or
+//! fifth, is the 4 bytes `Fizz`, or `Buzz`. The consumer takes one packet from each pipe at each
+//! tick of a clock: those of 4 bytes are printed, and if there is none, the number of the line.
+//! Ticks that come late are caught up on.
 //!
-//! On Linux the pipes are packet pipes and the clock is a `timerfd`: descriptors of the system. Each can be replaced by what
-//! needs none, as it is elsewhere: a queue in memory, and `joint::time::interval`.
+//! On Linux the pipes are packet pipes and the clock is a `timerfd`: descriptors of the system.
+//! Each can be replaced by what needs none, as it is elsewhere: a queue in memory, and
+//! `joint::time::interval`.
 //!
 //! # Suspensions
-//! On one worker the tasks are suspended 60 times, 20 times each, if no tick comes late. The consumer: before each line. A writer:
-//! when it has filled its pipe, and then once for each packet that is taken, for which it writes another; but for the last, since
-//! the consumer ends with the writers' handles in its hands, and so cancels them before they are resumed. Of ticks that are taken
-//! in one go, each but the first saves each task one suspension.
+//! On one worker the tasks are suspended 60 times, 20 times each, if no tick comes late. The
+//! consumer: before each line. A writer: when it has filled its pipe, and then once for each packet
+//! that is taken, for which it writes another; but for the last, since the consumer ends with the
+//! writers' handles in its hands, and so cancels them before they are resumed. Of ticks that are
+//! taken in one go, each but the first saves each task one suspension.
 
 mod clock;
 mod memory;
@@ -99,7 +102,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// The consumer. How many lines it has printed for ticks that came late: without being suspended since the line before.
+/// The consumer. How many lines it has printed for ticks that came late: without being suspended
+/// since the line before.
 async fn fizz_buzz(settings: Settings, suspensions: Arc<Suspensions>) -> io::Result<u64> {
     let (fizzes, fizz) = packets::pipe(settings.memory)?;
     let (buzzes, buzz) = packets::pipe(settings.memory)?;
@@ -157,7 +161,8 @@ async fn counted<F: Future>(future: F, suspensions: Counter) -> F::Output {
     let mut future = pin!(future);
     let poll = poll_fn(|cx| {
         let poll = future.as_mut().poll(cx);
-        // ORDERING: Relaxed, here and in `get`. A count publishes nothing; the final ones are carried over by joining the consumer.
+        // ORDERING: Relaxed, here and in `get`. A count publishes nothing; the final ones are
+        // carried over by joining the consumer.
         suspensions.fetch_add(u64::from(poll.is_pending()), Ordering::Relaxed);
         poll
     });

@@ -70,7 +70,8 @@ impl Options {
         self.words.len() < before
     }
 
-    /// The number that follows the option, as a word of its own or after `=`, the last if there are several.
+    /// The number that follows the option, as a word of its own or after `=`, the last if there are
+    /// several.
     ///
     /// # Errors
     /// When there is none, or none in the range.
@@ -136,7 +137,8 @@ fn in_range(name: &str, value: &str, range: &RangeInclusive<u64>) -> Result<u64,
     }
 }
 
-/// Writes to standard output. False when its reader has gone (`... | head -1`), who has what it wanted.
+/// Writes to standard output. False when its reader has gone (`... | head -1`), who has what it
+/// wanted.
 ///
 /// # Errors
 /// What else the system says.

@@ -1,5 +1,5 @@
-//! Runs a small build of a make-believe library, and writes what its workers did: as JSON for <https://ui.perfetto.dev>, and
-//! as a picture.
+//! Runs a small build of a make-believe library, and writes what its workers did: as JSON for
+//! <https://ui.perfetto.dev>, and as a picture.
 //!
 //! `cargo run --release --features trace --example trace -- target/trace.json docs/trace.svg`
 

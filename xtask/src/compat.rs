@@ -1,11 +1,13 @@
 //! Upstream's own suites, unmodified, on the package in `compat/async-task`.
 //!
-//! All of it lies in `compat` of the target folder: `sources` is a package that has cargo vendor the crates; `suites` is a
-//! workspace that patches async-task, and whose packages take the vendored files for their targets:
+//! All of it lies in `compat` of the target folder: `sources` is a package that has cargo vendor
+//! the crates; `suites` is a workspace that patches async-task, and whose packages take the
+//! vendored files for their targets:
 //!
-//! * `[lib]` is the crate's own source under another name: its doc tests are run, and the paths in them lead to the patched
-//!   crate;
-//! * each test is a `[[test]]`, and each example one without a harness, so that `cargo test` runs it.
+//! * `[lib]` is the crate's own source under another name: its doc tests are run, and the paths in
+//!   them lead to the patched crate;
+//! * each test is a `[[test]]`, and each example one without a harness, so that `cargo test` runs
+//!   it.
 
 use std::{
     env, fs,
@@ -157,7 +159,8 @@ impl Folder {
         ]
     }
 
-    /// A run of cargo on the package in `folder`. What it builds stays together in the target folder.
+    /// A run of cargo on the package in `folder`. What it builds stays together in the target
+    /// folder.
     fn step(&self, name: &'static str, args: &[&str], folder: &Path) -> Step {
         let manifest = folder.join("Cargo.toml");
         let manifest = manifest.to_string_lossy();
@@ -181,8 +184,8 @@ fn suite_manifest(suite: &Suite, vendored: &Path) -> Result<String, String> {
     ))
 }
 
-/// The features and dependencies of a manifest as cargo writes it for the registry: one table for each. Without criterion, which
-/// only benches use.
+/// The features and dependencies of a manifest as cargo writes it for the registry: one table for
+/// each. Without criterion, which only benches use.
 fn dependencies(manifest: &str) -> String {
     let tables = manifest.split("\n[").skip(1);
     tables

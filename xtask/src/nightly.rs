@@ -1,4 +1,5 @@
-//! What the installed nightly can do. Nothing is ever installed: what is missing is named, and the check is skipped.
+//! What the installed nightly can do. Nothing is ever installed: what is missing is named, and the
+//! check is skipped.
 
 use std::{path::Path, process::Command};
 

@@ -1,9 +1,11 @@
-//! Type-checks `joint` for the systems that it is written for: for each target whose standard library is installed here.
+//! Type-checks `joint` for the systems that it is written for: for each target whose standard
+//! library is installed here.
 //!
-//! Nothing is ever installed: a target that is absent is named, with the command that would get it, and skipped.
+//! Nothing is ever installed: a target that is absent is named, with the command that would get it,
+//! and skipped.
 //!
-//! The library is checked by itself: what its tests depend on asks for a C compiler of each target. The examples that need
-//! little are checked in a package generated for that.
+//! The library is checked by itself: what its tests depend on asks for a C compiler of each target.
+//! The examples that need little are checked in a package generated for that.
 
 use std::{fmt::Write as _, fs, io, path::Path, process::Command, time::Instant};
 

@@ -1,7 +1,8 @@
 //! What one more task type costs in code: `joint` beside async-task.
 //!
-//! Two packages are generated below the target folder, alike but for the crate that spawns. Each has programs with so many and
-//! with twice so many types of futures; the difference, divided by how many more there are, is what one type takes.
+//! Two packages are generated below the target folder, alike but for the crate that spawns. Each
+//! has programs with so many and with twice so many types of futures; the difference, divided by
+//! how many more there are, is what one type takes.
 
 use std::{env, fmt::Write as _, fs, io, path::Path, path::PathBuf, process::Command};
 
@@ -10,7 +11,8 @@ use super::step::{root, say};
 /// How many types the smaller program has.
 const TYPES: usize = 100;
 
-/// The crate's name in the generated package's dependencies, and how it is told where it comes from.
+/// The crate's name in the generated package's dependencies, and how it is told where it comes
+/// from.
 type Peer = (&'static str, fn() -> String);
 
 const PEERS: [Peer; 2] = [
@@ -107,7 +109,8 @@ fn generate(package: &Path, peer: &str, dependency: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A program with so many types of futures: some own memory, some give back memory, some nothing at all.
+/// A program with so many types of futures: some own memory, some give back memory, some nothing at
+/// all.
 fn program(names: &str, schedule: &str, types: usize) -> String {
     let mut text = format!("#![allow(unused)]\n{names}{PROGRAM}");
     for i in 0..types {
@@ -224,7 +227,8 @@ fn measured(package: &Path, profile: &str, schedule: &str, types: usize) -> Resu
     })
 }
 
-/// The sizes that an ELF file's section headers give: of `.text`, and of all that comes from the file and is loaded.
+/// The sizes that an ELF file's section headers give: of `.text`, and of all that comes from the
+/// file and is loaded.
 fn sections(file: &[u8]) -> Option<Size> {
     const ALLOCATED: u64 = 2;
     const NO_BITS: u64 = 8;

@@ -1,14 +1,15 @@
 //! Armv8: all threads see a write at once, but each thread reorders its own accesses unless
 //! something keeps them in order.
 //!
-//! `ob`, ordered-before, is acyclic. It contains what other threads observe, and the part of program
-//! order that is kept by writes of the same place (`lws`), dependencies (`dob`), exchanges (`aob`)
-//! and barriers (`bob`).
+//! `ob`, ordered-before, is acyclic. It contains what other threads observe, and the part of
+//! program order that is kept by writes of the same place (`lws`), dependencies (`dob`), exchanges
+//! (`aob`) and barriers (`bob`).
 //!
 //! Equations as in herd's `aarch64.cat`, which Arm maintains, since 2022. They differ in two places
 //! from the model of 2018. There an acquire that reads its own thread's exchange came after the
 //! *write* of the exchange (`[range(rmw)]; rfi; [A]`); now it comes after the read alone. And `lws`
-//! stands for the `coi` in `po; [L]; coi` and `(ctrl ∪ data); coi`, with the same executions allowed.
+//! stands for the `coi` in `po; [L]; coi` and `(ctrl ∪ data); coi`, with the same executions
+//! allowed.
 
 use super::{graph::Graph, mapping::Barrier};
 use crate::Relation;

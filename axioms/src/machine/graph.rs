@@ -1,4 +1,5 @@
-//! The machine's memory accesses of one execution, and the edges that the axioms of all machines speak of.
+//! The machine's memory accesses of one execution, and the edges that the axioms of all machines
+//! speak of.
 
 use super::{
     Machine,

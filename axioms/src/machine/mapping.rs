@@ -1,5 +1,6 @@
-//! Which instructions each access becomes: the mappings of <https://www.cl.cam.ac.uk/~pes20/cpp/cpp0xmappings.html>, for RISC-V
-//! those of its manual, table A.6.
+//! Which instructions each access becomes: the mappings of
+//! <https://www.cl.cam.ac.uk/~pes20/cpp/cpp0xmappings.html>, for RISC-V those of its manual, table
+//! A.6.
 
 use super::Machine;
 use crate::{Event, Ordering, program::Kind};
@@ -15,8 +16,8 @@ pub(super) enum Barrier {
     AfterReads,
     /// All before writes: `fence rw,w`.
     BeforeWrites,
-    /// The reads of the access itself before all: `isync`, after a branch on what they found or, in an
-    /// exchange, on its success.
+    /// The reads of the access itself before all: `isync`, after a branch on what they found or, in
+    /// an exchange, on its success.
     AfterBranch,
 }
 
@@ -81,8 +82,8 @@ fn riscv(kind: Kind, ordering: Ordering) -> (Option<Barrier>, Option<Barrier>) {
 }
 
 impl Machine {
-    /// Whether an exchange is a read and then a write, which others can come between in the order of accesses, though not at its
-    /// location.
+    /// Whether an exchange is a read and then a write, which others can come between in the order
+    /// of accesses, though not at its location.
     pub(super) fn splits_exchanges(self) -> bool {
         matches!(self, Self::Armv8 | Self::Power)
     }

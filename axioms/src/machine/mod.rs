@@ -1,7 +1,8 @@
-//! Machines: what processors allow a program to do once a compiler has translated it instruction by instruction.
+//! Machines: what processors allow a program to do once a compiler has translated it instruction by
+//! instruction.
 //!
-//! A compiler that optimises allows more: it may do what the language allows. So a machine that shows no mistake does not make a
-//! program right.
+//! A compiler that optimises allows more: it may do what the language allows. So a machine that
+//! shows no mistake does not make a program right.
 //!
 //! | module | does |
 //! |---|---|
@@ -21,14 +22,16 @@ use crate::{Execution, Program, candidate::Candidate, explore, guess, model};
 /// A processor architecture and the usual translation of atomic accesses to it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Machine {
-    /// x86 and x86-64: total store order (Owens, Sarkar, Sewell: *A Better x86 Memory Model: x86-TSO*, TPHOLs 2009).
+    /// x86 and x86-64: total store order (Owens, Sarkar, Sewell: *A Better x86 Memory Model:
+    /// x86-TSO*, TPHOLs 2009).
     X86,
-    /// Armv8 (Pulte, Flur, Deacon, French, Sarkar, Sewell: *Simplifying ARM Concurrency*, POPL 2018), with exchanges as loops of
-    /// exclusive loads and stores.
+    /// Armv8 (Pulte, Flur, Deacon, French, Sarkar, Sewell: *Simplifying ARM Concurrency*, POPL
+    /// 2018), with exchanges as loops of exclusive loads and stores.
     Armv8,
     /// POWER (Alglave, Maranget, Tautschnig: *Herding Cats*, TOPLAS 2014).
     Power,
-    /// RISC-V with RVWMO (*The RISC-V Instruction Set Manual*, volume I), with exchanges as `amo` instructions.
+    /// RISC-V with RVWMO (*The RISC-V Instruction Set Manual*, volume I), with exchanges as `amo`
+    /// instructions.
     RiscV,
 }
 
@@ -46,8 +49,8 @@ impl Machine {
         }
     }
 
-    /// Whether an execution of a program can happen here. Its locations have to be coherent and its exchanges atomic, as they are
-    /// in every execution that [`explore`](crate::explore()) finds.
+    /// Whether an execution of a program can happen here. Its locations have to be coherent and its
+    /// exchanges atomic, as they are in every execution that [`explore`](crate::explore()) finds.
     ///
     /// # Panics
     /// If the machine makes more than 64 accesses of it.
@@ -61,12 +64,13 @@ impl Machine {
         }
     }
 
-    /// Every execution of `program` that can happen here, each once. Values that are their own cause are tried as
-    /// [`explore`](crate::explore()) does.
+    /// Every execution of `program` that can happen here, each once. Values that are their own
+    /// cause are tried as [`explore`](crate::explore()) does.
     ///
     /// # Panics
-    /// If an execution has more than [`MOST_EVENTS`](crate::MOST_EVENTS) events, or the machine makes more than 64 accesses of
-    /// them, or if a register is used that no instruction has filled.
+    /// If an execution has more than [`MOST_EVENTS`](crate::MOST_EVENTS) events, or the machine
+    /// makes more than 64 accesses of them, or if a register is used that no instruction has
+    /// filled.
     ///
     /// ```
     /// use axioms::{Machine, Ordering::Relaxed, Program};
@@ -97,7 +101,8 @@ impl Machine {
     }
 }
 
-/// The executions of one graph in which each location is coherent and each exchange atomic: no machine promises less.
+/// The executions of one graph in which each location is coherent and each exchange atomic: no
+/// machine promises less.
 fn coherent(program: &Program, graph: &Candidate) -> Vec<Execution> {
     // Seen from its own thread alone.
     let in_thread = model::happens_before(&graph.events, &graph.po, &graph.po);

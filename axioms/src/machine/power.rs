@@ -1,4 +1,5 @@
-//! POWER: a write may reach one thread before another, and only barriers say which writes arrive together.
+//! POWER: a write may reach one thread before another, and only barriers say which writes arrive
+//! together.
 //!
 //! Five axioms: coherence, which every machine has; no thin air; observation; propagation; and that
 //! the writes of one thread's exchanges take effect in program order. Names and equations are those
@@ -40,7 +41,8 @@ fn is_of_exchange(access: &Access) -> bool {
     access.writes && access.is_exchange
 }
 
-/// Preserved program order. Each access is initiated and later committed; `xy` is from `x` of the first to `y` of the second.
+/// Preserved program order. Each access is initiated and later committed; `xy` is from `x` of the
+/// first to `y` of the second.
 struct Stages {
     ii: Relation,
     ic: Relation,

@@ -1,5 +1,5 @@
-//! RISC-V with RVWMO: as on Armv8 all threads see a write at once. One order of all accesses includes the preserved program
-//! order, whose rules are numbered as in the manual.
+//! RISC-V with RVWMO: as on Armv8 all threads see a write at once. One order of all accesses
+//! includes the preserved program order, whose rules are numbered as in the manual.
 
 use super::{graph::Graph, mapping::Barrier};
 use crate::Relation;
@@ -18,8 +18,9 @@ fn preserved(graph: &Graph) -> Relation {
     ])
 }
 
-/// Rule 3: what an exchange wrote, when its own thread reads it. Rules 1 and 2 add nothing to the other edges: a write comes after
-/// the accesses of its location before it in `co` or `fr`, and a second read that finds another write after it by `fr; rf`.
+/// Rule 3: what an exchange wrote, when its own thread reads it. Rules 1 and 2 add nothing to the
+/// other edges: a write comes after the accesses of its location before it in `co` or `fr`, and a
+/// second read that finds another write after it by `fr; rf`.
 fn same_location(graph: &Graph) -> Relation {
     let internal = graph.internal(&graph.rf);
     graph.among(&internal, |a| a.is_exchange, |b| b.reads)
@@ -43,7 +44,8 @@ fn by_annotations(graph: &Graph) -> Relation {
     Relation::union(&[&fences, &acquire, &release, &both])
 }
 
-/// Rules 9 to 13: addresses, data, branches before writes; what a dependent write passes on; writes after an address.
+/// Rules 9 to 13: addresses, data, branches before writes; what a dependent write passes on; writes
+/// after an address.
 fn by_dependencies(graph: &Graph) -> Relation {
     let Graph {
         addr, data, ctrl, ..

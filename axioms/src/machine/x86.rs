@@ -1,4 +1,5 @@
-//! x86-TSO: a write may wait in the processor's buffer while later reads of others' locations go ahead. Nothing else is weak.
+//! x86-TSO: a write may wait in the processor's buffer while later reads of others' locations go
+//! ahead. Nothing else is weak.
 
 use super::{graph::Graph, mapping::Barrier};
 use crate::Relation;

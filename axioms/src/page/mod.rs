@@ -1,5 +1,5 @@
-//! The page: all 25 cells with their executions, in one HTML file that needs nothing else. What it says comes from this crate; what
-//! it looks like, from the three files beside this one.
+//! The page: all 25 cells with their executions, in one HTML file that needs nothing else. What it
+//! says comes from this crate; what it looks like, from the three files beside this one.
 
 use crate::{
     Execution, Machine, Model, Ordering, Race,
@@ -22,8 +22,9 @@ pub fn html() -> String {
         .fold(page, |page, (mark, text)| page.replacen(mark, text, 1))
 }
 
-/// What the page knows: the `orderings`, the `machines`, and the `cells`. Of these the executions are as in [`json::cell`], each with
-/// the `sentences` for its races and the machines that it happens `on`.
+/// What the page knows: the `orderings`, the `machines`, and the `cells`. Of these the executions
+/// are as in [`json::cell`], each with the `sentences` for its races and the machines that it
+/// happens `on`.
 fn data() -> Json {
     let names = |names: &[&str]| Json::List(names.iter().map(|&name| name.into()).collect());
     Json::Object(vec![

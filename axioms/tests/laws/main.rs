@@ -1,8 +1,9 @@
-//! What holds of every program: on thousands of small ones, made by chance and the same in each run.
+//! What holds of every program: on thousands of small ones, made by chance and the same in each
+//! run.
 //!
-//! Two other checkers stand against the axioms, both of them machines that run a program step by step: one memory that takes
-//! turns, which is what sequential consistency means, and a memory of messages and views, which is RC11 without `SeqCst` by
-//! another road.
+//! Two other checkers stand against the axioms, both of them machines that run a program step by
+//! step: one memory that takes turns, which is what sequential consistency means, and a memory of
+//! messages and views, which is RC11 without `SeqCst` by another road.
 
 mod generate;
 mod turns;
@@ -14,7 +15,8 @@ use axioms::{Execution, Machine, Model, Ordering, Program, Value, explore, progr
 
 use generate::{Chance, Recipe};
 
-/// How a program can end: what the registers hold by thread and number, and what the locations hold.
+/// How a program can end: what the registers hold by thread and number, and what the locations
+/// hold.
 type End = (Vec<Vec<Option<Value>>>, Vec<Value>);
 
 fn ends(program: &Program, model: Model) -> BTreeSet<End> {
@@ -141,8 +143,8 @@ fn a_stronger_ordering_adds_nothing() {
     }
 }
 
-/// That the translation to each machine is right: the theorem of RC11's paper, here tried and not proven. And a machine is never
-/// stricter than a memory that takes turns.
+/// That the translation to each machine is right: the theorem of RC11's paper, here tried and not
+/// proven. And a machine is never stricter than a memory that takes turns.
 #[test]
 fn machines_do_what_the_language_allows_and_at_least_interleavings() {
     let simple = [Kind::Load, Kind::Store];
@@ -167,7 +169,8 @@ fn machines_do_what_the_language_allows_and_at_least_interleavings() {
     );
 }
 
-/// Two ways to make graphs: grown event by event, and guessed and then filtered by the axiom itself.
+/// Two ways to make graphs: grown event by event, and guessed and then filtered by the axiom
+/// itself.
 #[test]
 fn graphs_that_grow_are_the_guessed_ones_without_cycles() {
     for recipe in recipes(300, SMALL, &MOSTLY_SIMPLE, &Ordering::ALL) {
@@ -194,7 +197,8 @@ fn graphs_that_grow_are_the_guessed_ones_without_cycles() {
     }
 }
 
-/// What lets one forget about memory models: if no interleaving races, there is nothing but interleavings.
+/// What lets one forget about memory models: if no interleaving races, there is nothing but
+/// interleavings.
 #[test]
 fn programs_without_races_that_use_seq_cst_alone_have_interleavings_alone() {
     let kinds = [Kind::Load, Kind::Store, Kind::Swap, Kind::Read, Kind::Write];

@@ -1,9 +1,10 @@
 //! A memory of messages and views: RC11 without `SeqCst`, as a machine.
 //!
-//! It is the promising semantics without its promises (Kang, Hur, Lahav, Vafeiadis, Dreyer: *A Promising Semantics for
-//! Relaxed-Memory Concurrency*, POPL 2017), with the release sequences of C++20. Each location has its messages in modification
-//! order. A view says how far into each location's messages somebody has come; a thread reads nothing older, and writes nothing
-//! before. Messages carry a view to those who acquire them.
+//! It is the promising semantics without its promises (Kang, Hur, Lahav, Vafeiadis, Dreyer: *A
+//! Promising Semantics for Relaxed-Memory Concurrency*, POPL 2017), with the release sequences of
+//! C++20. Each location has its messages in modification order. A view says how far into each
+//! location's messages somebody has come; a thread reads nothing older, and writes nothing before.
+//! Messages carry a view to those who acquire them.
 
 use std::collections::BTreeSet;
 

@@ -57,7 +57,8 @@ fn corw1_a_read_does_not_see_its_own_threads_later_write() {
     assert!(!allows_values(&program, &[(seen, 1)]));
 }
 
-/// One thread stores 1 to `x`; the other does what `first` and then `second` say, one of which stores 2.
+/// One thread stores 1 to `x`; the other does what `first` and then `second` say, one of which
+/// stores 2.
 fn against_one_store(
     write: impl FnOnce(&mut axioms::Code<'_>, axioms::Location) -> Register,
 ) -> (Program, axioms::Location, Register) {

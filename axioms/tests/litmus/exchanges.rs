@@ -71,7 +71,8 @@ fn three_swaps_hand_each_value_on_once() {
 /// What a thread does with a location.
 type Part<'p> = &'p dyn Fn(&mut Code<'_>, Location);
 
-/// A thread publishes data by `x = 1`, others do something with `x`, and the reader takes the data if it acquires 5 from `x`.
+/// A thread publishes data by `x = 1`, others do something with `x`, and the reader takes the data
+/// if it acquires 5 from `x`.
 fn sequence(others: &[Part<'_>], own: Part<'_>) -> Program {
     let mut program = Program::new("release sequence");
     let (data, x) = (program.plain("data", 0), program.atomic("x", 0));

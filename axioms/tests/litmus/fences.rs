@@ -113,8 +113,9 @@ fn a_release_fence_heads_a_release_sequence() {
     assert!(!races(&program));
 }
 
-/// The handshake of sleeping workers: one announces work and looks for sleepers, the other announces its sleep and looks for
-/// work. If both miss each other, the work lies there for ever. It is store buffering with fences.
+/// The handshake of sleeping workers: one announces work and looks for sleepers, the other
+/// announces its sleep and looks for work. If both miss each other, the work lies there for ever.
+/// It is store buffering with fences.
 fn both_miss(poster: Fence, sleeper: Fence) -> bool {
     let mut program = Program::new("sleeping workers");
     let (work, asleep) = (program.atomic("work", 0), program.atomic("asleep", 0));
@@ -139,7 +140,8 @@ fn sleeping_workers_need_a_seq_cst_fence_on_both_sides() {
     }
 }
 
-/// Store buffering with `SeqCst` accesses on one side and a fence on the other (RC11: `psc` treats both alike).
+/// Store buffering with `SeqCst` accesses on one side and a fence on the other (RC11: `psc` treats
+/// both alike).
 #[test]
 fn a_seq_cst_fence_faces_seq_cst_accesses() {
     let weak = |store: Ordering, load: Ordering| {
@@ -160,7 +162,8 @@ fn a_seq_cst_fence_faces_seq_cst_accesses() {
     assert!(weak(SeqCst, Acquire) && weak(Release, SeqCst));
 }
 
-/// RWC and IRIW with fences: C11 as it was allowed both, for its fences did not restore interleaving (RC11).
+/// RWC and IRIW with fences: C11 as it was allowed both, for its fences did not restore
+/// interleaving (RC11).
 #[test]
 fn read_to_write_causality_with_two_seq_cst_fences() {
     let weak = |second: Fence, third: Fence| {
@@ -183,7 +186,8 @@ fn read_to_write_causality_with_two_seq_cst_fences() {
     assert!(weak(Some(SeqCst), Some(AcqRel)) && weak(Some(AcqRel), Some(SeqCst)));
 }
 
-/// W+RWC: the same, where the first thread passes its write on through a flag: `hb; eco; hb` between the fences.
+/// W+RWC: the same, where the first thread passes its write on through a flag: `hb; eco; hb`
+/// between the fences.
 #[test]
 fn a_seq_cst_fence_sees_what_was_released_to_its_thread() {
     let weak = |publish: Ordering| {

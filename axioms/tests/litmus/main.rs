@@ -1,8 +1,9 @@
 //! The classical litmus tests, each with the verdict that the literature gives it.
 //!
-//! The names are those of Sarkar, Sewell, Alglave, Maranget, Williams: *Understanding POWER Multiprocessors* (PLDI 2011) and of
-//! Alglave, Maranget, Tautschnig: *Herding Cats* (TOPLAS 2014); where a test is from another paper, it says so. "RC11" is
-//! Lahav, Vafeiadis, Kang, Hur, Dreyer: *Repairing Sequential Consistency in C/C++11* (PLDI 2017).
+//! The names are those of Sarkar, Sewell, Alglave, Maranget, Williams: *Understanding POWER
+//! Multiprocessors* (PLDI 2011) and of Alglave, Maranget, Tautschnig: *Herding Cats* (TOPLAS 2014);
+//! where a test is from another paper, it says so. "RC11" is Lahav, Vafeiadis, Kang, Hur, Dreyer:
+//! *Repairing Sequential Consistency in C/C++11* (PLDI 2017).
 
 mod coherence;
 mod exchanges;

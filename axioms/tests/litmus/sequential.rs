@@ -19,7 +19,8 @@ fn store_buffering_needs_all_four_accesses_seq_cst() {
     assert!(store_buffering(Release, SeqCst), "and so do the stores");
 }
 
-/// Two exchanges instead of the stores order nothing between two locations, though x86 runs them as full fences.
+/// Two exchanges instead of the stores order nothing between two locations, though x86 runs them as
+/// full fences.
 #[test]
 fn store_buffering_with_exchanges_needs_seq_cst_too() {
     let weak = |ordering, load| {
@@ -38,8 +39,8 @@ fn store_buffering_with_exchanges_needs_seq_cst_too() {
     assert!(!weak(SeqCst, SeqCst));
 }
 
-/// IRIW: two threads load two locations, which two others store to, in opposite orders. May they disagree about which store
-/// came first?
+/// IRIW: two threads load two locations, which two others store to, in opposite orders. May they
+/// disagree about which store came first?
 fn independent_reads(store: Ordering, load: Ordering) -> bool {
     let mut program = Program::new("IRIW");
     let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
@@ -66,7 +67,8 @@ fn readers_may_disagree_about_independent_writes_short_of_seq_cst() {
     assert!(!independent_reads(SeqCst, SeqCst));
 }
 
-/// 2+2W: each thread writes both locations, in opposite orders. May each location keep what was written to it first?
+/// 2+2W: each thread writes both locations, in opposite orders. May each location keep what was
+/// written to it first?
 fn two_writes_each(store: Ordering) -> bool {
     let mut program = Program::new("2+2W");
     let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
@@ -108,7 +110,8 @@ fn a_write_and_a_read_are_ordered_by_seq_cst_alone() {
     assert!(!r(SeqCst, SeqCst));
 }
 
-/// RWC: a reader that has seen one thread's write, and another writer that has not, miss each other.
+/// RWC: a reader that has seen one thread's write, and another writer that has not, miss each
+/// other.
 fn read_to_write(store: Ordering, load: Ordering) -> bool {
     let mut program = Program::new("RWC");
     let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
@@ -127,8 +130,9 @@ fn read_to_write_causality_needs_seq_cst() {
     assert!(!read_to_write(SeqCst, SeqCst));
 }
 
-/// Z6.U (RC11): forbidden by C11 as it was, observable on POWER, so allowed by RC11. The exchange is `SeqCst` as well, but what
-/// was released to it is not, and happens-before alone orders no `SeqCst` events of two locations.
+/// Z6.U (RC11): forbidden by C11 as it was, observable on POWER, so allowed by RC11. The exchange
+/// is `SeqCst` as well, but what was released to it is not, and happens-before alone orders no
+/// `SeqCst` events of two locations.
 #[test]
 fn happens_before_through_weaker_accesses_does_not_order_seq_cst_ones() {
     let mut program = Program::new("Z6.U");
@@ -153,7 +157,8 @@ fn happens_before_through_weaker_accesses_does_not_order_seq_cst_ones() {
     );
 }
 
-/// Here the path from one `SeqCst` event to the other begins and ends with program order to another location. RC11 keeps that.
+/// Here the path from one `SeqCst` event to the other begins and ends with program order to another
+/// location. RC11 keeps that.
 #[test]
 fn happens_before_between_other_locations_does_order_seq_cst_accesses() {
     let mut program = Program::new("SB+ra hop");

@@ -1,4 +1,5 @@
-//! Two, three and four threads without fences: what acquire and release rule out, and what they do not.
+//! Two, three and four threads without fences: what acquire and release rule out, and what they do
+//! not.
 
 use axioms::{
     Ordering::{self, Acquire, Relaxed, Release},
@@ -27,7 +28,8 @@ fn store_buffering_is_allowed_short_of_seq_cst() {
     assert!(store_buffering(Release, Acquire));
 }
 
-/// MP: one thread stores the data and then the flag, another loads the flag and then the data. May it see the flag alone?
+/// MP: one thread stores the data and then the flag, another loads the flag and then the data. May
+/// it see the flag alone?
 fn message_passing(publish: Ordering, observe: Ordering) -> bool {
     let mut program = Program::new("MP");
     let (data, flag) = (program.atomic("data", 0), program.atomic("flag", 0));
@@ -142,7 +144,8 @@ fn causality_is_passed_on_if_each_link_is_a_release_and_an_acquire() {
     }
 }
 
-/// WRC on atomics alone: the first link may be relaxed, because coherence holds along happens-before.
+/// WRC on atomics alone: the first link may be relaxed, because coherence holds along
+/// happens-before.
 fn write_to_read_atomic(publish: Ordering, observe: Ordering) -> bool {
     let mut program = Program::new("WRC");
     let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));

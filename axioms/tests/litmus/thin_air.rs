@@ -1,4 +1,5 @@
-//! Load buffering and thin air: what the axiom that `po ∪ rf` has no cycle is for, and what it costs.
+//! Load buffering and thin air: what the axiom that `po ∪ rf` has no cycle is for, and what it
+//! costs.
 
 use axioms::{
     Model,
@@ -12,7 +13,8 @@ fn allows(program: &Program, model: Model, values: &[(Register, Value)]) -> bool
     explore(program, model).iter().any(|end| holds(end, values))
 }
 
-/// LB: each thread loads one location and then stores to the other. May both load what the other stores later?
+/// LB: each thread loads one location and then stores to the other. May both load what the other
+/// stores later?
 fn load_buffering(model: Model, load: Ordering, store: Ordering) -> bool {
     let mut program = Program::new("LB");
     let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
@@ -61,8 +63,8 @@ fn load_buffering_is_ruled_out_by_fences_without_the_axiom() {
     assert!(!weak(AcqRel));
 }
 
-/// Without the axiom both branches can be taken because both are taken: out of thin air. The axiom forbids this and load
-/// buffering alike, because their graphs are the same.
+/// Without the axiom both branches can be taken because both are taken: out of thin air. The axiom
+/// forbids this and load buffering alike, because their graphs are the same.
 #[test]
 fn a_branch_that_is_its_own_cause_needs_the_axiom() {
     let mut program = Program::new("LB+ctrls");
@@ -79,7 +81,8 @@ fn a_branch_that_is_its_own_cause_needs_the_axiom() {
     assert!(allows(&program, Model::Buffering, &both));
 }
 
-/// LB+datas: two threads copy. A value that somebody writes in earnest can come, without the axiom, from the copies alone.
+/// LB+datas: two threads copy. A value that somebody writes in earnest can come, without the axiom,
+/// from the copies alone.
 #[test]
 fn a_copy_of_a_copy_needs_the_axiom() {
     let mut program = Program::new("LB+datas");

@@ -51,8 +51,8 @@ impl Builder<()> {
 }
 
 impl<M> Builder<M> {
-    /// Where a panic of the future goes. `true`: to whoever awaits the [`Task`]. `false`, as it is by default: through
-    /// [`Runnable::run`].
+    /// Where a panic of the future goes. `true`: to whoever awaits the [`Task`]. `false`, as it is
+    /// by default: through [`Runnable::run`].
     #[cfg(feature = "std")]
     pub fn propagate_panic(mut self, propagate_panic: bool) -> Self {
         self.propagate_panic = propagate_panic;
@@ -61,7 +61,8 @@ impl<M> Builder<M> {
 
     /// As [`spawn`], of a future that is made from the metadata.
     ///
-    /// Unlike [`joint::task::Builder::spawn`] it asks nothing of the metadata, as upstream does not; see the README.
+    /// Unlike [`joint::task::Builder::spawn`] it asks nothing of the metadata, as upstream does
+    /// not; see the README.
     #[track_caller]
     pub fn spawn<F, Fut, S>(self, future: F, schedule: S) -> (Runnable<M>, Task<Fut::Output, M>)
     where
@@ -70,9 +71,10 @@ impl<M> Builder<M> {
         Fut::Output: Send + 'static,
         S: Schedule<M> + Send + Sync + 'static,
     {
-        // SAFETY: the future and the schedule function may be sent and shared, and live as long as they like. A runnable and a
-        // handle may be sent only if the metadata may. That a waker, which may always be sent, can drop the metadata is the
-        // hole in upstream's signature that the README names.
+        // SAFETY: the future and the schedule function may be sent and shared, and live as long as
+        // they like. A runnable and a handle may be sent only if the metadata may. That a waker,
+        // which may always be sent, can drop the metadata is the hole in upstream's signature that
+        // the README names.
         unsafe { self.spawn_unchecked(future, schedule) }
     }
 
@@ -90,15 +92,16 @@ impl<M> Builder<M> {
         Fut::Output: 'static,
         S: Schedule<M> + Send + Sync + 'static,
     {
-        // SAFETY: as for `spawn`, but for the future, which checks on which thread it is; an output that may not be sent is in
-        // the hands of that thread, and of a handle that is not sent.
+        // SAFETY: as for `spawn`, but for the future, which checks on which thread it is; an output
+        // that may not be sent is in the hands of that thread, and of a handle that is not sent.
         unsafe { self.spawn_unchecked(move |metadata| Local::new(future(metadata)), schedule) }
     }
 
     /// As [`spawn_unchecked`], of a future that is made from the metadata, and that may borrow it.
     ///
     /// # Safety
-    /// As there; and metadata that may not be sent or not be shared is subject to the same as the future.
+    /// As there; and metadata that may not be sent or not be shared is subject to the same as the
+    /// future.
     #[track_caller]
     pub unsafe fn spawn_unchecked<'a, F, Fut, S>(
         self,
@@ -157,9 +160,10 @@ where
 ///
 /// # Safety
 /// * If the future is not `Send`, its runnables are run and dropped on this thread alone.
-/// * If the future borrows, everything of the task is gone before what it borrows: the runnable, the handle and all wakers. So
-///   it is too for the schedule function.
-/// * If the schedule function is not `Send` and `Sync`, wakers are used and dropped on this thread alone, and so is the handle.
+/// * If the future borrows, everything of the task is gone before what it borrows: the runnable,
+///   the handle and all wakers. So it is too for the schedule function.
+/// * If the schedule function is not `Send` and `Sync`, wakers are used and dropped on this thread
+///   alone, and so is the handle.
 #[track_caller]
 pub unsafe fn spawn_unchecked<F, S>(future: F, schedule: S) -> (Runnable, Task<F::Output>)
 where

@@ -1,4 +1,5 @@
-//! What is put around a task's future: where the output of a cancelled task goes, and who may touch a local future.
+//! What is put around a task's future: where the output of a cancelled task goes, and who may touch
+//! a local future.
 
 use core::{
     future::Future,
@@ -9,7 +10,8 @@ use core::{
 
 /// A future whose output is `None` when the task is found cancelled in the poll that ends it.
 ///
-/// The output is dropped there and then, after the future and before whoever waits for the task is woken.
+/// The output is dropped there and then, after the future and before whoever waits for the task is
+/// woken.
 pub(crate) struct Cancellable<'a, F> {
     /// `None` once dropped ahead of an output that is for nobody.
     future: Option<F>,
@@ -58,8 +60,8 @@ mod local {
 
     /// A future that panics when another thread than the one that made it polls or drops it.
     ///
-    /// One that was never polled is leaked then. One that was is pinned, and cannot be left behind in memory that is given back:
-    /// that ends the program.
+    /// One that was never polled is leaked then. One that was is pinned, and cannot be left behind
+    /// in memory that is given back: that ends the program.
     pub(crate) struct Local<F> {
         future: ManuallyDrop<F>,
         thread: ThreadId,

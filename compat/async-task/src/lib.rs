@@ -1,7 +1,8 @@
 //! The API of `async-task` 4.7 on [`joint::task`], for `[patch.crates-io]`.
 //!
-//! [`spawn`] makes a [`Runnable`], which polls the future each time that it is run, and a [`Task`], which awaits the output.
-//! The task calls its schedule function with the runnable whenever it is woken.
+//! [`spawn`] makes a [`Runnable`], which polls the future each time that it is run, and a [`Task`],
+//! which awaits the output. The task calls its schedule function with the runnable whenever it is
+//! woken.
 //!
 //! ```
 //! use std::sync::mpsc::channel;
@@ -41,6 +42,7 @@ struct Metadata<M> {
     user: M,
     /// [`Task::cancel`] has been called on the unfinished task, so that its output is for nobody.
     ///
-    /// It orders nothing: each side that reads or writes it acts on its own data alone. Relaxed everywhere.
+    /// It orders nothing: each side that reads or writes it acts on its own data alone. Relaxed
+    /// everywhere.
     cancelled: AtomicBool,
 }

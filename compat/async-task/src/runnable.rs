@@ -26,11 +26,12 @@ impl<M> Runnable<M> {
         self.0.schedule();
     }
 
-    /// Polls the future once; drops it instead if the task has been cancelled. True: it was woken meanwhile, and has been
-    /// scheduled again.
+    /// Polls the future once; drops it instead if the task has been cancelled. True: it was woken
+    /// meanwhile, and has been scheduled again.
     ///
     /// # Panics
-    /// With the panic of the future, unless the task was built with [`propagate_panic`](crate::Builder::propagate_panic).
+    /// With the panic of the future, unless the task was built with
+    /// [`propagate_panic`](crate::Builder::propagate_panic).
     pub fn run(self) -> bool {
         self.0.run()
     }
@@ -40,7 +41,8 @@ impl<M> Runnable<M> {
         self.0.waker()
     }
 
-    /// The runnable as an address. It has to come back through [`from_raw`](Runnable::from_raw), or the task is leaked.
+    /// The runnable as an address. It has to come back through [`from_raw`](Runnable::from_raw), or
+    /// the task is leaked.
     pub fn into_raw(self) -> NonNull<()> {
         self.0.into_raw()
     }
@@ -48,8 +50,8 @@ impl<M> Runnable<M> {
     /// The runnable of an address.
     ///
     /// # Safety
-    /// `ptr` came from [`into_raw`](Runnable::into_raw) of a runnable with the same `M`, which was called once for each call of
-    /// this.
+    /// `ptr` came from [`into_raw`](Runnable::into_raw) of a runnable with the same `M`, which was
+    /// called once for each call of this.
     pub unsafe fn from_raw(ptr: NonNull<()>) -> Self {
         // SAFETY: passed on from the caller; the runnable inside has the same address.
         Self(unsafe { base::Runnable::from_raw(ptr) })

@@ -13,8 +13,8 @@ mod sealed {
     impl<M, F: Fn(Runnable<M>, ScheduleInfo)> Sealed<M> for WithInfo<F> {}
 }
 
-/// A function that gets the runnable of a task that has been woken: `Fn(Runnable<M>)`, or [`WithInfo`] around one that wants to
-/// know more. No other type can implement it.
+/// A function that gets the runnable of a task that has been woken: `Fn(Runnable<M>)`, or
+/// [`WithInfo`] around one that wants to know more. No other type can implement it.
 pub trait Schedule<M = ()>: sealed::Sealed<M> {
     /// Takes the runnable, to be run or dropped.
     fn schedule(&self, runnable: Runnable<M>, info: ScheduleInfo);

@@ -1,7 +1,8 @@
 //! [`Task`] and [`FallibleTask`]: who waits for a task, or cancels it, or lets it go.
 //!
-//! `joint`'s handle does the work. What is kept beside it is what upstream's handle shows to the world: that it can be polled
-//! again after its end, and that cancelling wakes whoever had been waiting.
+//! `joint`'s handle does the work. What is kept beside it is what upstream's handle shows to the
+//! world: that it can be polled again after its end, and that cancelling wakes whoever had been
+//! waiting.
 
 use core::{
     fmt,
@@ -61,7 +62,8 @@ impl<T, M> Task<T, M> {
             self.wake_waiter();
         }
         poll_fn(|cx| match self.poll_join(cx) {
-            // An output that came meanwhile, or a panic, is for nobody: the task counts as cancelled.
+            // An output that came meanwhile, or a panic, is for nobody: the task counts as
+            // cancelled.
             Poll::Ready(_) if !finished => Poll::Ready(None),
             result => result.map(value),
         })

@@ -1,4 +1,5 @@
-//! What a program does with smol, on smol's own executor. `cargo xtask compat` runs it with smol's tasks made by this package.
+//! What a program does with smol, on smol's own executor. `cargo xtask compat` runs it with smol's
+//! tasks made by this package.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

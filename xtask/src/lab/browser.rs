@@ -56,7 +56,8 @@ pub(super) fn open(
     let started = Command::new(browser)
         .args(["--headless", "--disable-gpu", "--dump-dom"])
         .args(["--enable-logging=stderr", "--virtual-time-budget=10000"])
-        // The sandbox does not start as root or in most containers, and the page is the project's own.
+        // The sandbox does not start as root or in most containers, and the page is the project's
+        // own.
         .arg("--no-sandbox")
         .arg(format!("--window-size={width},900"))
         .arg(format!("--user-data-dir={}", profile.display()))

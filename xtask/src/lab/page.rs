@@ -18,7 +18,8 @@ pub(crate) enum Page {
     Write,
     /// Fail if the file is not what would be written.
     Check,
-    /// Use it in a browser, and compare its verdicts with the explorer's, and with those in a file of `lab matrix`.
+    /// Use it in a browser, and compare its verdicts with the explorer's, and with those in a file
+    /// of `lab matrix`.
     Test { matrix: Option<String> },
 }
 
