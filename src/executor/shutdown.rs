@@ -281,15 +281,15 @@ mod tests {
 
     #[test]
     fn who_waits_in_a_circle_is_found() {
-        // Nobody waits.
+        // No thread waits.
         assert_eq!(waiting_for(&[], 1), [1]);
-        // One waits for it, and another elsewhere.
+        // One thread waits for it, and another one waits elsewhere.
         let all = [wait(2, &[0, 1]), wait(3, &[4])];
         assert_eq!(waiting_for(&all, 1), [1, 2]);
-        // In two steps, one of them the second wait of its thread.
+        // Two steps, one of which is the second wait of its thread.
         let all = [wait(2, &[8]), wait(3, &[2]), wait(2, &[1])];
         assert_eq!(waiting_for(&all, 1), [1, 2, 3]);
-        // A circle of others ends.
+        // The search ends in a cycle of other threads.
         let all = [wait(2, &[3]), wait(3, &[2]), wait(4, &[5])];
         assert_eq!(waiting_for(&all, 2), [2, 3]);
         assert_eq!(waiting_for(&all, 1), [1]);

@@ -75,7 +75,7 @@ const SLEEPING: u64 = 1 << 40;
 /// Each count has room for this many.
 pub(crate) const MOST_WORKERS: usize = (WATCHING - 1) as usize;
 
-/// What each worker's own word says: `RESTING` exactly while it is on the list.
+/// The states of a worker's own word: `RESTING` exactly while the worker is on the list.
 const AWAKE: usize = 0;
 const RESTING: usize = 1;
 
@@ -86,8 +86,9 @@ pub(crate) struct Sleep {
     resting: Mutex<Vec<Resting>>,
     /// The workers' threads, each from its [`begin`](Sleep::begin) on.
     threads: Mutex<Vec<Thread>>,
-    /// One for each worker: what it sleeps on, and what tells those who have something for it alone
-    /// whether it does. `RESTING` is written and taken away under the mutex only.
+    /// One word for each worker. The worker sleeps on it, and a thread with something for this
+    /// worker alone reads from it whether the worker rests. `RESTING` is set and cleared only under
+    /// the mutex.
     signals: Vec<CachePadded<AtomicUsize>>,
     /// Wakes the keeper, which is in the driver or about to enter it.
     ring: Box<dyn Fn() + Send + Sync>,

@@ -142,7 +142,7 @@ mod tests {
     fn threads_are_spread_over_all_rooms() {
         const ROOMS: usize = 32;
         let visitors = Visitors::new(ROOMS as u32);
-        // As thread-locals lie, each beside its thread's stack.
+        // Addresses like those of thread-locals, which lie beside the stacks of their threads.
         let rooms = (0..64 * ROOMS).map(|i| visitors.room_of(usize::wrapping_mul(i, 0x20_1000)));
         let rooms: BTreeSet<_> = rooms.collect();
         assert_eq!(rooms, (0..ROOMS).collect());

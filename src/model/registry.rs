@@ -79,8 +79,8 @@ impl Schedule<EntryLink<Owner>> for Entered {
     }
 }
 
-/// The executor's registry of tasks that wait. Its tasks do not own it: whoever lets a task live on
-/// counts what is left before.
+/// The executor's registry of waiting tasks. Its tasks do not own it: a caller that lets a task
+/// outlive it must call `count_left` first.
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Registry(Arc<Owner>);
 

@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_clone_too_many_panics_and_is_not_counted() {
         let (one, other) = Handle::<u8>::pair();
-        // SAFETY: alive by the handles.
+        // SAFETY: the handles keep it alive.
         let references = unsafe { &(*one.block.as_ptr()).references };
         let count = || references.load(Relaxed);
         references.store(MAX_REFERENCES, Relaxed);

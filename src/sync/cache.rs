@@ -137,17 +137,17 @@ mod tests {
     }
 
     fn allocate(layout: Layout) -> NonNull<u8> {
-        // SAFETY: no test allocates nothing.
+        // SAFETY: no test has a layout of size zero.
         NonNull::new(unsafe { alloc(layout) }).unwrap()
     }
 
     /// Puts a fresh block, and frees it if it is not kept.
     fn put(cache: &Cache, layout: Layout) -> bool {
         let block = allocate(layout);
-        // SAFETY: fresh.
+        // SAFETY: the block is fresh.
         let kept = unsafe { cache.put(block, layout, || true) };
         if !kept {
-            // SAFETY: allocated so, and not kept.
+            // SAFETY: it was allocated with this layout, and was not kept.
             unsafe { dealloc(block.as_ptr(), layout) };
         }
         kept
@@ -169,7 +169,7 @@ mod tests {
         let (cache, layout) = (Cache::new(1000), layout(16));
         let blocks: Vec<_> = (0..5).map(|_| allocate(layout)).collect();
         for &block in &blocks {
-            // SAFETY: fresh.
+            // SAFETY: the block is fresh.
             assert!(unsafe { cache.put(block, layout, || true) });
         }
         for &block in blocks.iter().rev() {
@@ -179,7 +179,7 @@ mod tests {
         }
         assert_eq!(cache.take(layout), None);
         for block in blocks {
-            // SAFETY: allocated so, and taken out.
+            // SAFETY: it was allocated with this layout, and was taken out.
             unsafe { dealloc(block.as_ptr(), layout) };
         }
     }
@@ -193,7 +193,7 @@ mod tests {
         }
         for size in sizes() {
             let block = cache.take(layout(size)).unwrap();
-            // SAFETY: taken out.
+            // SAFETY: it was taken out.
             assert!(unsafe { cache.put(block, layout(size), || unreachable!("open")) });
         }
         let back = close(&cache);
@@ -218,7 +218,7 @@ mod tests {
         let kept = (0..10).filter(|_| put(&cache, layout)).count();
         assert_eq!(kept, 3);
         let block = cache.take(layout).unwrap();
-        // SAFETY: taken out, which made room for it.
+        // SAFETY: it was taken out, which made room for it.
         assert!(unsafe { cache.put(block, layout, || unreachable!("open")) });
         assert!(!put(&cache, layout));
         assert_eq!(close(&cache).len(), 3);
@@ -237,9 +237,9 @@ mod tests {
         assert!(!put(&unused, layout));
         let endless = Cache::new(1000);
         let block = allocate(layout);
-        // SAFETY: fresh.
+        // SAFETY: the block is fresh.
         assert!(!unsafe { endless.put(block, layout, || false) });
-        // SAFETY: allocated so, and not kept.
+        // SAFETY: it was allocated with this layout, and was not kept.
         unsafe { dealloc(block.as_ptr(), layout) };
         assert!(!put(&endless, layout), "`endless` is asked only once");
     }

@@ -225,12 +225,12 @@ mod tests {
                 thread::yield_now();
                 state = pool.lock();
             }
-            // It waits, and nobody tells it: it finds this when its time is over.
+            // It waits, and no push wakes it: it finds the task when its time is over.
             if state.free == 1 {
                 state.queue.extend(runnable.take());
             }
         }
-        // In this order: a thread that has run it ends, too.
+        // Checked in this order, because a thread that has run the task ends, too.
         while pool.lock().threads != 0 && !task.is_finished() {
             thread::yield_now();
         }
@@ -264,7 +264,7 @@ mod tests {
             .map(|n| {
                 let (all_pushed, begin) = (all_pushed.clone(), begin.clone());
                 push(pool, async move {
-                    // So many wait for one another at a time.
+                    // This many wait for each other at a time.
                     begin.wait();
                     drop(all_pushed.lock().unwrap());
                     n

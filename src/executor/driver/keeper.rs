@@ -382,7 +382,7 @@ mod tests {
         assert_eq!(driver.settled(), NEVER);
         let timers = driver.timers(0);
         let insert = |deadline| timers.insert(deadline, Waker::noop().clone()).unwrap().0;
-        // So many that they are not all swept when one is given up.
+        // Too many to be all swept when one is removed.
         let keys: Vec<_> = (0..100).map(insert).collect();
         for (key, now) in keys.iter().zip(0..) {
             assert_eq!(driver.settled(), now);
@@ -471,7 +471,7 @@ mod tests {
     fn a_keeper_waits_for_the_difference() {
         let driver = driver();
         let mut keeper = driver.keep().expect("there is no other keeper");
-        // So late that anything else overflows.
+        // So late that any other computation overflows.
         keeper.wait(NEVER - 1, NEVER - 2);
     }
 

@@ -330,13 +330,14 @@ mod tests {
         }
     }
 
-    /// A join whose sides borrow and make values with memory of their own, nested as deep as said.
+    /// A join whose sides borrow and make values with memory of their own, nested to the given
+    /// depth.
     fn words(forks: &Forks, depth: usize, word: &str) -> String {
         if depth == 0 {
             return word.into();
         }
         let a = || words(forks, depth - 1, word);
-        // SAFETY: called by the one owner, as `a` is never taken.
+        // SAFETY: only the owner calls this, because `a` is never taken.
         let (a, b) = unsafe { forks.join(&Alone, a, || String::from(word)) };
         a + &b
     }
@@ -386,10 +387,10 @@ mod tests {
                 let word = String::from("ab");
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
                     if round % 2 == 0 {
-                        // SAFETY: called by the one owner.
+                        // SAFETY: only the owner calls this.
                         unsafe { forks.join(&Alone, || word.clone(), quiet) }
                     } else {
-                        // SAFETY: called by the one owner.
+                        // SAFETY: only the owner calls this.
                         unsafe { forks.join(&Alone, quiet, || word.clone()) }
                     }
                 }));
@@ -410,7 +411,7 @@ mod tests {
             assert!(!forks.mark(2), "there is no third place");
             forks.steal().expect("the job is open").run();
         };
-        // SAFETY: called by the one owner.
+        // SAFETY: only the owner calls this.
         let ((), b) = unsafe { forks.join(&Alone, a, || 7) };
         assert_eq!(b, 7);
     }
@@ -420,7 +421,7 @@ mod tests {
         const MANY: usize = 2 * KEPT_OPEN;
         let forks = Forks::new(MANY);
         let limit = || forks.limit.load(Relaxed);
-        // One push in excess each.
+        // Each has one push in excess.
         let push = || words(&forks, KEPT_OPEN + 1, "a");
         for _ in 0..3 {
             for _ in 0..CREDIT - 1 {

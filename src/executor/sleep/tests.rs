@@ -1,5 +1,5 @@
-//! Who is woken, who looks again, and what it costs: by counts, with all workers on one thread. The
-//! races are for the models.
+//! Which workers are woken, which look again, and what it costs: by counts, with all workers on one
+//! thread. The models check the races.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
@@ -42,7 +42,7 @@ fn the_counts_have_room_for_all_workers() {
     assert_eq!(read, [most; 3]);
 }
 
-/// How many workers are active, search, watch and sleep. Those that rest have the first numbers.
+/// How many workers are active, search, watch and sleep. Those that rest have the lowest numbers.
 type World = [usize; 4];
 
 fn world([active, searching, watching, sleeping]: World) -> Sleep {
@@ -64,7 +64,7 @@ fn rest_of(sleep: &Sleep) -> Vec<usize> {
     lock(&sleep.resting).iter().map(|one| one.worker).collect()
 }
 
-/// Who is woken by `f`.
+/// The workers that `f` wakes.
 fn woken_by(world: World, f: impl FnOnce(&Sleep)) -> Vec<usize> {
     let sleep = self::world(world);
     let before = rest_of(&sleep);
@@ -78,7 +78,7 @@ fn woken_by(world: World, f: impl FnOnce(&Sleep)) -> Vec<usize> {
     woken
 }
 
-/// Who is woken by a push of a worker, first one that is not and then one that is to be shared.
+/// The workers that a worker's push wakes: first a push that is not to be shared, then one that is.
 const PUSHES: [(World, [Option<usize>; 2]); 8] = [
     ([1, 0, 0, 0], [None, None]),
     ([1, 1, 0, 1], [None, None]),
@@ -209,7 +209,7 @@ fn what_the_workers_do_is_said() {
     }
 }
 
-/// What a look of the last lookout costs: how many heavy fences, how many looks.
+/// What a look of the last lookout costs: the number of heavy fences, and the number of looks.
 type Cost = [usize; 2];
 
 fn cost_of(has_work: bool, f: impl FnOnce(&dyn Fn() -> bool)) -> Cost {
@@ -326,7 +326,7 @@ fn whoever_has_begun_is_roused_wherever_it_is_parked() {
             })
             .collect();
         parked.iter().for_each(|begun| begun.recv().unwrap());
-        // Else none of them ends.
+        // Otherwise none of them ends.
         sleep.rouse();
     });
 }

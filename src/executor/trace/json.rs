@@ -217,7 +217,7 @@ mod tests {
         task::{TaskEnd, spawn_detached},
     };
 
-    /// The events of one phase, but for what all of them begin with.
+    /// The events of one phase, without the prefix that they all share.
     fn events(trace: &Trace, phase: &str) -> Vec<String> {
         let mut json = Vec::new();
         trace.write_to(&mut json).unwrap();
@@ -298,7 +298,7 @@ mod tests {
                 arrow(1, "wake", "6.000", ends[1])
             ]
         );
-        // What ends in a run is part of its slice.
+        // An arrow that ends in a run is part of the run's slice.
         let end = format!(r#""task":"{gone}","end":"Cancelled""#);
         let mark = |track: usize, name: &str, at: &str, args: &str| {
             format!(r#""tid":{track},"name":"{name}","ts":{at},"s":"t","args":{{{args}}}}}"#)

@@ -37,8 +37,8 @@ impl Local {
             return None;
         }
         let mut next = None;
-        // What runs here sees nothing that is set for the task below. It is this executor's,
-        // whatever the task is.
+        // Nothing that is set for the task below applies to the code that runs here. This code
+        // belongs to this executor, whatever the task belongs to.
         let outer = self.is_elsewhere.replace(false);
         run_apart(|| next = self.attend_apart());
         self.is_elsewhere.set(outer);

@@ -31,8 +31,8 @@ use crate::{
 
 /// The largest number of blocking drops that may be nested on a worker's stack.
 const MOST_INSIDE: usize = 16;
-/// How long all other workers must have been busy before a blocked worker drops what they could
-/// drop. Much longer than a free worker takes from its last search to its first drop.
+/// How long all other workers must have been busy before a blocked worker drops tasks that they
+/// could drop. Much longer than a free worker takes from its last search to its first drop.
 const PATIENCE: Duration = Duration::from_millis(5);
 
 /// What a worker knows about the end, once its executor is closed.

@@ -207,7 +207,7 @@ mod tests {
 
     /// Calls `f` while a fork of that worker is open.
     fn while_open(forks: &Forks, f: impl FnOnce()) {
-        // SAFETY: this thread is the one owner.
+        // SAFETY: this thread is the owner.
         let ((), b) = unsafe { forks.join(&Alone, f, || 7) };
         assert_eq!(b, 7);
     }

@@ -53,7 +53,7 @@ pub(super) struct Lookout {
     random: Cell<u32>,
 }
 
-/// What was seen of another worker.
+/// What a worker has seen of another worker.
 #[derive(Clone, Copy)]
 struct Seen {
     polls: u64,
@@ -121,7 +121,7 @@ impl Lookout {
 impl Local {
     /// Looks for work elsewhere, rests while there is none, and runs what it finds.
     pub(super) fn look_out(&self) {
-        // What was woken may all run elsewhere.
+        // The tasks that were woken may all run elsewhere.
         if self.attend() && self.has_own() {
             return;
         }

@@ -426,14 +426,14 @@ mod tests {
         }
     }
 
-    /// A visit changes nothing that all threads would write to, and the executor goes when it has
-    /// gone.
+    /// A visit writes to nothing that all threads share, and the executor is freed when the visitor
+    /// has left.
     #[test]
     fn a_wake_up_from_elsewhere_does_not_count_owners() {
         let workers = two_workers();
         let shared = workers[0].shared().clone();
         let owners = || Arc::strong_count(&shared);
-        // SAFETY: alive, and so for the whole test.
+        // SAFETY: `shared` keeps it alive for the whole test.
         let begin = || unsafe { Visit::begin(Arc::as_ptr(&shared)) };
         let before = owners();
         let visit = begin();

@@ -1,4 +1,4 @@
-//! What a worker queues again, and what it counts, by counts of wake-ups and ends.
+//! What a worker requeues, and what it counts, by counts of wake-ups and ends.
 
 mod registry;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{executor::yield_now, oneshot, task::JoinHandle};
 
-/// A task of a lane that has waited, and is ready to be run: it wakes itself in that run.
+/// A task of a lane that has waited, and is ready to be run. It wakes itself in that run.
 fn woken(local: &Local, lane: Lane) -> (Runnable, JoinHandle<()>) {
     let (sender, receiver) = oneshot::channel();
     let future = async move {
@@ -47,7 +47,7 @@ fn who_yields_alone_wakes_nobody() {
         let after = local.queues.lengths();
         let own = [Lane::Normal, Lane::High, Lane::Pinned(0)].map(|one| one == lane);
         assert_eq!([0, 1, 2].map(|i| after[i] - before[i] == 1), own);
-        // Entered tasks go before the executor.
+        // Registered tasks are dropped before the executor.
         local.discard_queued();
     }
 }
@@ -121,7 +121,7 @@ fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
     assert_eq!(ends(&local), (3, 3));
     assert_eq!(local.counters().cancelled.get(), 1);
 
-    // What comes after it is the worker's own again.
+    // Everything after it is the worker's own again.
     elsewhere.as_current(|| {
         dispose_of_both();
         discard([task()]);

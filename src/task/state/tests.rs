@@ -115,7 +115,7 @@ fn wakers_are_counted_up_to_the_limit() {
     assert_eq!(word, HANDLE + WAKE + most + REF);
 }
 
-/// A task as those see it who hold a part of it: the word, and what it has to agree with. Each step
+/// A task as its holders see it: the word, and the facts that the word must agree with. Each step
 /// is one operation of the real word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct World {
@@ -141,7 +141,7 @@ enum Handle {
 enum Runner {
     None,
     Queued,
-    /// What the run began with.
+    /// The value of the word when the run began.
     Polls(u64),
     /// The future is gone, and the join word comes next.
     Ends(u64),
@@ -156,7 +156,7 @@ enum Join {
     Done,
 }
 
-/// More of either make no other states.
+/// More wakers or wake-ups make no further states.
 const MOST: u64 = 2;
 
 impl World {
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// All worlds that one step leads to.
+    /// All worlds that one step can lead to.
     fn next(self) -> Vec<Self> {
         let mut found = Vec::new();
         let mut step = |step: &dyn Fn(&mut Self)| {
@@ -323,7 +323,7 @@ impl World {
         found
     }
 
-    /// What the header says of the states.
+    /// Checks what the header says about the states.
     fn agrees(&self) {
         let word = Snapshot(self.word);
         let (has_handle, finished) = (self.handle != Handle::Gone, word.is_finished());

@@ -1,5 +1,5 @@
-//! The same promises of each selector: the system's own, and what `polling` makes of it, asked once
-//! or each time.
+//! Checks the same promises of each selector: the system's own, and `polling`, where events are
+//! requested once or each time.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
@@ -21,7 +21,7 @@ use std::{
 use super::super::clock;
 use super::{Events, Interest, Raw, Reactor, Registration, selector::Selector};
 
-/// As long as no test takes that works.
+/// Longer than any test that passes.
 const LONG: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
@@ -57,7 +57,7 @@ fn pair() -> (TcpStream, TcpStream) {
     (one, other)
 }
 
-/// A reactor, and the part of who waits in it.
+/// A reactor, and the thread that waits in it.
 struct World {
     reactor: Arc<Reactor>,
     events: Events,
@@ -76,7 +76,7 @@ impl World {
         unsafe { self.reactor.register(raw(stream)) }.unwrap()
     }
 
-    /// Waits until `over`, and wakes.
+    /// Waits until `over` returns true, and wakes the wakers.
     fn turn_until(&mut self, mut over: impl FnMut() -> bool) {
         let start = Instant::now();
         while !over() {
@@ -93,7 +93,7 @@ impl World {
         self.reactor.wait(events, Some(until), &mut Vec::new());
     }
 
-    /// Takes in what the system has to tell by now.
+    /// Takes the events that have arrived by now.
     fn look(&mut self) {
         let mut woken = Vec::new();
         self.reactor.wait(&mut self.events, Some(0), &mut woken);
@@ -133,7 +133,7 @@ fn woken_by_each_arrival(mut world: World) {
     }
 }
 
-/// Nobody waits while it arrives, and it is found all the same.
+/// No task waits when the byte arrives, and it is found all the same.
 fn arrivals_without_a_waiter_are_known(mut world: World) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
@@ -162,7 +162,7 @@ fn both_directions_wait(mut world: World) {
     world.turn_until(|| reads.0.load(Relaxed) > 0);
     let bytes = done(read(&registration, &near, &reader));
     assert_eq!(bytes, [2]);
-    // The writer still waits, without having asked again.
+    // The writer still waits, without having requested it again.
     let before = writes.0.load(Relaxed);
     far.set_nonblocking(false).unwrap();
     far.read_exact(&mut std::vec![0; written]).unwrap();
@@ -223,7 +223,7 @@ fn a_hang_up_is_read_as_the_end(mut world: World) {
     assert!(bytes.is_empty());
 }
 
-/// The last bytes and the end come together: a read that falls short does not hide the end.
+/// The last bytes and the end arrive together: a read that falls short does not hide the end.
 fn the_end_behind_a_short_read_is_found(mut world: World) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
@@ -246,7 +246,7 @@ fn the_end_behind_a_short_read_is_found(mut world: World) {
     assert_eq!(counts, [2, 0]);
 }
 
-/// A short read at the mark of urgent data hides what lies behind it to nobody.
+/// A short read that ends at the mark of urgent data does not hide the bytes behind it.
 #[cfg(unix)]
 fn what_lies_behind_urgent_data_is_found(mut world: World) {
     let (far, near) = pair();
@@ -278,7 +278,7 @@ fn an_interruption_ends_the_wait(mut world: World) {
         let (reactor, events) = (world.reactor.clone(), &mut world.events);
         reactor.wait(events, None, &mut Vec::new());
     }
-    // One that comes while it waits.
+    // An interrupt that arrives during the wait.
     for _ in 0..20 {
         let (reactor, mut events) = (world.reactor.clone(), Events::new());
         let (sender, ended) = mpsc::channel();
@@ -302,7 +302,7 @@ fn a_wait_ends_at_its_time_and_not_before(mut world: World) {
         }
         assert!(waits <= 2, "{waits} waits for {nanos} ns");
     }
-    // A time that is not waited for any more does not come.
+    // A deadline that is no longer waited for does not end a wait.
     let until = clock::now() + 1_000_000;
     world.reactor.interrupt();
     world.wait_until(until);
@@ -339,14 +339,14 @@ fn the_end_wakes_all_and_later_waits_fail(mut world: World) {
     };
     gone(read(&registration, &near, &waker).map_ok(drop));
     gone(future.poll(&mut cx).map_ok(drop));
-    // What does not have to wait is done.
+    // An operation that does not have to wait succeeds.
     far.write_all(&[1]).unwrap();
     near.set_nonblocking(false).unwrap();
     near.peek(&mut [0]).unwrap();
     near.set_nonblocking(true).unwrap();
     assert_eq!(done(read(&registration, &near, &waker)), [1]);
     world.look();
-    // SAFETY: it is refused.
+    // SAFETY: the registration is refused.
     let refused = unsafe { world.reactor.register(raw(&far)) };
     gone(Poll::Ready(refused.map(drop)));
 }
@@ -361,7 +361,7 @@ fn sources_are_counted(world: World) {
     assert!(world.reactor.has_sources());
     drop(other);
     assert!(!world.reactor.has_sources());
-    // Dropped, it can be registered again.
+    // A dropped registration allows another one.
     drop(world.register(&near));
 }
 
@@ -377,7 +377,8 @@ fn a_source_dropped_while_awaited_leaves_nothing(mut world: World) {
     assert_eq!(count.0.load(Relaxed), 0);
 }
 
-/// A number that was closed under its registration and is used again belongs to the later one.
+/// If a number is closed under its registration and used again, it belongs to the later
+/// registration.
 #[cfg(unix)]
 fn a_number_used_again_is_the_later_registrations(mut world: World) {
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -385,12 +386,12 @@ fn a_number_used_again_is_the_later_registrations(mut world: World) {
     let one = world.register(&near);
     let number = near.as_raw_fd();
     let (mut other_far, other_near) = pair();
-    // SAFETY: the number is that of `near`, which is closed by this, and is handed over.
+    // SAFETY: the number is that of `near`. This closes it, and `again` owns it afterwards.
     let taken = unsafe { libc::dup2(other_near.as_raw_fd(), number) };
     assert_eq!(taken, number);
     core::mem::forget(near);
     drop((far, other_near));
-    // SAFETY: just made.
+    // SAFETY: the descriptor was just made.
     let again = TcpStream::from(unsafe { OwnedFd::from_raw_fd(number) });
     let other = world.register(&again);
     drop(one);
@@ -443,7 +444,7 @@ of_each_selector! {
 fn a_selector_that_is_dropped_closes_its_descriptors() {
     let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
     let before = open();
-    // More than other tests open meanwhile.
+    // More than the other tests open meanwhile.
     for _ in 0..1_000 {
         drop(Selector::portable(false).unwrap());
     }

@@ -1,4 +1,4 @@
-//! Timers with wakers that are not well-behaved.
+//! Timers with misbehaving wakers.
 
 use alloc::{sync::Arc, task::Wake};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -104,7 +104,7 @@ fn a_closed_queue_takes_nothing_and_says_so() {
     assert_eq!(Arc::strong_count(&wakes), 1);
 }
 
-/// A waker whose end removes another timer from the same queue, and panics then.
+/// A waker whose drop removes another timer from the same queue, and then panics.
 struct Reentrant {
     timers: Arc<Timers>,
     other: StdMutex<Option<Key>>,
@@ -135,7 +135,7 @@ fn a_waker_that_comes_back_or_panics_meets_no_lock() {
     ];
     for (way, drops) in ways.into_iter().enumerate() {
         let timers = Arc::new(Timers::new());
-        // Closed, it has no others to be removed.
+        // The closed queue has no other timers to remove.
         let other = (way < 3).then(|| timers.insert(8, Waker::noop().clone()).unwrap().0);
         let is_closed = other.is_none();
         let reentrant = Arc::new(Reentrant {

@@ -64,7 +64,8 @@ fn in_its_turn_a_worker_fires_its_own_and_those_of_the_others_one_after_the_othe
             turn + 1,
             "its own timers are checked each time"
         );
-        // Those of one other are due once each three turns, and by then as many as turns.
+        // The timers of each other owner are checked every three turns, and by then there are as
+        // many as turns.
         let fired = others.0.load(Relaxed) - before;
         assert_eq!(fired, [0, 2, 3, 0][turn], "turn {turn}");
     }

@@ -1,4 +1,4 @@
-//! The end of an executor, step by step, with both workers on one thread.
+//! The shutdown of an executor, step by step, with both workers on one thread.
 
 use alloc::sync::Arc;
 use core::{
@@ -20,7 +20,7 @@ use crate::executor::{
 
 const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
 
-/// A task that counts in `alive` for as long as its future is there.
+/// A task that counts in `alive` for as long as its future exists.
 fn counted(alive: &Arc<()>) -> Runnable {
     let held = alive.clone();
     new_detached(Location::caller(), async move { drop(held) })
@@ -134,7 +134,7 @@ fn the_last_to_leave_drops_what_is_left_and_whoever_comes_later_does_it_itself()
     let [local, other] = two_workers();
     let (shared, held) = (local.shared(), Arc::new(()));
     shared.close();
-    // So that nobody waits for the other.
+    // So that neither worker waits for the other.
     shared.arrive(1);
     for lane in LANES {
         local.push(counted(&held), lane);
@@ -157,7 +157,7 @@ fn the_last_to_leave_drops_what_is_left_and_whoever_comes_later_does_it_itself()
     }
 }
 
-/// Tells, when it is dropped, how deep its worker is in drops then.
+/// Records, when it is dropped, how deeply its worker's drops are nested.
 struct TellsDepth(Arc<AtomicUsize>);
 
 impl Drop for TellsDepth {

@@ -1,4 +1,4 @@
-//! What a worker that looks out takes from whom, at times that the test gives.
+//! What a lookout takes, and from which worker, at times that the test sets.
 
 use super::*;
 use crate::executor::worker::harness::{task, two_workers};
@@ -40,7 +40,7 @@ fn who_makes_progress_and_who_is_stuck_is_seen() {
     assert_eq!(view(), (false, true), "its own count does not matter");
     other.counters().polls.set(1);
     assert_eq!(view(), (true, false));
-    // A moment that lasts longer than the test.
+    // An interval that lasts longer than the test.
     set_seen(&local, Instant::now() + LONG, 1, false);
     assert_eq!(view(), (false, false), "not seen for long enough");
     other.counters().polls.set(2);
@@ -91,7 +91,7 @@ fn the_time_of_a_poll_is_measured_of_oneself() {
 fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half() {
     let [local, other] = two_workers();
     let now = Instant::now() + LONG;
-    // How many are taken of 8 from who has been in a poll for so long.
+    // How many of 8 tasks are taken from a worker that has been in a poll for `stuck_for`.
     let stolen = |stuck_for| {
         while other.queues.lengths()[0] < 8 {
             other.queues.push_behind(task(), drop);
@@ -155,7 +155,7 @@ fn who_is_stuck_is_found_in_a_look_round() {
 
 #[test]
 fn what_comes_from_outside_is_left_to_those_that_are_active() {
-    // Whether it is taken.
+    // Whether the task is taken.
     let taken = |poll_time, all_stuck, is_quiet| {
         let [local, _other] = two_workers();
         let shared = local.shared();

@@ -1,4 +1,4 @@
-//! What a register holds, entry by entry, of tasks that wait.
+//! What a registry holds, entry by entry, of tasks that wait.
 
 use alloc::vec::Vec;
 use core::{future::pending, panic::Location};
@@ -17,7 +17,7 @@ use crate::{
 
 const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
 
-/// Runs what is queued, as the worker.
+/// Runs the queued tasks, as the worker does.
 fn run(local: &Local) {
     local.as_current(|| {
         while let Some(runnable) = local.next() {
@@ -38,7 +38,7 @@ fn waiting(local: &Local, lane: Lane, tasks: usize) -> Vec<JoinHandle<()>> {
     handles
 }
 
-/// Drops what was cancelled, as a thread that is no worker.
+/// Drops the cancelled tasks, as a thread that is not a worker does.
 fn drop_elsewhere(local: &Local) {
     let mut cancelled = Vec::new();
     let injector = &local.shared().normal.injector;

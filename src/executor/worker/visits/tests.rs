@@ -1,4 +1,4 @@
-//! Who leaves the driver to whom, at times that the test gives.
+//! Which worker leaves the driver to which other worker, at times that the test sets.
 
 use super::OFTEN;
 use crate::executor::{driver::clock, worker::harness::two_workers};
@@ -32,7 +32,7 @@ fn the_driver_may_be_left_to_another_worker_that_comes_often() {
     assert!(local.is_driver_visited(), "the driver is not in use");
     let shared = local.shared();
     shared.driver.hurry(clock::NEVER, &shared.sleep, || {});
-    // The very first instant is 0, and so as good as an expected one.
+    // The very first instant is 0, which looks like an expected one.
     while clock::now() == 0 {}
     assert!(!local.is_driver_visited());
     local.counters().visits_until.set(clock::NEVER);

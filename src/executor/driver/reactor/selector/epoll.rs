@@ -270,8 +270,8 @@ mod tests {
         assert_eq!(wait(&epoll, 1), 0);
     }
 
-    /// What is set is kept for as long as it is waited for, and the next wait for it needs nothing
-    /// new.
+    /// The timer stays set while its time is waited for, and a later wait for the same time does
+    /// not set it again.
     #[test]
     fn the_timer_is_set_for_another_time_alone() {
         let epoll = epoll();
@@ -285,7 +285,8 @@ mod tests {
         epoll.interrupt();
         assert_eq!(wait(&epoll, until), 1);
         assert!(left().tv_sec > 3_590);
-        // Set behind its back to what is over in two hours: not set again, it stays so.
+        // Set here to a time two hours away. The next wait does not set the timer again, so this
+        // stays.
         let value = Itimerspec {
             it_interval: Timespec::default(),
             it_value: timespec(Duration::from_secs(7_200)),
@@ -298,7 +299,7 @@ mod tests {
         epoll.interrupt();
         assert_eq!(wait(&epoll, NEVER), 1);
         assert_eq!(left(), Timespec::default());
-        // What has expired can be set for the same time again.
+        // A timer that has expired can be set for the same time again.
         let past = clock::now();
         assert_eq!((wait(&epoll, past), wait(&epoll, past)), (1, 1));
     }

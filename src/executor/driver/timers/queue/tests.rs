@@ -1,10 +1,10 @@
-//! Queues against an ordered map that does the same.
+//! Compares queues with an ordered map that does the same.
 
 use std::collections::BTreeMap;
 
 use super::*;
 
-/// xorshift64*: the same numbers each time.
+/// xorshift64*, which gives the same numbers each time.
 struct Random(u64);
 
 impl Random {
@@ -37,7 +37,7 @@ impl<W> Queue<W> {
     }
 }
 
-/// What the queue does, done with a map from (deadline, number of the insertion).
+/// Does what the queue does, with a map from (deadline, number of the insertion).
 #[derive(Default)]
 struct Reference {
     armed: BTreeMap<(u64, u64), u32>,
@@ -112,7 +112,7 @@ fn against_the_reference(seed: u64, deadlines: u64, mut queue: Queue<u64>) {
     assert_eq!(queue.taken, 0);
 }
 
-/// Few deadlines make ties, which go by the order of insertion.
+/// A few deadlines make ties, which fire in the order of insertion.
 #[test]
 fn random_operations_do_what_an_ordered_map_does() {
     for (seed, deadlines) in [(1, 1), (2, 4), (3, 64), (4, 10_000), (5, 1 << 30)] {
@@ -125,7 +125,7 @@ fn turns_that_run_out_are_given_anew() {
     let seeds = if cfg!(miri) { 2 } else { 6 };
     for seed in 1..seeds {
         let (mut queue, mut reference) = (Queue::new(), Reference::default());
-        // There is always one, so that the turns do not begin from the first by themselves.
+        // There is always one timer, so that the turns do not restart at the first by themselves.
         queue.insert(NEVER, 0);
         queue.turn = u32::MAX - 20;
         let mut random = Random(seed);
@@ -203,7 +203,7 @@ fn those_that_were_given_up_stay_few() {
         let one = random.below(1000) as usize;
         let (value, _) = queue.release(places[one]);
         assert!(value.is_some());
-        // Sooner, later, or in between.
+        // An earlier deadline, a later one, or one in between.
         places[one] = queue.insert([0, random.below(1000), 1000 + n][n as usize % 3], n);
         assert!(queue.heap.len() <= 1500, "{} for 1,000", queue.heap.len());
     }

@@ -1,4 +1,4 @@
-//! What a worker takes next, and whether it tells the others, by counts of wake-ups and runs.
+//! What a worker takes next, and whether it wakes other workers, by counts of wake-ups and runs.
 
 use alloc::{string::String, vec::Vec};
 use core::{future::poll_fn, panic::Location, task::Poll};
@@ -15,7 +15,7 @@ use crate::executor::{
 };
 use crate::task::Id;
 
-/// Whether a worker with this alone has something of its own, and something that is pinned.
+/// Whether a worker with only this task has something of its own, and something that is pinned.
 fn has_alone(bring: impl FnOnce(&Local)) -> (bool, bool) {
     let [local, _other] = two_workers();
     bring(&local);
@@ -40,8 +40,8 @@ fn one_task_in_any_queue_of_a_worker_is_its_own() {
     assert_eq!(injected(Lane::Pinned(0)), (true, true));
 }
 
-/// How many workers one wakes when it takes what is next, with this in the queues. It has runs
-/// until the injector's turn before it, unless that `is_due`.
+/// How many workers a worker wakes when it takes its next task, with these tasks in the queues.
+/// Unless `is_due`, the injector's turn is still some runs away.
 fn wakes_at_next(is_due: bool, own: &[Lane], injected: &[Lane]) -> u64 {
     let [local, _other] = two_workers();
     if !is_due {
@@ -89,7 +89,7 @@ fn who_runs_a_pinned_task_in_its_turn_wakes_another_for_its_own_queue() {
     assert_eq!(wakes_at_next(true, &[], &[PINNED]), 0, "nothing is left");
 }
 
-/// In which of so many runs a busy worker takes over what is stuck behind another one's poll.
+/// In which of `runs` runs a busy worker takes a task that is stuck behind another worker's poll.
 fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
     let [local, other] = two_workers();
     local.shared().set_poll_time(poll_time);
@@ -128,19 +128,19 @@ fn busy() -> Runnable {
     new_detached(Location::caller(), forever)
 }
 
-/// Brings tasks, and gives each a letter by which it is known when it comes out.
+/// Makes tasks, and gives each a letter by which it is recognised when it runs.
 struct Letters(Vec<(Id, char)>);
 
 impl Letters {
     fn task(&mut self, letter: char) -> Runnable {
         let task = task();
-        // The id may be that of one that has ended.
+        // The id may be that of a task that has ended.
         self.0.retain(|&(id, _)| id != task.id());
         self.0.push((task.id(), letter));
         task
     }
 
-    /// Runs what is next, so many times.
+    /// Runs the next `runs` tasks.
     fn runs(&self, local: &Local, runs: usize) -> String {
         let run = |_| {
             let next = local.next().expect("there is a task to run");
