@@ -1,4 +1,5 @@
-//! A graph that could be an execution: one run of each thread, and whom each read read from.
+//! A graph that could be an execution: one run of each thread, and the write that each read reads
+//! from.
 
 use crate::{
     Event, EventId, Location, MOST_EVENTS, Program, Relation, Value, execution::Needs,
@@ -14,7 +15,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// The runs put together, where `rf` says for each read of the events who wrote what it found.
+    /// Puts the runs together. `rf` says which event wrote the value that each read found.
     pub(crate) fn new(
         program: &Program,
         runs: &[&Trace],
@@ -37,7 +38,7 @@ impl Candidate {
     }
 }
 
-/// What the locations hold at first, and then what each thread did, thread by thread.
+/// The initial values of the locations, and then the events of each thread, thread by thread.
 pub(crate) fn events(program: &Program, runs: &[&Trace]) -> Vec<Event> {
     let initial = program
         .locations()

@@ -1,4 +1,4 @@
-//! All ways to choose.
+//! Enumerates all ways to choose.
 
 /// Every way to choose one of `sizes[0]`, one of `sizes[1]`, and so on, the last changing fastest.
 pub(crate) fn choices(sizes: Vec<usize>) -> impl Iterator<Item = Vec<usize>> {

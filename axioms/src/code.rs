@@ -1,19 +1,18 @@
-//! How the instructions of a thread are written: a method for each, which refuses what makes no
-//! sense.
+//! The instructions of a thread: a method for each, which rejects instructions that make no sense.
 
 use crate::{
     Location, Ordering, Register, Value,
     program::{Instruction, Kind, Operand, Step, Thread, Variable},
 };
 
-/// The instructions of one thread while they are written.
+/// The instructions of one thread, while it is being written.
 #[derive(Debug)]
 pub struct Code<'p> {
     variables: &'p [Variable],
     thread: usize,
     registers: usize,
     steps: usize,
-    /// Where the address of the next access comes from.
+    /// The register that the address of the next access comes from.
     address: Option<Register>,
     block: Vec<Instruction>,
 }
@@ -38,9 +37,9 @@ impl<'p> Code<'p> {
         }
     }
 
-    /// Says that the next access gets its address from what the register holds, as
-    /// `code.through(pointer).read(place)` does. The language does not ask where an address comes
-    /// from. [Machines](crate::Machine) do.
+    /// Says that the next access gets its address from the register's value, as in
+    /// `code.through(pointer).read(place)`. The language ignores where an address comes from, but
+    /// [machines](crate::Machine) do not.
     ///
     /// # Panics
     /// If the register is another thread's.
@@ -69,7 +68,7 @@ impl<'p> Code<'p> {
     /// Loads an atomic location.
     ///
     /// # Panics
-    /// If the location is not atomic, or the ordering one that loads have not: release, acq_rel.
+    /// If the location is not atomic, or if the ordering is release or acq_rel, which no load has.
     pub fn load(&mut self, from: Location, ordering: Ordering) -> Register {
         let fits = !matches!(ordering, Ordering::Release | Ordering::AcqRel);
         assert!(
@@ -82,7 +81,7 @@ impl<'p> Code<'p> {
     /// Stores to an atomic location.
     ///
     /// # Panics
-    /// If the location is not atomic, or the ordering one that stores have not: acquire, acq_rel.
+    /// If the location is not atomic, or if the ordering is acquire or acq_rel, which no store has.
     pub fn store(&mut self, to: Location, value: impl Into<Operand>, ordering: Ordering) {
         let fits = !matches!(ordering, Ordering::Acquire | Ordering::AcqRel);
         assert!(
@@ -127,7 +126,7 @@ impl<'p> Code<'p> {
     /// A fence.
     ///
     /// # Panics
-    /// If the ordering is relaxed: that would order nothing.
+    /// If the ordering is relaxed, because such a fence orders nothing.
     pub fn fence(&mut self, ordering: Ordering) {
         assert!(
             ordering != Ordering::Relaxed,
@@ -136,13 +135,14 @@ impl<'p> Code<'p> {
         self.step(Kind::Fence, None, Some(ordering), None, None);
     }
 
-    /// Runs what `then` writes if the register holds `equals`, and answers what it answers. Its
-    /// registers hold nothing otherwise.
+    /// Runs the instructions of `then` if the register holds `equals`, and returns what `then`
+    /// returns. Otherwise the registers of `then` hold nothing.
     pub fn when<R>(&mut self, on: Register, equals: Value, then: impl FnOnce(&mut Self) -> R) -> R {
         self.branch(on, equals, then, |_| ()).0
     }
 
-    /// Runs what `then` writes if the register holds `equals`, and what `otherwise` writes if not.
+    /// Runs the instructions of `then` if the register holds `equals`, and those of `otherwise` if
+    /// not.
     ///
     /// # Panics
     /// If the register is another thread's.

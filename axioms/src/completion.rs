@@ -1,8 +1,8 @@
 //! The mutex-free completion, with every pair of orderings for its two exchanges.
 //!
-//! Who completes writes the result and swaps `DONE` into the word. Who waits writes its waker and
-//! swaps `W` in. Whoever comes second gets back what the other swapped in, and reads what the other
-//! wrote:
+//! The completer writes the result and swaps `DONE` into the word. The waiter writes its waker and
+//! swaps in `W`. The side that is second gets back what the other side swapped in, and reads what
+//! the other side wrote:
 //!
 //! | completer | waiter |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | if `r0` is `W`: read `waker` | if `r0` is `DONE`: read `result` |
 //!
 //! `W` is the address of the waker, as it is in the crate: the completer reads the waker through
-//! what its exchange returned. The result lies beside the word. To the language that is all the
-//! same; [machines](crate::Machine) care.
+//! the pointer that its exchange returned. The result lies beside the word. To the language this
+//! makes no difference, but [machines](crate::Machine) care.
 //!
 //! Result and waker are plain memory. If the reader is not ordered after the writer, that is a data
 //! race.
@@ -32,7 +32,7 @@ pub const DONE: Value = 1;
 pub const WAITING: Value = 2;
 /// What the result and the waker hold before they are written.
 pub const EMPTY: Value = 0;
-/// What they hold then.
+/// What they hold after that.
 pub const WRITTEN: Value = 1;
 
 /// The number of the completer's thread.
@@ -99,7 +99,7 @@ pub struct Protocol {
     pub waker: Location,
     /// What both exchange.
     pub word: Location,
-    /// What each side's exchange returned, and what it then read, by thread.
+    /// For each thread, what its exchange returned, and what it then read.
     pub registers: [(Register, Register); 2],
 }
 
@@ -121,14 +121,14 @@ impl Protocol {
         let completer = program.thread("completer", |code| {
             code.write(result, WRITTEN);
             let found = code.swap(word, DONE, cell.completer);
-            // `W` is the waker's address.
+            // `W` is the address of the waker.
             let read = |code: &mut Code<'_>| code.through(found).read(waker);
             (found, code.when(found, WAITING, read))
         });
         let waiter = program.thread("waiter", |code| {
             code.write(waker, WRITTEN);
             let found = code.swap(word, WAITING, cell.waiter);
-            // `DONE` is no address: the result lies beside the word.
+            // `DONE` is not an address: the result lies beside the word.
             (found, code.when(found, DONE, |code| code.read(result)))
         });
         let registers = [completer, waiter];
@@ -147,8 +147,8 @@ impl Protocol {
 pub struct Finding {
     /// What breaks.
     pub broken: Broken,
-    /// The number of the witness among the cell's executions: one that reads what is not written
-    /// yet, where there is one.
+    /// The number of the witness among the cell's executions: an execution that reads something
+    /// before it is written, if there is one.
     pub witness: usize,
     /// The race in it.
     pub race: Race,
@@ -175,7 +175,7 @@ impl Verdict {
         self.findings.is_empty()
     }
 
-    /// The execution that shows what a finding says.
+    /// Returns the execution that shows a finding.
     ///
     /// # Panics
     /// If the finding is another verdict's.
@@ -183,7 +183,8 @@ impl Verdict {
         &self.executions[finding.witness]
     }
 
-    /// One sentence for a finding: which half of which exchange would have made the missing edge.
+    /// Returns one sentence about a finding: which half of which exchange would have made the
+    /// missing edge.
     ///
     /// # Panics
     /// If the finding is another verdict's.
@@ -209,9 +210,9 @@ impl Verdict {
     }
 }
 
-/// What breaks on a machine: where somebody finds the other's mark and yet reads what was there
-/// before it was written. A race by itself breaks nothing here: the machine runs what the compiler
-/// wrote, and that is taken to be the program, step by step.
+/// Returns what breaks on a machine: a side finds the other's mark, and still reads an old value. A
+/// race alone breaks nothing here, because the machine runs the compiled program, and this is
+/// assumed to be the source, step by step.
 pub fn broken_on(protocol: &Protocol, machine: Machine) -> Vec<Broken> {
     let executions = machine.explore(&protocol.program);
     let shows = |broken: &Broken| {

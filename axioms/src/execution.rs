@@ -2,22 +2,22 @@
 
 use crate::{Location, Ordering, Race, Register, Relation, Value, program::Kind, timeline};
 
-/// The number of an event in its execution. What the locations hold at first comes first, then
-/// thread by thread.
+/// The number of an event in its execution. The initial values of the locations come first, and
+/// then the events thread by thread.
 pub type EventId = usize;
 
 /// What one instruction did.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Event {
-    /// The number of its thread: none if it is the value that a location has at first.
+    /// The number of its thread, or `None` if it is the initial value of a location.
     pub thread: Option<usize>,
     /// The number of its step in the text of its thread.
     pub step: usize,
     /// What it does.
     pub kind: Kind,
-    /// Where: nowhere if it is a fence.
+    /// The location, or `None` if it is a fence.
     pub location: Option<Location>,
-    /// Its ordering: none if it is not atomic.
+    /// The ordering, or `None` if it is not atomic.
     pub ordering: Option<Ordering>,
     /// What it read.
     pub read: Option<Value>,
@@ -27,15 +27,15 @@ pub struct Event {
     pub needs: Needs,
 }
 
-/// The reads without which an event could not be what it is, by the numbers of their steps. The
-/// language gives no order to them; machines do, to some.
+/// The reads on which an event depends, by the numbers of their steps. The language does not order
+/// these dependencies, but machines order some of them.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Needs {
-    /// Which read gave the address.
+    /// The read that gave the address.
     pub address: Option<usize>,
-    /// Which read gave what is written or added.
+    /// The read that gave the value that is written or added.
     pub data: Option<usize>,
-    /// Which reads decided the branches before it, wherever these ended.
+    /// The reads that decided the branches before it, wherever those branches ended.
     pub control: Vec<usize>,
 }
 
@@ -79,33 +79,33 @@ pub struct Edges {
     pub rf: Relation,
     /// Modification order: earlier to later writes of one location, of which the last stays.
     pub mo: Relation,
-    /// From-read, also called reads-before: a read to the writes that come after the one it read
+    /// From-read, also called reads-before: from a read to the writes after the one that it read
     /// from.
     pub fr: Relation,
-    /// Synchronizes-with: a release to an acquire of another thread that saw it.
+    /// Synchronizes-with: from a release to an acquire of another thread that saw it.
     pub sw: Relation,
-    /// Happens-before: paths of program order and synchronizes-with, after the values that the
-    /// locations have at first.
+    /// Happens-before: paths of program order and synchronizes-with, after the initial values of
+    /// the locations.
     pub hb: Relation,
 }
 
 impl Execution {
-    /// All events by number: what the locations hold at first, then thread by thread.
+    /// Returns all events by number: the initial values of the locations, then thread by thread.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// The edges between the events.
+    /// Returns the edges between the events.
     pub fn edges(&self) -> &Edges {
         &self.edges
     }
 
-    /// The events of a thread in program order: its lane in a drawing.
+    /// Returns the events of a thread in program order: its lane in a drawing.
     pub fn lane(&self, thread: usize) -> impl Iterator<Item = EventId> + '_ {
         (0..self.events.len()).filter(move |&id| self.events[id].thread == Some(thread))
     }
 
-    /// The write that an event read from.
+    /// Returns the write that an event read from.
     ///
     /// # Panics
     /// If the execution has no event `reader`.
@@ -114,13 +114,13 @@ impl Execution {
         (0..self.events.len()).find(|&writer| self.edges.rf.has(writer, reader))
     }
 
-    /// Whether an event read another write than the last one of its location, in modification
-    /// order. The write of an exchange itself does not count.
+    /// Returns whether an event read from a write other than the last one of its location, in
+    /// modification order. The write of an exchange itself does not count.
     pub fn is_stale(&self, reader: EventId) -> bool {
         self.edges.fr.pairs().any(|(read, _)| read == reader)
     }
 
-    /// What a register holds in the end: nothing if its branch was not taken.
+    /// Returns the final value of a register, or `None` if its branch was not taken.
     ///
     /// # Panics
     /// If the register is another program's.
@@ -128,12 +128,12 @@ impl Execution {
         self.registers[register.thread()][register.index()]
     }
 
-    /// What the registers hold in the end, by thread and number.
+    /// Returns the final values of the registers, by thread and number.
     pub fn registers(&self) -> &[Vec<Option<Value>>] {
         &self.registers
     }
 
-    /// The writes of a location in modification order.
+    /// Returns the writes of a location in modification order.
     ///
     /// # Panics
     /// If the location is another program's.
@@ -141,7 +141,7 @@ impl Execution {
         &self.orders[location.0]
     }
 
-    /// What a location holds in the end.
+    /// Returns the final value of a location.
     ///
     /// # Panics
     /// If the location is another program's.
@@ -151,21 +151,22 @@ impl Execution {
             .expect("a location has a value at first")
     }
 
-    /// The data races. A program with one has no meaning.
+    /// Returns the data races. A program with a data race has no meaning.
     pub fn races(&self) -> &[Race] {
         &self.races
     }
 
-    /// Whether running the threads by turns, each step on one memory, explains what was read and
-    /// what stayed.
+    /// Returns whether some interleaving of the threads, step by step on one memory, explains
+    /// everything that was read and the final values.
     pub fn is_interleaving(&self) -> bool {
         let Edges { po, rf, mo, fr, .. } = &self.edges;
         Relation::union(&[po, rf, mo, fr]).is_acyclic()
     }
 
-    /// The events of the threads in an order to draw them in, from the top on: one that explains
-    /// everything if there is one, otherwise one in which reads come after what they read if there
-    /// is one, otherwise one that respects program order. A thread goes on as long as it can.
+    /// Returns the events of the threads in an order in which to draw them, from the top. If one
+    /// order explains everything, it is that one. Otherwise reads come after the writes that they
+    /// read from, if possible. Otherwise the order respects only program order. A thread continues
+    /// as long as it can.
     pub fn timeline(&self) -> Vec<EventId> {
         timeline::of(self)
     }

@@ -1,21 +1,22 @@
-//! The exploration: every graph, and of these what the model allows.
+//! The exploration: every graph, and those of them that the model allows.
 
 use crate::{
     Execution, Model, Program, Relation, candidate::Candidate, choices::choices, execution::Edges,
     grow, guess, model, orders, race,
 };
 
-/// How many events an execution can have, with one for each location's value at first.
+/// The largest number of events in an execution, including one for each location's initial value.
 pub const MOST_EVENTS: usize = 64;
 
-/// Every execution of `program` that `model` allows, each once, always in the same order.
+/// Returns every execution of `program` that `model` allows, each once, always in the same order.
 ///
-/// Without the axiom against thin air a value may be its own cause. Of these only such are tried as
-/// the program has for the location in its text, and what additions make of them: otherwise they
-/// would have no end.
+/// Without the axiom against thin air, a value may be its own cause, and there would be no end of
+/// such values. The exploration therefore tries only those that the text of the program has for the
+/// location, and the values that additions make of them.
 ///
-/// The work grows with the number of graphs, and so exponentially with the number of steps; without
-/// that axiom also with the number of values for each read. Litmus tests take milliseconds.
+/// The work grows with the number of graphs, and so exponentially with the number of steps. Without
+/// that axiom it also grows with the number of values for each read. Litmus tests take
+/// milliseconds.
 ///
 /// # Panics
 /// If an execution has more than [`MOST_EVENTS`] events, or if a register is used that no

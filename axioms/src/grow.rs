@@ -1,5 +1,5 @@
-//! The graphs in which no read reads from its own future: they grow, an event at a time, and each
-//! read finds its write there.
+//! The graphs in which no read reads from its own future. They grow by one event at a time, and
+//! each read finds its write in the graph so far.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,15 @@ use crate::{
     trace::{Run, Trace},
 };
 
-/// A write: what a location holds at first, by number, or an event of a thread.
+/// A write: the initial value of a location, by its number, or an event of a thread.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Write {
     Initial(usize),
     Event { thread: usize, place: usize },
 }
 
-/// Whom each event of each thread has read from. The rest of a graph follows from this.
+/// For each event of each thread, the write that it has read from. The rest of a graph follows from
+/// this.
 type Sources = Vec<Vec<Option<Write>>>;
 
 /// Every graph of `program` without a cycle in program order and reads-from, each once.
@@ -43,7 +44,7 @@ pub(crate) fn grown(program: &Program) -> Vec<Candidate> {
             Next::Grows(graphs) => left.extend(graphs),
         }
     }
-    // By what the threads did, whichever thread went first.
+    // Sorted by what the threads did, whichever thread ran first.
     found.sort_by(|a, b| a.sources.cmp(&b.sources));
     found.iter().map(Graph::candidate).collect()
 }
@@ -61,8 +62,8 @@ enum Next<'p> {
 }
 
 impl<'p> Graph<'p> {
-    /// What reads nothing goes first: it takes no choice away. Then any thread's read goes next,
-    /// with each write.
+    /// A step that reads nothing runs first, because it excludes no choice. Then the read of each
+    /// thread runs next, with each write.
     fn next(&self) -> Next<'p> {
         let mut grown = Vec::new();
         let mut is_done = true;

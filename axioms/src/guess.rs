@@ -1,5 +1,5 @@
-//! All graphs, also those in which a read reads from its own future: each read is told a value, and
-//! then who could have written it is asked.
+//! All graphs, including those in which a read reads from its own future. Each read is given a
+//! value first, and the writes that could have written the value are found afterwards.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::{
     trace::{Run, Trace},
 };
 
-/// The values that each location can be found with, by location.
+/// For each location, the values that a read of it can find.
 type Domain = Vec<BTreeSet<Value>>;
 
-/// Every graph of `program` in which each read finds a value that somebody writes.
+/// Returns every graph of `program` in which each read finds a value that some event writes.
 pub(crate) fn guessed(program: &Program) -> Vec<Candidate> {
     let threads = traces(program);
     let mut found = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn guessed(program: &Program) -> Vec<Candidate> {
     found
 }
 
-/// The runs of each thread, by thread, for every choice of what its reads find.
+/// The runs of each thread, by thread, for every choice of the values that its reads find.
 fn traces(program: &Program) -> Vec<Vec<Trace>> {
     let mut domain = constants(program);
     let reads = program
@@ -42,7 +42,8 @@ fn traces(program: &Program) -> Vec<Vec<Trace>> {
         .iter()
         .filter(|step| step.kind.reads())
         .count();
-    // A value that went through every read has come as far as it can, unless it caused itself.
+    // A value that has passed through every read has come as far as it can, unless it caused
+    // itself.
     for _ in 0..reads {
         let known = domain.clone();
         let found = runs(program, &known);
@@ -58,7 +59,7 @@ fn traces(program: &Program) -> Vec<Vec<Trace>> {
     runs(program, &domain)
 }
 
-/// What each location holds at first, and the constants that are written to it.
+/// The initial value of each location, and the constants that are written to it.
 fn constants(program: &Program) -> Domain {
     let initial = |location| BTreeSet::from([program.variable(location).initial]);
     let mut domain: Domain = program.locations().map(initial).collect();
@@ -85,7 +86,7 @@ fn runs(program: &Program, domain: &Domain) -> Vec<Vec<Trace>> {
     threads.map(runs_of).collect()
 }
 
-/// Goes on to the end, once for each value that each read can find.
+/// Continues to the end, once for each value that each read can find.
 fn finish(mut run: Run<'_>, domain: &Domain, done: &mut Vec<Trace>) {
     while let Some(step) = run.next() {
         if !step.kind.reads() {

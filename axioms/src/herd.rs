@@ -1,8 +1,8 @@
 //! Programs as litmus tests for herd7, in its C dialect.
 //!
-//! herd7 (<https://github.com/herd/herdtools7>) is a checker of the same kind by other people:
-//! `herd7 -c11 true -model rc11.cat FILE`. The condition after `exists` is what it looks for, and
-//! it flags data races by itself.
+//! herd7 (<https://github.com/herd/herdtools7>) is a checker of the same kind by other authors:
+//! `herd7 -c11 true -model rc11.cat FILE`. It looks for the condition after `exists`, and reports
+//! data races on its own.
 
 use core::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use crate::{
     program::{Instruction, Kind, Operand, Step, Thread},
 };
 
-/// Ends of a program: any of these, each with all of its registers holding these values.
+/// Ends of a program: any of these, each with all its registers holding these values.
 pub type Ends<'e> = [&'e [(Register, Value)]];
 
-/// The program as a litmus test that asks whether one of `ends` exists.
+/// Returns the program as a litmus test that asks whether one of `ends` exists.
 pub fn litmus(program: &Program, ends: &Ends<'_>) -> String {
     let mut text = format!("C {}\n\n{{\n", program.name());
     for location in program.locations() {
@@ -44,7 +44,8 @@ pub fn litmus(program: &Program, ends: &Ends<'_>) -> String {
     text
 }
 
-/// The litmus test of a completion, which asks whether somebody reads what is not written yet.
+/// Returns the litmus test of a completion, which asks whether a side reads something before it is
+/// written.
 pub fn completion(protocol: &Protocol) -> String {
     let (found, waker) = protocol.registers[COMPLETER];
     let (seen, result) = protocol.registers[WAITER];
@@ -57,7 +58,7 @@ fn name(register: Register) -> String {
     format!("r{}", register.index())
 }
 
-/// A value that the text does not have, for registers whose branch is not taken.
+/// A value that does not occur in the program, for registers whose branch is not taken.
 fn unwritten(program: &Program) -> Value {
     let steps = program.steps();
     let constants = steps.iter().filter_map(|step| match step.operand {
@@ -97,7 +98,8 @@ impl Function<'_> {
         text + "}\n"
     }
 
-    /// Declares the registers of branches. A declaration inside of one would end with it.
+    /// Declares the registers of branches, because a declaration inside a branch would end with the
+    /// branch.
     fn declare(&self, code: &[Instruction], depth: usize, text: &mut String) {
         for instruction in code {
             match instruction {

@@ -1,4 +1,5 @@
-//! Executions and verdicts as JSON, for those who draw them or compare them with another checker.
+//! Executions and verdicts as JSON, for programs that draw them or compare them with another
+//! checker.
 
 use core::fmt;
 
@@ -15,7 +16,7 @@ pub enum Json {
     Null,
     /// True or false.
     Bool(bool),
-    /// A number without sign and fraction.
+    /// A number without a sign or a fraction.
     Number(u64),
     /// A text.
     Text(String),

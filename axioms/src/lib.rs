@@ -1,11 +1,11 @@
 //! Every execution that the memory model of C11, as RC11 repairs it, allows a small program, and
 //! the data races among them.
 //!
-//! An execution is a graph: its events are what the instructions did, its edges say who comes after
-//! whom in a thread, who read from whom, and in which order the writes to each location became. The
-//! axioms say which graphs are allowed. [`explore()`] makes all graphs of a program and keeps
-//! those: no scheduler, no interleaving, nothing sampled. The axioms and their limits are in the
-//! crate's README.
+//! An execution is a graph. Its events are what the instructions did. Its edges are the order of
+//! each thread's events, the write that each read reads from, and the order of the writes to each
+//! location. The axioms say which graphs are allowed. [`explore()`] makes all graphs of a program
+//! and keeps those that are allowed. It uses no scheduler and no interleaving, and samples nothing.
+//! The crate's README describes the axioms and their limits.
 //!
 //! | module | does |
 //! |---|---|
@@ -17,12 +17,13 @@
 //! | [`text`], [`json`], [`herd`] | executions as text and as JSON, programs as litmus tests for herd7 |
 //! | [`page`] | the completion's cells and executions as one HTML page |
 //!
-//! It reads and writes nothing, and knows no clock and no thread: it runs wherever Rust does.
+//! The crate does no input or output, and uses neither clocks nor threads: it runs wherever Rust
+//! does.
 //!
 //! ```
 //! use axioms::{Model, Ordering, Program, explore};
 //!
-//! // Message passing: does who sees the flag see the data?
+//! // Message passing: if the reader sees the flag, does it see the data?
 //! let message = |publish, observe| {
 //!     let mut program = Program::new("MP");
 //!     let data = program.plain("data", 0);
@@ -37,7 +38,10 @@
 //!     });
 //!     program
 //! };
-//! let racy = |program: &Program| explore(program, Model::Rc11).iter().any(|execution| !execution.races().is_empty());
+//! let racy = |program: &Program| {
+//!     let all = explore(program, Model::Rc11);
+//!     all.iter().any(|execution| !execution.races().is_empty())
+//! };
 //! assert!(!racy(&message(Ordering::Release, Ordering::Acquire)));
 //! assert!(racy(&message(Ordering::Relaxed, Ordering::Acquire)));
 //! ```

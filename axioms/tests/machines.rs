@@ -61,7 +61,7 @@ impl Link {
     }
 }
 
-/// SB: each thread writes one location and reads the other. May both find what was there at first?
+/// SB: each thread writes one location and reads the other. May both find the initial values?
 fn store_buffering(between: Option<Ordering>, ordering: (Ordering, Ordering)) -> [bool; 4] {
     let mut program = Program::new("SB");
     let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
@@ -111,7 +111,7 @@ fn an_exchange_is_a_full_barrier_only_where_it_is_one_access() {
     assert_eq!(with(SeqCst), [false, true, true, false]);
 }
 
-/// MP: a writer and a reader, who sees the flag. May it miss the data?
+/// MP: a writer, and a reader that sees the flag. May the reader miss the data?
 fn message_passing(publish: Ordering, observe: Ordering, link: Link) -> [bool; 4] {
     let mut program = Program::new("MP");
     let (data, flag) = (program.atomic("data", 0), program.atomic("flag", 0));
@@ -299,14 +299,14 @@ fn a_light_barrier_is_not_enough_for_a_write_before_a_read() {
             end.last(y) == 2 && end.value(read) == Some(0)
         })
     };
-    // As on POWER hardware's model: `lwsync` in the writer does not do, even with `sync` in the
+    // As in the model of POWER: `lwsync` in the writer is not enough, even with `sync` in the
     // reader.
     assert_eq!(r(AcqRel, SeqCst), POWER_ALONE);
     assert_eq!(r(SeqCst, AcqRel), [true, false, true, true]);
     assert_eq!(r(SeqCst, SeqCst), NOWHERE);
 }
 
-/// PPOCA: a write that waits for a branch is read by its own thread already.
+/// PPOCA: a thread can already read its own write while the write waits for a branch.
 #[test]
 fn a_write_is_forwarded_before_its_branch_is_decided_where_branches_are_foreseen() {
     let mut program = Program::new("PPOCA");
@@ -352,7 +352,7 @@ fn exchanges_lose_nothing_anywhere() {
     assert_eq!(verdicts(&program, |end| end.last(x) != 2), NOWHERE);
 }
 
-/// LB with a read of a place that the first read names, before the write: its address could yet
+/// LB with a read of a place that the first read names, before the write: the address could still
 /// turn out to be the same.
 #[test]
 fn a_write_waits_for_the_addresses_before_it() {
@@ -374,8 +374,8 @@ fn a_write_waits_for_the_addresses_before_it() {
     assert_eq!(values(&program, &[(r1, 1), (r2, 1)]), NOWHERE);
 }
 
-/// MP whose reader does something on the way from the flag to the data, which it then reads through
-/// an address. Others write 2 to the reader's place.
+/// MP whose reader does something between the flag and the data, which it reads through an address.
+/// Other threads write 2 to the reader's place.
 fn message_by_way_of(
     way: impl FnOnce(&mut Code<'_>, Register, Location) -> (Vec<Register>, Register),
     found: &[Value],
@@ -412,7 +412,7 @@ fn what_a_dependent_write_passes_on_depends_too() {
         (vec![back], back)
     };
     assert_eq!(message_by_way_of(way, &[1]), NOWHERE);
-    // DETOUR: what it reads back is another's, which came after its own.
+    // DETOUR: it reads back another thread's write, which came after its own.
     assert_eq!(message_by_way_of(way, &[2]), NOWHERE);
 }
 
@@ -446,9 +446,9 @@ fn a_release_goes_on_through_a_relaxed_exchange() {
     );
 }
 
-/// SB with exchanges that their own threads then read back: on RISC-V what an exchange wrote is not
-/// read before others can see it. On Armv8 an acquire that reads it comes after the read of the
-/// exchange, but not after its write: `rmw; rfi; [A]`.
+/// SB with exchanges whose results their own threads then read back. On RISC-V a thread cannot read
+/// the write of its exchange before other threads can see it. On Armv8 an acquire that reads it
+/// comes after the read of the exchange, but not after its write: `rmw; rfi; [A]`.
 #[test]
 fn what_an_exchange_wrote_is_passed_on_early_by_power_and_by_armv8() {
     let back = |ordering: Ordering| {
@@ -523,8 +523,9 @@ fn an_acquire_of_an_own_exchange_comes_after_what_the_exchange_read() {
     assert_eq!(with(Relaxed), [false, true, true, true]);
 }
 
-/// MP whose writer publishes by a release, and writes the flag once more. C++20 gives that write no
-/// part in the release, but each machine keeps it after what the release keeps.
+/// MP whose writer publishes by a release, and then writes the flag once more. In C++20 that write
+/// is no part of the release, but each machine keeps it after everything that the release waits
+/// for.
 #[test]
 fn a_later_write_of_the_same_place_comes_after_what_a_release_waits_for() {
     let mut program = Program::new("MP+release-coi");
@@ -541,7 +542,7 @@ fn a_later_write_of_the_same_place_comes_after_what_a_release_waits_for() {
     assert_eq!(values(&program, &[(seen, 2), (read, 0)]), NOWHERE);
 }
 
-/// LB with a write that depends on what was read, and another one of the same place after it.
+/// LB with a write that depends on a read value, and then another write of the same place.
 #[test]
 fn a_later_write_of_the_same_place_comes_after_what_a_write_depends_on() {
     let mut program = Program::new("LB+data-coi+data");

@@ -1,4 +1,4 @@
-//! The page: whole, alone, and the one that lies in `lab`.
+//! Checks that the page is complete, needs no other file, and is the one in `lab`.
 
 use std::{fs, path::Path};
 
@@ -10,7 +10,7 @@ fn the_file_in_lab_is_what_would_be_written() {
     let found = fs::read_to_string(&file).expect("lab/index.html is there");
     assert!(
         found == page::html(),
-        "`cargo xtask lab page` writes it anew"
+        "`cargo xtask lab page` regenerates it"
     );
 }
 

@@ -1,5 +1,5 @@
-//! Programs that make no sense are refused where they are written, and the rest of what an
-//! execution tells.
+//! Programs that make no sense are rejected where they are written; and the remaining facts about
+//! an execution.
 
 use std::panic;
 
@@ -9,8 +9,8 @@ use axioms::{
     Program, explore,
 };
 
-/// What the panic says, when a thread with an atomic and a plain location is written like this and
-/// explored.
+/// Returns the panic message when a thread with an atomic and a plain location is written like this
+/// and explored.
 fn refused(write: impl Fn(&mut Code<'_>, axioms::Location, axioms::Location)) -> String {
     let panicked = panic::catch_unwind(panic::AssertUnwindSafe(|| {
         let mut program = Program::new("refused");
@@ -104,7 +104,7 @@ fn both_branches_run_where_the_register_says_so() {
     }
 }
 
-/// Two writers race too, once, and an initial value races with nobody.
+/// Two writers race, too, exactly once. An initial value never races.
 #[test]
 fn two_plain_writes_race_once() {
     let mut program = Program::new("two writers");

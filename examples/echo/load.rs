@@ -8,23 +8,23 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint::JoinSet;
 use joint::io::TcpStream;
 
-/// How much there is to be echoed.
+/// The size of the load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) connections: u64,
-    /// Of each connection.
+    /// The number of messages of each connection.
     pub(crate) messages: u64,
-    /// Of each message, in bytes.
+    /// The size of each message in bytes.
     pub(crate) size: usize,
 }
 
-/// Puts the load on the server at that address.
+/// Puts the load on `server`.
 pub(crate) async fn put(load: Load, server: SocketAddr) -> io::Result<()> {
     let mut clients = JoinSet::new();
     for client in 0..load.connections {
         clients.spawn(converse(load, client, server));
     }
-    // The first that fails ends the others: they are cancelled as the set is dropped.
+    // The first client that fails ends the others: they are cancelled when the set is dropped.
     while let Some(ended) = clients.join_next().await {
         ended.map_err(io::Error::other)??;
     }
@@ -38,7 +38,8 @@ async fn converse(load: Load, client: u64, server: SocketAddr) -> io::Result<()>
     let mut echo = vec![0; load.size];
     for message in 0..load.messages {
         fill(&mut sent, client, message);
-        // Both at once: of a large message, the echo comes before all is sent, and has to be taken.
+        // Sends and receives at once: the echo of a large message begins before all of the message
+        // is sent, and must be read.
         let (mut reader, mut writer) = (&stream, &stream);
         try_zip(writer.write_all(&sent), reader.read_exact(&mut echo)).await?;
         if echo != sent {
@@ -50,7 +51,7 @@ async fn converse(load: Load, client: u64, server: SocketAddr) -> io::Result<()>
     Ok(())
 }
 
-/// Contents that differ from those of the message before, and of other clients.
+/// Contents that differ from those of the previous message, and from other clients' messages.
 fn fill(message: &mut [u8], client: u64, number: u64) {
     let first = client.wrapping_mul(31).wrapping_add(number);
     for (byte, value) in message.iter_mut().zip(first..) {

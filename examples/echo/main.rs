@@ -1,13 +1,13 @@
-//! A TCP echo server on the loopback interface, and so many clients that put load on it, all tasks
-//! of one executor.
+//! A TCP echo server on the loopback interface, and a number of clients that put load on it, all
+//! tasks of one executor.
 //!
 //! ```text
-//! cargo run --release --example echo -- [--connections N] [--messages N] [--size BYTES] [--workers N]
+//! cargo run --release --example echo -- \
+//!     [--connections N] [--messages N] [--size BYTES] [--workers N]
 //! ```
 //!
-//! Each client sends its messages one after the other, and compares each echo with what it has
-//! sent. The server takes as many connections as there are clients, serves each until it is closed,
-//! and ends then.
+//! Each client sends its messages one after another, and compares each echo with what it has sent.
+//! The server accepts one connection for each client, serves it until it is closed, and then ends.
 
 mod load;
 mod server;
@@ -71,7 +71,7 @@ async fn echo(load: Load) -> io::Result<(u64, Duration)> {
     let address = listener.local_addr()?;
     let start = Instant::now();
     let server = server::serve(listener, load.connections);
-    // In one task: whichever fails ends both, before the other side can fail for that.
+    // In one task: if either fails, both end, before the other side can fail because of it.
     let (bytes, ()) = try_zip(server, load::put(load, address)).await?;
     Ok((bytes, start.elapsed()))
 }

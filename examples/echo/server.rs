@@ -1,4 +1,5 @@
-//! The server: it accepts in the task that calls it, and serves each connection in one of its own.
+//! The server: it accepts in the task that calls it, and serves each connection in a task of its
+//! own.
 
 use std::io;
 
@@ -6,7 +7,8 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint::JoinSet;
 use joint::io::{TcpListener, TcpStream};
 
-/// Takes so many connections, and waits until each is closed. How many bytes were echoed.
+/// Accepts `connections` connections, waits until each is closed, and returns how many bytes were
+/// echoed.
 pub(crate) async fn serve(listener: TcpListener, connections: u64) -> io::Result<u64> {
     let mut open = JoinSet::new();
     for _ in 0..connections {

@@ -1,4 +1,4 @@
-//! [`Clock`]: what tells the consumer that it is time for a line.
+//! [`Clock`], which tells the consumer when to print a line.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    /// It ticks for the first time after one period.
+    /// Makes a clock that ticks for the first time after one period.
     pub(crate) fn new(period: Duration, interval: bool) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if !interval {
@@ -23,7 +23,7 @@ impl Clock {
         Ok(Self::Interval(interval_at(Instant::now() + period, period)))
     }
 
-    /// Waits for a tick. How many there have been since the last call: at least one.
+    /// Waits for a tick. Returns how many there have been since the last call, at least one.
     pub(crate) async fn ticks(&mut self) -> io::Result<u64> {
         match self {
             #[cfg(target_os = "linux")]
@@ -36,7 +36,7 @@ impl Clock {
     }
 }
 
-/// A timer of the kernel's, which is a descriptor: readable when it has expired.
+/// A timer of the kernel: a descriptor that is readable when the timer has expired.
 #[cfg(target_os = "linux")]
 mod timerfd {
     use std::io;
@@ -62,7 +62,7 @@ mod timerfd {
         AsyncFd::new(timer)
     }
 
-    /// How often it has expired since it was read last.
+    /// Returns how often it has expired since it was last read.
     pub(super) fn expirations(timer: &OwnedFd) -> io::Result<u64> {
         let mut count = [0; 8];
         rustix::io::read(timer, &mut count)?;

@@ -4,21 +4,21 @@
 //! cargo run --example fizz_buzz -- [--workers N] [--period MS] [--interval] [--memory] [--count]
 //! ```
 //!
-//! Two writers write packets of 5 bytes for ever, each into a pipe of its own; every third, or
-//! fifth, is the 4 bytes `Fizz`, or `Buzz`. The consumer takes one packet from each pipe at each
-//! tick of a clock: those of 4 bytes are printed, and if there is none, the number of the line.
-//! Ticks that come late are caught up on.
+//! Two writers write packets of 5 bytes forever, each into a pipe of its own. Every third packet is
+//! the 4 bytes `Fizz`, or every fifth is `Buzz`. At each tick of a clock the consumer takes one
+//! packet from each pipe. It prints those of 4 bytes, or the number of the line if there is none.
+//! If ticks are late, it catches up.
 //!
-//! On Linux the pipes are packet pipes and the clock is a `timerfd`: descriptors of the system.
-//! Each can be replaced by what needs none, as it is elsewhere: a queue in memory, and
-//! `joint::time::interval`.
+//! On Linux the pipes are packet pipes and the clock is a `timerfd`, which are descriptors of the
+//! system. Each can be replaced by something that needs no descriptor, as on other systems: a queue
+//! in memory, and `joint::time::interval`.
 //!
 //! # Suspensions
-//! On one worker the tasks are suspended 60 times, 20 times each, if no tick comes late. The
-//! consumer: before each line. A writer: when it has filled its pipe, and then once for each packet
-//! that is taken, for which it writes another; but for the last, since the consumer ends with the
-//! writers' handles in its hands, and so cancels them before they are resumed. Of ticks that are
-//! taken in one go, each but the first saves each task one suspension.
+//! On one worker the tasks are suspended 60 times, 20 times each, if no tick is late. The consumer
+//! is suspended before each line. A writer is suspended when it has filled its pipe, and then once
+//! for each packet that is taken, for which it writes another. The last packet is an exception: the
+//! consumer ends while it owns the writers' handles, and so cancels the writers before they are
+//! resumed. If several ticks are taken at once, each but the first saves each task one suspension.
 
 mod clock;
 mod memory;
@@ -58,7 +58,7 @@ Exit status: 0 done, 2 failed.
 const LINES: u64 = 20;
 const MOST_PERIOD: u64 = 60_000;
 
-/// A packet that is no word, by its length.
+/// A packet that is not a word, as its length shows.
 const OTHER: &[u8] = b"-----";
 
 #[derive(Clone, Copy, Debug)]
@@ -102,13 +102,13 @@ fn main() -> ExitCode {
     })
 }
 
-/// The consumer. How many lines it has printed for ticks that came late: without being suspended
-/// since the line before.
+/// The consumer. Returns how many lines it has printed for late ticks, which are those without a
+/// suspension since the line before.
 async fn fizz_buzz(settings: Settings, suspensions: Arc<Suspensions>) -> io::Result<u64> {
     let (fizzes, fizz) = packets::pipe(settings.memory)?;
     let (buzzes, buzz) = packets::pipe(settings.memory)?;
     let mut clock = Clock::new(settings.period, settings.interval)?;
-    // Dropped in the end, the handles cancel the writers.
+    // When the handles are dropped at the end, that cancels the writers.
     let _writers = [
         joint::spawn(counted(write(fizz, 3, b"Fizz"), suspensions.fizz.clone())),
         joint::spawn(counted(write(buzz, 5, b"Buzz"), suspensions.buzz.clone())),
@@ -130,7 +130,7 @@ async fn fizz_buzz(settings: Settings, suspensions: Arc<Suspensions>) -> io::Res
     Ok(late)
 }
 
-/// The words of the next packets, or else the number.
+/// Returns the words of the next packets, or else the number.
 async fn line(number: u64, pipes: [&Reader; 2]) -> io::Result<String> {
     let mut line = String::new();
     for pipe in pipes {
@@ -146,7 +146,7 @@ async fn line(number: u64, pipes: [&Reader; 2]) -> io::Result<String> {
     Ok(line)
 }
 
-/// Writes packets for ever, the word as each so-many-th.
+/// Writes packets forever. One in `every` packets is the word.
 async fn write(pipe: Writer, every: u64, word: &'static [u8]) -> io::Result<Infallible> {
     loop {
         for _ in 1..every {
@@ -156,7 +156,7 @@ async fn write(pipe: Writer, every: u64, word: &'static [u8]) -> io::Result<Infa
     }
 }
 
-/// Counts how often the future is suspended: each poll that is not its last.
+/// Counts how often the future is suspended: every poll but the last.
 async fn counted<F: Future>(future: F, suspensions: Counter) -> F::Output {
     let mut future = pin!(future);
     let poll = poll_fn(|cx| {

@@ -1,11 +1,11 @@
-//! [`Queue`]: a pipe in memory, of one writer and one reader.
+//! [`Queue`]: a pipe in memory, with one writer and one reader.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// How many packets it holds: as many as a pipe of Linux.
+/// How many packets it holds: as many as a pipe on Linux.
 const CAPACITY: usize = 16;
 
 #[derive(Debug, Default)]
@@ -14,7 +14,8 @@ pub(crate) struct Queue(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     packets: VecDeque<&'static [u8]>,
-    /// Who waits: the writer for room, or the reader for a packet. Never both.
+    /// The waker of the writer, which waits for room, or of the reader, which waits for a packet.
+    /// They never both wait.
     waiter: Option<Waker>,
 }
 
@@ -31,7 +32,7 @@ impl Queue {
         poll_fn(|cx| self.poll(cx, VecDeque::pop_front)).await
     }
 
-    /// Tries once, and wakes the other side if that has changed something, or waits.
+    /// Tries once. If that changes something, wakes the other side, and otherwise waits.
     fn poll<T>(
         &self,
         cx: &Context<'_>,

@@ -1,4 +1,4 @@
-//! Pipes that keep packets apart: what is put in at once comes out at once, and by itself.
+//! Pipes that keep packets apart: a read returns what one write has written, and nothing else.
 
 use std::io;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) enum Reader {
     Memory(Arc<Queue>),
 }
 
-/// A pipe that holds some packets: of the kernel's, or in memory.
+/// A pipe that holds some packets, in the kernel or in memory.
 pub(crate) fn pipe(memory: bool) -> io::Result<(Reader, Writer)> {
     #[cfg(target_os = "linux")]
     if !memory {
@@ -34,7 +34,7 @@ pub(crate) fn pipe(memory: bool) -> io::Result<(Reader, Writer)> {
 }
 
 impl Writer {
-    /// Puts a packet in, when there is room for it.
+    /// Puts a packet in, as soon as there is room for it.
     pub(crate) async fn put(&self, packet: &'static [u8]) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
@@ -48,7 +48,7 @@ impl Writer {
 }
 
 impl Reader {
-    /// Takes the next packet, when there is one.
+    /// Takes the next packet, as soon as there is one.
     pub(crate) async fn take(&self) -> io::Result<Vec<u8>> {
         match self {
             #[cfg(target_os = "linux")]
@@ -69,7 +69,7 @@ mod pipe {
 
     pub(super) type PipeFd = AsyncFd<OwnedFd>;
 
-    /// Longer than any packet here. What does not fit would be lost.
+    /// Longer than any packet here, because bytes that do not fit would be lost.
     const ROOM: usize = 16;
 
     pub(super) fn new() -> io::Result<(PipeFd, PipeFd)> {

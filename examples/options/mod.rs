@@ -1,11 +1,11 @@
-//! What the small examples share: the command line, and what is printed.
+//! What the small examples share: the command line, and output.
 //!
 //! | exit status | means |
 //! |---|---|
-//! | 0 | done, or whoever read the output has gone |
+//! | 0 | done, or the reader of the output has gone |
 //! | 2 | bad usage, or it failed: one line on standard error says how |
 
-#![allow(dead_code, reason = "no example needs all of it")]
+#![allow(dead_code, reason = "no example uses everything")]
 
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
@@ -14,16 +14,16 @@ use std::{env, fmt};
 
 const FAILED: u8 = 2;
 
-/// A bound that a slip of the finger meets before the machine runs out of threads.
+/// A limit that catches a typing error before the machine runs out of threads.
 pub(crate) const WORKERS: RangeInclusive<u64> = 1..=1024;
 
-/// The words of the command line that have not been asked for yet.
+/// The words of the command line that have not been read yet.
 #[derive(Debug)]
 pub(crate) struct Options {
     words: Vec<String>,
 }
 
-/// Runs an example with what it was started with.
+/// Runs an example with the options that it was started with.
 pub(crate) fn run(
     program: &str,
     help: &str,
@@ -63,18 +63,18 @@ impl Options {
             .any(|word| word == "-h" || word == "--help")
     }
 
-    /// Whether the switch is given.
+    /// Returns whether the switch is given.
     pub(crate) fn switch(&mut self, name: &str) -> bool {
         let before = self.words.len();
         self.words.retain(|word| word != name);
         self.words.len() < before
     }
 
-    /// The number that follows the option, as a word of its own or after `=`, the last if there are
-    /// several.
+    /// Returns the number after the option, as a word of its own or after `=`. If the option is
+    /// repeated, the last one counts.
     ///
     /// # Errors
-    /// When there is none, or none in the range.
+    /// If there is no number, or none in the range.
     pub(crate) fn number(
         &mut self,
         name: &str,
@@ -93,10 +93,10 @@ impl Options {
         Ok(number)
     }
 
-    /// The number that stands by itself. To be asked for after all options.
+    /// Returns the number that stands by itself. Call this after all options have been read.
     ///
     /// # Errors
-    /// When it is none, or not in the range.
+    /// If it is not a number, or not in the range.
     pub(crate) fn argument(
         &mut self,
         name: &str,
@@ -109,7 +109,7 @@ impl Options {
     }
 
     /// # Errors
-    /// When there are words that nobody has asked for.
+    /// If there are words that the example has not read.
     pub(crate) fn end(self) -> Result<(), String> {
         match self.words.first() {
             None => Ok(()),
@@ -137,11 +137,11 @@ fn in_range(name: &str, value: &str, range: &RangeInclusive<u64>) -> Result<u64,
     }
 }
 
-/// Writes to standard output. False when its reader has gone (`... | head -1`), who has what it
-/// wanted.
+/// Writes to standard output. Returns false if its reader has gone (`... | head -1`), which has
+/// what it wanted.
 ///
 /// # Errors
-/// What else the system says.
+/// Any other error of the system.
 pub(crate) fn print(text: &str) -> io::Result<bool> {
     let mut output = io::stdout().lock();
     let written = output.write_all(text.as_bytes());
@@ -155,15 +155,15 @@ pub(crate) fn print(text: &str) -> io::Result<bool> {
     }
 }
 
-/// One line on standard error. Where nobody can be told of an error there, it is let go.
+/// Writes one line to standard error. An error there cannot be reported, and is ignored.
 pub(crate) fn complain(message: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{message}");
 }
 
-/// An executor of so many workers, or of one for each processor.
+/// Starts an executor with the given number of workers, or with one for each processor.
 ///
 /// # Errors
-/// When the system gives no threads.
+/// If the system refuses to start threads.
 pub(crate) fn executor(workers: Option<u64>) -> Result<joint::Executor, String> {
     let mut builder = joint::Executor::builder();
     if let Some(workers) = workers {

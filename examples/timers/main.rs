@@ -1,4 +1,4 @@
-//! A task that awaits one timer again and again: each await arms it anew.
+//! A task that awaits one timer again and again: each await rearms it.
 //!
 //! ```text
 //! cargo run --example timers -- [--workers N] [--period MS] [TIMES]

@@ -1,4 +1,4 @@
-//! Runs a small build of a make-believe library, and writes what its workers did: as JSON for
+//! Runs a small build of an imaginary library, and writes what its workers did: as JSON for
 //! <https://ui.perfetto.dev>, and as a picture.
 //!
 //! `cargo run --release --features trace --example trace -- target/trace.json docs/trace.svg`
@@ -21,7 +21,7 @@ fn work(rounds: u64) -> u64 {
     (0..black_box(rounds * 2_000)).fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// One source file: parsed, then checked and compiled at once.
+/// One source file, which is parsed, and then checked and compiled at once.
 async fn file(size: u64) -> u64 {
     let parsed = TaskBuilder::new()
         .name("parse")
@@ -41,7 +41,7 @@ async fn file(size: u64) -> u64 {
     checked.await ^ compiled.await
 }
 
-/// The whole library. Worker 0 tells of it in the end.
+/// The whole library. Worker 0 reports it at the end.
 async fn build() -> u64 {
     let (done, is_done) = oneshot::channel();
     let report = TaskBuilder::new()
@@ -61,7 +61,7 @@ async fn build() -> u64 {
     }
     let link = TaskBuilder::new().name("link").priority(Priority::High);
     sum ^= link.spawn(async { work(150) }).await;
-    // Nobody waits for the other end if it has been cancelled.
+    // If this was cancelled, nothing waits for the answer.
     let _ = done.send(count);
     report.await;
     sum

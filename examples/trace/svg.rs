@@ -12,7 +12,7 @@ const WIDTH: f64 = 1200.0;
 const ROW: f64 = 40.0;
 const LEFT: f64 = 90.0;
 const TOP: f64 = 40.0;
-/// Okabe and Ito's, which all eyes tell apart.
+/// The colours of Okabe and Ito, which are distinct to all eyes.
 const COLOURS: [&str; 7] = [
     "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7",
 ];

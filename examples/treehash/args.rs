@@ -16,7 +16,7 @@ Symbolic links are hashed as links, not followed.
 Exit status: 0 hashed, 1 some entries were unreadable, 2 failed.
 ";
 
-/// A bound that a slip of the finger meets before the machine runs out of threads.
+/// A limit that catches a typing error before the machine runs out of threads.
 const MAX_WORKERS: usize = 1024;
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Args {
     }
 }
 
-/// A lone dash is a name like any other: there is no reading from standard input.
+/// A lone dash is a name like any other, because nothing is read from standard input.
 fn is_option(argument: &OsStr) -> bool {
     let bytes = argument.as_encoded_bytes();
     bytes.starts_with(b"-") && bytes.len() > 1

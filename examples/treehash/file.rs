@@ -28,8 +28,8 @@ const CHUNK: u64 = 1 << 20;
 ///
 /// # Errors
 ///
-/// Also when the file changes while it is read, or is not as long as it says: there is no one
-/// content then that the digest could be of.
+/// Also if the file changes while it is read, or is not as long as its size says, because then
+/// there is no single content to digest.
 pub(crate) async fn digest(run: &Arc<Run>, path: &Path) -> io::Result<Digest> {
     let version = {
         let file = File::open(path)?;
@@ -51,7 +51,7 @@ pub(crate) async fn digest(run: &Arc<Run>, path: &Path) -> io::Result<Digest> {
 
 fn whole(run: &Run, file: &File, version: &Version) -> io::Result<Digest> {
     let mut hasher = Hasher::new();
-    // Asking for one byte more than there should be finds out a file that says too little.
+    // Reading one byte more than there should be detects a file whose size is too small.
     hasher.update_reader(file.take(version.len + 1))?;
     version.check(file, hasher.count() == version.len)?;
     run.totals.bytes.add(version.len);
@@ -124,7 +124,7 @@ impl Version {
         })
     }
 
-    /// Looks again after reading: what was written meanwhile shows now.
+    /// Checks again after reading, which detects a write in between.
     fn check(&self, file: &File, complete: bool) -> io::Result<()> {
         if Self::of(&file.metadata()?)? != *self {
             Err(changed())

@@ -14,8 +14,8 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    // ORDERING: Relaxed twice. A count publishes nothing, and whoever needs the final one has
-    // joined the tasks that added to it: the join carries their additions over.
+    // ORDERING: Relaxed twice. A count publishes nothing, and the reader of the final count has
+    // joined the tasks that added to it, so the join carries their additions over.
     pub(crate) fn add(&self, n: u64) {
         self.0.fetch_add(n, Ordering::Relaxed);
     }
@@ -89,7 +89,7 @@ pub(crate) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-/// One line on standard error. Where nobody can be told of an error there, it is let go.
+/// Writes one line to standard error. An error there cannot be reported, and is ignored.
 pub(crate) fn complain(message: impl Display) {
     let _ = writeln!(io::stderr(), "treehash: {message}");
 }

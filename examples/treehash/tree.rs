@@ -34,7 +34,7 @@ const LINK: &str = "joint treehash v1 link";
 
 pub(crate) type Digest = [u8; blake3::OUT_LEN];
 
-/// The digest of what has no content, or none that can be read.
+/// The digest of an entry without content, or whose content cannot be read.
 const NO_CONTENT: Digest = [0; blake3::OUT_LEN];
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
     File,
     Directory,
     Link,
-    /// Never opened; its code says which.
+    /// Never opened. Its code says what it is.
     Other(u8),
 }
 

@@ -1,4 +1,4 @@
-//! What the user asks for: the words after `cargo xtask`.
+//! What the user requests: the words after `cargo xtask`.
 
 use std::ffi::OsString;
 
@@ -62,7 +62,7 @@ pub(crate) enum Command {
     Help,
 }
 
-/// What the ordering lab is to make.
+/// What the ordering lab should make.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Lab {
     Matrix {
@@ -135,7 +135,7 @@ fn mutants(words: &[String]) -> Result<Command, String> {
     Ok(Command::Mutants(wish))
 }
 
-/// Whether the switch is there, and the name beside it.
+/// Returns whether the switch is there, and the name beside it.
 fn switch_and_name(
     command: &str,
     switch: &str,
@@ -191,7 +191,7 @@ fn page(words: &[String]) -> Result<Command, String> {
     Ok(Command::Lab(Lab::Page(page)))
 }
 
-/// How long a soak may be: a day.
+/// The longest soak: a day.
 const MOST_MINUTES: f64 = 24.0 * 60.0;
 
 fn soak(words: &[String]) -> Result<Command, String> {

@@ -1,11 +1,11 @@
-//! Upstream's own suites, unmodified, on the package in `compat/async-task`.
+//! Runs upstream's own suites, unmodified, on the package in `compat/async-task`.
 //!
-//! All of it lies in `compat` of the target folder: `sources` is a package that has cargo vendor
-//! the crates; `suites` is a workspace that patches async-task, and whose packages take the
-//! vendored files for their targets:
+//! Everything is in `compat` of the target folder. `sources` is a package through which cargo
+//! vendors the crates. `suites` is a workspace that patches async-task, and whose packages have the
+//! vendored files as their targets:
 //!
-//! * `[lib]` is the crate's own source under another name: its doc tests are run, and the paths in
-//!   them lead to the patched crate;
+//! * `[lib]` is the crate's own source under another name, so that its doc tests are run, and the
+//!   paths in them lead to the patched crate;
 //! * each test is a `[[test]]`, and each example one without a harness, so that `cargo test` runs
 //!   it.
 
@@ -20,7 +20,7 @@ use super::step::{Step, root, run_all, say};
 struct Suite {
     name: &'static str,
     version: &'static str,
-    /// What its tests and examples are given of it, beside what it asks for itself.
+    /// The dependency of its tests and examples on the crate itself.
     itself: &'static str,
 }
 
@@ -50,7 +50,7 @@ path = \"../../sources/lib.rs\"
 smol = \"2\"
 ";
 
-/// Fetches the suites and runs them, and gives the status to exit with.
+/// Fetches the suites and runs them, and returns the status to exit with.
 pub(crate) fn run() -> i32 {
     match fetch_and_test(&Folder::new()) {
         Ok(()) => 0,
@@ -67,7 +67,7 @@ type Failed = (i32, String);
 fn fetch_and_test(folder: &Folder) -> Result<(), Failed> {
     let broken = |why| (1, why);
     folder.write_sources().map_err(broken)?;
-    let offline = "the crates could not be had; cargo fetches them from the registry, and says above what kept it from that";
+    let offline = "the crates could not be fetched; cargo fetches them from the registry, and says above what prevented it";
     pass("compat sources", &[folder.fetch()], offline)?;
     folder.write_suites().map_err(broken)?;
     pass("compat lock file", &[folder.lock()], offline)?;
@@ -86,7 +86,7 @@ fn pass(command: &str, steps: &[Step], otherwise: &str) -> Result<(), Failed> {
     }
 }
 
-/// `compat` in the target folder: nothing of it is ever part of the repository.
+/// `compat` in the target folder, which is never part of the repository.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -159,8 +159,7 @@ impl Folder {
         ]
     }
 
-    /// A run of cargo on the package in `folder`. What it builds stays together in the target
-    /// folder.
+    /// A run of cargo on the package in `folder`. All builds share a folder in the target folder.
     fn step(&self, name: &'static str, args: &[&str], folder: &Path) -> Step {
         let manifest = folder.join("Cargo.toml");
         let manifest = manifest.to_string_lossy();
@@ -184,8 +183,8 @@ fn suite_manifest(suite: &Suite, vendored: &Path) -> Result<String, String> {
     ))
 }
 
-/// The features and dependencies of a manifest as cargo writes it for the registry: one table for
-/// each. Without criterion, which only benches use.
+/// Returns the features and dependencies of a manifest, as cargo writes it for the registry: one
+/// table for each. Leaves out criterion, which only benches use.
 fn dependencies(manifest: &str) -> String {
     let tables = manifest.split("\n[").skip(1);
     tables
@@ -213,7 +212,8 @@ fn targets(folder: &Path, more: &str) -> Result<String, String> {
     Ok(paths.iter().map(target).collect())
 }
 
-/// The version of the one async-task in a lock file, if that is a package of the file system.
+/// Returns the version of the only async-task in a lock file, if it is a package of the file
+/// system.
 fn patched_version(lock: &str) -> Result<&str, String> {
     let packages = lock.split("[[package]]\n");
     let mut found = packages.filter(|package| package.starts_with("name = \"async-task\"\n"));

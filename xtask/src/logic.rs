@@ -1,9 +1,9 @@
-//! `cargo xtask logic`: changes the logic of the source in one place at a time, by cargo-mutants,
+//! `cargo xtask logic`: changes the logic of the source in one place at a time, with cargo-mutants,
 //! and demands that a test fails or does not end.
 //!
-//! There are thousands of changes, and all tests take minutes. So the unit tests come first, then
-//! the integration tests, then the models: each stage tries only what the one before has left, and
-//! runs only what could find it.
+//! There are thousands of changes, and all tests take minutes. So the unit tests run first, then
+//! the integration tests, then the models. Each stage tries only the changes that the one before
+//! has not found, and runs only the tests that could find them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +18,7 @@ use super::{
 
 const SURVIVORS: &str = "tests/logic-survivors.txt";
 
-/// Whose changes are tried.
+/// The files whose changes are tried.
 const FILES: [&str; 6] = [
     "src/completion.rs",
     "src/completion/**/*.rs",
@@ -28,18 +28,18 @@ const FILES: [&str; 6] = [
     "src/task/**/*.rs",
 ];
 
-/// Without the feature `io` alone.
+/// Compiled only if the feature `io` is off.
 const NOT_COMPILED: &str = "src/executor/driver/disabled.rs";
 
-/// Words for show: what `Debug` and `Display` write, as far as tests do not compare it.
+/// Text that is only shown: what `Debug` and `Display` write, unless tests compare it.
 const FOR_SHOW: [&str; 2] = ["fmt::Result", "impl .*fmt::(Debug|Display) for"];
 
-/// Takes longer than all other unit tests together, and runs the timers alone.
+/// Takes longer than all other unit tests together, and runs only the timers.
 const SLOW: &str = "a_million_are_fired_in_order_and_their_memory_is_given_back";
 const RUN_BY_SLOW: &str = "src/executor/driver/timers";
 
-/// The integration tests that run a file and look at what it does, by how its path begins: the
-/// first that fits counts.
+/// The integration tests that run a file and check what it does, by the beginning of its path. The
+/// first match counts.
 const TESTS: [(&str, &[&str]); 19] = [
     (
         "src/completion",
@@ -131,7 +131,7 @@ const TESTS: [(&str, &[&str]); 19] = [
     ),
 ];
 
-/// Nobody debugs what is changed.
+/// Without debug information, because the changed code is not debugged.
 const QUICK: [&str; 4] = [
     "--cargo-arg",
     "--config",
@@ -139,7 +139,7 @@ const QUICK: [&str; 4] = [
     "profile.dev.package.joint.debug=0",
 ];
 
-/// The models that run a file, by how its path begins. The whole executor has threads of the
+/// The models that run a file, by the beginning of its path. The whole executor uses threads of the
 /// system, which no model runs.
 const MODELS: [(&str, &[&str]); 17] = [
     ("src/completion", &["completion", "shared"]),
@@ -177,7 +177,7 @@ impl Stage {
         }
     }
 
-    /// The test targets that could find a change, or of the unit tests the one to be left out.
+    /// The test targets that could find a change or, for the unit tests, the test to leave out.
     fn suite(self, change: &str) -> &'static [&'static str] {
         match self {
             Self::Units if change.starts_with(RUN_BY_SLOW) => &[],
@@ -187,16 +187,16 @@ impl Stage {
         }
     }
 
-    /// Tries what the configuration file names.
+    /// Tries the changes that the configuration file names.
     fn step(self, suite: &[&str], config: &Path, folder: &Path) -> Step {
         let (config, output) = (config.to_string_lossy(), folder.to_string_lossy());
         let mut args = vec!["mutants", "--package", "joint"];
         args.extend(["--config", &config, "--output", &output]);
-        // Most that do not end are never found otherwise.
+        // Most changes that do not end are not found in any other way.
         args.extend(["--minimum-test-timeout", "10"]);
         args.extend(QUICK);
         let targets = if self == Self::Units { &[] } else { suite };
-        // For the build too, which compiles all tests if only the run is told.
+        // Also for the build, which compiles all tests if only the run is told.
         if self == Self::Units {
             args.extend(["--cargo-arg", "--lib"]);
         }
@@ -204,15 +204,15 @@ impl Stage {
             args.extend(["--cargo-arg", "--test", "--cargo-arg", target]);
         }
         match self {
-            // In release: a model runs its closure thousands of times. The package is named twice:
-            // the first says what is run, the second what is built.
+            // In release mode, because a model runs its closure thousands of times. The package is
+            // named twice: the first says what is run, the second what is built.
             Self::Models => {
                 args.extend(["--test-package", "loom-tests", "--profile", "release"]);
                 args.extend(["--cargo-arg", "--package", "--cargo-arg", "loom-tests"]);
             }
             Self::Units | Self::Tests => args.push("--all-features"),
         }
-        // For the tests themselves, and so the last.
+        // For the tests themselves, and therefore last.
         if self == Self::Units {
             args.extend(["--", "--"]);
             (suite.iter()).for_each(|test| args.extend(["--skip", test]));
@@ -222,7 +222,7 @@ impl Stage {
             Self::Models => (step.cfg("joint_loom"), "models"),
             Self::Units | Self::Tests => (step, "build"),
         };
-        // Kept, so that a later run does not compile what the tests depend on.
+        // Kept, so that a later run does not compile the dependencies of the tests.
         step.env("CARGO_TARGET_DIR", folder.join(build).to_string_lossy())
     }
 }
@@ -232,7 +232,7 @@ fn of(table: &[(&str, &'static [&'static str])], change: &str) -> &'static [&'st
     own.map_or(&[], |(_, targets)| targets)
 }
 
-/// Gives the status to exit with.
+/// Returns the status to exit with.
 pub(crate) fn run(filter: Option<&str>) -> i32 {
     if !is_installed() {
         say(
@@ -307,7 +307,7 @@ fn listed(folder: &Path) -> Result<Vec<String>, String> {
     Ok(names.lines().map(str::to_owned).collect())
 }
 
-/// Tries these changes, and gives those that no test finds.
+/// Tries these changes, and returns those that no test finds.
 fn try_all(
     stage: Stage,
     suite: &[&str],
@@ -323,7 +323,7 @@ fn try_all(
     if !matches!(status.code(), Some(0 | 2 | 3)) {
         return Err(format!("cargo mutants, {}: {status}", stage.name()));
     }
-    // It tries some changes of fields whether they are asked for or not.
+    // It tries some changes of fields whether they are requested or not.
     let lines = |what: &str| -> Result<Vec<String>, String> {
         let file = folder.join("mutants.out").join(what);
         let text =
@@ -350,7 +350,7 @@ fn try_all(
     Ok(left)
 }
 
-/// Asks for these changes, in their files.
+/// Requests these changes, in their files.
 fn configuration(changes: &[String]) -> String {
     let files = changes.iter().filter_map(|name| name.split(':').next());
     let files = Vec::from_iter(files.collect::<BTreeSet<_>>());
@@ -362,7 +362,7 @@ fn configuration(changes: &[String]) -> String {
 fn exactly(name: &str) -> String {
     let mut expression = "^".to_owned();
     for c in name.chars() {
-        // Not `<` and `>`, which mean something else with a backslash.
+        // Not `<` and `>`, whose meaning changes with a backslash.
         if r"\.+*?()|[]{}^$#&-~".contains(c) {
             expression.push('\\');
         }
@@ -371,7 +371,7 @@ fn exactly(name: &str) -> String {
     expression + "$"
 }
 
-/// What does not depend on the line: the file, the change, and its number where the file has
+/// The part that does not depend on the line: the file, the change, and its number if the file has
 /// several of that name.
 ///
 /// A change's name is `src/a.rs:10:5: replace || with && in f`.
@@ -418,8 +418,8 @@ fn is_of(entry: &str, key: &str) -> bool {
     reason.is_some_and(|reason| reason.starts_with(": "))
 }
 
-/// Compares what is left with the list. Of a part of the changes it does not say which entries are
-/// of none.
+/// Compares the remaining changes with the list. If only some of the changes were tried, unused
+/// entries are not reported.
 fn judge(all: &[String], left: &[String], list: &[&str], is_whole: bool) -> Result<(), String> {
     let wrong = complaints(all, left, list, is_whole);
     wrong.iter().for_each(|line| say(line));

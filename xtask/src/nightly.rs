@@ -1,5 +1,5 @@
-//! What the installed nightly can do. Nothing is ever installed: what is missing is named, and the
-//! check is skipped.
+//! What the installed nightly can do. Nothing is ever installed: a missing component is named, and
+//! the check is skipped.
 
 use std::{path::Path, process::Command};
 
@@ -40,7 +40,7 @@ fn have(components: &[(&str, bool)]) -> Result<(), Missing> {
     ))
 }
 
-/// What a nightly tool prints, if it is there and says yes.
+/// Returns what a nightly tool prints, if it exists and succeeds.
 fn ask(tool: &[&str]) -> Option<String> {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly"]).args(tool);

@@ -1,18 +1,18 @@
 //! Type-checks `joint` for the systems that it is written for: for each target whose standard
 //! library is installed here.
 //!
-//! Nothing is ever installed: a target that is absent is named, with the command that would get it,
-//! and skipped.
+//! Nothing is ever installed. A missing target is named, with the command that installs it, and
+//! skipped.
 //!
-//! The library is checked by itself: what its tests depend on asks for a C compiler of each target.
-//! The examples that need little are checked in a package generated for that.
+//! Only the library is checked, because the dependencies of its tests need a C compiler for each
+//! target. The examples that need little are checked in a package generated for them.
 
 use std::{fmt::Write as _, fs, io, path::Path, process::Command, time::Instant};
 
 use super::size::target as target_folder;
 use super::step::{Step, root, run_all, say};
 
-/// Target, and what it stands for.
+/// The target, and the system that it stands for.
 const TARGETS: [(&str, &str); 7] = [
     ("x86_64-unknown-linux-gnu", "Linux"),
     ("aarch64-unknown-linux-gnu", "Linux"),
@@ -23,7 +23,7 @@ const TARGETS: [(&str, &str); 7] = [
     ("x86_64-unknown-freebsd", "FreeBSD"),
 ];
 
-/// The examples that need nothing beside `joint` but [`EXAMPLES_NEED`].
+/// The examples that need only `joint` and [`EXAMPLES_NEED`].
 const EXAMPLES: [&str; 4] = ["echo", "fizz_buzz", "timers", "trace"];
 
 const EXAMPLES_NEED: &str = "\
@@ -33,7 +33,7 @@ futures-lite = \"2\"
 rustix = { version = \"1\", features = [\"pipe\", \"time\"] }
 ";
 
-/// What became of a target.
+/// The outcome for a target.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Checked { seconds: f64 },
@@ -41,7 +41,7 @@ enum Outcome {
     Skipped { why: String },
 }
 
-/// Checks each target, and prints the table. Gives the status to exit with.
+/// Checks each target, prints the table, and returns the status to exit with.
 pub(crate) fn run() -> i32 {
     if let Err(error) = generate(&package()) {
         say(&format!("portable failed: the examples' package: {error}"));
@@ -72,7 +72,7 @@ fn outcome(target: &str) -> Outcome {
     }
 }
 
-/// Whether a compiler for the target finds its standard library, or else what is missing.
+/// Returns whether a compiler for the target finds its standard library, or else what is missing.
 fn standard_library(target: &str) -> Result<(), String> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--print", "target-libdir", "--target", target]);
@@ -84,7 +84,7 @@ fn standard_library(target: &str) -> Result<(), String> {
     has_std(Path::new(folder.trim()), target)
 }
 
-/// Whether the folder holds a standard library, or else how to get one.
+/// Returns whether the folder holds a standard library, or else how to install one.
 fn has_std(folder: &Path, target: &str) -> Result<(), String> {
     let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
     if files.any(|file| file.file_name().to_string_lossy().starts_with("libstd-")) {

@@ -10,12 +10,12 @@ use super::{
 /// The benches whose figures are shown, in the order of the tables.
 pub(crate) const BENCHES: [&str; 4] = ["executor", "flow", "driver", "memory"];
 
-/// Where the benches leave their figures.
+/// Where the benches write their figures.
 pub(crate) fn folder() -> PathBuf {
     target().join("bench")
 }
 
-/// Gives the status to exit with.
+/// Returns the status to exit with.
 pub(crate) fn run() -> i32 {
     match joint_figures::write(&root(), &folder(), &BENCHES) {
         Ok(files) => {

@@ -1,8 +1,8 @@
 //! What one more task type costs in code: `joint` beside async-task.
 //!
-//! Two packages are generated below the target folder, alike but for the crate that spawns. Each
-//! has programs with so many and with twice so many types of futures; the difference, divided by
-//! how many more there are, is what one type takes.
+//! Two packages are generated below the target folder, which differ only in the crate that spawns.
+//! Each has a program with a number of future types, and one with twice that number. The difference
+//! in size, divided by the number of additional types, is the cost of one type.
 
 use std::{env, fmt::Write as _, fs, io, path::Path, path::PathBuf, process::Command};
 
@@ -11,7 +11,7 @@ use super::step::{root, say};
 /// How many types the smaller program has.
 const TYPES: usize = 100;
 
-/// The crate's name in the generated package's dependencies, and how it is told where it comes
+/// The crate's name in the generated package's dependencies, and the line that says where it comes
 /// from.
 type Peer = (&'static str, fn() -> String);
 
@@ -20,10 +20,10 @@ const PEERS: [Peer; 2] = [
     ("async-task", || "async-task = \"4.7.1\"".to_owned()),
 ];
 
-/// Cargo profile, and what it is called in the table.
+/// The cargo profile, and its name in the table.
 const PROFILES: [(&str, &str); 2] = [("release", "3"), ("small", "s")];
 
-/// The schedule function: name of the programs, what the table calls it, the expression.
+/// The schedule function: the name of the programs, its name in the table, and the expression.
 const SCHEDULES: [(&str, &str, &str); 2] = [
     ("plain", "a function", "push"),
     (
@@ -33,7 +33,7 @@ const SCHEDULES: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Builds all, and prints the table. Gives the status to exit with.
+/// Builds everything, prints the table, and returns the status to exit with.
 pub(crate) fn run() -> i32 {
     match table() {
         Ok(table) => {
@@ -109,8 +109,8 @@ fn generate(package: &Path, peer: &str, dependency: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A program with so many types of futures: some own memory, some give back memory, some nothing at
-/// all.
+/// A program with `types` types of futures. Some of them own memory, some free memory, and some do
+/// neither.
 fn program(names: &str, schedule: &str, types: usize) -> String {
     let mut text = format!("#![allow(unused)]\n{names}{PROGRAM}");
     for i in 0..types {
@@ -185,7 +185,7 @@ fn join<T>(queue: &Queue, runnable: Runnable, handle: Handle<T>) {
 }
 "#;
 
-/// How large one program is.
+/// The size of one program.
 struct Size {
     code: f64,
     loaded: f64,
@@ -227,8 +227,8 @@ fn measured(package: &Path, profile: &str, schedule: &str, types: usize) -> Resu
     })
 }
 
-/// The sizes that an ELF file's section headers give: of `.text`, and of all that comes from the
-/// file and is loaded.
+/// Returns the sizes in an ELF file's section headers: that of `.text`, and that of everything that
+/// is loaded from the file.
 fn sections(file: &[u8]) -> Option<Size> {
     const ALLOCATED: u64 = 2;
     const NO_BITS: u64 = 8;

@@ -1,5 +1,5 @@
-//! The machine's memory accesses of one execution, and the edges that the axioms of all machines
-//! speak of.
+//! The machine's memory accesses in one execution, and the edges that the axioms of all machines
+//! use.
 
 use super::{
     Machine,
@@ -7,10 +7,10 @@ use super::{
 };
 use crate::{Event, Execution, Location, Relation, execution::Edges, program::Kind};
 
-/// A memory access. A fence is one that neither reads nor writes.
+/// A memory access. A fence is an access that neither reads nor writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    /// The event that it is, or is half of.
+    /// The event that it is, or that it is half of.
     event: usize,
     pub(super) thread: Option<usize>,
     pub(super) reads: bool,
@@ -91,7 +91,7 @@ impl Graph {
         relation.filter(|a, b| from(&self.accesses[a]) && to(&self.accesses[b]))
     }
 
-    /// Edges between threads, or from what the locations hold at first.
+    /// Edges between threads, or from the initial values of the locations.
     pub(super) fn external(&self, relation: &Relation) -> Relation {
         relation.filter(|a, b| self.accesses[a].thread != self.accesses[b].thread)
     }
@@ -106,7 +106,7 @@ impl Graph {
         self.po.filter(|a, b| at(a).is_some() && at(a) == at(b))
     }
 
-    /// What the barriers of this kind keep in order.
+    /// The pairs that the barriers of this kind keep in order.
     pub(super) fn fenced(&self, barrier: Barrier) -> Relation {
         let around: Vec<_> = (self.events.iter())
             .map(|event| barriers(self.machine, event))

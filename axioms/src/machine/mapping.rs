@@ -1,6 +1,6 @@
-//! Which instructions each access becomes: the mappings of
-//! <https://www.cl.cam.ac.uk/~pes20/cpp/cpp0xmappings.html>, for RISC-V those of its manual, table
-//! A.6.
+//! The instructions that each access becomes. The mappings are those of
+//! <https://www.cl.cam.ac.uk/~pes20/cpp/cpp0xmappings.html>, and for RISC-V those of its manual,
+//! table A.6.
 
 use super::Machine;
 use crate::{Event, Ordering, program::Kind};
@@ -54,7 +54,7 @@ fn fence(machine: Machine, ordering: Ordering) -> Option<Barrier> {
     }
 }
 
-/// A store is a plain one and a fence. Exchanges are locked, which is a fence already.
+/// A store is a plain store and a fence. Exchanges are locked, which is a fence already.
 fn x86(kind: Kind, ordering: Ordering) -> Option<Barrier> {
     (kind == Kind::Store && ordering == Ordering::SeqCst).then_some(Barrier::Full)
 }
@@ -82,8 +82,8 @@ fn riscv(kind: Kind, ordering: Ordering) -> (Option<Barrier>, Option<Barrier>) {
 }
 
 impl Machine {
-    /// Whether an exchange is a read and then a write, which others can come between in the order
-    /// of accesses, though not at its location.
+    /// Whether an exchange is a read and then a write. Other accesses can come between the two, but
+    /// not accesses to its location.
     pub(super) fn splits_exchanges(self) -> bool {
         matches!(self, Self::Armv8 | Self::Power)
     }

@@ -114,7 +114,7 @@ fn a_release_fence_heads_a_release_sequence() {
 }
 
 /// The handshake of sleeping workers: one announces work and looks for sleepers, the other
-/// announces its sleep and looks for work. If both miss each other, the work lies there for ever.
+/// announces its sleep and looks for work. If both miss each other, the work is never found.
 /// It is store buffering with fences.
 fn both_miss(poster: Fence, sleeper: Fence) -> bool {
     let mut program = Program::new("sleeping workers");

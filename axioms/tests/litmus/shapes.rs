@@ -8,7 +8,7 @@ use axioms::{
 
 use crate::{allows, allows_values, races};
 
-/// SB: each thread stores to one location and loads the other. May both load what was there before?
+/// SB: each thread stores to one location and loads the other. May both load the old values?
 pub(crate) fn store_buffering(store: Ordering, load: Ordering) -> bool {
     let mut program = Program::new("SB");
     let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));

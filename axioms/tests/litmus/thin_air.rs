@@ -81,7 +81,7 @@ fn a_branch_that_is_its_own_cause_needs_the_axiom() {
     assert!(allows(&program, Model::Buffering, &both));
 }
 
-/// LB+datas: two threads copy. A value that somebody writes in earnest can come, without the axiom,
+/// LB+datas: two threads copy. A value that some thread really writes can, without the axiom, come
 /// from the copies alone.
 #[test]
 fn a_copy_of_a_copy_needs_the_axiom() {

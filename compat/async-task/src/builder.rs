@@ -8,7 +8,7 @@ use joint::task as base;
 use crate::future::Local;
 use crate::{Metadata, Runnable, Schedule, Task, future::Cancellable, schedule::Adapter};
 
-/// A task with metadata, or with panics that go to whoever awaits it.
+/// A task with metadata, or with panics that its awaiter gets.
 ///
 /// ```
 /// use async_task::Builder;
@@ -41,7 +41,8 @@ impl Builder<()> {
         }
     }
 
-    /// A value that lives in the task, for whoever holds its runnable or its handle.
+    /// Adds a value that lives in the task, and that the holders of its runnable and its handle can
+    /// read.
     pub fn metadata<M>(self, metadata: M) -> Builder<M> {
         Builder {
             metadata,
@@ -51,18 +52,18 @@ impl Builder<()> {
 }
 
 impl<M> Builder<M> {
-    /// Where a panic of the future goes. `true`: to whoever awaits the [`Task`]. `false`, as it is
-    /// by default: through [`Runnable::run`].
+    /// Chooses where a panic of the future is reported. If `true`, the code that awaits the
+    /// [`Task`] gets it. If `false`, which is the default, it passes through [`Runnable::run`].
     #[cfg(feature = "std")]
     pub fn propagate_panic(mut self, propagate_panic: bool) -> Self {
         self.propagate_panic = propagate_panic;
         self
     }
 
-    /// As [`spawn`], of a future that is made from the metadata.
+    /// Does the same as [`spawn`], with a future that is made from the metadata.
     ///
-    /// Unlike [`joint::task::Builder::spawn`] it asks nothing of the metadata, as upstream does
-    /// not; see the README.
+    /// Unlike [`joint::task::Builder::spawn`], and like upstream, this requires nothing of the
+    /// metadata. See the README.
     #[track_caller]
     pub fn spawn<F, Fut, S>(self, future: F, schedule: S) -> (Runnable<M>, Task<Fut::Output, M>)
     where
@@ -71,14 +72,14 @@ impl<M> Builder<M> {
         Fut::Output: Send + 'static,
         S: Schedule<M> + Send + Sync + 'static,
     {
-        // SAFETY: the future and the schedule function may be sent and shared, and live as long as
-        // they like. A runnable and a handle may be sent only if the metadata may. That a waker,
-        // which may always be sent, can drop the metadata is the hole in upstream's signature that
-        // the README names.
+        // SAFETY: the future and the schedule function may be sent and shared, and may live
+        // forever. A runnable and a handle may be sent only if the metadata may. A waker may always
+        // be sent, and can drop the metadata. This is the hole in upstream's signature that the
+        // README names.
         unsafe { self.spawn_unchecked(future, schedule) }
     }
 
-    /// As [`spawn_local`], of a future that is made from the metadata.
+    /// Does the same as [`spawn_local`], with a future that is made from the metadata.
     #[cfg(feature = "std")]
     #[track_caller]
     pub fn spawn_local<F, Fut, S>(
@@ -92,16 +93,17 @@ impl<M> Builder<M> {
         Fut::Output: 'static,
         S: Schedule<M> + Send + Sync + 'static,
     {
-        // SAFETY: as for `spawn`, but for the future, which checks on which thread it is; an output
-        // that may not be sent is in the hands of that thread, and of a handle that is not sent.
+        // SAFETY: as for `spawn`, except for the future, which checks its thread. If the output may
+        // not be sent, only that thread and a handle that is not sent own it.
         unsafe { self.spawn_unchecked(move |metadata| Local::new(future(metadata)), schedule) }
     }
 
-    /// As [`spawn_unchecked`], of a future that is made from the metadata, and that may borrow it.
+    /// Does the same as [`spawn_unchecked`], with a future that is made from the metadata and may
+    /// borrow it.
     ///
     /// # Safety
-    /// As there; and metadata that may not be sent or not be shared is subject to the same as the
-    /// future.
+    /// As for `spawn_unchecked`. In addition, metadata that may not be sent or shared has the same
+    /// restrictions as the future.
     #[track_caller]
     pub unsafe fn spawn_unchecked<'a, F, Fut, S>(
         self,
@@ -124,13 +126,13 @@ impl<M> Builder<M> {
         let future = |metadata: &'a Metadata<M>| {
             Cancellable::new(future(&metadata.user), &metadata.cancelled)
         };
-        // SAFETY: passed on from the caller.
+        // SAFETY: by this function's contract.
         let (runnable, handle) = unsafe { builder.spawn_unchecked(future, Adapter(schedule)) };
         (Runnable(runnable), Task::new(handle))
     }
 }
 
-/// Makes a task of a future. `schedule` gets its runnable each time that it is woken.
+/// Makes a task of a future. `schedule` is called with its runnable each time that it is woken.
 #[track_caller]
 pub fn spawn<F, S>(future: F, schedule: S) -> (Runnable, Task<F::Output>)
 where

@@ -1,5 +1,5 @@
-//! What is put around a task's future: where the output of a cancelled task goes, and who may touch
-//! a local future.
+//! Wrappers around a task's future: they decide where the output of a cancelled task goes, and
+//! which thread may touch a local future.
 
 use core::{
     future::Future,
@@ -8,12 +8,11 @@ use core::{
     task::{Context, Poll},
 };
 
-/// A future whose output is `None` when the task is found cancelled in the poll that ends it.
+/// A future whose output is `None` if the task is found cancelled in the poll that ends it.
 ///
-/// The output is dropped there and then, after the future and before whoever waits for the task is
-/// woken.
+/// The output is dropped immediately, after the future and before the task's awaiter is woken.
 pub(crate) struct Cancellable<'a, F> {
-    /// `None` once dropped ahead of an output that is for nobody.
+    /// `None` after the future was dropped ahead of an output that nothing awaits.
     future: Option<F>,
     cancelled: &'a AtomicBool,
 }
@@ -58,10 +57,10 @@ mod local {
 
     use super::{Context, Future, Pin, Poll};
 
-    /// A future that panics when another thread than the one that made it polls or drops it.
+    /// A future that panics if a thread other than its maker's polls or drops it.
     ///
-    /// One that was never polled is leaked then. One that was is pinned, and cannot be left behind
-    /// in memory that is given back: that ends the program.
+    /// If it was never polled, it is then leaked. If it was polled, it is pinned, and the memory
+    /// that is about to be freed cannot keep it, so the program is aborted.
     pub(crate) struct Local<F> {
         future: ManuallyDrop<F>,
         thread: ThreadId,
@@ -72,7 +71,7 @@ mod local {
         std::thread_local! {
             static ID: ThreadId = thread::current().id();
         }
-        // Where the thread-locals are gone, the thread still knows.
+        // If the thread-locals are gone, the thread still knows its id.
         ID.try_with(|id| *id)
             .unwrap_or_else(|_| thread::current().id())
     }
@@ -107,7 +106,7 @@ mod local {
         }
     }
 
-    /// A panic that passes it is a second one, and ends the program.
+    /// A panic that passes this is a second one, and aborts the program.
     struct End;
 
     impl Drop for End {

@@ -37,12 +37,13 @@ pub use task::{FallibleTask, Task};
 
 use core::sync::atomic::AtomicBool;
 
-/// What a task carries as `joint`'s metadata: the user's own, and what `joint` does not keep.
+/// The metadata of `joint`'s task: the user's own, and what `joint` does not keep.
 struct Metadata<M> {
     user: M,
-    /// [`Task::cancel`] has been called on the unfinished task, so that its output is for nobody.
+    /// Set when [`Task::cancel`] is called on the unfinished task, whose output nothing then
+    /// awaits.
     ///
-    /// It orders nothing: each side that reads or writes it acts on its own data alone. Relaxed
-    /// everywhere.
+    /// It orders nothing, because each side that reads or writes it only acts on its own data.
+    /// Relaxed everywhere.
     cancelled: AtomicBool,
 }

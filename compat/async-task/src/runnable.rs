@@ -6,7 +6,7 @@ use joint::task as base;
 
 use crate::Metadata;
 
-/// A task that is due to be run. Dropped without being run, it cancels the task.
+/// A task that is due to run. Dropping it without running it cancels the task.
 ///
 /// ```
 /// let (runnable, task) = async_task::spawn(async { 5 }, |_| {});
@@ -16,7 +16,7 @@ use crate::Metadata;
 pub struct Runnable<M = ()>(pub(crate) base::Runnable<Metadata<M>>);
 
 impl<M> Runnable<M> {
-    /// The metadata that the task was made with.
+    /// Returns the metadata that the task was made with.
     pub fn metadata(&self) -> &M {
         &self.0.metadata().user
     }
@@ -26,34 +26,34 @@ impl<M> Runnable<M> {
         self.0.schedule();
     }
 
-    /// Polls the future once; drops it instead if the task has been cancelled. True: it was woken
-    /// meanwhile, and has been scheduled again.
+    /// Polls the future once, or drops it if the task has been cancelled. Returns true if the task
+    /// was woken meanwhile and has been scheduled again.
     ///
     /// # Panics
-    /// With the panic of the future, unless the task was built with
+    /// If the future panics, with the same panic, unless the task was built with
     /// [`propagate_panic`](crate::Builder::propagate_panic).
     pub fn run(self) -> bool {
         self.0.run()
     }
 
-    /// A waker of the task.
+    /// Returns a waker of the task.
     pub fn waker(&self) -> Waker {
         self.0.waker()
     }
 
-    /// The runnable as an address. It has to come back through [`from_raw`](Runnable::from_raw), or
-    /// the task is leaked.
+    /// Returns the runnable as an address. The task is leaked unless
+    /// [`from_raw`](Runnable::from_raw) gets the address back.
     pub fn into_raw(self) -> NonNull<()> {
         self.0.into_raw()
     }
 
-    /// The runnable of an address.
+    /// Returns the runnable of an address.
     ///
     /// # Safety
-    /// `ptr` came from [`into_raw`](Runnable::into_raw) of a runnable with the same `M`, which was
-    /// called once for each call of this.
+    /// `ptr` must come from [`into_raw`](Runnable::into_raw) of a runnable with the same `M`, which
+    /// was called once for each call of this.
     pub unsafe fn from_raw(ptr: NonNull<()>) -> Self {
-        // SAFETY: passed on from the caller; the runnable inside has the same address.
+        // SAFETY: by this function's contract. The runnable inside has the same address.
         Self(unsafe { base::Runnable::from_raw(ptr) })
     }
 }

@@ -13,10 +13,11 @@ mod sealed {
     impl<M, F: Fn(Runnable<M>, ScheduleInfo)> Sealed<M> for WithInfo<F> {}
 }
 
-/// A function that gets the runnable of a task that has been woken: `Fn(Runnable<M>)`, or
-/// [`WithInfo`] around one that wants to know more. No other type can implement it.
+/// A function that takes the runnable of a task that has been woken: `Fn(Runnable<M>)`, or
+/// [`WithInfo`] around a function that also takes the [`ScheduleInfo`]. No other type can implement
+/// it.
 pub trait Schedule<M = ()>: sealed::Sealed<M> {
-    /// Takes the runnable, to be run or dropped.
+    /// Takes the runnable, which is to be run or dropped.
     fn schedule(&self, runnable: Runnable<M>, info: ScheduleInfo);
 }
 
@@ -26,15 +27,15 @@ impl<M, F: Fn(Runnable<M>)> Schedule<M> for F {
     }
 }
 
-/// Why a runnable is scheduled.
+/// Says why a runnable is scheduled.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ScheduleInfo {
-    /// The task was woken while it ran, as one is that yields.
+    /// Whether the task was woken while it ran, as a task that yields is.
     pub woken_while_running: bool,
 }
 
-/// Makes a schedule function of one that wants the [`ScheduleInfo`] as well.
+/// Makes a schedule function of a function that also takes the [`ScheduleInfo`].
 ///
 /// ```
 /// use async_task::{Runnable, ScheduleInfo, WithInfo};
@@ -58,7 +59,7 @@ impl<M, F: Fn(Runnable<M>, ScheduleInfo)> Schedule<M> for WithInfo<F> {
     }
 }
 
-/// A schedule function of this crate as one of `joint`'s.
+/// Makes a schedule function of this crate one of `joint`'s.
 pub(crate) struct Adapter<S>(pub(crate) S);
 
 impl<M, S: Schedule<M>> base::Schedule<Metadata<M>> for Adapter<S> {

@@ -1,8 +1,7 @@
-//! [`Task`] and [`FallibleTask`]: who waits for a task, or cancels it, or lets it go.
+//! [`Task`] and [`FallibleTask`]: the handles that wait for a task, cancel it or detach it.
 //!
-//! `joint`'s handle does the work. What is kept beside it is what upstream's handle shows to the
-//! world: that it can be polled again after its end, and that cancelling wakes whoever had been
-//! waiting.
+//! `joint`'s handle does the work. This adds what only upstream's handle promises: that it can be
+//! polled again after its end, and that cancelling wakes the previous awaiter.
 
 use core::{
     fmt,
@@ -18,21 +17,21 @@ use joint::task::{JoinError, JoinHandle, JoinResult};
 
 use crate::Metadata;
 
-/// Awaits a task, and owns it: dropped, it cancels the task.
+/// Awaits a task, and owns it. Dropping it cancels the task.
 ///
 /// # Panics
-/// Awaiting it panics when the task was cancelled, and with the panic of a task that
-/// [propagates](crate::Builder::propagate_panic) it.
+/// If the task was cancelled, awaiting it panics. If the task panicked and
+/// [propagates](crate::Builder::propagate_panic) panics, awaiting it panics with the same panic.
 #[must_use = "dropping a task cancels it: await it, or `detach` it"]
 pub struct Task<T, M = ()> {
     join: JoinResult<Option<T>, Metadata<M>>,
-    /// The waker that `join` has registered, to be woken should the task be cancelled here.
+    /// The waker that `join` has registered, which is woken if the task is cancelled here.
     waiter: Option<Waker>,
-    /// The result has been taken.
+    /// Whether the result has been taken.
     ended: bool,
 }
 
-// SAFETY: by reference only the metadata is reached, which may be shared; all else is atomic.
+// SAFETY: a shared reference reaches only the metadata, which may be shared, and atomics.
 unsafe impl<T, M: Send + Sync> Sync for Task<T, M> {}
 
 impl<T, M> Task<T, M> {
@@ -44,16 +43,17 @@ impl<T, M> Task<T, M> {
         }
     }
 
-    /// Lets the task run on by itself. Its output will be dropped where it ends.
+    /// Lets the task run on its own. Its output is dropped on the thread where it ends.
     pub fn detach(mut self) {
         self.waiter = None;
         let this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not used or dropped after this; its waker is gone.
+        // SAFETY: `this` is not used or dropped after this, and its waker is gone.
         let join = unsafe { ptr::read(&this.join) };
         join.into_handle().detach();
     }
 
-    /// Cancels the task, and waits until its future is gone: `Some` if it had ended already.
+    /// Cancels the task, and waits until its future is dropped. Returns the output if the task had
+    /// ended already.
     pub async fn cancel(mut self) -> Option<T> {
         let finished = self.is_finished();
         if !finished {
@@ -62,7 +62,7 @@ impl<T, M> Task<T, M> {
             self.wake_waiter();
         }
         poll_fn(|cx| match self.poll_join(cx) {
-            // An output that came meanwhile, or a panic, is for nobody: the task counts as
+            // Nothing awaits an output or a panic that arrived meanwhile: the task counts as
             // cancelled.
             Poll::Ready(_) if !finished => Poll::Ready(None),
             result => result.map(value),
@@ -70,22 +70,22 @@ impl<T, M> Task<T, M> {
         .await
     }
 
-    /// Awaits the task as an option: `None` when it was cancelled.
+    /// Awaits the task as an option, which is `None` if the task was cancelled.
     pub fn fallible(self) -> FallibleTask<T, M> {
         FallibleTask { task: self }
     }
 
-    /// Whether the task has ended, so that awaiting it would not wait.
+    /// Returns whether the task has ended, so that awaiting it would not wait.
     pub fn is_finished(&self) -> bool {
         self.join.handle().is_finished()
     }
 
-    /// The metadata that the task was made with.
+    /// Returns the metadata that the task was made with.
     pub fn metadata(&self) -> &M {
         &self.join.handle().metadata().user
     }
 
-    /// Ready for ever once the task has ended: with its output once, with `None` from then on.
+    /// Always ready once the task has ended: with its output once, and with `None` after that.
     fn poll_join(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<T>, JoinError>> {
         if self.ended {
             return Poll::Ready(Ok(None));
@@ -95,7 +95,7 @@ impl<T, M> Task<T, M> {
         poll
     }
 
-    /// As `poll_join`, and keeps the waker.
+    /// Does the same as `poll_join`, and keeps the waker.
     fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<T>, JoinError>> {
         let poll = self.poll_join(cx);
         if poll.is_ready() {
@@ -108,21 +108,21 @@ impl<T, M> Task<T, M> {
         poll
     }
 
-    /// Cancels a task that somebody waits for, and wakes them.
+    /// Cancels a task that is awaited, and wakes the awaiter.
     fn wake_waiter(&mut self) {
         let Some(waiter) = self.waiter.take() else {
             return;
         };
         let handle = self.join.handle();
         handle.abort();
-        // The end of the task wakes by itself.
+        // The end of the task wakes the awaiter by itself.
         if !handle.is_finished() {
             waiter.wake();
         }
     }
 }
 
-/// The output, or the panic of the task.
+/// Returns the output, or resumes the panic of the task.
 fn value<T>(result: Result<Option<T>, JoinError>) -> Option<T> {
     match result {
         Ok(output) => output,
@@ -136,13 +136,13 @@ impl<T, M> Future for Task<T, M> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let output = value(ready!(self.poll_result(cx)));
-        // The words are upstream's, for those who look for them.
+        // The words are upstream's, for users who search for them.
         Poll::Ready(output.expect("Task polled after completion"))
     }
 }
 
 impl<T, M> Drop for Task<T, M> {
-    /// The handle cancels when it is dropped, right after this.
+    /// The handle is dropped right after this, which cancels the task.
     fn drop(&mut self) {
         self.wake_waiter();
     }
@@ -157,7 +157,8 @@ impl<T, M: fmt::Debug> fmt::Debug for Task<T, M> {
     }
 }
 
-/// Awaits a task as an option: `None` when it was cancelled. Dropped, it cancels the task.
+/// Awaits a task as an option, which is `None` if the task was cancelled. Dropping it cancels the
+/// task.
 #[must_use = "dropping a task cancels it: await it, or `detach` it"]
 pub struct FallibleTask<T, M = ()> {
     task: Task<T, M>,

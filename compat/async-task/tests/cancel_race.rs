@@ -1,5 +1,5 @@
-//! `cancel` on one thread, the run that makes the task ready on another: whatever comes first, each
-//! thing is dropped once.
+//! `cancel` on one thread against the run that makes the task ready on another: whichever comes
+//! first, each value is dropped once.
 
 use std::{
     sync::{
@@ -32,8 +32,8 @@ fn a_run_against_a_cancel() {
             polled.fetch_add(1, SeqCst);
             Counted(&OUTPUTS)
         };
-        // SAFETY: all may be sent and shared; the runnable and the handle are gone at the end of
-        // the round, before `polls`, and there is no waker.
+        // SAFETY: everything may be sent and shared. The runnable and the handle are gone at the
+        // end of the round, before `polls`, and there is no waker.
         let (runnable, task) = unsafe { async_task::spawn_unchecked(future, drop) };
         thread::scope(|scope| {
             scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! A headless Chromium that opens one local file and gives back what has become of it.
+//! Opens one local file in a headless Chromium, and returns the resulting page.
 
 use std::{
     env, fs,
@@ -17,15 +17,15 @@ const NAMES: [&str; 5] = [
     "google-chrome-stable",
     "chrome",
 ];
-/// Where it lies on macOS, which puts no application into the path.
+/// Its place on macOS, where applications are not in the path.
 const MACOS: &str = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome";
-/// It takes a second or two, more on a busy machine.
+/// It takes a second or two, or more on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a page has become once its scripts have run.
+/// A page after its scripts have run.
 pub(super) struct Opened {
     pub(super) document: String,
-    /// What the browser wrote down on the way, the page's console among it.
+    /// The browser's log, which includes the page's console.
     pub(super) log: String,
 }
 
@@ -43,14 +43,14 @@ pub(super) fn find() -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Opens `file` with what follows `#` in its address, in a window of this width.
+/// Opens `file` with `fragment` after the `#` of its address, in a window of this width.
 pub(super) fn open(
     browser: &Path,
     file: &Path,
     fragment: &str,
     width: u32,
 ) -> Result<Opened, String> {
-    // A profile of its own: the user's may be open elsewhere.
+    // A profile of its own, because the user's may be in use.
     let profile = env::temp_dir().join(format!("ordering-lab-{}", std::process::id()));
     let address = format!("file://{}#{fragment}", file.display());
     let started = Command::new(browser)
@@ -69,7 +69,7 @@ pub(super) fn open(
     let opened = started
         .map_err(|error| format!("could not start {}: {error}", browser.display()))
         .and_then(finished);
-    // It may still be writing there, and what is left lies among temporary files.
+    // The browser may still be writing there. Any rest stays among the temporary files.
     let _ = fs::remove_dir_all(&profile);
     opened
 }
@@ -91,7 +91,7 @@ fn finished(mut child: Child) -> Result<Opened, String> {
     }
 }
 
-/// Reads both outputs at once, as either can fill up, and not for ever.
+/// Reads both outputs at once, because either can fill up, and with a time limit.
 fn both(stdout: ChildStdout, stderr: ChildStderr) -> Result<Opened, String> {
     let (document, log) = (text(stdout), text(stderr));
     let late = |_| {
@@ -111,7 +111,7 @@ fn text(mut from: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if from.read_to_end(&mut bytes).is_ok() {
-            // Nobody is there any more if it took too long.
+            // If this took too long, there is no receiver any more.
             let _ = send.send(String::from_utf8_lossy(&bytes).into_owned());
         }
     });

@@ -1,4 +1,4 @@
-//! The lab's page: written, compared with what would be written, and tested in a browser.
+//! The lab's page: writes it, compares it with the file, or tests it in a browser.
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
@@ -11,19 +11,19 @@ const FILE: &str = "lab/index.html";
 /// A wide window, and the narrowest that a headless browser opens.
 const WIDTHS: [u32; 2] = [1280, 500];
 
-/// What is asked of the page.
+/// What to do with the page.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Page {
     /// Write it.
     Write,
-    /// Fail if the file is not what would be written.
+    /// Fail if the file differs from what would be written.
     Check,
     /// Use it in a browser, and compare its verdicts with the explorer's, and with those in a file
     /// of `lab matrix`.
     Test { matrix: Option<String> },
 }
 
-/// Gives the status to exit with.
+/// Returns the status to exit with.
 pub(crate) fn run(page: &Page) -> i32 {
     match page {
         Page::Write => run_all("lab page", &[axioms(&["page", FILE])]),
@@ -99,7 +99,7 @@ fn explored() -> Result<String, String> {
     }
 }
 
-/// What the page shows, if its own test found nothing wrong and nothing stands in the console.
+/// Returns what the page shows, if its own test found nothing wrong and the console is empty.
 fn opened(browser: &Path, width: u32) -> Result<Verdicts, String> {
     let opened = browser::open(browser, &root().join(FILE), "selftest", width)?;
     let console: Vec<_> = opened
@@ -129,7 +129,7 @@ fn report(document: &str) -> Result<Value, String> {
         .map_err(|error| format!("what the page wrote is no JSON: {error}"))
 }
 
-/// The cells of a matrix, by the names of the page, of the explorer or of the model checker.
+/// Returns the cells of a matrix, with the names of the page, the explorer or the model checker.
 fn verdicts(text: &str) -> Result<Verdicts, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let cells = value["cells"].as_array().ok_or("a matrix has no cells")?;
@@ -149,7 +149,7 @@ fn broken(cell: &Value) -> Option<Vec<String>> {
         let name = [one, &one["broken"], &one["not_published"]]
             .into_iter()
             .find_map(Value::as_str);
-        // The model checker says which one with its article.
+        // The model checker writes the name with its article.
         Some(name?.trim_start_matches("the ").to_owned())
     };
     let lists = ["broken", "findings", "failures"];

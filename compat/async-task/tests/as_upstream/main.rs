@@ -1,8 +1,8 @@
-//! The same play on both stages: random scripts of what one can do to a task, acted out on
-//! upstream's crate and on this one, and the two records of events compared word by word.
+//! The same play on both stages: random scripts of the acts that are possible on a task, performed
+//! on upstream's crate and on this one, and the two records of events compared word by word.
 //!
-//! One thread, so that a record is a sequence. What the README lists as different is kept out of
-//! the scripts.
+//! There is one thread, so that a record is a sequence. The scripts avoid the differences that the
+//! README lists.
 
 #[macro_use]
 mod stage;
@@ -14,8 +14,8 @@ use script::Dice;
 stage!(here, async_task);
 stage!(there, upstream);
 
-/// A record without what the README lists as different: whether the future is dropped at all where
-/// upstream leaks it, and in which order a call drops the schedule function and the rest.
+/// A record without the differences that the README lists: whether the future is dropped at all
+/// where upstream leaks it, and in which order a call drops the schedule function and the rest.
 fn compared(record: &[String], upstream: &[String]) -> Vec<String> {
     let is_future = |event: &String| event == "future dropped";
     let leaked = !upstream.iter().any(is_future);

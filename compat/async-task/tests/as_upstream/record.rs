@@ -1,4 +1,4 @@
-//! The record of what happens, and what writes to it.
+//! The record of events, and the types that write to it.
 
 use std::{
     cell::{Cell, RefCell},

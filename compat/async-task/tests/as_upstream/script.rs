@@ -1,6 +1,6 @@
-//! The scripts: what can be done to a task, and what its future does.
+//! The scripts: the acts on a task, and what its future does.
 
-/// What is done next. An act whose object is not there is skipped.
+/// The next act. An act whose object does not exist is skipped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Act {
     Run(Poll),

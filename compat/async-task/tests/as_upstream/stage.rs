@@ -1,4 +1,4 @@
-//! The stage and the play, for whatever crate has this API.
+//! The stage and the play, for any crate with this API.
 
 /// The stage and the play, with the crate under the name `$crate_name`.
 macro_rules! stage {
@@ -36,7 +36,7 @@ macro_rules! stage {
                 static RUNNABLE: Cell<Option<Runnable<u8>>> = const { Cell::new(None) };
                 static WAKERS: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
                 static HANDLE: Cell<Handle> = const { Cell::new(Handle::Gone) };
-                /// Somebody has polled the handle, and has been told to wait.
+                /// Whether the handle has been polled and is pending.
                 static AWAITED: Cell<bool> = const { Cell::new(false) };
             }
 
@@ -45,7 +45,7 @@ macro_rules! stage {
                 assert!(RUNNABLE.replace(Some(runnable)).is_none(), "two runnables");
             }
 
-            struct Played(#[allow(dead_code, reason = "it is there to be dropped")] Dropped);
+            struct Played(#[allow(dead_code, reason = "only its drop matters")] Dropped);
 
             impl Future for Played {
                 type Output = Output;
@@ -83,7 +83,7 @@ macro_rules! stage {
                 });
             }
 
-            /// Polls the handle once. False: it must not be polled again.
+            /// Polls the handle once. Returns false if it must not be polled again.
             fn poll_handle(handle: &mut Handle, cx: &mut Context<'_>) -> bool {
                 match handle {
                     Handle::Gone => {}
