@@ -497,7 +497,7 @@ impl<K> Room<K> {
                 let task = unsafe { entry.read() };
                 if let Some(task) = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0) {
                     // SAFETY: an entry in use means that its future still exists. All its tasks
-                    // have a `EntryLink`.
+                    // have an `EntryLink`.
                     runnables.extend(unsafe { Runnable::raw_abort(task) });
                 }
             }
