@@ -8,7 +8,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`completion`] | the word itself: two sides that borrow it, or raw operations for types that embed it |
-//! | [`waker`] | [`ThinWaker`](waker::ThinWaker), a waker in one word |
+//! | [`waker`] | [`ThinWaker`](waker::ThinWaker), a waker in one word; how a thread [waits](waker::park) |
 //! | [`oneshot`] | one value from one thread to another; the receiver awaits it or blocks, with or without a deadline |
 //! | [`shared`] | one value for many waiters, which may start and stop waiting at any time |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |

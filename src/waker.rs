@@ -5,7 +5,9 @@
 //! costs one reference and no memory. A foreign [`core::task::Waker`] is boxed, and the address of
 //! the box is tagged in the lowest bit.
 //!
-//! This module uses only `sync` of the crate.
+//! Two modules here are for authors of executors too. [`park`] has how a thread waits: `block_on`,
+//! the parker beneath it, and the rule by which it goes to sleep. [`budget`] has how much one poll
+//! may do before it has to yield. Both need the feature `std`.
 
 use core::{
     fmt,
