@@ -78,7 +78,8 @@ impl Forks {
 
     /// Marks the oldest job, and returns whether it was marked already.
     pub fn mark(&self) -> bool {
-        self.0.oldest().is_some_and(|index| self.0.mark(index))
+        let mark = |index| self.0.mark(index) == crate::executor::fork_join::forks::Marked::Before;
+        self.0.oldest().is_some_and(mark)
     }
 
     /// Takes the oldest job, and passes it to `run` as a function. If that function is not called,

@@ -37,7 +37,7 @@ use core::{
 use super::{
     EndedTask, PanicPayload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
     header::{Head, Header, OnAgain, Ran, Task, VTable, WAKER},
-    state::{OnIdle, Snapshot},
+    state::{OnFinish, OnIdle, Snapshot},
     unwind,
 };
 use crate::{
@@ -594,7 +594,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
 /// over the task.
 unsafe fn release_runner(task: Task) {
     // SAFETY: the runnable keeps the task alive.
-    if unsafe { task.state() }.release_runner() {
+    if let OnFinish::Free = unsafe { task.state() }.release_runner() {
         // SAFETY: the state word has said so.
         unsafe { task.free() }
     }

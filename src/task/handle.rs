@@ -11,7 +11,9 @@ use core::{
 };
 
 use super::{
-    Cancel, Fallible, Id, JoinError, JoinResult, ScheduleInfo, header::Task, state::OnWake,
+    Cancel, Fallible, Id, JoinError, JoinResult, ScheduleInfo,
+    header::Task,
+    state::{OnFinish, OnWake},
 };
 use crate::completion::{Completion, Detached, Ended, Registration};
 
@@ -328,7 +330,7 @@ unsafe fn dispose(task: Task, ended: Ended) {
 #[inline]
 unsafe fn give_up_ended(task: Task) {
     // SAFETY: the handle keeps the task alive.
-    if unsafe { task.state() }.release_joined() {
+    if let OnFinish::Free = unsafe { task.state() }.release_joined() {
         // SAFETY: the state word has said so, and the stage is empty.
         unsafe { task.free() }
     }

@@ -160,6 +160,15 @@ pub(super) enum OnRelease {
     Nothing,
 }
 
+/// What the finisher must do, after its last use of the task.
+#[must_use]
+#[cfg_attr(test, derive(Debug, PartialEq))]
+pub(super) enum OnFinish {
+    Free,
+    /// A waker is left, and the last one frees.
+    Leave,
+}
+
 /// What must be done after a pending run.
 #[must_use]
 #[cfg_attr(test, derive(Debug, PartialEq))]
@@ -328,38 +337,38 @@ impl State {
         self.0.load(order!(panicked_look: Relaxed)) & PANICKED != 0
     }
 
-    /// Gives up the runner, which is the finisher (see the header). Returns whether it has to free.
+    /// Gives up the runner, which is the finisher (see the header).
     #[inline]
-    pub(super) fn release_runner(&self) -> bool {
+    pub(super) fn release_runner(&self) -> OnFinish {
         // ORDERING: finish_look. Acquire: rule 1.
         if Snapshot(self.0.load(order!(finish_look: Acquire))).is_unreachable() {
-            return true;
+            return OnFinish::Free;
         }
         // ORDERING: finish. Release: rule 1.
         let before = Snapshot(self.0.fetch_add(FINISHED, order!(finish: Release)));
-        let free = before.is_unreachable();
-        if free {
-            // ORDERING: finish_free. Acquire: rule 1.
-            fence(order!(finish_free: Acquire));
+        if !before.is_unreachable() {
+            return OnFinish::Leave;
         }
-        free
+        // ORDERING: finish_free. Acquire: rule 1.
+        fence(order!(finish_free: Acquire));
+        OnFinish::Free
     }
 
-    /// Gives up the handle, which is the finisher (see the header). Returns whether it has to free.
+    /// Gives up the handle, which is the finisher (see the header).
     #[inline]
-    pub(super) fn release_joined(&self) -> bool {
+    pub(super) fn release_joined(&self) -> OnFinish {
         // ORDERING: joined_look. Acquire: rule 1.
         if Snapshot(self.0.load(order!(joined_look: Acquire))).refs() == 0 {
-            return true;
+            return OnFinish::Free;
         }
         // ORDERING: joined. Release: rule 1.
         let before = Snapshot(self.0.fetch_add(FINISHED - HANDLE, order!(joined: Release)));
-        let free = before.refs() == 0;
-        if free {
-            // ORDERING: joined_free. Acquire: rule 1.
-            fence(order!(joined_free: Acquire));
+        if before.refs() != 0 {
+            return OnFinish::Leave;
         }
-        free
+        // ORDERING: joined_free. Acquire: rule 1.
+        fence(order!(joined_free: Acquire));
+        OnFinish::Free
     }
 
     /// Gives up the handle without cancelling the task.

@@ -85,6 +85,23 @@ pub(crate) trait Surroundings {
     fn wait(&self, wait: Wait) -> Ended;
 }
 
+/// What became of the job at the top.
+#[must_use]
+enum Popped {
+    /// The owner has it back.
+    Back,
+    /// A thief has it.
+    Taken,
+}
+
+/// When a job was marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marked {
+    Before,
+    /// By this call.
+    Now,
+}
+
 impl Forks {
     /// Makes room for `capacity` jobs. A join beyond that runs its closures in turn.
     pub(crate) fn new(capacity: usize) -> Self {
@@ -160,7 +177,7 @@ impl Forks {
         }
         // Rule 3 of `job.rs`: nothing leaves this frame before the job is back.
         let of_a = catch_unwind(AssertUnwindSafe(a));
-        if self.pop(index) {
+        if let Popped::Back = self.pop(index) {
             // SAFETY: the job was popped, so it was not taken and will not be.
             let b = unsafe { job.take_work() };
             job.retire();
@@ -194,9 +211,9 @@ impl Forks {
         self.limit.store(self.jobs.len(), order!(ask: Relaxed));
     }
 
-    /// Takes the job at the top back. Returns false if a thief has it.
+    /// Takes the job at the top back, unless a thief has it.
     #[inline]
-    fn pop(&self, index: usize) -> bool {
+    fn pop(&self, index: usize) -> Popped {
         // ORDERING: pop. Release, with `steal_look`: a thief of an older job that reads this sees
         // that job's entry. In no run does the model checker switch threads between this store and
         // the fence, so it cannot tell it from Relaxed.
@@ -206,20 +223,22 @@ impl Forks {
         // ORDERING: pop_look. Relaxed: ordered by the fence. What a taker did becomes visible by
         // the completion.
         // RECHECK: pop_again. A thief that has the job, or is about to give it back.
-        !recheck!(pop_again: self.first.load(order!(pop_look: Relaxed)) > index)
-            || self.settle(index)
+        if recheck!(pop_again: self.first.load(order!(pop_look: Relaxed)) > index) {
+            return self.settle(index);
+        }
+        Popped::Back
     }
 
     #[cold]
     #[inline(never)]
-    fn settle(&self, index: usize) -> bool {
+    fn settle(&self, index: usize) -> Popped {
         let _thieves = self.lock();
         // ORDERING: settle_look, settle. Relaxed: under the lock.
         if self.first.load(order!(settle_look: Relaxed)) <= index {
-            return true;
+            return Popped::Back;
         }
         self.first.store(index, order!(settle: Relaxed));
-        false
+        Popped::Taken
     }
 
     /// Waits for a job that was taken.
@@ -253,15 +272,15 @@ impl Forks {
         (self.top.load(order!(oldest_top: Relaxed)) > first).then_some(first)
     }
 
-    /// Marks a job. Returns whether it was marked already.
-    pub(crate) fn mark(&self, index: usize) -> bool {
+    /// Marks a job, if it is not marked already.
+    pub(crate) fn mark(&self, index: usize) -> Marked {
         let Some(entry) = self.jobs.get(index) else {
-            return false;
+            return Marked::Now;
         };
         // ORDERING: mark_look. Relaxed: a hint.
         let job = entry.load(order!(mark_look: Relaxed));
         if job.addr() & MARK != 0 {
-            return true;
+            return Marked::Before;
         }
         let marked = job.map_addr(|address| address | MARK);
         // ORDERING: mark, mark_failed. Relaxed: the mark is a hint, and does not change what the
@@ -272,7 +291,7 @@ impl Forks {
             order!(mark: Relaxed),
             order!(mark_failed: Relaxed),
         );
-        false
+        Marked::Now
     }
 
     /// Takes the oldest job. Returns `None` if there is none, or if another thief is taking it.
@@ -316,8 +335,8 @@ mod tests {
     use std::thread;
 
     use super::{
-        AssertUnwindSafe, CREDIT, Ended, Forks, KEPT_OPEN, Surroundings, Wait, catch_unwind,
-        resume_unwind,
+        AssertUnwindSafe, CREDIT, Ended, Forks, KEPT_OPEN, Marked, Surroundings, Wait,
+        catch_unwind, resume_unwind,
     };
 
     struct Alone;
@@ -407,8 +426,8 @@ mod tests {
         let forks = Forks::new(2);
         let marks = || (0..2).map(|_| forks.mark(0)).collect::<Vec<_>>();
         let a = || {
-            assert_eq!(marks(), [false, true]);
-            assert!(!forks.mark(2), "there is no third place");
+            assert_eq!(marks(), [Marked::Now, Marked::Before]);
+            assert_eq!(forks.mark(2), Marked::Now, "there is no third place");
             forks.steal().expect("the job is open").run();
         };
         // SAFETY: only the owner calls this.

@@ -225,7 +225,7 @@ impl<T> JoinSet<T> {
             if self.is_empty() {
                 return Poll::Ready(None);
             }
-            if self.ready.register(cx.waker(), &mut self.waiter) {
+            if self.ready.poll(cx.waker(), &mut self.waiter).is_pending() {
                 return Poll::Pending;
             }
         }

@@ -24,7 +24,7 @@ use alloc::sync::Arc;
 use core::{
     mem::ManuallyDrop,
     ptr::{self, NonNull},
-    task::Waker,
+    task::{Poll, Waker},
 };
 
 use crate::{
@@ -99,21 +99,22 @@ impl Ready {
         Link::of(self.word.swap(NOTHING, order!(take: Acquire)))
     }
 
-    /// Registers a waker, which the next child that ends will wake. Returns false if a child has
-    /// ended already. Only one caller at a time may call this, but `take` may run at the same time.
+    /// Returns `Ready` if a child has ended, and otherwise registers the waker, which the next child
+    /// that ends will wake. Only one caller at a time may call this, but `take` may run at the same
+    /// time.
     ///
     /// `last` is the caller's memory of the waker that it registered. It must be the same place for
     /// every call, and `NONE` for the first.
-    pub(in super::super) fn register(&self, waker: &Waker, last: &mut WakerId) -> bool {
+    pub(in super::super) fn poll(&self, waker: &Waker, last: &mut WakerId) -> Poll<()> {
         // ORDERING: register_look. Relaxed: a key is left to `take`. A waker is the one that the
         // caller registered last. If a child is taking it at this moment, it is woken, and with it
         // the caller.
         let mut seen = self.word.load(order!(register_look: Relaxed));
         if is_key(seen) {
-            return false;
+            return Poll::Ready(());
         }
         if seen != NOTHING && last.is_of(waker) {
-            return true;
+            return Poll::Pending;
         }
         let new = ThinWaker::from(waker);
         let raw = new.into_raw();
@@ -137,12 +138,12 @@ impl Ready {
                     // SAFETY: the expected word was not a key, and the exchange hands over what was
                     // there.
                     drop(unsafe { waker_of(before) });
-                    return true;
+                    return Poll::Pending;
                 }
                 Err(now) if is_key(now) => {
                     // SAFETY: this is the word of the waker that was not registered.
                     drop(unsafe { ThinWaker::from_raw(raw) });
-                    return false;
+                    return Poll::Ready(());
                 }
                 Err(now) => seen = now,
             }

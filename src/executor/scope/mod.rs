@@ -53,7 +53,7 @@ use core::{
     mem,
     panic::{AssertUnwindSafe, Location},
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 use std::{panic::catch_unwind, sync::PoisonError};
 
@@ -192,8 +192,7 @@ impl Inner {
                 Some(end) => self.note(end),
                 // A child that could start another one would be in the set.
                 None if is_empty => return Poll::Ready(()),
-                None if self.ready.register(cx.waker(), last) => return Poll::Pending,
-                None => {}
+                None => ready!(self.ready.poll(cx.waker(), last)),
             }
         }
     }

@@ -17,14 +17,24 @@ use crate::{executor::apart::run_apart, waker::park};
 /// How often a blocked worker of a closed executor looks for tasks to drop.
 const CLOSED_LOOK: Duration = Duration::from_millis(1);
 
-/// Sets whether this thread attends to its worker's duties while it is blocked.
-pub(super) fn attend_while_blocked(does: bool) {
-    let attend = || {
-        current::with_thread_worker(|local| {
-            local.and_then(|local| local.as_current(|| local.attend_blocked()))
-        })
-    };
-    park::set_attend(does.then_some(attend));
+/// While it is alive, this thread attends to its worker's duties whenever it is blocked.
+pub(super) struct AttendsWhileBlocked(());
+
+impl AttendsWhileBlocked {
+    pub(super) fn new() -> Self {
+        park::set_attend(Some(|| {
+            current::with_thread_worker(|local| {
+                local.and_then(|local| local.as_current(|| local.attend_blocked()))
+            })
+        }));
+        Self(())
+    }
+}
+
+impl Drop for AttendsWhileBlocked {
+    fn drop(&mut self) {
+        park::set_attend(None);
+    }
 }
 
 impl Local {

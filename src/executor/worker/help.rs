@@ -25,7 +25,10 @@ use crate::{
     completion::Ended,
     executor::{
         apart::run_apart,
-        fork_join::job::{Taken, Wait},
+        fork_join::{
+            forks::Marked,
+            job::{Taken, Wait},
+        },
     },
     waker::park::block_on_timeout,
 };
@@ -116,7 +119,7 @@ impl Local {
             forks.ask();
             return None;
         };
-        if !forks.mark(index) || seen.get().index != index {
+        if forks.mark(index) == Marked::Now || seen.get().index != index {
             seen.set(Seen { index, since: now });
             self.helper.has_young.set(true);
             return None;
@@ -233,7 +236,7 @@ mod tests {
         while_open(forks, || {
             while_open(forks, || {
                 let taken = forks.steal().map(Taken::run);
-                assert!(taken.is_some() && !forks.mark(1));
+                assert!(taken.is_some() && forks.mark(1) == Marked::Now);
                 let late = start + 100 * WORTH_A_THEFT;
                 assert!(!take(late));
                 assert!(take(late + WORTH_A_THEFT));

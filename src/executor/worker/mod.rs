@@ -49,7 +49,7 @@ mod visits;
 
 use self::{
     attend::Attendant,
-    blocked::attend_while_blocked,
+    blocked::AttendsWhileBlocked,
     closing::Closing,
     current::with_current,
     help::Helper,
@@ -265,12 +265,11 @@ impl Local {
         struct Reset;
         impl Drop for Reset {
             fn drop(&mut self) {
-                attend_while_blocked(false);
                 budget::set_on_refused(None);
             }
         }
         let _this_thread = self.become_this_thread();
-        attend_while_blocked(true);
+        let _attends = AttendsWhileBlocked::new();
         budget::set_on_refused(Some(|| {
             with_current(|local| local.into_iter().for_each(Local::hurry_turn));
         }));

@@ -261,7 +261,7 @@ impl World {
         match self.handle {
             Handle::Held if self.join == Join::Done => step(&|w| {
                 w.handle = Handle::Gone;
-                if w.make(State::release_joined) {
+                if w.make(State::release_joined) == OnFinish::Free {
                     w.free();
                 }
             }),
@@ -315,7 +315,7 @@ impl World {
             }),
             Runner::Finishes => step(&|w| {
                 w.runner = Runner::None;
-                if w.make(State::release_runner) {
+                if w.make(State::release_runner) == OnFinish::Free {
                     w.free();
                 }
             }),
