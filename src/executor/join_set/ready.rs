@@ -99,9 +99,9 @@ impl Ready {
         Link::of(self.word.swap(NOTHING, order!(take: Acquire)))
     }
 
-    /// Returns `Ready` if a child has ended, and otherwise registers the waker, which the next child
-    /// that ends will wake. Only one caller at a time may call this, but `take` may run at the same
-    /// time.
+    /// Returns `Ready` if a child has ended, and otherwise registers the waker, which the next
+    /// child that ends will wake. Only one caller at a time may call this, but `take` may run at
+    /// the same time.
     ///
     /// `last` is the caller's memory of the waker that it registered. It must be the same place for
     /// every call, and `NONE` for the first.
