@@ -107,7 +107,7 @@ fn written(child: &Output) -> Option<String> {
 }
 
 const ADVICE: &str =
-    "install the filter before the first executor is started, or let it allow `membarrier`";
+    "install the filter before the first executor is started, or allow `membarrier` in it";
 
 #[test]
 fn refused_to_a_running_executor_it_ends_the_program() {

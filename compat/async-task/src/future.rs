@@ -111,7 +111,9 @@ mod local {
 
     impl Drop for End {
         fn drop(&mut self) {
-            panic!("a local future that has been polled cannot be left to another thread");
+            panic!(
+                "a local future that has been polled must be dropped by the thread that polled it"
+            );
         }
     }
 

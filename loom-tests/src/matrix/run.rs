@@ -54,8 +54,8 @@ pub struct Failure {
 }
 
 impl Matrix {
-    /// Decides all cells. Starts this program again for each model, with the words of [`words`],
-    /// which [`answer`] answers.
+    /// Decides all cells. Starts this program again for each model, with the words of `words`,
+    /// which `answer` answers.
     ///
     /// # Errors
     /// If a process cannot be run, or gives no answer.
