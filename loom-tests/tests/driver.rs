@@ -381,10 +381,10 @@ fn leaving_against_going_off_duty() {
             thread::spawn(move || driven.rest_as_reserve(|| woken.load(Relaxed)))
         };
         driven.arm_as(0, PAST, Wakes::new().waker());
-        if !driven.keep_and_leave() {
+        driven.keep_and_leave(|| {
             woken.store(true, Relaxed);
             reserve.thread().unpark();
-        }
+        });
         reserve.join().unwrap();
     });
 }

@@ -57,7 +57,7 @@ impl World {
         self.queue.fetch_add(1, Release);
         self.gap.fetch_add(1, Relaxed);
         match from {
-            From::Outside => self.sleep.notify_from_outside(false),
+            From::Outside => self.sleep.notify_from_outside(),
             From::Pinned => self.sleep.wake_worker(0),
         }
         let late = || {

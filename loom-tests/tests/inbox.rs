@@ -283,7 +283,7 @@ fn two_tasks_from_outside_reach_two_workers() {
         });
         for number in 0..2 {
             world.push(number, &ran);
-            sleep.notify_from_outside(false);
+            sleep.notify_from_outside();
         }
         for worker in workers {
             worker.join().unwrap();
@@ -309,7 +309,7 @@ fn what_an_active_worker_leaves_is_found() {
         };
         let taken = world.take(1);
         if taken == 1 && !world.inbox.is_empty() {
-            sleep.notify(false);
+            sleep.notify();
         }
         other.join().unwrap();
         while !world.inbox.is_empty() {
@@ -396,7 +396,7 @@ fn pushes_against_sleep(notify: fn(&Sleep)) {
 /// Preemption bound 3.
 #[test]
 fn what_is_behind_a_gap_is_not_slept_over() {
-    pushes_against_sleep(|sleep| sleep.notify_from_outside(false));
+    pushes_against_sleep(|sleep| sleep.notify_from_outside());
 }
 
 /// Preemption bound 3.
@@ -448,12 +448,12 @@ fn gap_met_by_an_active_worker() {
             let sleep = sleep.clone();
             start(&world, move |world| {
                 if world.take(1) == 1 && !world.inbox.is_empty() {
-                    sleep.notify(false);
+                    sleep.notify();
                 }
             })
         };
         world.push(1, &ran);
-        sleep.notify_from_outside(false);
+        sleep.notify_from_outside();
         active.join().unwrap();
         other.join().unwrap();
         while !world.inbox.is_empty() {

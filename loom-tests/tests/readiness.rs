@@ -51,7 +51,7 @@ impl World {
         // read-modify-write.
         let come = self.come.load(Relaxed);
         self.come.store(come + count, Relaxed);
-        wake(self.source.event(false, false));
+        wake(self.source.event(false));
     }
 
     /// Reads up to `most` bytes.
@@ -358,7 +358,7 @@ fn a_short_read_against_an_event() {
 fn a_short_read_after_a_hang_up_is_no_end() {
     model(|| {
         let world = World::new(1);
-        wake(world.source.event(false, true));
+        wake(world.source.event_unsure(false));
         let wakes = Wakes::new();
         let waker = wakes.waker();
         let mut cx = Context::from_waker(&waker);

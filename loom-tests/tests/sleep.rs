@@ -97,7 +97,7 @@ impl World {
     /// As `Shared::inject` for a task that any worker may run.
     fn inject(&self) {
         self.injector.push();
-        self.sleep.notify_from_outside(false);
+        self.sleep.notify_from_outside();
     }
 
     /// As `Shared::inject` for a task that is pinned to a worker.
@@ -109,7 +109,7 @@ impl World {
     /// As `Local::push` of an active worker.
     fn push(&self, worker: usize) {
         self.queues[worker].push();
-        self.sleep.notify(false);
+        self.sleep.notify();
     }
 
     fn has_work(&self) -> bool {
@@ -398,7 +398,7 @@ fn a_push_that_is_to_be_shared_wakes_a_watcher_or_leaves_it_to_one_who_searches(
         let world = World::new(2, 0, Forget::Nothing);
         let worker = start(&world, |world| assert!(world.search_and_watch(1, 1)));
         world.queues[0].push();
-        world.sleep.notify(true);
+        world.sleep.notify_for_hands();
         worker.join().unwrap();
     });
 }
@@ -604,7 +604,7 @@ fn batch_without_search(forget: Forget) {
         });
         let taken = world.take_injected(0, 2);
         if taken && !world.queues[0].is_empty() && world.forget != Forget::Rest {
-            world.sleep.notify(false);
+            world.sleep.notify();
         }
         other.join().unwrap();
     });

@@ -6,9 +6,12 @@
 //! that a thread holds the lock: a poll with another waker takes it twice.
 #![cfg(joint_loom)]
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize as Counter, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize as Counter, Ordering::Relaxed},
+    },
+    task::Poll,
 };
 
 use joint::model::{TimerKey, Timers, sites_seen};
@@ -44,7 +47,7 @@ impl World {
 
     fn insert(&self, deadline: u64, wakes: &Arc<Wakes>) -> TimerKey {
         let inserted = self.timers.insert(deadline, wakes.waker());
-        inserted.expect("the queue is not closed").0
+        inserted.expect("the queue is not closed").key
     }
 
     fn gap(&self) {
@@ -54,7 +57,7 @@ impl World {
     /// As the worker does: fires all timers that are due, and then wakes their tasks.
     fn fire(&self) {
         let mut woken = Vec::new();
-        while self.timers.fire(DUE, &mut woken) {}
+        self.timers.fire(DUE, &mut woken);
         self.gap();
         self.woken.fetch_add(woken.len(), Relaxed);
         for waker in woken {
@@ -116,7 +119,10 @@ fn fire_against_cancel_and_a_new_timer() {
         let given_back = world.timers.remove(&key).map(drop);
         let key = world.insert(DUE + 1, &second);
         firer.join().unwrap();
-        assert_eq!(world.timers.poll(&key, &second.waker()), Some(false));
+        assert_eq!(
+            world.timers.poll(&key, &second.waker()),
+            Some(Poll::Pending)
+        );
         assert_eq!(world.timers.earliest(), DUE + 1);
         drop(world.timers.remove(&key));
         let fired = usize::from(given_back.is_none());
@@ -133,13 +139,14 @@ fn fire_against_a_poll_with_another_waker() {
         let key = world.insert(DUE, &first);
         let firer = start(&world, World::fire);
         world.gap();
-        let fired = world.timers.poll(&key, &second.waker());
-        let fired = fired.expect("the queue is not closed");
+        let poll = world.timers.poll(&key, &second.waker());
+        let poll = poll.expect("the queue is not closed");
         firer.join().unwrap();
-        if !fired {
-            assert_eq!(world.timers.poll(&key, &second.waker()), Some(true));
+        if poll.is_pending() {
+            let again = world.timers.poll(&key, &second.waker());
+            assert_eq!(again, Some(Poll::Ready(())));
         }
-        let second_woken = usize::from(!fired);
+        let second_woken = usize::from(poll.is_pending());
         assert_eq!(counts(&[&first, &second]), [1 - second_woken, second_woken]);
     });
 }
@@ -190,9 +197,9 @@ fn the_end_against_a_poll_with_another_waker() {
         let polled = world.timers.poll(&key, &second.waker());
         closer.join().unwrap();
         let second_woken = match polled {
-            Some(false) => 1,
+            Some(Poll::Pending) => 1,
             None => 0,
-            Some(true) => panic!("the timer fired, and no worker fires timers here"),
+            Some(Poll::Ready(())) => panic!("the timer fired, and no worker fires timers here"),
         };
         assert_eq!(counts(&[&first, &second]), [1 - second_woken, second_woken]);
     });
@@ -242,8 +249,8 @@ fn who_comes_after_an_insertion_sees_its_deadline() {
         let inserter = {
             let (told, waker) = (told.clone(), wakes.waker());
             start(&world, move |world| {
-                let (_, is_first) = world.timers.insert(DUE, waker).unwrap();
-                assert!(is_first);
+                let inserted = world.timers.insert(DUE, waker).unwrap();
+                assert!(inserted.is_sooner);
                 told.store(1, std::sync::atomic::Ordering::Release);
             })
         };

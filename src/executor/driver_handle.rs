@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use std::io;
 
 use super::{
-    driver::{reactor::Reactor, timers::Timers},
+    driver::{keeper::Obtained, reactor::Reactor, timers::Timers},
     entered,
     worker::{Local, current, shared::Shared},
 };
@@ -50,8 +50,8 @@ impl DriverHandle<'_> {
     /// # Errors
     /// The system's error if it cannot be created.
     pub(crate) fn reactor(&self) -> io::Result<Arc<Reactor>> {
-        let (reactor, is_new) = self.shared.driver.reactor()?;
-        if is_new {
+        let (reactor, obtained) = self.shared.driver.reactor()?;
+        if let Obtained::Made = obtained {
             self.hurry(0);
         }
         Ok(reactor.clone())

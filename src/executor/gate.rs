@@ -25,6 +25,36 @@ const QUIET: usize = 2;
 /// The last worker has left: a thread that pushes a runnable now disposes of it.
 const TERMINATED: usize = 3;
 
+/// Which waiting tasks a worker must cancel.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cancel {
+    /// Those that are registered with this worker: another worker cancels, or has cancelled, all
+    /// that waited before.
+    Own,
+    /// The tasks of all workers.
+    All,
+}
+
+/// Which worker was counted as arrived.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrived {
+    /// Not the last one, or one that was counted before.
+    NotLast,
+    /// The last one. The caller must wake all workers, so that they leave.
+    Last,
+}
+
+/// Which worker has left.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departed {
+    NotLast,
+    /// The last one, which ends the executor.
+    Last,
+}
+
 pub(crate) struct Gate {
     phase: AtomicUsize,
     /// Not 0 once a worker has begun to cancel all waiting tasks.
@@ -73,20 +103,23 @@ impl Gate {
         self.phase.store(CLOSED, order!(close: Relaxed));
     }
 
-    /// Claims the cancelling of all waiting tasks, in a closed executor. Returns true to one caller
-    /// only.
-    pub(crate) fn begin_to_cancel(&self) -> bool {
+    /// Claims the cancelling of waiting tasks, in a closed executor. One caller is to cancel all.
+    pub(crate) fn begin_to_cancel(&self) -> Cancel {
         // ORDERING: cancels. Relaxed: a claim, which publishes nothing.
-        self.cancels.swap(1, order!(cancels: Relaxed)) == 0
+        match self.cancels.swap(1, order!(cancels: Relaxed)) {
+            0 => Cancel::All,
+            _ => Cancel::Own,
+        }
     }
 
     /// Records that a worker's last poll is over, or counts as over for the other workers because
-    /// it waits for one of them in that poll. Returns true if that was the last worker. The caller
-    /// must then wake all workers, so that they leave.
-    pub(crate) fn arrive(&self, worker: usize) -> bool {
+    /// it waits for one of them in that poll.
+    pub(crate) fn arrive(&self, worker: usize) -> Arrived {
         // ORDERING: arrived. Relaxed: a claim. `polling` publishes what came before.
-        let is_first = self.arrived[worker].swap(1, order!(arrived: Relaxed)) == 0;
-        is_first && self.count_arrived(1)
+        match self.arrived[worker].swap(1, order!(arrived: Relaxed)) {
+            0 => self.count_arrived(1),
+            _ => Arrived::NotLast,
+        }
     }
 
     /// Whether a worker's last poll is over, or counts as over for the other workers.
@@ -95,31 +128,36 @@ impl Gate {
         self.arrived[worker].load(order!(arrived_look: Relaxed)) != 0
     }
 
-    /// Counts workers that were never started as having left. Returns true if no worker was
-    /// started.
-    pub(crate) fn never_came(&self, workers: usize) -> bool {
+    /// Counts workers that were never started as having arrived and left.
+    pub(crate) fn never_came(&self, workers: usize) -> Arrived {
         // ORDERING: never_came. Relaxed: `polling` publishes it to the workers that leave.
         self.present.fetch_sub(workers, order!(never_came: Relaxed));
-        workers > 0 && self.count_arrived(workers)
+        match workers {
+            0 => Arrived::NotLast,
+            _ => self.count_arrived(workers),
+        }
     }
 
-    fn count_arrived(&self, workers: usize) -> bool {
+    fn count_arrived(&self, workers: usize) -> Arrived {
         // ORDERING: polling. AcqRel: what came before each arrival happens before the last one
         // announces that the executor is quiet.
-        let is_last = self.polling.fetch_sub(workers, order!(polling: AcqRel)) == workers;
-        if is_last {
-            // ORDERING: quiet. Release, with `quiet_look`.
-            self.phase.store(QUIET, order!(quiet: Release));
+        if self.polling.fetch_sub(workers, order!(polling: AcqRel)) != workers {
+            return Arrived::NotLast;
         }
-        is_last
+        // ORDERING: quiet. Release, with `quiet_look`.
+        self.phase.store(QUIET, order!(quiet: Release));
+        Arrived::Last
     }
 
-    /// Counts a worker as gone, after it has seen that the executor is quiet. Returns true if it is
-    /// the last one. What the others did then happens before.
-    pub(crate) fn leave(&self) -> bool {
+    /// Counts a worker as gone, after it has seen that the executor is quiet. What the other
+    /// workers did happens before the call for the last one returns.
+    pub(crate) fn leave(&self) -> Departed {
         // ORDERING: leave. AcqRel: what the other workers did is over before the last one cleans
         // up.
-        self.present.fetch_sub(1, order!(leave: AcqRel)) == 1
+        match self.present.fetch_sub(1, order!(leave: AcqRel)) {
+            1 => Departed::Last,
+            _ => Departed::NotLast,
+        }
     }
 
     /// Disposes of the queued runnables if the last worker has left. Called after a push and a

@@ -100,38 +100,41 @@ struct Resting {
     thread: Thread,
     /// `WATCHING` or `SLEEPING`.
     how: u64,
-    /// Whether it is the keeper.
-    keeps: bool,
+    is_keeper: bool,
 }
 
 /// Where a worker rests.
 pub(crate) enum Parking<'a> {
     Thread,
     /// In the driver, by a function that returns when the driver is rung, after at most that time,
-    /// or early for no reason. It returns whether there is something to do.
-    Driver(&'a mut dyn FnMut(Option<Duration>) -> bool),
+    /// or early for no reason.
+    Driver(&'a mut dyn FnMut(Option<Duration>) -> AfterPark),
     /// On its thread as the driver's reserve, by a function like that.
-    Reserve(&'a mut dyn FnMut(Option<Duration>) -> bool),
+    Reserve(&'a mut dyn FnMut(Option<Duration>) -> AfterPark),
+}
+
+/// What a worker that has parked once must do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterPark {
+    /// Park again, unless it has been woken.
+    Wait,
+    /// Rise by itself, because there is something to do in the driver.
+    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no driver"))]
+    Rise,
 }
 
 impl Parking<'_> {
-    fn keeps(&self) -> bool {
+    fn is_keepers(&self) -> bool {
         matches!(self, Self::Driver(_))
     }
 
-    /// Returns whether the worker must rise by itself.
-    fn park(&mut self, limit: Option<Duration>) -> bool {
+    fn park(&mut self, limit: Option<Duration>) -> AfterPark {
         match (self, limit) {
-            (Self::Driver(park) | Self::Reserve(park), limit) => park(limit),
-            (Self::Thread, Some(limit)) => {
-                thread::park_timeout(limit);
-                false
-            }
-            (Self::Thread, None) => {
-                thread::park();
-                false
-            }
+            (Self::Driver(park) | Self::Reserve(park), limit) => return park(limit),
+            (Self::Thread, Some(limit)) => thread::park_timeout(limit),
+            (Self::Thread, None) => thread::park(),
         }
+        AfterPark::Wait
     }
 }
 
@@ -141,6 +144,30 @@ pub(crate) enum Watched {
     Woken,
     /// The time is over.
     Over,
+}
+
+/// How a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slept {
+    /// It never began, because there was something to do.
+    NotAtAll,
+    AWhile,
+}
+
+/// How a worker has left the list of those that rest.
+#[must_use]
+#[derive(PartialEq, Eq)]
+enum Risen {
+    /// Another thread has taken it off. Its signal is on the way.
+    Woken,
+    ByItself,
+}
+
+/// What a notification has woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woke {
+    Nobody,
+    One,
 }
 
 #[derive(Clone, Copy)]
@@ -173,17 +200,18 @@ impl Counts {
     }
 }
 
-/// Why a worker is to be woken.
-#[derive(Clone, Copy)]
-enum Reason {
-    /// There is no lookout.
+/// What the tasks in the queues need. A worker is woken if they do not have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// A lookout.
     Lookout,
-    /// There is more work than the active workers should do by themselves.
+    /// A worker that searches, because there is more work than the active workers should do by
+    /// themselves.
     Hands,
 }
 
-impl Reason {
-    fn holds(self, counts: Counts) -> bool {
+impl Need {
+    fn is_unmet(self, counts: Counts) -> bool {
         match self {
             Self::Lookout => counts.needs_lookout(),
             Self::Hands => counts.has_hands(),
@@ -228,30 +256,33 @@ impl Sleep {
         self.workers() - counts.lookouts() - counts.sleeping()
     }
 
-    /// Called by an active worker after a push. Wakes a worker if there is no lookout, or, if
-    /// `share` is set, if none searches. Returns whether one was woken.
+    /// Called by an active worker after a push. Wakes a worker if there is no lookout, or if there
+    /// is another need that is not met.
     #[inline]
-    pub(crate) fn notify(&self, share: bool) -> bool {
+    pub(crate) fn notify(&self, need: Need) -> Woke {
         // ORDERING: push_fence. SeqCst: P2 of the handshake, with `sleep_fence` and `found_fence`.
         asymmetric::light(order!(push_fence: SeqCst));
         // ORDERING: push_look. Relaxed: ordered by the fence.
         let counts = Counts(self.counts.load(order!(push_look: Relaxed)));
         if counts.needs_lookout() {
-            return self.wake_one(Reason::Lookout);
+            return self.wake_one(Need::Lookout);
         }
-        share && counts.has_hands() && self.wake_one(Reason::Hands)
+        if need == Need::Hands && counts.has_hands() {
+            return self.wake_one(Need::Hands);
+        }
+        Woke::Nobody
     }
 
     /// Called by any other thread after a push. Also wakes a worker if none is active.
-    pub(crate) fn notify_from_outside(&self, share: bool) {
+    pub(crate) fn notify_from_outside(&self, need: Need) {
         // ORDERING: outside_fence. SeqCst: P2 of the handshake, also with `rest_fence`.
         fence(order!(outside_fence: SeqCst));
         // ORDERING: outside_look. Relaxed: ordered by the fence.
         let counts = Counts(self.counts.load(order!(outside_look: Relaxed)));
         if counts.needs_lookout() {
-            self.wake_one(Reason::Lookout);
-        } else if (share || self.active(counts) == 0) && counts.has_hands() {
-            self.wake_one(Reason::Hands);
+            self.wake_one(Need::Lookout);
+        } else if (need == Need::Hands || self.active(counts) == 0) && counts.has_hands() {
+            self.wake_one(Need::Hands);
         }
     }
 
@@ -303,7 +334,7 @@ impl Sleep {
         }
         // RECHECK: found_again. F3: a push that relied on this lookout.
         if recheck!(found_again: has_work()) {
-            self.wake_one(Reason::Lookout);
+            self.wake_one(Need::Lookout);
         }
     }
 
@@ -324,24 +355,25 @@ impl Sleep {
         if !recheck!(watch_urgent: urgent()) {
             parking.park(Some(limit));
         }
-        if self.rise(worker) {
-            return Watched::Over;
+        match self.rise(worker) {
+            Risen::ByItself => Watched::Over,
+            Risen::Woken => {
+                self.wait_for_signal(worker, parking);
+                Watched::Woken
+            }
         }
-        // Another thread has taken this worker off the list, and its signal is on the way.
-        self.wait_for_signal(worker, parking);
-        Watched::Woken
     }
 
     /// Lets a searching worker sleep until it is woken or has something to do in the driver. It
     /// returns as a searcher. It does not sleep if `urgent` returns true, nor if it was the last
-    /// lookout and `has_work` returns true. Returns whether it has slept.
+    /// lookout and `has_work` returns true.
     pub(crate) fn sleep(
         &self,
         worker: usize,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
         parking: Parking<'_>,
-    ) -> bool {
+    ) -> Slept {
         let before = self.rest(worker, SLEEPING, &parking);
         let was_last = before.lookouts() == 1;
         if was_last && self.active(before) > 0 {
@@ -356,11 +388,11 @@ impl Sleep {
         // RECHECK: sleep_again. S3: a push that relied on this lookout, or saw it awake.
         let is_needed =
             recheck!(sleep_urgent: urgent()) || was_last && recheck!(sleep_again: has_work());
-        if is_needed && self.rise(worker) {
-            return false;
+        if is_needed && self.rise(worker) == Risen::ByItself {
+            return Slept::NotAtAll;
         }
         self.wait_for_signal(worker, parking);
-        true
+        Slept::AWhile
     }
 
     /// Wakes all resting workers, and rouses the others.
@@ -393,38 +425,38 @@ impl Sleep {
     /// Wakes the keeper, if it rests.
     #[cfg(feature = "io")]
     pub(crate) fn wake_keeper(&self) {
-        self.wake_first(|one| one.keeps);
+        self.wake_first(|one| one.is_keeper);
     }
 
     fn wake_first(&self, which: impl Fn(&Resting) -> bool) {
         self.wake(|resting| resting.iter().position(which));
     }
 
-    /// Wakes the resting worker that `choose` selects by its place. Returns whether there is one.
-    fn wake(&self, choose: impl FnOnce(&[Resting]) -> Option<usize>) -> bool {
+    /// Wakes the resting worker that `choose` selects by its place.
+    fn wake(&self, choose: impl FnOnce(&[Resting]) -> Option<usize>) -> Woke {
         let one = {
             let mut resting = self.lock();
             let Some(place) = choose(&resting) else {
-                return false;
+                return Woke::Nobody;
             };
             let one = resting.remove(place);
             self.signal(&one);
             one
         };
         self.unpark(&one);
-        true
+        Woke::One
     }
 
-    /// Wakes one worker as a searcher, if the reason still holds. Sleepers are woken before
+    /// Wakes one worker as a searcher, if the need is still not met. Sleepers are woken before
     /// watchers, which look by themselves, and the keeper is woken last.
     #[cold]
-    fn wake_one(&self, reason: Reason) -> bool {
-        let rank = |one: &Resting| (one.how == SLEEPING, !one.keeps);
+    fn wake_one(&self, need: Need) -> Woke {
+        let rank = |one: &Resting| (one.how == SLEEPING, !one.is_keeper);
         self.wake(|resting| {
             // ORDERING: wake_look. Relaxed: a worker that searches by now has a fence at the end of
             // its search.
             let counts = Counts(self.counts.load(order!(wake_look: Relaxed)));
-            let ranked = (0..resting.len()).filter(|_| reason.holds(counts));
+            let ranked = (0..resting.len()).filter(|_| need.is_unmet(counts));
             ranked.max_by_key(|&i| rank(&resting[i]))
         })
     }
@@ -436,7 +468,7 @@ impl Sleep {
             worker,
             thread: thread::current(),
             how,
-            keeps: parking.keeps(),
+            is_keeper: parking.is_keepers(),
         });
         // ORDERING: resting. Relaxed: the caller's fence orders it against a push to this worker's
         // inbox.
@@ -465,7 +497,7 @@ impl Sleep {
     /// need it.
     fn unpark(&self, one: &Resting) {
         one.thread.unpark();
-        if one.keeps {
+        if one.is_keeper {
             (self.ring)();
         }
     }
@@ -477,18 +509,19 @@ impl Sleep {
         // Release, with a `signal` that comes after a look that found none.
         while self.signals[worker].fetch_add(0, order!(slept: AcqRel)) == RESTING {
             // A worker that is not on the list any more has its signal by now.
-            if parking.park(None) && self.rise(worker) {
-                return;
+            if let AfterPark::Rise = parking.park(None) {
+                if let Risen::ByItself = self.rise(worker) {
+                    return;
+                }
             }
         }
     }
 
-    /// Takes a worker off the list. Returns false if another thread has woken it already. Then its
-    /// signal is on the way.
-    fn rise(&self, worker: usize) -> bool {
+    /// Takes a worker off the list, unless another thread has done so.
+    fn rise(&self, worker: usize) -> Risen {
         let mut resting = self.lock();
         let Some(place) = resting.iter().position(|one| one.worker == worker) else {
-            return false;
+            return Risen::Woken;
         };
         let one = resting.swap_remove(place);
         // ORDERING: risen. Relaxed: a thread that sees it late does not find this worker on the
@@ -497,7 +530,7 @@ impl Sleep {
         // ORDERING: rise. Relaxed: as for `rouse`.
         self.counts
             .fetch_sub(one.how - SEARCHING, order!(rise: Relaxed));
-        true
+        Risen::ByItself
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Resting>> {

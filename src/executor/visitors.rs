@@ -42,6 +42,15 @@ fn is_closed(room: usize) -> bool {
     room >= CLOSED / 2
 }
 
+/// Whose task it is to release the last worker's hold of the executor.
+#[must_use = "a hold that is the caller's is to be released"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// That of a worker, or of a visitor that is still inside.
+    Others,
+    Callers,
+}
+
 pub(crate) struct Visitors {
     rooms: Box<[CachePadded<AtomicUsize>]>,
     /// The number of visitors that were inside when the rooms were closed and have not left. Until
@@ -68,48 +77,51 @@ impl Visitors {
         ((hash * self.rooms.len() as u64) >> 32) as usize
     }
 
-    /// Enters a room. Returns false if the rooms are closed. Must be called before the push of a
-    /// task that keeps the executor alive until then.
+    /// Enters a room, and returns it, or `None` if the rooms are closed. Must be called before the
+    /// push of a task that keeps the executor alive until then.
     #[inline]
-    pub(crate) fn enter(&self, room: usize) -> bool {
+    pub(crate) fn enter(&self, room: usize) -> Option<usize> {
         // ORDERING: enter. Relaxed: the push that follows releases it to the last worker.
         let before = self.rooms[room].fetch_add(1, order!(enter: Relaxed));
-        !is_closed(before)
+        (!is_closed(before)).then_some(room)
     }
 
-    /// Leaves the room that was entered. Returns true if the last worker's hold of the executor is
-    /// now the caller's.
+    /// Leaves the room that was entered.
     ///
     /// # Safety
-    /// `enter` of that room has returned true, once for each call of this.
+    /// `enter` has returned that room, once for each call of this.
     #[inline]
-    #[must_use = "if this is true, the caller must release the executor"]
-    pub(crate) unsafe fn leave(this: *const Self, room: usize) -> bool {
+    pub(crate) unsafe fn leave(this: *const Self, room: usize) -> Hold {
         // SAFETY: the visitors are alive up to the operation that leaves, because the caller is
         // inside.
         let word = unsafe { &(*this).rooms[room] };
         // ORDERING: leave. Release, with `close_room`: what was done inside is over before the
         // executor is freed.
         let before = word.fetch_sub(1, order!(leave: Release));
-        // SAFETY: if the room is closed, this caller has a part in the hold.
-        is_closed(before) && unsafe { Self::leave_late(this) }
+        if !is_closed(before) {
+            return Hold::Others;
+        }
+        // SAFETY: the room is closed, so this caller has a part in the hold.
+        unsafe { Self::leave_late(this) }
     }
 
     /// # Safety
     /// The caller was counted by [`close`](Visitors::close).
     #[cold]
-    unsafe fn leave_late(this: *const Self) -> bool {
+    unsafe fn leave_late(this: *const Self) -> Hold {
         // SAFETY: alive up to the operation, by this function's contract.
         let left = unsafe { &(*this).left };
         // ORDERING: leave_late. AcqRel: what the other visitors did inside is over before the last
         // one releases the executor.
-        left.fetch_sub(1, order!(leave_late: AcqRel)) == 1
+        match left.fetch_sub(1, order!(leave_late: AcqRel)) {
+            1 => Hold::Callers,
+            _ => Hold::Others,
+        }
     }
 
-    /// Closes the rooms, once. Returns true if visitors are inside. The caller's hold of the
-    /// executor is theirs then.
-    #[must_use = "if this is false, the caller must release the executor"]
-    pub(crate) fn close(&self) -> bool {
+    /// Closes the rooms, once. The caller's hold of the executor passes to the visitors that are
+    /// inside, if there are any.
+    pub(crate) fn close(&self) -> Hold {
         let close = |room: &CachePadded<AtomicUsize>| {
             // ORDERING: close_room. Acquire, with `leave`.
             room.swap(CLOSED, order!(close_room: Acquire))
@@ -119,7 +131,10 @@ impl Visitors {
         // caller still has its share of the executor, and releasing that publishes what the caller
         // did.
         let before = self.left.fetch_sub(CLOSED - inside, order!(close: Acquire));
-        before != CLOSED - inside
+        match before == CLOSED - inside {
+            true => Hold::Callers,
+            false => Hold::Others,
+        }
     }
 }
 

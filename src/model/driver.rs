@@ -9,9 +9,10 @@ use crate::{
     executor::{
         driver::{
             clock,
-            keeper::{Driver, EventSource},
+            keeper::{Driver, EventSource, Obtained},
+            timers::{Earliest, Fired},
         },
-        sleep::{Parking, Sleep},
+        sleep::{AfterPark, Need, Parking, Sleep},
     },
     sync::{Mutex, fence, order, thread, thread::Thread},
 };
@@ -107,11 +108,11 @@ impl Driven {
     }
 
     pub fn notify(&self) {
-        self.sleep.notify(false);
+        self.sleep.notify(Need::Lookout);
     }
 
     pub fn notify_from_outside(&self) {
-        self.sleep.notify_from_outside(false);
+        self.sleep.notify_from_outside(Need::Lookout);
     }
 
     pub fn wake_worker(&self, worker: usize) {
@@ -139,60 +140,67 @@ impl Driven {
             keeper.look();
             keeper.leave(&mut woken);
         }
-        for timers in self.driver.all_timers() {
-            timers.fire(clock::now(), &mut woken);
-        }
+        self.fire(&mut woken);
         woken.into_iter().for_each(Waker::wake);
         self.driver.next_blocked_look()
     }
 
+    fn fire(&self, woken: &mut Vec<Waker>) {
+        for timers in self.driver.all_timers() {
+            let fired = timers.fire(clock::now(), woken);
+            assert_eq!(fired, Fired::All, "a model has few timers");
+        }
+    }
+
     /// Acts as `DriverHandle::hurry` after an insertion, by a thread that is not a worker.
     pub fn arm(&self, deadline: u64, waker: Waker) {
-        if self.insert(self.workers, deadline, waker) {
+        if self.insert(self.workers, deadline, waker) == Earliest::Sooner {
             self.hurry(deadline);
         }
     }
 
     /// Does the same as an active worker.
     pub fn arm_as(&self, worker: usize, deadline: u64, waker: Waker) {
-        if self.insert(worker, deadline, waker) {
+        if self.insert(worker, deadline, waker) == Earliest::Sooner {
             self.driver.hurry(deadline, &self.sleep, || ());
         }
     }
 
-    fn insert(&self, worker: usize, deadline: u64, waker: Waker) -> bool {
+    fn insert(&self, worker: usize, deadline: u64, waker: Waker) -> Earliest {
         let inserted = self.driver.timers(worker).insert(deadline, waker);
         inserted.expect("the queue is not closed").1
     }
 
     fn hurry(&self, deadline: u64) {
-        let if_awake = || self.sleep.notify_from_outside(false);
+        let if_awake = || self.sleep.notify_from_outside(Need::Lookout);
         self.driver.hurry(deadline, &self.sleep, if_awake);
     }
 
     /// Acts as `DriverHandle::reactor`, by a thread that is not a worker.
     pub fn make_reactor(&self) {
-        let (_, is_new) = self.driver.reactor().expect("a reactor can be made");
-        if is_new {
+        let (_, obtained) = self.driver.reactor().expect("a reactor can be made");
+        if obtained == Obtained::Made {
             self.hurry(0);
         }
     }
 
-    /// Acts as a worker that rests in the driver once, and leaves to run a task. Returns whether it
-    /// relies on a reserve.
-    pub fn keep_and_leave(&self) -> bool {
+    /// Acts as a worker that rests in the driver once, and leaves to run a task. Calls
+    /// `if_no_reserve` unless it relies on a reserve.
+    pub fn keep_and_leave(&self, if_no_reserve: impl FnOnce()) {
         let mut keeper = self.driver.keep().expect("there is no other keeper");
         keeper.park(None);
         drop(keeper);
         // ORDERING: leave_fence. SeqCst: K2 of `reserve.rs`, in place of `found_fence`.
         fence(order!(leave_fence: SeqCst));
-        !self.driver.has_no_reserve()
+        if self.driver.has_no_reserve() {
+            if_no_reserve();
+        }
     }
 
     /// Rests as the reserve until no keeper is asleep in the driver, or until `is_woken`.
     pub fn rest_as_reserve(&self, is_woken: impl Fn() -> bool) {
         let mut reserve = self.driver.reserve().expect("there is no other reserve");
-        while !is_woken() && !reserve.park(None) {}
+        while !is_woken() && reserve.park(None) == AfterPark::Wait {}
     }
 
     /// Causes the reactor to report an event for `waker`.
@@ -227,9 +235,7 @@ impl Driven {
         let mut woken = Vec::new();
         if let Some(keeper) = keeper {
             keeper.leave(&mut woken);
-            for timers in self.driver.all_timers() {
-                timers.fire(clock::now(), &mut woken);
-            }
+            self.fire(&mut woken);
         }
         woken.into_iter().for_each(Waker::wake);
     }

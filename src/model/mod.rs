@@ -1,6 +1,8 @@
 //! What models need from the crate: its parts, for worlds of their own. This exists under the
 //! model-checking cfg alone, and promises nothing.
 
+#[cfg(feature = "io")]
+use crate::executor::driver::reactor::readiness::ShortCount;
 pub use crate::sync::model::{
     FencesTakeTurns, Weakened,
     mutants::{Changed, places_seen},
@@ -119,20 +121,23 @@ impl Gate {
         self.0.is_quiet()
     }
 
+    /// Returns whether the caller is to cancel all.
     pub fn begin_to_cancel(&self) -> bool {
-        self.0.begin_to_cancel()
+        self.0.begin_to_cancel() == crate::executor::gate::Cancel::All
     }
 
+    /// Returns whether it was the last one.
     pub fn arrive(&self, worker: usize) -> bool {
-        self.0.arrive(worker)
+        self.0.arrive(worker) == crate::executor::gate::Arrived::Last
     }
 
-    pub fn never_came(&self, workers: usize) -> bool {
-        self.0.never_came(workers)
+    pub fn never_came(&self, workers: usize) {
+        let _arrived = self.0.never_came(workers);
     }
 
+    /// Returns whether it was the last one.
     pub fn leave(&self) -> bool {
-        self.0.leave()
+        self.0.leave() == crate::executor::gate::Departed::Last
     }
 
     pub fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
@@ -200,12 +205,17 @@ impl Sleep {
         Self(crate::executor::sleep::Sleep::new(workers, || {}))
     }
 
-    pub fn notify(&self, share: bool) -> bool {
-        self.0.notify(share)
+    pub fn notify(&self) {
+        self.0.notify(crate::executor::sleep::Need::Lookout);
     }
 
-    pub fn notify_from_outside(&self, share: bool) {
-        self.0.notify_from_outside(share);
+    pub fn notify_for_hands(&self) {
+        self.0.notify(crate::executor::sleep::Need::Hands);
+    }
+
+    pub fn notify_from_outside(&self) {
+        self.0
+            .notify_from_outside(crate::executor::sleep::Need::Lookout);
     }
 
     pub fn is_quiet(&self) -> bool {
@@ -224,35 +234,21 @@ impl Sleep {
         self.0.found(has_work);
     }
 
-    /// Returns true if the worker was woken, and false if it is time to look again: at once or,
-    /// with the longest limit, never.
-    pub fn watch(
-        &self,
-        worker: usize,
-        limit: core::time::Duration,
-        urgent: impl Fn() -> bool,
-    ) -> bool {
-        let watched = self.0.watch(
-            worker,
-            limit,
-            urgent,
-            crate::executor::sleep::Parking::Thread,
-        );
-        watched == crate::executor::sleep::Watched::Woken
+    /// The time is over at once or, with the longest limit, never.
+    pub fn watch(&self, worker: usize, limit: core::time::Duration, urgent: impl Fn() -> bool) {
+        let parking = crate::executor::sleep::Parking::Thread;
+        self.0.watch(worker, limit, urgent, parking);
     }
 
+    /// Returns whether it has slept.
     pub fn sleep(
         &self,
         worker: usize,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
     ) -> bool {
-        self.0.sleep(
-            worker,
-            urgent,
-            has_work,
-            crate::executor::sleep::Parking::Thread,
-        )
+        use crate::executor::sleep::{Parking, Slept};
+        self.0.sleep(worker, urgent, has_work, Parking::Thread) == Slept::AWhile
     }
 
     pub fn wake_worker(&self, worker: usize) {
@@ -268,6 +264,16 @@ impl Sleep {
 #[cfg(feature = "io")]
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Timers(crate::executor::driver::timers::Timers);
+
+/// A timer that has been armed.
+#[cfg(feature = "io")]
+#[derive(Debug)]
+pub struct Inserted {
+    /// Its key.
+    pub key: TimerKey,
+    /// Whether the earliest deadline is sooner now.
+    pub is_sooner: bool,
+}
 
 /// The key of one timer.
 #[cfg(feature = "io")]
@@ -286,14 +292,17 @@ impl Timers {
         self.0.earliest()
     }
 
-    /// Returns `None` if closed. The bool says whether the deadline is the earliest.
-    pub fn insert(&self, deadline: u64, waker: core::task::Waker) -> Option<(TimerKey, bool)> {
-        let (key, first) = self.0.insert(deadline, waker).ok()?;
-        Some((TimerKey(key), first))
+    /// Returns `None` if closed.
+    pub fn insert(&self, deadline: u64, waker: core::task::Waker) -> Option<Inserted> {
+        let (key, earliest) = self.0.insert(deadline, waker).ok()?;
+        Some(Inserted {
+            key: TimerKey(key),
+            is_sooner: earliest == crate::executor::driver::timers::Earliest::Sooner,
+        })
     }
 
-    /// Returns `None` if closed. Returns true if the timer has fired, and its place is free again.
-    pub fn poll(&self, key: &TimerKey, waker: &core::task::Waker) -> Option<bool> {
+    /// Returns `None` if closed.
+    pub fn poll(&self, key: &TimerKey, waker: &core::task::Waker) -> Option<core::task::Poll<()>> {
         self.0.poll(&key.0, waker).ok()
     }
 
@@ -301,8 +310,10 @@ impl Timers {
         self.0.remove(&key.0)
     }
 
-    pub fn fire(&self, now: u64, woken: &mut alloc::vec::Vec<core::task::Waker>) -> bool {
-        self.0.fire(now, woken)
+    /// Fires all that are due.
+    pub fn fire(&self, now: u64, woken: &mut alloc::vec::Vec<core::task::Waker>) {
+        use crate::executor::driver::timers::Fired;
+        while self.0.fire(now, woken) == Fired::OneBatch {}
     }
 
     pub fn close(&self) -> alloc::vec::Vec<core::task::Waker> {
@@ -341,7 +352,9 @@ impl<F: FnMut() -> std::io::Result<usize>>
 #[allow(clippy::new_without_default, reason = "only models use it")]
 impl Source {
     pub fn new() -> Self {
-        Self(crate::executor::driver::reactor::Source::new(false))
+        Self(crate::executor::driver::reactor::Source::new(
+            ShortCount::Exhausted,
+        ))
     }
 
     fn direction(&self, write: bool) -> &crate::executor::driver::reactor::direction::Direction {
@@ -354,9 +367,18 @@ impl Source {
         self.0.direction(interest)
     }
 
-    pub fn event(&self, write: bool, unsure: bool) -> alloc::vec::Vec<core::task::Waker> {
+    pub fn event(&self, write: bool) -> alloc::vec::Vec<core::task::Waker> {
+        self.event_of(write, ShortCount::Exhausted)
+    }
+
+    /// Raises an event from which on a short count shows nothing.
+    pub fn event_unsure(&self, write: bool) -> alloc::vec::Vec<core::task::Waker> {
+        self.event_of(write, ShortCount::Unsure)
+    }
+
+    fn event_of(&self, write: bool, short: ShortCount) -> alloc::vec::Vec<core::task::Waker> {
         let mut woken = alloc::vec::Vec::new();
-        self.direction(write).event(unsure, &mut woken);
+        self.direction(write).event(short, &mut woken);
         woken
     }
 

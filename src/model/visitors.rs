@@ -1,7 +1,10 @@
 //! The threads that wake a task of an executor from another thread, for models of the executor's
 //! end.
 
-use crate::{executor::visitors, sync::Retire};
+use crate::{
+    executor::visitors::{self, Hold},
+    sync::Retire,
+};
 
 /// The executor's visitors, with two rooms.
 #[allow(missing_debug_implementations, reason = "only models use it")]
@@ -14,21 +17,25 @@ impl Visitors {
         Self(visitors::Visitors::new(2))
     }
 
+    /// Returns whether the caller is inside.
     pub fn enter(&self, room: usize) -> bool {
-        self.0.enter(room)
+        self.0.enter(room).is_some()
     }
 
+    /// Returns whether the caller is to release the hold.
+    ///
     /// # Safety
     /// As for the executor's visitors.
     pub unsafe fn leave(this: *const Self, room: usize) -> bool {
         // SAFETY: alive, by this function's contract.
         let visitors = unsafe { &raw const (*this).0 };
         // SAFETY: the caller promises it.
-        unsafe { visitors::Visitors::leave(visitors, room) }
+        unsafe { visitors::Visitors::leave(visitors, room) == Hold::Callers }
     }
 
+    /// Returns whether visitors are inside, so that the hold is theirs.
     pub fn close(&self) -> bool {
-        self.0.close()
+        self.0.close() == Hold::Others
     }
 
     /// Checks that nothing is in use any more, before the memory goes away.

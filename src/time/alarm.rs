@@ -20,7 +20,7 @@ use crate::{
         DriverHandle,
         driver::{
             clock::{self, NEVER},
-            timers::{Closed, Key, Timers},
+            timers::{Closed, Earliest, Key, Timers},
         },
     },
     waker::budget,
@@ -72,6 +72,15 @@ pub(super) struct Alarm {
     armed: Option<Armed>,
 }
 
+/// Whether a task waits for an alarm that was moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// No waker is registered, so the alarm is idle.
+    Unawaited,
+    /// The registered waker is woken at the new time.
+    Awaited,
+}
+
 /// A timer in a queue. The queue has it until it is removed, or is found to have fired.
 struct Armed {
     timers: Arc<Timers>,
@@ -94,12 +103,14 @@ impl Alarm {
             match armed.timers.poll(&armed.key, cx.waker()) {
                 // The thread that would fire it may not do so before this task yields, or never if
                 // this is a blocking wait.
-                Ok(false) if !budget::is_used_up() || !when.has_come() => return Poll::Pending,
-                Ok(false) => {
+                Ok(Poll::Pending) if !budget::is_used_up() || !when.has_come() => {
+                    return Poll::Pending;
+                }
+                Ok(Poll::Pending) => {
                     drop(self.disarm());
                     return Poll::Ready(());
                 }
-                Ok(true) => {
+                Ok(Poll::Ready(())) => {
                     self.armed = None;
                     return Poll::Ready(());
                 }
@@ -121,18 +132,17 @@ impl Alarm {
         Poll::Pending
     }
 
-    /// Moves the alarm to another time, at which a registered waker is woken instead. Returns false
-    /// if there was no waker to wake.
-    pub(super) fn move_to(&mut self, when: When) -> bool {
+    /// Moves the alarm to another time, at which a registered waker is woken instead.
+    pub(super) fn move_to(&mut self, when: When) -> Moved {
         let Some(waker) = self.disarm() else {
-            return false;
+            return Moved::Unawaited;
         };
         if when.has_come() {
             waker.wake();
         } else if let Some(deadline) = deadline(when) {
             self.arm(deadline, waker);
         }
-        true
+        Moved::Awaited
     }
 
     /// Disarms the alarm, and returns the waker if it has not been woken yet.
@@ -143,10 +153,10 @@ impl Alarm {
 
     fn arm(&mut self, deadline: u64, waker: Waker) {
         let refused: Result<(), Waker> = DriverHandle::with(|handle, timers| {
-            let (key, is_first) = timers.insert(deadline, waker)?;
+            let (key, earliest) = timers.insert(deadline, waker)?;
             let timers = timers.clone();
             self.armed = Some(Armed { timers, key });
-            if is_first {
+            if earliest == Earliest::Sooner {
                 handle.hurry(deadline);
             }
             Ok(())

@@ -9,7 +9,7 @@ use core::{
 };
 use std::time::Instant;
 
-use super::alarm::{Alarm, When};
+use super::alarm::{Alarm, Moved, When};
 use crate::waker::budget;
 
 /// Waits for a duration, which starts with this call.
@@ -139,7 +139,7 @@ impl Sleep {
         let when = When::At(deadline);
         self.when = when;
         self.stage = Stage::New;
-        if self.alarm.move_to(when) {
+        if self.alarm.move_to(when) == Moved::Awaited {
             self.stage = Stage::Waiting;
         }
     }

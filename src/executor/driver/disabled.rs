@@ -3,6 +3,8 @@
 use alloc::vec::Vec;
 use core::{convert::Infallible, task::Waker, time::Duration};
 
+use crate::executor::sleep::AfterPark;
+
 pub(crate) struct Driver;
 
 pub(crate) struct Keeper(pub(crate) Infallible);
@@ -36,7 +38,7 @@ impl Driver {
 }
 
 impl Keeper {
-    pub(crate) fn park(&mut self, _: Option<Duration>) -> bool {
+    pub(crate) fn park(&mut self, _: Option<Duration>) -> AfterPark {
         match self.0 {}
     }
 }

@@ -14,7 +14,7 @@ use super::{
     timers::Timers,
 };
 use crate::{
-    executor::sleep::Sleep,
+    executor::sleep::{AfterPark, Sleep},
     sync::{
         AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, punctually, recheck, thread,
     },
@@ -228,24 +228,24 @@ impl<R: EventSource> Driver<R> {
         }
     }
 
-    /// Returns the reactor, and whether this call has made it. If so, the caller must call
-    /// [`hurry`](Driver::hurry).
-    pub(crate) fn reactor(&self) -> io::Result<(&Arc<R>, bool)> {
+    /// Returns the reactor. The first call makes it.
+    pub(crate) fn reactor(&self) -> io::Result<(&Arc<R>, Obtained)> {
         if let Some(reactor) = self.reactor.get() {
-            return Ok((reactor, false));
+            return Ok((reactor, Obtained::Found));
         }
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = self.reactor.get().is_none();
-        if is_new {
+        let mut obtained = Obtained::Found;
+        if self.reactor.get().is_none() {
             let reactor = R::new()?;
             // A keeper that was woken while there was no reactor to ring may enter the reactor only
             // now. The first wait therefore returns at once, and the keeper checks its signal
             // again.
             reactor.interrupt();
             let _set = self.reactor.set(Arc::new(reactor));
+            obtained = Obtained::Made;
         }
         let reactor = self.reactor.get().expect("the reactor has just been made");
-        Ok((reactor, is_new))
+        Ok((reactor, obtained))
     }
 
     /// Interrupts the keeper's current wait, or else the next one. The caller must also unpark a
@@ -273,6 +273,14 @@ impl<R: EventSource> Driver<R> {
     }
 }
 
+/// How a call has obtained the reactor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obtained {
+    Found,
+    /// The caller must call [`hurry`](Driver::hurry).
+    Made,
+}
+
 /// The right to keep the driver. No other thread keeps it meanwhile.
 pub(crate) struct Keeper<'a, R: EventSource = Reactor> {
     driver: &'a Driver<R>,
@@ -281,8 +289,8 @@ pub(crate) struct Keeper<'a, R: EventSource = Reactor> {
 
 impl<R: EventSource> Keeper<'_, R> {
     /// Sleeps until there is something to do, until the driver is rung, or until `limit` has
-    /// passed. Returns whether there is something to do.
-    pub(crate) fn park(&mut self, limit: Option<Duration>) -> bool {
+    /// passed.
+    pub(crate) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
         let now = clock::now();
         let limit = limit.map_or(NEVER, |limit| clock::after(now, limit));
         let until = self.set_asleep_until(limit);
@@ -296,7 +304,10 @@ impl<R: EventSource> Keeper<'_, R> {
         // ORDERING: rises. Relaxed: the reader only checks whether the number has changed. Only the
         // keeper writes it.
         (self.driver.rises).store(self.driver.rises().wrapping_add(1), order!(rises: Relaxed));
-        !self.buffers.woken.is_empty() || self.driver.earliest() <= clock::now()
+        if !self.buffers.woken.is_empty() || self.driver.earliest() <= clock::now() {
+            return AfterPark::Rise;
+        }
+        AfterPark::Wait
     }
 
     /// Writes down until when the keeper sleeps, and returns that time: the earliest deadline or
@@ -321,8 +332,8 @@ impl<R: EventSource> Keeper<'_, R> {
 
     fn wait(&mut self, until: u64, now: u64) {
         let limit = (until != NEVER).then_some(until);
-        if self.ask(limit) {
-            return;
+        if let Some(reactor) = self.driver.reactor.get() {
+            return self.ask(reactor, limit);
         }
         match limit {
             Some(until) => {
@@ -335,17 +346,14 @@ impl<R: EventSource> Keeper<'_, R> {
 
     /// Collects what is ready, without waiting.
     pub(crate) fn look(&mut self) {
-        self.ask(Some(0));
+        if let Some(reactor) = self.driver.reactor.get() {
+            self.ask(reactor, Some(0));
+        }
     }
 
-    /// Waits in the reactor. Returns false if there is none.
-    fn ask(&mut self, until: Option<u64>) -> bool {
-        let Some(reactor) = self.driver.reactor.get() else {
-            return false;
-        };
+    fn ask(&mut self, reactor: &R, until: Option<u64>) {
         let Buffers { events, woken } = &mut *self.buffers;
         reactor.wait(events.get_or_insert_with(R::events), until, woken);
-        true
     }
 
     /// Stops keeping the driver, and appends the wakers of everything that was found ready.
@@ -372,7 +380,8 @@ mod tests {
     fn there_are_sources_once_something_is_registered() {
         let driver = driver();
         assert!(!driver.has_sources(), "there is no reactor");
-        assert!(driver.reactor().expect("the system provides a reactor").1);
+        let obtained = || driver.reactor().expect("the system provides a reactor").1;
+        assert_eq!([obtained(), obtained()], [Obtained::Made, Obtained::Found]);
         assert!(!driver.has_sources());
     }
 
@@ -400,12 +409,12 @@ mod tests {
             thread::current().unpark();
             reserve.park(None)
         };
-        assert!(look(), "there is no keeper");
+        assert_eq!(look(), AfterPark::Rise, "there is no keeper");
         driver.asleep_until.store(NEVER, Relaxed);
         driver.rises.store(1, Relaxed);
-        assert!(!look());
+        assert_eq!(look(), AfterPark::Wait);
         assert!(!driver.has_no_reserve(), "the keeper has risen since");
-        assert!(!look());
+        assert_eq!(look(), AfterPark::Wait);
         assert!(driver.has_no_reserve());
 
         let reserve = driver.reserve().expect("no reserve is on duty");
@@ -422,9 +431,10 @@ mod tests {
             reserve.park(None)
         };
         driver.asleep_until.store(NEVER, Relaxed);
-        assert!(!park() && driver.has_no_reserve());
+        assert_eq!(park(), AfterPark::Wait);
+        assert!(driver.has_no_reserve());
         driver.asleep_until.store(AWAKE, Relaxed);
-        assert!(!park());
+        assert_eq!(park(), AfterPark::Wait);
     }
 
     #[test]
@@ -457,13 +467,17 @@ mod tests {
         let driver = driver();
         assert_eq!(driver.earliest(), NEVER);
         let mut keeper = driver.keep().expect("there is no other keeper");
-        assert!(!keeper.park(Some(Duration::ZERO)));
+        assert_eq!(keeper.park(Some(Duration::ZERO)), AfterPark::Wait);
         keeper.buffers.woken.push(Waker::noop().clone());
-        assert!(keeper.park(Some(Duration::ZERO)));
+        assert_eq!(keeper.park(Some(Duration::ZERO)), AfterPark::Rise);
         keeper.buffers.woken.clear();
         driver.timers(1).insert(1, Waker::noop().clone()).unwrap();
         assert_eq!(driver.earliest(), 1);
-        assert!(keeper.park(None), "the deadline has passed");
+        assert_eq!(
+            keeper.park(None),
+            AfterPark::Rise,
+            "the deadline has passed"
+        );
         assert_eq!((driver.rises(), driver.is_kept()), (3, false));
     }
 
@@ -480,10 +494,14 @@ mod tests {
         let driver = driver();
         driver.reactor().expect("the system provides a reactor");
         let mut keeper = driver.keep().expect("there is no other keeper");
-        assert!(!keeper.park(None), "the first wait returns at once");
+        assert_eq!(
+            keeper.park(None),
+            AfterPark::Wait,
+            "the first wait returns at once"
+        );
         for _ in 0..3 {
             driver.ring();
-            assert!(!keeper.park(None));
+            assert_eq!(keeper.park(None), AfterPark::Wait);
         }
     }
 }

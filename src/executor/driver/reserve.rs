@@ -21,7 +21,10 @@
 use core::time::Duration;
 
 use super::keeper::{Driver, EventSource};
-use crate::sync::{AtomicUsize, fence, order, thread};
+use crate::{
+    executor::sleep::AfterPark,
+    sync::{AtomicUsize, fence, order, thread},
+};
 
 /// How long the driver may be left without a keeper while a worker has nothing to do.
 const INTERVAL: Duration = Duration::from_millis(5);
@@ -44,12 +47,12 @@ impl Reserves {
         self.on_duty.load(order!(reserve_look: Relaxed)) != 0
     }
 
-    fn enter(&self) -> bool {
+    fn try_go_on_duty(&self) -> bool {
         // ORDERING: on_duty. Relaxed: a claim, which publishes nothing.
         self.on_duty.swap(1, order!(on_duty: Relaxed)) == 0
     }
 
-    fn go(&self) {
+    fn go_off_duty(&self) {
         // ORDERING: off_duty. Relaxed: this is R1, ordered by the fence after it.
         self.on_duty.store(0, order!(off_duty: Relaxed));
     }
@@ -67,7 +70,7 @@ impl<R: EventSource> Driver<R> {
     /// Makes the calling worker, which rests on its own thread, the reserve, if the driver is in
     /// use and there is no other reserve.
     pub(crate) fn reserve(&self) -> Option<Reserve<'_, R>> {
-        let is_new = self.is_used() && self.reserves.enter();
+        let is_new = self.is_used() && self.reserves.try_go_on_duty();
         is_new.then(|| Reserve {
             driver: self,
             is_on_duty: true,
@@ -77,8 +80,8 @@ impl<R: EventSource> Driver<R> {
 }
 
 impl<R: EventSource> Reserve<'_, R> {
-    /// Rests once. Returns whether the driver has no sleeping keeper.
-    pub(crate) fn park(&mut self, limit: Option<Duration>) -> bool {
+    /// Rests once. The worker must rise if the driver has no sleeping keeper.
+    pub(crate) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
         match limit {
             Some(limit) => thread::park_timeout(limit),
             None if self.is_on_duty => {
@@ -87,25 +90,28 @@ impl<R: EventSource> Reserve<'_, R> {
             }
             None => thread::park(),
         }
-        false
+        AfterPark::Wait
     }
 
-    fn look(&mut self) -> bool {
+    fn look(&mut self) -> AfterPark {
         let before = core::mem::replace(&mut self.rises, self.driver.rises());
         if before == self.rises && self.driver.is_kept() {
             self.is_on_duty = false;
-            self.driver.reserves.go();
+            self.driver.reserves.go_off_duty();
             // ORDERING: reserve_fence. SeqCst: this is R2.
             fence(order!(reserve_fence: SeqCst));
         }
-        !self.driver.is_kept()
+        match self.driver.is_kept() {
+            true => AfterPark::Wait,
+            false => AfterPark::Rise,
+        }
     }
 }
 
 impl<R: EventSource> Drop for Reserve<'_, R> {
     fn drop(&mut self) {
         if self.is_on_duty {
-            self.driver.reserves.go();
+            self.driver.reserves.go_off_duty();
         }
     }
 }

@@ -21,7 +21,10 @@
 mod queue;
 
 use alloc::vec::Vec;
-use core::{iter, mem, task::Waker};
+use core::{
+    iter, mem,
+    task::{Poll, Waker},
+};
 use std::sync::PoisonError;
 
 use crossbeam_utils::CachePadded;
@@ -42,6 +45,23 @@ pub(crate) struct Key(u32);
 /// elsewhere. Keys have no meaning any more.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
+
+/// What has become of the earliest deadline by a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Earliest {
+    /// It is what it was, or later.
+    NotSooner,
+    Sooner,
+}
+
+/// Which of the timers that are due a call has fired.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fired {
+    All,
+    /// As many as one batch holds. More are due.
+    OneBatch,
+}
 
 pub(crate) struct Timers {
     /// The latest value of [`Queue::earliest`]. Threads other than the owner read it, so it is kept
@@ -83,13 +103,12 @@ impl Timers {
         queue.earliest()
     }
 
-    /// Arms a new timer, for a deadline that is not `NEVER`. Returns its key, and whether its
-    /// deadline is now the earliest here. If so, the caller must tell the driver
-    /// (`DriverHandle::hurry`).
+    /// Arms a new timer, for a deadline that is not `NEVER`. If the earliest deadline is
+    /// [`Sooner`](Earliest::Sooner), the caller must tell the driver (`DriverHandle::hurry`).
     ///
     /// # Errors
     /// Returns the waker if this is [`Closed`].
-    pub(crate) fn insert(&self, deadline: u64, waker: Waker) -> Result<(Key, bool), Waker> {
+    pub(crate) fn insert(&self, deadline: u64, waker: Waker) -> Result<(Key, Earliest), Waker> {
         debug_assert!(
             deadline != NEVER,
             "`NEVER` is not a deadline that can be armed"
@@ -102,17 +121,17 @@ impl Timers {
         Ok((Key(place), self.publish(queue)))
     }
 
-    /// Returns whether the timer has fired; if it has, its place is free again. If it has not,
-    /// `waker` is the waker that will be woken.
-    pub(crate) fn poll(&self, key: &Key, waker: &Waker) -> Result<bool, Closed> {
+    /// Returns `Ready` if the timer has fired. Its place is free again then. Otherwise `waker` is
+    /// the waker that will be woken.
+    pub(crate) fn poll(&self, key: &Key, waker: &Waker) -> Result<Poll<()>, Closed> {
         let mut guard = self.lock();
         let queue = guard.as_mut().ok_or(Closed)?;
         let Some(registered) = queue.armed(key.0) else {
             drop(self.give_back(guard, key));
-            return Ok(true);
+            return Ok(Poll::Ready(()));
         };
         if registered.will_wake(waker) {
-            return Ok(false);
+            return Ok(Poll::Pending);
         }
         drop(guard);
         self.register(key, waker.clone())
@@ -120,17 +139,17 @@ impl Timers {
 
     /// Like [`poll`](Timers::poll), with a waker that differs from the one before.
     #[cold]
-    fn register(&self, key: &Key, mut waker: Waker) -> Result<bool, Closed> {
+    fn register(&self, key: &Key, mut waker: Waker) -> Result<Poll<()>, Closed> {
         // The waker is a parameter and the lock is a local, so the waker is dropped after the lock
         // on each way out.
         let mut guard = self.lock();
         let queue = guard.as_mut().ok_or(Closed)?;
         let Some(registered) = queue.armed(key.0) else {
             drop(self.give_back(guard, key));
-            return Ok(true);
+            return Ok(Poll::Ready(()));
         };
         mem::swap(registered, &mut waker);
-        Ok(false)
+        Ok(Poll::Pending)
     }
 
     /// Frees the timer's place. If the timer had not fired, it never will, and its waker is
@@ -149,20 +168,22 @@ impl Timers {
     }
 
     /// Takes the wakers of up to one batch of timers whose deadline is not after `now`: the
-    /// earliest first, and equal deadlines in the order of insertion. Returns whether there are
-    /// more.
-    pub(crate) fn fire(&self, now: u64, woken: &mut Vec<Waker>) -> bool {
+    /// earliest first, and equal deadlines in the order of insertion.
+    pub(crate) fn fire(&self, now: u64, woken: &mut Vec<Waker>) -> Fired {
         if self.earliest() > now {
-            return false;
+            return Fired::All;
         }
         woken.reserve(BATCH);
         let mut queue = self.lock();
         let Some(queue) = queue.as_mut() else {
-            return false;
+            return Fired::All;
         };
         woken.extend(iter::from_fn(|| queue.pop(now)).take(BATCH));
         self.publish(queue);
-        queue.earliest() <= now
+        match queue.earliest() <= now {
+            true => Fired::OneBatch,
+            false => Fired::All,
+        }
     }
 
     /// Closes the timers, so that none fires here any more. Returns all wakers, in no particular
@@ -177,13 +198,15 @@ impl Timers {
     }
 
     /// Publishes the earliest deadline. It must be called after each change, under the lock.
-    /// Returns whether the earliest deadline is earlier than before.
-    fn publish(&self, queue: &Queue<Waker>) -> bool {
+    fn publish(&self, queue: &Queue<Waker>) -> Earliest {
         let (before, now) = (self.earliest(), queue.earliest());
         if now != before {
             self.say(now);
         }
-        now < before
+        match now < before {
+            true => Earliest::Sooner,
+            false => Earliest::NotSooner,
+        }
     }
 
     fn say(&self, earliest: u64) {

@@ -9,7 +9,8 @@ use core::{
 };
 
 use super::{
-    Counts, MOST_WORKERS, Parking, Reason, SEARCHING, SLEEPING, Sleep, WATCHING, Watched, lock,
+    AfterPark, Counts, MOST_WORKERS, Need, Parking, SEARCHING, SLEEPING, Sleep, Slept, WATCHING,
+    Watched, Woke, lock,
 };
 use crate::sync::asymmetric::HEAVY_FENCES;
 
@@ -78,7 +79,9 @@ fn woken_by(world: World, f: impl FnOnce(&Sleep)) -> Vec<usize> {
     woken
 }
 
-/// The workers that a worker's push wakes: first a push that is not to be shared, then one that is.
+const NEEDS: [Need; 2] = [Need::Lookout, Need::Hands];
+
+/// The worker that a worker's push wakes, for each of the needs.
 const PUSHES: [(World, [Option<usize>; 2]); 8] = [
     ([1, 0, 0, 0], [None, None]),
     ([1, 1, 0, 1], [None, None]),
@@ -93,31 +96,32 @@ const PUSHES: [(World, [Option<usize>; 2]); 8] = [
 #[test]
 fn a_push_of_a_worker_wakes_one_if_there_is_no_lookout_or_if_it_is_to_be_shared() {
     for (world, expected) in PUSHES {
-        for (share, expected) in [false, true].into_iter().zip(expected) {
-            let notify = |sleep: &Sleep| assert_eq!(sleep.notify(share), expected.is_some());
+        for (need, expected) in NEEDS.into_iter().zip(expected) {
+            let woke = expected.map_or(Woke::Nobody, |_| Woke::One);
+            let notify = |sleep: &Sleep| assert_eq!(sleep.notify(need), woke);
             let woken = woken_by(world, notify);
-            assert_eq!(woken, Vec::from_iter(expected), "{world:?}, {share}");
+            assert_eq!(woken, Vec::from_iter(expected), "{world:?}, {need:?}");
         }
     }
 }
 
 #[test]
 fn a_push_from_outside_wakes_one_also_if_nobody_is_active() {
-    let woken = |world, share| woken_by(world, |sleep| sleep.notify_from_outside(share));
+    let woken = |world, need| woken_by(world, |sleep| sleep.notify_from_outside(need));
     for (world, expected) in PUSHES {
-        for (share, expected) in [false, true].into_iter().zip(expected) {
+        for (need, expected) in NEEDS.into_iter().zip(expected) {
             assert_eq!(
-                woken(world, share),
+                woken(world, need),
                 Vec::from_iter(expected),
-                "{world:?}, {share}"
+                "{world:?}, {need:?}"
             );
         }
     }
-    for share in [false, true] {
-        assert_eq!(woken([0, 0, 1, 0], share), [0]);
-        assert_eq!(woken([0, 0, 1, 1], share), [1]);
-        assert_eq!(woken([0, 0, 0, 1], share), [0]);
-        assert_eq!(woken([0, 1, 1, 1], share), []);
+    for need in NEEDS {
+        assert_eq!(woken([0, 0, 1, 0], need), [0]);
+        assert_eq!(woken([0, 0, 1, 1], need), [1]);
+        assert_eq!(woken([0, 0, 0, 1], need), [0]);
+        assert_eq!(woken([0, 1, 1, 1], need), []);
     }
 }
 
@@ -127,22 +131,22 @@ fn those_that_sleep_are_woken_first_and_the_keeper_last_of_them() {
     let ring = rings.clone();
     let sleep = Sleep::new(5, move || _ = ring.fetch_add(1, Relaxed));
     let mut never = |_| unreachable!("no worker parks");
-    for (worker, how, keeps) in [
+    for (worker, how, is_keeper) in [
         (0, WATCHING, false),
         (1, SLEEPING, true),
         (2, SLEEPING, false),
         (3, WATCHING, true),
     ] {
         sleep.search();
-        let bed = match keeps {
+        let parking = match is_keeper {
             true => Parking::Driver(&mut never),
             false => Parking::Thread,
         };
-        sleep.rest(worker, how, &bed);
+        sleep.rest(worker, how, &parking);
     }
     let next = || {
         let before = rest_of(&sleep);
-        assert!(sleep.notify(true));
+        assert_eq!(sleep.notify(Need::Hands), Woke::One);
         sleep.found(|| false);
         let after = rest_of(&sleep);
         let woken = before.into_iter().find(|one| !after.contains(one));
@@ -170,15 +174,15 @@ fn the_keeper_alone_is_woken_for_the_driver() {
 }
 
 #[test]
-fn a_reason_that_is_gone_by_then_wakes_nobody() {
+fn a_need_that_is_met_by_then_wakes_nobody() {
     for (world, lookout, hands) in [
-        ([1, 0, 0, 1], true, true),
-        ([1, 0, 1, 1], false, true),
-        ([1, 1, 0, 1], false, false),
+        ([1, 0, 0, 1], Woke::One, Woke::One),
+        ([1, 0, 1, 1], Woke::Nobody, Woke::One),
+        ([1, 1, 0, 1], Woke::Nobody, Woke::Nobody),
     ] {
-        let wakes = |reason| self::world(world).wake_one(reason);
-        assert_eq!(wakes(Reason::Lookout), lookout, "{world:?}");
-        assert_eq!(wakes(Reason::Hands), hands, "{world:?}");
+        let wakes = |need| self::world(world).wake_one(need);
+        assert_eq!(wakes(Need::Lookout), lookout, "{world:?}");
+        assert_eq!(wakes(Need::Hands), hands, "{world:?}");
     }
 }
 
@@ -256,13 +260,14 @@ fn the_last_that_goes_to_sleep_looks_again_and_pays_for_those_that_are_active() 
         for has_work in [false, true] {
             let sleep = self::world(world);
             let worker = world[2] + world[3];
-            let mut slept = false;
+            let mut slept = Slept::NotAtAll;
             let cost = cost_of(has_work, |look| {
-                let mut park = |_| true;
+                let mut park = |_| AfterPark::Rise;
                 slept = sleep.sleep(worker, || false, look, Parking::Reserve(&mut park));
             });
             assert_eq!(cost, expected, "{world:?}");
-            assert_eq!(slept, !(has_work && cost[1] > 0), "{world:?}");
+            let stays_awake = has_work && cost[1] > 0;
+            assert_eq!(slept == Slept::NotAtAll, stays_awake, "{world:?}");
             assert!(!rest_of(&sleep).contains(&worker));
         }
     }
@@ -272,7 +277,8 @@ fn the_last_that_goes_to_sleep_looks_again_and_pays_for_those_that_are_active() 
 fn who_sees_something_urgent_does_not_lie_down() {
     let mut never = |_| unreachable!("something urgent keeps it from parking");
     let sleep = world([1, 1, 0, 0]);
-    assert!(!sleep.sleep(0, || true, || false, Parking::Reserve(&mut never)));
+    let slept = sleep.sleep(0, || true, || false, Parking::Reserve(&mut never));
+    assert_eq!(slept, Slept::NotAtAll);
     let limit = Duration::from_secs(1);
     let watched = sleep.watch(0, limit, || true, Parking::Reserve(&mut never));
     assert!(watched == Watched::Over);
@@ -285,26 +291,30 @@ fn who_rises_for_no_reason_lies_down_again() {
     let mut park = |limit| {
         assert_eq!(limit, None);
         times += 1;
-        times == 3
+        match times {
+            3 => AfterPark::Rise,
+            _ => AfterPark::Wait,
+        }
     };
-    assert!(sleep.sleep(0, || false, || false, Parking::Driver(&mut park)));
+    let slept = sleep.sleep(0, || false, || false, Parking::Driver(&mut park));
+    assert_eq!(slept, Slept::AWhile);
     assert_eq!(times, 3);
 }
 
 #[test]
 fn who_watches_lies_down_once_and_knows_whether_it_was_woken() {
-    for is_woken in [false, true] {
+    for (need, woke) in NEEDS.into_iter().zip([Woke::Nobody, Woke::One]) {
         let sleep = world([1, 1, 0, 0]);
         let limit = Duration::from_secs(1);
         let mut times = 0;
         let mut park = |given| {
             assert_eq!(given, Some(limit));
             times += 1;
-            assert_eq!(sleep.notify(is_woken), is_woken);
-            false
+            assert_eq!(sleep.notify(need), woke);
+            AfterPark::Wait
         };
         let watched = sleep.watch(0, limit, || false, Parking::Reserve(&mut park));
-        assert_eq!(watched == Watched::Woken, is_woken);
+        assert_eq!(watched == Watched::Woken, woke == Woke::One);
         assert_eq!(times, 1);
         assert_eq!(sleep.counts.load(Relaxed), SEARCHING);
     }

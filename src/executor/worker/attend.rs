@@ -15,7 +15,10 @@ use core::{
 
 use super::{Local, visits::Visits};
 use crate::executor::{
-    driver::{Keeper, clock, timers::Timers},
+    driver::{
+        Keeper, clock,
+        timers::{Fired, Timers},
+    },
     guard::wake_all,
 };
 
@@ -25,6 +28,15 @@ const BATCHES: usize = 2;
 
 /// The shortest time between two checks of the descriptors by a busy worker, in nanoseconds.
 const LOOK_INTERVAL: u64 = 20_000;
+
+/// What attending to the driver has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attended {
+    FoundNothing,
+    /// Tasks were woken by this worker, so they are in its own queues, unless another worker has
+    /// taken them.
+    WokeTasks,
+}
 
 /// What a worker remembers about the driver.
 #[derive(Default)]
@@ -38,12 +50,11 @@ pub(super) struct Attendant {
 }
 
 impl Local {
-    /// Attends to the driver when there is nothing to run. Returns whether tasks have been woken
-    /// here.
-    pub(super) fn attend(&self) -> bool {
+    /// Attends to the driver when there is nothing to run.
+    pub(super) fn attend(&self) -> Attended {
         let driver = &self.shared().driver;
         if !driver.is_used() {
-            return false;
+            return Attended::FoundNothing;
         }
         let keeper = self.look_at_sources();
         let now = clock::now();
@@ -92,13 +103,13 @@ impl Local {
     }
 
     /// Wakes the tasks for which the keeper has found something, and those whose deadline is not
-    /// after `now`. Returns whether there were any.
+    /// after `now`.
     fn wake_ready<'a>(
         &self,
         keeper: Option<Keeper<'_>>,
         timers: impl IntoIterator<Item = &'a Arc<Timers>>,
         now: u64,
-    ) -> bool {
+    ) -> Attended {
         // Taken out, because a waker's code could call this again.
         let mut woken = self.attendant.woken.take();
         if let Some(keeper) = keeper {
@@ -108,16 +119,19 @@ impl Local {
         wake_all(woken.drain(..));
         for timers in timers {
             for _ in 0..BATCHES {
-                let is_more_due = timers.fire(now, &mut woken);
+                let fired = timers.fire(now, &mut woken);
                 any |= !woken.is_empty();
                 wake_all(woken.drain(..));
-                if !is_more_due {
+                if fired == Fired::All {
                     break;
                 }
             }
         }
         self.attendant.woken.replace(woken);
-        any
+        match any {
+            true => Attended::WokeTasks,
+            false => Attended::FoundNothing,
+        }
     }
 
     /// Whether another worker should keep the driver instead of this one, which is active or

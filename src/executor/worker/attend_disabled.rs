@@ -6,9 +6,15 @@ use crate::executor::driver::Keeper;
 #[derive(Default)]
 pub(super) struct Attendant {}
 
+pub(super) enum Attended {
+    FoundNothing,
+    #[allow(dead_code, reason = "nothing to attend to")]
+    WokeTasks,
+}
+
 impl Local {
-    pub(super) fn attend(&self) -> bool {
-        false
+    pub(super) fn attend(&self) -> Attended {
+        Attended::FoundNothing
     }
 
     pub(super) fn is_driver_visited(&self) -> bool {

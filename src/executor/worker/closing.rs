@@ -25,7 +25,12 @@ use super::{
     shared::{Runnable, Shared},
 };
 use crate::{
-    executor::{guard::wake_all, registry::Registry},
+    executor::{
+        gate::{Arrived, Cancel, Departed},
+        guard::wake_all,
+        registry::Registry,
+        visitors::Hold,
+    },
     sync::thread,
 };
 
@@ -34,6 +39,13 @@ const MOST_INSIDE: usize = 16;
 /// How long all other workers must have been busy before a blocked worker drops tasks that they
 /// could drop. Much longer than a free worker takes from its last search to its first drop.
 const PATIENCE: Duration = Duration::from_millis(5);
+
+/// What cancelling the waiting tasks that are pinned to a worker has led to.
+enum Cancellation {
+    NothingWaited,
+    /// They are in the worker's queue.
+    Queued,
+}
 
 /// What a worker knows about the end, once its executor is closed.
 #[derive(Default)]
@@ -124,8 +136,8 @@ impl Local {
         let shared = &**self.shared();
         // After that, a task that began to wait on this worker is found here, by the worker itself.
         let waiting = match shared.gate.begin_to_cancel() {
-            true => shared.registry.cancel_all(),
-            false => shared.registry.cancel_shard(self.index()),
+            Cancel::All => shared.registry.cancel_all(),
+            Cancel::Own => shared.registry.cancel_shard(self.index()),
         };
         if !waiting.is_empty() {
             self.queues.push_cancelled(waiting);
@@ -133,13 +145,14 @@ impl Local {
         }
     }
 
-    /// Cancels every waiting task that is pinned to this worker, and queues it. Returns whether
-    /// there was one.
-    fn cancel_pinned(&self) -> bool {
+    /// Cancels every waiting task that is pinned to this worker, and queues it.
+    fn cancel_pinned(&self) -> Cancellation {
         let waiting = self.shared().registry.cancel_pinned(self.index());
-        let any = !waiting.is_empty();
+        if waiting.is_empty() {
+            return Cancellation::NothingWaited;
+        }
         self.queues.push_pinned(waiting);
-        any
+        Cancellation::Queued
     }
 
     /// Takes a runnable that can be dropped on this thread: from its own queues, from the injector,
@@ -158,7 +171,7 @@ impl Local {
         // are under way.
         loop {
             self.discard_queued();
-            if self.cancel_pinned() {
+            if let Cancellation::Queued = self.cancel_pinned() {
                 continue;
             }
             if !registry.has_pinned(self.index()) {
@@ -181,14 +194,14 @@ impl Shared {
     /// Records that a worker's last poll is over. A worker that waits for the others inside its
     /// last poll counts as arrived too.
     pub(in crate::executor) fn arrive(&self, worker: usize) {
-        if self.gate.arrive(worker) {
+        if let Arrived::Last = self.gate.arrive(worker) {
             self.sleep.wake_all();
         }
     }
 
-    /// Counts workers that were never started as having left.
+    /// Counts workers that were never started as having arrived and left.
     pub(in crate::executor) fn never_came(&self, workers: usize) {
-        if self.gate.never_came(workers) {
+        if let Arrived::Last = self.gate.never_came(workers) {
             self.sleep.wake_all();
         }
     }
@@ -197,8 +210,9 @@ impl Shared {
     /// that is left.
     fn leave(&self, local: &Local) {
         local.discard_own();
-        if !self.gate.leave() {
-            return;
+        match self.gate.leave() {
+            Departed::NotLast => return,
+            Departed::Last => {}
         }
         loop {
             local.discard_queued();
@@ -222,7 +236,7 @@ impl Shared {
     /// alive from here on (`visitors.rs`).
     fn close_to_visitors(this: &Arc<Self>) {
         let hold = Arc::into_raw(this.clone());
-        if !this.visitors.close() {
+        if this.visitors.close() == Hold::Callers {
             // SAFETY: the pointer comes from `into_raw` above, and no visitor has taken it over.
             drop(unsafe { Arc::from_raw(hold) });
         }

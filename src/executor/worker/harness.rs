@@ -11,7 +11,10 @@ use super::{
     launch::new_detached,
     shared::{Runnable, Shared},
 };
-use crate::executor::{hooks::Hooks, sleep::Parking};
+use crate::executor::{
+    hooks::Hooks,
+    sleep::{AfterPark, Parking, Slept},
+};
 
 /// Two workers of one executor. The test is the thread of both.
 pub(super) fn two_workers() -> [Local; 2] {
@@ -47,10 +50,10 @@ fn while_another_sleeps<R>(local: &Local, f: impl FnOnce() -> R) {
     let mut f = Some(f);
     let mut park = |_| {
         f.take().map(|f| f());
-        true
+        AfterPark::Rise
     };
     sleep.search();
-    let has_slept = sleep.sleep(1, || false, || false, Parking::Reserve(&mut park));
-    assert!(has_slept && f.is_none());
+    let slept = sleep.sleep(1, || false, || false, Parking::Reserve(&mut park));
+    assert!(slept == Slept::AWhile && f.is_none());
     sleep.found(|| false);
 }

@@ -29,6 +29,7 @@ use crate::{
             forks::Marked,
             job::{Taken, Wait},
         },
+        sleep::{Need, Woke},
     },
     waker::park::block_on_timeout,
 };
@@ -99,7 +100,7 @@ impl Local {
     /// Announces the first fork that other workers can take. Wakes a worker if all others sleep.
     #[inline]
     pub(in crate::executor) fn tell_of_fork(&self) {
-        if self.shared().sleep.notify(false) {
+        if let Woke::One = self.shared().sleep.notify(Need::Lookout) {
             self.counters().wakes.increment();
             self.shared().forks[self.index()].ask();
         }

@@ -21,13 +21,13 @@
 //! Active workers look for stuck workers, too, every 61 to 976 runs (`queues/turn.rs`).
 
 use alloc::vec::Vec;
-use core::{cell::Cell, hint, time::Duration};
+use core::{cell::Cell, hint, mem, time::Duration};
 use std::time::Instant;
 
-use super::{Local, shared::Runnable};
+use super::{Local, attend::Attended, shared::Runnable};
 use crate::executor::{
     fork_join::job::Taken,
-    sleep::{Parking, Watched},
+    sleep::{Parking, Slept, Watched},
 };
 
 /// The mean length of polls, in nanoseconds, from which on tasks are worth stealing.
@@ -80,6 +80,30 @@ struct View {
     all_stuck: bool,
 }
 
+/// What the other workers do, as far as several looks have seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Neighbours {
+    StandStill,
+    /// Some worker's count of polls has changed.
+    MakeProgress,
+}
+
+/// Whether a worker that rests keeps the driver.
+#[derive(Clone, Copy)]
+enum Keep {
+    Never,
+    /// It does, unless another worker keeps it.
+    IfVacant,
+}
+
+/// How a worker watches, from one rest to the next.
+struct Watch {
+    /// How long the next watch lasts.
+    limit: Duration,
+    /// Whether the last watch was short, because a fork was about to be worth taking.
+    expects: bool,
+}
+
 impl Lookout {
     pub(super) fn new(index: usize, workers: usize) -> Self {
         let now = Instant::now();
@@ -121,9 +145,11 @@ impl Lookout {
 impl Local {
     /// Looks for work elsewhere, rests while there is none, and runs what it finds.
     pub(super) fn look_out(&self) {
-        // The tasks that were woken may all run elsewhere.
-        if self.attend() && self.has_own() {
-            return;
+        if let Attended::WokeTasks = self.attend() {
+            // The tasks that were woken may all run elsewhere.
+            if self.has_own() {
+                return;
+            }
         }
         if let Some(injected) = self.linger() {
             return self.take_up(injected);
@@ -131,17 +157,19 @@ impl Local {
         self.judge_own_polls();
         let shared = &**self.shared();
         shared.sleep.search();
-        let mut watch = FIRST_WATCH;
-        let mut expects = false;
+        let mut watch = Watch {
+            limit: FIRST_WATCH,
+            expects: false,
+        };
         let found = loop {
-            let (found, makes_progress) = self.look_round();
-            if found.is_some() {
-                break found;
-            }
+            let neighbours = match self.look_round() {
+                Ok(found) => break Some(found),
+                Err(neighbours) => neighbours,
+            };
             if self.is_over() {
                 break None;
             }
-            watch = self.rest_once(makes_progress, watch, &mut expects);
+            self.rest_once(neighbours, &mut watch);
         };
         shared
             .sleep
@@ -155,41 +183,52 @@ impl Local {
     }
 
     /// Rests once: for a limited time if another worker should be watched, or else until woken.
-    /// Returns how long the next watch lasts.
-    fn rest_once(&self, makes_progress: bool, watch: Duration, expects: &mut bool) -> Duration {
+    fn rest_once(&self, neighbours: Neighbours, watch: &mut Watch) {
         let shared = &**self.shared();
         let has_queued = shared.has_work();
-        let mut next = FIRST_WATCH;
-        if shared.sleep.wants_watcher() && (makes_progress || has_queued) {
+        let last = mem::replace(&mut watch.limit, FIRST_WATCH);
+        if shared.sleep.wants_watcher() && (neighbours == Neighbours::MakeProgress || has_queued) {
             self.counters().parks.increment();
-            *expects = self.helper.expects(*expects);
-            let limit = if *expects { FIRST_WATCH } else { watch };
-            // A worker that visits the driver often serves it better than this worker could, which
-            // would have to be woken there (`visits.rs`). A busy worker that never runs dry visits
-            // it only every 61 runs.
-            let needed = !makes_progress || !self.is_driver_visited();
-            self.rest_in_place(needed, |urgent, bed| {
-                if shared.sleep.watch(self.index(), limit, urgent, bed) == Watched::Over {
-                    next = LONGEST_WATCH.min(2 * watch);
+            watch.expects = self.helper.expects(watch.expects);
+            let limit = if watch.expects { FIRST_WATCH } else { last };
+            let keep = match neighbours {
+                Neighbours::StandStill => Keep::IfVacant,
+                // A worker that visits the driver often serves it better than this worker could,
+                // which would have to be woken there (`visits.rs`). A busy worker that never runs
+                // dry visits it only every 61 runs.
+                Neighbours::MakeProgress => match self.is_driver_visited() {
+                    true => Keep::Never,
+                    false => Keep::IfVacant,
+                },
+            };
+            self.rest_in_place(keep, |urgent, parking| {
+                if shared.sleep.watch(self.index(), limit, urgent, parking) == Watched::Over {
+                    watch.limit = LONGEST_WATCH.min(2 * last);
                 }
             });
         } else {
             let has_work = || shared.has_work();
-            self.rest_in_place(true, |urgent, bed| {
-                if shared.sleep.sleep(self.index(), urgent, has_work, bed) {
+            self.rest_in_place(Keep::IfVacant, |urgent, parking| {
+                let slept = shared.sleep.sleep(self.index(), urgent, has_work, parking);
+                if let Slept::AWhile = slept {
                     self.counters().parks.increment();
                 }
             });
         }
-        next
     }
 
-    /// Rests in the driver, if a worker is `needed` there and none is there; or else as the
-    /// driver's reserve; or else on this thread.
-    fn rest_in_place(&self, needed: bool, rest: impl FnOnce(&dyn Fn() -> bool, Parking<'_>)) {
+    /// Rests in the driver, if the worker keeps it; or else as the driver's reserve; or else on
+    /// this thread.
+    fn rest_in_place(&self, keep: Keep, rest: impl FnOnce(&dyn Fn() -> bool, Parking<'_>)) {
         let shared = &**self.shared();
-        let keeper = if needed { shared.driver.keep() } else { None };
-        let is_missed = needed && keeper.is_none();
+        let (keeper, is_missed) = match keep {
+            Keep::Never => (None, false),
+            Keep::IfVacant => {
+                let keeper = shared.driver.keep();
+                let is_missed = keeper.is_none();
+                (keeper, is_missed)
+            }
+        };
         // Active workers check the injector by themselves.
         let urgent = || {
             let injected = || shared.has_injected() && shared.sleep.is_quiet();
@@ -234,22 +273,23 @@ impl Local {
             .set_poll_time(usize::try_from(mean).unwrap_or(usize::MAX));
     }
 
-    /// Looks a few times for something to steal. The second value says whether another worker has
-    /// made progress.
-    fn look_round(&self) -> (Option<Found>, bool) {
-        let mut makes_progress = false;
+    /// Looks a few times for something to steal. If there is nothing, returns what the other
+    /// workers do.
+    fn look_round(&self) -> Result<Found, Neighbours> {
+        let mut neighbours = Neighbours::StandStill;
         for look in 0..LOOKS {
             let view = self.view();
-            makes_progress |= view.makes_progress;
-            let found = self.look(&view);
-            if found.is_some() {
-                return (found, makes_progress);
+            if view.makes_progress {
+                neighbours = Neighbours::MakeProgress;
+            }
+            if let Some(found) = self.look(&view) {
+                return Ok(found);
             }
             for _ in 0..(1 << look) * 8 {
                 hint::spin_loop();
             }
         }
-        (None, makes_progress)
+        Err(neighbours)
     }
 
     fn look(&self, view: &View) -> Option<Found> {

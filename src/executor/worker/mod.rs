@@ -57,7 +57,10 @@ use self::{
     queues::{Pushed, Queues},
     shared::{EntryLink, Runnable, Shared},
 };
-use super::{guard::guarded, hooks::Hooks, metrics::Counters, registry::Lane, task_info::TaskInfo};
+use super::{
+    guard::guarded, hooks::Hooks, metrics::Counters, registry::Lane, sleep::Woke,
+    task_info::TaskInfo,
+};
 use crate::{
     sync::thread_local,
     task::{EndedTask, Polled, TaskEnd},
@@ -228,7 +231,7 @@ impl Local {
 
     #[inline]
     pub(super) fn notify(&self) {
-        if self.shared.sleep.notify(self.shared.is_worth_a_wake()) {
+        if let Woke::One = self.shared.sleep.notify(self.shared.need()) {
             self.counters().wakes.increment();
         }
     }

@@ -32,8 +32,8 @@ use crate::{
         metrics::{Counters, Metrics, OutsideCounters},
         process::Process,
         registry::{self, Lane, Registry, RegistryOwner},
-        sleep::Sleep,
-        visitors::Visitors,
+        sleep::{Need, Sleep},
+        visitors::{Hold, Visitors},
     },
     sync::{AtomicUsize, fence, order},
     task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
@@ -177,6 +177,15 @@ impl Shared {
         self.poll_time() >= WORTH_A_WAKE
     }
 
+    /// What a task that has just been queued needs.
+    #[inline]
+    pub(super) fn need(&self) -> Need {
+        match self.is_worth_a_wake() {
+            true => Need::Hands,
+            false => Need::Lookout,
+        }
+    }
+
     /// Whether a worker that begins a poll is likely to leave the driver for so long that waking
     /// another worker is worth it.
     #[cfg(feature = "io")]
@@ -200,7 +209,7 @@ impl Shared {
                     &self.normal
                 };
                 queues.injector.push(runnable);
-                self.sleep.notify_from_outside(self.is_worth_a_wake());
+                self.sleep.notify_from_outside(self.need());
             }
             Lane::Pinned(worker) => {
                 self.inboxes[worker].push(runnable);
@@ -219,7 +228,7 @@ impl Shared {
         self.driver.hurry(deadline, &self.sleep, || match local {
             Some(local) if local.leaves_driver() => local.notify(),
             Some(_) => {}
-            None => self.sleep.notify_from_outside(false),
+            None => self.sleep.notify_from_outside(Need::Lookout),
         });
     }
 
@@ -267,7 +276,7 @@ impl Visit {
         // SAFETY: the executor is alive, by this function's contract.
         let visitors = unsafe { &(*shared).visitors };
         let room = visitors.room_of(current::address_of_thread());
-        let room = visitors.enter(room).then_some(room);
+        let room = visitors.enter(room);
         if room.is_none() {
             // SAFETY: this is the address inside an `Arc`, which is alive as above.
             unsafe { Arc::increment_strong_count(shared) };
@@ -279,13 +288,13 @@ impl Visit {
 impl Drop for Visit {
     #[inline]
     fn drop(&mut self) {
-        let is_owner = self.room.is_none_or(|room| {
+        let hold = self.room.map_or(Hold::Callers, |room| {
             // SAFETY: the executor is alive, because this visitor is inside.
             let visitors = unsafe { &raw const (*self.shared).visitors };
             // SAFETY: the room was entered when this was made.
             unsafe { Visitors::leave(visitors, room) }
         });
-        if is_owner {
+        if hold == Hold::Callers {
             // SAFETY: this is the visit's own count from `begin`, or the one that the last worker
             // left.
             unsafe { Arc::decrement_strong_count(self.shared) };

@@ -19,7 +19,7 @@ use std::{io, sync::PoisonError};
 
 use slab::Slab;
 
-use super::readiness::{Raised, Readiness, Waiting};
+use super::readiness::{Cleared, Raised, Readiness, ShortCount, Waiting};
 use crate::{
     sync::{AtomicWaker, Mutex, MutexGuard},
     waker::budget,
@@ -54,10 +54,9 @@ pub(crate) trait Attempt<R> {
 }
 
 impl Direction {
-    /// With `unsure`, short counts never show anything here.
-    pub(super) fn new(unsure: bool) -> Self {
+    pub(super) fn new(short: ShortCount) -> Self {
         Self {
-            readiness: Readiness::new(unsure),
+            readiness: Readiness::new(short),
             polled: AtomicWaker::new(),
             waiters: Mutex::new(Slab::new()),
         }
@@ -65,8 +64,8 @@ impl Direction {
 
     /// Raises an event. See [`Readiness::event`]. The caller must wake the wakers that are appended
     /// to `woken`.
-    pub(crate) fn event(&self, unsure: bool, woken: &mut Vec<Waker>) {
-        if let Raised::Wake = self.readiness.event(unsure) {
+    pub(crate) fn event(&self, short: ShortCount, woken: &mut Vec<Waker>) {
+        if let Raised::Wake = self.readiness.event(short) {
             self.take_wakers(woken);
         }
     }
@@ -109,7 +108,7 @@ impl Direction {
             }
             match attempt.attempt() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.readiness.clear(seen) && seen.is_gone() {
+                    if self.readiness.clear(seen) == Cleared::Done && seen.is_gone() {
                         return Poll::Ready(Err(gone()));
                     }
                 }

@@ -6,7 +6,7 @@
 
 pub(crate) mod direction;
 mod raw;
-mod readiness;
+pub(crate) mod readiness;
 mod registration;
 mod selector;
 mod source;
@@ -125,7 +125,7 @@ impl Reactor {
     /// # Safety
     /// The descriptor stays open until the registration is dropped.
     pub(crate) unsafe fn register(self: &Arc<Self>, raw: Raw) -> io::Result<Registration> {
-        let source = Arc::new(Source::new(self.selector.is_unsure()));
+        let source = Arc::new(Source::new(self.selector.short_count()));
         let mut table = self.lock();
         if table.is_closed {
             return Err(direction::gone());

@@ -65,11 +65,38 @@ pub(super) enum Waiting {
     Over,
 }
 
+/// What a short count shows, which is the result of an operation of a stream that did less than it
+/// was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ShortCount {
+    /// There is no more.
+    #[default]
+    Exhausted,
+    /// Nothing. The end, an error or urgent data may be behind it.
+    Unsure,
+}
+
+impl ShortCount {
+    fn bit(self) -> usize {
+        match self {
+            Self::Exhausted => 0,
+            Self::Unsure => UNSURE,
+        }
+    }
+}
+
+/// What a thread that would have blocked has done to the word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cleared {
+    /// Nothing: it has changed since the look, by an event for example. Look again.
+    Outdated,
+    Done,
+}
+
 impl Readiness {
-    /// Ready, as far as is known. With `unsure`, a short count never shows anything.
-    pub(super) fn new(unsure: bool) -> Self {
-        let unsure = if unsure { UNSURE } else { 0 };
-        Self(AtomicUsize::new(READY | unsure))
+    /// Ready, as far as is known.
+    pub(super) fn new(short: ShortCount) -> Self {
+        Self(AtomicUsize::new(READY | short.bit()))
     }
 
     #[inline]
@@ -80,10 +107,9 @@ impl Readiness {
         Seen(self.0.load(order!(look: Acquire)))
     }
 
-    /// Raises an event. With `unsure`, a short count does not show from now on that there is no
-    /// more.
-    pub(super) fn event(&self, unsure: bool) -> Raised {
-        self.raise(if unsure { READY | UNSURE } else { READY })
+    /// Raises an event. From an event with [`ShortCount::Unsure`] on, short counts show nothing.
+    pub(super) fn event(&self, short: ShortCount) -> Raised {
+        self.raise(READY | short.bit())
     }
 
     /// Ends the readiness: no event will arrive any more.
@@ -107,9 +133,9 @@ impl Readiness {
         }
     }
 
-    /// Clears `READY` after an operation that would have blocked. Returns false if an event has
-    /// arrived since the look.
-    pub(super) fn clear(&self, seen: Seen) -> bool {
+    /// Clears `READY` after an operation that would have blocked, unless an event has arrived since
+    /// the look.
+    pub(super) fn clear(&self, seen: Seen) -> Cleared {
         let same = seen.0 & !WAITED;
         // ORDERING: clear, clear_look. Relaxed: it publishes nothing. An event that it does not see
         // comes after it, and sets `READY` again.
@@ -118,11 +144,13 @@ impl Readiness {
             // RECHECK: clear_again. An event between the attempt and the clearing.
             |word| (!recheck!(clear_again: word & !WAITED != same)).then_some(word & !READY),
         );
-        cleared.is_ok()
+        match cleared {
+            Ok(_) => Cleared::Done,
+            Err(_) => Cleared::Outdated,
+        }
     }
 
-    /// Clears `READY` after an operation of a stream that did less than it was asked for: there is
-    /// no more, unless a hang-up is or may be behind it.
+    /// Clears `READY` after a [short count](ShortCount), unless a hang-up is or may be behind it.
     pub(super) fn fell_short(&self, seen: Seen) {
         if seen.0 & (UNSURE | GONE) == 0 {
             self.clear(seen);
@@ -178,7 +206,10 @@ impl core::fmt::Debug for Readiness {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        ShortCount::{Exhausted, Unsure},
+        *,
+    };
 
     fn is_woken(raised: Raised) -> bool {
         matches!(raised, Raised::Wake)
@@ -186,14 +217,14 @@ mod tests {
 
     #[test]
     fn who_waits_is_woken_by_the_next_event_and_by_no_other() {
-        let readiness = Readiness::new(false);
-        assert!(!is_woken(readiness.event(false)));
+        let readiness = Readiness::new(Exhausted);
+        assert!(!is_woken(readiness.event(Exhausted)));
         assert_eq!(readiness.wait(), Waiting::Over);
-        assert!(readiness.clear(readiness.look()));
+        assert_eq!(readiness.clear(readiness.look()), Cleared::Done);
         assert_eq!(readiness.wait(), Waiting::Waits);
-        assert!(is_woken(readiness.event(false)));
-        assert!(!is_woken(readiness.event(false)));
-        assert!(readiness.clear(readiness.look()));
+        assert!(is_woken(readiness.event(Exhausted)));
+        assert!(!is_woken(readiness.event(Exhausted)));
+        assert_eq!(readiness.clear(readiness.look()), Cleared::Done);
         assert_eq!(readiness.wait(), Waiting::Waits);
         assert!(is_woken(readiness.end()));
         assert!(!is_woken(readiness.end()));
@@ -201,19 +232,20 @@ mod tests {
 
     #[test]
     fn less_than_was_asked_for_tells_that_there_is_no_more_unless_it_is_unsure_or_gone() {
-        for (unsure, event, end) in [
-            (false, false, false),
-            (true, false, false),
-            (false, true, false),
-            (false, false, true),
+        for (short, event, end) in [
+            (Exhausted, Exhausted, false),
+            (Unsure, Exhausted, false),
+            (Exhausted, Unsure, false),
+            (Exhausted, Exhausted, true),
         ] {
-            let readiness = Readiness::new(unsure);
+            let readiness = Readiness::new(short);
             let _ = readiness.event(event);
             if end {
                 let _ = readiness.end();
             }
             readiness.fell_short(readiness.look());
-            assert_eq!(readiness.look().is_ready(), unsure || event || end);
+            let is_unsure = [short, event].contains(&Unsure);
+            assert_eq!(readiness.look().is_ready(), is_unsure || end);
         }
     }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::task::Waker;
 use std::sync::PoisonError;
 
-use super::direction::Direction;
+use super::{direction::Direction, readiness::ShortCount};
 use crate::sync::{Mutex, MutexGuard};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,10 +18,10 @@ pub(crate) enum Interest {
 pub(crate) struct Event {
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// From now on, more may be behind a short read: the end, an error, urgent data.
-    pub(super) unsure_read: bool,
-    /// The same for writes.
-    pub(super) unsure_write: bool,
+    /// What a short read shows from now on.
+    pub(super) short_read: ShortCount,
+    /// What a short write shows from now on.
+    pub(super) short_write: ShortCount,
 }
 
 /// The directions for which the system has been asked for an event, where it must be asked each
@@ -40,11 +40,10 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// With `unsure`, events do not report hang-ups.
-    pub(crate) fn new(unsure: bool) -> Self {
+    pub(crate) fn new(short: ShortCount) -> Self {
         Self {
-            read: Direction::new(unsure),
-            write: Direction::new(unsure),
+            read: Direction::new(short),
+            write: Direction::new(short),
             asked: Mutex::new(Asked::default()),
         }
     }
@@ -63,10 +62,10 @@ impl Source {
     /// Raises an event. The caller must wake the wakers that are appended to `woken`.
     pub(super) fn event(&self, event: Event, woken: &mut Vec<Waker>) {
         if event.readable {
-            self.read.event(event.unsure_read, woken);
+            self.read.event(event.short_read, woken);
         }
         if event.writable {
-            self.write.event(event.unsure_write, woken);
+            self.write.event(event.short_write, woken);
         }
     }
 

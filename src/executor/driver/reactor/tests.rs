@@ -18,6 +18,8 @@ use std::{
     time::Instant,
 };
 
+use polling::PollMode;
+
 use super::super::clock;
 use super::{Events, Interest, Raw, Reactor, Registration, selector::Selector};
 
@@ -412,12 +414,12 @@ macro_rules! of_each_selector {
 
         mod portable {
             use super::*;
-            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Selector::portable(false).unwrap())); })*
+            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Selector::portable(PollMode::Edge).unwrap())); })*
         }
 
         mod oneshot {
             use super::*;
-            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Selector::portable(true).unwrap())); })*
+            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Selector::portable(PollMode::Oneshot).unwrap())); })*
         }
     };
 }
@@ -446,7 +448,7 @@ fn a_selector_that_is_dropped_closes_its_descriptors() {
     let before = open();
     // More than the other tests open meanwhile.
     for _ in 0..1_000 {
-        drop(Selector::portable(false).unwrap());
+        drop(Selector::portable(PollMode::Edge).unwrap());
     }
     assert!(open() < before + 1_000);
 }

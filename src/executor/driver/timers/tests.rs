@@ -22,7 +22,7 @@ fn counting() -> (Arc<Wakes>, Waker) {
 
 fn fire_all(timers: &Timers, now: u64) -> Vec<Waker> {
     let mut woken = Vec::new();
-    while timers.fire(now, &mut woken) {}
+    while timers.fire(now, &mut woken) == Fired::OneBatch {}
     woken
 }
 
@@ -31,18 +31,18 @@ fn the_earliest_deadline_is_known() {
     let timers = Timers::new();
     let waker = || Waker::noop().clone();
     assert_eq!(timers.earliest(), NEVER);
-    let (late, first) = timers.insert(20, waker()).unwrap();
-    assert!(first);
-    let (early, first) = timers.insert(10, waker()).unwrap();
-    assert!(first);
-    let (tie, first) = timers.insert(10, waker()).unwrap();
-    assert!(!first, "an equal deadline is not a new earliest one");
+    let (late, earliest) = timers.insert(20, waker()).unwrap();
+    assert_eq!(earliest, Earliest::Sooner);
+    let (early, earliest) = timers.insert(10, waker()).unwrap();
+    assert_eq!(earliest, Earliest::Sooner);
+    let (tie, earliest) = timers.insert(10, waker()).unwrap();
+    assert_eq!(earliest, Earliest::NotSooner);
     assert_eq!(timers.earliest(), 10);
     assert!(timers.remove(&early).is_some());
     assert_eq!(timers.earliest(), 10);
     assert_eq!(fire_all(&timers, 10).len(), 1);
     assert_eq!(timers.earliest(), 20);
-    assert_eq!(timers.poll(&tie, Waker::noop()), Ok(true));
+    assert_eq!(timers.poll(&tie, Waker::noop()), Ok(Poll::Ready(())));
     assert!(timers.remove(&late).is_some());
     assert_eq!(timers.earliest(), NEVER);
 }
@@ -54,11 +54,11 @@ fn a_batch_is_bounded() {
         timers.insert(deadline, Waker::noop().clone()).unwrap();
     }
     let mut woken = Vec::new();
-    assert!(timers.fire(NEVER - 1, &mut woken));
+    assert_eq!(timers.fire(NEVER - 1, &mut woken), Fired::OneBatch);
     assert_eq!(woken.len(), BATCH);
-    assert!(!timers.fire(NEVER - 1, &mut woken));
+    assert_eq!(timers.fire(NEVER - 1, &mut woken), Fired::All);
     assert_eq!(woken.len(), BATCH + 1);
-    assert!(!timers.fire(NEVER - 1, &mut woken));
+    assert_eq!(timers.fire(NEVER - 1, &mut woken), Fired::All);
 }
 
 #[test]
@@ -66,17 +66,17 @@ fn the_last_waker_is_woken_and_the_others_are_dropped() {
     let timers = Timers::new();
     let ((first, waker), (second, other)) = (counting(), counting());
     let (key, _) = timers.insert(5, waker.clone()).unwrap();
-    assert_eq!(timers.poll(&key, &waker), Ok(false));
+    assert_eq!(timers.poll(&key, &waker), Ok(Poll::Pending));
     assert_eq!(
         Arc::strong_count(&first),
         3,
         "the same waker is not cloned again"
     );
-    assert_eq!(timers.poll(&key, &other), Ok(false));
+    assert_eq!(timers.poll(&key, &other), Ok(Poll::Pending));
     assert_eq!(Arc::strong_count(&first), 2);
     fire_all(&timers, 5).into_iter().for_each(Waker::wake);
     assert_eq!((first.0.load(Relaxed), second.0.load(Relaxed)), (0, 1));
-    assert_eq!(timers.poll(&key, &other), Ok(true));
+    assert_eq!(timers.poll(&key, &other), Ok(Poll::Ready(())));
     drop((waker, other));
     assert_eq!(
         (Arc::strong_count(&first), Arc::strong_count(&second)),
@@ -129,7 +129,7 @@ fn a_waker_that_comes_back_or_panics_meets_no_lock() {
     type Drops = fn(&Timers, Key);
     let ways: [Drops; 4] = [
         |timers, key| drop(timers.remove(&key)),
-        |timers, key| drop(timers.poll(&key, Waker::noop())),
+        |timers, key| _ = timers.poll(&key, Waker::noop()),
         |timers, _| drop(fire_all(timers, 1)),
         |timers, _| drop(timers.close()),
     ];

@@ -6,7 +6,7 @@ use core::{
     task::Waker,
 };
 
-use super::{BATCHES, LOOK_INTERVAL};
+use super::{Attended, BATCHES, LOOK_INTERVAL};
 use crate::executor::{
     driver::clock,
     worker::{
@@ -37,14 +37,26 @@ fn arm(local: &Local, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
 fn with_nothing_to_run_a_worker_fires_what_is_due_anywhere_and_says_so() {
     let [local, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
-    assert!(!local.attend(), "the driver was never used");
+    assert_eq!(
+        local.attend(),
+        Attended::FoundNothing,
+        "the driver was never used"
+    );
     arm(&local, 0, clock::NEVER - 1, &wakes);
-    assert!(!local.attend(), "the timer is not due");
+    assert_eq!(
+        local.attend(),
+        Attended::FoundNothing,
+        "the timer is not due"
+    );
     for owner in 0..3 {
         arm(&local, owner, 0, &wakes);
-        assert!(local.attend());
+        assert_eq!(local.attend(), Attended::WokeTasks);
         assert_eq!(wakes.0.load(Relaxed), owner + 1);
-        assert!(!local.attend(), "the timer has fired");
+        assert_eq!(
+            local.attend(),
+            Attended::FoundNothing,
+            "the timer has fired"
+        );
     }
 }
 
@@ -79,9 +91,9 @@ fn what_is_fired_at_once_is_bounded() {
     for _ in 0..(BATCHES + 1) * BATCH {
         arm(&local, 1, 0, &wakes);
     }
-    assert!(local.attend());
+    assert_eq!(local.attend(), Attended::WokeTasks);
     assert_eq!(wakes.0.load(Relaxed), BATCHES * BATCH);
-    assert!(local.attend());
+    assert_eq!(local.attend(), Attended::WokeTasks);
     assert_eq!(wakes.0.load(Relaxed), (BATCHES + 1) * BATCH);
 }
 

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::{MOST_INSIDE, PATIENCE};
 use crate::executor::{
+    gate::{Arrived, Cancel},
     registry::Lane,
     worker::{
         current::with_current,
@@ -78,7 +79,11 @@ fn it_is_quiet_once_each_worker_has_arrived_or_was_never_started() {
         "the same worker arrives twice"
     );
     assert!(is_quiet(&|| shared.arrive(1)));
-    assert!(!shared.gate.never_came(0), "it was counted already");
+    assert_eq!(
+        shared.gate.never_came(0),
+        Arrived::NotLast,
+        "it was counted already"
+    );
 
     let [local, _other] = two_workers();
     let shared = local.shared();
@@ -197,5 +202,5 @@ fn one_caller_cancels_what_waits() {
     let [local, _other] = two_workers();
     let gate = &local.shared().gate;
     let claims = [(); 3].map(|()| gate.begin_to_cancel());
-    assert_eq!(claims, [true, false, false]);
+    assert_eq!(claims, [Cancel::All, Cancel::Own, Cancel::Own]);
 }

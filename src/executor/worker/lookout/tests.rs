@@ -44,10 +44,8 @@ fn who_makes_progress_and_who_is_stuck_is_seen() {
     set_seen(&local, Instant::now() + LONG, 1, false);
     assert_eq!(view(), (false, false), "not seen for long enough");
     other.counters().polls.set(2);
-    let (found, makes_progress) = local.look_round();
-    assert!(found.is_none() && makes_progress);
-    let (found, makes_progress) = local.look_round();
-    assert!(found.is_none() && !makes_progress);
+    assert_eq!(local.look_round().err(), Some(Neighbours::MakeProgress));
+    assert_eq!(local.look_round().err(), Some(Neighbours::StandStill));
 }
 
 /// How long a poll seems to take after the second worker has made 10 in 10 seconds.
@@ -129,12 +127,17 @@ fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half(
 fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let [local, other] = two_workers();
     local.shared().sleep.search();
-    let watch = |makes_progress, watch| local.rest_once(makes_progress, watch, &mut false);
-    assert_eq!(watch(true, FIRST_WATCH), 2 * FIRST_WATCH);
-    assert_eq!(watch(true, LONGEST_WATCH), LONGEST_WATCH);
+    let next = |neighbours, limit| {
+        let expects = false;
+        let mut watch = Watch { limit, expects };
+        local.rest_once(neighbours, &mut watch);
+        watch.limit
+    };
+    assert_eq!(next(Neighbours::MakeProgress, FIRST_WATCH), 2 * FIRST_WATCH);
+    assert_eq!(next(Neighbours::MakeProgress, LONGEST_WATCH), LONGEST_WATCH);
     other.queues.push_behind(task(), drop);
     assert_eq!(
-        watch(false, FIRST_WATCH),
+        next(Neighbours::StandStill, FIRST_WATCH),
         2 * FIRST_WATCH,
         "a task is queued"
     );
@@ -147,10 +150,9 @@ fn who_is_stuck_is_found_in_a_look_round() {
     let [local, other] = two_workers();
     other.queues.push_behind(task(), drop);
     set_seen(&local, Instant::now() + LONG, 0, false);
-    assert!(local.look_round().0.is_none(), "not seen for long enough");
+    assert!(local.look_round().is_err(), "not seen for long enough");
     local.lookout.set_stuck(1);
-    let found = local.look_round().0;
-    assert!(matches!(found, Some(Found::Task(_))));
+    assert!(matches!(local.look_round(), Ok(Found::Task(_))));
 }
 
 #[test]

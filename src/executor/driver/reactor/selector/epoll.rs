@@ -36,6 +36,7 @@ use rustix::{
 use super::super::{
     super::clock::{self, NEVER},
     raw::{self, Raw},
+    readiness::ShortCount,
     source::Event,
 };
 use crate::sync::{AtomicU64, order};
@@ -148,11 +149,15 @@ fn supported(created: Result<OwnedFd, Errno>) -> io::Result<Option<OwnedFd>> {
 fn event(flags: EventFlags) -> Event {
     let failed = flags.intersects(EventFlags::HUP | EventFlags::ERR);
     let odd = flags.intersects(EventFlags::RDHUP | EventFlags::PRI);
+    let short = |hides_more| match hides_more {
+        true => ShortCount::Unsure,
+        false => ShortCount::Exhausted,
+    };
     Event {
         readable: failed || odd || flags.contains(EventFlags::IN),
         writable: failed || flags.contains(EventFlags::OUT),
-        unsure_read: failed || odd,
-        unsure_write: failed,
+        short_read: short(failed || odd),
+        short_write: short(failed),
     }
 }
 

@@ -9,11 +9,14 @@ mod portable;
 
 use std::io;
 
+use polling::PollMode;
+
 #[cfg(target_os = "linux")]
 use self::epoll::Epoll;
 use self::portable::Portable;
 use super::{
     raw::Raw,
+    readiness::ShortCount,
     source::{Event, Interest, Source},
 };
 
@@ -54,18 +57,23 @@ impl Selector {
         if let Some(epoll) = Epoll::new()? {
             return Ok(Self::Epoll(epoll));
         }
-        Self::portable(false)
+        Self::portable(PollMode::Edge)
     }
 
-    /// With `oneshot`, it behaves as on a system that reports an event only once for each time that
-    /// it is asked.
-    pub(super) fn portable(oneshot: bool) -> io::Result<Self> {
-        Portable::new(oneshot).map(Self::Portable)
+    /// Reports events by `mode` if the system can, and otherwise once for each time that it is
+    /// asked.
+    pub(super) fn portable(mode: PollMode) -> io::Result<Self> {
+        Portable::new(mode).map(Self::Portable)
     }
 
-    /// Returns whether events do not report hang-ups, so that a hang-up may be behind a short read.
-    pub(super) fn is_unsure(&self) -> bool {
-        matches!(self, Self::Portable(_))
+    /// Returns what a short count shows before the first event.
+    pub(super) fn short_count(&self) -> ShortCount {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Epoll(_) => ShortCount::Exhausted,
+            // Its events do not report hang-ups, so a hang-up may be behind it.
+            Self::Portable(_) => ShortCount::Unsure,
+        }
     }
 
     /// # Safety

@@ -28,11 +28,11 @@ fn interest(key: usize, asked: Asked) -> polling::Event {
 }
 
 impl Portable {
-    pub(super) fn new(oneshot: bool) -> io::Result<Self> {
+    pub(super) fn new(mode: PollMode) -> io::Result<Self> {
         let poller = Poller::new()?;
-        let mode = match poller.supports_edge() && !oneshot {
-            true => PollMode::Edge,
-            false => PollMode::Oneshot,
+        let mode = match mode {
+            PollMode::Edge if poller.supports_edge() => mode,
+            _ => PollMode::Oneshot,
         };
         Ok(Self {
             poller: ManuallyDrop::new(poller),
