@@ -40,7 +40,8 @@ fn a_wake_up_before_the_park_is_kept_and_counts_once() {
         let parker = Parker::new();
         assert!(!parker.take_wake());
         parker.waker().wake_by_ref();
-        parker.waker().clone().wake();
+        let waker = parker.waker().clone();
+        waker.wake();
         assert!(parker.is_woken() && parker.is_woken());
         parker.park();
         assert!(!parker.is_woken() && !parker.take_wake());

@@ -7,13 +7,13 @@ use std::io;
 use super::{
     driver::{keeper::Obtained, reactor::Reactor, timers::Timers},
     entered,
-    worker::{Local, current, shared::Shared},
+    worker::{Worker, current, shared::Shared},
 };
 
 /// The driver of one executor, for the calling thread.
 pub(crate) struct DriverHandle<'a> {
     shared: &'a Shared,
-    local: Option<&'a Local>,
+    worker: Option<&'a Worker>,
 }
 
 impl DriverHandle<'_> {
@@ -25,24 +25,24 @@ impl DriverHandle<'_> {
     /// # Panics
     /// If the global executor is needed and cannot be started.
     pub(crate) fn with<R>(f: impl FnOnce(&DriverHandle<'_>, &Arc<Timers>) -> R) -> R {
-        current::with_current(|local| {
-            if let Some(local) = local.filter(|local| !local.shared().is_closed()) {
-                let shared = &**local.shared();
-                let timers = shared.driver.timers(local.index());
-                let local = Some(local);
-                return f(&DriverHandle { shared, local }, timers);
+        current::with_current(|worker| {
+            if let Some(worker) = worker.filter(|worker| !worker.shared().is_closed()) {
+                let shared = &**worker.shared();
+                let timers = shared.driver.timers(worker.index());
+                let worker = Some(worker);
+                return f(&DriverHandle { shared, worker }, timers);
             }
             let shared = &**entered::ambient().shared();
             let timers = shared.driver.timers(shared.workers());
-            let local = None;
-            f(&DriverHandle { shared, local }, timers)
+            let worker = None;
+            f(&DriverHandle { shared, worker }, timers)
         })
     }
 
     /// Call this after `deadline` becomes the earliest of the timers that this thread uses: makes
     /// sure that some worker wakes up in time.
     pub(crate) fn hurry(&self, deadline: u64) {
-        self.shared.hurry_driver(deadline, self.local);
+        self.shared.hurry_driver(deadline, self.worker);
     }
 
     /// Returns the reactor, which waits for the executor's descriptors. The first call creates it.

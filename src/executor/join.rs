@@ -118,17 +118,17 @@ struct Here;
 impl Surroundings for Here {
     #[cold]
     fn offered(&self) {
-        current::with_current(|local| {
-            let local = local.expect("only workers have forks");
-            local.tell_of_fork();
+        current::with_current(|worker| {
+            let worker = worker.expect("only workers have forks");
+            worker.tell_of_fork();
         });
     }
 
     #[cold]
     fn wait(&self, wait: Wait) -> Ended {
-        current::with_current(|local| {
-            let local = local.expect("only workers have forks");
-            local.wait_helping(wait)
+        current::with_current(|worker| {
+            let worker = worker.expect("only workers have forks");
+            worker.wait_helping(wait)
         })
     }
 }

@@ -40,10 +40,10 @@ where
 {
     let spawned = Location::caller();
     async move {
-        let forked = current::with_current(|local| match local {
-            Some(local) if local.is_anybody_idle() => {
+        let forked = current::with_current(|worker| match worker {
+            Some(worker) if worker.is_anybody_idle() => {
                 let (runnable, handle) = new_task(spawned, b);
-                local.launch(runnable);
+                worker.launch(runnable);
                 Ok(handle)
             }
             _ => Err(b),

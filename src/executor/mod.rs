@@ -113,7 +113,7 @@ use core::{
 };
 use std::{io, sync::OnceLock, thread};
 
-use crossbeam_deque::Worker;
+use crossbeam_deque::Worker as LocalQueue;
 
 /// Records an event, if a trace was asked for: in the recorder of `$hooks`, and as caused by
 /// `$worker`.
@@ -189,7 +189,7 @@ pub use crate::task::TaskEnd;
 use self::{
     registry::Lane,
     worker::{
-        Local, current,
+        Worker, current,
         launch::{launch, new_detached, new_task},
         shared::{Runnable, Shared},
     },
@@ -308,12 +308,12 @@ impl Executor {
             }
         }
         asymmetric::prepare()?;
-        let queues = || -> Vec<_> { (0..workers).map(|_| Worker::new_fifo()).collect() };
+        let queues = || -> Vec<_> { (0..workers).map(|_| LocalQueue::new_fifo()).collect() };
         let (normal, high) = (queues(), queues());
         // The first steal or growth of a queue sets up, under a lock, what all queues of the
         // program share. Done here, it cannot be half done at a later fork.
         let _nothing = normal[0].stealer().steal();
-        let stealers = |queues: &[Worker<_>]| queues.iter().map(Worker::stealer).collect();
+        let stealers = |queues: &[LocalQueue<_>]| queues.iter().map(LocalQueue::stealer).collect();
         let shared = Arc::new(Shared::new(
             stealers(&normal),
             stealers(&high),
@@ -326,7 +326,7 @@ impl Executor {
         // Dropped before the executor, which waits for the workers that were started.
         let mut missing = Missing(&shared, workers);
         for (index, (normal, high)) in normal.into_iter().zip(high).enumerate() {
-            let local = Local::new(shared.clone(), index, normal, high);
+            let worker = Worker::new(shared.clone(), index, normal, high);
             let mut thread = thread::Builder::new().name((settings.thread_name)(index));
             if let Some(size) = settings.stack_size {
                 thread = thread.stack_size(size);
@@ -334,7 +334,7 @@ impl Executor {
             let (last, ended) = oneshot::channel();
             let handle = thread.spawn(move || {
                 let _last = last;
-                local.main();
+                worker.main();
             })?;
             executor.threads.push(shutdown::Thread { handle, ended });
             missing.1 -= 1;
@@ -392,8 +392,8 @@ impl Executor {
 
     #[inline]
     fn launch(&self, runnable: Runnable) {
-        current::with_worker_of(&raw const *self.shared, |local| match local {
-            Some(local) => local.launch(runnable),
+        current::with_worker_of(&raw const *self.shared, |worker| match worker {
+            Some(worker) => worker.launch(runnable),
             None => self.launch_outside(runnable),
         });
     }
@@ -410,7 +410,7 @@ impl Executor {
 
     /// Returns whether the calling thread is one of the workers.
     fn runs_this_thread(&self) -> bool {
-        current::with_worker_of(&raw const *self.shared, |local| local.is_some())
+        current::with_worker_of(&raw const *self.shared, |worker| worker.is_some())
     }
 
     /// Returns the number of workers.
@@ -526,8 +526,8 @@ where
 /// Launches a task on the current executor.
 #[inline]
 fn launch_here(runnable: Runnable) {
-    current::with_current(|local| match local {
-        Some(local) => local.launch(runnable),
+    current::with_current(|worker| match worker {
+        Some(worker) => worker.launch(runnable),
         None => entered::ambient().launch_outside(runnable),
     });
 }

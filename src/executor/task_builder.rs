@@ -8,7 +8,7 @@ use super::{
     registry::Lane,
     span::traced,
     worker::{
-        Local, current,
+        Worker, current,
         launch::{builder, launch},
         shared::{Scheduler, Shared},
     },
@@ -124,14 +124,14 @@ impl<'a> TaskBuilder<'a> {
         F::Output: Send + 'static,
     {
         let spawned = Location::caller();
-        self.with_target(|name, lane, shared, local| {
+        self.with_target(|name, lane, shared, worker| {
             let lane = lane.unwrap_or(Lane::Normal);
             let future = traced(future, lane.name(), name.as_deref(), spawned);
             let (runnable, handle) = match name {
                 None => builder(spawned).spawn(|_| future, Scheduler),
                 Some(name) => builder(spawned).name(name).spawn(|_| future, Scheduler),
             };
-            launch(shared, local, runnable, lane);
+            launch(shared, worker, runnable, lane);
             handle.without_metadata()
         })
     }
@@ -146,7 +146,7 @@ impl<'a> TaskBuilder<'a> {
         F: Future + Send + 'static,
     {
         let spawned = Location::caller();
-        self.with_target(|name, lane, shared, local| {
+        self.with_target(|name, lane, shared, worker| {
             let lane = lane.unwrap_or(Lane::Normal);
             let future = traced(future, lane.name(), name.as_deref(), spawned);
             let runnable = match name {
@@ -155,7 +155,7 @@ impl<'a> TaskBuilder<'a> {
                     .name(name)
                     .spawn_detached(|_| future, Scheduler),
             };
-            launch(shared, local, runnable, lane);
+            launch(shared, worker, runnable, lane);
         });
     }
 
@@ -174,17 +174,17 @@ impl<'a> TaskBuilder<'a> {
         F::Output: 'static,
     {
         let spawned = Location::caller();
-        if current::with_current(|local| local.is_none()) {
+        if current::with_current(|worker| worker.is_none()) {
             no_worker();
         }
-        self.with_target(|name, lane, shared, local| {
-            let Some(local) = local else { no_worker() };
-            let own = Lane::Pinned(local.index());
+        self.with_target(|name, lane, shared, worker| {
+            let Some(worker) = worker else { no_worker() };
+            let own = Lane::Pinned(worker.index());
             if lane.is_some_and(|lane| lane != own) {
                 panic!(
                     "a local task runs on the worker that spawns it, which is worker {}; leave out \
                      `on_worker` and `priority`",
-                    local.index()
+                    worker.index()
                 );
             }
             let future = traced(future, "local", name.as_deref(), spawned);
@@ -194,7 +194,7 @@ impl<'a> TaskBuilder<'a> {
                     .name(name)
                     .spawn_local(|_| future, Scheduler),
             };
-            launch(shared, Some(local), runnable, own);
+            launch(shared, Some(worker), runnable, own);
             handle.without_metadata()
         })
     }
@@ -204,16 +204,16 @@ impl<'a> TaskBuilder<'a> {
     #[track_caller]
     fn with_target<R>(
         self,
-        f: impl FnOnce(Option<Cow<'static, str>>, Option<Lane>, &Arc<Shared>, Option<&Local>) -> R,
+        f: impl FnOnce(Option<Cow<'static, str>>, Option<Lane>, &Arc<Shared>, Option<&Worker>) -> R,
     ) -> R {
         let executor = match self.executor {
-            None if current::with_current(|local| local.is_none()) => Some(entered::ambient()),
+            None if current::with_current(|worker| worker.is_none()) => Some(entered::ambient()),
             executor => executor,
         };
-        let current = |local: &Local| local.shared().workers();
+        let current = |worker: &Worker| worker.shared().workers();
         let workers = match executor {
             Some(executor) => executor.workers(),
-            None => current::with_current(|local| local.map_or(0, current)),
+            None => current::with_current(|worker| worker.map_or(0, current)),
         };
         let lane = match (self.worker, self.priority) {
             (None, Priority::Normal) => None,
@@ -228,12 +228,12 @@ impl<'a> TaskBuilder<'a> {
             ),
             (Some(worker), _) => Some(Lane::Pinned(worker)),
         };
-        current::with_current(|local| match (executor, local) {
-            (Some(executor), local) => {
-                let is_its = |local: &&Local| Arc::ptr_eq(local.shared(), &executor.shared);
-                f(self.name, lane, &executor.shared, local.filter(is_its))
+        current::with_current(|worker| match (executor, worker) {
+            (Some(executor), worker) => {
+                let is_its = |worker: &&Worker| Arc::ptr_eq(worker.shared(), &executor.shared);
+                f(self.name, lane, &executor.shared, worker.filter(is_its))
             }
-            (None, Some(local)) => f(self.name, lane, local.shared(), Some(local)),
+            (None, Some(worker)) => f(self.name, lane, worker.shared(), Some(worker)),
             (None, None) => {
                 unreachable!("without a worker, the task is spawned on the global executor")
             }
@@ -366,5 +366,5 @@ where
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn current_worker() -> Option<usize> {
-    current::with_current(|local| local.map(Local::index))
+    current::with_current(|worker| worker.map(Worker::index))
 }

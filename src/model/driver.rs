@@ -214,7 +214,7 @@ impl Driven {
         }
     }
 
-    /// Rests as `Local::rest_in_place` does: in the driver, if it is in use and no other worker
+    /// Rests as `Worker::rest_in_place` does: in the driver, if it is in use and no other worker
     /// keeps it. `looks` says whether the worker ensures that some worker keeps it.
     pub fn rest(
         &self,

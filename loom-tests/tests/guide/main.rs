@@ -199,8 +199,8 @@ fn a_task_that_outlives_the_executor_ends_when_it_is_woken() {
         let (sender, receiver) = oneshot::channel::<u32>();
         let mut handle = None;
         with_workers(1, |queue| handle = Some(spawn(queue, receiver)));
-        // The task was never run, and the shutdown has cancelled it. Or it is idle, and is cancelled
-        // by the push that the executor refuses.
+        // The task was never run, and the shutdown has cancelled it. Or it is idle, and the push
+        // that the executor refuses cancels it.
         let _ = sender.send(42);
         let result = block_on(handle.take().unwrap().result());
         assert!(matches!(result, Err(JoinError::Cancelled)));

@@ -13,7 +13,7 @@ use core::{
     task::Waker,
 };
 
-use super::{Local, visits::Visits};
+use super::{Worker, visits::Visits};
 use crate::executor::{
     driver::{
         Keeper, clock,
@@ -49,7 +49,7 @@ pub(super) struct Attendant {
     woken: RefCell<Vec<Waker>>,
 }
 
-impl Local {
+impl Worker {
     /// Attends to the driver when there is nothing to run.
     pub(super) fn attend(&self) -> Attended {
         let driver = &self.shared().driver;

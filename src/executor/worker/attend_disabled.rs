@@ -1,6 +1,6 @@
 //! How a worker attends to the driver without the feature `io`: there is no driver.
 
-use super::Local;
+use super::Worker;
 use crate::executor::driver::Keeper;
 
 #[derive(Default)]
@@ -12,7 +12,7 @@ pub(super) enum Attended {
     WokeTasks,
 }
 
-impl Local {
+impl Worker {
     pub(super) fn attend(&self) -> Attended {
         Attended::FoundNothing
     }

@@ -11,7 +11,7 @@
 
 use core::time::Duration;
 
-use super::{Local, current};
+use super::{Worker, current};
 use crate::{executor::apart::run_apart, waker::park};
 
 /// How often a blocked worker of a closed executor looks for tasks to drop.
@@ -23,8 +23,8 @@ pub(super) struct AttendsWhileBlocked(());
 impl AttendsWhileBlocked {
     pub(super) fn new() -> Self {
         park::set_attend(Some(|| {
-            current::with_thread_worker(|local| {
-                local.and_then(|local| local.as_current(|| local.attend_blocked()))
+            current::with_thread_worker(|worker| {
+                worker.and_then(|worker| worker.as_current(|| worker.attend_blocked()))
             })
         }));
         Self(())
@@ -37,7 +37,7 @@ impl Drop for AttendsWhileBlocked {
     }
 }
 
-impl Local {
+impl Worker {
     /// Attends to the driver, and in a closed executor drops tasks. Returns how long the thread may
     /// sleep before the next call, as [`Attend`](park::Attend) does.
     fn attend_blocked(&self) -> Option<Duration> {

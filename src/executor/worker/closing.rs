@@ -21,7 +21,7 @@ use core::{cell::Cell, time::Duration};
 use std::time::Instant;
 
 use super::{
-    Local, discard, dispose,
+    Worker, discard, dispose,
     shared::{Runnable, Shared},
 };
 use crate::{
@@ -58,7 +58,7 @@ pub(super) struct Closing {
     alone_since: Cell<Option<Instant>>,
 }
 
-impl Local {
+impl Worker {
     /// Runs from the end of the last poll to the end of the worker.
     pub(super) fn close_down(&self) {
         let shared = &**self.shared();
@@ -208,28 +208,28 @@ impl Shared {
 
     /// Leaves as a worker, after dropping what only it can drop. The last worker drops everything
     /// that is left.
-    fn leave(&self, local: &Local) {
-        local.discard_own();
+    fn leave(&self, worker: &Worker) {
+        worker.discard_own();
         match self.gate.leave() {
             Departed::NotLast => return,
             Departed::Last => {}
         }
         loop {
-            local.discard_queued();
+            worker.discard_queued();
             self.gate
                 .dispose(|| self.discard_injected(), || self.has_none_injected());
             let waiting = self.registry.cancel_all();
             if waiting.is_empty() {
                 break;
             }
-            local.queues.push_cancelled(waiting);
+            worker.queues.push_cancelled(waiting);
         }
-        Registry::count_left(local.shared());
+        Registry::count_left(worker.shared());
         self.gate
             .terminate(|| self.discard_injected(), || self.has_none_injected());
         wake_all(self.driver.close());
-        local.discard_queued();
-        Self::close_to_visitors(local.shared());
+        worker.discard_queued();
+        Self::close_to_visitors(worker.shared());
     }
 
     /// The last act of the last worker. Visitors that are still inside keep the executor's memory

@@ -3,17 +3,17 @@
 
 use core::{cell::Cell, marker::PhantomData, ptr};
 
-use super::{Local, shared::Shared};
+use super::{Worker, shared::Shared};
 use crate::{executor::fork_join::Forks, sync::thread_local};
 
 thread_local! {
-    static CURRENT: Cell<*const Local> = const { Cell::new(ptr::null()) };
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
 thread_local! {
     /// The worker that this thread is, even while the code that it runs belongs to another
     /// executor.
-    static WORKER: Cell<*const Local> = const { Cell::new(ptr::null()) };
+    static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
 thread_local! {
@@ -25,16 +25,16 @@ thread_local! {
 #[inline]
 pub(in crate::executor) fn own_forks<'a>() -> Option<&'a Forks> {
     let forks = FORKS.with(Cell::get);
-    // SAFETY: set by `Local::become_this_thread` to a value that lives as long as the executor,
+    // SAFETY: set by `Worker::become_this_thread` to a value that lives as long as the executor,
     // which outlives the worker, and reset before that value goes away.
     unsafe { forks.as_ref() }
 }
 
 /// Calls `f` with the worker that the current code belongs to.
 #[inline]
-pub(in crate::executor) fn with_current<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
+pub(in crate::executor) fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
-    // SAFETY: set by `Local::become_this_thread` to a value on this thread's stack that outlives
+    // SAFETY: set by `Worker::become_this_thread` to a value on this thread's stack that outlives
     // the setting, and reset before that value goes away.
     f(unsafe { current.as_ref() })
 }
@@ -46,7 +46,7 @@ pub(in crate::executor) fn address_of_thread() -> usize {
 }
 
 /// Calls `f` with the worker that this thread is, whatever executor the current code belongs to.
-pub(in crate::executor) fn with_thread_worker<R>(f: impl FnOnce(Option<&Local>) -> R) -> R {
+pub(in crate::executor) fn with_thread_worker<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
     // A thread whose thread-locals are gone is not a worker any more.
     let worker = WORKER.try_with(Cell::get).unwrap_or(ptr::null());
     // SAFETY: as for `with_current`.
@@ -61,14 +61,14 @@ pub(in crate::executor) fn without_current<R>(f: impl FnOnce() -> R) -> R {
 
 /// Sets what this thread's code belongs to. Its drop restores what was set before.
 struct Current {
-    local: *const Local,
+    worker: *const Worker,
     forks: *const Forks,
 }
 
 impl Current {
-    fn set(local: *const Local, forks: *const Forks) -> Self {
+    fn set(worker: *const Worker, forks: *const Forks) -> Self {
         Self {
-            local: CURRENT.with(|current| current.replace(local)),
+            worker: CURRENT.with(|current| current.replace(worker)),
             forks: FORKS.with(|current| current.replace(forks)),
         }
     }
@@ -76,7 +76,7 @@ impl Current {
 
 impl Drop for Current {
     fn drop(&mut self) {
-        CURRENT.with(|current| current.set(self.local));
+        CURRENT.with(|current| current.set(self.worker));
         FORKS.with(|forks| forks.set(self.forks));
     }
 }
@@ -86,15 +86,15 @@ impl Drop for Current {
 #[inline]
 pub(in crate::executor) fn with_worker_of<R>(
     shared: *const Shared,
-    f: impl FnOnce(Option<&Local>) -> R,
+    f: impl FnOnce(Option<&Worker>) -> R,
 ) -> R {
-    with_current(|local| f(local.filter(|local| ptr::eq(&**local.shared(), shared))))
+    with_current(|worker| f(worker.filter(|worker| ptr::eq(&**worker.shared(), shared))))
 }
 
 /// Keeps this thread a worker until this is dropped.
 pub(in crate::executor) struct ThisThread<'a> {
     _current: Current,
-    _worker: PhantomData<&'a Local>,
+    _worker: PhantomData<&'a Worker>,
 }
 
 impl Drop for ThisThread<'_> {
@@ -103,7 +103,7 @@ impl Drop for ThisThread<'_> {
     }
 }
 
-impl Local {
+impl Worker {
     /// Makes this thread the worker.
     pub(in crate::executor) fn become_this_thread(&self) -> ThisThread<'_> {
         WORKER.with(|worker| worker.set(self));

@@ -4,10 +4,10 @@
 use alloc::{sync::Arc, vec::Vec};
 use core::panic::Location;
 
-use crossbeam_deque::Worker;
+use crossbeam_deque::Worker as LocalQueue;
 
 use super::{
-    Local,
+    Worker,
     launch::new_detached,
     shared::{Runnable, Shared},
 };
@@ -17,18 +17,18 @@ use crate::executor::{
 };
 
 /// Two workers of one executor. The test is the thread of both.
-pub(super) fn two_workers() -> [Local; 2] {
-    let queues = || [Worker::new_fifo(), Worker::new_fifo()];
+pub(super) fn two_workers() -> [Worker; 2] {
+    let queues = || [LocalQueue::new_fifo(), LocalQueue::new_fifo()];
     let ([normal, other_normal], [high, other_high]) = (queues(), queues());
-    let stealers = |queues: [&Worker<_>; 2]| Vec::from(queues.map(Worker::stealer));
+    let stealers = |queues: [&LocalQueue<_>; 2]| Vec::from(queues.map(LocalQueue::stealer));
     let shared = Arc::new(Shared::new(
         stealers([&normal, &other_normal]),
         stealers([&high, &other_high]),
         Hooks::default(),
     ));
     [
-        Local::new(shared.clone(), 0, normal, high),
-        Local::new(shared, 1, other_normal, other_high),
+        Worker::new(shared.clone(), 0, normal, high),
+        Worker::new(shared, 1, other_normal, other_high),
     ]
 }
 
@@ -38,15 +38,15 @@ pub(super) fn task() -> Runnable {
 }
 
 /// How many workers the first worker wakes in `f`, while the second one sleeps.
-pub(super) fn wakes_of<R>(local: &Local, f: impl FnOnce() -> R) -> u64 {
-    let before = local.counters().wakes.get();
-    while_another_sleeps(local, f);
-    local.counters().wakes.get() - before
+pub(super) fn wakes_of<R>(worker: &Worker, f: impl FnOnce() -> R) -> u64 {
+    let before = worker.counters().wakes.get();
+    while_another_sleeps(worker, f);
+    worker.counters().wakes.get() - before
 }
 
 /// Calls `f` at the moment at which the second worker is asleep, and has no other lookout.
-fn while_another_sleeps<R>(local: &Local, f: impl FnOnce() -> R) {
-    let sleep = &local.shared().sleep;
+fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
+    let sleep = &worker.shared().sleep;
     let mut f = Some(f);
     let mut park = |_| {
         f.take().map(|f| f());

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use core::{cell::Cell, future::poll_fn, hint, time::Duration};
 use std::time::Instant;
 
-use super::Local;
+use super::Worker;
 use crate::{
     completion::Ended,
     executor::{
@@ -96,7 +96,7 @@ fn stack_now() -> usize {
     (&raw const here).addr()
 }
 
-impl Local {
+impl Worker {
     /// Announces the first fork that other workers can take. Wakes a worker if all others sleep.
     #[inline]
     pub(in crate::executor) fn tell_of_fork(&self) {
@@ -218,20 +218,20 @@ mod tests {
 
     #[test]
     fn a_fork_is_taken_once_it_has_been_seen_for_long_enough() {
-        let [local, _other] = two_workers();
-        let forks = &local.shared().forks[1];
-        let take = |at| local.take_fork(at).map(Taken::run).is_some();
+        let [worker, _other] = two_workers();
+        let forks = &worker.shared().forks[1];
+        let take = |at| worker.take_fork(at).map(Taken::run).is_some();
         let start = Instant::now();
         assert!(!take(start), "there is no fork");
-        assert!(!local.helper.expects(false));
+        assert!(!worker.helper.expects(false));
         let short = Duration::from_nanos(1);
         while_open(forks, || {
             assert!(!take(start));
-            assert!(local.helper.expects(false));
+            assert!(worker.helper.expects(false));
             assert!(!take(start + WORTH_A_THEFT - short));
-            assert!(local.helper.expects(false));
+            assert!(worker.helper.expects(false));
             assert!(take(start + WORTH_A_THEFT));
-            assert!(!local.helper.expects(false));
+            assert!(!worker.helper.expects(false));
         });
         // Another worker has marked it, but this one has not seen it before.
         while_open(forks, || {
@@ -243,6 +243,6 @@ mod tests {
                 assert!(take(late + WORTH_A_THEFT));
             });
         });
-        assert_eq!(local.counters().steals.get(), 2);
+        assert_eq!(worker.counters().steals.get(), 2);
     }
 }

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use core::{future::Future, panic::Location};
 
 use super::{
-    Local,
+    Worker,
     shared::{EntryLink, Runnable, Scheduler, Shared},
 };
 use crate::{
@@ -50,35 +50,39 @@ where
     builder(spawned).spawn_detached(|_| future, Scheduler)
 }
 
-/// Pushes a new task into its first queue. `local` is the worker of the executor that this thread
+/// Pushes a new task into its first queue. `worker` is the worker of the executor that this thread
 /// is, if it is one.
 pub(in crate::executor) fn launch(
     shared: &Arc<Shared>,
-    local: Option<&Local>,
+    worker: Option<&Worker>,
     runnable: Runnable,
     lane: Lane,
 ) {
-    match local {
-        Some(local) => local.counters().spawned.increment(),
+    match worker {
+        Some(worker) => worker.counters().spawned.increment(),
         None => shared.outside.count_spawn(),
     }
     if shared.watches_tasks {
         shared.hooks.spawned(&runnable);
-        record!(shared.hooks, local.map(Local::index), Spawn(runnable.id()));
+        record!(
+            shared.hooks,
+            worker.map(Worker::index),
+            Spawn(runnable.id())
+        );
     }
     if lane != Lane::Normal {
         let any = runnable.id().get().get() / size_of::<Arc<()>>() % shared.workers();
-        let near = local.map_or(any, Local::index);
+        let near = worker.map_or(any, Worker::index);
         // SAFETY: the task is new, and its runnable is here.
         unsafe { Registry::enter(shared, runnable.as_ptr(), runnable.metadata(), lane, near) };
     }
-    match local {
-        Some(local) => local.push(runnable, lane),
+    match worker {
+        Some(worker) => worker.push(runnable, lane),
         None => shared.inject(runnable, lane),
     }
 }
 
-impl Local {
+impl Worker {
     /// Pushes a new task of the normal lane into this worker's queue.
     #[inline]
     pub(in crate::executor) fn launch(&self, runnable: Runnable) {

@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use core::{cell::Cell, hint, mem, time::Duration};
 use std::time::Instant;
 
-use super::{Local, attend::Attended, shared::Runnable};
+use super::{Worker, attend::Attended, shared::Runnable};
 use crate::executor::{
     fork_join::job::Taken,
     sleep::{Parking, Slept, Watched},
@@ -142,7 +142,7 @@ impl Lookout {
     }
 }
 
-impl Local {
+impl Worker {
     /// Looks for work elsewhere, rests while there is none, and runs what it finds.
     pub(super) fn look_out(&self) {
         if let Attended::WokeTasks = self.attend() {
@@ -401,7 +401,7 @@ impl Local {
     }
 }
 
-impl Local {
+impl Worker {
     /// Steals one task from any other worker, regardless of that worker's progress. For a closed
     /// executor.
     pub(super) fn steal_to_discard(&self) -> Option<Runnable> {

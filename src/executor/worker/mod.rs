@@ -2,12 +2,12 @@
 //!
 //! # The way of a spawned task
 //! 1. `launch.rs` makes the task, counts it, and pushes its runnable: on a worker into that
-//!    worker's own queue ([`Local::push`]), on any other thread into the injector
+//!    worker's own queue ([`Worker::push`]), on any other thread into the injector
 //!    ([`Shared::inject`]).
 //! 2. The push wakes a sleeping worker if no worker is looking for work (`sleep.rs`).
 //! 3. A worker takes its next runnable by turns from the LIFO slot, its own queues and the injector
 //!    (`queues/turn.rs`). An idle worker steals it from another worker that is slow (`lookout.rs`).
-//! 4. [`Local::run`] polls the future once.
+//! 4. [`Worker::run`] polls the future once.
 //! 5. If the future is pending, the task is entered in the registry of owned tasks the first time
 //!    ([`Scheduler`](shared::Scheduler)), and waits there.
 //! 6. A wake-up schedules it: on a worker into that worker's queue or LIFO slot, on any other
@@ -30,7 +30,7 @@ use core::{
     ptr,
 };
 
-use crossbeam_deque::Worker;
+use crossbeam_deque::Worker as LocalQueue;
 
 #[cfg_attr(not(feature = "io"), path = "attend_disabled.rs")]
 mod attend;
@@ -68,7 +68,7 @@ use crate::{
 };
 
 /// One worker. Only its own thread touches it.
-pub(super) struct Local {
+pub(super) struct Worker {
     shared: Arc<Shared>,
     index: usize,
     queues: Queues,
@@ -103,14 +103,14 @@ pub(super) fn discard(runnables: impl IntoIterator<Item = Runnable>) {
 
 /// Drops a runnable of `shared`, and with it the future, on whatever thread this is.
 pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
-    with_current(|local| {
-        let is_its_worker = local.is_some_and(|local| ptr::eq(&*local.shared, shared));
-        let elsewhere = local.map(|local| (local, local.is_elsewhere.replace(!is_its_worker)));
+    with_current(|worker| {
+        let is_its_worker = worker.is_some_and(|worker| ptr::eq(&*worker.shared, shared));
+        let elsewhere = worker.map(|worker| (worker, worker.is_elsewhere.replace(!is_its_worker)));
         let before = DISPOSING.with(|disposing| disposing.replace(shared));
         guarded(|| drop(runnable));
         DISPOSING.with(|disposing| disposing.set(before));
-        if let Some((local, before)) = elsewhere {
-            local.is_elsewhere.set(before);
+        if let Some((worker, before)) = elsewhere {
+            worker.is_elsewhere.set(before);
         }
     });
 }
@@ -119,12 +119,12 @@ pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
 /// by [`dispose`], and calls the hooks for its end.
 #[inline]
 pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
-    with_current(|local| match local {
-        Some(local) if !local.is_elsewhere.get() => {
-            local.count_end(how);
-            if local.watches_tasks {
-                let hooks = &local.shared.hooks;
-                record!(hooks, Some(local.index), Gone(task.id(), how));
+    with_current(|worker| match worker {
+        Some(worker) if !worker.is_elsewhere.get() => {
+            worker.count_end(how);
+            if worker.watches_tasks {
+                let hooks = &worker.shared.hooks;
+                record!(hooks, Some(worker.index), Gone(task.id(), how));
                 hooks.ended(task, how);
             }
         }
@@ -143,12 +143,12 @@ fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
     }
 }
 
-impl Local {
+impl Worker {
     pub(super) fn new(
         shared: Arc<Shared>,
         index: usize,
-        normal: Worker<Runnable>,
-        high: Worker<Runnable>,
+        normal: LocalQueue<Runnable>,
+        high: LocalQueue<Runnable>,
     ) -> Self {
         Self {
             lookout: Lookout::new(index, shared.workers()),
@@ -274,7 +274,7 @@ impl Local {
         let _this_thread = self.become_this_thread();
         let _attends = AttendsWhileBlocked::new();
         budget::set_on_refused(Some(|| {
-            with_current(|local| local.into_iter().for_each(Local::hurry_turn));
+            with_current(|worker| worker.into_iter().for_each(Worker::hurry_turn));
         }));
         let _reset = Reset;
         self.shared.sleep.begin();

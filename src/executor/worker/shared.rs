@@ -19,7 +19,7 @@ use alloc::{sync::Arc, vec::Vec};
 use crossbeam_deque::Stealer;
 use crossbeam_utils::CachePadded;
 
-use super::{Local, current};
+use super::{Worker, current};
 #[cfg(feature = "trace")]
 use crate::executor::trace::Recorder;
 use crate::{
@@ -221,12 +221,12 @@ impl Shared {
     }
 
     /// Call this after `deadline` becomes the earliest of the timers that this thread uses. It
-    /// makes sure that some worker wakes up in time. `local` is the worker that this thread is, if
+    /// makes sure that some worker wakes up in time. `worker` is the worker that this thread is, if
     /// any.
     #[cfg(feature = "io")]
-    pub(in crate::executor) fn hurry_driver(&self, deadline: u64, local: Option<&Local>) {
-        self.driver.hurry(deadline, &self.sleep, || match local {
-            Some(local) if local.leaves_driver() => local.notify(),
+    pub(in crate::executor) fn hurry_driver(&self, deadline: u64, worker: Option<&Worker>) {
+        self.driver.hurry(deadline, &self.sleep, || match worker {
+            Some(worker) if worker.leaves_driver() => worker.notify(),
             Some(_) => {}
             None => self.sleep.notify_from_outside(Need::Lookout),
         });
@@ -317,14 +317,14 @@ impl Schedule<EntryLink> for Scheduler {
         fence(order!(woken: Acquire));
         let home = runnable.metadata().home();
         let home = home.expect("a task that has been idle is registered");
-        current::with_worker_of(home.owner, |local| match local {
-            Some(local) => {
+        current::with_worker_of(home.owner, |worker| match worker {
+            Some(worker) => {
                 record!(
-                    local.shared().hooks,
-                    Some(local.index()),
+                    worker.shared().hooks,
+                    Some(worker.index()),
                     Wake(runnable.id())
                 );
-                local.push(runnable, home.lane);
+                worker.push(runnable, home.lane);
             }
             None => {
                 // SAFETY: there is a runnable, so the task is unfinished and registered, which
@@ -349,7 +349,7 @@ impl Schedule<EntryLink> for Scheduler {
     #[inline]
     fn ended(&self, task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
         super::ended(task, how);
-        let worker = |shared| current::with_worker_of(shared, |local| local.map(Local::index));
+        let worker = |shared| current::with_worker_of(shared, |worker| worker.map(Worker::index));
         // Last, because this task may be what has kept the executor alive.
         // SAFETY: the runner calls this, and the task's future is gone.
         unsafe { Registry::strike_off(task.metadata(), worker) };
@@ -363,15 +363,15 @@ impl Schedule<EntryLink> for Scheduler {
 /// The caller is the task's runner, and the task is not in any registry yet.
 #[inline(never)]
 unsafe fn enter(task: &PendingTask<'_, EntryLink>) {
-    current::with_current(|local| {
-        let local = local.expect("only workers run the executor's tasks");
+    current::with_current(|worker| {
+        let worker = worker.expect("only workers run the executor's tasks");
         // SAFETY: by this function's contract.
         unsafe {
             Registry::enter_normal(
-                local.shared(),
+                worker.shared(),
                 task.as_ptr(),
                 task.metadata(),
-                local.index(),
+                worker.index(),
             );
         }
     });
@@ -391,29 +391,29 @@ mod tests {
 
     #[test]
     fn one_task_in_any_queue_that_all_serve_is_work() {
-        let [local, _other] = two_workers();
-        let shared = local.shared();
+        let [worker, _other] = two_workers();
+        let shared = worker.shared();
         let has_work = || (shared.has_work(), shared.has_injected());
         assert_eq!(has_work(), (false, false));
         for lane in [Lane::Normal, Lane::High] {
-            local.push(task(), lane);
+            worker.push(task(), lane);
             assert_eq!(has_work(), (true, false));
-            local.discard_queued();
+            worker.discard_queued();
             shared.inject(task(), lane);
             assert_eq!(has_work(), (true, true));
-            assert!(local.take_injected().is_some());
+            assert!(worker.take_injected().is_some());
             assert_eq!(has_work(), (false, false));
         }
-        local.push(task(), Lane::Pinned(0));
+        worker.push(task(), Lane::Pinned(0));
         assert_eq!(has_work(), (false, false), "its own queue does not count");
     }
 
     #[test]
     fn a_time_of_a_poll_that_differs_little_is_not_written() {
-        let [local, _other] = two_workers();
+        let [worker, _other] = two_workers();
         let time = |nanos| {
-            local.shared().set_poll_time(nanos);
-            local.shared().poll_time()
+            worker.shared().set_poll_time(nanos);
+            worker.shared().poll_time()
         };
         assert_eq!(time(80), 80);
         assert_eq!(time(90), 80, "the average moves by an eighth");
@@ -429,9 +429,9 @@ mod tests {
             (KEEPS_THE_DRIVER_WAITING - 1, false),
             (KEEPS_THE_DRIVER_WAITING, true),
         ] {
-            let [local, _other] = two_workers();
-            local.shared().set_poll_time(time);
-            assert_eq!(local.shared().keeps_the_driver_waiting(), keeps);
+            let [worker, _other] = two_workers();
+            worker.shared().set_poll_time(time);
+            assert_eq!(worker.shared().keeps_the_driver_waiting(), keeps);
         }
     }
 

@@ -13,20 +13,20 @@ use super::{
 use crate::{executor::yield_now, oneshot, task::JoinHandle};
 
 /// A task of a lane that has waited, and is ready to be run. It wakes itself in that run.
-fn woken(local: &Local, lane: Lane) -> (Runnable, JoinHandle<()>) {
+fn woken(worker: &Worker, lane: Lane) -> (Runnable, JoinHandle<()>) {
     let (sender, receiver) = oneshot::channel();
     let future = async move {
         let _sent = receiver.await;
         yield_now().await;
     };
     let (runnable, handle) = new_task(Location::caller(), future);
-    launch(local.shared(), Some(local), runnable, lane);
-    local.as_current(|| {
-        let runnable = local.next_queued().expect("the task was launched");
-        local.run(runnable);
+    launch(worker.shared(), Some(worker), runnable, lane);
+    worker.as_current(|| {
+        let runnable = worker.next_queued().expect("the task was launched");
+        worker.run(runnable);
         sender.send(()).expect("the task waits");
     });
-    (local.next_queued().expect("the task was woken"), handle)
+    (worker.next_queued().expect("the task was woken"), handle)
 }
 
 #[test]
@@ -38,37 +38,37 @@ fn who_yields_alone_wakes_nobody() {
         (Lane::High, &[], 1),
         (Lane::Pinned(0), &[], 0),
     ] {
-        let [local, _other] = two_workers();
-        let (runnable, _handle) = woken(&local, lane);
-        others.iter().for_each(|&lane| local.push(task(), lane));
-        let before = local.queues.lengths();
-        let run = || local.as_current(|| local.run(runnable));
-        assert_eq!(wakes_of(&local, run), wakes, "{lane:?} {others:?}");
-        let after = local.queues.lengths();
+        let [worker, _other] = two_workers();
+        let (runnable, _handle) = woken(&worker, lane);
+        others.iter().for_each(|&lane| worker.push(task(), lane));
+        let before = worker.queues.lengths();
+        let run = || worker.as_current(|| worker.run(runnable));
+        assert_eq!(wakes_of(&worker, run), wakes, "{lane:?} {others:?}");
+        let after = worker.queues.lengths();
         let own = [Lane::Normal, Lane::High, Lane::Pinned(0)].map(|one| one == lane);
         assert_eq!([0, 1, 2].map(|i| after[i] - before[i] == 1), own);
         // Registered tasks are dropped before the executor.
-        local.discard_queued();
+        worker.discard_queued();
     }
 }
 
 #[test]
 fn without_a_hook_no_task_is_watched() {
-    let [local, _other] = two_workers();
-    assert!(!local.watches_tasks);
+    let [worker, _other] = two_workers();
+    assert!(!worker.watches_tasks);
 }
 
 #[test]
 fn what_is_more_than_a_queue_holds_goes_to_the_injector() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     for _ in 0..MOST_QUEUED {
-        local.push_normal(task());
+        worker.push_normal(task());
     }
-    assert_eq!(local.queues.lengths(), [MOST_QUEUED, 0, 0]);
-    assert!(!local.shared().has_injected());
-    local.push_normal(task());
-    assert_eq!(local.queues.lengths(), [MOST_QUEUED, 0, 0]);
-    assert!(local.shared().has_injected());
+    assert_eq!(worker.queues.lengths(), [MOST_QUEUED, 0, 0]);
+    assert!(!worker.shared().has_injected());
+    worker.push_normal(task());
+    assert_eq!(worker.queues.lengths(), [MOST_QUEUED, 0, 0]);
+    assert!(worker.shared().has_injected());
 }
 
 /// Panics when it is dropped.
@@ -81,8 +81,8 @@ impl Drop for Panics {
 }
 
 /// How many tasks an executor counts as cancelled, and as panicked.
-fn ends(local: &Local) -> (u64, u64) {
-    let metrics = local.shared().metrics();
+fn ends(worker: &Worker) -> (u64, u64) {
+    let metrics = worker.shared().metrics();
     (metrics.cancelled, metrics.panicked)
 }
 
@@ -96,36 +96,36 @@ fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
         };
         [task(), new_detached(Location::caller(), held)]
     };
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     let [elsewhere, _another] = two_workers();
     let dispose_of_both = || {
         for runnable in runnables() {
-            dispose(local.shared(), runnable);
+            dispose(worker.shared(), runnable);
         }
     };
     dispose_of_both();
-    assert_eq!(ends(&local), (1, 1));
+    assert_eq!(ends(&worker), (1, 1));
     assert_eq!(
-        local.counters().cancelled.get(),
+        worker.counters().cancelled.get(),
         0,
         "no worker has cancelled a task"
     );
     elsewhere.as_current(dispose_of_both);
-    assert_eq!((ends(&local), ends(&elsewhere)), ((2, 2), (0, 0)));
+    assert_eq!((ends(&worker), ends(&elsewhere)), ((2, 2), (0, 0)));
     assert_eq!(
-        local.counters().cancelled.get(),
+        worker.counters().cancelled.get(),
         0,
         "the tasks' own worker has cancelled none"
     );
-    local.as_current(dispose_of_both);
-    assert_eq!(ends(&local), (3, 3));
-    assert_eq!(local.counters().cancelled.get(), 1);
+    worker.as_current(dispose_of_both);
+    assert_eq!(ends(&worker), (3, 3));
+    assert_eq!(worker.counters().cancelled.get(), 1);
 
     // Everything after it is the worker's own again.
     elsewhere.as_current(|| {
         dispose_of_both();
         discard([task()]);
     });
-    assert_eq!((ends(&local), ends(&elsewhere)), ((4, 4), (1, 0)));
+    assert_eq!((ends(&worker), ends(&elsewhere)), ((4, 4), (1, 0)));
     assert_eq!(elsewhere.counters().cancelled.get(), 1);
 }

@@ -12,7 +12,7 @@
 
 use core::cell::Cell;
 
-use super::Local;
+use super::Worker;
 use crate::executor::driver::clock;
 
 /// In nanoseconds. A worker that was away from the driver for no longer than this is expected back
@@ -28,7 +28,7 @@ pub(super) struct Visits {
     is_often: Cell<bool>,
 }
 
-impl Local {
+impl Worker {
     /// Records that the worker is at the driver at the time `now`, after having been away.
     pub(super) fn visit(&self, now: u64) {
         let visits = &self.attendant.visits;

@@ -6,12 +6,12 @@ use super::CLOSED_LOOK;
 
 #[test]
 fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     assert_eq!(
-        local.attend_blocked(),
+        worker.attend_blocked(),
         None,
         "the first use of the driver wakes it"
     );
-    local.shared().close();
-    assert_eq!(local.attend_blocked(), Some(CLOSED_LOOK));
+    worker.shared().close();
+    assert_eq!(worker.attend_blocked(), Some(CLOSED_LOOK));
 }

@@ -33,40 +33,40 @@ fn alive(alive: &Arc<()>) -> usize {
 
 #[test]
 fn a_search_is_over_once_closed_and_for_who_has_arrived_once_quiet() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     let is_over = || {
         [false, true].map(|has_arrived| {
-            local.closing.has_arrived.set(has_arrived);
-            local.is_over()
+            worker.closing.has_arrived.set(has_arrived);
+            worker.is_over()
         })
     };
     assert_eq!(is_over(), [false, false]);
-    local.shared().close();
+    worker.shared().close();
     assert_eq!(is_over(), [true, false]);
-    (0..2).for_each(|worker| local.shared().arrive(worker));
+    (0..2).for_each(|index| worker.shared().arrive(index));
     assert_eq!(is_over(), [true, true]);
-    local.shared().close();
+    worker.shared().close();
     assert_eq!(is_over(), [true, true], "a second close changes nothing");
 }
 
 #[test]
 fn what_is_found_is_run_or_in_a_closed_executor_dropped() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     let held = Arc::new(());
     let polls = || {
-        local.take_up(counted(&held));
+        worker.take_up(counted(&held));
         assert_eq!(alive(&held), 0);
-        local.counters().polls.get()
+        worker.counters().polls.get()
     };
     assert_eq!(polls(), 1);
-    local.shared().close();
+    worker.shared().close();
     assert_eq!(polls(), 1);
 }
 
 #[test]
 fn it_is_quiet_once_each_worker_has_arrived_or_was_never_started() {
-    let [local, _other] = two_workers();
-    let shared = local.shared();
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
     shared.close();
     let is_quiet = |step: &dyn Fn()| {
         step();
@@ -85,8 +85,8 @@ fn it_is_quiet_once_each_worker_has_arrived_or_was_never_started() {
         "it was counted already"
     );
 
-    let [local, _other] = two_workers();
-    let shared = local.shared();
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
     shared.arrive(0);
     shared.never_came(1);
     assert!(shared.gate.is_quiet());
@@ -94,8 +94,8 @@ fn it_is_quiet_once_each_worker_has_arrived_or_was_never_started() {
 
 #[test]
 fn one_task_from_outside_in_any_queue_is_seen() {
-    let [local, _other] = two_workers();
-    let shared = local.shared();
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
     assert!(shared.has_none_injected());
     for lane in [LANES[0], LANES[1], LANES[2], Lane::Pinned(1)] {
         shared.inject(task(), lane);
@@ -107,10 +107,10 @@ fn one_task_from_outside_in_any_queue_is_seen() {
 
 #[test]
 fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_drop() {
-    let [local, other] = two_workers();
-    let (shared, held) = (local.shared(), Arc::new(()));
+    let [worker, other] = two_workers();
+    let (shared, held) = (worker.shared(), Arc::new(()));
     for lane in LANES {
-        local.push(counted(&held), lane);
+        worker.push(counted(&held), lane);
     }
     for lane in [Lane::Normal, Lane::High] {
         shared.inject(counted(&held), lane);
@@ -118,13 +118,13 @@ fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_
     }
     other.push(counted(&held), Lane::Pinned(1));
     shared.close();
-    local.close_down_blocked();
+    worker.close_down_blocked();
     assert_eq!(alive(&held), 7, "all but the tasks that are pinned to it");
-    local
+    worker
         .closing
         .alone_since
         .set(Instant::now().checked_sub(PATIENCE));
-    local.close_down_blocked();
+    worker.close_down_blocked();
     assert_eq!(
         alive(&held),
         1,
@@ -136,16 +136,16 @@ fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_
 
 #[test]
 fn the_last_to_leave_drops_what_is_left_and_whoever_comes_later_does_it_itself() {
-    let [local, other] = two_workers();
-    let (shared, held) = (local.shared(), Arc::new(()));
+    let [worker, other] = two_workers();
+    let (shared, held) = (worker.shared(), Arc::new(()));
     shared.close();
     // So that neither worker waits for the other.
     shared.arrive(1);
     for lane in LANES {
-        local.push(counted(&held), lane);
+        worker.push(counted(&held), lane);
         shared.inject(counted(&held), lane);
     }
-    local.close_down();
+    worker.close_down();
     assert_eq!(
         alive(&held),
         2,
@@ -167,40 +167,40 @@ struct TellsDepth(Arc<AtomicUsize>);
 
 impl Drop for TellsDepth {
     fn drop(&mut self) {
-        let depth = with_current(|local| local.map(|local| local.closing.inside.get()));
+        let depth = with_current(|worker| worker.map(|worker| worker.closing.inside.get()));
         self.0.store(depth.unwrap(), Relaxed);
     }
 }
 
 #[test]
 fn a_blocked_worker_drops_inside_of_drops_up_to_a_depth() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     let seen = Arc::new(AtomicUsize::new(usize::MAX));
     let push = || {
         let tells = TellsDepth(seen.clone());
         let runnable = new_detached(Location::caller(), async move { drop(tells) });
-        local.push(runnable, Lane::Pinned(0));
+        worker.push(runnable, Lane::Pinned(0));
     };
-    local.shared().close();
-    local.as_current(|| {
+    worker.shared().close();
+    worker.as_current(|| {
         push();
-        local.close_down_blocked();
+        worker.close_down_blocked();
         assert_eq!(seen.load(Relaxed), 1);
-        assert_eq!(local.closing.inside.get(), 0);
+        assert_eq!(worker.closing.inside.get(), 0);
         push();
-        local.closing.inside.set(MOST_INSIDE);
-        local.close_down_blocked();
+        worker.closing.inside.set(MOST_INSIDE);
+        worker.close_down_blocked();
         assert_eq!(Arc::strong_count(&seen), 2, "nested too deeply");
-        local.closing.inside.set(MOST_INSIDE - 1);
-        local.close_down_blocked();
+        worker.closing.inside.set(MOST_INSIDE - 1);
+        worker.close_down_blocked();
         assert_eq!(seen.load(Relaxed), MOST_INSIDE);
     });
 }
 
 #[test]
 fn one_caller_cancels_what_waits() {
-    let [local, _other] = two_workers();
-    let gate = &local.shared().gate;
+    let [worker, _other] = two_workers();
+    let gate = &worker.shared().gate;
     let claims = [(); 3].map(|()| gate.begin_to_cancel());
     assert_eq!(claims, [Cancel::All, Cancel::Own, Cancel::Own]);
 }

@@ -6,8 +6,8 @@ use crate::executor::worker::harness::{task, two_workers};
 const LONG: Duration = Duration::from_secs(10);
 
 /// Sets what the first worker has seen of the second.
-fn set_seen(local: &Local, since: Instant, polls: u64, is_busy: bool) {
-    local.lookout.seen[1].set(Seen {
+fn set_seen(worker: &Worker, since: Instant, polls: u64, is_busy: bool) {
+    worker.lookout.seen[1].set(Seen {
         polls,
         since,
         patience: PATIENCE,
@@ -30,36 +30,36 @@ fn the_numbers_are_those_of_marsaglia() {
 
 #[test]
 fn who_makes_progress_and_who_is_stuck_is_seen() {
-    let [local, other] = two_workers();
+    let [worker, other] = two_workers();
     let view = || {
-        let view = local.view();
+        let view = worker.view();
         (view.makes_progress, view.all_stuck)
     };
-    set_seen(&local, before(Instant::now(), LONG), 0, false);
-    local.counters().polls.set(1);
+    set_seen(&worker, before(Instant::now(), LONG), 0, false);
+    worker.counters().polls.set(1);
     assert_eq!(view(), (false, true), "its own count does not matter");
     other.counters().polls.set(1);
     assert_eq!(view(), (true, false));
     // An interval that lasts longer than the test.
-    set_seen(&local, Instant::now() + LONG, 1, false);
+    set_seen(&worker, Instant::now() + LONG, 1, false);
     assert_eq!(view(), (false, false), "not seen for long enough");
     other.counters().polls.set(2);
-    assert_eq!(local.look_round().err(), Some(Neighbours::MakeProgress));
-    assert_eq!(local.look_round().err(), Some(Neighbours::StandStill));
+    assert_eq!(worker.look_round().err(), Some(Neighbours::MakeProgress));
+    assert_eq!(worker.look_round().err(), Some(Neighbours::StandStill));
 }
 
 /// How long a poll seems to take after the second worker has made 10 in 10 seconds.
 fn time_seen(was_busy: bool, is_busy: bool, time: Duration) -> Duration {
-    let [local, other] = two_workers();
+    let [worker, other] = two_workers();
     if is_busy {
         other.push(task(), crate::executor::registry::Lane::Normal);
     }
-    set_seen(&local, before(Instant::now(), time), 5, was_busy);
+    set_seen(&worker, before(Instant::now(), time), 5, was_busy);
     other.counters().polls.set(15);
-    assert!(local.view().makes_progress);
-    let seen = local.lookout.seen[1].get();
+    assert!(worker.view().makes_progress);
+    let seen = worker.lookout.seen[1].get();
     assert_eq!((seen.polls, seen.is_busy), (15, is_busy));
-    Duration::from_nanos(local.shared().poll_time() as u64)
+    Duration::from_nanos(worker.shared().poll_time() as u64)
 }
 
 #[test]
@@ -72,22 +72,22 @@ fn the_time_of_a_poll_is_measured_of_who_was_busy_all_the_time() {
 
 #[test]
 fn the_time_of_a_poll_is_measured_of_oneself() {
-    let [local, _other] = two_workers();
-    let time = || Duration::from_nanos(local.shared().poll_time() as u64);
-    local.judge(LONG, 10);
+    let [worker, _other] = two_workers();
+    let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
+    worker.judge(LONG, 10);
     assert_eq!(time(), LONG / 10);
-    local.lookout.began.set((before(Instant::now(), LONG), 0));
-    local.judge_own_polls();
+    worker.lookout.began.set((before(Instant::now(), LONG), 0));
+    worker.judge_own_polls();
     assert_eq!(time(), LONG / 10, "it has run no task");
-    (0..5).for_each(|_| local.run(task()));
-    local.lookout.began.set((before(Instant::now(), LONG), 1));
-    local.judge_own_polls();
+    (0..5).for_each(|_| worker.run(task()));
+    worker.lookout.began.set((before(Instant::now(), LONG), 1));
+    worker.judge_own_polls();
     assert!(time() >= LONG / 4 && time() < LONG / 2, "{:?}", time());
 }
 
 #[test]
 fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half() {
-    let [local, other] = two_workers();
+    let [worker, other] = two_workers();
     let now = Instant::now() + LONG;
     // How many of 8 tasks are taken from a worker that has been in a poll for `stuck_for`.
     let stolen = |stuck_for| {
@@ -99,38 +99,38 @@ fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half(
             makes_progress: false,
             all_stuck: false,
         };
-        let seen = local.lookout.seen[1].get();
+        let seen = worker.lookout.seen[1].get();
         let since = now - stuck_for;
-        local.lookout.seen[1].set(Seen { since, ..seen });
-        let first = local.steal(&view);
-        let more = local.queues.lengths()[0];
-        while local.queues.pop().is_some() {}
+        worker.lookout.seen[1].set(Seen { since, ..seen });
+        let first = worker.steal(&view);
+        let more = worker.queues.lengths()[0];
+        while worker.queues.pop().is_some() {}
         let taken = usize::from(first.is_some()) + more;
         assert_eq!(other.queues.lengths()[0], 8 - taken);
         taken
     };
     let short = Duration::from_nanos(1);
-    let patience = || local.lookout.seen[1].get().patience;
+    let patience = || worker.lookout.seen[1].get().patience;
     assert_eq!(stolen(PATIENCE - short), 0);
     assert_eq!((stolen(PATIENCE), patience()), (1, 2 * PATIENCE));
     assert_eq!(stolen(2 * PATIENCE - short), 0);
     assert_eq!((stolen(2 * PATIENCE), patience()), (1, 4 * PATIENCE));
     assert_eq!((stolen(STUCK), patience()), (4, 4 * PATIENCE));
-    local.shared().set_poll_time(WORTH_A_STEAL - 1);
+    worker.shared().set_poll_time(WORTH_A_STEAL - 1);
     assert_eq!(stolen(PATIENCE), 0);
-    local.shared().set_poll_time(2 * WORTH_A_STEAL);
+    worker.shared().set_poll_time(2 * WORTH_A_STEAL);
     assert_eq!((stolen(short), patience()), (4, 4 * PATIENCE));
-    assert_eq!(local.counters().steals.get(), 4);
+    assert_eq!(worker.counters().steals.get(), 4);
 }
 
 #[test]
 fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
-    let [local, other] = two_workers();
-    local.shared().sleep.search();
+    let [worker, other] = two_workers();
+    worker.shared().sleep.search();
     let next = |neighbours, limit| {
         let expects = false;
         let mut watch = Watch { limit, expects };
-        local.rest_once(neighbours, &mut watch);
+        worker.rest_once(neighbours, &mut watch);
         watch.limit
     };
     assert_eq!(next(Neighbours::MakeProgress, FIRST_WATCH), 2 * FIRST_WATCH);
@@ -141,26 +141,26 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
         2 * FIRST_WATCH,
         "a task is queued"
     );
-    assert_eq!(local.counters().parks.get(), 3);
-    local.shared().sleep.found(|| false);
+    assert_eq!(worker.counters().parks.get(), 3);
+    worker.shared().sleep.found(|| false);
 }
 
 #[test]
 fn who_is_stuck_is_found_in_a_look_round() {
-    let [local, other] = two_workers();
+    let [worker, other] = two_workers();
     other.queues.push_behind(task(), drop);
-    set_seen(&local, Instant::now() + LONG, 0, false);
-    assert!(local.look_round().is_err(), "not seen for long enough");
-    local.lookout.set_stuck(1);
-    assert!(matches!(local.look_round(), Ok(Found::Task(_))));
+    set_seen(&worker, Instant::now() + LONG, 0, false);
+    assert!(worker.look_round().is_err(), "not seen for long enough");
+    worker.lookout.set_stuck(1);
+    assert!(matches!(worker.look_round(), Ok(Found::Task(_))));
 }
 
 #[test]
 fn what_comes_from_outside_is_left_to_those_that_are_active() {
     // Whether the task is taken.
     let taken = |poll_time, all_stuck, is_quiet| {
-        let [local, _other] = two_workers();
-        let shared = local.shared();
+        let [worker, _other] = two_workers();
+        let shared = worker.shared();
         shared.set_poll_time(poll_time);
         if is_quiet {
             (0..2).for_each(|_| shared.sleep.search());
@@ -171,7 +171,7 @@ fn what_comes_from_outside_is_left_to_those_that_are_active() {
             makes_progress: false,
             all_stuck,
         };
-        local.look_for_task(&view).is_some()
+        worker.look_for_task(&view).is_some()
     };
     assert!(!taken(WORTH_A_STEAL - 1, false, false));
     assert!(taken(WORTH_A_STEAL, false, false));

@@ -7,7 +7,7 @@ use core::{
     hint,
 };
 
-use crossbeam_deque::{Steal, Stealer, Worker};
+use crossbeam_deque::{Steal, Stealer, Worker as LocalQueue};
 
 use self::turn::Turns;
 use super::shared::{LaneQueues, Runnable};
@@ -24,8 +24,8 @@ pub(super) struct Queues {
     /// Whether a push goes to the slot, which is so while the task that waited for the one that has
     /// just ended is being woken.
     slot_is_open: Cell<bool>,
-    high: Worker<Runnable>,
-    normal: Worker<Runnable>,
+    high: LocalQueue<Runnable>,
+    normal: LocalQueue<Runnable>,
     /// The tasks that only this worker may run.
     pinned: RefCell<VecDeque<Runnable>>,
     turns: Turns,
@@ -40,7 +40,7 @@ pub(super) enum Pushed {
 }
 
 impl Queues {
-    pub(super) fn new(normal: Worker<Runnable>, high: Worker<Runnable>) -> Self {
+    pub(super) fn new(normal: LocalQueue<Runnable>, high: LocalQueue<Runnable>) -> Self {
         Self {
             slot: Cell::new(None),
             slot_is_open: Cell::new(false),
@@ -165,7 +165,7 @@ impl Queues {
 
 /// Steals up to half of a queue, and at most `most` tasks. Retries while other workers are stealing
 /// from it.
-fn steal(from: &Stealer<Runnable>, own: &Worker<Runnable>, most: usize) -> Option<Runnable> {
+fn steal(from: &Stealer<Runnable>, own: &LocalQueue<Runnable>, most: usize) -> Option<Runnable> {
     loop {
         let stolen = match most {
             1 => from.steal(),

@@ -9,10 +9,10 @@
 
 use core::cell::Cell;
 
-use crossbeam_deque::Worker;
+use crossbeam_deque::Worker as LocalQueue;
 
 use crate::executor::worker::{
-    Local,
+    Worker,
     shared::{LaneQueues, Runnable},
 };
 
@@ -54,7 +54,7 @@ impl Turns {
     }
 }
 
-impl Local {
+impl Worker {
     /// Takes the next task of this worker, without searching the other workers' queues.
     // Always: it has a second caller at the end of a worker, and the compiler would inline neither
     // it nor `run` into the loop of `work`. Together that costs 78 instructions for each task.
@@ -225,7 +225,7 @@ impl Local {
 }
 
 /// Moves a batch from an injector to a worker's own queue, and returns the first task.
-fn take_batch(from: &LaneQueues, own: &Worker<Runnable>) -> Option<Runnable> {
+fn take_batch(from: &LaneQueues, own: &LocalQueue<Runnable>) -> Option<Runnable> {
     let mut first = None;
     from.injector.take(BATCH, |runnable| match first {
         None => first = Some(runnable),

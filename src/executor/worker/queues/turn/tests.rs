@@ -7,7 +7,7 @@ use super::{BATCH, HIGH_STREAK, INJECTOR_INTERVAL, RESCUE_INTERVAL, SLOT_STREAK}
 use crate::executor::{
     registry::Lane,
     worker::{
-        Local,
+        Worker,
         harness::{task, two_workers, wakes_of},
         launch::new_detached,
         shared::{Runnable, WORTH_A_WAKE},
@@ -16,16 +16,16 @@ use crate::executor::{
 use crate::task::Id;
 
 /// Whether a worker with only this task has something of its own, and something that is pinned.
-fn has_alone(bring: impl FnOnce(&Local)) -> (bool, bool) {
-    let [local, _other] = two_workers();
-    bring(&local);
-    (local.has_own(), local.has_pinned())
+fn has_alone(bring: impl FnOnce(&Worker)) -> (bool, bool) {
+    let [worker, _other] = two_workers();
+    bring(&worker);
+    (worker.has_own(), worker.has_pinned())
 }
 
 #[test]
 fn one_task_in_any_queue_of_a_worker_is_its_own() {
     assert_eq!(has_alone(|_| {}), (false, false), "nothing");
-    let queued = |lane| has_alone(|local| local.push(task(), lane));
+    let queued = |lane| has_alone(|worker| worker.push(task(), lane));
     assert_eq!(queued(Lane::Normal), (true, false));
     assert_eq!(queued(Lane::High), (true, false));
     assert_eq!(queued(Lane::Pinned(0)), (true, true));
@@ -34,7 +34,7 @@ fn one_task_in_any_queue_of_a_worker_is_its_own() {
         (false, false),
         "pinned to another worker"
     );
-    let injected = |lane| has_alone(|local| local.shared().inject(task(), lane));
+    let injected = |lane| has_alone(|worker| worker.shared().inject(task(), lane));
     assert_eq!(injected(Lane::Normal), (false, false));
     assert_eq!(injected(Lane::High), (false, false));
     assert_eq!(injected(Lane::Pinned(0)), (true, true));
@@ -43,15 +43,15 @@ fn one_task_in_any_queue_of_a_worker_is_its_own() {
 /// How many workers a worker wakes when it takes its next task, with these tasks in the queues.
 /// Unless `is_due`, the injector's turn is still some runs away.
 fn wakes_at_next(is_due: bool, own: &[Lane], injected: &[Lane]) -> u64 {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     if !is_due {
-        assert!(local.next().is_none(), "nothing is queued");
+        assert!(worker.next().is_none(), "nothing is queued");
     }
-    own.iter().for_each(|&lane| local.push(task(), lane));
+    own.iter().for_each(|&lane| worker.push(task(), lane));
     for &lane in injected {
-        local.shared().inject(task(), lane);
+        worker.shared().inject(task(), lane);
     }
-    wakes_of(&local, || assert!(local.next().is_some()))
+    wakes_of(&worker, || assert!(worker.next().is_some()))
 }
 
 const NORMAL: Lane = Lane::Normal;
@@ -91,17 +91,17 @@ fn who_runs_a_pinned_task_in_its_turn_wakes_another_for_its_own_queue() {
 
 /// In which of `runs` runs a busy worker takes a task that is stuck behind another worker's poll.
 fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
-    let [local, other] = two_workers();
-    local.shared().set_poll_time(poll_time);
-    local.lookout.set_stuck(other.index());
-    local.push(busy(), NORMAL);
+    let [worker, other] = two_workers();
+    worker.shared().set_poll_time(poll_time);
+    worker.lookout.set_stuck(other.index());
+    worker.push(busy(), NORMAL);
     let takes_over = |_: &u64| {
         if other.queues.has_nothing_to_steal() {
             other.push(task(), NORMAL);
         }
-        let before = local.counters().steals.get();
-        local.run(local.next().expect("a busy worker has a task"));
-        local.counters().steals.get() > before
+        let before = worker.counters().steals.get();
+        worker.run(worker.next().expect("a busy worker has a task"));
+        worker.counters().steals.get() > before
     };
     (0..runs).filter(takes_over).collect()
 }
@@ -141,11 +141,11 @@ impl Letters {
     }
 
     /// Runs the next `runs` tasks.
-    fn runs(&self, local: &Local, runs: usize) -> String {
+    fn runs(&self, worker: &Worker, runs: usize) -> String {
         let run = |_| {
-            let next = local.next().expect("there is a task to run");
+            let next = worker.next().expect("there is a task to run");
             let id = next.id();
-            local.run(next);
+            worker.run(next);
             let own = self.0.iter().find(|(one, _)| *one == id);
             own.map_or('.', |&(_, letter)| letter)
         };
@@ -155,96 +155,96 @@ impl Letters {
 
 #[test]
 fn at_most_16_in_a_row_come_from_the_slot() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     for _ in 0..2 {
         for _ in 0..SLOT_STREAK {
-            assert!(local.queues.turns.slot_is_due());
-            local.queues.slot.set(Some(task()));
-            assert!(local.next().is_some());
+            assert!(worker.queues.turns.slot_is_due());
+            worker.queues.slot.set(Some(task()));
+            assert!(worker.next().is_some());
         }
-        assert!(!local.queues.turns.slot_is_due());
-        local.push(task(), NORMAL);
-        assert!(local.next().is_some());
+        assert!(!worker.queues.turns.slot_is_due());
+        worker.push(task(), NORMAL);
+        assert!(worker.next().is_some());
     }
 }
 
 #[test]
 fn at_most_32_in_a_row_come_from_the_high_lane_while_there_are_others() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     for _ in 0..2 * HIGH_STREAK {
-        local.push(letters.task('h'), HIGH);
+        worker.push(letters.task('h'), HIGH);
     }
     for _ in 0..2 {
-        local.push(letters.task('n'), NORMAL);
+        worker.push(letters.task('n'), NORMAL);
     }
     let row = "h".repeat(HIGH_STREAK as usize) + "n";
-    assert_eq!(letters.runs(&local, 66), row.repeat(2));
+    assert_eq!(letters.runs(&worker, 66), row.repeat(2));
     for _ in 0..=HIGH_STREAK {
-        local.push(letters.task('h'), HIGH);
+        worker.push(letters.task('h'), HIGH);
     }
     let all = "h".repeat(HIGH_STREAK as usize + 1);
-    assert_eq!(letters.runs(&local, 33), all, "there are no normal tasks");
+    assert_eq!(letters.runs(&worker, 33), all, "there are no normal tasks");
 }
 
 #[test]
 fn who_is_pinned_comes_each_4_runs_while_there_are_more() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    local.push(busy(), NORMAL);
-    assert_eq!(letters.runs(&local, 2), "..");
+    worker.push(busy(), NORMAL);
+    assert_eq!(letters.runs(&worker, 2), "..");
     for _ in 0..2 {
-        local.push(letters.task('p'), PINNED);
+        worker.push(letters.task('p'), PINNED);
     }
-    assert_eq!(letters.runs(&local, 9), "....p...p");
-    assert_eq!(letters.runs(&local, 9), ".".repeat(9));
-    let metrics = local.counters().pinned.get();
+    assert_eq!(letters.runs(&worker, 9), "....p...p");
+    assert_eq!(letters.runs(&worker, 9), ".".repeat(9));
+    let metrics = worker.counters().pinned.get();
     assert_eq!(metrics, 0, "no pinned task is left");
 }
 
 #[test]
 fn who_comes_from_outside_comes_each_61_runs_and_brings_the_pinned_ones_along() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    local.push(busy(), NORMAL);
-    assert_eq!(letters.runs(&local, 1), ".");
-    local.shared().inject(letters.task('i'), NORMAL);
-    local.shared().inject(letters.task('p'), PINNED);
+    worker.push(busy(), NORMAL);
+    assert_eq!(letters.runs(&worker, 1), ".");
+    worker.shared().inject(letters.task('i'), NORMAL);
+    worker.shared().inject(letters.task('p'), PINNED);
     let expected = ".".repeat(60) + "i...p.";
-    assert_eq!(letters.runs(&local, 66), expected);
+    assert_eq!(letters.runs(&worker, 66), expected);
 }
 
 #[test]
 fn after_a_long_poll_what_comes_from_outside_is_next() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    local.push(busy(), NORMAL);
-    assert_eq!(letters.runs(&local, 1), ".");
-    local.shared().inject(letters.task('i'), NORMAL);
-    local.hurry_turn();
-    assert_eq!(letters.runs(&local, 2), "i.");
+    worker.push(busy(), NORMAL);
+    assert_eq!(letters.runs(&worker, 1), ".");
+    worker.shared().inject(letters.task('i'), NORMAL);
+    worker.hurry_turn();
+    assert_eq!(letters.runs(&worker, 2), "i.");
 }
 
 #[test]
 fn what_is_pinned_is_fetched_in_batches_and_counted() {
-    let [local, _other] = two_workers();
+    let [worker, _other] = two_workers();
     for _ in 0..BATCH + 2 {
-        local.shared().inject(task(), PINNED);
+        worker.shared().inject(task(), PINNED);
     }
-    assert_eq!(local.counters().pinned.get(), 0, "not fetched yet");
+    assert_eq!(worker.counters().pinned.get(), 0, "not fetched yet");
     for left in (0..=BATCH as u64 + 1).rev() {
-        assert!(local.next_pinned().is_some());
-        assert_eq!(local.counters().pinned.get(), left.min(BATCH as u64 - 1));
+        assert!(worker.next_pinned().is_some());
+        assert_eq!(worker.counters().pinned.get(), left.min(BATCH as u64 - 1));
     }
-    assert!(local.next_pinned().is_none());
+    assert!(worker.next_pinned().is_none());
 }
 
 #[test]
 fn who_had_nothing_to_run_finds_what_has_come_into_any_of_its_queues() {
     for lane in [NORMAL, HIGH, PINNED] {
-        let [local, _other] = two_workers();
-        assert!(local.next_own().is_none());
-        local.push(task(), lane);
-        assert!(local.next_own().is_some());
+        let [worker, _other] = two_workers();
+        assert!(worker.next_own().is_none());
+        worker.push(task(), lane);
+        assert!(worker.next_own().is_some());
     }
 }
