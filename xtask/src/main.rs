@@ -4,13 +4,17 @@ mod cli;
 mod compat;
 mod lab;
 mod logic;
+mod loom;
 mod mutants;
 mod nightly;
 mod plans;
 mod portable;
+mod programs;
+mod progress;
 mod readme;
 mod size;
 mod step;
+mod work;
 
 use std::{env, process::exit};
 
@@ -33,7 +37,7 @@ fn run(command: Command) -> i32 {
         Command::Check => run_all("check", &plans::check()),
         Command::Test => run_all("test", &plans::test()),
         Command::All => run_all("all", &plans::all()),
-        Command::Loom { full, filter } => run_all("loom", &[plans::loom(full, filter.as_deref())]),
+        Command::Loom { full, filter } => loom::run(full, filter.as_deref()),
         Command::Lab(Lab::Page(page)) => lab::page::run(&page),
         Command::Lab(Lab::Matrix { json, html }) => {
             let step = plans::matrix(json.as_deref(), html.as_deref());

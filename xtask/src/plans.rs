@@ -83,25 +83,13 @@ pub(crate) fn test() -> Vec<Step> {
         ),
         Step::cargo("no_std build", &[&["check"], &no_std[..]].concat()),
         Step::cargo("no_std tests", &[&["test", "--lib"], &no_std[..]].concat()),
-        loom(false, None),
+        Step::cargo("models", &["xtask", "loom"]),
         Step::cargo("mutants", &["xtask", "mutants", "--smoke"]),
     ]
 }
 
 pub(crate) fn all() -> Vec<Step> {
     check().into_iter().chain(test()).collect()
-}
-
-/// In release: a model runs its closure thousands of times.
-pub(crate) fn loom(full: bool, filter: Option<&str>) -> Step {
-    let mut args = vec!["test", "--release"];
-    args.extend(filter.iter().flat_map(|filter| ["--", filter]));
-    let step = Step::cargo("models", &args).in_models();
-    if full {
-        step.env("JOINT_LOOM_FULL", "1")
-    } else {
-        step
-    }
 }
 
 /// The lab runs in the models' folder, so it is given the whole paths of the files.
@@ -183,23 +171,13 @@ mod tests {
 
     #[test]
     fn the_models_are_in_the_tests_and_in_the_lints() {
-        let models = |steps: Vec<Step>| {
+        let count = |steps: Vec<Step>, command: &str| {
             let lines = steps.iter().map(Step::to_string);
-            lines
-                .filter(|line| line.starts_with("cd loom-tests"))
-                .count()
+            lines.filter(|line| line.starts_with(command)).count()
         };
-        assert_eq!(models(check()), 1);
-        assert_eq!(models(test()), 1);
-        assert_eq!(models(all()), 2);
-    }
-
-    #[test]
-    fn the_filter_goes_to_the_test_runner() {
-        let line = loom(true, Some("wake")).to_string();
-        assert!(line.contains("JOINT_LOOM_FULL=1 "), "{line}");
-        assert!(line.ends_with("cargo test --release -- wake"), "{line}");
-        assert!(!loom(false, None).to_string().contains("FULL"));
+        assert_eq!(count(check(), "cd loom-tests"), 1);
+        assert_eq!(count(test(), "cargo xtask loom"), 1);
+        assert_eq!(count(all(), "cargo xtask loom"), 1);
     }
 
     #[test]

@@ -6,7 +6,6 @@
 
 mod models;
 mod plan;
-mod progress;
 mod survivors;
 mod table;
 
@@ -18,16 +17,17 @@ mod lex;
 mod source;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet},
     fs,
-    sync::{Mutex, PoisonError},
-    thread,
 };
 
-use super::step::{root, say};
+use super::{
+    progress::Progress,
+    step::{root, say},
+    work::work,
+};
 use models::{Ended, Test};
 use plan::{Change, Mutant, Place};
-use progress::Progress;
 use survivors::Survivors;
 
 const TABLE: &str = "docs/orderings.md";
@@ -230,30 +230,6 @@ fn listed(found: &Verdicts, survivors: &Survivors) -> usize {
         .filter(|(_, one)| !matches!(one, Verdict::Killed(_)));
     open.filter(|(mutant, _)| survivors.reason(mutant).is_some())
         .count()
-}
-
-/// Does the jobs on all processors, and gives what came of them in their order.
-fn work<J: Send, R: Send>(jobs: Vec<J>, each: impl Fn(J) -> R + Sync) -> Vec<R> {
-    let left = Mutex::new(jobs.into_iter().enumerate().collect::<VecDeque<_>>());
-    let done = Mutex::new(BTreeMap::new());
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    let next = || {
-        let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.pop_front()
-    };
-    thread::scope(|scope| {
-        for _ in 0..processors {
-            scope.spawn(|| {
-                while let Some((n, job)) = next() {
-                    let result = each(job);
-                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                    done.insert(n, result);
-                }
-            });
-        }
-    });
-    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.into_values().collect()
 }
 
 #[cfg(test)]

@@ -6,17 +6,18 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     io::{BufReader, Read},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
-use super::{progress::Progress, work};
 use crate::{
+    programs::{Program, one_test, programs},
+    progress::Progress,
     size::target,
-    step::{Step, root},
+    work::work,
 };
 
 /// A test that is to find mutants: it passes, and changes nothing by itself.
@@ -37,34 +38,6 @@ pub(crate) enum Ended {
     Failed,
     /// It did not end, or the model said that it would not.
     Endless,
-}
-
-/// One of the programs that tests are built into.
-struct Program {
-    name: String,
-    path: PathBuf,
-}
-
-/// Builds the models.
-fn programs() -> Result<Vec<Program>, String> {
-    let args = ["test", "--release", "--no-run", "--message-format=json"];
-    let mut command = Step::cargo("models", &args).in_models().command();
-    let output = command.stderr(Stdio::inherit()).output();
-    let output = output.map_err(|error| format!("could not start cargo: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("the models were not built: {}", output.status));
-    }
-    let printed = String::from_utf8_lossy(&output.stdout);
-    Ok(printed.lines().filter_map(program).collect())
-}
-
-/// What one of cargo's messages says was built.
-fn program(message: &str) -> Option<Program> {
-    let message: Value = serde_json::from_str(message).ok()?;
-    let is_test = message["profile"]["test"].as_bool()?;
-    let path = message["executable"].as_str()?.into();
-    let name = message["target"]["name"].as_str()?.to_owned();
-    is_test.then_some(Program { name, path })
 }
 
 /// Where what was seen of the models is kept.
@@ -116,24 +89,15 @@ fn looked_at(tests: Vec<Test>) -> Result<Vec<Seen>, String> {
     seen.into_iter().collect()
 }
 
+/// The tests of a program, none of which has run.
 fn listed(program: &Program) -> Result<Vec<Test>, String> {
-    let failed = |why: String| format!("the tests of {} were not listed: {why}", program.name);
-    let output = Command::new(&program.path).arg("--list").output();
-    let output = output.map_err(|error| failed(error.to_string()))?;
-    if !output.status.success() {
-        return Err(failed(output.status.to_string()));
-    }
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let names = printed
-        .lines()
-        .filter_map(|line| line.strip_suffix(": test"));
     let test = |name| Test {
         name: format!("{}::{name}", program.name),
         program: program.path.clone(),
         took: Duration::ZERO,
         seen: BTreeSet::new(),
     };
-    Ok(names.map(test).collect())
+    Ok(program.tests()?.into_iter().map(test).collect())
 }
 
 /// More than any model takes as it is.
@@ -185,14 +149,11 @@ impl Test {
 fn run(test: &Test, (key, value): (&str, &str), limit: Duration) -> Result<Ended, String> {
     let failed = |why: String| format!("{} could not be run: {why}", test.name);
     let (_, name) = test.name.split_once("::").unwrap_or_default();
-    let mut child = Command::new(&test.program)
-        .args([name, "--exact", "--include-ignored", "--nocapture"])
-        .arg("--test-threads=1")
+    let mut child = one_test(&test.program, name)
+        .args(["--include-ignored", "--nocapture", "--test-threads=1"])
         .env(key, value)
         .env("RUST_BACKTRACE", "0")
         .env_remove("JOINT_LOOM_FULL")
-        .current_dir(root().join("loom-tests"))
-        .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -271,21 +232,9 @@ fn write(file: &Path, seen: &[Seen]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::process::Command;
 
-    #[test]
-    fn programs_are_read_from_cargos_messages() {
-        let test = r#"{"reason":"compiler-artifact","target":{"name":"sleep"},"profile":{"test":true},"executable":"/x/sleep-1"}"#;
-        let found = program(test).expect("a test");
-        assert_eq!((&*found.name, found.path), ("sleep", "/x/sleep-1".into()));
-        for other in [
-            r#"{"reason":"compiler-artifact","target":{"name":"joint"},"profile":{"test":false},"executable":null}"#,
-            r#"{"reason":"build-finished","success":true}"#,
-            "Compiling",
-        ] {
-            assert!(program(other).is_none(), "{other}");
-        }
-    }
+    use super::*;
 
     #[cfg(unix)]
     #[test]
