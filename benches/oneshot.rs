@@ -16,7 +16,7 @@ use std::{
 };
 
 use criterion::Criterion;
-use joint_benches::table::median;
+use joint_benches::{options::Options, table::median};
 
 /// One way to use a channel once.
 type Path = fn(&Waker);
@@ -141,12 +141,8 @@ fn paired(rounds: usize, times: u32) {
 }
 
 fn main() {
-    let once = std::env::args().any(|argument| argument == "--test");
-    if once {
-        paired(1, 1);
-    } else {
-        paired(301, 5000);
-    }
+    let (rounds, times) = Options::read().of((301, 5000), (1, 1));
+    paired(rounds, times);
 
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(300))

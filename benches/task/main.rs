@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use criterion::Criterion;
-use joint_benches::table::median;
+use joint_benches::{options::Options, table::median};
 
 #[macro_use]
 mod rows;
@@ -151,10 +151,10 @@ fn print(table: &Comparison, rounds: usize) {
 }
 
 fn main() {
-    let once = std::env::args().any(|argument| argument == "--test");
+    let options = Options::read();
     let tables = [direct(), queued()];
     for (table, rounds) in tables.iter().zip([1001, 301]) {
-        print(table, if once { 1 } else { rounds });
+        print(table, options.of(rounds, 1));
     }
 
     let mut criterion = Criterion::default()
