@@ -1,4 +1,4 @@
-//! The hooks of an executor: what is called, when, and what becomes of one that panics.
+//! The hooks of an executor: which is called, when, and what happens if one panics.
 
 use std::{
     collections::HashMap,

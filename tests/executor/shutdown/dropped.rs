@@ -1,5 +1,5 @@
-//! How an executor ends, through the public API: every future is dropped, once, before the drop of the executor returns, and
-//! whoever waits learns of it.
+//! What an executor drops: every future, once, before the drop of the executor returns. A task that
+//! waits for one of them is told.
 
 use std::{
     cell::RefCell,
@@ -15,9 +15,7 @@ use std::{
 
 use joint::{Executor, JoinError, JoinHandle, block_on, oneshot, spawn, yield_now};
 
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
+use super::executor;
 
 /// How many guards were made, and how many of them dropped.
 #[derive(Clone, Default)]

@@ -12,14 +12,7 @@ use std::{
 
 use joint::{Executor, JoinSet, LocalExecutor, TaskBuilder, block_on, spawn, spawn_detached};
 
-#[path = "support/ends.rs"]
-mod ends;
-
-use ends::ends;
-
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
+use super::{ends, executor};
 
 fn spawned(executor: &Executor) -> u64 {
     executor.metrics().spawned

@@ -1,4 +1,5 @@
-//! An executor that one of its own workers drops, while the others are in joins and threads outside spawn and wake.
+//! An executor that one of its own workers drops, while the other workers are in joins, and other
+//! threads spawn and wake.
 
 use std::{
     future::{pending, poll_fn},

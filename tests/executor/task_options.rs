@@ -19,9 +19,7 @@ use joint::{
     oneshot, spawn, spawn_local, yield_now,
 };
 
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
+use super::executor;
 
 /// What a call panics with.
 fn panic_of<R>(f: impl FnOnce() -> R) -> String {

@@ -1,4 +1,4 @@
-//! What is dropped inside of a blocked poll, and what is dropped while a drop blocks.
+//! Values that are dropped inside a blocked poll, or while another drop blocks.
 
 use std::{
     future::pending,

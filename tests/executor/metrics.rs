@@ -1,5 +1,5 @@
-//! What an executor counts: `spawned == finished + cancelled + panicked + live` whenever nothing happens in it, however its tasks
-//! have ended and whoever has ended them.
+//! What an executor counts. Whenever it is quiet, `spawned == finished + cancelled + panicked + live`,
+//! no matter how its tasks ended and on which thread.
 
 use std::{
     future::{pending, poll_fn},
@@ -18,9 +18,7 @@ use joint::{
     spawn, spawn_local, yield_now,
 };
 
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
+use super::executor;
 
 struct Panics;
 

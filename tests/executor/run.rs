@@ -1,4 +1,4 @@
-//! The executor's promises while it runs, through the public API. Its end has a file of its own, `executor_shutdown.rs`.
+//! What an executor promises while it runs.
 
 use std::{
     future::{Future, pending, poll_fn},
@@ -16,9 +16,7 @@ use std::{
 
 use joint::{Executor, JoinError, JoinHandle, block_on, oneshot, spawn, yield_now};
 
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
+use super::executor;
 
 #[test]
 fn spawn_from_outside() {

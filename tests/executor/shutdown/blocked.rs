@@ -1,4 +1,4 @@
-//! A poll blocks its worker, and what it waits for is held by another task, which the end drops.
+//! A poll blocks its worker and waits for something that another task holds, which shutdown drops.
 
 use std::{
     future::{Future, pending},

@@ -1,0 +1,10 @@
+//! How an executor ends: what it drops, what happens while polls block its workers, and how long
+//! shutdown waits. No thread waits forever.
+
+mod blocked;
+mod dropped;
+mod each_other;
+mod inside;
+mod limits;
+
+use super::{ends, executor};
