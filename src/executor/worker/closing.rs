@@ -22,6 +22,7 @@ use std::time::Instant;
 
 use super::{
     Worker, discard, dispose,
+    engaged::Seen,
     shared::{Runnable, Shared},
 };
 use crate::{
@@ -36,9 +37,12 @@ use crate::{
 
 /// The largest number of blocking drops that may be nested on a worker's stack.
 const MOST_INSIDE: usize = 16;
-/// How long all other workers must have been busy before a blocked worker drops tasks that they
-/// could drop. Much longer than a free worker takes from its last search to its first drop.
+/// How long each other worker must have been inside the same drop, or the same blocked poll, before
+/// a blocked worker drops tasks that they could drop.
 const PATIENCE: Duration = Duration::from_millis(5);
+/// The same, if a worker may be in a poll that does not block in a wait of this crate, or on its
+/// way to its first drop. Much longer than the system keeps a thread off its processor.
+const LONG_PATIENCE: Duration = Duration::from_millis(250);
 
 /// What cancelling the waiting tasks that are pinned to a worker has led to.
 enum Cancellation {
@@ -54,14 +58,17 @@ pub(super) struct Closing {
     has_arrived: Cell<bool>,
     /// The number of nested waits that are dropping tasks.
     inside: Cell<usize>,
-    /// Since when all other workers have been busy, as far as this blocked worker knows.
-    alone_since: Cell<Option<Instant>>,
+    /// Since when no other worker has been free, as far as this blocked worker knows, and the sum
+    /// of their counts of [engagements](super::engaged) since then.
+    alone_since: Cell<Option<(Instant, usize)>>,
 }
 
 impl Worker {
     /// Runs from the end of the last poll to the end of the worker.
     pub(super) fn close_down(&self) {
         let shared = &**self.shared();
+        // If a wait in the last poll has counted that poll.
+        shared.engaged.exit(self.index());
         self.cancel_waiting();
         self.discard_own();
         shared.arrive(self.index());
@@ -88,8 +95,16 @@ impl Worker {
     pub(super) fn take_up(&self, runnable: Runnable) {
         match self.shared().is_closed() {
             false => self.run(runnable),
-            true => discard([runnable]),
+            true => self.discard_inside(runnable),
         }
+    }
+
+    /// Drops a runnable, in a closed executor.
+    pub(super) fn discard_inside(&self, runnable: Runnable) {
+        let engaged = &self.shared().engaged;
+        engaged.enter(self.index());
+        discard([runnable]);
+        engaged.exit(self.index());
     }
 
     /// Drops what the poll, or the drop, that blocks this worker may be waiting for, in a closed
@@ -100,6 +115,7 @@ impl Worker {
         if depth == MOST_INSIDE {
             return;
         }
+        self.shared().engaged.enter(self.index());
         self.cancel_waiting();
         self.cancel_pinned();
         self.closing.inside.set(depth + 1);
@@ -114,7 +130,7 @@ impl Worker {
         self.closing.inside.set(depth);
     }
 
-    /// Whether no other worker has been free for [`PATIENCE`], because each is in a poll or a drop.
+    /// Whether no other worker has been free for some time, because each is in a poll or a drop.
     ///
     /// A future that a blocked worker drops may itself wait for the very poll that is blocked
     /// beneath it, and then neither ends. Whatever another worker can drop is therefore left to
@@ -124,10 +140,28 @@ impl Worker {
             self.closing.alone_since.set(None);
             return false;
         }
+        let shared = &**self.shared();
+        let (mut patience, mut stays) = (PATIENCE, 0usize);
+        for other in (0..shared.workers()).filter(|&other| other != self.index()) {
+            let (seen, count) = shared.engaged.look(other);
+            stays = stays.wrapping_add(count);
+            match (seen, shared.has_arrived(other)) {
+                (Seen::Inside, _) => {}
+                (Seen::NotInside, false) => patience = LONG_PATIENCE,
+                (Seen::NotInside, true) => {
+                    self.closing.alone_since.set(None);
+                    return false;
+                }
+            }
+        }
         let now = Instant::now();
-        let since = self.closing.alone_since.get().unwrap_or(now);
-        self.closing.alone_since.set(Some(since));
-        self.shared().workers() == 1 || now - since >= PATIENCE
+        let earlier = self.closing.alone_since.get();
+        let since = match earlier.filter(|&(_, before)| before == stays) {
+            Some((since, _)) => since,
+            None => now,
+        };
+        self.closing.alone_since.set(Some((since, stays)));
+        shared.workers() == 1 || now - since >= patience
     }
 
     /// Cancels waiting tasks and queues them, so that any free worker can drop them, or this one

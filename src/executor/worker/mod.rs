@@ -37,6 +37,7 @@ mod attend;
 mod blocked;
 mod closing;
 pub(super) mod current;
+mod engaged;
 #[cfg(test)]
 mod harness;
 mod help;
@@ -353,7 +354,9 @@ impl Worker {
 
     /// Drops all tasks in this worker's queues, including those that the drops queue.
     pub(super) fn discard_queued(&self) {
-        discard(core::iter::from_fn(|| self.next_queued()));
+        while let Some(runnable) = self.next_queued() {
+            self.discard_inside(runnable);
+        }
     }
 }
 

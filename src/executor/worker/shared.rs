@@ -19,7 +19,7 @@ use alloc::{sync::Arc, vec::Vec};
 use crossbeam_deque::Stealer;
 use crossbeam_utils::CachePadded;
 
-use super::{Worker, current};
+use super::{Worker, current, engaged::Engaged};
 #[cfg(feature = "trace")]
 use crate::executor::trace::Recorder;
 use crate::{
@@ -91,6 +91,8 @@ pub(in crate::executor) struct Shared {
     /// The mean length of recent polls, in nanoseconds.
     poll_time: CachePadded<AtomicUsize>,
     pub(super) gate: Gate,
+    /// Which workers are in a user's code, once the executor is closed.
+    pub(super) engaged: Engaged,
     /// Threads, other than the workers, that are waking a task.
     pub(super) visitors: Visitors,
     /// The process that the workers are in.
@@ -132,6 +134,7 @@ impl Shared {
             hooks: hooks.prepare(workers),
             poll_time: CachePadded::new(AtomicUsize::new(0)),
             gate: Gate::new(workers),
+            engaged: Engaged::new(workers),
             visitors: Visitors::new(ROOMS),
             process: Process::current(),
         }
