@@ -1,4 +1,5 @@
-//! The word's promises, and those of the waker in one word and of `block_on`, through the public API.
+//! The word's promises, and those of the waker in one word and of `block_on`, through the public
+//! API.
 #![cfg(feature = "std")]
 
 use std::{

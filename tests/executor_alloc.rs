@@ -1,4 +1,5 @@
-//! What the executor takes of the heap: nothing for a task beside its one block, and nothing that stays.
+//! What the executor takes of the heap: nothing for a task beside its one block, and nothing that
+//! stays.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -111,7 +112,8 @@ fn a_task_that_waits_takes_its_block_and_one_word_more() {
             let before = OWN.get();
             free_elsewhere(elsewhere);
             for _ in 0..tasks {
-                // Not detached: no handle that would be kept, and nobody to wake it but the executor's end.
+                // Not detached: no handle that would be kept, and nobody to wake it but the
+                // executor's end.
                 spawn(async {
                     pending::<()>().await;
                     7u32
@@ -146,7 +148,8 @@ fn executors_in_a_loop_leave_no_memory_behind() {
         }
         BYTES.load(Relaxed)
     };
-    // What is made once stays: among it the garbage of the queues' library, which it collects in its own time.
+    // What is made once stays: among it the garbage of the queues' library, which it collects in
+    // its own time.
     let before = live(50);
     let after = live(200);
     assert!(

@@ -1,6 +1,8 @@
-//! A fork without exec: the child may drop the executor that it inherits, and one that it starts works; the parent goes on.
+//! A fork without exec: the child may drop the executor that it inherits, and one that it starts
+//! works; the parent goes on.
 //!
-//! A program of its own with one test, so that no other test's thread holds a lock of the process at the fork.
+//! A program of its own with one test, so that no other test's thread holds a lock of the process
+//! at the fork.
 #![cfg(unix)]
 
 #[path = "support/child.rs"]
@@ -101,7 +103,8 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
         while wakers.lock().unwrap().len() < WAKERS {
             thread::yield_now();
         }
-        // Workers that fall asleep and are woken all the time hold the locks of that now and then, and so at some of the forks.
+        // Workers that fall asleep and are woken all the time hold the locks of that now and then,
+        // and so at some of the forks.
         let wakers = wakers.lock().unwrap().split_off(0);
         let threads = wakers.into_iter().map(|waker| {
             let over = over.clone();

@@ -1,4 +1,5 @@
-//! `join` and `join_async`: what runs, where panics go, and what is left behind, through the public API.
+//! `join` and `join_async`: what runs, where panics go, and what is left behind, through the public
+//! API.
 
 use std::{
     cell::Cell,
@@ -146,7 +147,8 @@ fn both_sides_borrow() {
     assert_eq!(words, ["a1", "b2"]);
 }
 
-/// The one promise that makes it parallel: another worker takes `b` while `a` runs, also when neither joins again.
+/// The one promise that makes it parallel: another worker takes `b` while `a` runs, also when
+/// neither joins again.
 #[test]
 fn an_idle_worker_takes_the_other_side() {
     let executor = executor(2);
@@ -201,7 +203,8 @@ fn a_chain_of_joins_is_shared_on_its_way_back() {
     }
     let executor = executor(2);
     let meet = Barrier::new(2);
-    // The first that the owner runs is the deepest; the first that is taken is that of the first join.
+    // The first that the owner runs is the deepest; the first that is taken is that of the first
+    // join.
     let leaf = |depth: usize| {
         if depth == 0 || depth == 20 {
             meet.wait();
@@ -267,14 +270,16 @@ fn a_panic_of_b_drops_the_result_of_a() {
     assert_eq!(Arc::strong_count(&kept), 1);
 }
 
-/// `a` panics while another worker runs `b`, which borrows from the frame: the panic goes on only when `b` has ended.
+/// `a` panics while another worker runs `b`, which borrows from the frame: the panic goes on only
+/// when `b` has ended.
 #[test]
 fn a_panic_of_a_waits_for_a_b_that_was_taken() {
     let executor = executor(2);
     let taken = AtomicBool::new(false);
     let over = Cell::new(false);
     struct Shared<'a>(&'a Cell<bool>);
-    // SAFETY: only one side uses it, and the other looks when that is over, which is what is being tested.
+    // SAFETY: only one side uses it, and the other looks when that is over, which is what is being
+    // tested.
     unsafe impl Send for Shared<'_> {}
     let payload = payload_of(|| {
         let over = Shared(&over);

@@ -1,6 +1,8 @@
-//! Workers with nothing to do sleep, and stay asleep: they neither spin nor look after each other again and again.
+//! Workers with nothing to do sleep, and stay asleep: they neither spin nor look after each other
+//! again and again.
 //!
-//! How long is long enough to see that is counted too: a worker elsewhere, which has somebody to look after, goes on looking.
+//! How long is long enough to see that is counted too: a worker elsewhere, which has somebody to
+//! look after, goes on looking.
 
 use std::{
     sync::{
@@ -39,7 +41,8 @@ impl Elsewhere {
         }
     }
 
-    /// Long enough for those who look once more before they sleep without limit, such as the driver's reserve.
+    /// Long enough for those who look once more before they sleep without limit, such as the
+    /// driver's reserve.
     fn settle(&self) {
         let end = Instant::now() + Duration::from_millis(30);
         while Instant::now() < end {
@@ -69,7 +72,8 @@ struct State {
     gone: u64,
     back: u64,
     metrics: Metrics,
-    /// How often each of its threads has fallen asleep; `None` while one is awake. Elsewhere than on Linux: nothing.
+    /// How often each of its threads has fallen asleep; `None` while one is awake. Elsewhere than
+    /// on Linux: nothing.
     asleep: Option<Vec<String>>,
 }
 
@@ -110,7 +114,8 @@ impl Seen {
         }
     }
 
-    /// A thread that sleeps at two instants, and has not fallen asleep in between, has not run at all.
+    /// A thread that sleeps at two instants, and has not fallen asleep in between, has not run at
+    /// all.
     #[cfg(target_os = "linux")]
     fn asleep(&self) -> Option<Vec<String>> {
         let mut asleep = Vec::new();

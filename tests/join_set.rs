@@ -1,4 +1,5 @@
-//! The set's promises, through the public API. Its races have models, `loom-tests/tests/join_set.rs`.
+//! The set's promises, through the public API. Its races have models,
+//! `loom-tests/tests/join_set.rs`.
 
 use std::{
     future::{Future, pending, poll_fn},

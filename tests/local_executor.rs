@@ -462,7 +462,8 @@ fn a_thread_that_sleeps_is_counted() {
     }
 }
 
-/// The run is pending; what is then done to the executor from outside, on its thread, wakes whoever drives it.
+/// The run is pending; what is then done to the executor from outside, on its thread, wakes whoever
+/// drives it.
 #[test]
 fn a_pending_run_is_woken_by_a_spawn_and_by_a_wake_up_on_its_thread() {
     let executor = LocalExecutor::new();

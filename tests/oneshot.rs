@@ -506,7 +506,8 @@ fn a_waker_whose_drop_panics_leaves_all_sound() {
     assert_eq!(rx.blocking_recv(), Ok(1));
 }
 
-/// A waker that owns the sender of the receiver that is polled with it, and drops it when it is first cloned or dropped.
+/// A waker that owns the sender of the receiver that is polled with it, and drops it when it is
+/// first cloned or dropped.
 fn waker_with_sender(on: On, tx: Sender<u8>) -> Waker {
     let mut tx = Some(tx);
     waker_that(on, move || drop(tx.take()))
@@ -568,7 +569,8 @@ fn tokio_5162_a_channel_works_in_the_destructor_of_a_thread_local() {
     thread::spawn(move || {
         let ends = (tx, reply_rx);
         AT_EXIT.with(|at_exit| at_exit.0.lock().unwrap().replace(ends));
-        // The thread's parker is made after the thread-local above, and is gone when that is destroyed.
+        // The thread's parker is made after the thread-local above, and is gone when that is
+        // destroyed.
         assert_eq!(block_on(async { 1 }), 1);
     })
     .join()

@@ -19,8 +19,8 @@ use joint::{
     oneshot::{Receiver, RecvTimeoutError, channel},
 };
 
-/// How many blocks `f` allocates. It must give all of them back, but for small ones that the thread keeps to use again: the first
-/// run does not count.
+/// How many blocks `f` allocates. It must give all of them back, but for small ones that the thread
+/// keeps to use again: the first run does not count.
 #[track_caller]
 fn allocations(f: impl Fn()) -> usize {
     f();

@@ -1,5 +1,5 @@
-//! Scopes, through the public API: tasks that borrow, and what becomes of them when something goes wrong. What must not compile
-//! stands in the documentation of `scope` and `async_scope`.
+//! Scopes, through the public API: tasks that borrow, and what becomes of them when something goes
+//! wrong. What must not compile stands in the documentation of `scope` and `async_scope`.
 
 use std::{
     future::{Future, pending, poll_fn},
@@ -139,7 +139,8 @@ mod blocking {
         assert_eq!(count.into_inner(), (3usize.pow(depth as u32 + 1) - 1) / 2);
     }
 
-    /// The scope waits, and is woken by the ends of tasks that the one who starts them may have noted before.
+    /// The scope waits, and is woken by the ends of tasks that the one who starts them may have
+    /// noted before.
     #[test]
     fn a_task_starts_others_while_the_scope_waits() {
         let executor = executor(2);
@@ -527,7 +528,8 @@ mod asynchronous {
         assert_eq!(Arc::strong_count(&env), 1);
     }
 
-    /// What no scope that borrows from its frame can bear: the tasks go on, and what they borrow stays.
+    /// What no scope that borrows from its frame can bear: the tasks go on, and what they borrow
+    /// stays.
     #[test]
     fn leaked_half_way_it_leaves_the_tasks_what_they_borrow() {
         let executor = executor(1);

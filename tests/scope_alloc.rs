@@ -18,7 +18,8 @@ thread_local! {
     static BLOCKS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Live blocks of the size of what tells a set of a task's end: the counts of an `Arc` and four words.
+/// Live blocks of the size of what tells a set of a task's end: the counts of an `Arc` and four
+/// words.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 const WATCHED: usize = 6 * size_of::<usize>();
 
@@ -49,7 +50,8 @@ static ALLOCATOR: Counting = Counting;
 static ALONE: Mutex<()> = Mutex::new(());
 
 const TASKS: usize = 1_000;
-/// What grows with the number of tasks, but not with each: the room for the handles, and the blocks of the executor's queue.
+/// What grows with the number of tasks, but not with each: the room for the handles, and the blocks
+/// of the executor's queue.
 const GROWTH: usize = 60;
 
 #[track_caller]

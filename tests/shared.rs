@@ -477,7 +477,8 @@ fn a_value_whose_clone_panics_can_be_asked_for_again() {
 
 #[test]
 fn every_order_of_drops_drops_the_value_and_the_wakers_once() {
-    // Which of the three, the sender and two waiters, acts in which order, and whether the waiters were polled before.
+    // Which of the three, the sender and two waiters, acts in which order, and whether the waiters
+    // were polled before.
     const ORDERS: [[usize; 3]; 6] = [
         [0, 1, 2],
         [0, 2, 1],

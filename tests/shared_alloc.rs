@@ -1,4 +1,5 @@
-//! What a shared result allocates, that many who come and go do not make it grow, and that it gives everything back.
+//! What a shared result allocates, that many who come and go do not make it grow, and that it gives
+//! everything back.
 #![cfg(feature = "std")]
 
 use std::{
@@ -18,8 +19,8 @@ mod counting;
 use counting::{Bomb, COUNT};
 use joint::shared::{Sender, Shared, Wait, channel};
 
-/// How many blocks `f` allocates on a thread that keeps none yet. All of them, but for small ones that the thread keeps to use
-/// again, must have been given back when it ends.
+/// How many blocks `f` allocates on a thread that keeps none yet. All of them, but for small ones
+/// that the thread keeps to use again, must have been given back when it ends.
 fn allocations(f: impl Fn() + Sync) -> usize {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -46,7 +47,8 @@ fn register<'a, T>(shared: &'a Shared<T>, waker: &Waker) -> Wait<'a, T> {
 type Large = [u64; 1024];
 const LARGE: Large = [7; 1024];
 
-/// Each waiter's waker is foreign, and boxed as long as it waits. A thread keeps the boxes, and uses them again.
+/// Each waiter's waker is foreign, and boxed as long as it waits. A thread keeps the boxes, and
+/// uses them again.
 fn places(allocations: usize, waiters: usize) -> usize {
     allocations - 1 - waiters
 }
@@ -140,7 +142,8 @@ fn threads_that_come_and_go_against_each_other_keep_to_the_bound() {
         threads.into_iter().map(|t| t.join().unwrap()).sum()
     });
     tx.send(LARGE);
-    // Two wait at a time in each thread, each with a waker in a box. A thread that came too late with a place keeps it.
+    // Two wait at a time in each thread, each with a waker in a box. A thread that came too late
+    // with a place keeps it.
     let (places, boxes, late) = (2 * 2 * THREADS, 2 * THREADS, THREADS);
     assert!(allocated <= places + boxes + late, "{allocated} blocks");
 }
@@ -192,7 +195,8 @@ fn waker_whose_clone_sends(slot: &Cell<Option<Sender<u32>>>) -> Waker {
         |_| {},
         |_| {},
     );
-    // SAFETY: the table does nothing but look at the slot, where the waker is cloned by the one who made it.
+    // SAFETY: the table does nothing but look at the slot, where the waker is cloned by the one who
+    // made it.
     unsafe { Waker::new(ptr::from_ref(slot).cast(), &TABLE) }
 }
 

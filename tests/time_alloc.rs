@@ -125,8 +125,9 @@ fn executors_that_end_with_timers_leave_no_memory_behind() {
         }
         BYTES.load(Relaxed)
     };
-    // What is made once stays. The queues' library collects its garbage in its own time, so that some of it may be there at any
-    // look; but what is left behind by each executor is there at all of them, and grows.
+    // What is made once stays. The queues' library collects its garbage in its own time, so that
+    // some of it may be there at any look; but what is left behind by each executor is there at all
+    // of them, and grows.
     let before = (0..5).map(|_| live(20)).max().unwrap();
     let is_back = |after: &usize| *after <= before + 32 * 1024;
     let mut after = Vec::new();

@@ -209,7 +209,8 @@ fn slices_say_what_came_of_the_run() {
     assert_eq!(then("cancelled"), ["Waits", "Cancelled"]);
 }
 
-/// The tasks' first runs, and those after a wake-up, are where arrows lead to; and each arrow begins in a slice.
+/// The tasks' first runs, and those after a wake-up, are where arrows lead to; and each arrow
+/// begins in a slice.
 #[test]
 fn arrows_lead_from_spawns_and_wakes_to_runs() {
     let executor = executor(2);

@@ -1,4 +1,5 @@
-//! With the feature `tracing`: each task has a span, which is entered whenever its future is polled or dropped.
+//! With the feature `tracing`: each task has a span, which is entered whenever its future is polled
+//! or dropped.
 #![cfg(feature = "tracing")]
 
 use std::{
@@ -295,7 +296,8 @@ impl Subscriber for Panics {
     fn exit(&self, _: &Id) {}
 }
 
-/// The child would be lost, which borrows from a frame. The test runs itself again in a process of its own.
+/// The child would be lost, which borrows from a frame. The test runs itself again in a process of
+/// its own.
 #[cfg_attr(miri, ignore = "it starts a process")]
 #[test]
 fn a_panic_while_a_scope_starts_a_child_ends_the_program() {

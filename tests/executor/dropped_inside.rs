@@ -88,7 +88,8 @@ fn round(workers: usize) {
     let executor = Arc::new(Executor::builder().workers(workers).build().unwrap());
     let wakers = Arc::<Mutex<Vec<Waker>>>::default();
     let begun = Arc::new(Barrier::new(workers + 1));
-    // One for each worker but the one that drops the executor: it is in a join when that begins, and in the next, and so on.
+    // One for each worker but the one that drops the executor: it is in a join when that begins,
+    // and in the next, and so on.
     for _ in 1..workers {
         let (own, begun) = (guard.another(), begun.clone());
         executor.spawn_detached(async move {
@@ -150,7 +151,8 @@ fn round(workers: usize) {
     all_gone.recv().unwrap_err();
     let (made, dropped) = (counts.made.load(Relaxed), counts.dropped.load(Relaxed));
     assert_eq!(made, dropped);
-    // This thread's, the dropper's, those in joins, those that are woken, and what the outsiders have spawned, some with a child.
+    // This thread's, the dropper's, those in joins, those that are woken, and what the outsiders
+    // have spawned, some with a child.
     let least = 1 + 1 + (workers as u64 - 1) + 4 + spawned;
     assert!(
         (least..=least + spawned).contains(&made),

@@ -229,7 +229,8 @@ fn tasks_that_a_shutdown_cancels_are_told_of() {
     }
 }
 
-/// A task of an executor that has gone is dropped by whoever wakes it last: a thread, or a worker of another executor.
+/// A task of an executor that has gone is dropped by whoever wakes it last: a thread, or a worker
+/// of another executor.
 #[test]
 fn a_foreign_thread_that_drops_a_future_tells_of_it() {
     for _ in 0..100 {

@@ -1,5 +1,5 @@
-//! The executor through its public interface: how it runs tasks, what it can be told about them, what
-//! it reports, and how it ends.
+//! The executor through its public interface: how it runs tasks, what it can be told about them,
+//! what it reports, and how it ends.
 //!
 //! Tests that count what the process allocates, that fork, or that need a driver that nothing has
 //! used yet are programs of their own.

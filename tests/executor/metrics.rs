@@ -1,5 +1,6 @@
-//! What an executor counts. Whenever it is quiet, `spawned == finished + cancelled + panicked + live`,
-//! no matter how its tasks ended and on which thread.
+//! What an executor counts. Whenever it is quiet,
+//! `spawned == finished + cancelled + panicked + live`, no matter how its tasks ended and on which
+//! thread.
 
 use std::{
     future::{pending, poll_fn},
@@ -226,7 +227,8 @@ fn tasks_cancelled_by_the_end_are_counted_once() {
     }
 }
 
-/// The counts can be read as long as there is an executor: here by the task that drops the last one but for its own view.
+/// The counts can be read as long as there is an executor: here by the task that drops the last one
+/// but for its own view.
 #[test]
 fn counts_of_an_executor_agree_with_its_hooks() {
     let (executor, ends) = counted();

@@ -275,7 +275,8 @@ fn high_is_stolen_from_a_worker_that_is_stuck() {
     block_on(stuck);
 }
 
-/// Most often the other worker sleeps when the turn of the local task comes, before that of the one who yields.
+/// Most often the other worker sleeps when the turn of the local task comes, before that of the one
+/// who yields.
 #[test]
 fn a_local_task_that_blocks_does_not_hold_up_whom_it_overtook() {
     let executor = executor(2);
@@ -298,7 +299,8 @@ fn a_local_task_that_blocks_does_not_hold_up_whom_it_overtook() {
     }
 }
 
-/// Makes a world in which one worker has tasks of all kinds that never end, and looks how long one kind has to wait.
+/// Makes a world in which one worker has tasks of all kinds that never end, and looks how long one
+/// kind has to wait.
 fn longest_wait_of(kind: &'static str, others: &[&'static str]) -> usize {
     let executor = executor(1);
     let (log, stop) = (Log::default(), Arc::new(AtomicBool::new(false)));
@@ -615,7 +617,8 @@ fn an_output_that_is_not_send_stays_with_local_tasks() {
     assert_eq!(block_on(inside), 42);
 }
 
-/// Local tasks that wait for ever, on some worker: their handles and, if they have been polled, their wakers.
+/// Local tasks that wait for ever, on some worker: their handles and, if they have been polled,
+/// their wakers.
 fn local_tasks(
     executor: &Executor,
     worker: usize,

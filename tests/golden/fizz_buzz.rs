@@ -62,8 +62,8 @@ fn it_is_suspended_60_times_without_descriptors() {
     suspensions(VARIANTS[3]);
 }
 
-/// At a pace that no machine keeps for long. Without the interval on top of descriptors: there a tick may be told of before the room in
-/// a pipe, when both come at once.
+/// At a pace that no machine keeps for long. Without the interval on top of descriptors: there a
+/// tick may be told of before the room in a pipe, when both come at once.
 #[test]
 fn each_late_tick_saves_each_task_one_suspension() {
     for variant in [VARIANTS[0], VARIANTS[2], VARIANTS[3]] {
@@ -79,8 +79,9 @@ fn suspensions(variant: &[&str]) {
     assert!(in_time, "in each of ten runs a tick was late");
 }
 
-/// Each task is suspended before each line. A tick that is late, and so found without having been waited for, saves each of the three
-/// one suspension, neither more nor less: that holds on any machine.
+/// Each task is suspended before each line. A tick that is late, and so found without having been
+/// waited for, saves each of the three one suspension, neither more nor less: that holds on any
+/// machine.
 fn late_ticks(period: &str, variant: &[&str]) -> u64 {
     let arguments = ["--workers", "1", "--period", period, "--count"];
     let output = run("fizz_buzz", &with(&arguments, variant));

@@ -96,8 +96,9 @@ fn a_child_that_drops_what_it_inherits_takes_nothing_away() {
             let stream = block_on(executor.spawn(async move { AsyncFd::new(near).unwrap() }));
             let mut stream = Some(stream);
             for _ in 0..10 {
-                // SAFETY: it asks for nothing by itself. The child frees memory, which the C library allows after a fork, and
-                // ends without running what the parent has registered for its exit.
+                // SAFETY: it asks for nothing by itself. The child frees memory, which the C
+                // library allows after a fork, and ends without running what the parent has
+                // registered for its exit.
                 let child = unsafe { libc::fork() };
                 if child == 0 {
                     // SAFETY: it asks for nothing. What hangs is ended by a signal.

@@ -110,7 +110,8 @@ fn a_poll_function_is_asked_anew_each_time() {
     });
 }
 
-/// One that reads by itself, after `readable`, is polled once for each datagram and once to begin with, not in a circle.
+/// One that reads by itself, after `readable`, is polled once for each datagram and once to begin
+/// with, not in a circle.
 #[test]
 fn who_reads_by_himself_does_not_spin() {
     on_workers(|| async {

@@ -90,7 +90,8 @@ fn one_that_is_dropped_leaves_the_next_alone() {
     });
 }
 
-/// The listener takes one, and the next has to wait until that is accepted and the system asks again.
+/// The listener takes one, and the next has to wait until that is accepted and the system asks
+/// again.
 #[test]
 #[cfg(target_os = "linux")]
 fn one_for_which_there_is_no_room_waits() {

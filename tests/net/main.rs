@@ -1,5 +1,5 @@
-//! Sockets and pipes, on this machine alone. Each scenario runs in `block_on` on a plain thread, and on executors of one worker and
-//! of two; and each has an end, also when it hangs.
+//! Sockets and pipes, on this machine alone. Each scenario runs in `block_on` on a plain thread,
+//! and on executors of one worker and of two; and each has an end, also when it hangs.
 #![cfg(feature = "io")]
 
 mod accept;

@@ -55,7 +55,8 @@ impl Drop for Guard {
     }
 }
 
-/// What the tasks and the threads of a round share. The last one to let go of it drops the executor: a thread, or a task.
+/// What the tasks and the threads of a round share. The last one to let go of it drops the
+/// executor: a thread, or a task.
 pub(crate) struct Round {
     pub(crate) executor: Executor,
     pub(crate) counts: Arc<Counts>,
@@ -176,7 +177,8 @@ impl Round {
             6 => {
                 let round = Arc::downgrade(self);
                 Box::pin(async move {
-                    // It keeps the executor for as long as it yields, and may be the one who drops it.
+                    // It keeps the executor for as long as it yields, and may be the one who drops
+                    // it.
                     let Some(round) = round.upgrade() else {
                         return n;
                     };

@@ -1,8 +1,9 @@
-//! Everything at once, for as long as it is told to: tasks of all kinds on executors that come and go, spawned, joined, cancelled
-//! and let go by their own tasks and by threads outside, while one of them drops the executor. Every task is accounted for, and
-//! no thread and no descriptor stays.
+//! Everything at once, for as long as it is told to: tasks of all kinds on executors that come and
+//! go, spawned, joined, cancelled and let go by their own tasks and by threads outside, while one
+//! of them drops the executor. Every task is accounted for, and no thread and no descriptor stays.
 //!
-//! As a test it takes a fixed number of rounds. `cargo xtask soak [MINUTES]` runs it for that long, with other choices each time.
+//! As a test it takes a fixed number of rounds. `cargo xtask soak [MINUTES]` runs it for that long,
+//! with other choices each time.
 
 #[cfg(feature = "io")]
 mod blocked;
@@ -90,7 +91,8 @@ fn count(_: &str) -> usize {
     0
 }
 
-/// Starts what is never stopped: the global executor, which serves those that wait while their own executor goes.
+/// Starts what is never stopped: the global executor, which serves those that wait while their own
+/// executor goes.
 #[cfg(feature = "io")]
 fn start_what_stays() {
     let socket = block_on(joint::io::UdpSocket::bind("127.0.0.1:0")).unwrap();
@@ -205,7 +207,8 @@ fn every_task_is_accounted_for() {
         rounds += 1;
     }
     println!("{rounds} executors, {tasks} tasks");
-    // The system takes a joined thread off its list in its own time; and one that its own task has left ends after it.
+    // The system takes a joined thread off its list in its own time; and one that its own task has
+    // left ends after it.
     while ["task", "fd"].map(count) != before {
         thread::yield_now();
     }

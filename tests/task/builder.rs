@@ -171,7 +171,8 @@ fn a_future_may_borrow_the_metadata() {
         let looking = Looking(count);
         looking.0.fetch_add(1, Relaxed);
     };
-    // SAFETY: all of it may be sent, and lives for ever but for what the future borrows of its own task.
+    // SAFETY: all of it may be sent, and lives for ever but for what the future borrows of its own
+    // task.
     let (runnable, handle) = unsafe { builder.spawn_unchecked(future, |_| {}) };
     runnable.run();
     assert_eq!(handle.metadata().load(Relaxed), 12);

@@ -1,4 +1,5 @@
-//! Cancelling a task that is idle, due, running or ended; by its handle, by its runnable, by the end of its queue.
+//! Cancelling a task that is idle, due, running or ended; by its handle, by its runnable, by the
+//! end of its queue.
 
 use std::{
     future::pending,

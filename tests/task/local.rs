@@ -14,9 +14,11 @@ fn elsewhere<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
     thread::spawn(f).join().unwrap()
 }
 
-/// A local task of the queue, the line that it was spawned at, and what counts the drop of its future.
+/// A local task of the queue, the line that it was spawned at, and what counts the drop of its
+/// future.
 fn spawn(queue: &Queue) -> (task::Runnable, JoinHandle<()>, u32, Count) {
-    /// Kept in sight: a future that is leaked must not take its count out of reach of a leak checker.
+    /// Kept in sight: a future that is leaked must not take its count out of reach of a leak
+    /// checker.
     static COUNTS: Mutex<Vec<Count>> = Mutex::new(Vec::new());
     let dropped = Count::new();
     COUNTS.lock().unwrap().push(dropped.clone());
@@ -78,8 +80,8 @@ fn an_output_that_is_not_sent_is_dropped_on_its_thread() {
     }
 }
 
-/// Demands that a task whose runnable another thread gets ends in a panic that says `what` happened and where it was spawned, with
-/// its future leaked and nothing else.
+/// Demands that a task whose runnable another thread gets ends in a panic that says `what` happened
+/// and where it was spawned, with its future leaked and nothing else.
 #[track_caller]
 fn panics_elsewhere(what: &str, f: fn(task::Runnable)) {
     let queue = Queue::new();

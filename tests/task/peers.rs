@@ -110,7 +110,8 @@ fn tokio_4724_and_the_executor_goes() {
     assert_eq!(queue.tasks(), 0);
 }
 
-/// async-executor #163: the schedule function goes on after the task has run elsewhere, and been freed.
+/// async-executor #163: the schedule function goes on after the task has run elsewhere, and been
+/// freed.
 #[test]
 fn async_executor_163_the_schedule_function_outlives_the_task_that_it_is_stored_in() {
     let dropped = Count::new();

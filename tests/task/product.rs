@@ -1,5 +1,6 @@
-//! Every combination of what a task does, what becomes of its handle, and when: each future and each output is dropped once,
-//! the memory is given back, and the result is the one that it must be.
+//! Every combination of what a task does, what becomes of its handle, and when: each future and
+//! each output is dropped once, the memory is given back, and the result is the one that it must
+//! be.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -139,7 +140,8 @@ impl Case {
                 }
             }
         }
-        // A future and its output that both panic in their drops end the program, as any panic while panicking does.
+        // A future and its output that both panic in their drops end the program, as any panic
+        // while panicking does.
         cases.retain(|case| case.does != PanicsInDrop || case.output == Output::Fine);
         cases.into_iter()
     }

@@ -140,8 +140,8 @@ fn a_type_of_ones_own_schedules_by_the_metadata() {
     assert_eq!((queues[0].tasks(), queues[1].tasks()), (0, 0));
 }
 
-/// A task that its schedule function runs, with a word that it has captured and looks at before and after. The word counts
-/// the calls that went well.
+/// A task that its schedule function runs, with a word that it has captured and looks at before and
+/// after. The word counts the calls that went well.
 fn run_inline(
     future: impl Future<Output = ()> + Send + 'static,
     calls: &'static AtomicUsize,

@@ -1,4 +1,5 @@
-//! Real threads against each other. What must hold in every order is left to the models; this counts.
+//! Real threads against each other. What must hold in every order is left to the models; this
+//! counts.
 
 use std::{
     future::poll_fn,

@@ -1,4 +1,5 @@
-//! Waking: while idle, due, running and ended; and what becomes of a task that nobody can wake any more.
+//! Waking: while idle, due, running and ended; and what becomes of a task that nobody can wake any
+//! more.
 
 use std::{
     future::{pending, poll_fn},

@@ -1,4 +1,5 @@
-//! What ends the program: panics while panicking, where nobody is left to tell. Each test runs itself again in a process of its own.
+//! What ends the program: panics while panicking, where nobody is left to tell. Each test runs
+//! itself again in a process of its own.
 #![cfg(not(miri))]
 
 use std::{
@@ -130,8 +131,8 @@ fn of_a_schedule_function_that_panics_at_the_end() {
     });
 }
 
-/// A local future that has been polled is pinned: it can be neither touched on another thread nor left behind in memory that is
-/// given back.
+/// A local future that has been polled is pinned: it can be neither touched on another thread nor
+/// left behind in memory that is given back.
 #[test]
 fn of_a_local_future_that_was_polled_and_comes_to_another_thread() {
     ends_the_program("was dropped by another thread", || {

@@ -1,5 +1,5 @@
-//! Panics of the user's code at every place where a task calls it, and re-entrance there: nothing leaks, nothing is dropped
-//! twice, and the task is left whole for the others who know it.
+//! Panics of the user's code at every place where a task calls it, and re-entrance there: nothing
+//! leaks, nothing is dropped twice, and the task is left whole for the others who know it.
 
 #[path = "../task/support.rs"]
 mod support;

@@ -1,5 +1,5 @@
-//! Panics while what a task was made with is dropped: its metadata and its schedule function. The rest is dropped all the same,
-//! and the memory given back.
+//! Panics while what a task was made with is dropped: its metadata and its schedule function. The
+//! rest is dropped all the same, and the memory given back.
 
 use std::{future::pending, thread};
 
@@ -20,7 +20,8 @@ impl Drop for Panicking {
     }
 }
 
-/// A task whose metadata panics when it is dropped, and what counts that, and the drop of its schedule function.
+/// A task whose metadata panics when it is dropped, and what counts that, and the drop of its
+/// schedule function.
 fn spawn() -> (Runnable<Panicking>, JoinHandle<(), Panicking>, [Count; 2]) {
     let counts = [Count::new(), Count::new()];
     let function = counts[1].clone();

@@ -1,5 +1,5 @@
-//! Uses of a task from inside the code that it calls: its own poll and drop, its schedule function, and the waker of whoever
-//! waits for it.
+//! Uses of a task from inside the code that it calls: its own poll and drop, its schedule function,
+//! and the waker of whoever waits for it.
 
 use std::{
     future::{Future, pending, poll_fn},
@@ -36,7 +36,8 @@ fn a_handle_polled_by_the_task_that_it_joins_is_dropped_with_it() {
     let queue = Queue::new();
     let dropped = Count::new();
     let guard = Dropped(dropped.clone());
-    // The registered waker is the task's own: the task would hold itself for ever, but for the abort.
+    // The registered waker is the task's own: the task would hold itself for ever, but for the
+    // abort.
     let place = with_its_handle(&queue, |own| {
         let mut guard = Some(guard);
         poll_fn(move |cx| {

@@ -1,5 +1,6 @@
-//! Atomics, cells and threads come from `sync`, so that the model sees them; every ordering is named and argued where it
-//! stands. Unit tests are exempt: they observe from outside, and no model runs them.
+//! Atomics, cells and threads come from `sync`, so that the model sees them; every ordering is
+//! named and argued where it stands. Unit tests are exempt: they observe from outside, and no model
+//! runs them.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +71,8 @@ fn is_threading(path: &Path) -> bool {
     std || path.starts_with(&["cell", "UnsafeCell"])
 }
 
-/// std's `thread_local!` is in scope without an import, and is the same thread's in every thread of a model.
+/// std's `thread_local!` is in scope without an import, and is the same thread's in every thread of
+/// a model.
 fn own_thread_locals(source: &Source, paths: &[Path]) -> Vec<String> {
     let imported = paths
         .iter()
@@ -166,7 +168,8 @@ pub(crate) fn unargued_sites(source: &Source) -> Vec<String> {
         .collect()
 }
 
-/// An `ORDERING:` comment: the sites it names up to its first full stop, and the lines of the comment block it stands in.
+/// An `ORDERING:` comment: the sites it names up to its first full stop, and the lines of the
+/// comment block it stands in.
 struct Argument {
     first: usize,
     last: usize,

@@ -1,5 +1,5 @@
-//! Modules name only what lies below them. Unit tests are held to it too: what needs a higher layer to be tested is tested
-//! through the public API.
+//! Modules name only what lies below them. Unit tests are held to it too: what needs a higher layer
+//! to be tested is tested through the public API.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,8 @@ pub(crate) fn check(source: &Source, exports: &BTreeMap<String, String>) -> Vec<
     let Some(from) = source.top() else {
         return Vec::new();
     };
-    // What models need of the crate, and the examples of its pages. They lie above all, and nothing may name them.
+    // What models need of the crate, and the examples of its pages. They lie above all, and nothing
+    // may name them.
     if from == "model" || from == "pages" {
         return Vec::new();
     }

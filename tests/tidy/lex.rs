@@ -1,4 +1,5 @@
-//! Rust's tokens and comments, by line: enough of a lexer that no rule is misled by a string, a comment or a lifetime.
+//! Rust's tokens and comments, by line: enough of a lexer that no rule is misled by a string, a
+//! comment or a lifetime.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

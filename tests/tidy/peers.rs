@@ -1,4 +1,5 @@
-//! Whoever builds the tests or an example of `joint` compiles none of the crates that only the benches compare it with.
+//! Whoever builds the tests or an example of `joint` compiles none of the crates that only the
+//! benches compare it with.
 
 use std::collections::{BTreeMap, BTreeSet};
 

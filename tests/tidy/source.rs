@@ -1,4 +1,5 @@
-//! One source file as the rules see it: its tokens, each with the module it stands in and whether only tests compile it.
+//! One source file as the rules see it: its tokens, each with the module it stands in and whether
+//! only tests compile it.
 
 use super::lex::{Comment, Kind, Token, lex};
 

@@ -6,7 +6,8 @@ use joint::{block_on, spawn, time::sleep};
 
 use crate::{MILLI, ends, executor};
 
-/// How often: each time, the one worker that is awake blocks, and what it waits for is served by one that slept.
+/// How often: each time, the one worker that is awake blocks, and what it waits for is served by
+/// one that slept.
 const TIMES: usize = 30;
 
 #[test]

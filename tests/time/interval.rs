@@ -1,4 +1,5 @@
-//! `interval` and `interval_at`. What each choice for missed ticks gives is tested beside it, without a clock.
+//! `interval` and `interval_at`. What each choice for missed ticks gives is tested beside it,
+//! without a clock.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

@@ -1,6 +1,7 @@
 //! Timers through their public interface.
 //!
-//! No test asserts that something took no longer than a time: only that it was not early, or that it came at all.
+//! No test asserts that something took no longer than a time: only that it was not early, or that
+//! it came at all.
 #![cfg(feature = "io")]
 
 mod blocked;

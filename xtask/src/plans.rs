@@ -38,7 +38,8 @@ pub(crate) fn check() -> Vec<Step> {
         ),
         // It lints `joint` as well: the cfg is set for all that is compiled in that folder.
         clippy("lints of the models", &["--all-targets"]).in_models(),
-        // With private items, so that links among them are followed; without, so that no public page links to one.
+        // With private items, so that links among them are followed; without, so that no public
+        // page links to one.
         doc(
             "private documentation",
             &["--all-features", "--document-private-items"],
@@ -97,7 +98,8 @@ pub(crate) fn matrix(json: Option<&str>, html: Option<&str>) -> Step {
     Step::cargo("matrix", &args).in_models()
 }
 
-/// With the peers that plain `cargo bench` leaves out, one of which asks for a newer compiler than it needs.
+/// With the peers that plain `cargo bench` leaves out, one of which asks for a newer compiler than
+/// it needs.
 pub(crate) fn bench(name: Option<&str>) -> Step {
     let name = name.unwrap_or("*");
     let args = [
@@ -126,7 +128,8 @@ pub(crate) fn soak(minutes: f64) -> Step {
     Step::cargo("soak", &args).env("JOINT_SOAK_MINUTES", minutes.to_string())
 }
 
-/// What makes unsafe blocks: the executor's tests run for hours there, mostly in the queues of another crate.
+/// What makes unsafe blocks: the executor's tests run for hours there, mostly in the queues of
+/// another crate.
 pub(crate) fn miri() -> Step {
     let targets = ["completion", "oneshot", "shared", "task", "task_panic"];
     let targets = targets.iter().flat_map(|target| ["--test", target]);

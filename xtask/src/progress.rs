@@ -1,4 +1,5 @@
-//! How far a long run has come: a line that changes on a terminal, a line for each thing done elsewhere.
+//! How far a long run has come: a line that changes on a terminal, a line for each thing done
+//! elsewhere.
 
 use std::{
     io::{IsTerminal, Write as _, stderr},

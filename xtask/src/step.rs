@@ -81,7 +81,8 @@ impl Step {
 
     /// Runs in the models' package, whose own configuration sets the cfg and the target folder.
     ///
-    /// Variables of the environment would override that configuration, so they are given the same contents.
+    /// Variables of the environment would override that configuration, so they are given the same
+    /// contents.
     pub(crate) fn in_models(mut self) -> Self {
         self.folder = "loom-tests";
         for (key, flags, separator) in [

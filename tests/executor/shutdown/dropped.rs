@@ -435,7 +435,8 @@ fn spawning_goes_on_until_the_end() {
     }
 }
 
-/// async-executor #163: whoever wakes has pushed the task, and the executor is gone before that call returns.
+/// async-executor #163: whoever wakes has pushed the task, and the executor is gone before that
+/// call returns.
 #[test]
 fn foreign_threads_wake_while_the_executor_goes() {
     let threads = thread::available_parallelism()
@@ -530,7 +531,8 @@ fn tasks_that_await_each_other_are_dropped() {
     guards.assert_all_dropped(200);
 }
 
-/// cppcoro 129: a million things that are ready at once, and a million hand-overs from task to task.
+/// cppcoro 129: a million things that are ready at once, and a million hand-overs from task to
+/// task.
 #[test]
 fn a_million_resumptions_need_no_stack() {
     let executor = Executor::builder()

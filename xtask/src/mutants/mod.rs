@@ -1,8 +1,9 @@
-//! `cargo xtask mutants`: changes the source in one place at a time, by the environment of the models, and demands that a model
-//! fails.
+//! `cargo xtask mutants`: changes the source in one place at a time, by the environment of the
+//! models, and demands that a model fails.
 //!
-//! The test that is written down for a change in `docs/orderings.md` is tried first, so that the file stays the same from run to
-//! run, and a run that finds nothing new is short. Others follow by how long they take.
+//! The test that is written down for a change in `docs/orderings.md` is tried first, so that the
+//! file stays the same from run to run, and a run that finds nothing new is short. Others follow by
+//! how long they take.
 
 mod models;
 mod plan;

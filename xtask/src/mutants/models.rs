@@ -177,7 +177,8 @@ fn run(test: &Test, (key, value): (&str, &str), limit: Duration) -> Result<Ended
     }
 }
 
-/// The status; nothing in it, if a signal ended the process, and nothing at all when it was ended here.
+/// The status; nothing in it, if a signal ended the process, and nothing at all when it was ended
+/// here.
 fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<Option<i32>>> {
     let start = Instant::now();
     while start.elapsed() < limit {

@@ -1,4 +1,5 @@
-//! What can be changed in the source: each atomic site, read-modify-write and second look, found by reading `src`.
+//! What can be changed in the source: each atomic site, read-modify-write and second look, found by
+//! reading `src`.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -62,7 +63,8 @@ pub(crate) struct Mutant {
 /// A place in the source with what can be changed about it.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// The module's path, then the name: of the site or the look, or else of the function that it stands in, with brackets.
+    /// The module's path, then the name: of the site or the look, or else of the function that it
+    /// stands in, with brackets.
     pub(crate) site: String,
     pub(crate) file: String,
     /// As it is written: the operation, with the ordering.
@@ -100,7 +102,8 @@ impl Place {
     }
 }
 
-/// All that can be changed in the folder `src` of `root`, in the order of the files and of their lines.
+/// All that can be changed in the folder `src` of `root`, in the order of the files and of their
+/// lines.
 pub(crate) fn plan(root: &Path) -> io::Result<Vec<Place>> {
     let mut files = BTreeMap::new();
     collect(root, &root.join("src"), &mut files)?;

@@ -1,6 +1,7 @@
 //! The list of changes that no model finds, each with the reason why none can.
 //!
-//! A line is `site change: reason`, with `*` for every change of the site; what begins with `#` is a comment.
+//! A line is `site change: reason`, with `*` for every change of the site; what begins with `#` is
+//! a comment.
 
 use super::{
     Verdict, Verdicts,
