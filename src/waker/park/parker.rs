@@ -7,9 +7,10 @@
 //! Rule 1: only the home thread touches `own`, and the thread that frees the parker. Rule 2: `BIAS`
 //! in `references` stands for the home thread's count. The number of references is
 //! `references - BIAS + own.references`. A reference that is counted in one part may be given up in
-//! the other. The parker's end replaces the bias by the home thread's own count. After that the
-//! home thread's wakers count as all others do, and the thread that brings the count to 0 frees the
-//! parker.
+//! the other, so over time the two parts may drift apart without limit. The home thread therefore
+//! moves its part over when it is far from 0. The parker's end replaces the bias by the home
+//! thread's own count. After that the home thread's wakers count as all others do, and the thread
+//! that brings the count to 0 frees the parker.
 
 use core::{
     fmt,
@@ -23,7 +24,7 @@ use std::time::Instant;
 use super::{Parked, park_until};
 use crate::{
     sync::{
-        AtomicUsize, Retire, UnsafeCell, fence, heap, order, this_thread,
+        AtomicUsize, Retire, UnsafeCell, fence, heap, order, ref_limit, this_thread,
         thread::{self, Thread, ThreadId},
     },
     waker::{Header, ThinWaker, VTable},
@@ -35,6 +36,9 @@ const NOTIFIED: usize = 1;
 /// More than the possible number of references. If clones are leaked, the program aborts before
 /// they reach it.
 const BIAS: usize = 1 << (usize::BITS - 2);
+
+/// The count from which on one more clone ends the program.
+const MAX: usize = BIAS + BIAS / 2;
 
 #[repr(C)]
 struct Inner {
@@ -67,7 +71,7 @@ static TABLE: VTable = {
         // SAFETY: as above.
         let references = unsafe { &(*inner.as_ptr()).references };
         // ORDERING: clone. Relaxed: the new reference reaches another thread by an edge of its own.
-        if references.fetch_add(1, order!(clone: Relaxed)) > BIAS + BIAS / 2 {
+        if references.fetch_add(1, order!(clone: Relaxed)) > MAX {
             std::process::abort();
         }
     }
@@ -123,11 +127,31 @@ unsafe fn count_at_home(inner: NonNull<Inner>, change: usize) -> bool {
             return false;
         }
         own.references = own.references.wrapping_add(change);
-        if own.references > BIAS / 2 && own.references < BIAS {
-            std::process::abort();
+        if own.references.wrapping_add(far()) > 2 * far() {
+            move_over(&inner.references, mem::take(&mut own.references));
         }
         true
     })
+}
+
+/// How far from 0 the home thread's count may be before it is moved over. That is rare, and far
+/// from where the counts would overflow.
+#[inline]
+fn far() -> usize {
+    ref_limit() as usize
+}
+
+/// Moves the home thread's count over to the count of all threads. Without this, a thread that
+/// clones its waker for another thread half a billion times would end the program on a machine of
+/// 32 bits, although hardly any waker is alive.
+#[cold]
+fn move_over(references: &AtomicUsize, own: usize) {
+    // ORDERING: move_over. Relaxed: the parker's end comes later on this thread, and it releases
+    // what this thread did before it gave the references up.
+    let before = references.fetch_add(own, order!(move_over: Relaxed));
+    if before.wrapping_add(own) > MAX {
+        std::process::abort();
+    }
 }
 
 /// Gives up references, and frees the parker after the last one.
@@ -297,5 +321,44 @@ impl Drop for Parker {
         // SAFETY: the bias stands for what `own` counts, `self` included. This gives up all of the
         // bias except for the other references of `own`.
         unsafe { release(inner, BIAS.wrapping_sub(own.wrapping_sub(1))) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::Ordering::Relaxed;
+    use std::thread;
+
+    use super::*;
+
+    /// Brings the counts to where they would be if the home thread had cloned `count` wakers, and
+    /// other threads had dropped them; or the other way round, if `count` is below zero.
+    fn drift(parker: &Parker, count: usize) {
+        parker.with_own(|own| own.references = own.references.wrapping_add(count));
+        let references = &parker.inner().references;
+        references.store(references.load(Relaxed).wrapping_sub(count), Relaxed);
+    }
+
+    fn references(parker: &Parker) -> usize {
+        let own = parker.with_own(|own| own.references);
+        let all = parker.inner().references.load(Relaxed);
+        all.wrapping_sub(BIAS).wrapping_add(own)
+    }
+
+    #[test]
+    fn the_counts_of_the_threads_do_not_drift_apart() {
+        let parker = Parker::new();
+        let half = BIAS / 2;
+        for count in [half, half, half.wrapping_neg(), half.wrapping_neg()] {
+            drift(&parker, count);
+            let kept = parker.waker().clone();
+            assert_eq!(references(&parker), 2);
+            assert!(parker.with_own(|own| own.references) <= 1);
+            thread::spawn(move || drop(kept.clone())).join().unwrap();
+            assert_eq!(references(&parker), 1);
+        }
+        let last = parker.waker().clone();
+        drop(parker);
+        thread::spawn(move || drop(last)).join().unwrap();
     }
 }
