@@ -117,6 +117,89 @@ fn a_waker_may_outlive_its_parker_and_its_thread() {
     }
 }
 
+/// Uses a waker when its thread's other values may be gone already, and blocks.
+struct AtEnd(Waker, Option<Parker>, mpsc::Sender<()>);
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        let waker = self.0.clone();
+        waker.wake_by_ref();
+        waker.wake();
+        if let Some(parker) = self.1.take() {
+            assert!(parker.take_wake());
+        }
+        self.0.wake_by_ref();
+        let mut polls = 0;
+        let waits = poll_fn(|cx| {
+            polls += 1;
+            let waker = cx.waker().clone();
+            waker.wake();
+            match polls {
+                2 => Poll::Ready(()),
+                _ => Poll::Pending,
+            }
+        });
+        block_on(waits);
+        self.2.send(()).unwrap();
+    }
+}
+
+/// The values of a thread are destroyed in the order in which they were first used, or in the other
+/// one. The parker that the thread keeps for its next wait is among them.
+#[test]
+fn a_waker_may_be_used_and_a_thread_may_block_while_the_thread_ends() {
+    thread_local! { static AT_END: RefCell<Option<AtEnd>> = const { RefCell::new(None) } }
+    let elsewhere = Parker::new();
+    let (sender, at_end) = mpsc::channel();
+    for is_first in [false, true] {
+        for of in 0..3 {
+            let (foreign, sender) = (elsewhere.waker().clone(), sender.clone());
+            let end = move || {
+                if is_first {
+                    AT_END.with_borrow_mut(|at_end| assert!(at_end.is_none()));
+                }
+                let value = match of {
+                    // That of another thread's parker, on a thread that has not waited.
+                    0 => AtEnd(foreign, None, sender),
+                    // That of its own parker.
+                    1 => {
+                        let parker = Parker::new();
+                        AtEnd(parker.waker().clone(), Some(parker), sender)
+                    }
+                    // That of the parker that the thread keeps for its waits.
+                    _ => {
+                        let waker = block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
+                        AtEnd(waker, None, sender)
+                    }
+                };
+                AT_END.set(Some(value));
+            };
+            thread::spawn(end).join().unwrap();
+            at_end.recv().unwrap();
+        }
+    }
+    assert!(elsewhere.take_wake());
+}
+
+/// The parker is leaked. Its wakers work as before, there and elsewhere.
+#[test]
+fn a_parker_may_be_leaked() {
+    let home = thread::spawn(|| {
+        let parker = std::mem::ManuallyDrop::new(Parker::new());
+        let waker = parker.waker().clone();
+        let clone = waker.clone();
+        thread::spawn(move || clone.clone().wake_by_ref())
+            .join()
+            .unwrap();
+        drop(waker.clone());
+        assert!(parker.take_wake());
+        waker
+    });
+    let waker = home.join().unwrap();
+    waker.wake_by_ref();
+    drop(waker);
+}
+
 #[test]
 fn a_waker_converts_without_a_box() {
     let parker = Parker::default();
@@ -179,6 +262,17 @@ fn every_61_turns_a_busy_loop_attends() {
         set_attend(None);
         turns.count(1_000);
         assert_eq!(ATTENDED.get(), 4);
+    });
+}
+
+#[test]
+fn turns_are_counted_without_an_overflow() {
+    alone(|| {
+        set_attend(Some(attend));
+        let mut turns = Turns::new();
+        turns.count(1);
+        turns.count(usize::MAX);
+        assert_eq!(ATTENDED.get(), 1);
     });
 }
 

@@ -109,7 +109,7 @@ impl Turns {
     /// due, so the caller must check once more before it parks.
     #[inline]
     pub fn count(&mut self, turns: usize) {
-        self.0 += turns;
+        self.0 = self.0.saturating_add(turns);
         if self.0 >= ATTEND_INTERVAL {
             self.attend();
         }
