@@ -175,6 +175,23 @@ impl<T, M> JoinHandle<T, M> {
     /// runnable.run();
     /// assert_eq!(joint::block_on(handle), 5);
     /// ```
+    ///
+    /// The new type no longer says that the metadata must stay on its thread, or what it borrows,
+    /// so the metadata must be `Send`, `Sync` and `'static`:
+    /// ```compile_fail,E0277
+    /// use joint::task::JoinHandle;
+    ///
+    /// fn hide(handle: JoinHandle<(), std::cell::Cell<u8>>) -> JoinHandle<()> {
+    ///     handle.without_metadata()
+    /// }
+    /// ```
+    /// ```compile_fail
+    /// use joint::task::JoinHandle;
+    ///
+    /// fn hide<'a>(handle: JoinHandle<(), &'a u8>) -> JoinHandle<()> {
+    ///     handle.without_metadata()
+    /// }
+    /// ```
     #[inline]
     pub fn without_metadata(self) -> JoinHandle<T>
     where
