@@ -59,6 +59,7 @@
 
 use core::{
     cell::Cell,
+    marker::PhantomData,
     task::{Context, Poll},
 };
 
@@ -89,23 +90,30 @@ pub fn begin() {
 }
 
 /// The budget of the current poll, kept while other futures are polled inside it. It is restored
-/// when this is dropped.
+/// when this is dropped, which must be on the same thread, so it cannot be sent to another.
 #[derive(Debug)]
 #[must_use = "dropping it restores the budget"]
-pub struct Outer(u64);
+pub struct Outer {
+    left: u64,
+    /// It stays on its thread.
+    thread: PhantomData<*mut ()>,
+}
 
 impl Outer {
     /// Keeps the current budget.
     #[inline]
     pub fn save() -> Self {
-        Self(LEFT.with(Cell::get))
+        Self {
+            left: LEFT.with(Cell::get),
+            thread: PhantomData,
+        }
     }
 }
 
 impl Drop for Outer {
     #[inline]
     fn drop(&mut self) {
-        LEFT.with(|left| left.set(self.0));
+        LEFT.with(|left| left.set(self.left));
     }
 }
 

@@ -348,6 +348,276 @@ mod aborts {
     unsafe impl Send for Address {}
 }
 
+/// What a schedule function does from inside `pending` or `ended`.
+mod reenters {
+    use super::*;
+
+    type Act = Box<dyn FnMut(NonNull<()>) + Send>;
+
+    /// Does something at each pending poll, and something at the end.
+    #[derive(Default)]
+    struct Acts {
+        pending: Mutex<Option<Act>>,
+        ended: Mutex<Option<Act>>,
+    }
+
+    struct Acting(Arc<Acts>, Queue);
+
+    impl Schedule for Acting {
+        fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+            self.1.push(runnable);
+        }
+
+        fn pending(&self, task: &PendingTask<'_, ()>) {
+            let act = self.0.pending.lock().unwrap().take();
+            act.into_iter().for_each(|mut act| act(task.as_ptr()));
+        }
+
+        fn ended(&self, task: &EndedTask<'_, ()>, _: TaskEnd) {
+            let act = self.0.ended.lock().unwrap().take();
+            act.into_iter().for_each(|mut act| act(task.as_ptr()));
+        }
+    }
+
+    /// When the schedule function acts.
+    #[derive(Clone, Copy, PartialEq)]
+    enum At {
+        Pending,
+        Ended,
+    }
+
+    const BOTH: [At; 2] = [At::Pending, At::Ended];
+
+    /// How the task comes to its end, if the act changes nothing.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Ends {
+        Ready,
+        Panics,
+        Cancelled,
+    }
+
+    const ALL: [Ends; 3] = [Ends::Ready, Ends::Panics, Ends::Cancelled];
+
+    /// Runs a task whose schedule function does `act` to it at a time, given its handle and a
+    /// waker. Demands that the future and the output are dropped once, and that the memory is
+    /// freed.
+    fn run_with(at: At, ends: Ends, act: impl FnOnce(JoinHandle<Dropped>, Waker) + Send + 'static) {
+        let (acts, queue) = (Arc::new(Acts::default()), Queue::new());
+        let (futures, outputs) = (Count::new(), Count::new());
+        let (future, output) = (Dropped(futures.clone()), outputs.clone());
+        let body = async move {
+            let _future = future;
+            yield_now().await;
+            pending_once().await;
+            assert!(ends != Ends::Panics, "in poll");
+            Dropped(output)
+        };
+        let acting = Acting(acts.clone(), queue.clone());
+        let (runnable, handle) = Builder::new().spawn(|()| body, acting);
+        let waker = runnable.waker();
+        let mut act = Some(move || act(handle, waker));
+        let act: Act = Box::new(move |_| act.take().into_iter().for_each(|act| act()));
+        let place = match at {
+            At::Pending => &acts.pending,
+            At::Ended => &acts.ended,
+        };
+        let second = runnable.waker();
+        if ends == Ends::Cancelled {
+            *place.lock().unwrap() = Some(act);
+            runnable.run();
+            drop(queue.pop());
+            queue.run();
+        } else {
+            *place.lock().unwrap() = Some(act);
+            runnable.run();
+            queue.run();
+            second.wake_by_ref();
+            queue.run();
+        }
+        assert_eq!(futures.get(), 1);
+        assert!(place.lock().unwrap().is_none(), "it has acted");
+        assert!(outputs.get() <= 1);
+        drop(second);
+        assert_eq!(queue.run(), 0);
+        assert_eq!(queue.tasks(), 0);
+    }
+
+    /// Each act at each time, for each end.
+    fn at_each(act: fn(JoinHandle<Dropped>, Waker)) {
+        for at in BOTH {
+            for ends in ALL {
+                run_with(at, ends, act);
+            }
+        }
+    }
+
+    #[test]
+    fn the_handle_may_be_dropped() {
+        at_each(|handle, waker| {
+            drop(handle);
+            drop(waker);
+        });
+        at_each(|handle, waker| {
+            drop(waker);
+            drop(handle);
+        });
+    }
+
+    #[test]
+    fn the_task_may_be_detached_aborted_and_woken() {
+        at_each(|handle, waker| {
+            handle.detach();
+            waker.wake();
+        });
+        at_each(|handle, waker| {
+            waker.wake_by_ref();
+            handle.abort();
+            handle.abort();
+            drop(waker);
+            handle.detach();
+        });
+        at_each(|handle, waker| drop((handle.cancel(), waker)));
+    }
+
+    #[test]
+    fn the_handle_may_be_polled() {
+        at_each(|mut handle, waker| {
+            assert!(!handle.is_finished());
+            assert!(poll_with(&mut handle, &waker).is_pending());
+            handle.detach();
+        });
+    }
+
+    #[test]
+    fn other_tasks_may_be_spawned_run_and_dropped() {
+        at_each(|handle, waker| {
+            let queue = Queue::new();
+            let inner = queue.start(async move {
+                yield_now().await;
+                waker.wake();
+                7
+            });
+            queue.run();
+            assert_eq!(ready(inner), 7);
+            handle.detach();
+            drop(queue.start(pending::<()>()));
+            queue.run();
+        });
+    }
+
+    #[test]
+    fn the_thread_may_block() {
+        at_each(|handle, waker| {
+            joint::block_on(yield_now());
+            drop((handle, waker));
+        });
+    }
+
+    /// A task may be aborted by its address until `ended` has returned.
+    #[test]
+    fn the_task_may_be_aborted_by_its_address() {
+        for at in BOTH {
+            for is_detached in [false, true] {
+                let (acts, queue) = (Arc::new(Acts::default()), Queue::new());
+                let dropped = Count::new();
+                let future = Dropped(dropped.clone());
+                let body = async move {
+                    let _future = future;
+                    pending::<()>().await;
+                };
+                let acting = Acting(acts.clone(), queue.clone());
+                let (runnable, handle) = Builder::new().spawn(|()| body, acting);
+                let abort: Act = Box::new(|task| {
+                    // SAFETY: the call of `ended` has not returned.
+                    assert!(unsafe { Runnable::<()>::raw_abort(task) }.is_none());
+                });
+                let place = match at {
+                    At::Pending => &acts.pending,
+                    At::Ended => &acts.ended,
+                };
+                *place.lock().unwrap() = Some(abort);
+                let handle = match is_detached {
+                    // An orphan, at the end of its only run.
+                    true => {
+                        handle.detach();
+                        None
+                    }
+                    false => Some(handle),
+                };
+                runnable.run();
+                drop(handle);
+                queue.run();
+                assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+                assert!(place.lock().unwrap().is_none(), "it has acted");
+            }
+        }
+    }
+}
+
+/// Which types may be sent and shared.
+mod traits {
+    use std::{cell::Cell, marker::PhantomData, rc::Rc};
+
+    use joint::waker::{budget::Outer, park::Parker};
+
+    use super::*;
+
+    trait Not {
+        const IS: bool = false;
+    }
+    struct IsSend<T>(PhantomData<T>);
+    struct IsSync<T>(PhantomData<T>);
+    impl<T> Not for IsSend<T> {}
+    impl<T> Not for IsSync<T> {}
+    impl<T: Send> IsSend<T> {
+        const IS: bool = true;
+    }
+    impl<T: Sync> IsSync<T> {
+        const IS: bool = true;
+    }
+
+    macro_rules! of {
+        ($ty:ty) => {
+            (<IsSend<$ty>>::IS, <IsSync<$ty>>::IS)
+        };
+    }
+
+    const BOTH: (bool, bool) = (true, true);
+    const NEITHER: (bool, bool) = (false, false);
+
+    #[test]
+    fn what_shares_the_metadata_is_sent_only_if_the_metadata_may_be_sent_and_shared() {
+        assert_eq!(of!(Runnable<u8>), BOTH);
+        assert_eq!(of!(Polled<u8>), BOTH);
+        assert_eq!(of!(JoinHandle<u8, u8>), BOTH);
+        // A `Cell` may be sent, but not shared.
+        assert_eq!(of!(Runnable<Cell<u8>>), NEITHER);
+        assert_eq!(of!(Polled<Cell<u8>>), NEITHER);
+        assert_eq!(of!(JoinHandle<u8, Cell<u8>>), NEITHER);
+        // A guard may be shared, but not sent.
+        type Guard = std::sync::MutexGuard<'static, u8>;
+        assert_eq!(of!(Runnable<Guard>), NEITHER);
+        assert_eq!(of!(Polled<Guard>), NEITHER);
+        assert_eq!(of!(JoinHandle<u8, Guard>), NEITHER);
+        assert_eq!(of!(JoinHandle<Rc<u8>>), NEITHER);
+    }
+
+    /// They lend the metadata.
+    #[test]
+    fn a_view_is_sent_only_if_the_metadata_may_be_shared() {
+        assert_eq!(of!(PendingTask<'static, u8>), BOTH);
+        assert_eq!(of!(EndedTask<'static, u8>), BOTH);
+        assert_eq!(of!(PendingTask<'static, Cell<u8>>), NEITHER);
+        assert_eq!(of!(EndedTask<'static, Cell<u8>>), NEITHER);
+    }
+
+    #[test]
+    fn what_belongs_to_a_thread_stays_there() {
+        assert_eq!(of!(Parker), NEITHER);
+        assert_eq!(of!(Outer), NEITHER);
+    }
+}
+
 #[test]
 fn a_handle_without_metadata_is_the_same_handle() {
     let builder = Builder::new().metadata(String::from("own")).name("named");
