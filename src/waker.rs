@@ -5,9 +5,9 @@
 //! costs one reference and no memory. A foreign [`core::task::Waker`] is boxed, and the address of
 //! the box is tagged in the lowest bit.
 //!
-//! Two modules here are for authors of executors too. [`park`] has how a thread waits: `block_on`,
-//! the parker beneath it, and the rule by which it goes to sleep. [`budget`] has how much one poll
-//! may do before it has to yield. Both need the feature `std`.
+//! Two modules here are for authors of executors too, and need the feature `std`. [`park`] blocks a
+//! thread until a waker is woken: `block_on`, the parker beneath it, and the rule by which a thread
+//! goes to sleep. [`budget`] limits how much one poll may do before it has to yield.
 
 use core::{
     fmt,
@@ -207,8 +207,8 @@ impl ThinWaker {
 
     /// Returns whether it is a boxed foreign waker, and does not stand for a [`Header`].
     ///
-    /// An executor that lets the task which is woken last run next may ask, because a foreign
-    /// waker may run any code, for any time.
+    /// An executor that treats a waiter as a task of its own, for example to run it next, asks this
+    /// first, because a foreign waker may run any code for any length of time.
     ///
     /// # Example
     /// ```

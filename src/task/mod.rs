@@ -9,16 +9,17 @@
 //! # Promises
 //! * A task takes one allocation. A runnable is one word, a handle three.
 //! * No operation waits for another thread. Each is a bounded number of atomic instructions,
-//!   apart from the allocator and the user code that it calls. There are three exceptions, which
-//!   are lock-free only: [`JoinHandle::abort`], dropping the [`JoinHandle`] of a task that has not
-//!   ended, and waking a task that has billions of unconsumed wake-ups.
+//!   apart from the allocator and the user code that it calls. There are four exceptions, which
+//!   are lock-free only: [`JoinHandle::abort`], [`Runnable::raw_abort`], dropping the
+//!   [`JoinHandle`] of a task that has not ended, and waking a task that has billions of
+//!   unconsumed wake-ups.
 //! * Spawn, run, join and drop take one atomic read-modify-write in total, or four if another
 //!   task awaited the handle before the end.
 //! * The future and the output are each dropped exactly once (but see [`spawn_local`]). The
 //!   future is dropped on the thread that runs or drops the runnable, before the join sees the end
 //!   of the task.
 //! * An idle task without a handle or a waker is scheduled once more, so that its executor drops
-//!   it.
+//!   it. If the end of a run leaves the task so, that run drops it.
 //! * Waking a task while it runs, however often, runs it once more.
 //!
 //! # An executor in thirty lines
@@ -87,11 +88,11 @@
 //! ```
 //!
 //! # An executor that can be shut down
-//! The executor above loses sight of a task that waits: only its wakers refer to it. If it is never
-//! woken, it is never dropped, and whoever awaits it waits forever. To cancel such tasks at its end
-//! the executor keeps their addresses. [`Schedule`] has two more functions for that: `pending` is
-//! called when a task begins to wait, and `ended` when its future has been dropped.
-//! [`Runnable::raw_abort`] turns the address of a waiting task into its runnable.
+//! The executor above loses sight of a task that waits: only its wakers and its handle refer to it.
+//! If it is never woken, it is never dropped, and a task that awaits it waits forever. To cancel
+//! such tasks at its end the executor keeps their addresses. [`Schedule`] has two more functions
+//! for that: `pending` is called when a task begins to wait, and `ended` when its future has been
+//! dropped. [`Runnable::raw_abort`] turns the address of a waiting task into its runnable.
 //!
 //! This executor also queues a task that yields without calling the schedule function
 //! ([`Runnable::poll`]), gives each poll a [budget](crate::waker::budget), and hides its metadata
@@ -256,6 +257,7 @@
 //! | dropping the future | it becomes the result of the task, unless the poll has panicked before |
 //! | dropping the output | it is caught if the handle, or the run of a task without a handle, drops the output. Code that has awaited the output owns it, and its panic |
 //! | the schedule function | it passes through the wake-up, `schedule`, `run` or cancellation that called the function. The function's runnable is dropped, which cancels the task |
+//! | [`Schedule::pending`], [`Schedule::ended`] | it ends the program, because the task could be neither woken nor joined after it |
 //! | cloning the waker of the waiter | it passes through the poll of the handle, and nothing has changed |
 //! | waking that waker | it passes through the run or the drop of the runnable. The task has ended |
 //! | dropping that waker | it passes through the poll that replaces the waker, or the drop of the handle. Everything else is done by then |
@@ -264,7 +266,8 @@
 //!
 //! A future may drop or await its own handle, may wake itself while it is polled or dropped, and
 //! may outlive the executor that ran it. The schedule function may drop the handle or waker whose
-//! use has called it.
+//! use has called it. `pending` and `ended` may wake, abort and detach the task, drop its handle
+//! and its last waker, and run other tasks.
 //!
 //! # Limits
 //! A task has at most 2^27 wakers at a time (134,217,728), including clones. One more ends the

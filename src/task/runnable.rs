@@ -102,8 +102,8 @@ impl<M> Runnable<M> {
     /// Polls the task once as [`run`](Runnable::run) does, but leaves to the caller what follows:
     /// to queue the task if it was woken meanwhile, and to wake its waiter if it has ended.
     ///
-    /// For an executor that queues its own tasks where its worker is, without a call of the
-    /// schedule function, and that decides itself when and how the waiter runs.
+    /// For an executor whose worker puts the task into its own queue without calling the schedule
+    /// function, and that decides itself when and how the waiter is woken.
     ///
     /// # Cost
     /// As for [`run`](Runnable::run).
@@ -146,20 +146,27 @@ impl<M> Runnable<M> {
     }
 
     /// Requests the cancellation of a task by its address. Returns the runnable if the task was
-    /// idle, so that nobody has its runnable: drop it, and the task is cancelled. Otherwise the
-    /// holder of the runnable finds the request when it runs or drops it, and a poll that is under
-    /// way finds it at its end.
+    /// idle, so that nobody has its runnable: drop it, and the task is cancelled. Otherwise returns
+    /// `None`: the holder of the runnable finds the request when it runs or drops it, and a poll
+    /// that is under way finds it at its end. It calls no code of a user, so it may be called under
+    /// a lock.
     ///
     /// For an executor that keeps the addresses of its tasks, to cancel them when it shuts down.
-    /// The [guide](super#an-executor-that-can-be-shut-down) has such an executor. Lock-free.
+    /// The [guide](super#an-executor-that-can-be-shut-down) has such an executor.
     ///
     /// # Safety
     /// * `raw` is the address of a task with metadata `M`, from [`as_ptr`](Runnable::as_ptr) of its
     ///   runnable or of a view of it.
-    /// * The task's call of [`Schedule::ended`](super::Schedule::ended) returns only after this
-    ///   call. An executor ensures it with a lock that both take.
+    /// * The task has not ended: its call of [`Schedule::ended`](super::Schedule::ended) does not
+    ///   return before this call does. An executor ensures it with a lock that both take.
     /// * What [`spawn_unchecked`](super::spawn_unchecked) demands of runnables holds for the one
     ///   that is returned.
+    ///
+    /// # Progress
+    /// Lock-free.
+    ///
+    /// # Cost
+    /// At most one atomic read-modify-write, unless another thread changes the task meanwhile.
     #[inline]
     pub unsafe fn raw_abort(raw: NonNull<()>) -> Option<Self> {
         let task = Task::from_ptr(raw);

@@ -52,11 +52,12 @@ pub trait Schedule<M = ()>: Sized {
     fn schedule(&self, runnable: Runnable<M>, info: ScheduleInfo);
 
     /// Called by each run whose poll was pending, before the run ends. Unless the task is woken
-    /// before that, it becomes idle, and then only its wakers refer to it.
+    /// before that, it becomes idle, and then only its wakers and its handle refer to it.
     ///
     /// An executor that has to find its waiting tasks later, for example to cancel them all, enters
-    /// the task in a list here. The [guide](super#an-executor-that-can-be-shut-down) does. The
-    /// default does nothing, and costs nothing.
+    /// the task in a list here. The [guide](super#an-executor-that-can-be-shut-down) does. A task
+    /// that waits several times calls this several times. The function may wake and abort the task,
+    /// and may drop its handle and its wakers. The default does nothing, and costs nothing.
     ///
     /// # Panics
     /// It must not panic, because the task could then never be woken again. A panic ends the
@@ -69,8 +70,9 @@ pub trait Schedule<M = ()>: Sized {
     /// Called once for each task, after its future has been dropped, and before its waiter learns
     /// that it has ended. `how` says how it ends.
     ///
-    /// The thread is the one that ran the task last, or that dropped its runnable. The default does
-    /// nothing, and costs nothing.
+    /// The thread is the one that ran the task last, or that dropped its runnable. A task whose
+    /// runnable is leaked never ends. The function may do to the task what
+    /// [`pending`](Schedule::pending) may. The default does nothing, and costs nothing.
     ///
     /// # Panics
     /// It must not panic, because the waiter would then wait forever. A panic ends the program.

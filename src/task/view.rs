@@ -57,8 +57,8 @@ impl<M> EndedTask<'_, M> {
         self.metadata
     }
 
-    /// Returns the task's address. [`Runnable::raw_abort`](super::Runnable::raw_abort) must no
-    /// longer use it after [`Schedule::ended`](super::Schedule::ended).
+    /// Returns the task's address. [`Runnable::raw_abort`](super::Runnable::raw_abort) must not be
+    /// called with it once [`Schedule::ended`](super::Schedule::ended) has returned.
     #[inline]
     pub fn as_ptr(&self) -> NonNull<()> {
         self.task.as_ptr()
@@ -96,6 +96,8 @@ pub enum TaskEnd {
     Finished,
     /// Its future was dropped before it was ready.
     Cancelled,
-    /// Its future panicked, in a poll or when it was dropped.
+    /// Its future panicked, in a poll or when it was dropped. If the panic passes through the run,
+    /// as [`Builder::propagate_panic`](super::Builder::propagate_panic) may say, awaiting the task
+    /// nevertheless reports that it was cancelled.
     Panicked,
 }

@@ -117,8 +117,11 @@ impl Drop for Outer {
     }
 }
 
-/// Sets the function that this thread calls when an operation is refused, which means that another
-/// task should run next.
+/// Sets the function that this thread calls when an operation is refused, or `None` for nothing,
+/// which is the default. A refusal means that another task should run next.
+///
+/// The function is called before the refused task is woken. If it panics, the panic passes through
+/// [`poll_turn`], and the task is not woken.
 pub fn set_on_refused(f: Option<fn()>) {
     ON_REFUSED.with(|cell| cell.set(f));
 }
@@ -129,8 +132,9 @@ pub fn has_left() -> bool {
     LEFT.with(Cell::get) > 0
 }
 
-/// Returns whether the budget is used up, or was before the last operation was allowed. For code
-/// that relies on other tasks running meanwhile.
+/// Returns whether at most one operation is left. That includes every poll in which an operation
+/// has been refused, because a refusal allows one more. For code that relies on other tasks running
+/// meanwhile.
 #[inline]
 pub fn is_used_up() -> bool {
     LEFT.with(Cell::get) <= 1

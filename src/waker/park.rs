@@ -51,6 +51,9 @@ pub type Attend = fn() -> Option<Duration>;
 /// time that it has returned, and also by waits that never park, at least once every 61 turns (see
 /// [`Turns`]). A wait may therefore wake up early, but its caller does not notice.
 ///
+/// The function is called inside the wait. If it blocks in another wait of this crate, that wait
+/// calls it again. If it panics, the panic passes through the wait.
+///
 /// # Example
 /// ```
 /// use joint::waker::park::{block_on, set_attend};
@@ -145,7 +148,8 @@ pub enum Parked {
 /// its own account consumes the thread's token, and with it an unpark that was meant for this wait.
 ///
 /// Another thread that makes something due must unpark this thread afterwards. The waker of a
-/// [`Parker`] does.
+/// [`Parker`] does. `is_due` is called at least once, also if the deadline has passed, and again
+/// each time that the thread is unparked, for whatever reason.
 ///
 /// # Example
 /// The main loop of an executor that runs a future and tasks on one thread:

@@ -513,6 +513,36 @@ mod reenters {
         });
     }
 
+    #[test]
+    fn the_handle_and_the_last_waker_may_go() {
+        for at in BOTH {
+            let (acts, queue) = (Arc::new(Acts::default()), Queue::new());
+            let dropped = Count::new();
+            let future = Dropped(dropped.clone());
+            let body = async move {
+                let _future = future;
+                if at == At::Pending {
+                    pending::<()>().await;
+                }
+            };
+            let acting = Acting(acts.clone(), queue.clone());
+            let (runnable, handle) = Builder::new().spawn(|()| body, acting);
+            let mut last = Some((handle, runnable.waker()));
+            let act: Act = Box::new(move |_| {
+                let (handle, waker) = last.take().expect("called once");
+                handle.detach();
+                drop(waker);
+            });
+            let place = match at {
+                At::Pending => &acts.pending,
+                At::Ended => &acts.ended,
+            };
+            *place.lock().unwrap() = Some(act);
+            runnable.run();
+            assert_eq!((dropped.get(), queue.run(), queue.tasks()), (1, 0, 0));
+        }
+    }
+
     /// A task may be aborted by its address until `ended` has returned.
     #[test]
     fn the_task_may_be_aborted_by_its_address() {

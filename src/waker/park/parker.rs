@@ -183,7 +183,8 @@ unsafe fn release(inner: NonNull<Inner>, held: usize) {
 ///
 /// It is [`std::thread::park`] for futures. A wake-up that comes before the thread parks is kept,
 /// and several of them count as one. The thread's own token is used to unpark it, but is not taken
-/// for a wake-up. While the thread is parked, it [attends](super::set_attend) to others.
+/// for a wake-up. While the thread is parked, it calls the function that was set by
+/// [`set_attend`](super::set_attend), if there is one.
 ///
 /// A parker does not leave its thread. Its wakers may be used on any thread, and may outlive it.
 ///
@@ -271,7 +272,8 @@ impl Parker {
         })
     }
 
-    /// Blocks the thread until there is a wake-up that no earlier call has taken, and takes it.
+    /// Blocks the thread until there is a wake-up that no earlier call has taken, and takes it. To
+    /// wait until a deadline at most, call [`park_until`] with [`take_wake`](Parker::take_wake).
     pub fn park(&self) {
         self.park_until(None);
     }
