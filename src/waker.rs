@@ -396,7 +396,7 @@ fn is_own(waker: &Waker) -> bool {
 /// registered = WakerId::of(Waker::noop());
 /// assert!(registered.is_of(Waker::noop()));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakerId {
     data: *const (),
     vtable: *const RawWakerVTable,

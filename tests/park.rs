@@ -201,6 +201,24 @@ fn a_parker_may_be_leaked() {
 }
 
 #[test]
+fn a_parker_waits_for_a_time_at_most() {
+    alone(|| {
+        let parker = Parker::new();
+        let limit = Duration::from_millis(1);
+        assert!(!parker.park_timeout(limit));
+        let deadline = Instant::now() + limit;
+        assert!(!parker.park_deadline(deadline) && Instant::now() >= deadline);
+        parker.waker().wake_by_ref();
+        assert!(parker.park_deadline(deadline), "woken before it parked");
+        assert!(!parker.park_timeout(Duration::ZERO));
+        let waker = parker.waker().clone();
+        let other = thread::spawn(move || waker.wake());
+        assert!(parker.park_timeout(Duration::MAX));
+        other.join().unwrap();
+    });
+}
+
+#[test]
 fn a_waker_converts_without_a_box() {
     let parker = Parker::default();
     let thin = ThinWaker::from(parker.waker());
@@ -377,7 +395,7 @@ fn a_pinned_future_can_be_waited_for_again() {
 fn operations() -> usize {
     let mut done = 0;
     let mut cx = std::task::Context::from_waker(Waker::noop());
-    while done < 1_000 && budget::poll_turn(&mut cx).is_ready() {
+    while done < 1_000 && budget::poll_proceed(&mut cx).is_ready() {
         budget::spend();
         done += 1;
     }
@@ -392,7 +410,7 @@ fn a_wait_has_a_budget_for_each_poll_and_restores_the_one_around_it() {
             1_000,
             "a thread without an executor has no limit"
         );
-        budget::begin();
+        budget::refill();
         for _ in 0..28 {
             budget::spend();
         }
@@ -409,7 +427,7 @@ fn a_wait_has_a_budget_for_each_poll_and_restores_the_one_around_it() {
 fn a_refusal_is_announced_and_wakes() {
     thread_local! { static REFUSED: Cell<usize> = const { Cell::new(0) } }
     alone(|| {
-        budget::begin();
+        budget::refill();
         budget::set_on_refused(Some(|| REFUSED.set(REFUSED.get() + 1)));
         assert_eq!(operations(), 128);
         assert_eq!(REFUSED.get(), 1);
@@ -420,7 +438,7 @@ fn a_refusal_is_announced_and_wakes() {
         let parker = Parker::new();
         budget::spend();
         let mut cx = std::task::Context::from_waker(parker.waker());
-        assert!(budget::poll_turn(&mut cx).is_pending());
+        assert!(budget::poll_proceed(&mut cx).is_pending());
         assert!(parker.take_wake());
     });
 }

@@ -99,6 +99,8 @@
 //! from its users ([`JoinHandle::without_metadata`]). The executor of this crate is built by these
 //! means, and uses no others.
 //!
+//! Its drop waits for its threads, so it must not be dropped inside one of its own tasks.
+//!
 //! ```
 //! use joint::JoinError;
 //! use joint::task::{
@@ -170,7 +172,7 @@
 //!
 //!     fn work(&self) {
 //!         while let Some(runnable) = self.next() {
-//!             budget::begin();
+//!             budget::refill();
 //!             match runnable.poll() {
 //!                 Polled::Pending | Polled::Ended(None) => {}
 //!                 Polled::Woken(runnable) => self.push(runnable),

@@ -34,6 +34,23 @@ impl<M> PendingTask<'_, M> {
     pub fn as_ptr(&self) -> NonNull<()> {
         self.task.as_ptr()
     }
+
+    /// Returns the identity of the task.
+    pub fn id(&self) -> Id {
+        Id::of(self.task)
+    }
+
+    /// Returns the task's name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        // SAFETY: as for `is_woken`.
+        unsafe { self.task.name() }
+    }
+
+    /// Returns where the task was spawned.
+    pub fn spawned(&self) -> &'static Location<'static> {
+        // SAFETY: as for `is_woken`.
+        unsafe { self.task.spawned() }
+    }
 }
 
 impl<M> fmt::Debug for PendingTask<'_, M> {

@@ -142,7 +142,7 @@ impl Interval {
         let Some(due) = self.next else {
             return Poll::Pending;
         };
-        ready!(budget::poll_turn(cx));
+        ready!(budget::poll_proceed(cx));
         ready!(self.alarm.poll(When::At(due), cx));
         budget::spend();
         self.next = self.after(due);

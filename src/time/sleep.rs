@@ -150,7 +150,7 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        ready!(budget::poll_turn(cx));
+        ready!(budget::poll_proceed(cx));
         if this.stage == Stage::Elapsed {
             budget::spend();
             return Poll::Ready(());

@@ -115,7 +115,7 @@ impl<F: Future> Future for Timeout<F> {
                 // If the operation itself has used up the budget, that must not keep the deadline
                 // from ending it.
                 if !had_left {
-                    ready!(budget::poll_turn(cx));
+                    ready!(budget::poll_proceed(cx));
                 }
                 ready!(alarm.poll(when, cx));
                 budget::spend();

@@ -3,8 +3,8 @@
 //! A task whose descriptor is always ready never has to wait. It would keep its thread from other
 //! tasks, and its own timeouts from being checked. Each operation of [`io`](crate::io) and
 //! [`time`](crate::time) that is ready therefore takes one from the budget, which is refilled at
-//! each poll of a task ([`begin`]). Once the budget is used up, the next operation is *refused*: it
-//! wakes the task, and is pending without having done anything ([`poll_turn`]).
+//! each poll of a task ([`refill`]). Once the budget is used up, the next operation is *refused*:
+//! it wakes the task, and is pending without having done anything ([`poll_proceed`]).
 //!
 //! After each refused operation, one more is allowed. It is for a future that is polled in the same
 //! task after the one that has used up the budget, such as its sibling in a join, so that both make
@@ -12,13 +12,14 @@
 //! returning to the outer one: it makes progress at every second try.
 //!
 //! Each thread has its own budget, which never runs out unless the thread's executor calls
-//! [`begin`]. A future that is polled by hand, or by an executor that knows nothing of budgets, is
+//! [`refill`]. A future that is polled by hand, or by an executor that knows nothing of budgets, is
 //! never refused.
 //!
 //! # Who calls what
-//! An executor calls [`begin`] before each poll. If it may itself be called inside a poll, as a
-//! `block_on` may, it keeps an [`Outer`] meanwhile. A future that does operations of its own, such
-//! as a channel, calls [`poll_turn`] before an operation, and [`spend`] if the operation was ready.
+//! An executor calls [`refill`] before each poll. If it may itself be called inside a poll, as a
+//! `block_on` may, it [saves](save) the outer budget meanwhile. A future that does operations of
+//! its own, such as a channel, calls [`poll_proceed`] before an operation, and [`spend`] if the
+//! operation was ready.
 //!
 //! # Example
 //! A future that counts, and is always ready to go on, lets other tasks run after every 128 steps.
@@ -33,7 +34,7 @@
 //! async fn count(steps: Rc<Cell<u32>>) {
 //!     while steps.get() < 300 {
 //!         poll_fn(|cx| {
-//!             ready!(budget::poll_turn(cx));
+//!             ready!(budget::poll_proceed(cx));
 //!             budget::spend();
 //!             Poll::Ready(())
 //!         })
@@ -49,7 +50,7 @@
 //! runnable.schedule();
 //! let mut after_each_poll = Vec::new();
 //! while let Ok(runnable) = queue.try_recv() {
-//!     budget::begin();
+//!     budget::refill();
 //!     runnable.run();
 //!     after_each_poll.push(steps.get());
 //! }
@@ -83,9 +84,9 @@ thread_local! {
 /// Refills the budget of this thread to 128 operations. Call it before each poll of a task.
 ///
 /// From then on, operations on this thread can be refused. Call it only on threads that poll only
-/// tasks, or under an [`Outer`].
+/// tasks, or after a [`save`].
 #[inline]
-pub fn begin() {
+pub fn refill() {
     LEFT.with(|left| left.set(OPERATIONS));
 }
 
@@ -93,24 +94,22 @@ pub fn begin() {
 /// when this is dropped, which must be on the same thread, so it cannot be sent to another.
 #[derive(Debug)]
 #[must_use = "dropping it restores the budget"]
-pub struct Outer {
+pub struct Saved {
     left: u64,
     /// It stays on its thread.
     thread: PhantomData<*mut ()>,
 }
 
-impl Outer {
-    /// Keeps the current budget.
-    #[inline]
-    pub fn save() -> Self {
-        Self {
-            left: LEFT.with(Cell::get),
-            thread: PhantomData,
-        }
+/// Keeps the budget of the current poll until the returned value is dropped.
+#[inline]
+pub fn save() -> Saved {
+    Saved {
+        left: LEFT.with(Cell::get),
+        thread: PhantomData,
     }
 }
 
-impl Drop for Outer {
+impl Drop for Saved {
     #[inline]
     fn drop(&mut self) {
         LEFT.with(|left| left.set(self.left));
@@ -121,7 +120,7 @@ impl Drop for Outer {
 /// which is the default. A refusal means that another task should run next.
 ///
 /// The function is called before the refused task is woken. If it panics, the panic passes through
-/// [`poll_turn`], and the task is not woken.
+/// [`poll_proceed`], and the task is not woken.
 pub fn set_on_refused(f: Option<fn()>) {
     ON_REFUSED.with(|cell| cell.set(f));
 }
@@ -143,7 +142,7 @@ pub fn is_used_up() -> bool {
 /// Returns `Ready` if an operation may be tried, and [`spend`] must be called if that operation is
 /// ready. Returns `Pending` if the operation is refused, after waking the waker.
 #[inline]
-pub fn poll_turn(cx: &mut Context<'_>) -> Poll<()> {
+pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
     if has_left() {
         Poll::Ready(())
     } else {

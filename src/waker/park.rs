@@ -326,9 +326,9 @@ fn block_on_until<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::
     let mut cx = Context::from_waker(parker.waker());
     let mut in_time = true;
     let mut turns = Turns::new();
-    let _outer = budget::Outer::save();
+    let _outer = budget::save();
     loop {
-        budget::begin();
+        budget::refill();
         match future.as_mut().poll(&mut cx) {
             Poll::Ready(output) => return Some(output),
             Poll::Pending if !in_time => return None,

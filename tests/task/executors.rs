@@ -141,7 +141,7 @@ impl Schedule<u32> for Teller {
     }
 
     fn pending(&self, task: &PendingTask<'_, u32>) {
-        assert_eq!(task.metadata(), &7);
+        assert_eq!((task.metadata(), task.name()), (&7, Some("told")));
         self.told.say(match task.is_woken() {
             true => "pending and woken",
             false => "pending",
@@ -588,7 +588,7 @@ mod reenters {
 mod traits {
     use std::{cell::Cell, marker::PhantomData, rc::Rc};
 
-    use joint::waker::{budget::Outer, park::Parker};
+    use joint::waker::{budget::Saved, park::Parker};
 
     use super::*;
 
@@ -644,7 +644,7 @@ mod traits {
     #[test]
     fn what_belongs_to_a_thread_stays_there() {
         assert_eq!(of!(Parker), NEITHER);
-        assert_eq!(of!(Outer), NEITHER);
+        assert_eq!(of!(Saved), NEITHER);
     }
 }
 

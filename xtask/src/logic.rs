@@ -131,7 +131,7 @@ const QUICK: [&str; 4] = [
 
 /// The models that run a file, by the beginning of its path. The whole executor uses threads of the
 /// system, which no model runs.
-const MODELS: [(&str, &[&str]); 17] = [
+const MODELS: [(&str, &[&str]); 18] = [
     ("src/completion", &["completion", "shared"]),
     ("src/executor/biased", &["biased"]),
     ("src/executor/driver/keeper", &["blocked", "driver"]),
@@ -149,6 +149,10 @@ const MODELS: [(&str, &[&str]); 17] = [
     ("src/oneshot/", &["oneshot"]),
     ("src/shared/", &["shared"]),
     ("src/task/", &["task"]),
+    (
+        "src/waker/park",
+        &["blocked", "local_executor", "oneshot", "parker"],
+    ),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq)]

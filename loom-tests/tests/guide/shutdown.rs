@@ -82,7 +82,7 @@ impl Shared {
 
     fn work(&self) {
         while let Some(runnable) = self.next() {
-            budget::begin();
+            budget::refill();
             match runnable.poll() {
                 Polled::Pending | Polled::Ended(None) => {}
                 Polled::Woken(runnable) => self.push(runnable),

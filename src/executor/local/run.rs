@@ -66,7 +66,7 @@ impl<F: Future> Future for Run<'_, F> {
             if is_turn {
                 // SAFETY: as above.
                 let future = unsafe { Pin::new_unchecked(&mut this.future) };
-                budget::begin();
+                budget::refill();
                 if let Poll::Ready(output) = future.poll(cx) {
                     this.give_up();
                     return Poll::Ready(output);

@@ -279,7 +279,7 @@ impl LocalState {
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         CURRENT.with(|current| {
             let _outer = Restore::set(current, &raw const *self);
-            let _budget = budget::Outer::save();
+            let _budget = budget::save();
             f()
         })
     }
@@ -327,7 +327,7 @@ impl LocalState {
     fn run(&self, runnable: Runnable) {
         self.polls.set(self.polls.get() + 1);
         let outer = Restore::set(&self.is_running, true);
-        budget::begin();
+        budget::refill();
         let polled = runnable.poll();
         drop(outer);
         match polled {
@@ -368,7 +368,7 @@ impl LocalState {
         let mut turns = Turns::new();
         loop {
             if self.parker.take_wake() {
-                budget::begin();
+                budget::refill();
                 if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
                     return output;
                 }

@@ -295,7 +295,7 @@ impl Worker {
     pub(super) fn run(&self, runnable: Runnable) {
         self.runs.set(self.runs.get() + 1);
         self.counters().polls.set(self.runs.get());
-        budget::begin();
+        budget::refill();
         let polled = match self.watches_tasks {
             false => runnable.poll(),
             true => self.poll_watched(runnable),

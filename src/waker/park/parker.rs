@@ -19,7 +19,7 @@ use core::{
     ptr::NonNull,
     task::Waker,
 };
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Parked, park_until};
 use crate::{
@@ -200,13 +200,26 @@ unsafe fn release(inner: NonNull<Inner>, held: usize) {
 /// # Example
 /// ```
 /// use joint::waker::park::Parker;
+/// use std::pin::pin;
+/// use std::task::{Context, Poll};
 /// use std::thread;
 ///
-/// let parker = Parker::new();
-/// let waker = parker.waker().clone();
-/// let other = thread::spawn(move || waker.wake());
-/// parker.park();
-/// other.join().unwrap();
+/// fn block_on<F: Future>(future: F) -> F::Output {
+///     let mut future = pin!(future);
+///     let parker = Parker::new();
+///     let mut cx = Context::from_waker(parker.waker());
+///     loop {
+///         match future.as_mut().poll(&mut cx) {
+///             Poll::Ready(output) => return output,
+///             Poll::Pending => parker.park(),
+///         }
+///     }
+/// }
+///
+/// let (sender, receiver) = joint::oneshot::channel();
+/// let other = thread::spawn(move || sender.send(5));
+/// assert_eq!(block_on(receiver), Ok(5));
+/// other.join().unwrap().unwrap();
 /// ```
 pub struct Parker {
     waker: ManuallyDrop<Waker>,
@@ -272,13 +285,23 @@ impl Parker {
         })
     }
 
-    /// Blocks the thread until there is a wake-up that no earlier call has taken, and takes it. To
-    /// wait until a deadline at most, call [`park_until`] with [`take_wake`](Parker::take_wake).
+    /// Blocks the thread until there is a wake-up that no earlier call has taken, and takes it.
     pub fn park(&self) {
         self.park_until(None);
     }
 
-    /// As [`park`](Parker::park), but only until the deadline.
+    /// Parks as [`park`](Parker::park) does, for `limit` at most. Returns whether there was a
+    /// wake-up. A limit beyond the range of the clock is no limit.
+    pub fn park_timeout(&self, limit: Duration) -> bool {
+        self.park_until(Instant::now().checked_add(limit)) != Parked::TimedOut
+    }
+
+    /// Parks as [`park`](Parker::park) does, until `deadline` at most. Returns whether there was a
+    /// wake-up.
+    pub fn park_deadline(&self, deadline: Instant) -> bool {
+        self.park_until(Some(deadline)) != Parked::TimedOut
+    }
+
     pub(super) fn park_until(&self, deadline: Option<Instant>) -> Parked {
         park_until(deadline, || self.take_wake())
     }

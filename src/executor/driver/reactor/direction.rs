@@ -132,7 +132,7 @@ impl Direction {
         attempt: &mut impl Attempt<R>,
         mut wait: impl FnMut(&Waker) -> Waiting,
     ) -> Poll<io::Result<R>> {
-        ready!(budget::poll_turn(cx));
+        ready!(budget::poll_proceed(cx));
         loop {
             if let Poll::Ready(result) = self.run(attempt) {
                 budget::spend();
