@@ -3,14 +3,12 @@
 //! A program of its own, because it takes the global executor, whose driver nothing has used yet.
 #![cfg(feature = "io")]
 
+mod common;
+
 use std::{sync::mpsc, time::Duration};
 
+use common::ends;
 use joint::{Executor, block_on, oneshot, spawn, time::sleep};
-
-#[path = "support/ends.rs"]
-mod ends;
-
-use ends::ends;
 
 #[test]
 fn the_driver_is_used_first_when_every_worker_is_blocked() {

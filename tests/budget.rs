@@ -4,6 +4,8 @@
 //! operations, so that its test fails.
 #![cfg(feature = "io")]
 
+mod common;
+
 use std::{
     future::{Future, pending, poll_fn},
     io::{Read, Write},
@@ -17,25 +19,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use common::{counting, executor};
 use futures_lite::future::{poll_once, zip};
 use joint::{
-    Executor, LocalExecutor, block_on,
+    LocalExecutor, block_on,
     io::AsyncFd,
     time::{Sleep, interval_at, sleep, sleep_until, timeout, timeout_at},
 };
-
-#[path = "support/wakes.rs"]
-mod wakes;
 
 /// How many operations a poll does, as the documentation promises.
 const BUDGET: usize = 128;
 /// More than any task here does if it has to give way.
 const MANY: usize = 3_000_000;
 const MILLI: Duration = Duration::from_millis(1);
-
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
 
 /// A socket that is always ready to be written, and so never makes its task wait.
 struct Ready {
@@ -334,7 +330,7 @@ fn a_poll_loop_inside_of_a_task_gets_on() {
 /// By a thread of nobody's, with a waker of nobody's.
 #[test]
 fn without_a_task_there_is_no_budget() {
-    let (wakes, waker) = wakes::counting();
+    let (wakes, waker) = counting();
     let mut work = pin!(polls_of(10 * BUDGET));
     let polled = work.as_mut().poll(&mut Context::from_waker(&waker));
     assert_eq!(polled, Poll::Ready(vec![10 * BUDGET]));

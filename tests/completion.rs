@@ -2,28 +2,23 @@
 //! API.
 #![cfg(feature = "std")]
 
+mod common;
+
 use std::{
-    future::{Future, poll_fn, ready},
-    pin::{Pin, pin},
+    future::{poll_fn, ready},
+    pin::pin,
     sync::Arc,
-    task::{Context, Poll, Waker},
+    task::{Poll, Waker},
     thread,
     time::{Duration, Instant},
 };
 
+use common::{counting, poll_with};
 use joint::{
-    Abandoned, Completion, Waiter, block_on,
+    Abandoned, Completion, block_on,
     completion::{Completed, Detached, Ended, Registration},
     waker::ThinWaker,
 };
-
-#[path = "support/wakes.rs"]
-mod wakes;
-use wakes::counting;
-
-fn poll(waiter: &mut Waiter<'_>, waker: &Waker) -> Poll<Result<(), Abandoned>> {
-    Pin::new(waiter).poll(&mut Context::from_waker(waker))
-}
 
 #[test]
 fn the_word_is_one_pointer() {
@@ -39,7 +34,7 @@ fn a_completion_before_the_first_poll_is_seen_at_once() {
     completer.complete();
     assert!(waiter.is_finished());
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut waiter, &waker), Poll::Ready(Ok(())));
+    assert_eq!(poll_with(&mut waiter, &waker), Poll::Ready(Ok(())));
     assert_eq!(wakes.count(), 0);
 }
 
@@ -48,11 +43,11 @@ fn a_completion_after_a_poll_wakes_once() {
     let mut completion = Completion::new();
     let (completer, mut waiter) = completion.split();
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut waiter, &waker), Poll::Pending);
-    assert_eq!(poll(&mut waiter, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut waiter, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut waiter, &waker), Poll::Pending);
     completer.complete();
     assert_eq!(wakes.count(), 1);
-    assert_eq!(poll(&mut waiter, &waker), Poll::Ready(Ok(())));
+    assert_eq!(poll_with(&mut waiter, &waker), Poll::Ready(Ok(())));
     assert_eq!(Arc::strong_count(&wakes), 2);
 }
 
@@ -61,8 +56,8 @@ fn only_the_last_waker_is_woken_and_older_ones_are_dropped() {
     let mut completion = Completion::new();
     let (completer, mut waiter) = completion.split();
     let [first, last] = [counting(), counting()];
-    assert_eq!(poll(&mut waiter, &first.1), Poll::Pending);
-    assert_eq!(poll(&mut waiter, &last.1), Poll::Pending);
+    assert_eq!(poll_with(&mut waiter, &first.1), Poll::Pending);
+    assert_eq!(poll_with(&mut waiter, &last.1), Poll::Pending);
     assert_eq!(Arc::strong_count(&first.0), 2);
     completer.complete();
     assert_eq!((first.0.count(), last.0.count()), (0, 1));
@@ -73,10 +68,10 @@ fn a_dropped_completer_abandons_and_wakes() {
     let mut completion = Completion::new();
     let (completer, mut waiter) = completion.split();
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut waiter, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut waiter, &waker), Poll::Pending);
     drop(completer);
     assert_eq!(wakes.count(), 1);
-    assert_eq!(poll(&mut waiter, &waker), Poll::Ready(Err(Abandoned)));
+    assert_eq!(poll_with(&mut waiter, &waker), Poll::Ready(Err(Abandoned)));
 }
 
 #[test]
@@ -89,8 +84,8 @@ fn an_answer_is_given_again() {
         } else {
             drop(completer);
         }
-        assert_eq!(poll(&mut waiter, Waker::noop()), Poll::Ready(answer));
-        assert_eq!(poll(&mut waiter, Waker::noop()), Poll::Ready(answer));
+        assert_eq!(poll_with(&mut waiter, Waker::noop()), Poll::Ready(answer));
+        assert_eq!(poll_with(&mut waiter, Waker::noop()), Poll::Ready(answer));
         assert!(waiter.is_finished() && waiter.blocking_wait_timeout(Duration::ZERO));
         assert_eq!(waiter.blocking_wait(), answer);
     }
@@ -101,7 +96,7 @@ fn a_dropped_waiter_is_not_woken_and_leaves_no_waker() {
     let mut completion = Completion::new();
     let (completer, mut waiter) = completion.split();
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut waiter, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut waiter, &waker), Poll::Pending);
     assert!(!completer.is_detached());
     drop((waiter, waker));
     assert!(completer.is_detached());

@@ -5,7 +5,9 @@
 //! at the fork.
 #![cfg(unix)]
 
-#[path = "support/child.rs"]
+mod common;
+
+#[path = "common/child.rs"]
 mod child;
 
 use std::{
@@ -20,14 +22,11 @@ use std::{
 };
 
 use child::in_child;
+use common::executor;
 use joint::{Executor, JoinHandle, block_on, spawn};
 
 const FORKS: usize = 50;
 const WAKERS: usize = 2;
-
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
 
 fn fibonacci(n: u64) -> u64 {
     if n < 2 {

@@ -4,10 +4,10 @@
 //! A program of its own with one test, so that no other test's thread holds a lock at the fork.
 #![cfg(all(unix, feature = "io"))]
 
-#[path = "support/child.rs"]
+mod common;
+
+#[path = "common/child.rs"]
 mod child;
-#[path = "support/ends.rs"]
-mod ends;
 
 use std::{
     future::Future,
@@ -24,7 +24,7 @@ use std::{
 };
 
 use child::in_child;
-use ends::ends;
+use common::ends;
 use joint::{Executor, block_on, io::AsyncFd, oneshot, time::sleep};
 
 const MILLI: Duration = Duration::from_millis(1);

@@ -1,6 +1,8 @@
 //! `join` and `join_async`: what runs, where panics go, and what is left behind, through the public
 //! API.
 
+mod common;
+
 use std::{
     cell::Cell,
     future::{Future, pending, poll_fn},
@@ -15,11 +17,8 @@ use std::{
     thread,
 };
 
+use common::{executor, wait_until};
 use joint::{Executor, block_on, join, join_async, yield_now};
-
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
 
 /// Each test of plain work runs with so many workers.
 const WORKERS: [usize; 3] = [1, 2, 4];
@@ -58,13 +57,6 @@ fn shuffled(count: usize) -> Vec<u32> {
         state >> 4
     };
     std::iter::repeat_with(step).take(count).collect()
-}
-
-/// Keeps a worker busy until others have done their part.
-fn wait_until(mut done: impl FnMut() -> bool) {
-    while !done() {
-        thread::yield_now();
-    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The set's promises, through the public API. Its races have models,
 //! `loom-tests/tests/join_set.rs`.
 
+mod common;
+
 use std::{
     future::{Future, pending, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
@@ -14,25 +16,16 @@ use std::{
     thread,
 };
 
+use common::{Wakes, counting, executor};
 use joint::{
     Executor, JoinError, JoinHandle, JoinSet, block_on, oneshot,
     task::{self, Runnable},
     yield_now,
 };
 
-#[path = "support/wakes.rs"]
-mod wakes;
-use wakes::{Wakes, counting};
-
 /// As many as Miri runs in seconds.
 const SOME: usize = if cfg!(miri) { 5 } else { 100 };
 const MANY: u64 = if cfg!(miri) { 50 } else { 10_000 };
-
-/// Under Miri it has one worker: those who steal use code of another crate that Miri refuses.
-fn executor(workers: usize) -> Executor {
-    let workers = if cfg!(miri) { 1 } else { workers };
-    Executor::builder().workers(workers).build().unwrap()
-}
 
 /// A task that this test runs by hand.
 fn ready<T: Send + 'static>(output: T) -> (Runnable, JoinHandle<T>) {

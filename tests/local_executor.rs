@@ -1,7 +1,6 @@
 //! Tasks that stay on one thread: how they run, who wakes them, and what becomes of them.
 
-#[path = "support/wakes.rs"]
-mod wakes;
+mod common;
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,8 +18,8 @@ use std::{
     thread::{self, ThreadId},
 };
 
+use common::counting;
 use joint::{Executor, JoinError, LocalExecutor, block_on, oneshot, spawn_local, yield_now};
-use wakes::counting;
 
 /// What the tasks of a test write down.
 type Log<T> = Rc<RefCell<Vec<T>>>;

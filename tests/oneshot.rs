@@ -1,17 +1,18 @@
 //! The channel's promises, through its public API.
 #![cfg(feature = "std")]
 
+mod common;
+
 use std::{
     cell::Cell,
-    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
     sync::{Arc, Mutex, mpsc},
-    task::{Context, Poll, Waker},
+    task::{Poll, Waker},
     thread,
     time::{Duration, Instant},
 };
 
+use common::{counting, poll_with};
 use joint::{
     block_on,
     oneshot::{
@@ -19,16 +20,8 @@ use joint::{
     },
 };
 
-#[path = "support/wakes.rs"]
-mod wakes;
-use wakes::counting;
-
 /// No test waits that long.
 const FOR_LONG: Duration = Duration::from_secs(3600);
-
-fn poll<T>(receiver: &mut Receiver<T>, waker: &Waker) -> Poll<Result<T, RecvError>> {
-    Pin::new(receiver).poll(&mut Context::from_waker(waker))
-}
 
 /// Counts its drops.
 struct Counted<'a>(&'a Cell<usize>);
@@ -44,7 +37,7 @@ fn a_value_sent_before_the_first_poll_is_there_at_once() {
     let (tx, mut rx) = channel();
     assert_eq!(tx.send(1), Ok(()));
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut rx, &waker), Poll::Ready(Ok(1)));
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Ready(Ok(1)));
     assert_eq!(wakes.count(), 0);
 }
 
@@ -52,11 +45,11 @@ fn a_value_sent_before_the_first_poll_is_there_at_once() {
 fn a_value_sent_after_a_poll_wakes_once() {
     let (tx, mut rx) = channel();
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
-    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
     tx.send(1).unwrap();
     assert_eq!(wakes.count(), 1);
-    assert_eq!(poll(&mut rx, &waker), Poll::Ready(Ok(1)));
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Ready(Ok(1)));
     drop((rx, waker));
     assert_eq!((wakes.count(), Arc::strong_count(&wakes)), (1, 1));
 }
@@ -65,10 +58,10 @@ fn a_value_sent_after_a_poll_wakes_once() {
 fn a_dropped_sender_wakes_once_and_answers_an_error() {
     let (tx, mut rx) = channel::<u8>();
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
     drop(tx);
     assert_eq!(wakes.count(), 1);
-    assert_eq!(poll(&mut rx, &waker), Poll::Ready(Err(RecvError)));
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Ready(Err(RecvError)));
 }
 
 #[test]
@@ -76,7 +69,7 @@ fn oneshot_13_the_last_waker_is_woken_and_no_other() {
     let (tx, mut rx) = channel();
     let wakers = [counting(), counting(), counting()];
     for (_, waker) in &wakers {
-        assert_eq!(poll(&mut rx, waker), Poll::Pending);
+        assert_eq!(poll_with(&mut rx, waker), Poll::Pending);
     }
     for (wakes, _) in &wakers[..2] {
         assert_eq!(Arc::strong_count(wakes), 2, "an older waker is kept");
@@ -93,7 +86,10 @@ fn a_finished_receiver_neither_hangs_nor_panics() {
     assert_eq!(rx.try_recv(), Ok(1));
     assert!(rx.is_finished());
     assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
-    assert_eq!(poll(&mut rx, Waker::noop()), Poll::Ready(Err(RecvError)));
+    assert_eq!(
+        poll_with(&mut rx, Waker::noop()),
+        Poll::Ready(Err(RecvError))
+    );
     let closed = Err(RecvTimeoutError::Closed);
     assert_eq!(rx.blocking_recv_timeout(Duration::MAX), closed);
     assert_eq!(rx.blocking_recv_deadline(Instant::now()), closed);
@@ -132,7 +128,7 @@ fn tokio_4225_a_value_sent_before_close_is_received() {
 fn tokio_7884_close_drops_the_waker_and_does_not_wake_it() {
     let (tx, mut rx) = channel();
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
     drop(waker);
     rx.close();
     assert_eq!(Arc::strong_count(&wakes), 1);
@@ -144,7 +140,7 @@ fn tokio_7884_close_drops_the_waker_and_does_not_wake_it() {
 fn rustsec_2026_0005_a_receiver_that_was_polled_can_be_dropped() {
     let (tx, mut rx) = channel();
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
     drop((rx, waker));
     assert_eq!(Arc::strong_count(&wakes), 1);
     assert_eq!(tx.send(1), Err(SendError(1)));
@@ -170,7 +166,7 @@ fn a_receiver_can_be_polled_after_it_has_blocked_in_vain() {
     let (wakes, waker) = counting();
     let vain = rx.blocking_recv_timeout(Duration::from_nanos(1));
     assert_eq!(vain, Err(RecvTimeoutError::Timeout));
-    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
     tx.send(1).unwrap();
     assert_eq!(wakes.count(), 1);
     assert_eq!(rx.blocking_recv(), Ok(1));
@@ -283,11 +279,11 @@ impl Before {
 
     fn with<T>(self, mut rx: Receiver<T>, wakers: &[Waker; 2]) -> Option<Receiver<T>> {
         if !matches!(self, Self::Nothing | Self::Close | Self::Drop) {
-            assert!(poll(&mut rx, &wakers[0]).is_pending());
+            assert!(poll_with(&mut rx, &wakers[0]).is_pending());
         }
         match self {
             Self::Nothing | Self::Poll => {}
-            Self::PollWithTwoWakers => assert!(poll(&mut rx, &wakers[1]).is_pending()),
+            Self::PollWithTwoWakers => assert!(poll_with(&mut rx, &wakers[1]).is_pending()),
             Self::PollAndMoveAsRaw => rx = through_raw(rx),
             Self::Close | Self::PollAndClose => rx.close(),
             Self::Drop | Self::PollAndDrop => return None,
@@ -464,13 +460,13 @@ fn waker_that(on: On, act: impl FnMut() + Send + 'static) -> Waker {
 fn futures_2211_a_waker_whose_clone_panics_leaves_the_receiver_as_it_was() {
     let (tx, mut rx) = channel();
     let bad = waker_that(On::Clone, || panic!("clone"));
-    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut rx, &bad))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| poll_with(&mut rx, &bad))).is_err());
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
-    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut rx, &bad))).is_err());
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
+    assert!(catch_unwind(AssertUnwindSafe(|| poll_with(&mut rx, &bad))).is_err());
     tx.send(1).unwrap();
     assert_eq!(wakes.count(), 1);
-    assert_eq!(poll(&mut rx, &bad), Poll::Ready(Ok(1)));
+    assert_eq!(poll_with(&mut rx, &bad), Poll::Ready(Ok(1)));
 }
 
 #[test]
@@ -483,12 +479,12 @@ fn a_waker_whose_drop_panics_leaves_all_sound() {
             drops += 1;
             assert!(drops != 2, "drop");
         });
-        assert_eq!(poll(&mut rx, &bad), Poll::Pending);
+        assert_eq!(poll_with(&mut rx, &bad), Poll::Pending);
         (tx, rx)
     }
     let (tx, mut rx) = polled();
     let (wakes, waker) = counting();
-    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut rx, &waker))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| poll_with(&mut rx, &waker))).is_err());
     tx.send(1).unwrap();
     assert_eq!((wakes.count(), rx.try_recv()), (1, Ok(1)));
 
@@ -517,29 +513,29 @@ fn waker_with_sender(on: On, tx: Sender<u8>) -> Waker {
 fn folo_463_a_waker_whose_drop_drops_the_sender() {
     let (tx, mut rx) = channel();
     let waker = waker_with_sender(On::Drop, tx);
-    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
     drop(rx);
 
     let (tx, mut rx) = channel();
     let waker = waker_with_sender(On::Drop, tx);
-    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
     rx.close();
     assert_eq!(rx.blocking_recv(), Err(RecvError));
 
     let (tx, mut rx) = channel();
     let waker = waker_with_sender(On::Drop, tx);
-    assert_eq!(poll(&mut rx, &waker), Poll::Pending);
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
     let (wakes, other) = counting();
-    assert_eq!(poll(&mut rx, &other), Poll::Pending);
+    assert_eq!(poll_with(&mut rx, &other), Poll::Pending);
     assert_eq!(wakes.count(), 1);
-    assert_eq!(poll(&mut rx, &other), Poll::Ready(Err(RecvError)));
+    assert_eq!(poll_with(&mut rx, &other), Poll::Ready(Err(RecvError)));
 }
 
 #[test]
 fn a_waker_whose_clone_drops_the_sender() {
     let (tx, mut rx) = channel();
     let waker = waker_with_sender(On::Clone, tx);
-    assert_eq!(poll(&mut rx, &waker), Poll::Ready(Err(RecvError)));
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Ready(Err(RecvError)));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! How a thread waits: `waker::park` through its public interface.
 
+mod common;
+
 use std::{
     cell::{Cell, RefCell},
     future::{pending, poll_fn},
@@ -14,6 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use common::ends;
 use joint::{
     oneshot,
     waker::{
@@ -24,10 +27,6 @@ use joint::{
         },
     },
 };
-
-#[path = "support/ends.rs"]
-mod ends;
-use ends::ends;
 
 /// Runs a test on a thread of its own, so that what it sets for its thread is gone afterwards.
 fn alone(test: impl FnOnce() + Send + 'static) {

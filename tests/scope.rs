@@ -1,6 +1,8 @@
 //! Scopes, through the public API: tasks that borrow, and what becomes of them when something goes
 //! wrong. What must not compile stands in the documentation of `scope` and `async_scope`.
 
+mod common;
+
 use std::{
     future::{Future, pending, poll_fn},
     mem,
@@ -15,21 +17,12 @@ use std::{
     thread,
 };
 
-use joint::{Executor, async_scope, block_on, oneshot, scope, spawn, yield_now};
-
-#[path = "support/wakes.rs"]
-mod wakes;
-use wakes::counting;
+use common::{counting, executor};
+use joint::{async_scope, block_on, oneshot, scope, spawn, yield_now};
 
 /// As many as Miri runs in seconds.
 const SOME: usize = if cfg!(miri) { 5 } else { 100 };
 const MANY: usize = if cfg!(miri) { 10 } else { 10_000 };
-
-/// Under Miri it has one worker: those who steal use code of another crate that Miri refuses.
-fn executor(workers: usize) -> Executor {
-    let workers = if cfg!(miri) { 1 } else { workers };
-    Executor::builder().workers(workers).build().unwrap()
-}
 
 /// Polls a future once, on behalf of the task that calls.
 async fn poll_pending<F: Future>(mut future: Pin<&mut F>) {

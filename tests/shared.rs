@@ -1,11 +1,13 @@
 //! The promises of the shared result, through its public API.
 #![cfg(feature = "std")]
 
+mod common;
+
 use std::{
     cell::Cell,
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind},
-    pin::{Pin, pin},
+    pin::pin,
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -15,21 +17,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use common::{counting, poll_with};
 use joint::{
     block_on,
     shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future},
 };
 
-#[path = "support/wakes.rs"]
-mod wakes;
-use wakes::counting;
-
 /// No test waits that long.
 const FOR_LONG: Duration = Duration::from_secs(3600);
-
-fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
-    Pin::new(future).poll(&mut Context::from_waker(waker))
-}
 
 /// A waker that acts when it is woken, once.
 fn waker_that(act: impl FnOnce() + Send + 'static) -> Waker {
@@ -74,8 +69,8 @@ fn a_value_sent_before_the_first_poll_is_there_at_once() {
     let (tx, mut shared) = channel();
     tx.send(1);
     let (wakes, waker) = counting();
-    assert_eq!(poll(&mut shared, &waker), Poll::Ready(Ok(1)));
-    assert_eq!(poll(&mut shared.wait(), &waker), Poll::Ready(Ok(&1)));
+    assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(Ok(1)));
+    assert_eq!(poll_with(&mut shared.wait(), &waker), Poll::Ready(Ok(&1)));
     assert_eq!((wakes.count(), wakes.wakers()), (0, 1));
 }
 
@@ -84,14 +79,14 @@ fn a_value_wakes_each_waiter_once() {
     let (tx, shared) = channel();
     let waiters = [(); 5].map(|()| (shared.clone(), counting()));
     let waiters = waiters.map(|(mut shared, (wakes, waker))| {
-        assert!(poll(&mut shared, &waker).is_pending());
-        assert!(poll(&mut shared, &waker).is_pending());
+        assert!(poll_with(&mut shared, &waker).is_pending());
+        assert!(poll_with(&mut shared, &waker).is_pending());
         (shared, wakes, waker)
     });
     tx.send("value");
     for (mut shared, wakes, waker) in waiters {
         assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
-        assert_eq!(poll(&mut shared, &waker), Poll::Ready(Ok("value")));
+        assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(Ok("value")));
     }
 }
 
@@ -101,12 +96,12 @@ fn a_dropped_sender_wakes_each_waiter_once_and_answers_closed() {
     let (wakes, waker) = counting();
     let other = shared.clone();
     let mut wait = other.wait();
-    assert!(poll(&mut shared, &waker).is_pending());
-    assert!(poll(&mut wait, &waker).is_pending());
+    assert!(poll_with(&mut shared, &waker).is_pending());
+    assert!(poll_with(&mut wait, &waker).is_pending());
     drop(tx);
     assert_eq!(wakes.count(), 2);
-    assert_eq!(poll(&mut shared, &waker), Poll::Ready(Err(Closed)));
-    assert_eq!(poll(&mut wait, &waker), Poll::Ready(Err(Closed)));
+    assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(Err(Closed)));
+    assert_eq!(poll_with(&mut wait, &waker), Poll::Ready(Err(Closed)));
     assert_eq!(other.try_get(), Err(Closed));
     assert_eq!((other.get(), other.blocking_wait()), (None, Err(Closed)));
 }
@@ -115,10 +110,10 @@ fn a_dropped_sender_wakes_each_waiter_once_and_answers_closed() {
 fn an_answer_is_given_again() {
     let (tx, mut shared) = channel();
     let (_, waker) = counting();
-    assert!(poll(&mut shared, &waker).is_pending());
+    assert!(poll_with(&mut shared, &waker).is_pending());
     tx.send(1);
     for _ in 0..3 {
-        assert_eq!(poll(&mut shared, &waker), Poll::Ready(Ok(1)));
+        assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(Ok(1)));
         assert_eq!(shared.blocking_wait(), Ok(&1));
         assert_eq!(shared.blocking_wait_timeout(Duration::ZERO), Ok(Some(&1)));
         assert_eq!(shared.blocking_wait_deadline(Instant::now()), Ok(Some(&1)));
@@ -130,7 +125,7 @@ fn the_last_waker_is_woken_and_no_other() {
     let (tx, mut shared) = channel();
     let wakers = [counting(), counting(), counting()];
     for (_, waker) in &wakers {
-        assert!(poll(&mut shared, waker).is_pending());
+        assert!(poll_with(&mut shared, waker).is_pending());
     }
     for (wakes, _) in &wakers[..2] {
         assert_eq!(wakes.wakers(), 1, "an older waker is kept");
@@ -144,12 +139,12 @@ fn the_last_waker_is_woken_and_no_other() {
 fn a_waiter_that_has_gone_is_not_woken_and_leaves_no_waker() {
     let (tx, mut shared) = channel();
     let (stays, stays_waker) = counting();
-    assert!(poll(&mut shared, &stays_waker).is_pending());
+    assert!(poll_with(&mut shared, &stays_waker).is_pending());
     let (gone, gone_waker) = counting();
     let mut clone = shared.clone();
-    assert!(poll(&mut clone, &gone_waker).is_pending());
+    assert!(poll_with(&mut clone, &gone_waker).is_pending());
     let mut wait = shared.wait();
-    assert!(poll(&mut wait, &gone_waker).is_pending());
+    assert!(poll_with(&mut wait, &gone_waker).is_pending());
     drop(wait);
     drop(clone);
     drop(gone_waker);
@@ -166,16 +161,16 @@ fn one_who_comes_after_another_has_gone_is_woken_in_its_place() {
     let mut kept = Vec::new();
     for _ in 0..100 {
         for _ in 0..3 {
-            assert!(poll(&mut shared.wait(), &gone_waker).is_pending());
+            assert!(poll_with(&mut shared.wait(), &gone_waker).is_pending());
         }
         let mut clone = shared.clone();
-        assert!(poll(&mut clone, &stays_waker).is_pending());
+        assert!(poll_with(&mut clone, &stays_waker).is_pending());
         kept.push(clone);
     }
     tx.send(1);
     assert_eq!((stays.count(), gone.count()), (100, 0));
     for mut shared in kept {
-        assert_eq!(poll(&mut shared, &stays_waker), Poll::Ready(Ok(1)));
+        assert_eq!(poll_with(&mut shared, &stays_waker), Poll::Ready(Ok(1)));
     }
 }
 
@@ -187,7 +182,7 @@ fn the_value_is_cloned_for_each_answer_and_dropped_with_the_last_shared() {
     tx.send(Counted { drops, clones });
     assert!(shared.get().is_some() && block_on(shared.wait()).is_ok());
     assert_eq!(clones.get(), 0);
-    drop(poll(&mut shared, Waker::noop()));
+    drop(poll_with(&mut shared, Waker::noop()));
     drop(block_on(shared.clone()));
     assert_eq!((drops.get(), clones.get()), (2, 2));
     let last = shared.clone();
@@ -294,11 +289,11 @@ fn many_come_and_go_in_many_threads_until_the_value_comes() {
                 for round in 0..rounds {
                     let mut first = shared.wait();
                     let mut second = shared.clone();
-                    let pending = poll(&mut first, &waker).is_pending();
-                    let _ = poll(&mut second, &waker);
+                    let pending = poll_with(&mut first, &waker).is_pending();
+                    let _ = poll_with(&mut second, &waker);
                     if (round + n) % 2 == 0 {
                         drop(first);
-                        let _ = poll(&mut second, Waker::noop());
+                        let _ = poll_with(&mut second, Waker::noop());
                     }
                     assert!(pending);
                     went.fetch_add(1, Relaxed);
@@ -313,7 +308,7 @@ fn many_come_and_go_in_many_threads_until_the_value_comes() {
     let last = shared.clone();
     let coming = thread::spawn(move || {
         while !last.is_finished() {
-            let _ = poll(&mut last.wait(), Waker::noop());
+            let _ = poll_with(&mut last.wait(), Waker::noop());
         }
     });
     while went.load(Relaxed) < THREADS * rounds {
@@ -335,7 +330,7 @@ fn a_waker_that_panics_keeps_no_other_from_being_woken() {
         for (n, waiter) in waiters.iter_mut().enumerate() {
             let bad = waker_that(|| quiet_panic("wake"));
             let waker = if n % 2 == 0 { &bad } else { &waker };
-            assert!(poll(waiter, waker).is_pending());
+            assert!(poll_with(waiter, waker).is_pending());
         }
         let end = || if sends { tx.send(1) } else { drop(tx) };
         let panic = catch_unwind(AssertUnwindSafe(end)).unwrap_err();
@@ -343,7 +338,7 @@ fn a_waker_that_panics_keeps_no_other_from_being_woken() {
         assert_eq!(wakes.count(), 3);
         let answer = if sends { Ok(1) } else { Err(Closed) };
         for mut waiter in waiters {
-            assert_eq!(poll(&mut waiter, &waker), Poll::Ready(answer));
+            assert_eq!(poll_with(&mut waiter, &waker), Poll::Ready(answer));
         }
         assert_eq!(wakes.wakers(), 1);
     }
@@ -358,10 +353,10 @@ fn a_waker_that_drops_the_last_shared_while_it_is_woken() {
     let waker = waker_that(move || drop(theirs.lock().unwrap().take()));
     let (wakes, other) = counting();
     let mut clone = shared.clone();
-    assert!(poll(&mut clone, &other).is_pending());
-    assert!(poll(&mut shared, &waker).is_pending());
+    assert!(poll_with(&mut clone, &other).is_pending());
+    assert!(poll_with(&mut shared, &waker).is_pending());
     let mut last = shared.clone();
-    assert!(poll(&mut last, &other).is_pending());
+    assert!(poll_with(&mut last, &other).is_pending());
     *slot.lock().unwrap() = Some(vec![clone, shared, last]);
     tx.send(value.clone());
     assert!(slot.lock().unwrap().is_none());
@@ -376,21 +371,24 @@ fn a_waker_that_polls_the_others_while_it_is_woken_finds_the_value() {
     let (tx, mut shared) = channel();
     let (wakes, other) = counting();
     let mut others = [shared.clone(), shared.clone()];
-    assert!(poll(&mut others[0], &other).is_pending());
+    assert!(poll_with(&mut others[0], &other).is_pending());
     let answers = Arc::new(Mutex::new(Vec::new()));
     let theirs = answers.clone();
     let waiting = Arc::new(Mutex::new(None::<[Shared<i32>; 2]>));
     let taken = waiting.clone();
     let waker = waker_that(move || {
         for mut shared in taken.lock().unwrap().take().unwrap() {
-            theirs.lock().unwrap().push(poll(&mut shared, &other));
+            theirs.lock().unwrap().push(poll_with(&mut shared, &other));
             let late = shared.clone();
-            theirs.lock().unwrap().push(poll(&mut { late }, &other));
+            theirs
+                .lock()
+                .unwrap()
+                .push(poll_with(&mut { late }, &other));
         }
     });
-    assert!(poll(&mut shared, &waker).is_pending());
+    assert!(poll_with(&mut shared, &waker).is_pending());
     let (_, third) = counting();
-    assert!(poll(&mut others[1], &third).is_pending());
+    assert!(poll_with(&mut others[1], &third).is_pending());
     *waiting.lock().unwrap() = Some(others);
     tx.send(5);
     assert_eq!(*answers.lock().unwrap(), [Poll::Ready(Ok(5)); 4]);
@@ -418,7 +416,7 @@ fn a_waker_whose_clone_ends_the_wait() {
     let slot: Slot = Mutex::new(Some(tx));
     // SAFETY: the table keeps nothing alive, and the slot outlives the waker.
     let waker = unsafe { Waker::new((&raw const slot).cast(), &TABLE) };
-    assert_eq!(poll(&mut shared, &waker), Poll::Ready(Ok(3)));
+    assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(Ok(3)));
 }
 
 #[test]
@@ -434,7 +432,7 @@ fn a_waker_whose_drop_panics_leaves_all_sound() {
     }
     fn armed(shared: &mut Shared<u8>) {
         let waker = Waker::from(Arc::new(Bomb));
-        assert!(poll(shared, &waker).is_pending());
+        assert!(poll_with(shared, &waker).is_pending());
     }
     // The waiter goes.
     let (tx, shared) = channel();
@@ -445,14 +443,14 @@ fn a_waker_whose_drop_panics_leaves_all_sound() {
     let mut again = shared.clone();
     armed(&mut again);
     let (wakes, waker) = counting();
-    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut again, &waker))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| poll_with(&mut again, &waker))).is_err());
     // It is woken.
     let mut woken = shared.clone();
     armed(&mut woken);
     assert!(catch_unwind(AssertUnwindSafe(|| tx.send(1))).is_err());
     assert_eq!(wakes.count(), 1);
-    assert_eq!(poll(&mut again, &waker), Poll::Ready(Ok(1)));
-    assert_eq!(poll(&mut woken, &waker), Poll::Ready(Ok(1)));
+    assert_eq!(poll_with(&mut again, &waker), Poll::Ready(Ok(1)));
+    assert_eq!(poll_with(&mut woken, &waker), Poll::Ready(Ok(1)));
 }
 
 #[test]
@@ -468,10 +466,10 @@ fn a_value_whose_clone_panics_can_be_asked_for_again() {
     }
     let (tx, mut shared) = channel();
     let (wakes, waker) = counting();
-    assert!(poll(&mut shared, &waker).is_pending());
+    assert!(poll_with(&mut shared, &waker).is_pending());
     tx.send(Once(Cell::new(false)));
-    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut shared, &waker))).is_err());
-    assert!(matches!(poll(&mut shared, &waker), Poll::Ready(Ok(_))));
+    assert!(catch_unwind(AssertUnwindSafe(|| poll_with(&mut shared, &waker))).is_err());
+    assert!(matches!(poll_with(&mut shared, &waker), Poll::Ready(Ok(_))));
     assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
 }
 
@@ -497,7 +495,7 @@ fn every_order_of_drops_drops_the_value_and_the_wakers_once() {
                 let mut tx = Some(tx);
                 for (n, waiter) in waiters.iter_mut().flatten().enumerate() {
                     if polled & (1 << n) != 0 {
-                        assert!(poll(waiter, &waker).is_pending());
+                        assert!(poll_with(waiter, &waker).is_pending());
                     }
                 }
                 for who in order {
@@ -522,7 +520,7 @@ fn a_wait_that_is_forgotten_takes_nothing_with_it() {
     let (tx, shared) = channel();
     let (wakes, waker) = counting();
     let mut wait = shared.wait();
-    assert!(poll(&mut wait, &waker).is_pending());
+    assert!(poll_with(&mut wait, &waker).is_pending());
     std::mem::forget(wait);
     tx.send(value.clone());
     assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
@@ -539,13 +537,13 @@ fn a_future_is_shared_by_its_driver() {
     let mut driver = pin!(driver);
     assert!(driver.as_mut().poll(&mut cx).is_pending());
     let mut wait = shared.wait();
-    assert!(poll(&mut wait, &waker).is_pending());
+    assert!(poll_with(&mut wait, &waker).is_pending());
     input.send(21);
     assert_eq!(wakes.count(), 1);
     assert_eq!(driver.as_mut().poll(&mut cx), Poll::Ready(()));
     assert_eq!(wakes.count(), 2);
     assert_eq!(driver.as_mut().poll(&mut cx), Poll::Ready(()));
-    assert_eq!(poll(&mut wait, &waker), Poll::Ready(Ok(&Ok(42))));
+    assert_eq!(poll_with(&mut wait, &waker), Poll::Ready(Ok(&Ok(42))));
 }
 
 #[test]

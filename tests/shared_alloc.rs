@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-#[path = "support/counting.rs"]
+#[path = "common/counting.rs"]
 mod counting;
 
 use counting::{Bomb, COUNT};

@@ -1,5 +1,7 @@
 //! Values that tasks carry with them: where they are seen, and where they are not.
 
+mod common;
+
 use std::{
     cell::{Cell, RefCell},
     future::{Future, poll_fn},
@@ -15,6 +17,7 @@ use std::{
     thread,
 };
 
+use common::{Panics, wait_until};
 use joint::{
     Executor, block_on,
     executor::{LocalExecutor, TaskLocal, current_worker},
@@ -188,12 +191,6 @@ fn a_panic_takes_the_value_off_again() {
     assert!(caught.is_err());
     assert_eq!(number(), None);
 
-    struct Panics;
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            panic!("a drop");
-        }
-    }
     let value = Rc::new(());
     static HELD: TaskLocal<Rc<()>> = TaskLocal::new();
     let panics = Panics;
@@ -251,11 +248,6 @@ fn in_a_side_of_bobs<R: Send + 'static>(
     alice: impl FnOnce(&dyn Fn()) + Send + 'static,
     look: impl FnOnce() -> R + Send + 'static,
 ) -> R {
-    fn wait_until(done: &AtomicBool) {
-        while !done.load(Relaxed) {
-            thread::yield_now();
-        }
-    }
     let [taken, looked] = [(); 2].map(|()| Arc::<AtomicBool>::default());
     let waits = {
         let (taken, looked) = (taken.clone(), looked.clone());
@@ -264,20 +256,20 @@ fn in_a_side_of_bobs<R: Send + 'static>(
             // here, as no other is idle.
             alice(&|| {
                 join(
-                    || wait_until(&taken),
+                    || wait_until(|| taken.load(Relaxed)),
                     || {
                         taken.store(true, Relaxed);
-                        wait_until(&looked);
+                        wait_until(|| looked.load(Relaxed));
                     },
                 );
             });
         })
     };
-    wait_until(&taken);
+    wait_until(|| taken.load(Relaxed));
     let bob = executor.spawn(NAME.scope("bob".into(), async move {
         let (by_a, (seen, by_b)) = join(
             || {
-                wait_until(&looked);
+                wait_until(|| looked.load(Relaxed));
                 current_worker()
             },
             || {

@@ -1,6 +1,8 @@
 //! What timers take of the heap: room in their worker's queue, and nothing that stays.
 #![cfg(feature = "io")]
 
+mod common;
+
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
@@ -14,8 +16,9 @@ use std::{
     time::Duration,
 };
 
+use common::executor;
 use joint::{
-    Executor, block_on, spawn,
+    block_on, spawn,
     time::{Timer, interval, sleep, timeout},
 };
 
@@ -52,10 +55,6 @@ static ALLOCATOR: Counting = Counting;
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
 }
 
 const MILLI: Duration = Duration::from_millis(1);

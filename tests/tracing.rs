@@ -2,6 +2,8 @@
 //! or dropped.
 #![cfg(feature = "tracing")]
 
+mod common;
+
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap},
@@ -14,9 +16,9 @@ use std::{
         Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
-    thread,
 };
 
+use common::wait_until;
 use joint::{
     Executor, Priority, TaskBuilder, block_on, executor::current_worker, join, spawn_local,
     yield_now,
@@ -224,11 +226,6 @@ fn entered() -> Vec<u64> {
 fn a_side_that_was_taken_is_in_no_span_of_its_taker() {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     static LOOKED: AtomicBool = AtomicBool::new(false);
-    fn wait_until(done: &AtomicBool) {
-        while !done.load(Relaxed) {
-            thread::yield_now();
-        }
-    }
     let _ = executor();
     let executor = Executor::builder().workers(3).build().unwrap();
     let taker = executor.task().name("taker").spawn(async {
@@ -238,20 +235,20 @@ fn a_side_that_was_taken_is_in_no_span_of_its_taker() {
         let (_inner, _again) = (inner.clone().entered(), task.clone().entered());
         let before = entered();
         join(
-            || wait_until(&TAKEN),
+            || wait_until(|| TAKEN.load(Relaxed)),
             || {
                 TAKEN.store(true, Relaxed);
-                wait_until(&LOOKED);
+                wait_until(|| LOOKED.load(Relaxed));
             },
         );
         assert_eq!(entered(), before);
         before.len()
     });
-    wait_until(&TAKEN);
+    wait_until(|| TAKEN.load(Relaxed));
     let owner = executor.task().name("owner").spawn(async {
         let (by_a, (seen, by_b)) = join(
             || {
-                wait_until(&LOOKED);
+                wait_until(|| LOOKED.load(Relaxed));
                 current_worker()
             },
             || {

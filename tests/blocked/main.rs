@@ -2,25 +2,21 @@
 //! the worker runs no task meanwhile.
 #![cfg(feature = "io")]
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod attend;
 mod busy;
 mod local;
 mod token;
 
-#[path = "../support/ends.rs"]
-mod ends;
-
 use std::{net::UdpSocket, sync::mpsc, thread, time::Duration};
 
-use ends::ends;
-use joint::{Executor, io::AsyncFd};
+use common::{ends, executor};
+use joint::io::AsyncFd;
 
 const MILLI: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
-
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
 
 /// A socket that gets one datagram, sent by another thread once [`Sender::send`] is called.
 fn socket() -> (UdpSocket, Sender) {

@@ -18,6 +18,8 @@ use joint::{
     spawn, spawn_local, yield_now,
 };
 
+use super::Panics;
+
 /// What hooks have been called with, in order: the hook, the task's name.
 #[derive(Clone, Default)]
 struct Calls(Arc<Mutex<Vec<Call>>>);
@@ -102,12 +104,6 @@ fn the_end_of_each_kind() {
     assert!(block_on(panics.result()).is_err_and(|error| error.is_panic()));
     let cancelled = executor.task().name("cancelled").spawn(pending::<()>());
     assert_eq!(block_on(cancelled.cancel()), None);
-    struct Panics;
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            panic!("dropped");
-        }
-    }
     let guard = Panics;
     let dropped = executor.task().name("dropped").spawn(async move {
         let _guard = guard;
@@ -324,12 +320,6 @@ fn a_hook_that_panics_harms_neither_the_worker_nor_the_task() {
 
 #[test]
 fn a_hook_whose_drop_panics_does_no_harm() {
-    struct Panics;
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            panic!("dropped");
-        }
-    }
     let (first, second) = (Panics, Panics);
     let executor = Executor::builder()
         .workers(2)

@@ -4,6 +4,9 @@
 //! Tests that count what the process allocates, that fork, or that need a driver that nothing has
 //! used yet are programs of their own.
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod block_on;
 mod dropped_inside;
 mod hooks;
@@ -12,12 +15,4 @@ mod run;
 mod shutdown;
 mod task_options;
 
-#[path = "../support/ends.rs"]
-mod ends;
-
-use ends::ends;
-use joint::Executor;
-
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
+use common::{OnDrop, Panics, ends, executor};

@@ -19,15 +19,7 @@ use joint::{
     spawn, spawn_local, yield_now,
 };
 
-use super::executor;
-
-struct Panics;
-
-impl Drop for Panics {
-    fn drop(&mut self) {
-        panic!("dropped");
-    }
-}
+use super::{Panics, executor};
 
 #[track_caller]
 fn assert_counts(metrics: &Metrics, finished: u64, cancelled: u64, panicked: u64, live: u64) {

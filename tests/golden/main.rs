@@ -9,7 +9,7 @@ mod output;
 mod program;
 mod timers;
 
-#[path = "../support/example.rs"]
+#[path = "../common/example.rs"]
 mod example;
 
 /// How many workers the examples run on here: what is printed must not tell.

@@ -11,7 +11,7 @@ use std::{
 use futures_lite::AsyncReadExt;
 use joint::{block_on, io::AsyncFd};
 
-use crate::support::{executor, watched};
+use crate::support::{ends, executor};
 
 /// Set in the process that is to run the test itself.
 const INNER: &str = "JOINT_TEST_IO_AGAIN";
@@ -19,7 +19,7 @@ const INNER: &str = "JOINT_TEST_IO_AGAIN";
 /// Runs the test of that name in a process of its own.
 fn alone(name: &str, test: impl FnOnce() + Send + 'static) {
     if env::var_os(INNER).is_some() {
-        return watched(test);
+        return ends(test);
     }
     let output = Command::new(env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture", "--test-threads=1"])

@@ -14,7 +14,7 @@ use std::{
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint::{Executor, block_on, io::AsyncFd};
 
-use crate::support::{Wakes, executor, poll_once, watched};
+use crate::support::{Wakes, ends, executor, poll_once};
 
 const WAITERS: usize = 100_000;
 const DESCRIPTORS: usize = 100;
@@ -37,7 +37,7 @@ fn assert_gone(error: &io::Error) {
 
 #[test]
 fn a_hundred_thousand_waiters_elsewhere_are_told() {
-    watched(|| {
+    ends(|| {
         let executor = executor(2);
         let pairs = served_by(&executor, DESCRIPTORS);
         let wakes = Wakes::new();
@@ -68,7 +68,7 @@ fn a_hundred_thousand_waiting_tasks_are_dropped() {
         }
     }
 
-    watched(|| {
+    ends(|| {
         let executor = executor(2);
         let pairs = served_by(&executor, DESCRIPTORS);
         let (begun, dropped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
@@ -93,7 +93,7 @@ fn a_hundred_thousand_waiting_tasks_are_dropped() {
 
 #[test]
 fn what_outlives_its_executor_says_so_when_it_has_to_wait() {
-    watched(|| {
+    ends(|| {
         let executor = executor(1);
         let (stream, mut far) = served_by(&executor, 1).pop().unwrap();
         drop(executor);

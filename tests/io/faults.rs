@@ -15,7 +15,7 @@ use std::{
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint::{block_on, io::AsyncFd, spawn};
 
-use crate::support::{Lent, Wakes, on_workers, pipe, poll_once, streams, wait_until, watched};
+use crate::support::{Lent, Wakes, ends, on_workers, pipe, poll_once, streams, wait_until};
 
 #[test]
 fn the_other_end_closes_amid_a_message() {
@@ -87,7 +87,7 @@ fn a_full_pipe_waits_for_its_reader() {
 
 #[test]
 fn a_full_pipe_without_a_reader_is_an_error() {
-    watched(|| {
+    ends(|| {
         let (reader, writer) = pipe();
         let writer = AsyncFd::new(File::from(writer)).unwrap();
         let wakes = Wakes::new();
@@ -109,7 +109,7 @@ fn a_full_pipe_without_a_reader_is_an_error() {
 
 #[test]
 fn a_pipe_without_a_writer_has_ended() {
-    watched(|| {
+    ends(|| {
         let (reader, writer) = pipe();
         let mut reader = AsyncFd::new(File::from(reader)).unwrap();
         let wakes = Wakes::new();
@@ -125,7 +125,7 @@ fn a_pipe_without_a_writer_has_ended() {
 /// The waiter is left alone, and can go; its number belongs to who gets it next.
 #[test]
 fn a_descriptor_is_closed_under_its_waiter() {
-    watched(|| {
+    ends(|| {
         for _ in 0..10 {
             let (one, other) = UnixStream::pair().unwrap();
             let number = other.into_raw_fd();
@@ -163,7 +163,7 @@ fn read_raw(number: i32) -> io::Result<usize> {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_regular_file_is_refused_with_advice() {
-    watched(|| {
+    ends(|| {
         let file = File::open("Cargo.toml").unwrap();
         let error = AsyncFd::new(file).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Unsupported);

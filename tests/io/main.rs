@@ -1,6 +1,6 @@
 //! Descriptors awaited through the public API.
 //!
-//! Each test ends: one that hangs is ended by [`support::watched`].
+//! Each test ends: one that hangs is ended by [`support::ends`].
 #![cfg(unix)]
 
 mod again;

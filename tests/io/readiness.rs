@@ -15,7 +15,7 @@ use std::{
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use joint::{block_on, io::AsyncFd, oneshot, spawn};
 
-use crate::support::{Wakes, on_workers, poll_once, streams, wait_until, watched};
+use crate::support::{Wakes, ends, on_workers, poll_once, streams, wait_until};
 
 const CHUNKS: usize = 256;
 
@@ -60,7 +60,7 @@ fn both_directions_are_awaited_at_once_by_different_tasks() {
 
 #[test]
 fn a_thread_that_is_no_worker_is_served_by_the_global_executor() {
-    watched(|| {
+    ends(|| {
         let (mut one, mut other) = streams();
         let sender = spawn(async move { one.write_all(b"hello").await });
         let mut buffer = [0; 5];
@@ -72,7 +72,7 @@ fn a_thread_that_is_no_worker_is_served_by_the_global_executor() {
 
 #[test]
 fn readiness_is_asked_anew_each_time() {
-    watched(|| {
+    ends(|| {
         let (one, other) = UnixDatagram::pair().unwrap();
         let other = AsyncFd::new(other).unwrap();
         for round in 1..=3 {
@@ -92,7 +92,7 @@ fn readiness_is_asked_anew_each_time() {
 
 #[test]
 fn a_poll_function_is_asked_anew_each_time() {
-    watched(|| {
+    ends(|| {
         let (one, other) = UnixDatagram::pair().unwrap();
         let other = AsyncFd::new(other).unwrap();
         let wakes = Wakes::new();
@@ -147,7 +147,7 @@ fn who_reads_by_himself_does_not_spin() {
 
 #[test]
 fn an_operation_that_was_interrupted_is_tried_again() {
-    watched(|| {
+    ends(|| {
         let (_one, other) = streams();
         let mut tries = 0;
         let result = block_on(other.read_with(|_| {
@@ -163,7 +163,7 @@ fn an_operation_that_was_interrupted_is_tried_again() {
 
 #[test]
 fn buffers_are_read_and_written_together() {
-    watched(|| {
+    ends(|| {
         let (mut one, mut other) = streams();
         let parts = [IoSlice::new(b"abc"), IoSlice::new(b""), IoSlice::new(b"de")];
         let written = poll_fn(|cx| Pin::new(&mut one).poll_write_vectored(cx, &parts));
@@ -178,7 +178,7 @@ fn buffers_are_read_and_written_together() {
 
 #[test]
 fn closing_leaves_the_descriptor_open() {
-    watched(|| {
+    ends(|| {
         let (mut one, mut other) = streams();
         block_on(one.close()).unwrap();
         block_on(one.write_all(b"still")).unwrap();
@@ -190,7 +190,7 @@ fn closing_leaves_the_descriptor_open() {
 
 #[test]
 fn what_is_taken_out_can_be_put_in_again() {
-    watched(|| {
+    ends(|| {
         let (mut one, other) = UnixStream::pair().unwrap();
         let mut other = other;
         for _ in 0..3 {
@@ -208,7 +208,7 @@ fn what_is_taken_out_can_be_put_in_again() {
 
 #[test]
 fn a_descriptor_is_served_once() {
-    watched(|| {
+    ends(|| {
         let (one, _other) = UnixStream::pair().unwrap();
         let first = AsyncFd::new(&one).unwrap();
         let error = AsyncFd::new(&one).unwrap_err();
@@ -278,7 +278,7 @@ fn a_timer_descriptor_is_awaited() {
 
 #[test]
 fn a_worker_that_blocks_on_a_descriptor_is_served() {
-    watched(|| {
+    ends(|| {
         let executor = joint::Executor::builder().workers(1).build().unwrap();
         let (reader, mut writer) = UnixStream::pair().unwrap();
         let (blocks, is_blocked) = std::sync::mpsc::channel();

@@ -1,49 +1,25 @@
 //! What the tests share.
 
+#[path = "../common/mod.rs"]
+mod common;
+
 use std::{
     future::Future,
     os::{fd::OwnedFd, unix::net::UnixStream},
-    panic::resume_unwind,
     pin::Pin,
-    sync::{Arc, mpsc},
+    sync::Arc,
     task::{Context, Poll},
-    thread,
-    time::Duration,
 };
 
-use joint::{Executor, block_on, io::AsyncFd};
-
-#[path = "../support/wakes.rs"]
-mod wakes;
-pub(crate) use wakes::{Wakes, counting};
-
-/// As long as no test takes that works.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
-
-/// Runs a test, and fails when it does not end.
-pub(crate) fn watched(test: impl FnOnce() + Send + 'static) {
-    let (sender, ended) = mpsc::channel::<()>();
-    let runner = thread::spawn(move || {
-        let _sender = sender;
-        test();
-    });
-    let ended = ended.recv_timeout(LONG);
-    assert_ne!(ended, Err(mpsc::RecvTimeoutError::Timeout), "it hangs");
-    if let Err(panic) = runner.join() {
-        resume_unwind(panic);
-    }
-}
-
-pub(crate) fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
+pub(crate) use common::{Wakes, counting, ends, executor, wait_until};
+use joint::{block_on, io::AsyncFd};
 
 /// Runs a test as a task of an executor with one worker, and of one with several.
 pub(crate) fn on_workers<F>(test: impl Fn() -> F + Send + 'static)
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    watched(move || {
+    ends(move || {
         for workers in [1, 4] {
             let executor = executor(workers);
             block_on(executor.spawn(test()));
@@ -78,13 +54,6 @@ fn rustix_pipe() -> (OwnedFd, OwnedFd) {
 /// One poll, by a waker that counts.
 pub(crate) fn poll_once<F: Future>(future: Pin<&mut F>, wakes: &Arc<Wakes>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(&wakes.waker()))
-}
-
-/// Until another thread has done its part.
-pub(crate) fn wait_until(mut over: impl FnMut() -> bool) {
-    while !over() {
-        thread::yield_now();
-    }
 }
 
 /// A descriptor that somebody else closes.

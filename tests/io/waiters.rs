@@ -11,7 +11,7 @@ use std::{
 use futures_lite::AsyncRead;
 use joint::{block_on, io::AsyncFd, spawn};
 
-use crate::support::{Wakes, counting, on_workers, poll_once, streams, wait_until, watched};
+use crate::support::{Wakes, counting, ends, on_workers, poll_once, streams, wait_until};
 
 const WAITERS: u8 = 100;
 
@@ -79,7 +79,7 @@ fn many_writers_of_one_descriptor_are_all_served() {
 
 #[test]
 fn dropped_waiters_leave_nothing_and_the_others_are_served() {
-    watched(|| {
+    ends(|| {
         let (one, other) = datagrams();
         let wait = || async { other.readable().await };
         let mut stays: Vec<_> = (0..WAITERS)
@@ -109,7 +109,7 @@ fn dropped_waiters_leave_nothing_and_the_others_are_served() {
 
 #[test]
 fn a_future_polled_by_another_task_wakes_that_one() {
-    watched(|| {
+    ends(|| {
         let (one, other) = datagrams();
         let (first, second) = (Wakes::new(), Wakes::new());
         let mut wait = pin!(other.readable());
@@ -124,7 +124,7 @@ fn a_future_polled_by_another_task_wakes_that_one() {
 
 #[test]
 fn the_last_caller_of_a_poll_function_is_the_one_that_is_woken() {
-    watched(|| {
+    ends(|| {
         let (one, other) = datagrams();
         let ((first, one_waker), (second, other_waker)) = (counting(), counting());
         for waker in [&one_waker, &other_waker] {
@@ -139,7 +139,7 @@ fn the_last_caller_of_a_poll_function_is_the_one_that_is_woken() {
 
 #[test]
 fn a_descriptor_dropped_while_a_poll_function_waits_is_gone() {
-    watched(|| {
+    ends(|| {
         let (_one, mut other) = streams();
         let (wakes, waker) = counting();
         let mut cx = Context::from_waker(&waker);

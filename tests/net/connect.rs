@@ -12,7 +12,7 @@ use joint::io::{TcpListener, TcpStream};
 use super::support::everywhere;
 #[cfg(target_os = "linux")]
 use {
-    super::support::{executor, limited, waits},
+    super::support::{ends, executor, waits},
     joint::block_on,
     socket2::{Domain, Socket, Type},
 };
@@ -95,7 +95,7 @@ fn one_that_is_dropped_leaves_the_next_alone() {
 #[test]
 #[cfg(target_os = "linux")]
 fn one_for_which_there_is_no_room_waits() {
-    limited(|| {
+    ends(|| {
         let waits_for_room = async {
             let listener = Socket::new(Domain::IPV4, Type::STREAM, None)?;
             listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())?;

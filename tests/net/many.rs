@@ -8,7 +8,7 @@ use joint::{
     io::{TcpListener, TcpStream},
 };
 
-use super::support::{echo, executor, limited};
+use super::support::{echo, ends, executor};
 
 const MANY: usize = 200;
 const ROUNDS: usize = 20;
@@ -55,15 +55,15 @@ async fn all() -> io::Result<()> {
 
 #[test]
 fn two_hundred_connections_on_one_worker() {
-    limited(|| block_on(executor(1).spawn(all())).unwrap());
+    ends(|| block_on(executor(1).spawn(all())).unwrap());
 }
 
 #[test]
 fn two_hundred_connections_on_two_workers() {
-    limited(|| block_on(executor(2).spawn(all())).unwrap());
+    ends(|| block_on(executor(2).spawn(all())).unwrap());
 }
 
 #[test]
 fn two_hundred_connections_from_outside() {
-    limited(|| block_on(all()).unwrap());
+    ends(|| block_on(all()).unwrap());
 }

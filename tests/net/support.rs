@@ -1,51 +1,23 @@
 //! Where scenarios run, and what they are made of.
 
-use std::{
-    future::Future,
-    io,
-    pin::pin,
-    sync::mpsc::{RecvTimeoutError, channel},
-    thread,
-    time::Duration,
-};
+#[path = "../common/mod.rs"]
+mod common;
 
+use std::{future::Future, io, pin::pin};
+
+pub(crate) use common::{ends, executor};
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use joint::{
-    Executor, block_on,
+    block_on,
     io::{TcpListener, TcpStream},
 };
-
-/// What takes longer hangs.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// Runs a test on a thread of its own, and fails if it does not end.
-pub(crate) fn limited(test: impl FnOnce() + Send + 'static) {
-    let (ends, ended) = channel();
-    let thread = thread::spawn(move || {
-        test();
-        ends.send(()).unwrap();
-    });
-    match ended.recv_timeout(LIMIT) {
-        Ok(()) | Err(RecvTimeoutError::Disconnected) => {
-            if let Err(panic) = thread.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
-        Err(RecvTimeoutError::Timeout) => panic!("it hangs"),
-    }
-}
-
-/// An executor with so many workers.
-pub(crate) fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
 
 /// Runs a scenario on a plain thread, on one worker and on two.
 pub(crate) fn everywhere<F>(scenario: impl Fn() -> F + Send + 'static)
 where
     F: Future<Output = io::Result<()>> + Send + 'static,
 {
-    limited(move || {
+    ends(move || {
         block_on(scenario()).unwrap();
         for workers in [1, 2] {
             let executor = executor(workers);

@@ -8,7 +8,7 @@
 #[cfg(feature = "io")]
 mod blocked;
 #[cfg(all(feature = "io", target_os = "linux"))]
-#[path = "../support/child.rs"]
+#[path = "../common/child.rs"]
 mod child;
 #[cfg(all(feature = "io", target_os = "linux"))]
 mod forks;

@@ -1,27 +1,26 @@
 //! A queue to run tasks from, values that know whether they were dropped, and a waker that counts.
 #![allow(dead_code, reason = "each test program uses its part of it")]
 
+#[path = "../common/mod.rs"]
+mod common;
+
 use std::{
     any::Any,
     collections::VecDeque,
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    task::{Context, Poll, Waker},
+    task::{Poll, Waker},
 };
 
+pub(crate) use common::{OnDrop, Wakes, poll_with};
 use joint::{
     JoinHandle,
     task::{self, Runnable},
 };
-
-#[path = "../support/wakes.rs"]
-mod wakes;
-pub(crate) use wakes::Wakes;
 
 /// The smallest executor: runnables wait here until the test runs them.
 ///
@@ -125,15 +124,6 @@ impl Drop for Dropped {
     }
 }
 
-/// Runs something when it is dropped.
-pub(crate) struct OnDrop<F: FnMut()>(pub(crate) F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
-
 /// Demands that `f` panics.
 #[track_caller]
 pub(crate) fn panics<R>(f: impl FnOnce() -> R) -> Box<dyn Any + Send> {
@@ -146,11 +136,6 @@ pub(crate) fn panics<R>(f: impl FnOnce() -> R) -> Box<dyn Any + Send> {
 /// Whether two references are to the same place.
 pub(crate) fn same<T>(one: &T, other: &T) -> bool {
     std::ptr::eq(one, other)
-}
-
-/// Polls once with a waker.
-pub(crate) fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
-    Pin::new(future).poll(&mut Context::from_waker(waker))
 }
 
 /// Polls once with a waker that does nothing.

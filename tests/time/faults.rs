@@ -16,7 +16,7 @@ use joint::{
     time::{Sleep, sleep, sleep_until, timeout},
 };
 
-use super::{HOUR, MILLI, ends, executor, poll_on, poll_with, wakes::counting};
+use super::{HOUR, MILLI, counting, ends, executor, poll_on, poll_with};
 
 const MANY: u32 = 100_000;
 

@@ -12,7 +12,7 @@ use joint::{
     time::{Interval, MissedTicks, interval, interval_at, sleep, timeout},
 };
 
-use super::{HOUR, MILLI, ends, executor, wakes::counting};
+use super::{HOUR, MILLI, counting, ends, executor};
 
 /// Each tick is due a period after the other, and never taken before.
 async fn ticks() {

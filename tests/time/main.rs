@@ -4,6 +4,9 @@
 //! it came at all.
 #![cfg(feature = "io")]
 
+#[path = "../common/mod.rs"]
+mod common;
+
 mod blocked;
 mod faults;
 mod interval;
@@ -14,32 +17,17 @@ mod sleep;
 mod timeout;
 mod timer;
 
-#[path = "../support/ends.rs"]
-mod ends;
-#[path = "../support/wakes.rs"]
-mod wakes;
-
 use std::{
     future::Future,
-    pin::Pin,
-    task::{Context, Poll, Waker},
+    task::{Poll, Waker},
     time::{Duration, Instant},
 };
 
+use common::{counting, ends, executor, poll_with};
 use joint::Executor;
-
-use ends::ends;
-
-fn executor(workers: usize) -> Executor {
-    Executor::builder().workers(workers).build().unwrap()
-}
 
 const MILLI: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
-
-fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
-    Pin::new(future).poll(&mut Context::from_waker(waker))
-}
 
 /// Runs one poll of a future on a worker, so that what it arms belongs to that executor.
 fn poll_on<F>(executor: &Executor, future: F, waker: &Waker) -> (F, Poll<F::Output>)

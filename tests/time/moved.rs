@@ -15,7 +15,7 @@ use joint::{
     time::{Timer, interval_at, sleep, timeout},
 };
 
-use super::{HOUR, MILLI, ends, executor, poll_on, poll_with, wakes::counting};
+use super::{HOUR, MILLI, counting, ends, executor, poll_on, poll_with};
 
 #[test]
 fn armed_on_one_executor_it_ends_on_others() {

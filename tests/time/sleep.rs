@@ -12,7 +12,7 @@ use joint::{
     time::{Sleep, sleep, sleep_until},
 };
 
-use super::{HOUR, MILLI, ends, executor, past, poll_with, wakes::counting};
+use super::{HOUR, MILLI, counting, ends, executor, past, poll_with};
 
 /// Never early, and the same time for what counts from the call and what is told as an instant.
 async fn wait(nanos: u64) {

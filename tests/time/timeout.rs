@@ -19,7 +19,7 @@ use joint::{
     time::{sleep, timeout, timeout_at},
 };
 
-use super::{HOUR, MILLI, ends, executor, past, poll_with, wakes::counting};
+use super::{HOUR, MILLI, counting, ends, executor, past, poll_with};
 
 #[test]
 fn who_is_in_time_is_served_and_nothing_is_armed() {

@@ -10,7 +10,7 @@ use joint::{
     time::{Timer, timeout},
 };
 
-use super::{HOUR, MILLI, ends, executor, past, poll_with, wakes::counting};
+use super::{HOUR, MILLI, counting, ends, executor, past, poll_with};
 
 async fn five_expiries() {
     let begin = Instant::now();

@@ -10,7 +10,7 @@ mod totals;
 #[cfg(unix)]
 mod unix;
 
-#[path = "../support/example.rs"]
+#[path = "../common/example.rs"]
 mod example;
 
 const MIB: usize = 1 << 20;

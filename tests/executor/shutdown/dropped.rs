@@ -15,7 +15,7 @@ use std::{
 
 use joint::{Executor, JoinError, JoinHandle, block_on, oneshot, spawn, yield_now};
 
-use super::executor;
+use super::{OnDrop, executor};
 
 /// How many guards were made, and how many of them dropped.
 #[derive(Clone, Default)]
@@ -233,15 +233,6 @@ fn a_task_whose_last_poll_makes_it_ready_is_ready() {
     }));
     go.send(executor).unwrap();
     assert_eq!(block_on(waiting.unwrap()), "ready");
-}
-
-/// Runs a closure when it is dropped.
-struct OnDrop<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
 }
 
 #[test]

@@ -7,4 +7,4 @@ mod each_other;
 mod inside;
 mod limits;
 
-use super::{ends, executor};
+use super::{OnDrop, ends, executor};

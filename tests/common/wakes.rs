@@ -1,5 +1,4 @@
 //! A waker that counts.
-#![allow(dead_code, reason = "each test program uses its part of it")]
 
 use std::{
     sync::{
