@@ -40,18 +40,8 @@ const RUN_BY_SLOW: &str = "src/executor/driver/timers";
 
 /// The integration tests that run a file and check what it does, by the beginning of its path. The
 /// first match counts.
-const TESTS: [(&str, &[&str]); 19] = [
-    (
-        "src/completion",
-        &[
-            "completion",
-            "oneshot",
-            "oneshot_alloc",
-            "shared",
-            "task",
-            "task_panic",
-        ],
-    ),
+const TESTS: [(&str, &[&str]); 20] = [
+    ("src/completion", &["task", "task_panic", "waits"]),
     ("src/executor/worker/attend", &["blocked", "io", "time"]),
     ("src/executor/worker/blocked", &["blocked", "executor"]),
     (
@@ -105,8 +95,8 @@ const TESTS: [(&str, &[&str]); 19] = [
             "tracing",
         ],
     ),
-    ("src/oneshot/", &["oneshot", "oneshot_alloc"]),
-    ("src/shared/", &["shared", "shared_alloc"]),
+    ("src/oneshot/", &["waits"]),
+    ("src/shared/", &["waits"]),
     (
         "src/task/",
         &[
@@ -119,6 +109,7 @@ const TESTS: [(&str, &[&str]); 19] = [
             "task_panic",
         ],
     ),
+    ("src/waker", &["executor", "task", "waits"]),
 ];
 
 /// Without debug information, because the changed code is not debugged.

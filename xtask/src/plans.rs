@@ -131,7 +131,7 @@ pub(crate) fn soak(minutes: f64) -> Step {
 /// What makes unsafe blocks: the executor's tests run for hours there, mostly in the queues of
 /// another crate.
 pub(crate) fn miri() -> Step {
-    let targets = ["completion", "oneshot", "shared", "task", "task_panic"];
+    let targets = ["task", "task_panic", "waits"];
     let targets = targets.iter().flat_map(|target| ["--test", target]);
     let args: Vec<_> = ["miri", "test", "--package", "joint", "--lib"]
         .into_iter()

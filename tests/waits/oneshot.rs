@@ -1,7 +1,4 @@
 //! The channel's promises, through its public API.
-#![cfg(feature = "std")]
-
-mod common;
 
 use std::{
     cell::Cell,
@@ -12,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{counting, poll_with};
+use crate::common::{counting, poll_with};
 use joint::{
     block_on,
     oneshot::{

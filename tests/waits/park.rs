@@ -1,7 +1,5 @@
 //! How a thread waits: `waker::park` through its public interface.
 
-mod common;
-
 use std::{
     cell::{Cell, RefCell},
     future::{pending, poll_fn},
@@ -16,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::ends;
+use crate::common::ends;
 use joint::{
     oneshot,
     waker::{

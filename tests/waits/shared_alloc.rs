@@ -1,6 +1,5 @@
 //! What a shared result allocates, that many who come and go do not make it grow, and that it gives
 //! everything back.
-#![cfg(feature = "std")]
 
 use std::{
     cell::Cell,
@@ -13,10 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-#[path = "common/counting.rs"]
-mod counting;
-
-use counting::{Bomb, COUNT};
+use crate::counting::{Bomb, COUNT};
 use joint::shared::{Sender, Shared, Wait, channel};
 
 /// How many blocks `f` allocates on a thread that keeps none yet. All of them, but for small ones

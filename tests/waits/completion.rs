@@ -1,8 +1,5 @@
 //! The word's promises, and those of the waker in one word and of `block_on`, through the public
 //! API.
-#![cfg(feature = "std")]
-
-mod common;
 
 use std::{
     future::{poll_fn, ready},
@@ -13,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{counting, poll_with};
+use crate::common::{counting, poll_with};
 use joint::{
     Abandoned, Completion, block_on,
     completion::{Completed, Detached, Ended, Registration},

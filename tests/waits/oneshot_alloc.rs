@@ -1,5 +1,4 @@
 //! What a channel allocates, and that it gives everything back.
-#![cfg(feature = "std")]
 
 use std::{
     future::Future,
@@ -10,10 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-#[path = "common/counting.rs"]
-mod counting;
-
-use counting::{Bomb, COUNT};
+use crate::counting::{Bomb, COUNT};
 use joint::{
     Completion,
     oneshot::{Receiver, RecvTimeoutError, channel},

@@ -1,7 +1,4 @@
 //! The promises of the shared result, through its public API.
-#![cfg(feature = "std")]
-
-mod common;
 
 use std::{
     cell::Cell,
@@ -17,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{counting, poll_with};
+use crate::common::{counting, poll_with};
 use joint::{
     block_on,
     shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future},
