@@ -56,7 +56,7 @@ pub(crate) fn test() -> Vec<Step> {
     let workspace = ["--workspace", "--exclude", "loom-tests"];
     let test = |name, args: &[&str]| Step::cargo(name, &[&["test"], &workspace[..], args].concat());
     vec![
-        // As programs, which some tests run; `--all-targets` builds them as tests alone.
+        // As programs, which some tests run. They contain no tests themselves.
         Step::cargo(
             "examples",
             &[
@@ -67,7 +67,10 @@ pub(crate) fn test() -> Vec<Step> {
             .concat(),
         ),
         // Lib, tests and binaries; each bench runs once.
-        test("tests, benches", &["--all-targets", "--all-features"]),
+        test(
+            "tests, benches",
+            &["--lib", "--bins", "--tests", "--benches", "--all-features"],
+        ),
         // Without what the other features put into each task.
         test("memory of tasks", &["--test", "executor_alloc"]),
         test("doc tests", &["--doc", "--all-features"]),
