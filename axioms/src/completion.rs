@@ -32,7 +32,7 @@ pub const DONE: Value = 1;
 pub const WAITING: Value = 2;
 /// What the result and the waker hold before they are written.
 pub const EMPTY: Value = 0;
-/// What they hold after that.
+/// Their content after that.
 pub const WRITTEN: Value = 1;
 
 /// The number of the completer's thread.

@@ -1,5 +1,5 @@
-//! What is written: locations, threads, instructions, and branches on what a register holds. There
-//! are no loops.
+//! A program as it is written: locations, threads, instructions, and branches on the content of a
+//! register. There are no loops.
 
 use crate::{Code, Ordering};
 
@@ -203,8 +203,8 @@ impl Program {
             .push((value, name.to_owned()));
     }
 
-    /// Adds a thread, whose instructions `write` gives one after the other. What it answers is
-    /// answered: registers, say, to ask an [`Execution`](crate::Execution) for.
+    /// Adds a thread, whose instructions `write` gives one after the other. Returns the result of
+    /// `write`, for example registers to ask an [`Execution`](crate::Execution) for.
     pub fn thread<R>(&mut self, name: &str, write: impl FnOnce(&mut Code<'_>) -> R) -> R {
         let mut code = Code::new(&self.variables, self.threads.len());
         let answer = write(&mut code);

@@ -87,8 +87,8 @@ impl Execution {
         seen.filter(|from, to| ![from, to].iter().any(|&id| self.events[id].kind.is_plain()))
     }
 
-    /// What the edge from `from`, after `a`, to `to`, before `b`, lacks. A fence counts only if it
-    /// orders `a` and `b` too.
+    /// Returns which halves of the edge from `from`, after `a`, to `to`, before `b`, are missing. A
+    /// fence counts only if it orders `a` and `b` too.
     fn missing_edge(
         &self,
         (a, from): (EventId, EventId),

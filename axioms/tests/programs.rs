@@ -147,7 +147,7 @@ fn a_write_that_waits_for_the_read_does_not_race() {
     );
 }
 
-/// What the missing edge of message passing over relaxed accesses lacks, with these fences between
+/// Which halves of its edge message passing over relaxed accesses lacks, with these fences between
 /// the two accesses.
 fn lacks(released: Option<Ordering>, acquired: Option<Ordering>) -> Option<(bool, bool)> {
     let mut program = Program::new("fences");

@@ -12,7 +12,7 @@ use joint_figures::{Place, placement_line};
 
 use super::{options::Options, placement::Placement};
 
-/// What one contestant took in one row.
+/// The figure of one contestant in one row.
 pub struct Measured {
     /// The name of the contestant.
     pub contestant: String,

@@ -1,4 +1,4 @@
-//! What the two task crates do without an executor: each row drives its tasks by hand.
+//! The two task crates without an executor: each row drives its tasks by hand.
 
 /// Both crates offer the interface that the rows need, so the rows are written once.
 macro_rules! peer {

@@ -22,7 +22,7 @@ pub fn html() -> String {
         .fold(page, |page, (mark, text)| page.replacen(mark, text, 1))
 }
 
-/// What the page knows: the `orderings`, the `machines`, and the `cells`. Of these the executions
+/// The data of the page: the `orderings`, the `machines`, and the `cells`. The executions of a cell
 /// are as in [`json::cell`], each with the `sentences` for its races and the machines that it
 /// happens `on`.
 fn data() -> Json {

@@ -1,5 +1,5 @@
-//! What holds of every program: on thousands of small ones, made by chance and the same in each
-//! run.
+//! Laws that hold for every program, checked on thousands of small random programs, which are the
+//! same in each run.
 //!
 //! Two other checkers stand against the axioms, both of them machines that run a program step by
 //! step: one memory that takes turns, which is what sequential consistency means, and a memory of
@@ -197,8 +197,8 @@ fn graphs_that_grow_are_the_guessed_ones_without_cycles() {
     }
 }
 
-/// What lets one forget about memory models: if no interleaving races, there is nothing but
-/// interleavings.
+/// The law that lets a programmer ignore memory models: if no interleaving has a race, every
+/// execution is an interleaving.
 #[test]
 fn programs_without_races_that_use_seq_cst_alone_have_interleavings_alone() {
     let kinds = [Kind::Load, Kind::Store, Kind::Swap, Kind::Read, Kind::Write];
