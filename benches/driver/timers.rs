@@ -12,12 +12,17 @@ use std::{
 
 use joint_benches::{
     driven::Driven,
+    options::Options,
     runtime::Runtime,
     signal::{Countdown, CountsDrop},
     table::Row,
 };
 
-const TURNS: usize = 10_000;
+/// Ten thousand; fewer if each row runs once.
+fn turns() -> usize {
+    Options::read().of(10_000, 100)
+}
+
 const ARMED: usize = 32 * 1_024;
 /// How many timers are armed in one poll. tokio would refuse many more.
 const BATCH: usize = 64;
@@ -39,14 +44,14 @@ fn row<R>(title: &'static str, operations: usize, run: fn(&'static R) -> Duratio
 
 pub(crate) fn one_worker<R: Driven>() -> Vec<Row<R>> {
     vec![
-        row("DELAY/1", TURNS, delay::<R, 1>),
-        row("DELAY/64", TURNS, delay::<R, 64>),
-        row("DELAY/4,096", TURNS, delay::<R, 4_096>),
-        row("DELAY/65,536", TURNS, delay::<R, 65_536>),
-        row("YIELD/1", TURNS, yields::<R, 1>),
-        row("YIELD/64", TURNS, yields::<R, 64>),
-        row("YIELD/4,096", TURNS, yields::<R, 4_096>),
-        row("YIELD/65,536", TURNS, yields::<R, 65_536>),
+        row("DELAY/1", turns(), delay::<R, 1>),
+        row("DELAY/64", turns(), delay::<R, 64>),
+        row("DELAY/4,096", turns(), delay::<R, 4_096>),
+        row("DELAY/65,536", turns(), delay::<R, 65_536>),
+        row("YIELD/1", turns(), yields::<R, 1>),
+        row("YIELD/64", turns(), yields::<R, 64>),
+        row("YIELD/4,096", turns(), yields::<R, 4_096>),
+        row("YIELD/65,536", turns(), yields::<R, 65_536>),
         row("arm and drop, 20 ms", ARMED, arm_near::<R, 1>),
         row("arm and drop, 1 h", ARMED, arm_far::<R, 1>),
         row(
@@ -59,14 +64,14 @@ pub(crate) fn one_worker<R: Driven>() -> Vec<Row<R>> {
             ARMED,
             arm_far::<R, 4_096>,
         ),
-        row("timeout round a yield", TURNS, timeouts::<R>),
+        row("timeout round a yield", turns(), timeouts::<R>),
     ]
 }
 
 pub(crate) fn two_workers<R: Driven>() -> Vec<Row<R>> {
     vec![
-        row("DELAY/4,096", TURNS, delay::<R, 4_096>),
-        row("YIELD/4,096", TURNS, yields::<R, 4_096>),
+        row("DELAY/4,096", turns(), delay::<R, 4_096>),
+        row("YIELD/4,096", turns(), yields::<R, 4_096>),
         row(
             "arm and drop on both, 20 ms",
             2 * ARMED,
@@ -146,7 +151,7 @@ where
 fn delay<R: Driven, const TIMERS: usize>(runtime: &'static R) -> Duration {
     beside(runtime, TIMERS - 1, || async {
         let start = Instant::now();
-        for _ in 0..TURNS / R::ZERO_SLEEPS_FOR_ONE {
+        for _ in 0..turns() / R::ZERO_SLEEPS_FOR_ONE {
             R::sleep(Duration::ZERO).await;
         }
         start.elapsed() * R::ZERO_SLEEPS_FOR_ONE as u32
@@ -156,7 +161,7 @@ fn delay<R: Driven, const TIMERS: usize>(runtime: &'static R) -> Duration {
 fn yields<R: Driven, const TIMERS: usize>(runtime: &'static R) -> Duration {
     beside(runtime, TIMERS - 1, || async {
         let start = Instant::now();
-        for _ in 0..TURNS {
+        for _ in 0..turns() {
             R::yield_now().await;
         }
         start.elapsed()
@@ -195,7 +200,7 @@ async fn timed(work: impl Future<Output = ()>) -> Duration {
 
 fn timeouts<R: Driven>(runtime: &'static R) -> Duration {
     runtime.run(timed(async {
-        for _ in 0..TURNS {
+        for _ in 0..turns() {
             let done = R::timeout(FAR, R::yield_now()).await;
             assert!(done.is_some(), "an hour is enough");
         }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use joint_benches::{
+    options::Options,
     runtime::Runtime,
     signal::{Countdown, CountsDrop},
     table::{Row, settle},
@@ -15,7 +16,11 @@ use joint_benches::{
 
 pub(crate) const MANY: usize = 10_000;
 pub(crate) const FAN: usize = 1_000;
-const TURNS: usize = 1_000;
+/// A thousand; fewer if each row runs once.
+fn turns() -> usize {
+    Options::read().of(1_000, 20)
+}
+
 /// The argument, and the number of branches that the doubly recursive way to compute it spawns.
 const FIB: (u32, u64) = (20, 10_945);
 
@@ -35,13 +40,13 @@ pub(crate) fn inside<R: Runtime>() -> Vec<Row<R>> {
         run,
     };
     vec![
-        row("spawn and join", TURNS, spawn_join::<R>),
+        row("spawn and join", turns(), spawn_join::<R>),
         row("10k spawned inside, joined", MANY, many_inside::<R>),
         row("fan of 1k", 10 * FAN, fan::<R>),
         row("fan of 1k, each yields once", 10 * FAN, fan_of_yields::<R>),
-        row("yield, 200 x 1,000", 200 * TURNS, yields::<R>),
-        row("ping-pong 1,000, inside", TURNS, ping_pong_inside::<R>),
-        row("chained spawn 1,000", TURNS, chain::<R>),
+        row("yield, 200 x 1,000", 200 * turns(), yields::<R>),
+        row("ping-pong 1,000, inside", turns(), ping_pong_inside::<R>),
+        row("chained spawn 1,000", turns(), chain::<R>),
         Row {
             title: "fib(20), one branch spawned",
             operations: FIB.1,
@@ -63,14 +68,14 @@ pub(crate) fn outside<R: Runtime>() -> Vec<Row<R>> {
     vec![
         row("10k spawned outside, joined", MANY, many_outside::<R>),
         row(OUTSIDE_DETACHED, MANY, many_outside_detached::<R>),
-        row(PING_PONG_OUTSIDE, TURNS, ping_pong_outside::<R>),
+        row(PING_PONG_OUTSIDE, turns(), ping_pong_outside::<R>),
     ]
 }
 
 pub(crate) fn spawn_join<R: Runtime>(runtime: &'static R) -> Duration {
     runtime.run(async move {
         let start = Instant::now();
-        for i in 0..TURNS {
+        for i in 0..turns() {
             black_box(R::join(runtime.spawn(async move { i })).await);
         }
         start.elapsed()
@@ -119,7 +124,7 @@ fn fan_of_yields<R: Runtime>(runtime: &'static R) -> Duration {
 
 fn yields<R: Runtime>(runtime: &'static R) -> Duration {
     let one = |_| async {
-        for _ in 0..TURNS {
+        for _ in 0..turns() {
             R::yield_now().await;
         }
     };
@@ -148,8 +153,8 @@ async fn pong(there: oneshot::Receiver<usize>, back: oneshot::Sender<usize>) {
 fn ping_pong_inside<R: Runtime>(runtime: &'static R) -> Duration {
     runtime.run(async move {
         let start = Instant::now();
-        DONE.start(TURNS);
-        for i in 0..TURNS {
+        DONE.start(turns());
+        for i in 0..turns() {
             runtime.spawn_detached(async move {
                 let (there, ball): Ends = oneshot::channel();
                 let (back, ball_again): Ends = oneshot::channel();
@@ -164,8 +169,8 @@ fn ping_pong_inside<R: Runtime>(runtime: &'static R) -> Duration {
 
 /// Spawns both players from outside, with the given function.
 pub(crate) fn all_ping_pong(mut spawn: impl FnMut(Pin<Box<dyn Future<Output = ()> + Send>>)) {
-    DONE.start(TURNS);
-    for i in 0..TURNS {
+    DONE.start(turns());
+    for i in 0..turns() {
         let (there, ball): Ends = oneshot::channel();
         let (back, ball_again): Ends = oneshot::channel();
         spawn(Box::pin(pong(ball, back)));
@@ -232,7 +237,7 @@ fn chain<R: Runtime>(runtime: &'static R) -> Duration {
     runtime.run(async move {
         let start = Instant::now();
         DONE.start(1);
-        link(runtime, TURNS - 1);
+        link(runtime, turns() - 1);
         DONE.over().await;
         start.elapsed()
     })
