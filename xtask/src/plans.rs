@@ -76,8 +76,8 @@ pub(crate) fn test() -> Vec<Step> {
         test("doc tests", &["--doc", "--all-features"]),
         Step::cargo("no_std build", &[&["check"], &no_std[..]].concat()),
         Step::cargo("no_std tests", &[&["test", "--lib"], &no_std[..]].concat()),
-        Step::cargo("models", &["xtask", "loom"]),
-        Step::cargo("mutants", &["xtask", "mutants", "--smoke"]),
+        Step::xtask("models", &["loom"]).beside(),
+        Step::xtask("mutants", &["mutants", "--smoke"]),
     ]
 }
 

@@ -2,9 +2,10 @@
 
 use std::{
     env, fmt,
-    io::{IsTerminal, stderr},
+    fs::{self, File},
+    io::{self, IsTerminal, stderr},
     path::{Path, PathBuf},
-    process::{Command, ExitStatus},
+    process::{self, Child, Command, ExitStatus},
     time::Instant,
 };
 
@@ -27,6 +28,8 @@ pub(crate) struct Step {
     folder: &'static str,
     /// `None` takes the variable away.
     env: Vec<(&'static str, Option<String>)>,
+    /// Whether it runs beside the steps before it.
+    beside: bool,
 }
 
 impl Step {
@@ -34,6 +37,14 @@ impl Step {
     pub(crate) fn cargo(name: &'static str, args: &[&str]) -> Self {
         let program = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
         Self::new(name, "cargo", program, args)
+    }
+
+    /// Another command of this program. It is not run by way of cargo, which would wait for a build
+    /// that is under way.
+    pub(crate) fn xtask(name: &'static str, args: &[&str]) -> Self {
+        let program = env::current_exe().map(|path| path.to_string_lossy().into_owned());
+        let program = program.unwrap_or_else(|_| "xtask".to_owned());
+        Self::new(name, "cargo xtask", program, args)
     }
 
     /// A run of nightly's cargo, by way of rustup.
@@ -53,11 +64,20 @@ impl Step {
             args: args.iter().map(|&arg| arg.to_owned()).collect(),
             folder: "",
             env: Vec::new(),
+            beside: false,
         }
     }
 
     pub(crate) fn env(mut self, key: &'static str, value: impl Into<String>) -> Self {
         self.env.push((key, Some(value.into())));
+        self
+    }
+
+    /// Starts the step together with the first one, and shows what it has printed when its turn
+    /// comes. For a long step that shares no build with the steps before it: together they leave
+    /// fewer processors idle.
+    pub(crate) fn beside(mut self) -> Self {
+        self.beside = true;
         self
     }
 
@@ -149,13 +169,63 @@ fn quoted(word: &str) -> String {
     }
 }
 
+/// A step that runs beside others, and the file that its output goes to.
+struct Beside {
+    child: Child,
+    output: PathBuf,
+}
+
+impl Beside {
+    fn start(step: &Step) -> io::Result<Self> {
+        let name = format!("joint-xtask-{}-{}", process::id(), step.name);
+        let output = env::temp_dir().join(name);
+        let file = File::create(&output)?;
+        let mut command = step.command();
+        command.stdout(file.try_clone()?).stderr(file);
+        let child = command.spawn()?;
+        Ok(Self { child, output })
+    }
+
+    /// Waits for the end, and shows what was printed.
+    fn finish(mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait();
+        eprint!("{}", fs::read_to_string(&self.output)?);
+        status
+    }
+}
+
+impl Drop for Beside {
+    /// Ends it, if it still runs because a step before it has failed.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_file(&self.output);
+    }
+}
+
 /// Runs the steps up to the first that fails, and gives the status to exit with.
 pub(crate) fn run_all(command: &str, steps: &[Step]) -> i32 {
     let start = Instant::now();
+    let mut beside: Vec<_> = (steps.iter())
+        .map(|step| step.beside.then(|| Beside::start(step)))
+        .collect();
     for (n, step) in (1..).zip(steps) {
-        say(&format!("[{n}/{}] {}: {step}", steps.len(), step.name));
+        let note = if step.beside {
+            ", begun with the first"
+        } else {
+            ""
+        };
+        say(&format!(
+            "[{n}/{}] {}: {step}{note}",
+            steps.len(),
+            step.name
+        ));
         let step_start = Instant::now();
-        let failed = match step.command().status() {
+        let ended = match beside[n - 1].take() {
+            Some(started) => started.and_then(Beside::finish),
+            None => step.command().status(),
+        };
+        let failed = match ended {
             Ok(status) if status.success() => None,
             Ok(status) => Some((status_code(status), status.to_string())),
             Err(error) => Some((1, format!("could not start {}: {error}", step.shown))),
@@ -235,7 +305,25 @@ mod tests {
             7
         );
         assert_eq!(run_all("x", &[shell("kill -9 $$")]), 137);
-        let missing = Step::new("x", "x", "no-such-program".to_owned(), &[]);
-        assert_eq!(run_all("x", &[missing]), 1);
+        let missing = || Step::new("x", "x", "no-such-program".to_owned(), &[]);
+        assert_eq!(run_all("x", &[missing()]), 1);
+        assert_eq!(run_all("x", &[missing().beside()]), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_step_beside_the_others_begins_with_the_first() {
+        let shell = |name, line: &str| Step::new(name, "sh", "sh".to_owned(), &["-c", line]);
+        let pipe = env::temp_dir().join(format!("joint-xtask-{}-pipe", process::id()));
+        let pipe = pipe.to_string_lossy();
+        let made = shell("make", &format!("mkfifo {pipe}"));
+        assert_eq!(run_all("x", &[made]), 0);
+        // Each end of a pipe waits for the other.
+        let reads = shell("reads", &format!("cat {pipe}; rm {pipe}"));
+        let writes = shell("writes", &format!("echo a > {pipe}; exit 7")).beside();
+        assert_eq!(run_all("x", &[reads, writes]), 7);
+        // It is ended with a step that fails.
+        let sleeps = shell("sleeps", "exec sleep 1000").beside();
+        assert_eq!(run_all("x", &[shell("x", "exit 8"), sleeps]), 8);
     }
 }
