@@ -114,12 +114,20 @@ fn short(figures: &Figures) -> Result<String, String> {
     Ok(text + "\n")
 }
 
+fn hundredths(part: f64) -> f64 {
+    (part * 100.0).round()
+}
+
 /// The contestants that take less than joint in a row, with how much less.
 fn behind(table: &FigureTable, row: &figures::FigureRow) -> String {
     let own = &row.figures[0];
     let is_own = own.contestant.starts_with("joint");
     let others = row.figures[1..].iter().map(|other| match &*table.unit {
-        "part" => (other.value / own.value, &other.contestant),
+        // As the table shows them, so that a difference that it does not show is none.
+        "part" => (
+            hundredths(other.value) / hundredths(own.value),
+            &other.contestant,
+        ),
         _ => (other.ratio, &other.contestant),
     });
     let less = others.filter(|(ratio, _)| is_own && (ratio * 100.0).round() < 100.0);
