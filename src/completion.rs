@@ -35,7 +35,7 @@ use core::{
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "std")]
-use crate::waker::park;
+use crate::{sync::clock, waker::park};
 use crate::{
     sync::{AtomicPtr, Retire, const_unless_modelled, order},
     waker::{ThinWaker, WakerId},
@@ -536,7 +536,7 @@ impl Waiter<'_> {
     /// completer has finished. If the deadline has passed, it only checks.
     #[cfg(feature = "std")]
     pub fn blocking_wait_deadline(&mut self, deadline: Instant) -> bool {
-        if deadline <= Instant::now() {
+        if deadline <= clock::now() {
             return self.is_finished();
         }
         park::block_on_deadline(Pin::new(self), deadline).is_some()

@@ -105,6 +105,8 @@ pub mod executor;
 pub mod io;
 pub mod oneshot;
 pub mod shared;
+#[cfg(all(feature = "sim", target_has_atomic = "64"))]
+pub mod sim;
 #[cfg(target_has_atomic = "64")]
 pub mod task;
 #[cfg(all(feature = "io", target_has_atomic = "64"))]

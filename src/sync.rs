@@ -21,6 +21,8 @@ pub(crate) mod asymmetric;
     allow(dead_code, reason = "used only by the caches, which need threads")
 )]
 pub(crate) mod cache;
+#[cfg(feature = "std")]
+pub(crate) mod clock;
 #[cfg(not(joint_loom))]
 pub(crate) mod heap;
 #[cfg(joint_loom)]

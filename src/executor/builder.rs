@@ -166,8 +166,7 @@ impl Builder {
     /// # Panics
     /// If a thread's name contains a nul byte.
     pub fn build(self) -> io::Result<Executor> {
-        let default = || thread::available_parallelism().map_or(1, usize::from);
-        let workers = self.workers.unwrap_or_else(default);
+        let workers = self.workers.unwrap_or_else(default_workers);
         if workers == 0 {
             let message = "an executor needs at least one worker; do not pass 0 to `workers`";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -179,6 +178,14 @@ impl Builder {
         }
         Executor::start(workers, self)
     }
+}
+
+fn default_workers() -> usize {
+    #[cfg(feature = "sim")]
+    if let Some(world) = super::simulated::world() {
+        return world.default_workers();
+    }
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 impl fmt::Debug for Builder {

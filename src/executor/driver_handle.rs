@@ -50,6 +50,14 @@ impl DriverHandle<'_> {
     /// # Errors
     /// The system's error if it cannot be created.
     pub(crate) fn reactor(&self) -> io::Result<Arc<Reactor>> {
+        #[cfg(feature = "sim")]
+        if self.shared.is_simulated() {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "a descriptor of the system cannot be waited for in a simulation, because nothing \
+                 of it is simulated; use `joint::sim::net` for the network",
+            ));
+        }
         let (reactor, obtained) = self.shared.driver.reactor()?;
         if let Obtained::Made = obtained {
             self.hurry(0);

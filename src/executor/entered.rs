@@ -23,7 +23,16 @@ pub(super) fn ambient<'a>() -> &'a Executor {
     // SAFETY: `enter` set it from a reference that it borrows, and resets it before that borrow
     // ends.
     let entered = unsafe { entered.as_ref() };
-    entered.unwrap_or_else(Executor::global)
+    entered.unwrap_or_else(outermost)
+}
+
+/// The executor of a thread that is in none: that of its simulation, or the global one.
+fn outermost<'a>() -> &'a Executor {
+    #[cfg(feature = "sim")]
+    if let Some(world) = super::simulated::world() {
+        return world.ambient();
+    }
+    Executor::global()
 }
 
 /// Calls `f` while this thread is in an executor.

@@ -153,6 +153,8 @@ mod process;
 pub(crate) mod registry;
 mod scope;
 mod shutdown;
+#[cfg(feature = "sim")]
+pub(crate) mod simulated;
 pub(crate) mod sleep;
 mod span;
 mod task_builder;
@@ -306,6 +308,10 @@ impl Executor {
             fn drop(&mut self) {
                 self.0.never_came(self.1);
             }
+        }
+        #[cfg(feature = "sim")]
+        if let Some(world) = simulated::world() {
+            return simulated::start(world, workers, settings);
         }
         asymmetric::prepare()?;
         let queues = || -> Vec<_> { (0..workers).map(|_| LocalQueue::new_fifo()).collect() };

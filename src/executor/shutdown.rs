@@ -16,10 +16,12 @@ use std::{
     time::Instant,
 };
 
+#[cfg(feature = "sim")]
+use super::simulated::Ended;
 use super::{Executor, process::Process};
 use crate::{
     oneshot::{Receiver, RecvTimeoutError},
-    sync::Renewed,
+    sync::{Renewed, clock},
 };
 
 /// A worker's thread.
@@ -98,7 +100,7 @@ impl Executor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn shutdown_timeout(mut self, limit: Duration) -> Result<(), ShutdownTimeout> {
-        let ended = self.shut_down(Instant::now().checked_add(limit));
+        let ended = self.shut_down(clock::now().checked_add(limit));
         ended.map_err(|workers| ShutdownTimeout {
             workers,
             tasks: self.metrics().live(),
@@ -121,6 +123,11 @@ impl Executor {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn shutdown_background(mut self) {
+        #[cfg(feature = "sim")]
+        if self.shared.is_simulated() {
+            let _later = self.shut_down_simulated();
+            return;
+        }
         drop(self.close());
     }
 
@@ -144,6 +151,13 @@ impl Executor {
     /// Closes the executor and waits for its threads. Fails if some have not ended by the deadline,
     /// or cannot be waited for. The error names the workers that keep the others from ending.
     fn shut_down(&mut self, deadline: Option<Instant>) -> Result<(), Vec<usize>> {
+        #[cfg(feature = "sim")]
+        if self.shared.is_simulated() {
+            return match self.shut_down_simulated() {
+                Ended::Already => Ok(()),
+                Ended::Later => Err((0..self.workers()).collect()),
+            };
+        }
         let Some(threads) = self.close() else {
             return Ok(());
         };

@@ -19,12 +19,12 @@ use super::{
     RecvError, TryRecvError,
     block::{Block, Owned},
 };
-#[cfg(feature = "std")]
-use crate::waker::park;
 use crate::{
     Completion,
     completion::{Detached, Ended, Registration},
 };
+#[cfg(feature = "std")]
+use crate::{sync::clock, waker::park};
 
 /// The receiving end: a future, with blocking and non-blocking calls besides. Dropping it closes
 /// the channel, and drops a value that was sent.
@@ -147,7 +147,7 @@ impl<T> Receiver<T> {
     #[cfg(feature = "std")]
     pub fn blocking_recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         let answer = match self.answer() {
-            None if deadline > Instant::now() => park::block_on_deadline(Pin::new(self), deadline),
+            None if deadline > clock::now() => park::block_on_deadline(Pin::new(self), deadline),
             answer => answer,
         };
         Ok(answer.ok_or(RecvTimeoutError::Timeout)??)

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::{Closed, block::Handle, shared_waiter::SharedWaiter};
 #[cfg(feature = "std")]
-use crate::waker::park;
+use crate::{sync::clock, waker::park};
 
 /// A waiter for a value that is sent once. Clone it to get more waiters for the same value.
 ///
@@ -184,7 +184,7 @@ impl<T> Shared<T> {
     #[cfg(feature = "std")]
     pub fn blocking_wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.answer() {
-            None if deadline > Instant::now() => park::block_on_deadline(self.wait(), deadline),
+            None if deadline > clock::now() => park::block_on_deadline(self.wait(), deadline),
             answer => answer,
         };
         answer.transpose()

@@ -23,6 +23,7 @@ use crate::{
             timers::{Closed, Earliest, Key, Timers},
         },
     },
+    sync::clock::now,
     waker::budget,
 };
 
@@ -41,7 +42,7 @@ impl When {
         if duration.is_zero() {
             return Self::Now;
         }
-        Self::far(Instant::now().checked_add(duration))
+        Self::far(now().checked_add(duration))
     }
 
     /// Returns the time of an instant, or `Never` for one that is out of range.
@@ -52,7 +53,7 @@ impl When {
     pub(super) fn has_come(self) -> bool {
         match self {
             Self::Now => true,
-            Self::At(instant) => Instant::now() >= instant,
+            Self::At(instant) => now() >= instant,
             Self::Never => false,
         }
     }
@@ -60,7 +61,7 @@ impl When {
     /// Returns the instant, or `None` for never.
     pub(super) fn instant(self) -> Option<Instant> {
         match self {
-            Self::Now => Some(Instant::now()),
+            Self::Now => Some(now()),
             Self::At(instant) => Some(instant),
             Self::Never => None,
         }

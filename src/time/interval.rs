@@ -8,7 +8,7 @@ use core::{
 use std::time::Instant;
 
 use super::alarm::{Alarm, When};
-use crate::waker::budget;
+use crate::{sync::clock, waker::budget};
 
 /// Ticks at once, and then once every period.
 ///
@@ -29,7 +29,7 @@ use crate::waker::budget;
 /// ```
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
-    interval_at(Instant::now(), period)
+    interval_at(clock::now(), period)
 }
 
 /// Ticks at an instant, and then once every period.
@@ -152,7 +152,7 @@ impl Interval {
     /// Starts over. The next tick is due a period from now, and a task that is waiting is woken
     /// then.
     pub fn reset(&mut self) {
-        self.next = Instant::now().checked_add(self.period);
+        self.next = clock::now().checked_add(self.period);
         self.alarm.move_to(When::far(self.next));
     }
 
@@ -161,7 +161,7 @@ impl Interval {
         // Catching up does not need the current time.
         let now = match self.missed {
             MissedTicks::Burst => due,
-            MissedTicks::Delay | MissedTicks::Skip => Instant::now(),
+            MissedTicks::Delay | MissedTicks::Skip => clock::now(),
         };
         self.missed.next(due, self.period, now)
     }
@@ -198,7 +198,7 @@ mod tests {
 
     /// The ticks in the documentation of [`MissedTicks`], as pairs of when each is due and taken.
     fn ticks(missed: MissedTicks) -> Vec<(u64, u64)> {
-        let start = Instant::now();
+        let start = clock::now();
         let at = |units| start + Duration::from_secs(units);
         let (mut due, mut ticks) = (start, Vec::new());
         for stall in [0, 35, 0, 0, 0] {
@@ -226,7 +226,7 @@ mod tests {
     /// If a tick is late by exactly a period, the tick of that moment is missed too.
     #[test]
     fn a_tick_that_is_due_at_this_moment_is_missed() {
-        let (due, period) = (Instant::now(), Duration::from_nanos(7));
+        let (due, period) = (clock::now(), Duration::from_nanos(7));
         let next = |missed: MissedTicks, late| missed.next(due, period, due + late).unwrap() - due;
         for missed in [MissedTicks::Delay, MissedTicks::Skip] {
             assert_eq!(next(missed, Duration::from_nanos(6)), period);
@@ -242,7 +242,7 @@ mod tests {
     /// This holds for the smallest differences too, which systems round differently.
     #[test]
     fn a_tick_is_missed_if_and_only_if_it_is_not_after_this_moment() {
-        let (due, nano) = (Instant::now(), Duration::from_nanos(1));
+        let (due, nano) = (clock::now(), Duration::from_nanos(1));
         for period in [1, 2, 99, 100, 101, 1_000_000].map(|nanos| nanos * nano) {
             let first = due + period;
             for difference in 0..=200 {
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn what_is_too_far_away_never_comes() {
-        let now = Instant::now();
+        let now = clock::now();
         for missed in [MissedTicks::Burst, MissedTicks::Delay, MissedTicks::Skip] {
             assert_eq!(missed.next(now, Duration::MAX, now), None);
         }

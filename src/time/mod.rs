@@ -42,9 +42,30 @@ mod sleep;
 mod timeout;
 mod timer;
 
+use std::time::Instant;
+
+use crate::sync::clock;
+
 pub use self::{
     interval::{Interval, MissedTicks, interval, interval_at},
     sleep::{Sleep, sleep, sleep_until},
     timeout::{Elapsed, Timeout, timeout, timeout_at},
     timer::Timer,
 };
+
+/// Returns the time on the clock of this module's timers.
+///
+/// That is [`Instant::now`], except in a [simulation](crate::sim), where it is the virtual time. A
+/// program that reads the time by this function can be simulated.
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+///
+/// let start = joint::time::now();
+/// joint::block_on(joint::time::sleep(Duration::from_millis(2)));
+/// assert!(joint::time::now() - start >= Duration::from_millis(2));
+/// ```
+pub fn now() -> Instant {
+    clock::now()
+}

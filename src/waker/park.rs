@@ -19,7 +19,7 @@ use core::{
 use std::time::{Duration, Instant};
 
 use super::budget;
-use crate::sync::{punctually, recheck, thread, thread_local};
+use crate::sync::{clock, punctually, recheck, thread, thread_local};
 
 mod parker;
 
@@ -33,6 +33,51 @@ thread_local! {
 thread_local! {
     /// What this thread does for others while it is blocked, or `None` for nothing.
     static ATTEND: Cell<Option<Attend>> = const { Cell::new(None) };
+}
+
+#[cfg(feature = "sim")]
+thread_local! {
+    /// What this thread does instead of parking, or `None` to park.
+    static WAIT: Cell<Option<Wait>> = const { Cell::new(None) };
+}
+
+/// How a thread of a simulator waits: see [`set_wait`].
+///
+/// It is given the deadline, and a check that is true once what the thread waits for is due. It
+/// must return [`Parked::Due`] after the check was true, and [`Parked::TimedOut`] after a last
+/// check if the deadline has passed.
+#[cfg(feature = "sim")]
+pub type Wait = fn(Option<Instant>, &mut dyn FnMut() -> bool) -> Parked;
+
+/// Sets what this thread does instead of parking, in every wait of this crate. `None`, the default,
+/// lets it park. Returns what was set before.
+///
+/// This is for simulators. A thread that runs a whole program by turns must not park while one part
+/// of the program waits for another. Instead it runs the other parts.
+///
+/// # Example
+/// ```
+/// use joint::waker::park::{Parked, block_on, set_wait};
+/// use joint::oneshot::{self, Sender};
+/// use std::cell::Cell;
+///
+/// thread_local! {
+///     static SENDER: Cell<Option<Sender<u32>>> = const { Cell::new(None) };
+/// }
+/// let (sender, receiver) = oneshot::channel();
+/// SENDER.set(Some(sender));
+/// set_wait(Some(|_deadline, is_due| {
+///     // The only other part of this program.
+///     SENDER.take().map(|sender| sender.send(7));
+///     assert!(is_due(), "deadlock");
+///     Parked::Due { slept: false }
+/// }));
+/// assert_eq!(block_on(receiver), Ok(7));
+/// set_wait(None);
+/// ```
+#[cfg(feature = "sim")]
+pub fn set_wait(wait: Option<Wait>) -> Option<Wait> {
+    WAIT.with(|cell| cell.replace(wait))
 }
 
 /// What a blocked thread does for others: see [`set_attend`].
@@ -189,6 +234,10 @@ pub enum Parked {
 /// assert_eq!(run(handle, &parker, &tasks), 42);
 /// ```
 pub fn park_until(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -> Parked {
+    #[cfg(feature = "sim")]
+    if let Ok(Some(wait)) = WAIT.try_with(Cell::get) {
+        return wait(deadline, &mut is_due);
+    }
     let mut slept = false;
     loop {
         let mut next = None;
@@ -204,7 +253,7 @@ pub fn park_until(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -
         if recheck!(due_again: is_due()) {
             return Parked::Due { slept };
         }
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(clock::now()));
         if left.is_some_and(|left| left.is_zero()) {
             return Parked::TimedOut;
         }
@@ -299,7 +348,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 /// assert_eq!(block_on_timeout(receiver, Duration::MAX), Some(Ok(5)));
 /// ```
 pub fn block_on_timeout<F: Future>(future: F, limit: Duration) -> Option<F::Output> {
-    block_on_until(future, Instant::now().checked_add(limit))
+    block_on_until(future, clock::now().checked_add(limit))
 }
 
 /// Blocks as [`block_on`] does, but returns `None` after the deadline and one last poll.

@@ -9,13 +9,14 @@ use super::{
 };
 
 /// From the bottom up. The modules of one layer do not name one another.
-const LAYERS: [&[&str]; 6] = [
+const LAYERS: [&[&str]; 7] = [
     &["sync"],
     &["waker"],
     &["completion"],
     &["oneshot", "task", "shared"],
     &["executor"],
     &["time", "io"],
+    &["sim"],
 ];
 
 /// How high a module of the crate's root lies.

@@ -70,6 +70,10 @@ where
 
 /// The future never waits, so this is called once for each task.
 fn run_on_pool(runnable: Runnable) {
+    #[cfg(feature = "sim")]
+    if let Some(world) = super::simulated::world() {
+        return world.call_blocking(runnable);
+    }
     static POOL: Renewed<Pool> = Renewed::new();
     let pool = POOL.get(Pool::is_here, || Pool::new(MOST, KEEP));
     pool.push(runnable);

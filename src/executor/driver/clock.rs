@@ -3,16 +3,19 @@
 use core::time::Duration;
 use std::{sync::OnceLock, time::Instant};
 
+use crate::sync::clock;
+
 /// Later than any time that the clock reaches within 584 years.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-fn base() -> Instant {
+/// The instant that the units of this clock count from.
+pub(crate) fn base() -> Instant {
     static BASE: OnceLock<Instant> = OnceLock::new();
     *BASE.get_or_init(Instant::now)
 }
 
 pub(crate) fn now() -> u64 {
-    nanos(Instant::now())
+    nanos(clock::now())
 }
 
 /// An instant before the first one counts as the first one, and an instant too far away counts as

@@ -294,7 +294,7 @@ impl Shared {
         }
     }
 
-    fn everything_injected(&self) -> Vec<Runnable> {
+    pub(super) fn everything_injected(&self) -> Vec<Runnable> {
         let mut all = Vec::new();
         for queues in [&self.high, &self.normal] {
             queues

@@ -45,6 +45,8 @@ pub(super) mod launch;
 mod lookout;
 mod queues;
 pub(super) mod shared;
+#[cfg(feature = "sim")]
+pub(super) mod simulated;
 #[cfg(feature = "io")]
 mod visits;
 

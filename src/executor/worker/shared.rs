@@ -97,6 +97,9 @@ pub(in crate::executor) struct Shared {
     pub(super) visitors: Visitors,
     /// The process that the workers are in.
     pub(super) process: Process,
+    /// Whether the workers have no threads, because a simulation runs them.
+    #[cfg(feature = "sim")]
+    is_simulated: bool,
 }
 
 impl Shared {
@@ -137,7 +140,28 @@ impl Shared {
             engaged: Engaged::new(workers),
             visitors: Visitors::new(ROOMS),
             process: Process::current(),
+            #[cfg(feature = "sim")]
+            is_simulated: false,
         }
+    }
+
+    #[cfg(feature = "sim")]
+    pub(in crate::executor) fn simulated(
+        normal: Vec<Stealer<Runnable>>,
+        high: Vec<Stealer<Runnable>>,
+        hooks: Hooks,
+    ) -> Self {
+        let is_simulated = true;
+        Self {
+            is_simulated,
+            ..Self::new(normal, high, hooks)
+        }
+    }
+
+    /// Whether a simulation runs the workers, which then have no threads.
+    #[cfg(feature = "sim")]
+    pub(in crate::executor) fn is_simulated(&self) -> bool {
+        self.is_simulated
     }
 
     pub(in crate::executor) fn workers(&self) -> usize {

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use super::{Parked, park_until};
 use crate::{
     sync::{
-        AtomicUsize, Retire, UnsafeCell, fence, heap, order, ref_limit, this_thread,
+        AtomicUsize, Retire, UnsafeCell, clock, fence, heap, order, ref_limit, this_thread,
         thread::{self, Thread, ThreadId},
     },
     waker::{Header, ThinWaker, VTable},
@@ -293,7 +293,7 @@ impl Parker {
     /// Parks as [`park`](Parker::park) does, for `limit` at most. Returns whether there was a
     /// wake-up. A limit beyond the range of the clock is no limit.
     pub fn park_timeout(&self, limit: Duration) -> bool {
-        self.park_until(Instant::now().checked_add(limit)) != Parked::TimedOut
+        self.park_until(clock::now().checked_add(limit)) != Parked::TimedOut
     }
 
     /// Parks as [`park`](Parker::park) does, until `deadline` at most. Returns whether there was a

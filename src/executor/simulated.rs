@@ -1,0 +1,302 @@
+//! Executors without threads, for simulations.
+//!
+//! A simulated executor is a real one: the same queues, registry, timers and hooks, and the same
+//! [`Worker`]s. Only their threads are missing. In their place a [`World`] takes what is queued,
+//! decides what runs next, and runs it as one of the workers. Spawning, waking, joining, scopes and
+//! whatever else goes through the executor is therefore the code that runs outside.
+//!
+//! A thread is in a world between [`enter`] and the drop of what it returns. The world is looked
+//! for where the global executor would be, where an executor is started or shut down, and where
+//! [`spawn_blocking`](crate::spawn_blocking) looks for its threads.
+
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
+use core::{cell::Cell, marker::PhantomData, task::Waker};
+use std::{io, thread_local};
+
+use crossbeam_deque::Worker as LocalQueue;
+
+use super::{
+    Executor, apart,
+    builder::Builder,
+    driver::{
+        clock::{self, NEVER},
+        timers::Fired,
+    },
+    hooks::Hooks,
+    task_info::TaskInfo,
+    worker::{
+        Worker, current,
+        shared::{Runnable, Shared},
+    },
+};
+use crate::{
+    sync::{asymmetric, clock as time},
+    task::{self, Id, TaskEnd},
+};
+
+pub(crate) use super::worker::simulated::RunBy;
+
+/// A simulation, as the executor sees it.
+pub(crate) trait World {
+    /// The executor that takes the place of the global one.
+    fn ambient(&self) -> &Executor;
+
+    /// The number of workers of an executor whose builder does not say it.
+    fn default_workers(&self) -> usize;
+
+    /// A new executor has been started.
+    fn started(&self, executor: Simulated);
+
+    /// An executor is to be shut down, and does not take anything new from now on. Returns whether
+    /// it has ended, which it cannot while one of its workers is in a poll.
+    fn shut_down(&self, executor: ExecutorId) -> Ended;
+
+    /// A function is to be run that may block.
+    fn call_blocking(&self, call: task::Runnable);
+
+    /// A task was spawned.
+    fn spawned(&self, executor: ExecutorId, task: &TaskInfo<'_>);
+
+    /// A task's future was dropped.
+    fn ended(&self, executor: ExecutorId, task: &TaskInfo<'_>, how: TaskEnd);
+}
+
+/// What has become of an executor that was to be shut down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Already,
+    Later,
+}
+
+/// Names one executor of a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExecutorId(usize);
+
+impl ExecutorId {
+    fn of(shared: *const Shared) -> Self {
+        Self(shared.addr())
+    }
+}
+
+thread_local! {
+    static WORLD: Cell<Option<*const dyn World>> = const { Cell::new(None) };
+}
+
+/// Keeps this thread in a world.
+pub(crate) struct Inside<'a>(Option<*const dyn World>, PhantomData<&'a ()>);
+
+/// Makes this thread part of a world.
+///
+/// # Safety
+/// All threads of a world take turns: what one of them does happens before or after all that
+/// another one does.
+pub(crate) unsafe fn enter<'a>(world: &'a (dyn World + 'a)) -> Inside<'a> {
+    let world: *const (dyn World + 'a) = world;
+    // SAFETY: only the lifetime changes. `with` uses the pointer only while `Inside` is there,
+    // which borrows the world.
+    let world = unsafe { core::mem::transmute::<*const (dyn World + 'a), *const dyn World>(world) };
+    Inside(WORLD.with(|cell| cell.replace(Some(world))), PhantomData)
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        WORLD.with(|cell| cell.set(self.0));
+    }
+}
+
+/// Returns the world that this thread is in. The reference must not be kept.
+pub(super) fn world<'a>() -> Option<&'a dyn World> {
+    // A thread whose thread-locals are gone is in no world.
+    let world = WORLD.try_with(Cell::get).ok().flatten()?;
+    // SAFETY: set by `enter`, and reset before the world goes away. No other thread of the world
+    // runs now, by `enter`'s contract.
+    Some(unsafe { &*world })
+}
+
+/// Whether this thread is in a world.
+pub(crate) fn is_inside() -> bool {
+    world().is_some()
+}
+
+/// Runs code of other tasks inside a poll. The code sees nothing that is set for the poll, and it
+/// is not a worker's.
+pub(crate) fn run_apart(f: impl FnOnce()) {
+    apart::run_apart(|| current::without_current(f));
+}
+
+/// An executor whose workers have no threads.
+pub(crate) struct Simulated {
+    shared: Arc<Shared>,
+    workers: Vec<Worker>,
+}
+
+/// A task of a simulated executor that is ready to run.
+pub(crate) struct Task(Runnable);
+
+impl Task {
+    #[inline]
+    pub(crate) fn id(&self) -> Id {
+        self.0.id()
+    }
+
+    /// Which workers may run it.
+    #[inline]
+    pub(crate) fn run_by(&self) -> RunBy {
+        RunBy::of(&self.0)
+    }
+}
+
+impl Simulated {
+    pub(crate) fn id(&self) -> ExecutorId {
+        ExecutorId::of(Arc::as_ptr(&self.shared))
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Takes all that is queued on one of the workers.
+    #[inline]
+    pub(crate) fn take_queued(&self, worker: usize, mut take: impl FnMut(Task)) {
+        self.workers[worker].take_queued(|runnable| take(Task(runnable)));
+    }
+
+    /// Takes all that was queued by threads that are not its workers.
+    #[inline]
+    pub(crate) fn take_injected(&self, mut take: impl FnMut(Task)) {
+        self.shared.take_injected(|runnable| take(Task(runnable)));
+    }
+
+    /// Runs a task once, as one of the workers.
+    #[inline]
+    pub(crate) fn run(&self, worker: usize, task: Task) {
+        self.workers[worker].run_simulated(task.0);
+    }
+
+    /// Calls `f` as one of the workers.
+    pub(crate) fn as_worker<R>(&self, worker: usize, f: impl FnOnce() -> R) -> R {
+        self.workers[worker].as_current(f)
+    }
+
+    /// The earliest deadline of a timer that has not been given up, in nanoseconds of the clock.
+    pub(crate) fn next_timer(&self) -> Option<u64> {
+        let all = self.shared.driver.all_timers().iter();
+        let used = all.filter(|timers| timers.earliest() != NEVER);
+        used.map(|timers| timers.settle())
+            .min()
+            .filter(|&next| next != NEVER)
+    }
+
+    /// Takes the wakers of all timers that are due.
+    pub(crate) fn fire(&self, now: u64, wakers: &mut Vec<Waker>) {
+        for timers in self.shared.driver.all_timers() {
+            while timers.fire(now, wakers) == Fired::OneBatch {}
+        }
+    }
+
+    /// Lets no task begin another poll.
+    pub(crate) fn close(&self) {
+        self.shared.close();
+    }
+
+    /// Drops everything that is left. None of the workers may be in a poll. `queued` is what was
+    /// taken from the queues before.
+    pub(crate) fn end(&self, queued: impl IntoIterator<Item = Task>) {
+        self.shared.close();
+        for task in queued {
+            let worker = match task.run_by() {
+                RunBy::Any => 0,
+                RunBy::Only(worker) => worker,
+            };
+            self.workers[worker].give_back(task.0);
+        }
+        for worker in 0..self.workers() {
+            self.shared.arrive(worker);
+        }
+        for worker in &self.workers {
+            worker.end_simulated();
+        }
+    }
+}
+
+/// The virtual time of a world's threads, in nanoseconds of the clock.
+pub(crate) mod virtual_time {
+    use core::time::Duration;
+
+    use super::{clock, time};
+
+    /// Sets the time of this thread. Returns the time that the real clock has in the same units.
+    pub(crate) fn set(nanos: u64) {
+        time::set_virtual(Some(clock::base() + Duration::from_nanos(nanos)));
+    }
+
+    /// Lets this thread follow the real clock again.
+    pub(crate) fn reset() {
+        time::set_virtual(None);
+    }
+}
+
+/// Starts an executor of this thread's world.
+pub(super) fn start(world: &dyn World, workers: usize, settings: Builder) -> io::Result<Executor> {
+    asymmetric::prepare()?;
+    let queues = || -> Vec<_> { (0..workers).map(|_| LocalQueue::new_fifo()).collect() };
+    let (normal, high) = (queues(), queues());
+    let stealers = |queues: &[LocalQueue<_>]| queues.iter().map(LocalQueue::stealer).collect();
+    let shared = Arc::new_cyclic(|shared: &alloc::sync::Weak<Shared>| {
+        let id = ExecutorId::of(shared.as_ptr());
+        let hooks = observed(settings.hooks, id);
+        Shared::simulated(stealers(&normal), stealers(&high), hooks)
+    });
+    let workers = normal.into_iter().zip(high).enumerate();
+    let workers =
+        workers.map(|(index, (normal, high))| Worker::new(shared.clone(), index, normal, high));
+    let simulated = Simulated {
+        workers: workers.collect(),
+        shared: shared.clone(),
+    };
+    for worker in &simulated.workers {
+        worker.begin_simulated();
+    }
+    world.started(simulated);
+    Ok(Executor {
+        shared,
+        threads: Vec::new(),
+    })
+}
+
+/// Lets the world know of each task that is spawned or ends, before the user's own hooks do.
+fn observed(mut hooks: Hooks, id: ExecutorId) -> Hooks {
+    let (on_spawn, on_end) = (hooks.on_spawn.take(), hooks.on_end.take());
+    hooks.on_spawn = Some(Box::new(move |task| {
+        if let Some(world) = world() {
+            world.spawned(id, task);
+        }
+        if let Some(hook) = &on_spawn {
+            hook(task);
+        }
+    }));
+    hooks.on_end = Some(Box::new(move |task, how| {
+        if let Some(world) = world() {
+            world.ended(id, task, how);
+        }
+        if let Some(hook) = &on_end {
+            hook(task, how);
+        }
+    }));
+    hooks
+}
+
+impl Executor {
+    /// Shuts down an executor without threads. Returns whether it has ended.
+    pub(super) fn shut_down_simulated(&self) -> Ended {
+        let id = ExecutorId::of(Arc::as_ptr(&self.shared));
+        match world() {
+            Some(world) => world.shut_down(id),
+            // Elsewhere than in its world: the world ends it at its next step, or has ended it.
+            None => {
+                self.shared.close();
+                Ended::Later
+            }
+        }
+    }
+}

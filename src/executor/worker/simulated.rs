@@ -1,0 +1,83 @@
+//! What a simulation does with a worker. Instead of the worker's own loop, the simulation takes all
+//! that is queued, and decides what runs next.
+
+use alloc::vec::Vec;
+
+use super::{
+    Worker,
+    shared::{Runnable, Shared},
+};
+use crate::executor::{hooks::Hooks, registry::Lane};
+
+/// Which workers may run a runnable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunBy {
+    Any,
+    Only(usize),
+}
+
+impl RunBy {
+    pub(in crate::executor) fn of(runnable: &Runnable) -> Self {
+        match runnable.metadata().home() {
+            Some(home) => match home.lane {
+                Lane::Pinned(worker) => Self::Only(worker),
+                Lane::Normal | Lane::High => Self::Any,
+            },
+            None => Self::Any,
+        }
+    }
+}
+
+impl Worker {
+    /// Begins as a worker's thread does.
+    pub(in crate::executor) fn begin_simulated(&self) {
+        self.as_current(|| Hooks::worker(&self.shared().hooks.on_thread_start, self.index()));
+    }
+
+    /// Runs a runnable once, as this worker.
+    #[inline]
+    pub(in crate::executor) fn run_simulated(&self, runnable: Runnable) {
+        self.as_current(|| match self.shared().is_closed() {
+            false => self.run(runnable),
+            true => self.discard_inside(runnable),
+        });
+    }
+
+    /// Takes all that this worker has queued.
+    #[inline]
+    pub(in crate::executor) fn take_queued(&self, mut take: impl FnMut(Runnable)) {
+        while let Some(runnable) = self.next_queued() {
+            take(runnable);
+        }
+    }
+
+    /// Takes back a runnable that this worker's executor must drop, because it has closed.
+    pub(in crate::executor) fn give_back(&self, runnable: Runnable) {
+        match RunBy::of(&runnable) {
+            RunBy::Any => self.queues.push_cancelled(Vec::from([runnable])),
+            RunBy::Only(_) => {
+                self.queues.push_pinned([runnable]);
+            }
+        }
+    }
+
+    /// Ends as a worker's thread does after its executor has closed. All workers must have
+    /// arrived, or be about to.
+    pub(in crate::executor) fn end_simulated(&self) {
+        self.as_current(|| {
+            self.close_down();
+            Hooks::worker(&self.shared().hooks.on_thread_stop, self.index());
+        });
+    }
+}
+
+impl Shared {
+    /// Takes all that other threads have queued for any worker.
+    #[inline]
+    pub(in crate::executor) fn take_injected(&self, take: impl FnMut(Runnable)) {
+        let is_empty = !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty());
+        if !is_empty {
+            self.everything_injected().into_iter().for_each(take);
+        }
+    }
+}

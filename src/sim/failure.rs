@@ -1,0 +1,142 @@
+//! Why a run has failed.
+
+use alloc::{boxed::Box, string::String, vec::Vec};
+use core::{fmt, time::Duration};
+use std::any::Any;
+
+use super::record::{Actor, At, Event, Named, lines};
+
+/// A task that waits, in a run in which nobody can wake it.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    pub(super) actor: Actor,
+    pub(super) named: Named,
+    /// When it was polled last, in nanoseconds since the start.
+    pub(super) since: u64,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            actor,
+            named,
+            since,
+        } = self;
+        write!(f, "{actor}")?;
+        if let Some(name) = &named.name {
+            write!(f, " \"{name}\"")?;
+        }
+        let since = At(*since);
+        write!(f, ", spawned at {}, waits since {since}", named.spawned)
+    }
+}
+
+pub(super) enum Kind {
+    Panic(Box<dyn Any + Send>),
+    Deadlock(Vec<Waiting>),
+    Steps(u64),
+    Time(Duration),
+    NoExecutor(String),
+}
+
+/// The error of a run: what went wrong, and where.
+///
+/// `Display` shows all of it: the seed, what happened, and the last steps.
+pub struct Failure {
+    kind: Kind,
+    seed: u64,
+    steps: u64,
+    at: u64,
+    last: Vec<Event>,
+}
+
+impl Failure {
+    pub(super) fn new(kind: Kind, steps: u64, at: u64, last: Vec<Event>) -> Self {
+        Self {
+            kind,
+            seed: 0,
+            steps,
+            at,
+            last,
+        }
+    }
+
+    pub(super) fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    /// Returns the seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Returns the number of steps of the run.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Returns the virtual time from the start of the run to its end.
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.at)
+    }
+
+    /// Returns whether nobody could be woken any more.
+    pub fn is_deadlock(&self) -> bool {
+        matches!(self.kind, Kind::Deadlock(_))
+    }
+
+    /// Returns the payload if the main future panicked, and otherwise the failure itself.
+    ///
+    /// # Errors
+    /// The failure, if it is no panic.
+    pub fn into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
+        match self.kind {
+            Kind::Panic(payload) => Ok(payload),
+            kind => Err(Self { kind, ..self }),
+        }
+    }
+}
+
+/// The message of a panic.
+fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("(no message)")
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, steps, .. } = self;
+        let at = At(self.at);
+        write!(
+            f,
+            "the simulation with seed {seed} failed in step {steps}, at {at}: "
+        )?;
+        match &self.kind {
+            Kind::Panic(payload) => {
+                writeln!(f, "the main future panicked: {}", message(&**payload))?
+            }
+            Kind::Deadlock(waiting) => {
+                f.write_str(
+                    "deadlock: nothing is ready, no timer is armed, and the main future waits",
+                )?;
+                match &waiting[..] {
+                    [] => writeln!(f, "; there is no task")?,
+                    waiting => write!(f, ", and so do\n{}", lines(waiting))?,
+                }
+            }
+            Kind::Steps(limit) => writeln!(f, "it took more than {limit} steps")?,
+            Kind::Time(limit) => writeln!(f, "it took more than {limit:?} of virtual time")?,
+            Kind::NoExecutor(error) => writeln!(f, "no executor could be started: {error}")?,
+        }
+        write!(f, "the last steps:\n{}", lines(&self.last))
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for Failure {}

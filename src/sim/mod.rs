@@ -1,0 +1,220 @@
+//! Simulation: a program runs on one thread, by a seed, with virtual time.
+//!
+//! A concurrent program behaves differently each time it runs. In a simulation, a seed decides
+//! everything that is otherwise left to chance, so that the same seed gives the same run, on every
+//! machine. Time is virtual: if nothing is ready, the clock jumps to the next timer. The program is
+//! unchanged: [`spawn`](crate::spawn), [`JoinSet`](crate::JoinSet),
+//! [`async_scope`](crate::async_scope), [`time`](crate::time),
+//! [`spawn_blocking`](crate::spawn_blocking) and an [`Executor`](crate::Executor) that the program
+//! builds all belong to the simulation.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! let hours = joint::sim::run(7, async {
+//!     let start = joint::time::now();
+//!     joint::spawn(joint::time::sleep(Duration::from_secs(3600))).await;
+//!     (joint::time::now() - start).as_secs() / 3600
+//! });
+//! assert_eq!(hours, 1);
+//! ```
+
+#![allow(dead_code, reason = "more of it is used soon")]
+
+mod chance;
+mod failure;
+mod record;
+mod scheduler;
+mod world;
+
+use core::{fmt, future::Future, time::Duration};
+use std::panic::resume_unwind;
+
+use self::{chance::Chance, world::World};
+
+pub use self::{failure::Failure, scheduler::Scheduler};
+
+/// Runs a future to its end in a simulation with this seed.
+///
+/// The scheduler is [`Random`](Scheduler::Random), and there are no faults. [`Builder`] has all
+/// settings.
+///
+/// # Panics
+/// If the future panics, or if the run fails in another way. Then the panic's message is the
+/// [`Failure`].
+///
+/// # Example
+/// ```
+/// let order = |seed| joint::sim::run(seed, async {
+///     let numbers = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+///     let push = |n| {
+///         let numbers = numbers.clone();
+///         joint::spawn(async move { numbers.lock().unwrap().push(n) })
+///     };
+///     let tasks: Vec<_> = (0..10).map(push).collect();
+///     for task in tasks {
+///         task.await;
+///     }
+///     numbers.lock().unwrap().clone()
+/// });
+/// assert_eq!(order(1), order(1));
+/// assert_ne!(order(1), order(2));
+/// ```
+pub fn run<F: Future>(seed: u64, future: F) -> F::Output {
+    match Builder::new(seed).run(future) {
+        Ok(outcome) => outcome.output,
+        Err(failure) => {
+            std::eprintln!("{failure}");
+            match failure.into_panic() {
+                Ok(payload) => resume_unwind(payload),
+                Err(failure) => panic!("{failure}"),
+            }
+        }
+    }
+}
+
+/// The settings of a simulation.
+///
+/// # Example
+/// ```
+/// use joint::sim::{Builder, Scheduler};
+///
+/// let outcome = Builder::new(3)
+///     .scheduler(Scheduler::RoundRobin)
+///     .run(async { joint::spawn(async { 6 * 7 }).await })?;
+/// assert_eq!(outcome.output, 42);
+/// # Ok::<(), joint::sim::Failure>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `run` is called"]
+pub struct Builder {
+    seed: u64,
+    scheduler: Scheduler,
+    workers: usize,
+    charge: Duration,
+    max_steps: u64,
+    max_time: Duration,
+    keeps_trace: bool,
+}
+
+impl Builder {
+    /// Creates the settings of a run with this seed.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            scheduler: Scheduler::Random,
+            workers: 2,
+            charge: Duration::ZERO,
+            max_steps: u64::MAX,
+            max_time: Duration::MAX,
+            keeps_trace: false,
+        }
+    }
+
+    /// Sets how the task that runs next is chosen. Otherwise it is [`Scheduler::Random`].
+    pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
+        self.scheduler = scheduler;
+        self
+    }
+
+    /// Sets the number of workers of the main executor, and of each executor whose builder does not
+    /// say it. Otherwise it is 2.
+    ///
+    /// All workers take turns. Their number matters to a poll that blocks, which blocks its worker,
+    /// and to tasks that belong to one worker.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// Sets how much virtual time each poll takes. Otherwise it takes none.
+    pub fn charge(mut self, charge: Duration) -> Self {
+        self.charge = charge;
+        self
+    }
+
+    /// Sets the largest number of steps, after which the run fails. Each poll is a step. There is
+    /// no limit otherwise.
+    pub fn max_steps(mut self, steps: u64) -> Self {
+        self.max_steps = steps;
+        self
+    }
+
+    /// Sets the virtual time after which the run fails. There is no limit otherwise.
+    pub fn max_time(mut self, time: Duration) -> Self {
+        self.max_time = time;
+        self
+    }
+
+    /// Runs a future to its end. What it has spawned and what has not ended is dropped then.
+    ///
+    /// # Errors
+    /// [`Failure`] if the future panics, if nobody can be woken any more, or if the run reaches a
+    /// limit.
+    ///
+    /// # Panics
+    /// If it is called inside a simulation.
+    pub fn run<F: Future>(&self, future: F) -> Result<Outcome<F::Output>, Failure> {
+        let world = World::new(self, Chance::new(self.seed));
+        let ended = world.run(future);
+        match ended {
+            Ok(output) => Ok(Outcome {
+                output,
+                digest: world.digest(),
+                steps: world.steps(),
+                elapsed: world.elapsed(),
+            }),
+            Err(mut failure) => {
+                failure.set_seed(self.seed);
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// What a run has led to.
+pub struct Outcome<T> {
+    /// What the future returned.
+    pub output: T,
+    /// A digest of all that has happened. Two runs with the same digest were the same.
+    pub digest: u64,
+    /// The number of polls.
+    pub steps: u64,
+    /// The virtual time that has passed.
+    pub elapsed: Duration,
+}
+
+impl<T: fmt::Debug> fmt::Debug for Outcome<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outcome")
+            .field("output", &self.output)
+            .field("digest", &format_args!("{:016x}", self.digest))
+            .field("steps", &self.steps)
+            .field("elapsed", &self.elapsed)
+            .finish()
+    }
+}
+
+/// Returns whether the calling code runs in a simulation.
+pub fn is_simulated() -> bool {
+    world::with(|world| world.is_some())
+}
+
+/// Returns a random number. In a simulation the seed decides it.
+///
+/// Outside it comes from the keys of std's hash maps, which differ in each thread and each program.
+/// It is not fit for secrets.
+///
+/// # Example
+/// ```
+/// let draw = |seed| joint::sim::run(seed, async { joint::sim::random() });
+/// assert_eq!(draw(1), draw(1));
+/// assert_ne!(draw(1), draw(2));
+/// ```
+pub fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    world::with(|world| match world {
+        Some(world) => world.chance().random(),
+        None => RandomState::new().hash_one(0u64),
+    })
+}

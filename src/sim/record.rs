@@ -1,0 +1,173 @@
+//! What has happened in a run: a digest of all of it, the last steps, and all steps if asked for.
+
+use alloc::{collections::VecDeque, string::String, sync::Arc, vec::Vec};
+use core::{fmt, panic::Location, time::Duration};
+
+use crate::task::TaskEnd;
+
+/// Who does something: the main future, a task by the order of spawning, a timer, or something
+/// outside of all tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Actor(pub(super) u32);
+
+impl Actor {
+    pub(super) const MAIN: Self = Self(0);
+    pub(super) const TIMER: Self = Self(u32::MAX);
+    pub(super) const OUTSIDE: Self = Self(u32::MAX - 1);
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::MAIN => f.write_str("main"),
+            Self::TIMER => f.write_str("a timer"),
+            Self::OUTSIDE => f.write_str("outside"),
+            Self(number) => write!(f, "task {number}"),
+        }
+    }
+}
+
+/// What is known about a task from its spawn on.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) name: Option<Arc<str>>,
+    pub(super) spawned: &'static Location<'static>,
+}
+
+/// One thing that has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// It was spawned by `by`.
+    Spawned {
+        by: Actor,
+    },
+    /// It became ready because of `by`.
+    Woken {
+        by: Actor,
+    },
+    /// It was polled.
+    Ran,
+    Ended(TaskEnd),
+    /// The virtual time went on, up to this event's.
+    TimePassed,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    /// In nanoseconds since the start.
+    pub(super) at: u64,
+    pub(super) step: u64,
+    pub(super) actor: Actor,
+    pub(super) what: What,
+}
+
+/// How many of the last events are kept in any case.
+const LAST: usize = 64;
+
+pub(super) struct Record {
+    digest: u64,
+    last: VecDeque<Event>,
+    /// All events, if they are kept.
+    all: Option<Vec<Event>>,
+    /// The tasks by their numbers, if all events are kept.
+    pub(super) names: Vec<Option<Named>>,
+}
+
+impl Record {
+    pub(super) fn new(all: bool) -> Self {
+        Self {
+            digest: 0xcbf2_9ce4_8422_2325,
+            last: VecDeque::with_capacity(LAST),
+            all: all.then(Vec::new),
+            names: Vec::new(),
+        }
+    }
+
+    /// Whether all events are kept.
+    pub(super) fn keeps_all(&self) -> bool {
+        self.all.is_some()
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, event: Event) {
+        let what = match event.what {
+            What::Ran => 1,
+            What::Woken { by } => 2 | u64::from(by.0) << 8,
+            What::Spawned { by } => 3 | u64::from(by.0) << 8,
+            What::TimePassed => 4,
+            What::Ended(TaskEnd::Finished) => 5,
+            What::Ended(TaskEnd::Panicked) => 6,
+            What::Ended(TaskEnd::Cancelled) => 7,
+        };
+        self.mix(event.at ^ u64::from(event.actor.0) << 40);
+        self.mix(what);
+        if self.last.len() == LAST {
+            self.last.pop_front();
+        }
+        self.last.push_back(event);
+        if let Some(all) = &mut self.all {
+            all.push(event);
+        }
+    }
+
+    #[inline]
+    fn mix(&mut self, word: u64) {
+        self.digest = (self.digest ^ word)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29);
+    }
+
+    pub(super) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// The last events, oldest first.
+    pub(super) fn last(&self) -> impl Iterator<Item = &Event> {
+        self.last.iter()
+    }
+
+    pub(super) fn all(&mut self) -> Option<Vec<Event>> {
+        self.all.take()
+    }
+}
+
+/// Shows a time since the start of a run.
+pub(super) struct At(pub(super) u64);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", Duration::from_nanos(self.0))
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            at,
+            step,
+            actor,
+            what,
+        } = self;
+        let at = At(*at);
+        write!(f, "step {step}, {at}: ")?;
+        match what {
+            What::Spawned { by } => write!(f, "{actor} was spawned by {by}"),
+            What::Woken { by } => write!(f, "{actor} was woken by {by}"),
+            What::Ran => write!(f, "{actor} ran"),
+            What::Ended(TaskEnd::Finished) => write!(f, "{actor} finished"),
+            What::Ended(TaskEnd::Panicked) => write!(f, "{actor} panicked"),
+            What::Ended(TaskEnd::Cancelled) => write!(f, "{actor} was cancelled"),
+            What::TimePassed => f.write_str("time passed"),
+        }
+    }
+}
+
+/// Joins lines of text, each indented.
+pub(super) fn lines<T: fmt::Display>(all: impl IntoIterator<Item = T>) -> String {
+    use core::fmt::Write;
+    let mut text = String::new();
+    for line in all {
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}

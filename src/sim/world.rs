@@ -1,0 +1,306 @@
+//! [`World`]: the state of a run, and its steps.
+//!
+//! A run is a sequence of steps on one thread. Each step takes one thing that is ready, which is
+//! the main future, a task or a call that may block, and runs it until it waits. What it makes
+//! ready meanwhile is collected afterwards. If nothing is ready, the time goes on to the next timer
+//! or event. If there is none, nobody can ever be woken, and the run has failed.
+//!
+//! A poll that blocks in a wait of this crate runs further steps inside itself, until what it waits
+//! for is due. The worker that it blocks runs nothing meanwhile.
+
+mod entered;
+mod executors;
+mod host;
+mod later;
+mod step;
+mod tasks;
+
+use alloc::{
+    boxed::Box,
+    collections::{BinaryHeap, VecDeque},
+    rc::Rc,
+    string::ToString,
+    sync::Arc,
+    task::Wake,
+    vec::Vec,
+};
+use core::{
+    cell::{Cell, OnceCell, RefCell, RefMut},
+    cmp::Reverse,
+    future::Future,
+    mem,
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use self::{entered::Entered, host::Host, later::Later, step::Step, tasks::Tasks};
+use super::{
+    Builder,
+    chance::Chance,
+    failure::{Failure, Kind, Waiting},
+    record::{Actor, Event, Named, Record, What},
+    scheduler::Strategy,
+};
+use crate::{
+    executor::{
+        Executor,
+        driver::clock,
+        simulated::{self, Task},
+    },
+    sync::{AtomicUsize, order},
+    task::Runnable,
+};
+
+pub(super) use self::entered::with;
+
+/// Something that is ready to run.
+pub(super) struct Due {
+    pub(super) actor: Actor,
+    work: Work,
+}
+
+enum Work {
+    Main,
+    Task { host: usize, task: Task },
+    Call(Runnable),
+}
+
+/// What the world knows about a task that has not ended.
+struct Live {
+    actor: Actor,
+    named: Named,
+    /// When it was polled last.
+    since: u64,
+    is_due: bool,
+}
+
+/// Tells the main future's wake-ups from those of tasks.
+struct MainWaker(AtomicUsize);
+
+impl MainWaker {
+    /// Whether the main future has been woken since the last call.
+    #[inline]
+    fn take(&self) -> bool {
+        // ORDERING: main_look. Relaxed: the threads of a world take turns.
+        let is_woken = self.0.load(order!(main_look: Relaxed)) != 0;
+        if is_woken {
+            // ORDERING: main_taken. Relaxed: as for `main_look`.
+            self.0.store(0, order!(main_taken: Relaxed));
+        }
+        is_woken
+    }
+}
+
+impl Wake for MainWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // ORDERING: main_woken. Relaxed: as for `main_look`.
+        self.0.store(1, order!(main_woken: Relaxed));
+    }
+}
+
+/// The limits of a run.
+#[derive(Clone, Copy)]
+struct Limits {
+    steps: u64,
+    /// The last nanosecond of the clock.
+    time: u64,
+}
+
+pub(super) struct World {
+    ambient: OnceCell<Executor>,
+    workers: usize,
+    hosts: RefCell<Vec<Rc<Host>>>,
+    due: RefCell<VecDeque<Due>>,
+    tasks: RefCell<Tasks>,
+    spawned: Cell<u32>,
+    later: RefCell<BinaryHeap<Reverse<Later>>>,
+    laters: Cell<u64>,
+    start: u64,
+    now: Cell<u64>,
+    steps: Cell<u64>,
+    charge: u64,
+    limits: Limits,
+    chance: RefCell<Chance>,
+    strategy: RefCell<Box<dyn Strategy>>,
+    record: RefCell<Record>,
+    /// Who acts now.
+    acting: Cell<Actor>,
+    /// Who ran last.
+    last: Cell<Actor>,
+    main: Arc<MainWaker>,
+    /// Polls the main future. `None` while that is under way, and once it is over.
+    poll_main: Cell<Option<*mut (dyn FnMut() -> Poll<()> + 'static)>>,
+    /// The number of polls and calls on the stack.
+    depth: Cell<usize>,
+    failure: RefCell<Option<Failure>>,
+}
+
+impl World {
+    pub(super) fn new(settings: &Builder, mut chance: Chance) -> Self {
+        let start = clock::now();
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let keeps_all = settings.keeps_trace;
+        if keeps_all {
+            chance.keep();
+        }
+        Self {
+            ambient: OnceCell::new(),
+            workers: settings.workers,
+            hosts: RefCell::default(),
+            due: RefCell::default(),
+            tasks: RefCell::default(),
+            spawned: Cell::new(0),
+            later: RefCell::default(),
+            laters: Cell::new(0),
+            start,
+            now: Cell::new(start),
+            steps: Cell::new(0),
+            charge: nanos(settings.charge),
+            limits: Limits {
+                steps: settings.max_steps,
+                time: start.saturating_add(nanos(settings.max_time)),
+            },
+            chance: RefCell::new(chance),
+            strategy: RefCell::new(settings.scheduler.strategy()),
+            record: RefCell::new(Record::new(keeps_all)),
+            acting: Cell::new(Actor::MAIN),
+            last: Cell::new(Actor::MAIN),
+            main: Arc::new(MainWaker(AtomicUsize::new(1))),
+            poll_main: Cell::new(None),
+            depth: Cell::new(0),
+            failure: RefCell::new(None),
+        }
+    }
+
+    /// Runs the main future to its end, and ends everything that is left then.
+    pub(super) fn run<F: Future>(&self, future: F) -> Result<F::Output, Failure> {
+        assert!(
+            !simulated::is_inside(),
+            "a simulation cannot be run inside a simulation; run it on a thread of its own"
+        );
+        let _entered = Entered::new(self);
+        let main = Executor::builder().workers(self.workers).build();
+        let ended = match main {
+            Ok(main) => {
+                self.ambient.set(main).expect("set once");
+                self.run_main(future)
+            }
+            Err(error) => {
+                self.fail(Kind::NoExecutor(error.to_string()));
+                Err(())
+            }
+        };
+        self.end_all();
+        ended.map_err(|()| self.take_failure())
+    }
+
+    fn run_main<F: Future>(&self, future: F) -> Result<F::Output, ()> {
+        let mut future = pin!(future);
+        let waker = Waker::from(self.main.clone());
+        let mut output = None;
+        let mut panic: Option<Box<dyn Any + Send>> = None;
+        let mut poll = || {
+            let mut cx = Context::from_waker(&waker);
+            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut cx))) {
+                Ok(Poll::Ready(value)) => output = Some(value),
+                Ok(Poll::Pending) => return Poll::Pending,
+                Err(payload) => panic = Some(payload),
+            }
+            Poll::Ready(())
+        };
+        let erased: *mut (dyn FnMut() -> Poll<()> + '_) = &mut poll;
+        // SAFETY: only the lifetime changes. The pointer is taken out below, before `poll` goes.
+        let erased = unsafe {
+            mem::transmute::<
+                *mut (dyn FnMut() -> Poll<()> + '_),
+                *mut (dyn FnMut() -> Poll<()> + 'static),
+            >(erased)
+        };
+        self.poll_main.set(Some(erased));
+        let mut step = Step::Ran;
+        while step != Step::Failed && self.poll_main.get().is_some() {
+            step = self.step(None);
+        }
+        self.poll_main.set(None);
+        match (step, panic, output) {
+            (Step::Failed, ..) => Err(()),
+            (_, Some(payload), _) => {
+                self.fail(Kind::Panic(payload));
+                Err(())
+            }
+            (_, None, output) => output.ok_or(()),
+        }
+    }
+
+    /// The virtual time, in nanoseconds of the clock.
+    pub(super) fn now(&self) -> u64 {
+        self.now.get()
+    }
+
+    pub(super) fn chance(&self) -> RefMut<'_, Chance> {
+        self.chance.borrow_mut()
+    }
+
+    #[inline]
+    fn note(&self, actor: Actor, what: What) {
+        self.record.borrow_mut().add(Event {
+            at: self.now.get() - self.start,
+            step: self.steps.get(),
+            actor,
+            what,
+        });
+    }
+
+    /// The tasks that wait, by their numbers.
+    fn waiting(&self) -> Vec<Waiting> {
+        let tasks = self.tasks.borrow();
+        let mut all: Vec<_> = tasks.values().filter(|live| !live.is_due).collect();
+        all.sort_by_key(|live| live.actor);
+        let waiting = all.into_iter().map(|live| Waiting {
+            actor: live.actor,
+            named: live.named.clone(),
+            since: live.since - self.start,
+        });
+        waiting.collect()
+    }
+
+    /// Ends the run, unless it has failed before.
+    fn fail(&self, kind: Kind) {
+        let mut failure = self.failure.borrow_mut();
+        if failure.is_none() {
+            let record = self.record.borrow();
+            *failure = Some(Failure::new(
+                kind,
+                self.steps.get(),
+                self.now.get() - self.start,
+                record.last().copied().collect(),
+            ));
+        }
+    }
+
+    fn take_failure(&self) -> Failure {
+        let failure = self.failure.borrow_mut().take();
+        failure.expect("a run without an output has failed")
+    }
+
+    pub(super) fn digest(&self) -> u64 {
+        self.record.borrow().digest()
+    }
+
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.get()
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.now.get() - self.start)
+    }
+}

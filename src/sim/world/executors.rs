@@ -1,0 +1,143 @@
+//! The executors of a world: how they are started and ended, and what they tell of their tasks.
+
+use alloc::{collections::VecDeque, rc::Rc, sync::Arc, vec::Vec};
+use core::cell::Cell;
+
+use super::{
+    super::record::{Actor, Named, What},
+    Due, Live, Work, World,
+    host::Host,
+};
+use crate::{
+    executor::{
+        Executor, TaskInfo,
+        simulated::{self, Ended, ExecutorId, Simulated},
+    },
+    task::{Runnable, TaskEnd},
+};
+
+impl World {
+    /// Ends an executor none of whose workers is in a poll.
+    pub(super) fn end(&self, host: &Host) {
+        host.is_closing.set(false);
+        host.has_ended.set(true);
+        let (mut own, mut others) = (Vec::new(), VecDeque::new());
+        for due in self.due.take() {
+            match due.work {
+                Work::Task { host: number, task } if self.hosts.borrow()[number].id == host.id => {
+                    own.push(task);
+                }
+                work => others.push_back(Due { work, ..due }),
+            }
+        }
+        self.due.replace(others);
+        host.simulated.end(own);
+    }
+
+    /// Ends all executors, the last one first.
+    pub(super) fn end_all(&self) {
+        let calls: Vec<_> = self.due.take().into_iter().collect();
+        for due in calls {
+            match due.work {
+                Work::Call(call) => drop(call),
+                Work::Main => {}
+                work => self.due.borrow_mut().push_back(Due { work, ..due }),
+            }
+        }
+        loop {
+            let hosts = self.hosts.borrow();
+            let open = hosts
+                .iter()
+                .rev()
+                .find(|host| !host.has_ended.get())
+                .cloned();
+            drop(hosts);
+            match open {
+                Some(host) => self.end(&host),
+                None => break,
+            }
+        }
+    }
+}
+
+impl simulated::World for World {
+    fn ambient(&self) -> &Executor {
+        self.ambient.get().expect("set before anything runs")
+    }
+
+    fn default_workers(&self) -> usize {
+        self.workers
+    }
+
+    fn started(&self, simulated: Simulated) {
+        self.hosts.borrow_mut().push(Rc::new(Host {
+            id: simulated.id(),
+            busy: (0..simulated.workers()).map(|_| Cell::new(false)).collect(),
+            simulated,
+            next_worker: Cell::new(0),
+            is_closing: Cell::new(false),
+            has_ended: Cell::new(false),
+        }));
+    }
+
+    fn shut_down(&self, executor: ExecutorId) -> Ended {
+        let hosts = self.hosts.borrow();
+        let host = hosts.iter().find(|host| host.id == executor).cloned();
+        drop(hosts);
+        let Some(host) = host.filter(|host| !host.has_ended.get()) else {
+            return Ended::Already;
+        };
+        if host.is_busy() {
+            host.is_closing.set(true);
+            host.simulated.close();
+            return Ended::Later;
+        }
+        self.end(&host);
+        Ended::Already
+    }
+
+    fn call_blocking(&self, call: Runnable) {
+        let actor = self.acting.get();
+        self.due.borrow_mut().push_back(Due {
+            actor,
+            work: Work::Call(call),
+        });
+    }
+
+    fn spawned(&self, _: ExecutorId, task: &TaskInfo<'_>) {
+        let number = self.spawned.get() + 1;
+        self.spawned.set(number);
+        let actor = Actor(number);
+        let named = Named {
+            name: task.name().map(Arc::from),
+            spawned: task.spawned(),
+        };
+        self.note(
+            actor,
+            What::Spawned {
+                by: self.acting.get(),
+            },
+        );
+        let mut record = self.record.borrow_mut();
+        if record.keeps_all() {
+            record.names.push(Some(named.clone()));
+        }
+        drop(record);
+        self.tasks.borrow_mut().insert(
+            task.id(),
+            Live {
+                actor,
+                named,
+                since: self.now.get(),
+                is_due: false,
+            },
+        );
+    }
+
+    fn ended(&self, _: ExecutorId, task: &TaskInfo<'_>, how: TaskEnd) {
+        let live = self.tasks.borrow_mut().remove(&task.id());
+        if let Some(live) = live {
+            self.note(live.actor, What::Ended(how));
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! [`Host`]: an executor of a world, and which of its workers are in a poll.
+
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+use crate::executor::simulated::{ExecutorId, RunBy, Simulated, Task};
+
+/// An executor of the world.
+pub(super) struct Host {
+    pub(super) id: ExecutorId,
+    pub(super) simulated: Simulated,
+    /// Which workers are in a poll.
+    pub(super) busy: Vec<Cell<bool>>,
+    pub(super) next_worker: Cell<usize>,
+    /// Whether it is to be ended once none of its workers is in a poll.
+    pub(super) is_closing: Cell<bool>,
+    pub(super) has_ended: Cell<bool>,
+}
+
+impl Host {
+    /// A worker that is not in a poll, and may run this.
+    #[inline]
+    pub(super) fn free_worker(&self, task: &Task) -> Option<usize> {
+        let is_free = |&worker: &usize| !self.busy[worker].get();
+        match task.run_by() {
+            RunBy::Only(worker) => Some(worker).filter(is_free),
+            RunBy::Any => {
+                let first = self.next_worker.get();
+                let all = self.busy.len();
+                let worker = (first..all).chain(0..first).find(is_free)?;
+                self.next_worker
+                    .set(if worker + 1 == all { 0 } else { worker + 1 });
+                Some(worker)
+            }
+        }
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.busy.iter().any(Cell::get)
+    }
+}

@@ -1,0 +1,106 @@
+//! What happens at a time: timers, and the world's own events.
+
+use alloc::{boxed::Box, vec::Vec};
+use core::{
+    cmp::{Ordering, Reverse},
+    time::Duration,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{
+    super::{
+        failure::Kind,
+        record::{Actor, What},
+    },
+    World,
+};
+use crate::executor::simulated::virtual_time;
+
+type Act = Box<dyn FnOnce(&World)>;
+
+/// Something that happens at a time.
+pub(super) struct Later {
+    pub(super) at: u64,
+    pub(super) number: u64,
+    act: Act,
+}
+
+impl PartialEq for Later {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.number) == (other.at, other.number)
+    }
+}
+
+impl Eq for Later {}
+
+impl PartialOrd for Later {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Later {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+impl World {
+    /// The time of the next timer or event.
+    pub(super) fn next_event(&self) -> Option<u64> {
+        let later = self.later.borrow().peek().map(|Reverse(later)| later.at);
+        let hosts = self.hosts.borrow();
+        let timers = hosts.iter().filter_map(|host| host.simulated.next_timer());
+        timers.chain(later).min()
+    }
+
+    /// Lets the time pass, and everything happen that is due then.
+    pub(super) fn pass_to(&self, time: u64) {
+        if time > self.limits.time {
+            let limit = Duration::from_nanos(self.limits.time - self.start);
+            self.fail(Kind::Time(limit));
+            return;
+        }
+        if time != self.now.get() {
+            self.now.set(time);
+            virtual_time::set(time);
+            self.note(Actor::TIMER, What::TimePassed);
+        }
+        let before = self.acting.replace(Actor::TIMER);
+        self.fire(time);
+        while let Some(act) = self.take_later(time) {
+            act(self);
+        }
+        self.collect_injected();
+        self.acting.set(before);
+    }
+
+    fn fire(&self, time: u64) {
+        let mut wakers = Vec::new();
+        for host in self.hosts.borrow().iter() {
+            host.simulated.fire(time, &mut wakers);
+        }
+        for waker in wakers {
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        }
+    }
+
+    fn take_later(&self, time: u64) -> Option<Act> {
+        let mut later = self.later.borrow_mut();
+        let is_due = later.peek().is_some_and(|Reverse(next)| next.at <= time);
+        is_due
+            .then(|| later.pop().map(|Reverse(later)| later.act))
+            .flatten()
+    }
+
+    /// Calls a function when the virtual time comes to `at`. Calls of one time keep their order.
+    pub(super) fn at(&self, at: u64, act: impl FnOnce(&Self) + 'static) {
+        let number = self.laters.get();
+        self.laters.set(number + 1);
+        self.later.borrow_mut().push(Reverse(Later {
+            at,
+            number,
+            act: Box::new(act),
+        }));
+    }
+}

@@ -1,0 +1,220 @@
+//! The steps of a run.
+
+use alloc::collections::VecDeque;
+use core::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{
+    super::{
+        failure::Kind,
+        record::{Actor, What},
+    },
+    Due, Work, World,
+    host::Host,
+};
+use crate::executor::simulated::Task;
+
+/// What a step has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Ran,
+    /// Nothing was ready before the limit, which is now.
+    AtLimit,
+    /// The run has failed.
+    Failed,
+}
+
+impl World {
+    /// Runs what is ready. If nothing is, the time goes on, at most to the limit.
+    pub(super) fn step(&self, limit: Option<u64>) -> Step {
+        loop {
+            if self.failure.borrow().is_some() {
+                return Step::Failed;
+            }
+            self.wake_main();
+            if let Some(due) = self.choose() {
+                self.run_due(due);
+                return Step::Ran;
+            }
+            let now = self.now.get();
+            match (self.next_event(), limit) {
+                (Some(next), limit) if limit.is_none_or(|limit| next <= limit) => {
+                    self.pass_to(next.max(now));
+                }
+                (_, Some(limit)) => {
+                    self.pass_to(limit.max(now));
+                    return Step::AtLimit;
+                }
+                (_, None) => {
+                    let kind = Kind::Deadlock(self.waiting());
+                    self.fail(kind);
+                }
+            }
+        }
+    }
+
+    /// Queues the main future if it has been woken.
+    #[inline]
+    fn wake_main(&self) {
+        if self.poll_main.get().is_some() && self.main.take() {
+            self.note(
+                Actor::MAIN,
+                What::Woken {
+                    by: self.acting.get(),
+                },
+            );
+            self.due.borrow_mut().push_back(Due {
+                actor: Actor::MAIN,
+                work: Work::Main,
+            });
+        }
+    }
+
+    /// Takes what is to run next.
+    #[inline]
+    fn choose(&self) -> Option<Due> {
+        let mut due = self.due.borrow_mut();
+        if due.is_empty() {
+            return None;
+        }
+        let chosen = match self.depth.get() {
+            0 => self.choose_of(&due),
+            _ => self.choose_inside(&mut due)?,
+        };
+        due.swap_remove_front(chosen)
+    }
+
+    #[inline]
+    fn choose_of(&self, due: &VecDeque<Due>) -> usize {
+        let mut strategy = self.strategy.borrow_mut();
+        strategy.choose(due, self.last.get(), &mut self.chance.borrow_mut())
+    }
+
+    /// Chooses while polls are blocked on the stack. Their workers run nothing.
+    #[cold]
+    fn choose_inside(&self, due: &mut VecDeque<Due>) -> Option<usize> {
+        let hosts = self.hosts.borrow();
+        let can_run = |due: &Due| match &due.work {
+            Work::Main => self.poll_main.get().is_some() && !hosts[0].busy[0].get(),
+            Work::Task { host, task } => hosts[*host].free_worker(task).is_some(),
+            Work::Call(_) => true,
+        };
+        // Those that can run go to the front, in their order.
+        let all = mem::take(due);
+        let (ready, blocked): (VecDeque<_>, VecDeque<_>) = all.into_iter().partition(can_run);
+        let chosen = (!ready.is_empty()).then(|| self.choose_of(&ready));
+        *due = ready;
+        due.extend(blocked);
+        chosen
+    }
+
+    #[inline]
+    fn run_due(&self, due: Due) {
+        let steps = self.steps.get() + 1;
+        self.steps.set(steps);
+        if steps > self.limits.steps {
+            self.fail(Kind::Steps(self.limits.steps));
+            // What was taken is dropped with everything else.
+            self.due.borrow_mut().push_back(due);
+            return;
+        }
+        let actor = due.actor;
+        self.note(actor, What::Ran);
+        let before = self.acting.replace(actor);
+        self.last.set(actor);
+        self.depth.set(self.depth.get() + 1);
+        match due.work {
+            Work::Task { host, task } => self.run_task(host, task),
+            Work::Main => self.run_main_once(),
+            Work::Call(call) => {
+                let _ = catch_unwind(AssertUnwindSafe(|| call.run()));
+            }
+        }
+        self.depth.set(self.depth.get() - 1);
+        self.collect_injected();
+        self.acting.set(before);
+        if self.charge > 0 {
+            self.pass_to(self.now.get().saturating_add(self.charge));
+        }
+    }
+
+    #[inline]
+    fn run_task(&self, host: usize, task: Task) {
+        let (number, host) = (host, self.hosts.borrow()[host].clone());
+        if let Some(live) = self.tasks.borrow_mut().get_mut(&task.id()) {
+            live.since = self.now.get();
+            live.is_due = false;
+        }
+        let worker = host.free_worker(&task);
+        let worker = worker.expect("a worker that is free, or the task would not be chosen");
+        host.busy[worker].set(true);
+        host.simulated.run(worker, task);
+        host.busy[worker].set(false);
+        self.collect(number, &host, worker);
+    }
+
+    fn run_main_once(&self) {
+        let Some(poll) = self.poll_main.take() else {
+            return;
+        };
+        let host = self.hosts.borrow()[0].clone();
+        host.busy[0].set(true);
+        // SAFETY: `run_main` has set it, and takes it back before the future goes. It was taken
+        // out here, so no other call is under way.
+        let polled = host.simulated.as_worker(0, || unsafe { (*poll)() });
+        host.busy[0].set(false);
+        if polled.is_pending() {
+            self.poll_main.set(Some(poll));
+        }
+        self.collect(0, &host, 0);
+    }
+
+    /// Takes over what a worker has queued.
+    #[inline]
+    fn collect(&self, number: usize, host: &Host, worker: usize) {
+        host.simulated
+            .take_queued(worker, |task| self.push(number, task));
+        if host.is_closing.get() && !host.is_busy() {
+            self.end(host);
+        }
+    }
+
+    /// Takes over what the workers have queued whose polls are under way. They will run nothing
+    /// while they are blocked.
+    pub(super) fn collect_from_busy(&self) {
+        for (number, host) in self.hosts.borrow().iter().enumerate() {
+            for worker in (0..host.busy.len()).filter(|&worker| host.busy[worker].get()) {
+                let push = |task| self.push(number, task);
+                host.simulated.take_queued(worker, push);
+            }
+        }
+        self.collect_injected();
+    }
+
+    /// Takes over what was queued from elsewhere than the executors' own workers.
+    #[inline]
+    pub(super) fn collect_injected(&self) {
+        let hosts = self.hosts.borrow();
+        for (number, host) in hosts.iter().enumerate() {
+            host.simulated.take_injected(|task| self.push(number, task));
+        }
+    }
+
+    #[inline]
+    fn push(&self, host: usize, task: Task) {
+        let mut tasks = self.tasks.borrow_mut();
+        let live = tasks.get_mut(&task.id());
+        let live = live.expect("a task is known from its spawn to its end");
+        live.is_due = true;
+        let actor = live.actor;
+        drop(tasks);
+        self.note(
+            actor,
+            What::Woken {
+                by: self.acting.get(),
+            },
+        );
+        let work = Work::Task { host, task };
+        self.due.borrow_mut().push_back(Due { actor, work });
+    }
+}

@@ -1,0 +1,4 @@
+//! Simulation, through the public interface.
+#![cfg(feature = "sim")]
+
+mod world;
