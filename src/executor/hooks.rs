@@ -44,16 +44,21 @@ impl Hooks {
         this
     }
 
-    /// Returns whether there is something to do for each task or each poll.
+    /// Returns whether there is something to do for each task.
     pub(super) fn watch_tasks(&self) -> bool {
+        self.is_traced() || self.on_spawn.is_some() || self.on_end.is_some()
+    }
+
+    /// Returns whether there is something to do for each poll.
+    pub(super) fn watch_polls(&self) -> bool {
+        self.is_traced() || self.before_poll.is_some() || self.after_poll.is_some()
+    }
+
+    fn is_traced(&self) -> bool {
         #[cfg(feature = "trace")]
-        if self.trace.is_some() {
-            return true;
-        }
-        self.on_spawn.is_some()
-            || self.before_poll.is_some()
-            || self.after_poll.is_some()
-            || self.on_end.is_some()
+        return self.trace.is_some();
+        #[cfg(not(feature = "trace"))]
+        false
     }
 
     #[cold]

@@ -76,8 +76,10 @@ pub(super) struct Worker {
     index: usize,
     queues: Queues,
     runs: Cell<u64>,
-    /// A copy of [`Shared::watches_tasks`], which is read for every run.
+    /// A copy of [`Shared::watches_tasks`], which is read for every spawn.
     watches_tasks: bool,
+    /// Whether there is something to do for each poll, such as a hook.
+    watches_polls: bool,
     /// The name of the task that is running, which may be gone after its run.
     name: RefCell<String>,
     /// Whether a task of another executor is being disposed of.
@@ -158,6 +160,7 @@ impl Worker {
             helper: Helper::new(shared.workers()),
             attendant: Attendant::default(),
             watches_tasks: shared.watches_tasks,
+            watches_polls: shared.hooks.watch_polls(),
             shared,
             index,
             queues: Queues::new(normal, high),
@@ -298,7 +301,7 @@ impl Worker {
         self.runs.set(self.runs.get() + 1);
         self.counters().polls.set(self.runs.get());
         budget::refill();
-        let polled = match self.watches_tasks {
+        let polled = match self.watches_polls {
             false => runnable.poll(),
             true => self.poll_watched(runnable),
         };

@@ -86,7 +86,7 @@ pub(in crate::executor) struct Shared {
     pub(super) counters: Vec<CachePadded<Counters>>,
     pub(super) outside: OutsideCounters,
     pub(super) hooks: Hooks,
-    /// Whether there is something to do for each task or each poll, such as a hook.
+    /// Whether there is something to do for each task, such as a hook.
     pub(super) watches_tasks: bool,
     /// The mean length of recent polls, in nanoseconds.
     poll_time: CachePadded<AtomicUsize>,

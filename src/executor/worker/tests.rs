@@ -55,7 +55,7 @@ fn who_yields_alone_wakes_nobody() {
 #[test]
 fn without_a_hook_no_task_is_watched() {
     let [worker, _other] = two_workers();
-    assert!(!worker.watches_tasks);
+    assert!(!worker.watches_tasks && !worker.watches_polls);
 }
 
 #[test]
