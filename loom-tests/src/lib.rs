@@ -3,6 +3,11 @@
 #![cfg(joint_loom)]
 
 mod asked;
+#[cfg_attr(
+    not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")),
+    path = "stacks_elsewhere.rs"
+)]
+mod stacks;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},

@@ -47,6 +47,8 @@ pub use counterexample::Counterexample;
 pub use recorder::{name_thread, name_value};
 pub(crate) use svg::escaped;
 
+use crate::stacks::Kept;
+
 /// Runs `f` in every order that loom explores, as `loom::model` does.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
     check(&loom::model::Builder::new(), f);
@@ -54,6 +56,7 @@ pub fn model(f: impl Fn() + Send + Sync + 'static) {
 
 /// Does the same as [`model`], with the given builder.
 pub fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
+    let _kept = Kept::new();
     builder.check(move || {
         recorder::new_execution();
         f();
