@@ -4,14 +4,15 @@
 
 use core::{cell::RefCell, panic::Location, sync::atomic::Ordering};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     string::{String, ToString},
     vec::Vec,
 };
 
 std::thread_local! {
     static CHANGED: RefCell<Option<Target>> = const { RefCell::new(None) };
-    static OPERATIONS: RefCell<BTreeSet<&'static Location<'static>>> = const { RefCell::new(BTreeSet::new()) };
+    /// By the address of the location, which is faster to compare than the location.
+    static OPERATIONS: RefCell<BTreeMap<*const Location<'static>, &'static Location<'static>>> = const { RefCell::new(BTreeMap::new()) };
     static LOOKS: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
 }
 
@@ -68,7 +69,7 @@ impl Drop for Changed {
 #[track_caller]
 pub(super) fn in_two(success: Ordering, failure: Ordering) -> Option<(Ordering, Ordering)> {
     let at = Location::caller();
-    OPERATIONS.with_borrow_mut(|seen| seen.insert(at));
+    OPERATIONS.with_borrow_mut(|seen| seen.insert(at, at));
     let is_changed =
         CHANGED.with_borrow(|place| place.as_ref().is_some_and(|p| p.is_operation(at)));
     is_changed.then(|| halves(success, failure))
@@ -99,11 +100,11 @@ pub(crate) fn sees(path: &'static str, look: impl FnOnce() -> bool) -> bool {
 /// Returns the read-modify-writes, by file and line, and the second looks, by name, that have run
 /// on this thread so far.
 pub fn places_seen() -> Vec<String> {
-    let mut places = OPERATIONS.with_borrow(|seen| {
-        seen.iter()
-            .map(|at| std::format!("{}:{}", file_of(at), at.line()))
-            .collect::<Vec<_>>()
-    });
+    let operations = OPERATIONS.with_borrow(|seen| seen.values().copied().collect::<BTreeSet<_>>());
+    let operations = operations.into_iter();
+    let mut places = operations
+        .map(|at| std::format!("{}:{}", file_of(at), at.line()))
+        .collect::<Vec<_>>();
     LOOKS.with_borrow(|seen| places.extend(seen.iter().map(ToString::to_string)));
     places
 }
