@@ -139,6 +139,11 @@ impl Task {
         self.0.id()
     }
 
+    /// A waker of it.
+    pub(crate) fn waker(&self) -> Waker {
+        self.0.waker()
+    }
+
     /// Which workers may run it.
     #[inline]
     pub(crate) fn run_by(&self) -> RunBy {
@@ -167,10 +172,16 @@ impl Simulated {
         self.shared.take_injected(|runnable| take(Task(runnable)));
     }
 
-    /// Runs a task once, as one of the workers.
+    /// Runs a task once, as one of the workers, with a budget of so many operations if one is
+    /// given.
     #[inline]
-    pub(crate) fn run(&self, worker: usize, task: Task) {
-        self.workers[worker].run_simulated(task.0);
+    pub(crate) fn run(&self, worker: usize, task: Task, operations: Option<u64>) {
+        self.workers[worker].run_simulated(task.0, operations);
+    }
+
+    /// Cancels a task, as one of the workers.
+    pub(crate) fn discard(&self, worker: usize, task: Task) {
+        self.workers[worker].discard_simulated(task.0);
     }
 
     /// Calls `f` as one of the workers.

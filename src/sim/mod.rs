@@ -23,6 +23,7 @@
 
 mod chance;
 mod failure;
+mod faults;
 mod record;
 mod scheduler;
 mod world;
@@ -32,7 +33,11 @@ use std::panic::resume_unwind;
 
 use self::{chance::Chance, world::World};
 
-pub use self::{failure::Failure, scheduler::Scheduler};
+pub use self::{
+    failure::Failure,
+    faults::{Faults, MayCancel, MayPanic, fault, may_cancel, may_panic},
+    scheduler::Scheduler,
+};
 
 /// Runs a future to its end in a simulation with this seed.
 ///
@@ -90,6 +95,7 @@ pub fn run<F: Future>(seed: u64, future: F) -> F::Output {
 pub struct Builder {
     seed: u64,
     scheduler: Scheduler,
+    faults: Faults,
     workers: usize,
     charge: Duration,
     max_steps: u64,
@@ -103,6 +109,7 @@ impl Builder {
         Self {
             seed,
             scheduler: Scheduler::Random,
+            faults: Faults::none(),
             workers: 2,
             charge: Duration::ZERO,
             max_steps: u64::MAX,
@@ -114,6 +121,12 @@ impl Builder {
     /// Sets how the task that runs next is chosen. Otherwise it is [`Scheduler::Random`].
     pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
         self.scheduler = scheduler;
+        self
+    }
+
+    /// Sets what goes wrong. Otherwise nothing does.
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
         self
     }
 

@@ -34,6 +34,18 @@ pub(super) struct Named {
     pub(super) spawned: &'static Location<'static>,
 }
 
+/// What has gone wrong because the faults say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    LateTimer,
+    LateWakeup,
+    SpuriousPoll,
+    SmallBudget,
+    Cancelled,
+    Panicked,
+    Site,
+}
+
 /// One thing that has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
@@ -48,6 +60,7 @@ pub(super) enum What {
     /// It was polled.
     Ran,
     Ended(TaskEnd),
+    Fault(Fault),
     /// The virtual time went on, up to this event's.
     TimePassed,
 }
@@ -98,6 +111,7 @@ impl Record {
             What::Ended(TaskEnd::Finished) => 5,
             What::Ended(TaskEnd::Panicked) => 6,
             What::Ended(TaskEnd::Cancelled) => 7,
+            What::Fault(fault) => 8 | (fault as u64) << 8,
         };
         self.mix(event.at ^ u64::from(event.actor.0) << 40);
         self.mix(what);
@@ -157,6 +171,15 @@ impl fmt::Display for Event {
             What::Ended(TaskEnd::Finished) => write!(f, "{actor} finished"),
             What::Ended(TaskEnd::Panicked) => write!(f, "{actor} panicked"),
             What::Ended(TaskEnd::Cancelled) => write!(f, "{actor} was cancelled"),
+            What::Fault(Fault::LateTimer) => write!(f, "fault: a timer is late, by {actor}"),
+            What::Fault(Fault::LateWakeup) => write!(f, "fault: the wake-up of {actor} is late"),
+            What::Fault(Fault::SpuriousPoll) => {
+                write!(f, "fault: {actor} will be polled without reason")
+            }
+            What::Fault(Fault::SmallBudget) => write!(f, "fault: {actor} yields early"),
+            What::Fault(Fault::Cancelled) => write!(f, "fault: a future of {actor} is dropped"),
+            What::Fault(Fault::Panicked) => write!(f, "fault: {actor} panics"),
+            What::Fault(Fault::Site) => write!(f, "fault: a site of {actor} fires"),
             What::TimePassed => f.write_str("time passed"),
         }
     }

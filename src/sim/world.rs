@@ -10,6 +10,7 @@
 
 mod entered;
 mod executors;
+mod faults;
 mod host;
 mod later;
 mod step;
@@ -38,7 +39,9 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use self::{entered::Entered, host::Host, later::Later, step::Step, tasks::Tasks};
+use self::{
+    entered::Entered, faults::Injected, host::Host, later::Later, step::Step, tasks::Tasks,
+};
 use super::{
     Builder,
     chance::Chance,
@@ -54,6 +57,7 @@ use crate::{
     },
     sync::{AtomicUsize, order},
     task::Runnable,
+    waker::budget,
 };
 
 pub(super) use self::entered::with;
@@ -62,6 +66,15 @@ pub(super) use self::entered::with;
 pub(super) struct Due {
     pub(super) actor: Actor,
     work: Work,
+}
+
+impl Due {
+    fn into_task(self) -> Option<Task> {
+        match self.work {
+            Work::Task { task, .. } => Some(task),
+            _ => None,
+        }
+    }
 }
 
 enum Work {
@@ -77,6 +90,10 @@ struct Live {
     /// When it was polled last.
     since: u64,
     is_due: bool,
+    /// Whether the faults may cancel it.
+    is_expendable: bool,
+    /// Whether its last poll has arranged a spurious one.
+    is_arranged: bool,
 }
 
 /// Tells the main future's wake-ups from those of tasks.
@@ -130,6 +147,7 @@ pub(super) struct World {
     charge: u64,
     limits: Limits,
     chance: RefCell<Chance>,
+    injected: Option<Injected>,
     strategy: RefCell<Box<dyn Strategy>>,
     record: RefCell<Record>,
     /// Who acts now.
@@ -170,6 +188,7 @@ impl World {
                 time: start.saturating_add(nanos(settings.max_time)),
             },
             chance: RefCell::new(chance),
+            injected: Injected::new(&settings.faults),
             strategy: RefCell::new(settings.scheduler.strategy()),
             record: RefCell::new(Record::new(keeps_all)),
             acting: Cell::new(Actor::MAIN),
@@ -188,6 +207,8 @@ impl World {
             "a simulation cannot be run inside a simulation; run it on a thread of its own"
         );
         let _entered = Entered::new(self);
+        // The polls of this run use up a budget that is not this thread's.
+        let _outer = budget::save();
         let main = Executor::builder().workers(self.workers).build();
         let ended = match main {
             Ok(main) => {

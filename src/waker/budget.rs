@@ -90,6 +90,24 @@ pub fn refill() {
     LEFT.with(|left| left.set(OPERATIONS));
 }
 
+/// Refills the budget of this thread as [`refill`] does, but to another number of operations.
+///
+/// This is for simulators, and for tests of how a future bears that it is refused.
+///
+/// # Example
+/// ```
+/// use joint::waker::budget;
+///
+/// budget::refill_to(1);
+/// assert!(budget::has_left());
+/// budget::spend();
+/// assert!(!budget::has_left());
+/// ```
+#[cfg(feature = "sim")]
+pub fn refill_to(operations: u64) {
+    LEFT.with(|left| left.set(operations));
+}
+
 /// The budget of the current poll, kept while other futures are polled inside it. It is restored
 /// when this is dropped, which must be on the same thread, so it cannot be sent to another.
 #[derive(Debug)]

@@ -2,5 +2,6 @@
 #![cfg(feature = "sim")]
 
 mod bugs;
+mod faults;
 mod found;
 mod world;

@@ -298,9 +298,14 @@ impl Worker {
     // Always: see `next`.
     #[inline(always)]
     pub(super) fn run(&self, runnable: Runnable) {
+        budget::refill();
+        self.run_refilled(runnable);
+    }
+
+    #[inline(always)]
+    fn run_refilled(&self, runnable: Runnable) {
         self.runs.set(self.runs.get() + 1);
         self.counters().polls.set(self.runs.get());
-        budget::refill();
         let polled = match self.watches_polls {
             false => runnable.poll(),
             true => self.poll_watched(runnable),

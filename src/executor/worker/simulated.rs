@@ -7,7 +7,10 @@ use super::{
     Worker,
     shared::{Runnable, Shared},
 };
-use crate::executor::{hooks::Hooks, registry::Lane};
+use crate::{
+    executor::{hooks::Hooks, registry::Lane},
+    waker::budget,
+};
 
 /// Which workers may run a runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +37,23 @@ impl Worker {
         self.as_current(|| Hooks::worker(&self.shared().hooks.on_thread_start, self.index()));
     }
 
-    /// Runs a runnable once, as this worker.
+    /// Runs a runnable once, as this worker, with a budget of so many operations if one is given.
     #[inline]
-    pub(in crate::executor) fn run_simulated(&self, runnable: Runnable) {
-        self.as_current(|| match self.shared().is_closed() {
-            false => self.run(runnable),
-            true => self.discard_inside(runnable),
+    pub(in crate::executor) fn run_simulated(&self, runnable: Runnable, operations: Option<u64>) {
+        self.as_current(|| match (self.shared().is_closed(), operations) {
+            (false, None) => self.run(runnable),
+            (false, Some(operations)) => {
+                budget::refill_to(operations);
+                self.run_refilled(runnable);
+            }
+            (true, _) => self.discard_inside(runnable),
         });
+    }
+
+    /// Drops a runnable, which cancels its task, as this worker.
+    #[cold]
+    pub(in crate::executor) fn discard_simulated(&self, runnable: Runnable) {
+        self.as_current(|| self.discard_inside(runnable));
     }
 
     /// Takes all that this worker has queued.

@@ -57,7 +57,7 @@ impl Drop for Entered<'_> {
 fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
     with(|world| {
         let world = world.expect("a thread waits in this way only inside a world");
-        let limit = deadline.map(clock::nanos);
+        let limit = deadline.map(|deadline| world.late_deadline(clock::nanos(deadline)));
         let mut slept = false;
         world.collect_from_busy();
         loop {

@@ -21,29 +21,24 @@ impl World {
     pub(super) fn end(&self, host: &Host) {
         host.is_closing.set(false);
         host.has_ended.set(true);
-        let (mut own, mut others) = (Vec::new(), VecDeque::new());
-        for due in self.due.take() {
-            match due.work {
-                Work::Task { host: number, task } if self.hosts.borrow()[number].id == host.id => {
-                    own.push(task);
-                }
-                work => others.push_back(Due { work, ..due }),
-            }
-        }
+        let hosts = self.hosts.borrow();
+        let is_own = |due: &Due| matches!(due.work, Work::Task { host: number, .. } if hosts[number].id == host.id);
+        let (own, others): (VecDeque<_>, _) = self.due.take().into_iter().partition(is_own);
         self.due.replace(others);
+        let held = self.take_held(is_own);
+        drop(hosts);
+        let own = own.into_iter().chain(held);
+        let own: Vec<_> = own.filter_map(Due::into_task).collect();
         host.simulated.end(own);
     }
 
     /// Ends all executors, the last one first.
     pub(super) fn end_all(&self) {
-        let calls: Vec<_> = self.due.take().into_iter().collect();
-        for due in calls {
-            match due.work {
-                Work::Call(call) => drop(call),
-                Work::Main => {}
-                work => self.due.borrow_mut().push_back(Due { work, ..due }),
-            }
-        }
+        let is_task = |due: &Due| matches!(due.work, Work::Task { .. });
+        let (tasks, others): (VecDeque<_>, _) = self.due.take().into_iter().partition(is_task);
+        self.due.replace(tasks);
+        drop::<VecDeque<_>>(others);
+        drop(self.take_held(|due| !is_task(due)));
         loop {
             let hosts = self.hosts.borrow();
             let open = hosts
@@ -98,7 +93,7 @@ impl simulated::World for World {
 
     fn call_blocking(&self, call: Runnable) {
         let actor = self.acting.get();
-        self.due.borrow_mut().push_back(Due {
+        self.enqueue(Due {
             actor,
             work: Work::Call(call),
         });
@@ -123,6 +118,8 @@ impl simulated::World for World {
             record.names.push(Some(named.clone()));
         }
         drop(record);
+        let injected = self.injected.as_ref();
+        let is_expendable = injected.is_some_and(|injected| injected.may_cancel(task.name()));
         self.tasks.borrow_mut().insert(
             task.id(),
             Live {
@@ -130,6 +127,8 @@ impl simulated::World for World {
                 named,
                 since: self.now.get(),
                 is_due: false,
+                is_expendable,
+                is_arranged: false,
             },
         );
     }

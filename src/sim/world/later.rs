@@ -3,6 +3,7 @@
 use alloc::{boxed::Box, vec::Vec};
 use core::{
     cmp::{Ordering, Reverse},
+    mem,
     time::Duration,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,11 +13,16 @@ use super::{
         failure::Kind,
         record::{Actor, What},
     },
-    World,
+    Due, World,
 };
 use crate::executor::simulated::virtual_time;
 
-type Act = Box<dyn FnOnce(&World)>;
+/// What happens at a time.
+pub(super) enum Act {
+    Call(Box<dyn FnOnce(&World)>),
+    /// A wake-up is delivered.
+    Queue(Due),
+}
 
 /// Something that happens at a time.
 pub(super) struct Later {
@@ -69,7 +75,10 @@ impl World {
         let before = self.acting.replace(Actor::TIMER);
         self.fire(time);
         while let Some(act) = self.take_later(time) {
-            act(self);
+            match act {
+                Act::Call(call) => call(self),
+                Act::Queue(due) => self.due.borrow_mut().push_back(due),
+            }
         }
         self.collect_injected();
         self.acting.set(before);
@@ -81,7 +90,7 @@ impl World {
             host.simulated.fire(time, &mut wakers);
         }
         for waker in wakers {
-            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+            let _ = catch_unwind(AssertUnwindSafe(|| self.wake_timer(waker)));
         }
     }
 
@@ -95,12 +104,26 @@ impl World {
 
     /// Calls a function when the virtual time comes to `at`. Calls of one time keep their order.
     pub(super) fn at(&self, at: u64, act: impl FnOnce(&Self) + 'static) {
+        self.later(at, Act::Call(Box::new(act)));
+    }
+
+    pub(super) fn later(&self, at: u64, act: Act) {
         let number = self.laters.get();
         self.laters.set(number + 1);
-        self.later.borrow_mut().push(Reverse(Later {
-            at,
-            number,
-            act: Box::new(act),
-        }));
+        let later = Later { at, number, act };
+        self.later.borrow_mut().push(Reverse(later));
+    }
+
+    /// Takes the wake-ups of this kind that have not been delivered yet, in their order.
+    pub(super) fn take_held(&self, is_one: impl Fn(&Due) -> bool) -> Vec<Due> {
+        let mut later = self.later.borrow_mut();
+        let mut held = Vec::new();
+        for Reverse(one) in mem::take(&mut *later).into_sorted_vec().into_iter().rev() {
+            match one.act {
+                Act::Queue(due) if is_one(&due) => held.push(due),
+                _ => later.push(Reverse(one)),
+            }
+        }
+        held
     }
 }

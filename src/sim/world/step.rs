@@ -10,9 +10,10 @@ use super::{
         record::{Actor, What},
     },
     Due, Work, World,
+    faults::Manner,
     host::Host,
 };
-use crate::executor::simulated::Task;
+use crate::{executor::simulated::Task, waker::budget};
 
 /// What a step has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl World {
                     by: self.acting.get(),
                 },
             );
-            self.due.borrow_mut().push_back(Due {
+            self.enqueue(Due {
                 actor: Actor::MAIN,
                 work: Work::Main,
             });
@@ -141,14 +142,22 @@ impl World {
     #[inline]
     fn run_task(&self, host: usize, task: Task) {
         let (number, host) = (host, self.hosts.borrow()[host].clone());
+        let mut manner = Manner::Usual;
         if let Some(live) = self.tasks.borrow_mut().get_mut(&task.id()) {
             live.since = self.now.get();
             live.is_due = false;
+            if let Some(injected) = &self.injected {
+                manner = self.manner(injected, live, &task);
+            }
         }
         let worker = host.free_worker(&task);
         let worker = worker.expect("a worker that is free, or the task would not be chosen");
         host.busy[worker].set(true);
-        host.simulated.run(worker, task);
+        match manner {
+            Manner::Usual => host.simulated.run(worker, task, None),
+            Manner::Budget(operations) => host.simulated.run(worker, task, Some(operations)),
+            Manner::Dropped => host.simulated.discard(worker, task),
+        }
         host.busy[worker].set(false);
         self.collect(number, &host, worker);
     }
@@ -159,6 +168,10 @@ impl World {
         };
         let host = self.hosts.borrow()[0].clone();
         host.busy[0].set(true);
+        match self.manner_of_main() {
+            Manner::Budget(operations) => budget::refill_to(operations),
+            Manner::Usual | Manner::Dropped => budget::refill(),
+        }
         // SAFETY: `run_main` has set it, and takes it back before the future goes. It was taken
         // out here, so no other call is under way.
         let polled = host.simulated.as_worker(0, || unsafe { (*poll)() });
@@ -215,6 +228,6 @@ impl World {
             },
         );
         let work = Work::Task { host, task };
-        self.due.borrow_mut().push_back(Due { actor, work });
+        self.enqueue(Due { actor, work });
     }
 }
