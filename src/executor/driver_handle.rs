@@ -45,6 +45,15 @@ impl DriverHandle<'_> {
         self.shared.hurry_driver(deadline, self.worker);
     }
 
+    /// Tells a simulation that a timer has been armed.
+    #[cfg(feature = "sim")]
+    pub(crate) fn armed(&self, deadline: u64) {
+        let world = self.shared.is_simulated().then(super::simulated::world);
+        if let Some(world) = world.flatten() {
+            world.armed(deadline);
+        }
+    }
+
     /// Returns the reactor, which waits for the executor's descriptors. The first call creates it.
     ///
     /// # Errors

@@ -162,6 +162,8 @@ mod task_info;
 mod task_local;
 #[cfg(feature = "trace")]
 mod trace;
+#[cfg(any(feature = "sim", feature = "trace"))]
+pub(crate) mod trace_events;
 pub(crate) mod visitors;
 mod worker;
 mod yield_now;

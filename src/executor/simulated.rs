@@ -57,6 +57,9 @@ pub(crate) trait World {
     /// A task was spawned.
     fn spawned(&self, executor: ExecutorId, task: &TaskInfo<'_>);
 
+    /// A timer was armed for this time, in nanoseconds of the clock.
+    fn armed(&self, deadline: u64);
+
     /// A task's future was dropped.
     fn ended(&self, executor: ExecutorId, task: &TaskInfo<'_>, how: TaskEnd);
 }

@@ -4,7 +4,10 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 use core::{fmt, time::Duration};
 use std::any::Any;
 
-use super::record::{Actor, At, Event, Named, lines};
+use super::{
+    record::{Actor, At, Event, Named, lines},
+    trace::Trace,
+};
 
 /// A task that waits, in a run in which nobody can wake it.
 #[derive(Clone, Debug)]
@@ -48,6 +51,7 @@ pub struct Failure {
     steps: u64,
     at: u64,
     last: Vec<Event>,
+    trace: Option<Box<Trace>>,
 }
 
 impl Failure {
@@ -58,11 +62,23 @@ impl Failure {
             steps,
             at,
             last,
+            trace: None,
         }
     }
 
     pub(super) fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
+    }
+
+    pub(super) fn set_trace(&mut self, trace: Option<Trace>) {
+        self.trace = trace.map(Box::new);
+    }
+
+    /// Returns everything that happened up to the failure, if [`Builder::trace`] asked for it.
+    ///
+    /// [`Builder::trace`]: super::Builder::trace
+    pub fn trace(&self) -> Option<&Trace> {
+        self.trace.as_deref()
     }
 
     /// Returns the seed of the run.

@@ -26,6 +26,7 @@ mod failure;
 mod faults;
 mod record;
 mod scheduler;
+mod trace;
 mod world;
 
 use core::{fmt, future::Future, time::Duration};
@@ -36,7 +37,9 @@ use self::{chance::Chance, world::World};
 pub use self::{
     failure::Failure,
     faults::{Faults, MayCancel, MayPanic, fault, may_cancel, may_panic},
+    record::Event,
     scheduler::Scheduler,
+    trace::{Explanation, Lanes, Trace},
 };
 
 /// Runs a future to its end in a simulation with this seed.
@@ -159,6 +162,23 @@ impl Builder {
         self
     }
 
+    /// Sets whether everything that happens is kept, as a [`Trace`]. Otherwise it is not.
+    ///
+    /// This takes memory for each spawn, wake-up and poll. It changes nothing in the run.
+    ///
+    /// # Example
+    /// ```
+    /// let outcome = joint::sim::Builder::new(1).trace(true).run(async {
+    ///     joint::spawn(async {}).await;
+    /// })?;
+    /// println!("{}", outcome.trace.unwrap().lanes());
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
+    pub fn trace(mut self, trace: bool) -> Self {
+        self.keeps_trace = trace;
+        self
+    }
+
     /// Runs a future to its end. What it has spawned and what has not ended is dropped then.
     ///
     /// # Errors
@@ -176,8 +196,10 @@ impl Builder {
                 digest: world.digest(),
                 steps: world.steps(),
                 elapsed: world.elapsed(),
+                trace: world.trace(),
             }),
             Err(mut failure) => {
+                failure.set_trace(world.trace());
                 failure.set_seed(self.seed);
                 Err(failure)
             }
@@ -195,6 +217,8 @@ pub struct Outcome<T> {
     pub steps: u64,
     /// The virtual time that has passed.
     pub elapsed: Duration,
+    /// Everything that has happened, if [`Builder::trace`] asked for it.
+    pub trace: Option<Trace>,
 }
 
 impl<T: fmt::Debug> fmt::Debug for Outcome<T> {

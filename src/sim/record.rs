@@ -1,7 +1,7 @@
 //! What has happened in a run: a digest of all of it, the last steps, and all steps if asked for.
 
 use alloc::{collections::VecDeque, string::String, sync::Arc, vec::Vec};
-use core::{fmt, panic::Location, time::Duration};
+use core::{fmt, mem, panic::Location, time::Duration};
 
 use crate::task::TaskEnd;
 
@@ -14,6 +14,11 @@ impl Actor {
     pub(super) const MAIN: Self = Self(0);
     pub(super) const TIMER: Self = Self(u32::MAX);
     pub(super) const OUTSIDE: Self = Self(u32::MAX - 1);
+
+    /// Its number, if it is a task or the main future.
+    pub(super) fn task(self) -> Option<u32> {
+        (self.0 < Self::OUTSIDE.0).then_some(self.0)
+    }
 }
 
 impl fmt::Display for Actor {
@@ -63,15 +68,48 @@ pub(super) enum What {
     Fault(Fault),
     /// The virtual time went on, up to this event's.
     TimePassed,
+    /// It armed a timer for this time, in nanoseconds since the start. This is kept only with all
+    /// events, and is not part of the digest.
+    Armed {
+        until: u64,
+    },
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Event {
+/// One thing that has happened in a run: a task was spawned, was woken, ran, or ended, or the time
+/// went on.
+///
+/// `Display` says what it was.
+#[derive(Clone, Copy)]
+pub struct Event {
     /// In nanoseconds since the start.
     pub(super) at: u64,
     pub(super) step: u64,
     pub(super) actor: Actor,
     pub(super) what: What,
+}
+
+impl Event {
+    /// Returns the virtual time since the start of the run.
+    pub fn at(&self) -> Duration {
+        Duration::from_nanos(self.at)
+    }
+
+    /// Returns the number of the step in which it happened. The first step is 1.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Returns the task that it happened to, by the order of spawning, from 1. The main future is
+    /// 0. `None` if it happened to no task.
+    pub fn task(&self) -> Option<u32> {
+        self.actor.task()
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// How many of the last events are kept in any case.
@@ -82,8 +120,8 @@ pub(super) struct Record {
     last: VecDeque<Event>,
     /// All events, if they are kept.
     all: Option<Vec<Event>>,
-    /// The tasks by their numbers, if all events are kept.
-    pub(super) names: Vec<Option<Named>>,
+    /// The tasks by their numbers, if all events are kept. The main future has none.
+    names: Vec<Option<Named>>,
 }
 
 impl Record {
@@ -112,6 +150,7 @@ impl Record {
             What::Ended(TaskEnd::Panicked) => 6,
             What::Ended(TaskEnd::Cancelled) => 7,
             What::Fault(fault) => 8 | (fault as u64) << 8,
+            What::Armed { .. } => unreachable!("kept by `keep`"),
         };
         self.mix(event.at ^ u64::from(event.actor.0) << 40);
         self.mix(what);
@@ -119,8 +158,23 @@ impl Record {
             self.last.pop_front();
         }
         self.last.push_back(event);
+        self.keep(event);
+    }
+
+    /// Keeps an event that only explains others, if all are kept.
+    #[inline]
+    pub(super) fn keep(&mut self, event: Event) {
         if let Some(all) = &mut self.all {
             all.push(event);
+        }
+    }
+
+    /// Keeps the name of a task, if all events are kept.
+    pub(super) fn name(&mut self, task: Actor, named: &Named) {
+        if self.keeps_all() {
+            let number = task.0 as usize;
+            self.names.resize(self.names.len().max(number + 1), None);
+            self.names[number] = Some(named.clone());
         }
     }
 
@@ -140,8 +194,14 @@ impl Record {
         self.last.iter()
     }
 
-    pub(super) fn all(&mut self) -> Option<Vec<Event>> {
-        self.all.take()
+    /// The number of events that are kept.
+    pub(super) fn kept(&self) -> usize {
+        self.all.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Takes all events, if they are kept, and the tasks' names by their numbers.
+    pub(super) fn all(&mut self) -> Option<(Vec<Event>, Vec<Option<Named>>)> {
+        Some((self.all.take()?, mem::take(&mut self.names)))
     }
 }
 
@@ -181,6 +241,7 @@ impl fmt::Display for Event {
             What::Fault(Fault::Panicked) => write!(f, "fault: {actor} panics"),
             What::Fault(Fault::Site) => write!(f, "fault: a site of {actor} fires"),
             What::TimePassed => f.write_str("time passed"),
+            What::Armed { until } => write!(f, "{actor} armed a timer for {}", At(*until)),
         }
     }
 }

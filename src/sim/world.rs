@@ -48,6 +48,7 @@ use super::{
     failure::{Failure, Kind, Waiting},
     record::{Actor, Event, Named, Record, What},
     scheduler::Strategy,
+    trace::Trace,
 };
 use crate::{
     executor::{
@@ -56,7 +57,7 @@ use crate::{
         simulated::{self, Task},
     },
     sync::{AtomicUsize, order},
-    task::Runnable,
+    task::{Runnable, TaskEnd},
     waker::budget,
 };
 
@@ -97,19 +98,25 @@ struct Live {
 }
 
 /// Tells the main future's wake-ups from those of tasks.
-struct MainWaker(AtomicUsize);
+struct MainWaker {
+    is_woken: AtomicUsize,
+    /// Who woke it, by number.
+    by: AtomicUsize,
+}
 
 impl MainWaker {
-    /// Whether the main future has been woken since the last call.
+    /// Who has woken the main future since the last call.
     #[inline]
-    fn take(&self) -> bool {
+    fn take(&self) -> Option<Actor> {
         // ORDERING: main_look. Relaxed: the threads of a world take turns.
-        let is_woken = self.0.load(order!(main_look: Relaxed)) != 0;
-        if is_woken {
-            // ORDERING: main_taken. Relaxed: as for `main_look`.
-            self.0.store(0, order!(main_taken: Relaxed));
+        if self.is_woken.load(order!(main_look: Relaxed)) == 0 {
+            return None;
         }
-        is_woken
+        // ORDERING: main_taken. Relaxed: as for `main_look`.
+        self.is_woken.store(0, order!(main_taken: Relaxed));
+        // ORDERING: main_by_look. Relaxed: as for `main_look`.
+        let by = self.by.load(order!(main_by_look: Relaxed));
+        Some(u32::try_from(by).map_or(Actor::OUTSIDE, Actor))
     }
 }
 
@@ -119,8 +126,11 @@ impl Wake for MainWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
+        let by = with(|world| world.map_or(Actor::OUTSIDE, |world| world.acting.get()));
+        // ORDERING: main_by. Relaxed: as for `main_look`.
+        self.by.store(by.0 as usize, order!(main_by: Relaxed));
         // ORDERING: main_woken. Relaxed: as for `main_look`.
-        self.0.store(1, order!(main_woken: Relaxed));
+        self.is_woken.store(1, order!(main_woken: Relaxed));
     }
 }
 
@@ -160,6 +170,8 @@ pub(super) struct World {
     /// The number of polls and calls on the stack.
     depth: Cell<usize>,
     failure: RefCell<Option<Failure>>,
+    /// The number of events that were kept when it failed.
+    failed_after: Cell<usize>,
 }
 
 impl World {
@@ -193,10 +205,14 @@ impl World {
             record: RefCell::new(Record::new(keeps_all)),
             acting: Cell::new(Actor::MAIN),
             last: Cell::new(Actor::MAIN),
-            main: Arc::new(MainWaker(AtomicUsize::new(1))),
+            main: Arc::new(MainWaker {
+                is_woken: AtomicUsize::new(1),
+                by: AtomicUsize::new(Actor::OUTSIDE.0 as usize),
+            }),
             poll_main: Cell::new(None),
             depth: Cell::new(0),
             failure: RefCell::new(None),
+            failed_after: Cell::new(usize::MAX),
         }
     }
 
@@ -255,10 +271,14 @@ impl World {
         match (step, panic, output) {
             (Step::Failed, ..) => Err(()),
             (_, Some(payload), _) => {
+                self.note(Actor::MAIN, What::Ended(TaskEnd::Panicked));
                 self.fail(Kind::Panic(payload));
                 Err(())
             }
-            (_, None, output) => output.ok_or(()),
+            (_, None, output) => {
+                self.note(Actor::MAIN, What::Ended(TaskEnd::Finished));
+                output.ok_or(())
+            }
         }
     }
 
@@ -273,12 +293,18 @@ impl World {
 
     #[inline]
     fn note(&self, actor: Actor, what: What) {
-        self.record.borrow_mut().add(Event {
+        let event = self.event(actor, what);
+        self.record.borrow_mut().add(event);
+    }
+
+    #[inline]
+    fn event(&self, actor: Actor, what: What) -> Event {
+        Event {
             at: self.now.get() - self.start,
             step: self.steps.get(),
             actor,
             what,
-        });
+        }
     }
 
     /// The tasks that wait, by their numbers.
@@ -305,6 +331,7 @@ impl World {
                 self.now.get() - self.start,
                 record.last().copied().collect(),
             ));
+            self.failed_after.set(record.kept());
         }
     }
 
@@ -315,6 +342,13 @@ impl World {
 
     pub(super) fn digest(&self) -> u64 {
         self.record.borrow().digest()
+    }
+
+    /// Everything that has happened, up to a failure, if it is kept.
+    pub(super) fn trace(&self) -> Option<Trace> {
+        let (mut events, names) = self.record.borrow_mut().all()?;
+        events.truncate(self.failed_after.get());
+        Some(Trace::new(events, names))
     }
 
     pub(super) fn steps(&self) -> u64 {

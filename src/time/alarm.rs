@@ -155,6 +155,8 @@ impl Alarm {
     fn arm(&mut self, deadline: u64, waker: Waker) {
         let refused: Result<(), Waker> = DriverHandle::with(|handle, timers| {
             let (key, earliest) = timers.insert(deadline, waker)?;
+            #[cfg(feature = "sim")]
+            handle.armed(deadline);
             let timers = timers.clone();
             self.armed = Some(Armed { timers, key });
             if earliest == Earliest::Sooner {

@@ -4,4 +4,5 @@
 mod bugs;
 mod faults;
 mod found;
+mod trace;
 mod world;

@@ -24,6 +24,7 @@ const FLOORS: [&[&str]; 4] = [
         "span",
         "task_info",
         "task_local",
+        "trace_events",
         "visitors",
         "yield_now",
     ],

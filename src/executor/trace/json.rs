@@ -1,12 +1,15 @@
 //! A trace as text in the trace event format, which <https://ui.perfetto.dev> and
 //! `chrome://tracing` open.
 
-use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
+use alloc::{collections::BTreeMap, format, vec::Vec};
 use core::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::{Event, Span, SpanKind, Trace};
-use crate::task::Id;
+use crate::{
+    executor::trace_events::{Micros, Out, quoted},
+    task::Id,
+};
 
 impl Trace {
     /// Writes the trace as JSON in the trace event format, which <https://ui.perfetto.dev> and
@@ -22,12 +25,7 @@ impl Trace {
     /// # Errors
     /// The errors of the writer.
     pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
-        let mut out = Out {
-            writer,
-            is_first: true,
-        };
-        out.writer
-            .write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+        let mut out = Out::begin(writer)?;
         out.event("M", 0, None, "process_name", r#""args":{"name":"joint"}"#)?;
         for track in 0..self.tracks.len() {
             let name = match track == self.workers() {
@@ -43,8 +41,7 @@ impl Trace {
             out.span(&span)?;
         }
         self.write_marks(&mut out)?;
-        out.writer.write_all(b"\n]}\n")?;
-        out.writer.flush()
+        out.end()
     }
 
     /// Writes the events that are not slices: arrows and marks.
@@ -126,11 +123,6 @@ fn slice_at(spans: &[Span<'_>], at: u64) -> Option<u64> {
     Some(at.min(last.max(begins(run))))
 }
 
-struct Out<W> {
-    writer: W,
-    is_first: bool,
-}
-
 impl<W: Write> Out<W> {
     fn span(&mut self, span: &Span<'_>) -> io::Result<()> {
         let nanos = (span.ends - span.begins).as_nanos() as u64;
@@ -160,57 +152,12 @@ impl<W: Write> Out<W> {
         let begins = span.begins.as_nanos() as u64;
         self.event("X", span.worker, Some(begins), &span.label(), &more)
     }
-
-    fn event(
-        &mut self,
-        phase: &str,
-        track: usize,
-        at: Option<u64>,
-        name: &str,
-        more: &str,
-    ) -> io::Result<()> {
-        let comma = if self.is_first { "" } else { "," };
-        self.is_first = false;
-        let name = quoted(name);
-        write!(
-            self.writer,
-            "{comma}\n{{\"ph\":\"{phase}\",\"pid\":1,\"tid\":{track},\"name\":{name},"
-        )?;
-        if let Some(at) = at {
-            write!(self.writer, "\"ts\":{},", Micros(at))?;
-        }
-        write!(self.writer, "{more}}}")
-    }
-}
-
-/// Nanoseconds, shown as microseconds.
-struct Micros(u64);
-
-impl core::fmt::Display for Micros {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{}.{:03}", self.0 / 1_000, self.0 % 1_000)
-    }
-}
-
-/// Quotes a text as a JSON string.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c < ' ' => {
-                // Writing to a `String` does not fail.
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::String;
+
     use super::*;
     use crate::{
         executor::trace::Record,
@@ -310,10 +257,5 @@ mod tests {
                 mark(1, "steal", "5.000", r#""from":0"#)
             ]
         );
-    }
-
-    #[test]
-    fn what_must_be_escaped_is_and_nothing_else() {
-        assert_eq!(quoted("a \u{1f}\n\"\\ü"), "\"a \\u001f\\u000a\\\"\\\\ü\"");
     }
 }

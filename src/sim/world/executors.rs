@@ -113,11 +113,7 @@ impl simulated::World for World {
                 by: self.acting.get(),
             },
         );
-        let mut record = self.record.borrow_mut();
-        if record.keeps_all() {
-            record.names.push(Some(named.clone()));
-        }
-        drop(record);
+        self.record.borrow_mut().name(actor, &named);
         let injected = self.injected.as_ref();
         let is_expendable = injected.is_some_and(|injected| injected.may_cancel(task.name()));
         self.tasks.borrow_mut().insert(
@@ -131,6 +127,12 @@ impl simulated::World for World {
                 is_arranged: false,
             },
         );
+    }
+
+    fn armed(&self, deadline: u64) {
+        let until = deadline.saturating_sub(self.start);
+        let event = self.event(self.acting.get(), What::Armed { until });
+        self.record.borrow_mut().keep(event);
     }
 
     fn ended(&self, _: ExecutorId, task: &TaskInfo<'_>, how: TaskEnd) {

@@ -81,6 +81,7 @@ impl World {
             }
         }
         self.collect_injected();
+        self.wake_main();
         self.acting.set(before);
     }
 

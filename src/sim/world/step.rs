@@ -56,14 +56,12 @@ impl World {
 
     /// Queues the main future if it has been woken.
     #[inline]
-    fn wake_main(&self) {
-        if self.poll_main.get().is_some() && self.main.take() {
-            self.note(
-                Actor::MAIN,
-                What::Woken {
-                    by: self.acting.get(),
-                },
-            );
+    pub(super) fn wake_main(&self) {
+        if self.poll_main.get().is_none() {
+            return;
+        }
+        if let Some(by) = self.main.take() {
+            self.note(Actor::MAIN, What::Woken { by });
             self.enqueue(Due {
                 actor: Actor::MAIN,
                 work: Work::Main,
@@ -133,6 +131,7 @@ impl World {
         }
         self.depth.set(self.depth.get() - 1);
         self.collect_injected();
+        self.wake_main();
         self.acting.set(before);
         if self.charge > 0 {
             self.pass_to(self.now.get().saturating_add(self.charge));
