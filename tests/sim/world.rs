@@ -249,6 +249,22 @@ fn all_workers_blocked_is_a_deadlock() {
 }
 
 #[test]
+fn a_report_names_who_woke_the_main_future() {
+    let failure = Builder::new(1).run(async {
+        spawn(yield_now()).await;
+        spawn(sleep(SECOND)).detach();
+        sleep(2 * SECOND).await;
+        panic!("at the end");
+    });
+    let report = failure
+        .map(|outcome| outcome.output)
+        .unwrap_err()
+        .to_string();
+    assert!(report.contains("main was woken by task 1"), "{report}");
+    assert!(report.contains("2s: main was woken by a timer"), "{report}");
+}
+
+#[test]
 fn limits_end_a_run() {
     let spins = async {
         loop {
