@@ -95,6 +95,11 @@ impl Chance {
         self.decide(2, happens) == 1
     }
 
+    /// A random number that is no decision itself: what a scheduler plans with.
+    pub(super) fn plan(&mut self) -> u32 {
+        self.decisions.next_u32()
+    }
+
     /// The program's next random number.
     pub(super) fn random(&mut self) -> u64 {
         self.program.next_u64()

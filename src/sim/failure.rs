@@ -40,6 +40,8 @@ pub(super) enum Kind {
     Steps(u64),
     Time(Duration),
     NoExecutor(String),
+    /// Of a search: the same choices led to something else.
+    Diverged,
 }
 
 /// The error of a run: what went wrong, and where.
@@ -48,6 +50,8 @@ pub(super) enum Kind {
 pub struct Failure {
     kind: Kind,
     seed: u64,
+    /// The number of the schedule, if the run belongs to a search.
+    schedule: Option<u64>,
     steps: u64,
     at: u64,
     last: Vec<Event>,
@@ -59,6 +63,7 @@ impl Failure {
         Self {
             kind,
             seed: 0,
+            schedule: None,
             steps,
             at,
             last,
@@ -79,6 +84,10 @@ impl Failure {
     /// [`Builder::trace`]: super::Builder::trace
     pub fn trace(&self) -> Option<&Trace> {
         self.trace.as_deref()
+    }
+
+    pub(super) fn set_schedule(&mut self, number: u64) {
+        self.schedule = Some(number);
     }
 
     /// Returns the seed of the run.
@@ -113,6 +122,10 @@ impl Failure {
     }
 }
 
+const DIVERGED: &str = "the program did something else than in the run before, although the same \
+    choices were made. The usual suspects are hash maps with random state, real time, threads, and \
+    state that is left from the run before\n";
+
 /// The message of a panic.
 fn message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
@@ -124,10 +137,11 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, steps, .. } = self;
         let at = At(self.at);
-        write!(
-            f,
-            "the simulation with seed {seed} failed in step {steps}, at {at}: "
-        )?;
+        match self.schedule {
+            None => write!(f, "the simulation with seed {seed}")?,
+            Some(number) => write!(f, "schedule {number} of the search")?,
+        }
+        write!(f, " failed in step {steps}, at {at}: ")?;
         match &self.kind {
             Kind::Panic(payload) => {
                 writeln!(f, "the main future panicked: {}", message(&**payload))?
@@ -144,6 +158,7 @@ impl fmt::Display for Failure {
             Kind::Steps(limit) => writeln!(f, "it took more than {limit} steps")?,
             Kind::Time(limit) => writeln!(f, "it took more than {limit:?} of virtual time")?,
             Kind::NoExecutor(error) => writeln!(f, "no executor could be started: {error}")?,
+            Kind::Diverged => f.write_str(DIVERGED)?,
         }
         write!(f, "the last steps:\n{}", lines(&self.last))
     }

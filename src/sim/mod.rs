@@ -21,7 +21,9 @@
 
 #![allow(dead_code, reason = "more of it is used soon")]
 
+mod attempt;
 mod chance;
+mod explore;
 mod failure;
 mod faults;
 mod record;
@@ -35,6 +37,7 @@ use std::panic::resume_unwind;
 use self::{chance::Chance, world::World};
 
 pub use self::{
+    explore::{Explore, Explored, explore},
     failure::Failure,
     faults::{Faults, MayCancel, MayPanic, fault, may_cancel, may_panic},
     record::Event,
@@ -71,13 +74,16 @@ pub use self::{
 pub fn run<F: Future>(seed: u64, future: F) -> F::Output {
     match Builder::new(seed).run(future) {
         Ok(outcome) => outcome.output,
-        Err(failure) => {
-            std::eprintln!("{failure}");
-            match failure.into_panic() {
-                Ok(payload) => resume_unwind(payload),
-                Err(failure) => panic!("{failure}"),
-            }
-        }
+        Err(failure) => pass_on(failure),
+    }
+}
+
+/// Prints a failure, and panics with it.
+fn pass_on(failure: Failure) -> ! {
+    std::eprintln!("{failure}");
+    match failure.into_panic() {
+        Ok(payload) => resume_unwind(payload),
+        Err(failure) => panic!("{failure}"),
     }
 }
 
@@ -99,6 +105,7 @@ pub struct Builder {
     seed: u64,
     scheduler: Scheduler,
     faults: Faults,
+    expected_steps: u64,
     workers: usize,
     charge: Duration,
     max_steps: u64,
@@ -113,6 +120,7 @@ impl Builder {
             seed,
             scheduler: Scheduler::Random,
             faults: Faults::none(),
+            expected_steps: 1_000,
             workers: 2,
             charge: Duration::ZERO,
             max_steps: u64::MAX,
@@ -130,6 +138,15 @@ impl Builder {
     /// Sets what goes wrong. Otherwise nothing does.
     pub fn faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
+        self
+    }
+
+    /// Sets how many steps the run is expected to take at most, which [`Scheduler::Pct`] must know.
+    /// Otherwise it is 1,000.
+    ///
+    /// [`Outcome::steps`] of an earlier run tells the number.
+    pub fn expected_steps(mut self, steps: u64) -> Self {
+        self.expected_steps = steps;
         self
     }
 

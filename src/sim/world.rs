@@ -12,6 +12,7 @@ mod entered;
 mod executors;
 mod faults;
 mod host;
+mod kept;
 mod later;
 mod step;
 mod tasks;
@@ -61,7 +62,7 @@ use crate::{
     waker::budget,
 };
 
-pub(super) use self::entered::with;
+pub(super) use self::{entered::with, kept::Kept};
 
 /// Something that is ready to run.
 pub(super) struct Due {
@@ -201,7 +202,7 @@ impl World {
             },
             chance: RefCell::new(chance),
             injected: Injected::new(&settings.faults),
-            strategy: RefCell::new(settings.scheduler.strategy()),
+            strategy: RefCell::new(settings.scheduler.strategy(settings.expected_steps)),
             record: RefCell::new(Record::new(keeps_all)),
             acting: Cell::new(Actor::MAIN),
             last: Cell::new(Actor::MAIN),

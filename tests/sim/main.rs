@@ -4,5 +4,6 @@
 mod bugs;
 mod faults;
 mod found;
+mod schedulers;
 mod trace;
 mod world;

@@ -1,0 +1,93 @@
+//! Probabilistic concurrency testing. What it guarantees is stated at
+//! [`Scheduler::Pct`](super::Scheduler::Pct).
+
+use alloc::{collections::VecDeque, vec::Vec};
+use core::cmp::Reverse;
+
+use super::{
+    super::{chance::Chance, record::Actor, world::Due},
+    Strategy,
+};
+
+/// Below this are the priorities of tasks that have fallen at a change point.
+const FIRST: u64 = 1 << 32;
+
+pub(super) struct Pct {
+    depth: u32,
+    /// The number of steps among which the change points are.
+    expected: u64,
+    step: u64,
+    /// The steps of the change points. At the n-th, a task falls to priority n, counted from 0.
+    changes: Vec<u64>,
+    /// The priorities by [`place`]. `None`: none has been drawn.
+    priorities: Vec<Option<u64>>,
+}
+
+/// The place of an actor's priority. What acts outside of all tasks has one too, because it can
+/// start a call that may block.
+fn place(actor: Actor) -> usize {
+    actor.0.wrapping_sub(Actor::OUTSIDE.0) as usize
+}
+
+impl Pct {
+    pub(super) fn new(depth: u32, expected: u64) -> Self {
+        Self {
+            depth,
+            expected: expected.max(1),
+            step: 0,
+            changes: Vec::new(),
+            priorities: Vec::new(),
+        }
+    }
+
+    fn draw_changes(&mut self, chance: &mut Chance) {
+        let mut draw = || {
+            let random = u64::from(chance.plan()) << 32 | u64::from(chance.plan());
+            // The remainder is not quite even, by less than `expected` in 2^64.
+            random % self.expected + 1
+        };
+        self.changes = (1..self.depth).map(|_| draw()).collect();
+    }
+
+    /// Draws the priorities of the tasks that have just been spawned.
+    fn draw_priorities(&mut self, due: &VecDeque<Due>, chance: &mut Chance) {
+        for due in due {
+            let place = place(due.actor);
+            if place >= self.priorities.len() {
+                self.priorities.resize(place + 1, None);
+            }
+            // Two tasks with the same number, one pair in 2^32, are as distinct as their places.
+            self.priorities[place].get_or_insert_with(|| FIRST + u64::from(chance.plan()));
+        }
+    }
+
+    fn highest(&self, due: &VecDeque<Due>) -> usize {
+        let priority = |at: &usize| (self.priorities[place(due[*at].actor)], Reverse(*at));
+        (0..due.len()).max_by_key(priority).unwrap_or(0)
+    }
+}
+
+impl Strategy for Pct {
+    fn choose(&mut self, due: &VecDeque<Due>, _: Actor, chance: &mut Chance) -> usize {
+        if self.step == 0 {
+            self.draw_changes(chance);
+        }
+        self.step += 1;
+        if self.step > self.expected {
+            return match due.len() {
+                1 => 0,
+                several => chance.below(several),
+            };
+        }
+        self.draw_priorities(due, chance);
+        let mut chosen = self.highest(due);
+        for (number, _) in (0..).zip(&self.changes).filter(|(_, at)| **at == self.step) {
+            self.priorities[place(due[chosen].actor)] = Some(number);
+            chosen = self.highest(due);
+        }
+        match due.len() {
+            1 => 0,
+            several => chance.decide(several, |_| chosen),
+        }
+    }
+}
