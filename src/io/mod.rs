@@ -94,6 +94,8 @@ mod net;
 mod traits;
 
 pub use async_fd::AsyncFd;
+#[cfg(feature = "sim")]
+pub(crate) use net::first_of;
 #[cfg(unix)]
 pub use net::{PipeReader, PipeWriter, UnixDatagram, UnixListener, UnixStream, pipe};
 pub use net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};

@@ -1,6 +1,6 @@
 //! Why a run has failed.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::{fmt, time::Duration};
 use std::any::Any;
 
@@ -36,6 +36,7 @@ impl fmt::Display for Waiting {
 
 pub(super) enum Kind {
     Panic(Box<dyn Any + Send>),
+    HostPanic(Arc<str>, Box<dyn Any + Send>),
     Deadlock(Vec<Waiting>),
     Steps(u64),
     Time(Duration),
@@ -110,13 +111,14 @@ impl Failure {
         matches!(self.kind, Kind::Deadlock(_))
     }
 
-    /// Returns the payload if the main future panicked, and otherwise the failure itself.
+    /// Returns the payload if the main future or that of a host panicked, and otherwise the failure
+    /// itself.
     ///
     /// # Errors
     /// The failure, if it is no panic.
     pub fn into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
         match self.kind {
-            Kind::Panic(payload) => Ok(payload),
+            Kind::Panic(payload) | Kind::HostPanic(_, payload) => Ok(payload),
             kind => Err(Self { kind, ..self }),
         }
     }
@@ -127,7 +129,7 @@ const DIVERGED: &str = "the program did something else than in the run before, a
     state that is left from the run before\n";
 
 /// The message of a panic.
-fn message(payload: &(dyn Any + Send)) -> &str {
+pub(super) fn message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("(no message)")
@@ -146,6 +148,11 @@ impl fmt::Display for Failure {
             Kind::Panic(payload) => {
                 writeln!(f, "the main future panicked: {}", message(&**payload))?
             }
+            Kind::HostPanic(host, payload) => writeln!(
+                f,
+                "the main future of host `{host}` panicked: {}",
+                message(&**payload)
+            )?,
             Kind::Deadlock(waiting) => {
                 f.write_str(
                     "deadlock: nothing is ready, no timer is armed, and the main future waits",

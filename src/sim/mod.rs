@@ -26,6 +26,8 @@ mod chance;
 mod explore;
 mod failure;
 mod faults;
+mod host;
+pub mod net;
 mod record;
 mod scheduler;
 mod trace;
@@ -40,6 +42,7 @@ pub use self::{
     explore::{Explore, Explored, explore},
     failure::Failure,
     faults::{Faults, MayCancel, MayPanic, fault, may_cancel, may_panic},
+    host::{Host, HostEnd, current_host},
     record::Event,
     scheduler::Scheduler,
     trace::{Explanation, Lanes, Trace},

@@ -3,6 +3,7 @@
 use alloc::{collections::VecDeque, string::String, sync::Arc, vec::Vec};
 use core::{fmt, mem, panic::Location, time::Duration};
 
+use super::net::Traffic;
 use crate::task::TaskEnd;
 
 /// Who does something: the main future, a task by the order of spawning, a timer, or something
@@ -73,6 +74,7 @@ pub(super) enum What {
     Armed {
         until: u64,
     },
+    Net(Traffic),
 }
 
 /// One thing that has happened in a run: a task was spawned, was woken, ran, or ended, or the time
@@ -151,6 +153,7 @@ impl Record {
             What::Ended(TaskEnd::Cancelled) => 7,
             What::Fault(fault) => 8 | (fault as u64) << 8,
             What::Armed { .. } => unreachable!("kept by `keep`"),
+            What::Net(traffic) => 9 | traffic.word() << 8,
         };
         self.mix(event.at ^ u64::from(event.actor.0) << 40);
         self.mix(what);
@@ -242,6 +245,7 @@ impl fmt::Display for Event {
             What::Fault(Fault::Site) => write!(f, "fault: a site of {actor} fires"),
             What::TimePassed => f.write_str("time passed"),
             What::Armed { until } => write!(f, "{actor} armed a timer for {}", At(*until)),
+            What::Net(traffic) => write!(f, "{traffic}"),
         }
     }
 }

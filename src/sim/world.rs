@@ -14,6 +14,7 @@ mod faults;
 mod host;
 mod kept;
 mod later;
+mod places;
 mod step;
 mod tasks;
 
@@ -47,6 +48,8 @@ use super::{
     Builder,
     chance::Chance,
     failure::{Failure, Kind, Waiting},
+    host::Place,
+    net::Network,
     record::{Actor, Event, Named, Record, What},
     scheduler::Strategy,
     trace::Trace,
@@ -82,7 +85,7 @@ impl Due {
 enum Work {
     Main,
     Task { host: usize, task: Task },
-    Call(Runnable),
+    Call(Place, Runnable),
 }
 
 /// What the world knows about a task that has not ended.
@@ -161,6 +164,9 @@ pub(super) struct World {
     injected: Option<Injected>,
     strategy: RefCell<Box<dyn Strategy>>,
     record: RefCell<Record>,
+    network: RefCell<Network>,
+    /// Where the code that runs now belongs.
+    place: Cell<Place>,
     /// Who acts now.
     acting: Cell<Actor>,
     /// Who ran last.
@@ -204,6 +210,8 @@ impl World {
             injected: Injected::new(&settings.faults),
             strategy: RefCell::new(settings.scheduler.strategy(settings.expected_steps)),
             record: RefCell::new(Record::new(keeps_all)),
+            network: RefCell::new(Network::new()),
+            place: Cell::new(Place::MAIN),
             acting: Cell::new(Actor::MAIN),
             last: Cell::new(Actor::MAIN),
             main: Arc::new(MainWaker {
@@ -283,6 +291,11 @@ impl World {
         }
     }
 
+    /// Who acts now.
+    pub(super) fn acting(&self) -> Actor {
+        self.acting.get()
+    }
+
     /// The virtual time, in nanoseconds of the clock.
     pub(super) fn now(&self) -> u64 {
         self.now.get()
@@ -293,7 +306,7 @@ impl World {
     }
 
     #[inline]
-    fn note(&self, actor: Actor, what: What) {
+    pub(super) fn note(&self, actor: Actor, what: What) {
         let event = self.event(actor, what);
         self.record.borrow_mut().add(event);
     }

@@ -4,6 +4,8 @@
 mod bugs;
 mod faults;
 mod found;
+mod hosts;
+mod net;
 mod schedulers;
 mod trace;
 mod world;

@@ -117,12 +117,25 @@ fn of_host(host: &str, port: u16) -> Target {
 
 /// Tries the addresses of `target` in turn, and returns the first success or else the last error.
 /// Besides the attempts, only the look-up of a name waits.
-pub(super) async fn first<R, F>(
+pub(super) fn first<R, F>(
     target: impl ToSocketAddrs,
+    attempt: impl FnMut(SocketAddr) -> F,
+) -> impl Future<Output = io::Result<R>>
+where
+    F: Future<Output = io::Result<R>>,
+{
+    first_of(target, look_up, attempt)
+}
+
+/// Does the same as `first`, with another way to look up a name.
+pub(crate) async fn first_of<R, F, L>(
+    target: impl ToSocketAddrs,
+    look_up: impl FnOnce(String, u16) -> L,
     mut attempt: impl FnMut(SocketAddr) -> F,
 ) -> io::Result<R>
 where
     F: Future<Output = io::Result<R>>,
+    L: Future<Output = io::Result<Vec<SocketAddr>>>,
 {
     let (one, several) = match target.target()? {
         Target::One(address) => (Some(address), Vec::new()),

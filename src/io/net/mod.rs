@@ -19,6 +19,8 @@ mod udp;
 mod unix;
 
 pub use address::ToSocketAddrs;
+#[cfg(feature = "sim")]
+pub(crate) use address::first_of;
 #[cfg(unix)]
 pub use pipe::{PipeReader, PipeWriter, pipe};
 pub use tcp::{TcpListener, TcpStream};

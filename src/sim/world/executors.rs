@@ -1,7 +1,7 @@
 //! The executors of a world: how they are started and ended, and what they tell of their tasks.
 
 use alloc::{collections::VecDeque, rc::Rc, sync::Arc, vec::Vec};
-use core::cell::Cell;
+use core::{cell::Cell, mem};
 
 use super::{
     super::record::{Actor, Named, What},
@@ -29,7 +29,9 @@ impl World {
         drop(hosts);
         let own = own.into_iter().chain(held);
         let own: Vec<_> = own.filter_map(Due::into_task).collect();
+        let place = self.place.replace(host.place);
         host.simulated.end(own);
+        self.place.set(place);
     }
 
     /// Ends all executors, the last one first.
@@ -52,6 +54,7 @@ impl World {
                 None => break,
             }
         }
+        self.end_places();
     }
 }
 
@@ -65,14 +68,27 @@ impl simulated::World for World {
     }
 
     fn started(&self, simulated: Simulated) {
-        self.hosts.borrow_mut().push(Rc::new(Host {
+        let host = Rc::new(Host {
             id: simulated.id(),
+            place: self.place.get(),
             busy: (0..simulated.workers()).map(|_| Cell::new(false)).collect(),
             simulated,
             next_worker: Cell::new(0),
             is_closing: Cell::new(false),
             has_ended: Cell::new(false),
-        }));
+        });
+        let mut hosts = self.hosts.borrow_mut();
+        // One that has ended makes room. The first one is the main executor's place.
+        let ended = hosts.iter_mut().skip(1).find(|host| host.has_ended.get());
+        let ended = match ended {
+            Some(ended) => Some(mem::replace(ended, host)),
+            None => {
+                hosts.push(host);
+                None
+            }
+        };
+        drop(hosts);
+        drop(ended);
     }
 
     fn shut_down(&self, executor: ExecutorId) -> Ended {
@@ -95,7 +111,7 @@ impl simulated::World for World {
         let actor = self.acting.get();
         self.enqueue(Due {
             actor,
-            work: Work::Call(call),
+            work: Work::Call(self.place.get(), call),
         });
     }
 

@@ -3,11 +3,14 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
+use super::super::host::Place;
 use crate::executor::simulated::{ExecutorId, RunBy, Simulated, Task};
 
 /// An executor of the world.
 pub(super) struct Host {
     pub(super) id: ExecutorId,
+    /// The simulated machine that it belongs to.
+    pub(super) place: Place,
     pub(super) simulated: Simulated,
     /// Which workers are in a poll.
     pub(super) busy: Vec<Cell<bool>>,

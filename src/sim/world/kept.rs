@@ -15,7 +15,7 @@ use super::{
 pub(in crate::sim) struct Kept {
     pub(in crate::sim) decisions: Vec<u32>,
     pub(in crate::sim) events: Vec<Event>,
-    /// The tasks by their numbers, the first of which is 1.
+    /// The tasks by their numbers.
     pub(in crate::sim) tasks: Vec<Option<Named>>,
 }
 
@@ -28,10 +28,11 @@ impl World {
     /// Takes what was kept.
     pub(in crate::sim) fn take_kept(&self) -> Kept {
         let mut record = self.record.borrow_mut();
+        let (events, tasks) = record.all().unwrap_or_default();
         Kept {
             decisions: self.chance.borrow_mut().made(),
-            events: record.all().unwrap_or_default(),
-            tasks: core::mem::take(&mut record.names),
+            events,
+            tasks,
         }
     }
 }

@@ -104,7 +104,7 @@ impl World {
     }
 
     /// Calls a function when the virtual time comes to `at`. Calls of one time keep their order.
-    pub(super) fn at(&self, at: u64, act: impl FnOnce(&Self) + 'static) {
+    pub(in crate::sim) fn at(&self, at: u64, act: impl FnOnce(&Self) + 'static) {
         self.later(at, Act::Call(Box::new(act)));
     }
 

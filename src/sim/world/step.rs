@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::{
     super::{
         failure::Kind,
+        host::Place,
         record::{Actor, What},
     },
     Due, Work, World,
@@ -96,7 +97,7 @@ impl World {
         let can_run = |due: &Due| match &due.work {
             Work::Main => self.poll_main.get().is_some() && !hosts[0].busy[0].get(),
             Work::Task { host, task } => hosts[*host].free_worker(task).is_some(),
-            Work::Call(_) => true,
+            Work::Call(..) => true,
         };
         // Those that can run go to the front, in their order.
         let all = mem::take(due);
@@ -120,12 +121,14 @@ impl World {
         let actor = due.actor;
         self.note(actor, What::Ran);
         let before = self.acting.replace(actor);
+        let place = self.place.get();
         self.last.set(actor);
         self.depth.set(self.depth.get() + 1);
         match due.work {
             Work::Task { host, task } => self.run_task(host, task),
             Work::Main => self.run_main_once(),
-            Work::Call(call) => {
+            Work::Call(from, call) => {
+                self.place.set(from);
                 let _ = catch_unwind(AssertUnwindSafe(|| call.run()));
             }
         }
@@ -133,6 +136,7 @@ impl World {
         self.collect_injected();
         self.wake_main();
         self.acting.set(before);
+        self.place.set(place);
         if self.charge > 0 {
             self.pass_to(self.now.get().saturating_add(self.charge));
         }
@@ -151,6 +155,7 @@ impl World {
         }
         let worker = host.free_worker(&task);
         let worker = worker.expect("a worker that is free, or the task would not be chosen");
+        self.place.set(host.place);
         host.busy[worker].set(true);
         match manner {
             Manner::Usual => host.simulated.run(worker, task, None),
@@ -166,6 +171,7 @@ impl World {
             return;
         };
         let host = self.hosts.borrow()[0].clone();
+        self.place.set(Place::MAIN);
         host.busy[0].set(true);
         match self.manner_of_main() {
             Manner::Budget(operations) => budget::refill_to(operations),
@@ -183,7 +189,7 @@ impl World {
 
     /// Takes over what a worker has queued.
     #[inline]
-    fn collect(&self, number: usize, host: &Host, worker: usize) {
+    pub(super) fn collect(&self, number: usize, host: &Host, worker: usize) {
         host.simulated
             .take_queued(worker, |task| self.push(number, task));
         if host.is_closing.get() && !host.is_busy() {

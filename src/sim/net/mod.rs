@@ -1,0 +1,206 @@
+//! The network between simulated hosts.
+//!
+//! [`UdpSocket`] has the methods of the one in [`joint::io`](crate::io). A program whose text names
+//! only one of the two modules, in one `use`, runs on both.
+//!
+//! # Addresses
+//! Each [`Host`](super::Host) has an IPv4 address, and names are looked up without delay
+//! ([`lookup`]). Addresses of the loopback network, and `localhost`, stand for the host itself. The
+//! unspecified addresses `0.0.0.0` and `[::]` can be bound too. Port 0 is replaced by a port from
+//! 49152 on.
+//!
+//! # What is simulated
+//! Each message between two hosts takes a time that the seed decides, according to the [`Link`]
+//! between them. Between sockets of one host it takes 10 µs. Links can be cut ([`partition()`]) and
+//! clogged ([`clog`]), and hosts can be [killed](super::Host::kill).
+//!
+//! A stream keeps its order and loses nothing, as with TCP. What is lost or cut off is sent again
+//! until it arrives. If it has not arrived after 15 minutes, the connection fails with
+//! [`TimedOut`](std::io::ErrorKind::TimedOut). An attempt to connect fails in this way after 127
+//! seconds. One write may arrive as two parts. A writer waits while the reader has 64 KiB to read,
+//! or they are on their way.
+//!
+//! A datagram arrives once, or twice, or never, and in any order. Up to 208 KiB wait for the
+//! receiver, and further datagrams are lost.
+//!
+//! # What is not
+//! Bandwidth, packets and their headers, keep-alive, urgent data, broadcast and multicast. Two
+//! sockets of one protocol on one host cannot have the same port, even with different addresses. A
+//! port can be bound again as soon as its socket is dropped. There are no descriptors, so the
+//! sockets have neither `get_ref` nor conversions to those of the standard library.
+
+mod address;
+mod link;
+mod network;
+mod traffic;
+mod udp;
+
+use core::{net::IpAddr, time::Duration};
+
+use crate::sim::world::{self, World};
+
+pub use self::{
+    link::{Latency, Link},
+    udp::UdpSocket,
+};
+pub(super) use self::{network::Network, traffic::Traffic};
+
+/// Calls `f` with the numbers of two hosts.
+fn with_two<R>(a: &str, b: &str, f: impl FnOnce(&World, &mut Network, usize, usize) -> R) -> R {
+    with_network(|world, network| {
+        let [a, b] = [a, b].map(|name| network.number(name));
+        f(world, network, a, b)
+    })
+}
+
+fn with_network<R>(f: impl FnOnce(&World, &mut Network) -> R) -> R {
+    world::with(|world| {
+        let world = world.expect("there is a network only inside a simulation");
+        world.network(|network| f(world, network))
+    })
+}
+
+/// Returns the address of the host with this name.
+///
+/// # Panics
+/// Outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint::sim::{self, Host, net};
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     assert_eq!(net::lookup("a"), Some(host.ip()));
+///     assert_eq!(net::lookup("b"), None);
+/// });
+/// ```
+pub fn lookup(name: &str) -> Option<IpAddr> {
+    with_network(|_, network| network.look_up(name))
+}
+
+/// Sets how messages travel between two hosts, in both directions. They are hosts or their names.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+pub fn set_link(a: impl AsRef<str>, b: impl AsRef<str>, link: Link) {
+    with_two(a.as_ref(), b.as_ref(), |_, network, a, b| {
+        network.links.own.insert((a, b), link.clone());
+        network.links.own.insert((b, a), link);
+    });
+}
+
+/// Sets how messages travel from one host to another. The other direction is unchanged.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+pub fn set_link_one_way(from: impl AsRef<str>, to: impl AsRef<str>, link: Link) {
+    with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
+        network.links.own.insert((from, to), link);
+    });
+}
+
+/// Sets how messages travel between all hosts whose link is not set.
+///
+/// # Panics
+/// Outside of a simulation.
+pub fn set_default_link(link: Link) {
+    with_network(|_, network| network.links.default = link);
+}
+
+/// Cuts the link between two hosts. Nothing that is sent or under way arrives, until the link is
+/// [healed](heal).
+///
+/// Datagrams are lost. Streams send again what does not arrive, and give up after a time (see the
+/// [module](self#what-is-simulated)).
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+///
+/// use joint::{sim::{self, Host, net::{self, UdpSocket}}, time::timeout};
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     net::partition(&host, "main");
+///     host.run(|| async {
+///         let socket = UdpSocket::bind("a:0").await.unwrap();
+///         socket.send_to(b"lost", "main:80").await.unwrap();
+///     });
+///     let socket = UdpSocket::bind("main:80").await.unwrap();
+///     let mut buffer = [0; 8];
+///     assert!(timeout(Duration::from_secs(1), socket.recv(&mut buffer)).await.is_err());
+/// });
+/// ```
+pub fn partition(a: impl AsRef<str>, b: impl AsRef<str>) {
+    with_two(a.as_ref(), b.as_ref(), |_, network, a, b| {
+        network.links.cut((a, b));
+        network.links.cut((b, a));
+    });
+}
+
+/// Cuts the link from one host to another. The other direction is unchanged.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
+    with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
+        network.links.cut((from, to));
+    });
+}
+
+/// Cuts the links between a host and all hosts that exist.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+pub fn isolate(host: impl AsRef<str>) {
+    with_network(|_, network| {
+        let host = network.number(host.as_ref());
+        for other in 0..network.machines.len() {
+            network.links.cut((host, other));
+            network.links.cut((other, host));
+        }
+    });
+}
+
+/// Heals the link between two hosts, in both directions. Streams go on soon.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+pub fn heal(a: impl AsRef<str>, b: impl AsRef<str>) {
+    with_two(a.as_ref(), b.as_ref(), |world, network, a, b| {
+        for way in [(a, b), (b, a)] {
+            if network.links.heal(way) {
+                network.resume(world, |of| of == way);
+            }
+        }
+    });
+}
+
+/// Heals all links. Clogged links stay clogged.
+///
+/// # Panics
+/// Outside of a simulation.
+pub fn heal_all() {
+    with_network(|world, network| {
+        let healed = network.links.heal_all();
+        network.resume(world, |way| healed.contains(&way));
+    });
+}
+
+/// Clogs the link between two hosts, in both directions. Nothing arrives for this time. All of it
+/// arrives after that.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+pub fn clog(a: impl AsRef<str>, b: impl AsRef<str>, time: Duration) {
+    with_two(a.as_ref(), b.as_ref(), |world, network, a, b| {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let until = world.now().saturating_add(time);
+        network.links.clog((a, b), until);
+        network.links.clog((b, a), until);
+    });
+}

@@ -1,0 +1,3 @@
+//! The network between simulated hosts.
+
+mod datagrams;
