@@ -232,6 +232,10 @@ pub struct Outcome<T> {
     /// What the future returned.
     pub output: T,
     /// A digest of all that has happened. Two runs with the same digest were the same.
+    ///
+    /// A program that leaves everything to the seed has the same digest on every machine and in
+    /// every build, with debug assertions or without. The digest may change with the program, the
+    /// settings, and each version of this crate.
     pub digest: u64,
     /// The number of polls.
     pub steps: u64,

@@ -1,16 +1,19 @@
 //! What a run shows of itself: lanes, causes, the file for Perfetto, and the digest.
 
-use std::{collections::BTreeMap, future::pending, time::Duration};
+use std::{
+    collections::BTreeMap, env, future::pending, process::Command, sync::Arc, time::Duration,
+};
 
 use joint::{
-    JoinSet, TaskBuilder, block_on, oneshot,
-    sim::{Builder, Scheduler, Trace},
-    spawn,
-    time::sleep,
+    Executor, JoinSet, Priority, TaskBuilder, async_scope, block_on, join_async, oneshot, shared,
+    sim::{self, Builder, Scheduler, Trace},
+    spawn, spawn_blocking, spawn_detached, spawn_local,
+    time::{interval, sleep, timeout},
     yield_now,
 };
 
 const MILLISECOND: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3_600);
 
 fn named<F>(name: &'static str, future: F) -> joint::JoinHandle<F::Output>
 where
@@ -180,4 +183,189 @@ fn the_file_for_perfetto_is_json_and_its_arrows_are_paired() {
     assert!(arrows.is_empty());
     let names: Vec<_> = of("M").map(|event| event["args"]["name"].clone()).collect();
     assert!(names.contains(&"timers".into()) && names.contains(&"task 1 \"reader\"".into()));
+}
+
+/// Wakes and spawns when it is dropped, which during a shutdown is an order that shows.
+struct Last {
+    executor: Arc<Executor>,
+    depth: usize,
+    wakes: Option<shared::Sender<()>>,
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        if let Some(sender) = self.wakes.take() {
+            sender.send(());
+        }
+        if self.depth > 0 {
+            let next = Last {
+                executor: self.executor.clone(),
+                depth: self.depth - 1,
+                wakes: None,
+            };
+            let high = self.executor.task().priority(Priority::High);
+            high.spawn_detached(async move {
+                let _next = next;
+                sleep(HOUR).await;
+            });
+        }
+    }
+}
+
+/// Uses whatever could let an address, a real time or the past of the thread into a decision.
+async fn everything() {
+    let executor = Arc::new(Executor::builder().workers(3).build().unwrap());
+    let other = Executor::builder().workers(2).build().unwrap();
+    for n in 0..200_usize {
+        let (wakes, woken) = shared::channel();
+        let last = Last {
+            executor: executor.clone(),
+            depth: n % 5,
+            wakes: Some(wakes),
+        };
+        let waits = async move {
+            let _last = last;
+            if n % 4 == 0 {
+                sleep(Duration::from_millis(sim::random() % 8)).await;
+            }
+            sleep(HOUR).await;
+        };
+        let builder = match n % 3 {
+            0 => other.task(),
+            _ => TaskBuilder::new(),
+        };
+        let builder = match n % 4 {
+            0 => builder.priority(Priority::High),
+            1 => builder.on_worker(n % 2),
+            _ => builder,
+        };
+        builder.spawn_detached(waits);
+        spawn_detached(async move { _ = woken.await });
+    }
+    let mut set = JoinSet::new();
+    for n in 0..60_u64 {
+        set.spawn(async move {
+            yield_now().await;
+            sleep(Duration::from_millis(5 * (n % 3))).await;
+            let nested = spawn_blocking(move || block_on(async { spawn(async { 1 }).await }));
+            nested.await + spawn(async { spawn_local(async { 2 }).await }).await
+        });
+    }
+    let mut ticks = interval(MILLISECOND);
+    for _ in 0..20 {
+        ticks.tick().await;
+        let _late = timeout(MILLISECOND, pending::<()>()).await;
+    }
+    while set.join_next().await.is_some() {}
+    let sums = async_scope(vec![1; 64], async |scope| {
+        let parts = scope.env().chunks(4);
+        let parts: Vec<_> = parts
+            .map(|part| scope.spawn(async move { part.iter().sum::<u64>() }))
+            .collect();
+        for part in parts {
+            part.await;
+        }
+    });
+    join_async(sums, sleep(MILLISECOND)).await;
+    drop(other);
+    sleep(MILLISECOND).await;
+}
+
+/// Runs out of the budget of its first poll, if there is one.
+async fn many_at_once() {
+    let mut ticks = interval(MILLISECOND);
+    ticks.tick().await;
+    sleep(1000 * MILLISECOND).await;
+    for _ in 0..500 {
+        ticks.tick().await;
+    }
+    spawn(yield_now()).await;
+}
+
+#[test]
+fn a_run_does_not_depend_on_what_the_thread_did_before() {
+    let steps = || Builder::new(1).run(many_at_once()).unwrap().steps;
+    let first = std::thread::spawn(move || (steps(), steps()))
+        .join()
+        .unwrap();
+    assert_eq!(first.0, first.1);
+    // Another run leaves another rest of its last budget.
+    sim::run(1, async { spawn(async { sleep(MILLISECOND).await }).await });
+    assert_eq!(steps(), first.0);
+}
+
+/// A program whose digest is compared on every machine that runs these tests.
+async fn pinned() -> u64 {
+    let mut sum = 0;
+    let executor = Executor::builder().workers(3).build().unwrap();
+    let mut set = JoinSet::new();
+    for n in 0..30_u64 {
+        set.spawn(async move {
+            sleep(Duration::from_micros(sim::random() % 1_000)).await;
+            yield_now().await;
+            n
+        });
+        executor
+            .task()
+            .priority(Priority::High)
+            .spawn_detached(sleep(HOUR));
+    }
+    while let Some(n) = set.join_next().await {
+        sum += n.unwrap();
+    }
+    let mut ticks = interval(MILLISECOND);
+    for _ in 0..3 {
+        ticks.tick().await;
+        sum += u64::from(timeout(MILLISECOND, hands_over()).await.is_err());
+    }
+    drop(executor);
+    sum
+}
+
+#[test]
+fn digests_are_the_same_on_every_machine_and_in_every_build() {
+    // If a change of the crate moves these on purpose, put the new ones here.
+    let digest = |seed| Builder::new(seed).run(pinned()).unwrap().digest;
+    let digests: Vec<_> = (0..3)
+        .map(|seed| format!("{:016x}", digest(seed)))
+        .collect();
+    assert_eq!(
+        digests,
+        ["6f89d2f03e451a63", "3191d192f03f5421", "64acf62f3dcb034c"]
+    );
+}
+
+const PRINTS: &str = "JOINT_TEST_PRINTS_EVENTS";
+
+/// Prints the events of the stress program, if another test of this file asks for it.
+#[test]
+fn prints_its_events() {
+    if env::var_os(PRINTS).is_some() {
+        for seed in 0..4 {
+            let outcome = Builder::new(seed).trace(true).run(everything()).unwrap();
+            println!("{}{:016x}", outcome.trace.unwrap(), outcome.digest);
+        }
+    }
+}
+
+#[test]
+fn each_process_sees_the_same_events() {
+    // Each process has another layout of its memory, and other random state.
+    let events = |padding: usize| {
+        let output = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "trace::prints_its_events", "--nocapture"])
+            .env(PRINTS, "x".repeat(padding))
+            .output();
+        let text = String::from_utf8(output.unwrap().stdout).unwrap();
+        let events = text.lines().filter(|line| !line.starts_with("test result"));
+        events.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let first = events(1);
+    assert!(first.len() > 4_000, "{}", first.len());
+    for padding in [100, 5_000, 20_000] {
+        let again = events(padding);
+        let differs = first.iter().zip(&again).find(|(one, other)| one != other);
+        assert_eq!(differs, None, "{padding}");
+        assert_eq!(first.len(), again.len());
+    }
 }

@@ -10,7 +10,10 @@ use crate::{
         driver::clock,
         simulated::{self, virtual_time},
     },
-    waker::park::{self, Parked},
+    waker::{
+        budget,
+        park::{self, Parked},
+    },
 };
 
 /// The panic by which a blocked poll ends in a run that has failed.
@@ -31,6 +34,8 @@ pub(in crate::sim) fn with<R>(f: impl FnOnce(Option<&World>) -> R) -> R {
 pub(super) struct Entered<'a> {
     _inside: simulated::Inside<'a>,
     wait: Option<park::Wait>,
+    /// Neither does the thread's past change a run, nor does a run change the thread's future.
+    _budget: budget::Saved,
 }
 
 impl<'a> Entered<'a> {
@@ -41,6 +46,7 @@ impl<'a> Entered<'a> {
             // SAFETY: a world has one thread.
             _inside: unsafe { simulated::enter(world) },
             wait: park::set_wait(Some(wait)),
+            _budget: budget::save(),
         }
     }
 }

@@ -129,6 +129,7 @@ impl World {
             Work::Main => self.run_main_once(),
             Work::Call(from, call) => {
                 self.place.set(from);
+                budget::refill();
                 let _ = catch_unwind(AssertUnwindSafe(|| call.run()));
             }
         }
