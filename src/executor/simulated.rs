@@ -10,8 +10,17 @@
 //! [`spawn_blocking`](crate::spawn_blocking) looks for its threads.
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
-use core::{cell::Cell, marker::PhantomData, task::Waker};
-use std::{io, thread_local};
+use core::{
+    cell::Cell,
+    future::poll_fn,
+    marker::PhantomData,
+    task::{Poll, Waker},
+};
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread_local,
+};
 
 use crossbeam_deque::Worker as LocalQueue;
 
@@ -53,6 +62,9 @@ pub(crate) trait World {
 
     /// A function is to be run that may block.
     fn call_blocking(&self, call: task::Runnable);
+
+    /// Such a function has ended, or was dropped.
+    fn call_ended(&self, call: Id, how: TaskEnd);
 
     /// A task was spawned.
     fn spawned(&self, executor: ExecutorId, task: &TaskInfo<'_>);
@@ -125,6 +137,27 @@ pub(crate) fn is_inside() -> bool {
 /// is not a worker's.
 pub(crate) fn run_apart(f: impl FnOnce()) {
     apart::run_apart(|| current::without_current(f));
+}
+
+/// The panic by which waits end in a run that is over.
+pub(crate) struct RunHasEnded;
+
+/// Calls a function that may block, in a world. If the run ends meanwhile, it is cancelled: it asks
+/// to be run again, and what it is then given to drops it.
+pub(super) async fn call<T>(f: impl FnOnce() -> T) -> T {
+    let called = catch_unwind(AssertUnwindSafe(f));
+    let is_over = called
+        .as_ref()
+        .is_err_and(|payload| payload.is::<RunHasEnded>());
+    if !is_over {
+        return called.unwrap_or_else(|payload| resume_unwind(payload));
+    }
+    drop(called);
+    poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
 }
 
 /// An executor whose workers have no threads.

@@ -43,6 +43,18 @@ pub(super) enum Kind {
     NoExecutor(String),
     /// Of a search: the same choices led to something else.
     Diverged,
+    NoThread(String),
+    /// A call has kept the simulation for too long.
+    Stuck {
+        actor: Actor,
+        named: Named,
+        limit: Duration,
+    },
+    /// A poll that blocks could go on, but another one that blocks lies above it.
+    Beneath {
+        actor: Actor,
+        above: Actor,
+    },
 }
 
 /// The error of a run: what went wrong, and where.
@@ -164,6 +176,28 @@ impl fmt::Display for Failure {
             }
             Kind::Steps(limit) => writeln!(f, "it took more than {limit} steps")?,
             Kind::Time(limit) => writeln!(f, "it took more than {limit:?} of virtual time")?,
+            Kind::NoThread(error) => writeln!(
+                f,
+                "no thread could be started for `spawn_blocking`: {error}"
+            )?,
+            Kind::Stuck {
+                actor,
+                named,
+                limit,
+            } => writeln!(
+                f,
+                "the function of `spawn_blocking` at {} ({actor}) blocked outside of joint's waits \
+                 for {limit:?} of real time, or computed for as long; a simulation sees only \
+                 joint's waits: use `joint::oneshot` or `joint::block_on` instead of a lock or a \
+                 channel of `std`, or raise `Builder::max_call_time`",
+                named.spawned
+            )?,
+            Kind::Beneath { actor, above } => writeln!(
+                f,
+                "a poll that blocks lies beneath another one: what the poll of {actor} waits for \
+                 is due, but the poll of {above}, which blocks too, lies above it on the stack; \
+                 use `spawn_blocking` for what blocks"
+            )?,
             Kind::NoExecutor(error) => writeln!(f, "no executor could be started: {error}")?,
             Kind::Diverged => f.write_str(DIVERGED)?,
         }

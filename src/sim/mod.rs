@@ -113,6 +113,7 @@ pub struct Builder {
     charge: Duration,
     max_steps: u64,
     max_time: Duration,
+    max_call_time: Duration,
     keeps_trace: bool,
 }
 
@@ -128,6 +129,7 @@ impl Builder {
             charge: Duration::ZERO,
             max_steps: u64::MAX,
             max_time: Duration::MAX,
+            max_call_time: Duration::from_secs(10),
             keeps_trace: false,
         }
     }
@@ -196,6 +198,18 @@ impl Builder {
     /// ```
     pub fn trace(mut self, trace: bool) -> Self {
         self.keeps_trace = trace;
+        self
+    }
+
+    /// Sets how long, in real time, a function of [`spawn_blocking`](crate::spawn_blocking) may run
+    /// from one wait of this crate to the next. After that the run fails. Otherwise it is 10 s.
+    ///
+    /// Such a function has a thread of its own, but the simulation waits until it ends, or waits in
+    /// this crate. If it waits elsewhere, such as in a channel of `std`, for another part of the
+    /// program, nothing can go on. The run then fails, and leaks all that is in it. It ends the
+    /// process with the same message if a poll is blocked in a wait meanwhile.
+    pub fn max_call_time(mut self, time: Duration) -> Self {
+        self.max_call_time = time;
         self
     }
 

@@ -8,6 +8,7 @@
 //! A poll that blocks in a wait of this crate runs further steps inside itself, until what it waits
 //! for is due. The worker that it blocks runs nothing meanwhile.
 
+mod baton;
 mod entered;
 mod executors;
 mod faults;
@@ -17,6 +18,7 @@ mod later;
 mod places;
 mod step;
 mod tasks;
+mod threads;
 
 use alloc::{
     boxed::Box,
@@ -42,7 +44,13 @@ use std::{
 };
 
 use self::{
-    entered::Entered, faults::Injected, host::Host, later::Later, step::Step, tasks::Tasks,
+    entered::{Entered, Frame},
+    faults::Injected,
+    host::Host,
+    later::Later,
+    step::Step,
+    tasks::Tasks,
+    threads::Threads,
 };
 use super::{
     Builder,
@@ -84,8 +92,14 @@ impl Due {
 
 enum Work {
     Main,
-    Task { host: usize, task: Task },
+    Task {
+        host: usize,
+        task: Task,
+    },
+    /// A call, with the place that it belongs to.
     Call(Place, Runnable),
+    /// A call that has begun is to look whether what it waits for is due.
+    Resume(usize),
 }
 
 /// What the world knows about a task that has not ended.
@@ -162,6 +176,12 @@ pub(super) struct World {
     limits: Limits,
     chance: RefCell<Chance>,
     injected: Option<Injected>,
+    threads: Threads,
+    max_call_time: Duration,
+    /// Why the world is abandoned, if it is.
+    stuck: Cell<Option<Failure>>,
+    /// The waits of polls that block, which lie on the stack.
+    frames: RefCell<Vec<Frame>>,
     strategy: RefCell<Box<dyn Strategy>>,
     record: RefCell<Record>,
     network: RefCell<Network>,
@@ -182,14 +202,14 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(settings: &Builder, mut chance: Chance) -> Self {
+    pub(super) fn new(settings: &Builder, mut chance: Chance) -> Rc<Self> {
         let start = clock::now();
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let keeps_all = settings.keeps_trace;
         if keeps_all {
             chance.keep();
         }
-        Self {
+        Rc::new(Self {
             ambient: OnceCell::new(),
             workers: settings.workers,
             hosts: RefCell::default(),
@@ -207,6 +227,10 @@ impl World {
                 time: start.saturating_add(nanos(settings.max_time)),
             },
             chance: RefCell::new(chance),
+            threads: Threads::default(),
+            max_call_time: settings.max_call_time,
+            stuck: Cell::new(None),
+            frames: RefCell::default(),
             injected: Injected::new(&settings.faults),
             strategy: RefCell::new(settings.scheduler.strategy(settings.expected_steps)),
             record: RefCell::new(Record::new(keeps_all)),
@@ -222,34 +246,44 @@ impl World {
             depth: Cell::new(0),
             failure: RefCell::new(None),
             failed_after: Cell::new(usize::MAX),
-        }
+        })
     }
 
     /// Runs the main future to its end, and ends everything that is left then.
-    pub(super) fn run<F: Future>(&self, future: F) -> Result<F::Output, Failure> {
+    pub(super) fn run<F: Future>(self: &Rc<Self>, future: F) -> Result<F::Output, Failure> {
         assert!(
             !simulated::is_inside(),
             "a simulation cannot be run inside a simulation; run it on a thread of its own"
         );
-        let _entered = Entered::new(self);
+        let mut entered = Some(Entered::new(self, entered::wait));
         // The polls of this run use up a budget that is not this thread's.
         let _outer = budget::save();
         let main = Executor::builder().workers(self.workers).build();
         let ended = match main {
             Ok(main) => {
                 self.ambient.set(main).expect("set once");
-                self.run_main(future)
+                self.run_main(future, &mut entered)
             }
             Err(error) => {
                 self.fail(Kind::NoExecutor(error.to_string()));
                 Err(())
             }
         };
-        self.end_all();
+        let is_abandoned = entered.is_none() || self.end_all().is_err();
+        if is_abandoned {
+            // A call may use it for ever (rule 2 of `threads`).
+            mem::forget(self.clone());
+            drop(entered);
+            return Err(self.stuck.take().expect("set where it was abandoned"));
+        }
         ended.map_err(|()| self.take_failure())
     }
 
-    fn run_main<F: Future>(&self, future: F) -> Result<F::Output, ()> {
+    fn run_main<F: Future>(
+        &self,
+        future: F,
+        entered: &mut Option<Entered<'_>>,
+    ) -> Result<F::Output, ()> {
         let mut future = pin!(future);
         let waker = Waker::from(self.main.clone());
         let mut output = None;
@@ -273,8 +307,13 @@ impl World {
         };
         self.poll_main.set(Some(erased));
         let mut step = Step::Ran;
-        while step != Step::Failed && self.poll_main.get().is_some() {
+        while step == Step::Ran && self.poll_main.get().is_some() {
             step = self.step(None);
+        }
+        if step == Step::Abandoned {
+            // The drop of the future must not find the world.
+            *entered = None;
+            return Err(());
         }
         self.poll_main.set(None);
         match (step, panic, output) {
@@ -334,18 +373,18 @@ impl World {
         waiting.collect()
     }
 
+    fn failure_with(&self, kind: Kind, last: Vec<Event>) -> Failure {
+        let at = self.now.get() - self.start;
+        Failure::new(kind, self.steps.get(), at, last)
+    }
+
     /// Ends the run, unless it has failed before.
     fn fail(&self, kind: Kind) {
         let mut failure = self.failure.borrow_mut();
         if failure.is_none() {
-            let record = self.record.borrow();
-            *failure = Some(Failure::new(
-                kind,
-                self.steps.get(),
-                self.now.get() - self.start,
-                record.last().copied().collect(),
-            ));
-            self.failed_after.set(record.kept());
+            let last = self.record.borrow().last().copied().collect();
+            *failure = Some(self.failure_with(kind, last));
+            self.failed_after.set(self.record.borrow().kept());
         }
     }
 

@@ -80,6 +80,29 @@ pub fn set_wait(wait: Option<Wait>) -> Option<Wait> {
     WAIT.with(|cell| cell.replace(wait))
 }
 
+#[cfg(feature = "sim")]
+thread_local! {
+    /// What this thread does when it unparks another one.
+    static UNPARKED: Cell<Option<fn(&thread::Thread)>> = const { Cell::new(None) };
+}
+
+/// Sets a function that this thread calls whenever it unparks another thread's wait, with that
+/// thread. For a simulator that runs threads by turns.
+#[cfg(feature = "sim")]
+pub(crate) fn set_unparked(f: Option<fn(&thread::Thread)>) {
+    UNPARKED.with(|cell| cell.set(f));
+}
+
+/// Unparks a thread whose wait has become due.
+#[inline]
+fn unpark(thread: &thread::Thread) {
+    #[cfg(feature = "sim")]
+    if let Ok(Some(unparked)) = UNPARKED.try_with(Cell::get) {
+        unparked(thread);
+    }
+    thread.unpark();
+}
+
 /// What a blocked thread does for others: see [`set_attend`].
 ///
 /// It does what is due, and returns how long the next call may wait, or `None` if no further call

@@ -1,6 +1,7 @@
 //! Simulation, through the public interface.
 #![cfg(feature = "sim")]
 
+mod blocking;
 mod bugs;
 mod faults;
 mod found;

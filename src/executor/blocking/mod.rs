@@ -5,9 +5,11 @@ mod pool;
 use core::{panic::Location, time::Duration};
 
 use self::pool::Pool;
+#[cfg(feature = "sim")]
+use crate::task::{EndedTask, TaskEnd};
 use crate::{
     sync::Renewed,
-    task::{Builder, JoinHandle, Runnable},
+    task::{Builder, JoinHandle, Runnable, Schedule, ScheduleInfo},
 };
 
 /// The largest number of threads.
@@ -61,14 +63,35 @@ where
     let builder = Builder::new().spawned_at(Location::caller());
     let call = async move {
         pool::check();
+        #[cfg(feature = "sim")]
+        if super::simulated::is_inside() {
+            return super::simulated::call(f).await;
+        }
         f()
     };
-    let (runnable, handle) = builder.spawn(|()| call, run_on_pool);
+    let (runnable, handle) = builder.spawn(|()| call, OnPool);
     run_on_pool(runnable);
     handle
 }
 
-/// The future never waits, so this is called once for each task.
+/// How a function reaches its thread.
+struct OnPool;
+
+impl Schedule for OnPool {
+    /// The future never waits, so this is called once for each task, except where a simulation
+    /// ends.
+    fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+        run_on_pool(runnable);
+    }
+
+    #[cfg(feature = "sim")]
+    fn ended(&self, task: &EndedTask<'_, ()>, how: TaskEnd) {
+        if let Some(world) = super::simulated::world() {
+            world.call_ended(task.id(), how);
+        }
+    }
+}
+
 fn run_on_pool(runnable: Runnable) {
     #[cfg(feature = "sim")]
     if let Some(world) = super::simulated::world() {

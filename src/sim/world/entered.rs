@@ -1,23 +1,24 @@
 //! How a thread is in a world: its clock, its waits, and where the executor finds the world.
 
 use alloc::boxed::Box;
-use core::cell::Cell;
-use std::{panic::resume_unwind, time::Instant};
+use core::{cell::Cell, mem};
+use std::{panic::resume_unwind, thread::Thread, time::Instant};
 
-use super::{World, step::Step};
+use super::{
+    super::{failure::Kind, record::Actor},
+    World,
+    step::Step,
+};
 use crate::{
     executor::{
         driver::clock,
-        simulated::{self, virtual_time},
+        simulated::{self, RunHasEnded, virtual_time},
     },
     waker::{
         budget,
         park::{self, Parked},
     },
 };
-
-/// The panic by which a blocked poll ends in a run that has failed.
-struct RunHasFailed;
 
 std::thread_local! {
     static WORLD: Cell<Option<*const World>> = const { Cell::new(None) };
@@ -39,11 +40,14 @@ pub(super) struct Entered<'a> {
 }
 
 impl<'a> Entered<'a> {
-    pub(super) fn new(world: &'a World) -> Self {
+    /// Puts this thread into a world, where it waits in this way. If the world has other threads,
+    /// it must be this one's turn whenever it does anything.
+    pub(super) fn new(world: &'a World, wait: park::Wait) -> Self {
         WORLD.with(|cell| cell.set(Some(world)));
         virtual_time::set(world.now.get());
+        park::set_unparked(Some(unparked));
         Self {
-            // SAFETY: a world has one thread.
+            // SAFETY: the threads of a world take turns (`threads`).
             _inside: unsafe { simulated::enter(world) },
             wait: park::set_wait(Some(wait)),
             _budget: budget::save(),
@@ -54,20 +58,90 @@ impl<'a> Entered<'a> {
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         park::set_wait(self.wait);
+        park::set_unparked(None);
         virtual_time::reset();
         WORLD.with(|cell| cell.set(None));
     }
 }
 
-/// How a thread of a world waits.
-fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
+/// Lets a call look again that waits on this thread.
+fn unparked(thread: &Thread) {
+    with(|world| {
+        if let Some(world) = world {
+            world.unparked(thread.id());
+        }
+    });
+}
+
+/// A wait of a poll that blocks, which lies on the stack of the world's thread.
+pub(super) struct Frame {
+    actor: Actor,
+    is_due: *mut (dyn FnMut() -> bool + 'static),
+    limit: Option<u64>,
+}
+
+/// Removes the last frame when it is dropped.
+struct OnStack<'a>(&'a World);
+
+impl Drop for OnStack<'_> {
+    fn drop(&mut self) {
+        self.0.frames.borrow_mut().pop();
+    }
+}
+
+impl World {
+    /// Whether a poll could go on that is blocked beneath the topmost one.
+    pub(super) fn held_up(&self) -> Option<Kind> {
+        let frames = self.frames.borrow();
+        let (top, beneath) = frames.split_last()?;
+        let can_go_on = |frame: &&Frame| {
+            // SAFETY: the wait that has pushed the frame is still on this thread's stack, and calls
+            // its check only while its frame is the topmost one.
+            frame.limit.is_some() || unsafe { (*frame.is_due)() }
+        };
+        let frame = beneath.iter().find(can_go_on)?;
+        Some(Kind::Beneath {
+            actor: frame.actor,
+            above: top.actor,
+        })
+    }
+
+    /// Keeps a wait on the stack.
+    fn push_frame(
+        &self,
+        is_due: *mut (dyn FnMut() -> bool + '_),
+        limit: Option<u64>,
+    ) -> OnStack<'_> {
+        // SAFETY: only the lifetime changes. The pointer goes with what is returned, which the wait
+        // drops before its check.
+        let is_due = unsafe {
+            mem::transmute::<*mut (dyn FnMut() -> bool + '_), *mut (dyn FnMut() -> bool + 'static)>(
+                is_due,
+            )
+        };
+        let actor = self.acting.get();
+        self.frames.borrow_mut().push(Frame {
+            actor,
+            is_due,
+            limit,
+        });
+        OnStack(self)
+    }
+}
+
+/// How the world's own thread waits: it runs further steps.
+pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
     with(|world| {
         let world = world.expect("a thread waits in this way only inside a world");
         let limit = deadline.map(|deadline| world.late_deadline(clock::nanos(deadline)));
+        let is_due: *mut (dyn FnMut() -> bool + '_) = is_due;
+        let _frame = world.push_frame(is_due, limit);
         let mut slept = false;
         world.collect_from_busy();
         loop {
-            if is_due() {
+            // SAFETY: it comes from a reference that is ours, and `held_up`, which is the other
+            // user, runs on this thread and is not running now.
+            if unsafe { (*is_due)() } {
                 return Parked::Due { slept };
             }
             if limit.is_some_and(|limit| limit <= world.now.get()) {
@@ -78,7 +152,7 @@ fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
             simulated::run_apart(|| step = world.step(limit));
             if step == Step::Failed {
                 // Without the message of a panic: the run reports its failure itself.
-                resume_unwind(Box::new(RunHasFailed));
+                resume_unwind(Box::new(RunHasEnded));
             }
         }
     })

@@ -7,13 +7,14 @@ use super::{
     super::record::{Actor, Named, What},
     Due, Live, Work, World,
     host::Host,
+    threads::{Abandoned, shut_down_elsewhere},
 };
 use crate::{
     executor::{
         Executor, TaskInfo,
         simulated::{self, Ended, ExecutorId, Simulated},
     },
-    task::{Runnable, TaskEnd},
+    task::{Id, Runnable, TaskEnd},
 };
 
 impl World {
@@ -35,12 +36,13 @@ impl World {
     }
 
     /// Ends all executors, the last one first.
-    pub(super) fn end_all(&self) {
+    pub(super) fn end_all(&self) -> Result<(), Abandoned> {
         let is_task = |due: &Due| matches!(due.work, Work::Task { .. });
         let (tasks, others): (VecDeque<_>, _) = self.due.take().into_iter().partition(is_task);
         self.due.replace(tasks);
         drop::<VecDeque<_>>(others);
         drop(self.take_held(|due| !is_task(due)));
+        self.end_calls()?;
         loop {
             let hosts = self.hosts.borrow();
             let open = hosts
@@ -55,6 +57,42 @@ impl World {
             }
         }
         self.end_places();
+        Ok(())
+    }
+}
+
+impl World {
+    /// Takes note of a new task or call.
+    pub(super) fn introduce(&self, id: Id, named: Named, is_expendable: bool) -> Actor {
+        let number = self.spawned.get() + 1;
+        self.spawned.set(number);
+        let actor = Actor(number);
+        self.note(
+            actor,
+            What::Spawned {
+                by: self.acting.get(),
+            },
+        );
+        self.record.borrow_mut().name(actor, &named);
+        self.tasks.borrow_mut().insert(
+            id,
+            Live {
+                actor,
+                named,
+                since: self.now.get(),
+                is_due: false,
+                is_expendable,
+                is_arranged: false,
+            },
+        );
+        actor
+    }
+
+    fn has_ended(&self, id: Id, how: TaskEnd) {
+        let live = self.tasks.borrow_mut().remove(&id);
+        if let Some(live) = live {
+            self.note(live.actor, What::Ended(how));
+        }
     }
 }
 
@@ -92,6 +130,9 @@ impl simulated::World for World {
     }
 
     fn shut_down(&self, executor: ExecutorId) -> Ended {
+        if let Some(ended) = shut_down_elsewhere(executor) {
+            return ended;
+        }
         let hosts = self.hosts.borrow();
         let host = hosts.iter().find(|host| host.id == executor).cloned();
         drop(hosts);
@@ -108,41 +149,21 @@ impl simulated::World for World {
     }
 
     fn call_blocking(&self, call: Runnable) {
-        let actor = self.acting.get();
-        self.enqueue(Due {
-            actor,
-            work: Work::Call(self.place.get(), call),
-        });
+        self.take_call(call);
+    }
+
+    fn call_ended(&self, call: Id, how: TaskEnd) {
+        self.has_ended(call, how);
     }
 
     fn spawned(&self, _: ExecutorId, task: &TaskInfo<'_>) {
-        let number = self.spawned.get() + 1;
-        self.spawned.set(number);
-        let actor = Actor(number);
+        let injected = self.injected.as_ref();
+        let is_expendable = injected.is_some_and(|injected| injected.may_cancel(task.name()));
         let named = Named {
             name: task.name().map(Arc::from),
             spawned: task.spawned(),
         };
-        self.note(
-            actor,
-            What::Spawned {
-                by: self.acting.get(),
-            },
-        );
-        self.record.borrow_mut().name(actor, &named);
-        let injected = self.injected.as_ref();
-        let is_expendable = injected.is_some_and(|injected| injected.may_cancel(task.name()));
-        self.tasks.borrow_mut().insert(
-            task.id(),
-            Live {
-                actor,
-                named,
-                since: self.now.get(),
-                is_due: false,
-                is_expendable,
-                is_arranged: false,
-            },
-        );
+        self.introduce(task.id(), named, is_expendable);
     }
 
     fn armed(&self, deadline: u64) {
@@ -152,9 +173,6 @@ impl simulated::World for World {
     }
 
     fn ended(&self, _: ExecutorId, task: &TaskInfo<'_>, how: TaskEnd) {
-        let live = self.tasks.borrow_mut().remove(&task.id());
-        if let Some(live) = live {
-            self.note(live.actor, What::Ended(how));
-        }
+        self.has_ended(task.id(), how);
     }
 }

@@ -57,7 +57,10 @@ impl World {
         let later = self.later.borrow().peek().map(|Reverse(later)| later.at);
         let hosts = self.hosts.borrow();
         let timers = hosts.iter().filter_map(|host| host.simulated.next_timer());
-        timers.chain(later).min()
+        timers
+            .chain(later)
+            .chain(self.threads.next_deadline())
+            .min()
     }
 
     /// Lets the time pass, and everything happen that is due then.
@@ -74,6 +77,7 @@ impl World {
         }
         let before = self.acting.replace(Actor::TIMER);
         self.fire(time);
+        self.wake_calls(time);
         while let Some(act) = self.take_later(time) {
             match act {
                 Act::Call(call) => call(self),

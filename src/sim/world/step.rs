@@ -2,7 +2,6 @@
 
 use alloc::collections::VecDeque;
 use core::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     super::{
@@ -13,6 +12,7 @@ use super::{
     Due, Work, World,
     faults::Manner,
     host::Host,
+    threads::Abandoned,
 };
 use crate::{executor::simulated::Task, waker::budget};
 
@@ -24,6 +24,8 @@ pub(super) enum Step {
     AtLimit,
     /// The run has failed.
     Failed,
+    /// The run has failed, and nothing of it may be touched: see `threads`.
+    Abandoned,
 }
 
 impl World {
@@ -35,8 +37,10 @@ impl World {
             }
             self.wake_main();
             if let Some(due) = self.choose() {
-                self.run_due(due);
-                return Step::Ran;
+                return match self.run_due(due) {
+                    Ok(()) => Step::Ran,
+                    Err(Abandoned) => Step::Abandoned,
+                };
             }
             let now = self.now.get();
             match (self.next_event(), limit) {
@@ -48,8 +52,8 @@ impl World {
                     return Step::AtLimit;
                 }
                 (_, None) => {
-                    let kind = Kind::Deadlock(self.waiting());
-                    self.fail(kind);
+                    let kind = self.held_up();
+                    self.fail(kind.unwrap_or_else(|| Kind::Deadlock(self.waiting())));
                 }
             }
         }
@@ -97,7 +101,7 @@ impl World {
         let can_run = |due: &Due| match &due.work {
             Work::Main => self.poll_main.get().is_some() && !hosts[0].busy[0].get(),
             Work::Task { host, task } => hosts[*host].free_worker(task).is_some(),
-            Work::Call(..) => true,
+            Work::Call(..) | Work::Resume(_) => true,
         };
         // Those that can run go to the front, in their order.
         let all = mem::take(due);
@@ -109,14 +113,14 @@ impl World {
     }
 
     #[inline]
-    fn run_due(&self, due: Due) {
+    fn run_due(&self, due: Due) -> Result<(), Abandoned> {
         let steps = self.steps.get() + 1;
         self.steps.set(steps);
         if steps > self.limits.steps {
             self.fail(Kind::Steps(self.limits.steps));
             // What was taken is dropped with everything else.
             self.due.borrow_mut().push_back(due);
-            return;
+            return Ok(());
         }
         let actor = due.actor;
         self.note(actor, What::Ran);
@@ -127,11 +131,8 @@ impl World {
         match due.work {
             Work::Task { host, task } => self.run_task(host, task),
             Work::Main => self.run_main_once(),
-            Work::Call(from, call) => {
-                self.place.set(from);
-                budget::refill();
-                let _ = catch_unwind(AssertUnwindSafe(|| call.run()));
-            }
+            Work::Call(place, call) => self.begin_call(actor, place, call)?,
+            Work::Resume(thread) => self.resume_call(thread)?,
         }
         self.depth.set(self.depth.get() - 1);
         self.collect_injected();
@@ -141,6 +142,7 @@ impl World {
         if self.charge > 0 {
             self.pass_to(self.now.get().saturating_add(self.charge));
         }
+        Ok(())
     }
 
     #[inline]

@@ -21,7 +21,7 @@ use core::{
 };
 use std::time::{Duration, Instant};
 
-use super::{Parked, park_until};
+use super::{Parked, park_until, unpark};
 use crate::{
     sync::{
         AtomicUsize, Retire, UnsafeCell, clock, fence, heap, order, ref_limit, this_thread,
@@ -91,7 +91,7 @@ static TABLE: VTable = {
         // ORDERING: notify. Release, with the Acquire of `take`: what came before the wake-up is
         // visible to the thread.
         if inner.notified.swap(NOTIFIED, order!(notify: Release)) == IDLE {
-            inner.thread.unpark();
+            unpark(&inner.thread);
         }
     }
     unsafe fn drop(header: NonNull<Header>) {
