@@ -41,6 +41,9 @@ use crate::{
     waker::{ThinWaker, WakerId},
 };
 
+#[cfg(feature = "sim")]
+use core::mem::ManuallyDrop;
+
 mod succession;
 
 const PENDING: *mut () = ptr::null_mut();
@@ -250,6 +253,25 @@ impl Completion {
         // ORDERING: is_detached. Relaxed: the answer is only a hint, since a completer that acts on
         // it makes an exchange first.
         word.load(order!(is_detached: Relaxed)) == DETACHED
+    }
+
+    /// Returns a clone of the waiter's waker, if one is registered.
+    ///
+    /// # Safety
+    /// The word is alive, and neither side touches it during the call.
+    #[cfg(feature = "sim")]
+    pub(crate) unsafe fn raw_registered(this: *const Self) -> Option<ThinWaker> {
+        // SAFETY: alive by this function's contract.
+        let word = unsafe { &(*this).word };
+        // ORDERING: registered. Relaxed: neither side touches the word, by this function's
+        // contract.
+        let word = word.load(order!(registered: Relaxed));
+        if [PENDING, DONE, DETACHED, ABANDONED].contains(&word) {
+            return None;
+        }
+        // SAFETY: any other word is that of a waker, and it stays the word's.
+        let waker = ManuallyDrop::new(unsafe { waker_of(word) });
+        Some(ThinWaker::clone(&waker))
     }
 
     /// Returns `Ready` if the completer has finished, and otherwise registers `waker` to be woken

@@ -40,6 +40,9 @@ use crate::{
     task,
 };
 
+#[cfg(feature = "sim")]
+mod each;
+
 /// The right and the duty to run a task of the executor once.
 pub(crate) type Runnable<K> = task::Runnable<EntryLink<K>>;
 
@@ -487,6 +490,15 @@ impl<K> Room<K> {
     }
 
     fn cancel(&self, runnables: &mut Vec<Runnable<K>>) {
+        self.each_task(|task| {
+            // SAFETY: an entry in use means that its future still exists. All its tasks have an
+            // `EntryLink`.
+            runnables.extend(unsafe { Runnable::raw_abort(task) });
+        });
+    }
+
+    /// Calls `f` with each task that is entered. The caller holds every lock of rule 2.
+    fn each_task(&self, mut f: impl FnMut(NonNull<()>)) {
         for chunk in &self.chunks {
             // SAFETY: a chunk lives as long as the room.
             let entries = unsafe { &raw const (*chunk.as_ptr()).entries }.cast::<*mut ()>();
@@ -495,11 +507,8 @@ impl<K> Room<K> {
                 let entry = unsafe { entries.add(i) };
                 // SAFETY: no other thread touches the entries now: rule 2.
                 let task = unsafe { entry.read() };
-                if let Some(task) = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0) {
-                    // SAFETY: an entry in use means that its future still exists. All its tasks
-                    // have an `EntryLink`.
-                    runnables.extend(unsafe { Runnable::raw_abort(task) });
-                }
+                let task = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0);
+                task.into_iter().for_each(&mut f);
             }
         }
     }

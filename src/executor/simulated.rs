@@ -241,6 +241,21 @@ impl Simulated {
         }
     }
 
+    /// Calls `f` with each task that waits and whose end somebody waits for, and with the waker of
+    /// that one. The address that is given is the task's [`Id`].
+    ///
+    /// # Safety
+    /// No other thread uses the executor or its tasks during the call.
+    pub(crate) unsafe fn each_joined(&self, mut f: impl FnMut(usize, Waker)) {
+        self.shared.each_waiting(|task| {
+            // SAFETY: an entry in use means that the task is alive, and the rest is by this
+            // function's contract.
+            if let Some(waiter) = unsafe { Runnable::raw_waiter(task) } {
+                f(task.addr().get(), waiter);
+            }
+        });
+    }
+
     /// Lets no task begin another poll.
     pub(crate) fn close(&self) {
         self.shared.close();

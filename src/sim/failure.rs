@@ -9,35 +9,97 @@ use super::{
     trace::Trace,
 };
 
-/// A task that waits, in a run in which nobody can wake it.
+/// A task that does not run, in a run in which nobody can wake it.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) actor: Actor,
     pub(super) named: Named,
+    /// The number of its executor, if there are several.
+    pub(super) executor: Option<usize>,
+    /// Whether it is ready, but may run on no worker that is free.
+    pub(super) is_ready: bool,
     /// When it was polled last, in nanoseconds since the start.
     pub(super) since: u64,
+    /// In which step that was, and who had woken it. `None` if it has never run.
+    pub(super) ran: Option<(u64, Actor)>,
+    /// The task whose end it waits for, if it is known to wait for one.
+    pub(super) joins: Option<Actor>,
 }
 
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            actor,
-            named,
-            since,
-        } = self;
+        let Self { actor, named, .. } = self;
         write!(f, "{actor}")?;
         if let Some(name) = &named.name {
             write!(f, " \"{name}\"")?;
         }
-        let since = At(*since);
-        write!(f, ", spawned at {}, waits since {since}", named.spawned)
+        if let Some(executor) = self.executor {
+            write!(f, " of executor {executor}")?;
+        }
+        write!(f, ", spawned at {}, ", named.spawned)?;
+        match self.is_ready {
+            true => f.write_str("is ready, but each worker that may run it is blocked,")?,
+            false => f.write_str("waits")?,
+        }
+        write!(f, " since {}", At(self.since))?;
+        if let Some(joined) = self.joins {
+            write!(f, " for {joined} to end")?;
+        }
+        match self.ran {
+            Some((step, by)) => write!(f, "; it ran last in step {step}, woken by {by}"),
+            None => f.write_str("; it has never run"),
+        }
+    }
+}
+
+/// A worker that can run nothing, because it is in a poll that blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocked {
+    pub(super) executor: usize,
+    pub(super) worker: usize,
+    pub(super) by: Actor,
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            executor,
+            worker,
+            by,
+        } = self;
+        write!(
+            f,
+            "worker {worker} of executor {executor} is blocked in a poll of {by}"
+        )
+    }
+}
+
+/// Nobody can wake anybody.
+pub(super) struct Deadlock {
+    /// The task whose end the main future waits for, if it is known to wait for one.
+    pub(super) main_joins: Option<Actor>,
+    pub(super) waiting: Vec<Waiting>,
+    pub(super) blocked: Vec<Blocked>,
+}
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("deadlock: nothing can run, no timer is armed, and the main future waits")?;
+        if let Some(joined) = self.main_joins {
+            write!(f, " for {joined} to end")?;
+        }
+        match &self.waiting[..] {
+            [] => f.write_str("; there is no task\n")?,
+            waiting => write!(f, "; the tasks:\n{}", lines(waiting))?,
+        }
+        f.write_str(&lines(&self.blocked))
     }
 }
 
 pub(super) enum Kind {
     Panic(Box<dyn Any + Send>),
     HostPanic(Arc<str>, Box<dyn Any + Send>),
-    Deadlock(Vec<Waiting>),
+    Deadlock(Deadlock),
     Steps(u64),
     Time(Duration),
     NoExecutor(String),
@@ -165,15 +227,7 @@ impl fmt::Display for Failure {
                 "the main future of host `{host}` panicked: {}",
                 message(&**payload)
             )?,
-            Kind::Deadlock(waiting) => {
-                f.write_str(
-                    "deadlock: nothing is ready, no timer is armed, and the main future waits",
-                )?;
-                match &waiting[..] {
-                    [] => writeln!(f, "; there is no task")?,
-                    waiting => write!(f, ", and so do\n{}", lines(waiting))?,
-                }
-            }
+            Kind::Deadlock(deadlock) => write!(f, "{deadlock}")?,
             Kind::Steps(limit) => writeln!(f, "it took more than {limit} steps")?,
             Kind::Time(limit) => writeln!(f, "it took more than {limit:?} of virtual time")?,
             Kind::NoThread(error) => writeln!(

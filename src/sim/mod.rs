@@ -18,6 +18,53 @@
 //! });
 //! assert_eq!(hours, 1);
 //! ```
+//!
+//! # Deadlocks
+//! If nothing is ready, no timer is armed and the main future waits, nobody can ever wake it. The
+//! run fails then, and the report shows each task: where it was spawned, since when it waits, who
+//! had woken it, and whether it waits for another task to end. Here a client and a server wait for
+//! each other's first message:
+//!
+//! ```
+//! use joint::{TaskBuilder, oneshot, sim};
+//!
+//! let failure = sim::Builder::new(1).run(async {
+//!     let (ask, asked) = oneshot::channel();
+//!     let (answer, answered) = oneshot::channel();
+//!     let client = TaskBuilder::new().name("client").spawn(async move {
+//!         let greeting: u32 = answered.await.unwrap();
+//!         ask.send(greeting).unwrap();
+//!     });
+//!     let server = TaskBuilder::new().name("server").spawn(async move {
+//!         answer.send(asked.await.unwrap() + 1).unwrap();
+//!     });
+//!     client.await;
+//!     server.await;
+//! });
+//! let report = failure.unwrap_err().to_string();
+//! assert!(report.contains("the main future waits for task 1 to end"));
+//! assert!(report.contains("task 2 \"server\", spawned at "));
+//! ```
+//!
+//! The report, with its long lines broken:
+//!
+//! ```text
+//! the simulation with seed 1 failed in step 3, at 0ns: deadlock: nothing can run, no timer is
+//! armed, and the main future waits for task 1 to end; the tasks:
+//!   task 1 "client", spawned at src/main.rs:6:51, waits since 0ns;
+//!     it ran last in step 3, woken by main
+//!   task 2 "server", spawned at src/main.rs:10:51, waits since 0ns;
+//!     it ran last in step 2, woken by main
+//! the last steps:
+//!   step 0, 0ns: main was woken by outside
+//!   step 1, 0ns: main ran
+//!   step 1, 0ns: task 1 was spawned by main
+//!   step 1, 0ns: task 2 was spawned by main
+//!   step 1, 0ns: task 1 was woken by main
+//!   step 1, 0ns: task 2 was woken by main
+//!   step 2, 0ns: task 2 ran
+//!   step 3, 0ns: task 1 ran
+//! ```
 
 #![allow(dead_code, reason = "more of it is used soon")]
 

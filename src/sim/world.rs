@@ -9,6 +9,7 @@
 //! for is due. The worker that it blocks runs nothing meanwhile.
 
 mod baton;
+mod deadlock;
 mod entered;
 mod executors;
 mod faults;
@@ -55,7 +56,7 @@ use self::{
 use super::{
     Builder,
     chance::Chance,
-    failure::{Failure, Kind, Waiting},
+    failure::{Failure, Kind},
     host::Place,
     net::Network,
     record::{Actor, Event, Named, Record, What},
@@ -66,7 +67,7 @@ use crate::{
     executor::{
         Executor,
         driver::clock,
-        simulated::{self, Task},
+        simulated::{self, ExecutorId, Task},
     },
     sync::{AtomicUsize, order},
     task::{Runnable, TaskEnd},
@@ -106,8 +107,13 @@ enum Work {
 struct Live {
     actor: Actor,
     named: Named,
-    /// When it was polled last.
+    /// `None` for a call.
+    executor: Option<ExecutorId>,
+    /// When it was polled last, and in which step.
     since: u64,
+    ran: u64,
+    /// Who woke it last.
+    woken: Actor,
     is_due: bool,
     /// Whether the faults may cancel it.
     is_expendable: bool,
@@ -358,19 +364,6 @@ impl World {
             actor,
             what,
         }
-    }
-
-    /// The tasks that wait, by their numbers.
-    fn waiting(&self) -> Vec<Waiting> {
-        let tasks = self.tasks.borrow();
-        let mut all: Vec<_> = tasks.values().filter(|live| !live.is_due).collect();
-        all.sort_by_key(|live| live.actor);
-        let waiting = all.into_iter().map(|live| Waiting {
-            actor: live.actor,
-            named: live.named.clone(),
-            since: live.since - self.start,
-        });
-        waiting.collect()
     }
 
     fn failure_with(&self, kind: Kind, last: Vec<Event>) -> Failure {

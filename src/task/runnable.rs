@@ -14,6 +14,8 @@ use super::{
     header::{OnAgain, Ran, Task},
     state::OnWake,
 };
+#[cfg(feature = "sim")]
+use crate::completion::Completion;
 use crate::waker::ThinWaker;
 
 /// A task that is due to be run. It is one word in size.
@@ -176,6 +178,34 @@ impl<M> Runnable<M> {
             OnWake::Schedule => Some(unsafe { Self::from_task(task) }),
             OnWake::Nothing => None,
         }
+    }
+
+    /// Returns the waker that the end of a task will wake, given the task's
+    /// [address](Runnable::as_ptr). Returns `None` if nobody has awaited the handle.
+    ///
+    /// This is for simulators, which can tell by it who waits for whom.
+    ///
+    /// # Safety
+    /// The task is alive, and no other thread uses it or its handle during the call.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::task::{self, Runnable};
+    /// use std::{future::Future, pin::pin, task::{Context, Waker}};
+    ///
+    /// let (runnable, handle) = task::spawn(async {}, |_| {});
+    /// // SAFETY: the runnable keeps the task alive, and there is one thread.
+    /// let waiter = || unsafe { Runnable::<()>::raw_waiter(runnable.as_ptr()) };
+    /// assert!(waiter().is_none());
+    /// let mut handle = pin!(handle);
+    /// assert!(handle.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    /// assert!(waiter().unwrap().will_wake(Waker::noop()));
+    /// ```
+    #[cfg(feature = "sim")]
+    pub unsafe fn raw_waiter(raw: NonNull<()>) -> Option<Waker> {
+        let join = Task::from_ptr(raw).join();
+        // SAFETY: by this function's contract.
+        unsafe { Completion::raw_registered(join) }.map(Waker::from)
     }
 
     /// Passes the runnable to the schedule function.

@@ -369,3 +369,68 @@ fn each_process_sees_the_same_events() {
         assert_eq!(first.len(), again.len());
     }
 }
+
+/// The report of a failure without its last steps, and without the columns of places.
+fn report(failure: &sim::Failure) -> Vec<String> {
+    let report = lines(failure);
+    let told = report.iter().take_while(|line| *line != "the last steps:");
+    let place = |line: &String| match line.split_once(file!()) {
+        Some((before, after)) => {
+            let after = after.split_once(", ").map_or("", |(_, after)| after);
+            format!("{before}HERE, {after}")
+        }
+        None => line.clone(),
+    };
+    told.map(place).collect()
+}
+
+#[test]
+fn the_report_of_a_deadlock_is_the_one_in_the_docs() {
+    let failure = Builder::new(1).run(async {
+        let (ask, asked) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
+        let client = named("client", async move {
+            let greeting: u32 = answered.await.unwrap();
+            ask.send(greeting).unwrap();
+        });
+        let server = named("server", async move {
+            answer.send(asked.await.unwrap() + 1).unwrap();
+        });
+        client.await;
+        server.await;
+    });
+    let expected = [
+        "the simulation with seed 1 failed in step 3, at 0ns: deadlock: nothing can run, no timer \
+         is armed, and the main future waits for task 1 to end; the tasks:",
+        "  task 1 \"client\", spawned at HERE, waits since 0ns; it ran last in step 3, woken by main",
+        "  task 2 \"server\", spawned at HERE, waits since 0ns; it ran last in step 2, woken by main",
+    ];
+    assert_eq!(report(&failure.unwrap_err()), expected);
+}
+
+#[test]
+fn a_deadlock_names_executors_and_blocked_workers() {
+    let failure = Builder::new(1).scheduler(Scheduler::RoundRobin).run(async {
+        let executor = Executor::builder().workers(1).build().unwrap();
+        let blocks = async {
+            sleep(MILLISECOND).await;
+            block_on(spawn(async { 1 }))
+        };
+        let blocks = executor.task().name("blocks").spawn(blocks);
+        let joins = named("joins", blocks);
+        named("other", pending::<()>()).detach();
+        joins.await
+    });
+    let expected = [
+        "the simulation with seed 1 failed in step 5, at 1ms: deadlock: nothing can run, no timer \
+         is armed, and the main future waits for task 2 to end; the tasks:",
+        "  task 1 \"blocks\" of executor 1, spawned at HERE, waits since 1ms; \
+         it ran last in step 5, woken by a timer",
+        "  task 2 \"joins\" of executor 0, spawned at HERE, waits since 0ns for task 1 to end; \
+         it ran last in step 2, woken by main",
+        "  task 4 of executor 1, spawned at HERE, is ready, but each worker that may run it is \
+         blocked, since 1ms; it has never run",
+        "  worker 0 of executor 1 is blocked in a poll of task 1",
+    ];
+    assert_eq!(report(&failure.unwrap_err()), expected);
+}

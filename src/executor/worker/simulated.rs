@@ -2,6 +2,7 @@
 //! that is queued, and decides what runs next.
 
 use alloc::vec::Vec;
+use core::ptr::NonNull;
 
 use super::{
     Worker,
@@ -85,6 +86,11 @@ impl Worker {
 }
 
 impl Shared {
+    /// Calls `f` with each task that has waited once or has a worker or a lane of its own.
+    pub(in crate::executor) fn each_waiting(&self, f: impl FnMut(NonNull<()>)) {
+        self.registry.each_task(f);
+    }
+
     /// Takes all that other threads have queued for any worker.
     #[inline]
     pub(in crate::executor) fn take_injected(&self, take: impl FnMut(Runnable)) {

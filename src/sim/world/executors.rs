@@ -63,7 +63,13 @@ impl World {
 
 impl World {
     /// Takes note of a new task or call.
-    pub(super) fn introduce(&self, id: Id, named: Named, is_expendable: bool) -> Actor {
+    pub(super) fn introduce(
+        &self,
+        id: Id,
+        executor: Option<ExecutorId>,
+        named: Named,
+        is_expendable: bool,
+    ) -> Actor {
         let number = self.spawned.get() + 1;
         self.spawned.set(number);
         let actor = Actor(number);
@@ -79,7 +85,10 @@ impl World {
             Live {
                 actor,
                 named,
+                executor,
                 since: self.now.get(),
+                ran: 0,
+                woken: self.acting.get(),
                 is_due: false,
                 is_expendable,
                 is_arranged: false,
@@ -110,6 +119,9 @@ impl simulated::World for World {
             id: simulated.id(),
             place: self.place.get(),
             busy: (0..simulated.workers()).map(|_| Cell::new(false)).collect(),
+            busy_with: (0..simulated.workers())
+                .map(|_| Cell::new(Actor::MAIN))
+                .collect(),
             simulated,
             next_worker: Cell::new(0),
             is_closing: Cell::new(false),
@@ -156,14 +168,14 @@ impl simulated::World for World {
         self.has_ended(call, how);
     }
 
-    fn spawned(&self, _: ExecutorId, task: &TaskInfo<'_>) {
+    fn spawned(&self, executor: ExecutorId, task: &TaskInfo<'_>) {
         let injected = self.injected.as_ref();
         let is_expendable = injected.is_some_and(|injected| injected.may_cancel(task.name()));
         let named = Named {
             name: task.name().map(Arc::from),
             spawned: task.spawned(),
         };
-        self.introduce(task.id(), named, is_expendable);
+        self.introduce(task.id(), Some(executor), named, is_expendable);
     }
 
     fn armed(&self, deadline: u64) {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::super::host::Place;
+use super::super::{host::Place, record::Actor};
 use crate::executor::simulated::{ExecutorId, RunBy, Simulated, Task};
 
 /// An executor of the world.
@@ -14,6 +14,8 @@ pub(super) struct Host {
     pub(super) simulated: Simulated,
     /// Which workers are in a poll.
     pub(super) busy: Vec<Cell<bool>>,
+    /// In whose poll each worker is, or was last.
+    pub(super) busy_with: Vec<Cell<Actor>>,
     pub(super) next_worker: Cell<usize>,
     /// Whether it is to be ended once none of its workers is in a poll.
     pub(super) is_closing: Cell<bool>,

@@ -53,7 +53,7 @@ impl World {
                 }
                 (_, None) => {
                     let kind = self.held_up();
-                    self.fail(kind.unwrap_or_else(|| Kind::Deadlock(self.waiting())));
+                    self.fail(kind.unwrap_or_else(|| Kind::Deadlock(self.deadlock())));
                 }
             }
         }
@@ -151,6 +151,7 @@ impl World {
         let mut manner = Manner::Usual;
         if let Some(live) = self.tasks.borrow_mut().get_mut(&task.id()) {
             live.since = self.now.get();
+            live.ran = self.steps.get();
             live.is_due = false;
             if let Some(injected) = &self.injected {
                 manner = self.manner(injected, live, &task);
@@ -160,6 +161,7 @@ impl World {
         let worker = worker.expect("a worker that is free, or the task would not be chosen");
         self.place.set(host.place);
         host.busy[worker].set(true);
+        host.busy_with[worker].set(self.acting.get());
         match manner {
             Manner::Usual => host.simulated.run(worker, task, None),
             Manner::Budget(operations) => host.simulated.run(worker, task, Some(operations)),
@@ -176,6 +178,7 @@ impl World {
         let host = self.hosts.borrow()[0].clone();
         self.place.set(Place::MAIN);
         host.busy[0].set(true);
+        host.busy_with[0].set(Actor::MAIN);
         match self.manner_of_main() {
             Manner::Budget(operations) => budget::refill_to(operations),
             Manner::Usual | Manner::Dropped => budget::refill(),
@@ -227,6 +230,7 @@ impl World {
         let live = tasks.get_mut(&task.id());
         let live = live.expect("a task is known from its spawn to its end");
         live.is_due = true;
+        live.woken = self.acting.get();
         let actor = live.actor;
         drop(tasks);
         self.note(

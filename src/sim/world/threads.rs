@@ -121,7 +121,7 @@ impl World {
             name: call.name().map(Arc::from),
             spawned: call.spawned(),
         };
-        let actor = self.introduce(call.id(), named, false);
+        let actor = self.introduce(call.id(), None, named, false);
         self.mark(call.id(), true);
         self.enqueue(Due {
             actor,

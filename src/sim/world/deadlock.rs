@@ -1,0 +1,93 @@
+//! What is known about the tasks of a run in which nobody can wake anybody.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+use core::task::Waker;
+
+use super::{
+    super::{
+        failure::{Blocked, Deadlock, Waiting},
+        record::Actor,
+    },
+    Live, World,
+};
+
+impl World {
+    /// Tells who waits, and for what as far as that is known.
+    pub(super) fn deadlock(&self) -> Deadlock {
+        let joins = self.joins();
+        let tasks = self.tasks.borrow();
+        let mut waiting: Vec<_> = tasks
+            .values()
+            .map(|live| self.waiting(live, &joins))
+            .collect();
+        waiting.sort_by_key(|task| task.actor);
+        Deadlock {
+            main_joins: joins.get(&Actor::MAIN).copied(),
+            waiting,
+            blocked: self.blocked(),
+        }
+    }
+
+    fn waiting(&self, live: &Live, joins: &BTreeMap<Actor, Actor>) -> Waiting {
+        let hosts = self.hosts.borrow();
+        let executor = hosts.iter().position(|host| Some(host.id) == live.executor);
+        Waiting {
+            actor: live.actor,
+            named: live.named.clone(),
+            executor: executor.filter(|_| hosts.len() > 1),
+            is_ready: live.is_due,
+            since: live.since - self.start,
+            ran: (live.ran > 0).then_some((live.ran, live.woken)),
+            joins: joins.get(&live.actor).copied(),
+        }
+    }
+
+    /// Which task waits for the end of which one. A task that waits for several is here with one of
+    /// them.
+    fn joins(&self) -> BTreeMap<Actor, Actor> {
+        let tasks = self.tasks.borrow();
+        let by_address = tasks.iter().map(|(id, live)| (id.get().get(), live.actor));
+        let by_address: BTreeMap<_, _> = by_address.collect();
+        let main = Waker::from(self.main.clone());
+        let mut joins = BTreeMap::new();
+        for host in self
+            .hosts
+            .borrow()
+            .iter()
+            .filter(|host| !host.has_ended.get())
+        {
+            let add = |task: usize, waiter: Waker| {
+                let joiner = match waiter.will_wake(&main) {
+                    true => Some(Actor::MAIN),
+                    // The data of a task's own waker is the task.
+                    false => by_address.get(&waiter.data().addr()).copied(),
+                };
+                if let (Some(joiner), Some(&joined)) = (joiner, by_address.get(&task)) {
+                    let first = joins.entry(joiner).or_insert(joined);
+                    *first = joined.min(*first);
+                }
+            };
+            // SAFETY: the threads of a world take turns.
+            unsafe { host.simulated.each_joined(add) };
+        }
+        joins
+    }
+
+    /// The workers that are in a poll, which is beneath this call on a stack.
+    fn blocked(&self) -> Vec<Blocked> {
+        let mut blocked = Vec::new();
+        for (executor, host) in self.hosts.borrow().iter().enumerate() {
+            let workers = 0..host.busy.len();
+            blocked.extend(
+                workers
+                    .filter(|&worker| host.busy[worker].get())
+                    .map(|worker| Blocked {
+                        executor,
+                        worker,
+                        by: host.busy_with[worker].get(),
+                    }),
+            );
+        }
+        blocked
+    }
+}
