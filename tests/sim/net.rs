@@ -1,3 +1,5 @@
 //! The network between simulated hosts.
 
+mod both;
 mod datagrams;
+mod streams;

@@ -164,7 +164,7 @@ fn checked(probability: f64) -> f64 {
 const LOOPBACK: u64 = 10_000;
 
 /// How long a stream waits first before it sends a lost part again.
-const RESEND: u64 = 200_000_000;
+pub(super) const RESEND: u64 = 200_000_000;
 
 /// The most times that a part of a stream is sent.
 const MOST_SENDS: u32 = 10;

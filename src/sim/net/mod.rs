@@ -1,7 +1,26 @@
 //! The network between simulated hosts.
 //!
-//! [`UdpSocket`] has the methods of the one in [`joint::io`](crate::io). A program whose text names
-//! only one of the two modules, in one `use`, runs on both.
+//! [`TcpStream`], [`TcpListener`] and [`UdpSocket`] have the methods and traits of those in
+//! [`joint::io`](crate::io). A program whose text names only one of the two modules, in one `use`,
+//! runs on both.
+//!
+//! ```
+//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//! use joint::sim::{self, Host, net::{TcpListener, TcpStream}};
+//!
+//! sim::run(1, async {
+//!     Host::new("server").run(|| async {
+//!         let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+//!         let (mut stream, _) = listener.accept().await.unwrap();
+//!         stream.write_all(b"hello").await.unwrap();
+//!     });
+//!     joint::time::sleep(std::time::Duration::from_millis(1)).await;
+//!     let mut stream = TcpStream::connect("server:80").await.unwrap();
+//!     let mut text = String::new();
+//!     stream.read_to_string(&mut text).await.unwrap();
+//!     assert_eq!(text, "hello");
+//! });
+//! ```
 //!
 //! # Addresses
 //! Each [`Host`](super::Host) has an IPv4 address, and names are looked up without delay
@@ -30,8 +49,12 @@
 //! sockets have neither `get_ref` nor conversions to those of the standard library.
 
 mod address;
+mod arrival;
+mod connection;
+mod ending;
 mod link;
 mod network;
+mod tcp;
 mod traffic;
 mod udp;
 
@@ -41,6 +64,7 @@ use crate::sim::world::{self, World};
 
 pub use self::{
     link::{Latency, Link},
+    tcp::{TcpListener, TcpStream},
     udp::UdpSocket,
 };
 pub(super) use self::{network::Network, traffic::Traffic};

@@ -4,11 +4,12 @@ use alloc::{collections::BTreeMap, rc::Rc, sync::Arc, vec::Vec};
 use core::{
     cell::RefCell,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    task::{Context, Waker},
+    task::{Context, Poll, Waker, ready},
 };
 use std::io::{self, ErrorKind};
 
 use super::{
+    connection::{Connection, Listener},
     link::{Links, Way},
     traffic::{Event, Traffic},
     udp::Datagrams,
@@ -20,6 +21,7 @@ use crate::{
         record::What,
         world::{self, World},
     },
+    waker::budget,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +42,8 @@ pub(in crate::sim) struct Network {
     pub(super) links: Links,
     pub(super) ports: BTreeMap<Port, u64>,
     pub(super) datagrams: BTreeMap<u64, Datagrams>,
+    pub(super) listeners: BTreeMap<u64, Listener>,
+    pub(super) connections: BTreeMap<u64, Connection>,
     sockets: u64,
 }
 
@@ -52,6 +56,8 @@ impl Network {
             links: Links::new(),
             ports: BTreeMap::new(),
             datagrams: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            connections: BTreeMap::new(),
             sockets: 0,
         }
     }
@@ -126,7 +132,8 @@ impl Network {
     }
 
     /// Closes all sockets of a host.
-    fn close_all(&mut self, _: &World, number: usize, _: Power) {
+    fn close_all(&mut self, world: &World, number: usize, power: Power) {
+        self.close_streams(world, number, power);
         self.ports.retain(|&(host, ..), _| host != number);
         let all = core::mem::take(&mut self.datagrams);
         for (id, mut socket) in all {
@@ -137,9 +144,6 @@ impl Network {
             }
         }
     }
-
-    /// Lets streams go on whose way has been cut.
-    pub(super) fn resume(&mut self, _: &World, _: impl Fn(Way) -> bool) {}
 
     /// Whether messages arrive at all now.
     pub(super) fn is_open(&self, way: Way) -> bool {
@@ -180,6 +184,13 @@ impl Network {
         };
         self.ports.insert((host, protocol, port), id);
         Ok(port)
+    }
+
+    /// Gives back a port that a socket has.
+    pub(super) fn free_port(&mut self, port: Port, id: u64) {
+        if self.ports.get(&port) == Some(&id) {
+            self.ports.remove(&port);
+        }
     }
 
     /// Takes the address that a socket is bound to.
@@ -253,6 +264,21 @@ pub(super) fn with_any<R>(f: impl FnOnce(&World, &mut Network) -> io::Result<R>)
 fn outside() -> io::Error {
     let message = "a simulated socket works only inside its simulation; use joint::io elsewhere";
     error(ErrorKind::Unsupported, message)
+}
+
+/// Does an operation within the budget. It gives `None` if it has to wait.
+pub(super) fn poll_by_budget<R>(
+    cx: &mut Context<'_>,
+    f: impl FnOnce(&Context<'_>) -> io::Result<Option<R>>,
+) -> Poll<io::Result<R>> {
+    ready!(budget::poll_proceed(cx));
+    match f(cx).transpose() {
+        Some(done) => {
+            budget::spend();
+            Poll::Ready(done)
+        }
+        None => Poll::Pending,
+    }
 }
 
 /// Tasks that wait for a socket.

@@ -5,20 +5,21 @@ use core::{
     fmt,
     future::{poll_fn, ready},
     net::SocketAddr,
-    task::{Context, Poll, ready as ready_or},
+    task::{Context, Poll},
 };
 use std::io::{self, ErrorKind};
 
 use super::{
     address::first,
     link::Way,
-    network::{Network, Protocol, Waiting, accepts, error, gone, with_any, with_run},
+    network::{
+        Network, Protocol, Waiting, accepts, error, gone, poll_by_budget, with_any, with_run,
+    },
     traffic::Event,
 };
 use crate::{
     io::ToSocketAddrs,
     sim::{host::ip, world::World},
-    waker::budget,
 };
 
 /// The longest message.
@@ -163,10 +164,10 @@ impl UdpSocket {
             self.with(|world, network, socket| {
                 socket.take_error()?;
                 let to = socket.peer()?;
-                network.send(world, self.id, socket, message, to)
+                network.send(world, self.id, socket, message, to).map(Some)
             })
         };
-        poll_fn(|cx| poll_by_budget(cx, send)).await
+        poll_fn(|cx| poll_by_budget(cx, |_| send())).await
     }
 
     /// Sends a message to the first of the given addresses for which that succeeds. The message is
@@ -180,10 +181,10 @@ impl UdpSocket {
             let send = move || {
                 self.with(|world, network, socket| {
                     socket.take_error()?;
-                    network.send(world, self.id, socket, message, to)
+                    network.send(world, self.id, socket, message, to).map(Some)
                 })
             };
-            poll_fn(move |cx| poll_by_budget(cx, send))
+            poll_fn(move |cx| poll_by_budget(cx, |_| send()))
         })
         .await
     }
@@ -232,37 +233,24 @@ impl UdpSocket {
         buffer: &mut [u8],
         takes: bool,
     ) -> Poll<io::Result<(usize, SocketAddr)>> {
-        ready_or!(budget::poll_proceed(cx));
-        let received = self.with(|_, _, socket| {
-            socket.take_error()?;
-            let Some((message, sender)) = socket.queue.front() else {
-                socket.waiting.add(cx);
-                return Ok(None);
-            };
-            let length = message.len().min(buffer.len());
-            buffer[..length].copy_from_slice(&message[..length]);
-            let sender = *sender;
-            if takes {
-                let taken = socket.queue.pop_front();
-                socket.queued -= taken.map_or(0, |(message, _)| message.len());
-            }
-            Ok(Some((length, sender)))
-        });
-        match received.transpose() {
-            Some(received) => {
-                budget::spend();
-                Poll::Ready(received)
-            }
-            None => Poll::Pending,
-        }
+        poll_by_budget(cx, |cx| {
+            self.with(|_, _, socket| {
+                socket.take_error()?;
+                let Some((message, sender)) = socket.queue.front() else {
+                    socket.waiting.add(cx);
+                    return Ok(None);
+                };
+                let length = message.len().min(buffer.len());
+                buffer[..length].copy_from_slice(&message[..length]);
+                let sender = *sender;
+                if takes {
+                    let taken = socket.queue.pop_front();
+                    socket.queued -= taken.map_or(0, |(message, _)| message.len());
+                }
+                Ok(Some((length, sender)))
+            })
+        })
     }
-}
-
-/// Does what never waits.
-fn poll_by_budget<R>(cx: &mut Context<'_>, f: impl FnOnce() -> R) -> Poll<R> {
-    ready_or!(budget::poll_proceed(cx));
-    budget::spend();
-    Poll::Ready(f())
 }
 
 /// The address of a host as its own sockets see it.
@@ -277,9 +265,8 @@ impl Drop for UdpSocket {
     fn drop(&mut self) {
         let _ = with_run(&self.run, |_, network| {
             if let Some(mut socket) = network.datagrams.remove(&self.id) {
-                network
-                    .ports
-                    .remove(&(socket.host, Protocol::Udp, self.local.port()));
+                let port = (socket.host, Protocol::Udp, self.local.port());
+                network.free_port(port, self.id);
                 socket.waiting.wake(&mut network.wakers);
             }
             Ok(())
@@ -358,7 +345,7 @@ impl Network {
         Ok(message.len())
     }
 
-    fn arrive(&mut self, world: &World, flying: Flying) {
+    fn receive(&mut self, world: &World, flying: Flying) {
         if let Some(until) = self.links.clogged_until(world, flying.way) {
             let delay = until - world.now() + self.links.latency(world, flying.way);
             return flying.arrive_after(world, delay);
@@ -420,7 +407,7 @@ impl Flying {
     fn arrive_after(self, world: &World, delay: u64) {
         let at = world.now().saturating_add(delay);
         world.at(at, |world| {
-            world.network(|network| network.arrive(world, self))
+            world.network(|network| network.receive(world, self))
         });
     }
 }
