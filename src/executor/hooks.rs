@@ -83,8 +83,7 @@ impl Hooks {
     #[cold]
     pub(super) fn ended<M>(&self, task: &EndedTask<'_, M>, how: TaskEnd) {
         if let Some(hook) = &self.on_end {
-            let info = TaskInfo::new(task.id(), task.name(), task.spawned());
-            guarded(|| hook(&info, how));
+            guarded(|| hook(&TaskInfo::ended(task), how));
         }
     }
 

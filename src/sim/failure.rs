@@ -1,7 +1,7 @@
 //! Why a run has failed.
 
 use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
-use core::{fmt, time::Duration};
+use core::{fmt, mem, time::Duration};
 use std::any::Any;
 
 use super::{
@@ -117,6 +117,10 @@ pub(super) enum Kind {
         actor: Actor,
         above: Actor,
     },
+    /// A task without a handle panicked.
+    Detached(Actor, Named),
+    /// Two runs with the same decisions differ, as the text says.
+    Differs(String),
 }
 
 /// The error of a run: what went wrong, and where.
@@ -163,6 +167,25 @@ impl Failure {
 
     pub(super) fn set_schedule(&mut self, number: u64) {
         self.schedule = Some(number);
+    }
+
+    /// Whether another run has failed in the same way.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::Panic(one), Kind::Panic(other)) => message(&**one) == message(&**other),
+            (Kind::Detached(_, one), Kind::Detached(_, other)) => one.spawned == other.spawned,
+            (one, other) => mem::discriminant(one) == mem::discriminant(other),
+        }
+    }
+
+    /// Whether the run came to its limit of steps.
+    pub(super) fn is_of_steps(&self) -> bool {
+        matches!(self.kind, Kind::Steps(_))
+    }
+
+    /// The last events, oldest first.
+    pub(super) fn last(&self) -> &[Event] {
+        &self.last
     }
 
     /// Returns the seed of the run.
@@ -253,6 +276,10 @@ impl fmt::Display for Failure {
                  use `spawn_blocking` for what blocks"
             )?,
             Kind::NoExecutor(error) => writeln!(f, "no executor could be started: {error}")?,
+            Kind::Detached(actor, named) => {
+                writeln!(f, "{actor}{named}, panicked, and it has no handle")?;
+            }
+            Kind::Differs(text) => f.write_str(text)?,
             Kind::Diverged => f.write_str(DIVERGED)?,
         }
         write!(f, "the last steps:\n{}", lines(&self.last))

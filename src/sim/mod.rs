@@ -70,6 +70,7 @@
 
 mod attempt;
 mod chance;
+mod check;
 mod explore;
 mod failure;
 mod faults;
@@ -86,6 +87,7 @@ use std::panic::resume_unwind;
 use self::{chance::Chance, world::World};
 
 pub use self::{
+    check::{Check, Checked, Found, check},
     explore::{Explore, Explored, explore},
     failure::Failure,
     faults::{Faults, MayCancel, MayPanic, fault, may_cancel, may_panic},
@@ -158,6 +160,7 @@ pub struct Builder {
     expected_steps: u64,
     workers: usize,
     charge: Duration,
+    ignores_panics: bool,
     max_steps: u64,
     max_time: Duration,
     max_call_time: Duration,
@@ -174,6 +177,7 @@ impl Builder {
             expected_steps: 1_000,
             workers: 2,
             charge: Duration::ZERO,
+            ignores_panics: false,
             max_steps: u64::MAX,
             max_time: Duration::MAX,
             max_call_time: Duration::from_secs(10),
@@ -215,6 +219,28 @@ impl Builder {
     /// Sets how much virtual time each poll takes. Otherwise it takes none.
     pub fn charge(mut self, charge: Duration) -> Self {
         self.charge = charge;
+        self
+    }
+
+    /// Sets whether a panic of a task that has no handle is no failure. Otherwise it is one,
+    /// because nobody else would learn of it.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Builder, Scheduler}, spawn_detached, yield_now};
+    ///
+    /// let run = |ignores| {
+    ///     let settings = Builder::new(1).scheduler(Scheduler::RoundRobin);
+    ///     settings.ignore_detached_panics(ignores).run(async {
+    ///         spawn_detached(async { panic!("unseen") });
+    ///         yield_now().await;
+    ///     })
+    /// };
+    /// assert!(run(true).is_ok());
+    /// assert!(run(false).is_err());
+    /// ```
+    pub fn ignore_detached_panics(mut self, ignores: bool) -> Self {
+        self.ignores_panics = ignores;
         self
     }
 
@@ -263,8 +289,8 @@ impl Builder {
     /// Runs a future to its end. What it has spawned and what has not ended is dropped then.
     ///
     /// # Errors
-    /// [`Failure`] if the future panics, if nobody can be woken any more, or if the run reaches a
-    /// limit.
+    /// [`Failure`] if the future or a detached task panics, if nobody can be woken any more, or if
+    /// the run reaches a limit.
     ///
     /// # Panics
     /// If it is called inside a simulation.

@@ -52,6 +52,16 @@ pub(super) enum Fault {
     Site,
 }
 
+/// Shows the name and the place of the spawn, to follow the number.
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = &self.name {
+            write!(f, " \"{name}\"")?;
+        }
+        write!(f, ", spawned at {}", self.spawned)
+    }
+}
+
 /// One thing that has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
@@ -81,7 +91,7 @@ pub(super) enum What {
 /// went on.
 ///
 /// `Display` says what it was.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     /// In nanoseconds since the start.
     pub(super) at: u64,

@@ -179,6 +179,8 @@ pub(super) struct World {
     now: Cell<u64>,
     steps: Cell<u64>,
     charge: u64,
+    /// Whether a panic of a task that has no handle is no failure.
+    ignores_panics: bool,
     limits: Limits,
     chance: RefCell<Chance>,
     injected: Option<Injected>,
@@ -228,6 +230,7 @@ impl World {
             now: Cell::new(start),
             steps: Cell::new(0),
             charge: nanos(settings.charge),
+            ignores_panics: settings.ignores_panics,
             limits: Limits {
                 steps: settings.max_steps,
                 time: start.saturating_add(nanos(settings.max_time)),

@@ -97,6 +97,13 @@ impl<M> EndedTask<'_, M> {
         // SAFETY: as above.
         unsafe { self.task.spawned() }
     }
+
+    /// Returns whether the task has a handle, which learns how it ends. A handle may be dropped
+    /// right after this call.
+    pub fn has_handle(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { self.task.state() }.snapshot().has_handle()
+    }
 }
 
 impl<M> fmt::Debug for EndedTask<'_, M> {

@@ -3,6 +3,7 @@
 
 mod blocking;
 mod bugs;
+mod check;
 mod faults;
 mod found;
 mod hosts;

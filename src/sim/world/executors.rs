@@ -4,7 +4,10 @@ use alloc::{collections::VecDeque, rc::Rc, sync::Arc, vec::Vec};
 use core::{cell::Cell, mem};
 
 use super::{
-    super::record::{Actor, Named, What},
+    super::{
+        failure::Kind,
+        record::{Actor, Named, What},
+    },
     Due, Live, Work, World,
     host::Host,
     threads::{Abandoned, shut_down_elsewhere},
@@ -97,10 +100,13 @@ impl World {
         actor
     }
 
-    fn has_ended(&self, id: Id, how: TaskEnd) {
+    fn has_ended(&self, id: Id, how: TaskEnd, is_detached: bool) {
         let live = self.tasks.borrow_mut().remove(&id);
         if let Some(live) = live {
             self.note(live.actor, What::Ended(how));
+            if how == TaskEnd::Panicked && is_detached && !self.ignores_panics {
+                self.fail(Kind::Detached(live.actor, live.named));
+            }
         }
     }
 }
@@ -165,7 +171,7 @@ impl simulated::World for World {
     }
 
     fn call_ended(&self, call: Id, how: TaskEnd) {
-        self.has_ended(call, how);
+        self.has_ended(call, how, false);
     }
 
     fn spawned(&self, executor: ExecutorId, task: &TaskInfo<'_>) {
@@ -185,6 +191,6 @@ impl simulated::World for World {
     }
 
     fn ended(&self, _: ExecutorId, task: &TaskInfo<'_>, how: TaskEnd) {
-        self.has_ended(task.id(), how);
+        self.has_ended(task.id(), how, task.is_detached());
     }
 }

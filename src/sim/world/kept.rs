@@ -1,10 +1,15 @@
 //! What is left of a run once it is over, and how a run is told which choices to make.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{
+    boxed::Box,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 
 use super::{
     super::{
-        record::{Event, Named},
+        record::{Actor, Event, Named, lines},
         scheduler::Strategy,
     },
     World,
@@ -15,8 +20,30 @@ use super::{
 pub(in crate::sim) struct Kept {
     pub(in crate::sim) decisions: Vec<u32>,
     pub(in crate::sim) events: Vec<Event>,
-    /// The tasks by their numbers.
+    /// The tasks by their numbers. The main future, which is 0, has no name.
     pub(in crate::sim) tasks: Vec<Option<Named>>,
+}
+
+impl Kept {
+    /// What is known about a task.
+    pub(in crate::sim) fn task(&self, actor: Actor) -> Option<&Named> {
+        let number = usize::try_from(actor.0).ok()?;
+        self.tasks.get(number)?.as_ref()
+    }
+
+    /// Shows an actor with what is known about it.
+    pub(in crate::sim) fn named(&self, actor: Actor) -> String {
+        match self.task(actor) {
+            Some(named) => format!("{actor}{named}"),
+            None => actor.to_string(),
+        }
+    }
+
+    /// Shows all tasks, one a line.
+    pub(in crate::sim) fn all_tasks(&self) -> String {
+        let numbers = (1..).take(self.tasks.len().saturating_sub(1));
+        lines(numbers.map(|number| self.named(Actor(number))))
+    }
 }
 
 impl World {

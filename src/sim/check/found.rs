@@ -1,0 +1,195 @@
+//! [`Found`]: the report of a check that has found a failure.
+
+use alloc::{
+    collections::BTreeSet,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+use std::{
+    env,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    super::{
+        failure::Failure,
+        record::{Actor, lines},
+        world::Kept,
+    },
+    plan::Plan,
+    test_name,
+};
+
+/// A failure that a [`Check`](super::Check) has found.
+///
+/// `Display` shows the report.
+pub struct Found {
+    failure: Failure,
+    plan: Plan,
+    /// The number of the run.
+    run: u64,
+    shrunk: Option<Shrunk>,
+    /// Why the failure is not shrunk, if it is because it does not repeat.
+    note: String,
+    /// The tasks that the last steps name.
+    tasks: Vec<String>,
+    steps: Option<Result<PathBuf, String>>,
+}
+
+struct Shrunk {
+    plan: Plan,
+    before: usize,
+    after: usize,
+    runs: u32,
+}
+
+impl Found {
+    pub(super) fn new(plan: Plan, run: u64, failure: Failure) -> Self {
+        Self {
+            failure,
+            plan,
+            run,
+            shrunk: None,
+            note: String::new(),
+            tasks: Vec::new(),
+            steps: None,
+        }
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(super) fn does_not_repeat(&mut self, difference: Option<String>) {
+        self.note = "the same seed did not fail in the same way again\n".into();
+        self.note += &difference.unwrap_or_default();
+    }
+
+    /// Notes the shrunk run and its failure.
+    pub(super) fn shrunk_to(&mut self, plan: Plan, before: &[u32], runs: u32, failure: Failure) {
+        let wild = |decisions: &[u32]| decisions.iter().filter(|&&made| made != 0).count();
+        self.shrunk = Some(Shrunk {
+            before: wild(before),
+            after: plan.wild(),
+            plan,
+            runs,
+        });
+        self.failure = failure;
+    }
+
+    /// Writes all steps of the run to a file.
+    pub(super) fn with_kept(mut self, kept: &Kept) -> Self {
+        let last = self.failure.last().iter();
+        let actors: BTreeSet<_> = last.map(|event| event.actor).collect();
+        let is_task = |actor: &Actor| kept.task(*actor).is_some();
+        let tasks = actors.into_iter().filter(is_task);
+        self.tasks = tasks.map(|actor| kept.named(actor)).collect();
+        let steps = format!(
+            "{self}\nthe tasks:\n{}\nall steps:\n{}",
+            kept.all_tasks(),
+            lines(&kept.events)
+        );
+        let name = test_name().unwrap_or_else(|| "main".to_string());
+        let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
+        let file = format!("joint-sim-{name}-{}.txt", self.plan.seed());
+        let written = write(&folder(), &file, &steps).map_err(|error| error.to_string());
+        self.steps = Some(written);
+        self
+    }
+
+    /// Returns the failure, of the shrunk run if it could be shrunk.
+    pub fn failure(&self) -> &Failure {
+        &self.failure
+    }
+
+    /// Returns how many runs it took to find the failure.
+    pub fn runs(&self) -> u64 {
+        self.run
+    }
+
+    /// Returns the value of `JOINT_SIM_REPLAY` that replays the run in which the program failed
+    /// first.
+    pub fn replay(&self) -> String {
+        self.plan.to_string()
+    }
+
+    /// Returns the value of `JOINT_SIM_REPLAY` that replays the shrunk run.
+    pub fn shrunk_replay(&self) -> Option<String> {
+        self.shrunk.as_ref().map(|shrunk| shrunk.plan.to_string())
+    }
+
+    /// Returns how many decisions of the shrunk run are not the tamest.
+    pub fn shrunk_decisions(&self) -> Option<usize> {
+        self.shrunk.as_ref().map(|shrunk| shrunk.after)
+    }
+
+    /// Returns the file that has all steps of the run, if it could be written.
+    pub fn steps_file(&self) -> Option<&Path> {
+        let written = self.steps.as_ref()?.as_ref();
+        written.ok().map(PathBuf::as_path)
+    }
+}
+
+/// The folder of the files with all steps.
+fn folder() -> PathBuf {
+    let set = |name| env::var_os(name).filter(|value: &OsString| !value.is_empty());
+    let set = set("JOINT_SIM_OUT").or_else(|| set("CARGO_TARGET_TMPDIR"));
+    set.map_or_else(env::temp_dir, PathBuf::from)
+}
+
+fn write(folder: &Path, file: &str, text: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let path = folder.join(file);
+    fs::write(&path, text)?;
+    Ok(path)
+}
+
+/// The command that replays a run.
+fn command(plan: &Plan) -> String {
+    match test_name() {
+        Some(test) => format!("JOINT_SIM_REPLAY={plan} cargo test {test}"),
+        None => format!("JOINT_SIM_REPLAY={plan}, in the environment of the same program"),
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "run {} of the check failed", self.run)?;
+        writeln!(f, "to replay it:         {}", command(&self.plan))?;
+        if let Some(shrunk) = &self.shrunk {
+            let Shrunk {
+                plan,
+                before,
+                after,
+                runs,
+            } = shrunk;
+            writeln!(f, "to replay it, shrunk: {}", command(plan))?;
+            writeln!(
+                f,
+                "of {before} decisions that are not the tamest, {after} are left after {runs} runs"
+            )?;
+        }
+        match &self.steps {
+            Some(Ok(path)) => writeln!(f, "all steps:            {}", path.display())?,
+            Some(Err(error)) => writeln!(f, "the steps could not be written: {error}")?,
+            None => {}
+        }
+        write!(f, "{}{}", self.note, self.failure)?;
+        if !self.tasks.is_empty() {
+            write!(f, "the tasks of these steps:\n{}", lines(&self.tasks))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for Found {}

@@ -1,0 +1,185 @@
+//! [`Plan`]: how one run of a check is made, and the text by which it is replayed.
+
+use alloc::{string::String, vec::Vec};
+use core::{fmt, num::ParseIntError, str::FromStr};
+
+use super::super::{Builder, Scheduler, chance::Chance};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    seed: u64,
+    how: How,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum How {
+    Random,
+    RoundRobin,
+    Pct { depth: u32, expected: u64 },
+    List(Vec<u32>),
+}
+
+impl Plan {
+    /// The plan of the n-th run of a check.
+    pub(super) fn nth(number: u64, seed: u64, expected: u64) -> Self {
+        let how = match number % 4 {
+            0 => How::Random,
+            1 => How::Pct { depth: 2, expected },
+            2 => How::Pct { depth: 3, expected },
+            _ => How::RoundRobin,
+        };
+        Self { seed, how }
+    }
+
+    /// The plan of a run with certain decisions. The seed decides the program's own random numbers.
+    pub(super) fn list(seed: u64, decisions: &[u32]) -> Self {
+        let how = How::List(decisions.to_vec());
+        Self { seed, how }
+    }
+
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The settings of the run.
+    pub(super) fn of(&self, settings: &Builder) -> Builder {
+        let (scheduler, expected) = match self.how {
+            How::Random | How::List(_) => (Scheduler::Random, settings.expected_steps),
+            How::RoundRobin => (Scheduler::RoundRobin, settings.expected_steps),
+            How::Pct { depth, expected } => (Scheduler::Pct { depth }, expected),
+        };
+        Builder {
+            seed: self.seed,
+            ..settings.clone()
+        }
+        .scheduler(scheduler)
+        .expected_steps(expected)
+    }
+
+    /// The number of decisions that are not the tamest, if the plan has decisions.
+    pub(super) fn wild(&self) -> usize {
+        match &self.how {
+            How::List(decisions) => decisions.iter().filter(|&&made| made != 0).count(),
+            _ => 0,
+        }
+    }
+
+    pub(super) fn chance(&self) -> Chance {
+        let mut chance = Chance::new(self.seed);
+        if let How::List(decisions) = &self.how {
+            chance.replay(decisions.clone());
+        }
+        chance
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seed = self.seed;
+        match &self.how {
+            How::Random => write!(f, "random:{seed}"),
+            How::RoundRobin => write!(f, "round-robin:{seed}"),
+            How::Pct { depth, expected } => write!(f, "pct:{depth}:{expected}:{seed}"),
+            How::List(decisions) => {
+                write!(f, "list:{seed}:")?;
+                let wild = decisions.iter().enumerate().filter(|(_, made)| **made != 0);
+                for (number, (at, made)) in wild.enumerate() {
+                    let comma = if number == 0 { "" } else { "," };
+                    write!(f, "{comma}{at}={made}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl FromStr for Plan {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| {
+            let wrong = |error: ParseIntError| alloc::format!("\"{text}\": {error}");
+            text.parse::<u64>().map_err(wrong)
+        };
+        let small = |text| u32::try_from(number(text)?).map_err(|error| alloc::format!("{error}"));
+        let parts: Vec<_> = text.split(':').collect();
+        let (seed, how) = match parts[..] {
+            ["random", seed] => (seed, How::Random),
+            ["round-robin", seed] => (seed, How::RoundRobin),
+            ["pct", depth, expected, seed] => {
+                let (depth, expected) = (small(depth)?, number(expected)?);
+                (seed, How::Pct { depth, expected })
+            }
+            ["list", seed, list] => {
+                let mut decisions = Vec::new();
+                for pair in list.split(',').filter(|pair| !pair.is_empty()) {
+                    let (at, made) = pair.split_once('=').ok_or("a pair without `=`")?;
+                    let at =
+                        usize::try_from(small(at)?).map_err(|error| alloc::format!("{error}"))?;
+                    if at >= decisions.len() {
+                        decisions.resize(at + 1, 0);
+                    }
+                    decisions[at] = small(made)?;
+                }
+                (seed, How::List(decisions))
+            }
+            _ => {
+                return Err(
+                    "it is none of random:SEED, round-robin:SEED, pct:DEPTH:STEPS:SEED and \
+                    list:SEED:PLACE=DECISION,..."
+                        .into(),
+                );
+            }
+        };
+        let seed = number(seed)?;
+        Ok(Self { seed, how })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_as_it_was_written() {
+        for text in [
+            "random:0",
+            "round-robin:18446744073709551615",
+            "pct:3:240:17",
+            "list:4:",
+            "list:4:0=1,17=300",
+        ] {
+            assert_eq!(text.parse::<Plan>().unwrap().to_string(), text);
+        }
+        let zeros = Plan::list(1, &[0, 2, 0, 0, 1, 0]);
+        assert_eq!(zeros.to_string(), "list:1:1=2,4=1");
+    }
+
+    #[test]
+    fn the_strategies_take_turns() {
+        let plans: Vec<_> = (0..5).map(|n| Plan::nth(n, n, 9).to_string()).collect();
+        let expected = [
+            "random:0",
+            "pct:2:9:1",
+            "pct:3:9:2",
+            "round-robin:3",
+            "random:4",
+        ];
+        assert_eq!(plans, expected);
+    }
+
+    #[test]
+    fn what_is_no_plan_is_refused() {
+        for text in [
+            "",
+            "17",
+            "random",
+            "pct:3:17",
+            "random:x",
+            "list:4:7",
+            "list:1:0=-1",
+        ] {
+            assert!(text.parse::<Plan>().is_err(), "{text}");
+        }
+    }
+}
