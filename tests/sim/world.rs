@@ -12,7 +12,8 @@ use std::{
 };
 
 use joint::{
-    Executor, JoinSet, TaskBuilder, TaskLocal, async_scope, block_on, join_async, oneshot, shared,
+    Executor, JoinSet, LocalExecutor, TaskBuilder, TaskLocal, async_scope, block_on, join_async,
+    oneshot, shared,
     sim::{self, Builder, Scheduler},
     spawn, spawn_blocking, spawn_detached, spawn_local,
     time::{interval, now, sleep, timeout},
@@ -238,6 +239,18 @@ fn a_blocked_poll_lets_the_others_run() {
         blocks.await
     });
     assert_eq!(sum, 7);
+}
+
+#[test]
+fn a_blocked_poll_goes_on_when_the_last_timer_fires() {
+    sim::run(4, async {
+        let start = now();
+        block_on(sleep(SECOND));
+        let local = LocalExecutor::new();
+        let sleeps = local.spawn(sleep(SECOND));
+        local.block_on(sleeps);
+        assert_eq!(now() - start, 2 * SECOND);
+    });
 }
 
 #[test]

@@ -20,6 +20,8 @@ use crate::{executor::simulated::Task, waker::budget};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Ran,
+    /// The time went on, which may be all that a blocked poll waits for.
+    TimePassed,
     /// Nothing was ready before the limit, which is now.
     AtLimit,
     /// The run has failed.
@@ -46,6 +48,9 @@ impl World {
             match (self.next_event(), limit) {
                 (Some(next), limit) if limit.is_none_or(|limit| next <= limit) => {
                     self.pass_to(next.max(now));
+                    if self.depth.get() > 0 {
+                        return Step::TimePassed;
+                    }
                 }
                 (_, Some(limit)) => {
                     self.pass_to(limit.max(now));
