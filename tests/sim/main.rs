@@ -8,6 +8,7 @@ mod faults;
 mod found;
 mod hosts;
 mod net;
+mod own;
 mod schedulers;
 mod trace;
 mod world;
