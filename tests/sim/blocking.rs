@@ -267,6 +267,28 @@ fn the_functions_of_a_run_that_is_over_end() {
 }
 
 #[test]
+fn a_scope_that_waits_at_the_end_gets_its_tasks_back() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let failure = Builder::new(1).run(async {
+        let counts = Counts(dropped.clone());
+        let scoped = spawn_blocking(move || {
+            let borrowed = counts;
+            joint::scope(|scope| {
+                scope.spawn(async {
+                    let _borrowed = &borrowed;
+                    pending::<()>().await;
+                });
+            });
+            block_on(sleep(SECOND));
+        });
+        scoped.await;
+    });
+    let failure = failure.unwrap_err();
+    assert!(failure.is_deadlock(), "{failure}");
+    assert_eq!(dropped.load(Relaxed), 1);
+}
+
+#[test]
 fn a_destructor_that_waits_after_the_end_loses_its_thread_only() {
     struct Waits(#[expect(dead_code, reason = "kept")] Counts);
     impl Drop for Waits {

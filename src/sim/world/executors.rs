@@ -38,14 +38,18 @@ impl World {
         self.place.set(place);
     }
 
-    /// Ends all executors, the last one first.
+    /// Ends all executors, the last one first, and all calls.
     pub(super) fn end_all(&self) -> Result<(), Abandoned> {
-        let is_task = |due: &Due| matches!(due.work, Work::Task { .. });
-        let (tasks, others): (VecDeque<_>, _) = self.due.take().into_iter().partition(is_task);
-        self.due.replace(tasks);
-        drop::<VecDeque<_>>(others);
-        drop(self.take_held(|due| !is_task(due)));
+        self.begin_no_call();
+        // The tasks go first. A call that waits for them, such as in a scope, must not be unwound
+        // before.
+        self.end_executors();
         self.end_calls()?;
+        self.end_executors();
+        Ok(())
+    }
+
+    fn end_executors(&self) {
         loop {
             let hosts = self.hosts.borrow();
             let open = hosts

@@ -13,7 +13,7 @@
 //! and from then on reads only what calls never write, to report the failure (rule 2). So the
 //! thread that has the baton may still use the world.
 
-use alloc::{rc::Rc, sync::Arc, vec::Vec};
+use alloc::{collections::VecDeque, rc::Rc, sync::Arc, vec::Vec};
 use core::{
     cell::{Cell, RefCell},
     mem,
@@ -285,9 +285,18 @@ impl World {
         });
     }
 
+    /// Begins no more calls, and drops those that have not begun.
+    pub(super) fn begin_no_call(&self) {
+        self.threads.is_over.set(true);
+        let is_new = |due: &Due| matches!(due.work, Work::Call(_));
+        let (new, others): (VecDeque<_>, _) = self.due.take().into_iter().partition(is_new);
+        self.due.replace(others);
+        drop(new);
+        drop(self.take_held(is_new));
+    }
+
     /// Ends all calls that have begun, and the threads.
     pub(super) fn end_calls(&self) -> Result<(), Abandoned> {
-        self.threads.is_over.set(true);
         let mut number = 0;
         loop {
             let thread = self.threads.all.borrow().get(number).cloned();
@@ -320,6 +329,16 @@ unsafe impl Send for Shared {}
 std::thread_local! {
     /// The baton of this thread, if it is one for calls.
     static BATON: RefCell<Option<Arc<Baton>>> = const { RefCell::new(None) };
+}
+
+/// How often the waits of a call may be due after the run is over. A wait for a timer is due for
+/// ever, because it looks for an executor that has not ended.
+const LAST_TURNS: usize = 1000;
+
+std::thread_local! {
+    /// How often the waits of this thread may still be due. More than [`LAST_TURNS`] while the run
+    /// goes on.
+    static TURNS_LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
 /// What a thread for calls does.
@@ -376,26 +395,34 @@ fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
         deadline.map(|deadline| world(&|world| world.late_deadline(clock::nanos(deadline))));
     let mut slept = false;
     loop {
-        if is_due() {
+        // Once the run is over, what waits for tasks is due, because they are gone. It goes on: a
+        // scope must not be unwound before its tasks have ended.
+        let left = TURNS_LEFT.get();
+        if left > 0 && is_due() {
+            TURNS_LEFT.set(left - usize::from(left <= LAST_TURNS));
             return Parked::Due { slept };
         }
-        if limit.is_some_and(|limit| limit <= world(&World::now)) {
+        if left > LAST_TURNS && limit.is_some_and(|limit| limit <= world(&World::now)) {
             return Parked::TimedOut;
         }
+        if left <= LAST_TURNS {
+            end();
+        }
         slept = true;
-        match hand_over(Report::Blocked(limit)) {
-            Some(Order::Resume) => {}
-            _ if thread::panicking() => leave(),
-            // Without the message of a panic: it ends a run that is over.
-            _ => resume_unwind(Box::new(RunHasEnded)),
+        if let Some(Order::End) = hand_over(Report::Blocked(limit)) {
+            TURNS_LEFT.set(LAST_TURNS);
         }
     }
 }
 
-/// Gives this thread up. A destructor waits while the thread unwinds out of a run that is over.
-/// There it can neither unwind again nor go on.
+/// Ends a wait in a run that is over. A destructor may wait while the thread unwinds already. Then
+/// it can neither unwind again nor go on, so the thread is given up.
 #[cold]
-fn leave() -> ! {
+fn end() -> ! {
+    if !thread::panicking() {
+        // Without the message of a panic, because nothing has gone wrong here.
+        resume_unwind(Box::new(RunHasEnded));
+    }
     let baton = BATON.take();
     if let Some(baton) = &baton {
         baton.report(Report::Lost);
