@@ -244,7 +244,10 @@ impl fmt::Display for Event {
             What::Ended(TaskEnd::Finished) => write!(f, "{actor} finished"),
             What::Ended(TaskEnd::Panicked) => write!(f, "{actor} panicked"),
             What::Ended(TaskEnd::Cancelled) => write!(f, "{actor} was cancelled"),
-            What::Fault(Fault::LateTimer) => write!(f, "fault: a timer is late, by {actor}"),
+            What::Fault(Fault::LateTimer) if *actor == Actor::TIMER => {
+                f.write_str("fault: a timer is late")
+            }
+            What::Fault(Fault::LateTimer) => write!(f, "fault: a wait of {actor} ends late"),
             What::Fault(Fault::LateWakeup) => write!(f, "fault: the wake-up of {actor} is late"),
             What::Fault(Fault::SpuriousPoll) => {
                 write!(f, "fault: {actor} will be polled without reason")
