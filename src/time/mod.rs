@@ -14,10 +14,10 @@
 //! executor that it is polled on next.
 //!
 //! # Time
-//! Timers use the clock of [`Instant`](std::time::Instant), which never goes back. A timer is never
-//! early. It is late by the time that the system needs to wake a thread, and by the polls that its
-//! worker runs first. Timers with the same deadline and the same worker fire in the order in which
-//! they were armed.
+//! Timers use the clock of [`Instant`], which never goes back, and which [`now`] reads. A timer is
+//! never early. It is late by the time that the system needs to wake a thread, and by the polls
+//! that its worker runs first. Timers with the same deadline and the same worker fire in the order
+//! in which they were armed.
 //!
 //! The workers of an executor serve its timers between polls, while they are idle, and while they
 //! are blocked in a [`block_on`](crate::block_on). If the worker that serves them begins a long

@@ -64,7 +64,6 @@ impl World {
             }
         }
         self.end_places();
-        Ok(())
     }
 }
 

@@ -288,7 +288,7 @@ impl World {
     /// Begins no more calls, and drops those that have not begun.
     pub(super) fn begin_no_call(&self) {
         self.threads.is_over.set(true);
-        let is_new = |due: &Due| matches!(due.work, Work::Call(_));
+        let is_new = |due: &Due| matches!(due.work, Work::Call(..));
         let (new, others): (VecDeque<_>, _) = self.due.take().into_iter().partition(is_new);
         self.due.replace(others);
         drop(new);
