@@ -46,3 +46,50 @@ impl Attempt {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        JoinSet,
+        sim::{Scheduler, random},
+        time::sleep,
+        yield_now,
+    };
+    use core::time::Duration;
+
+    async fn program() {
+        let mut set = JoinSet::new();
+        for _ in 0..6 {
+            set.spawn(async {
+                for _ in 0..random() % 4 {
+                    yield_now().await;
+                }
+                sleep(Duration::from_nanos(random() % 50)).await;
+            });
+        }
+        while set.join_next().await.is_some() {}
+    }
+
+    /// What shrinking and replays rely on: the decisions are all that a scheduler does.
+    #[test]
+    fn the_decisions_of_every_scheduler_make_the_same_run_without_it() {
+        let pct = |depth| Scheduler::Pct { depth };
+        for scheduler in [Scheduler::Random, Scheduler::RoundRobin, pct(1), pct(3)] {
+            for seed in 0..40 {
+                let mut settings = Builder::new(seed).scheduler(scheduler.clone());
+                settings.keeps_trace = true;
+                let settings = settings.expected_steps(30);
+                let first = Attempt::run(&settings, Chance::new(seed), None, &program);
+                first.ended.unwrap();
+                let mut chance = Chance::new(seed);
+                chance.replay(first.kept.decisions.clone());
+                let settings = settings.scheduler(Scheduler::Random);
+                let again = Attempt::run(&settings, chance, None, &program);
+                assert_eq!(again.digest, first.digest, "{scheduler:?} {seed}");
+                assert_eq!(again.kept.events, first.kept.events);
+                assert_eq!(again.kept.decisions, first.kept.decisions);
+            }
+        }
+    }
+}

@@ -282,7 +282,10 @@ impl fmt::Display for Failure {
             Kind::Differs(text) => f.write_str(text)?,
             Kind::Diverged => f.write_str(DIVERGED)?,
         }
-        write!(f, "the last steps:\n{}", lines(&self.last))
+        match &self.last[..] {
+            [] => Ok(()),
+            last => write!(f, "the last steps:\n{}", lines(last)),
+        }
     }
 }
 

@@ -57,20 +57,25 @@ async fn loses_an_update() {
     assert!(count.load(Relaxed) == 3, "an update was lost");
 }
 
-fn found(check: &Check) -> Box<Found> {
-    check.find(loses_an_update).unwrap_err()
+/// What a check finds, without its file.
+fn found<F: Future<Output = ()>>(check: &Check, program: impl Fn() -> F) -> Box<Found> {
+    let found = check.find(program).unwrap_err();
+    if let Some(file) = found.steps_file() {
+        std::fs::remove_file(file).unwrap();
+    }
+    found
 }
 
 #[test]
 fn a_failure_is_found_shrunk_and_replayed() {
-    let found = found(&Check::new());
+    let found = Check::new().find(loses_an_update).unwrap_err();
     let report = found.to_string();
     assert!(report.contains("an update was lost"), "{report}");
     assert!(report.contains("the main future panicked"), "{report}");
     // The replays of the report fail in the same way, and without shrinking.
     for replay in [found.replay(), found.shrunk_replay().unwrap()] {
-        let again = Check::new().replay(replay.clone()).find(loses_an_update);
-        let again = again.unwrap_err();
+        let again = Check::new().replay(replay.clone());
+        let again = again.find(loses_an_update).unwrap_err();
         assert_eq!((again.runs(), again.replay()), (1, replay));
         assert!(again.to_string().contains("an update was lost"));
     }
@@ -90,10 +95,11 @@ fn a_failure_is_found_shrunk_and_replayed() {
 
 #[test]
 fn a_check_finds_the_same_each_time() {
-    let (one, other) = (found(&Check::new()), found(&Check::new()));
+    let once = || found(&Check::new(), loses_an_update);
+    let (one, other) = (once(), once());
     assert_eq!(one.replay(), other.replay());
     assert_eq!(one.shrunk_replay(), other.shrunk_replay());
-    let later = found(&Check::new().first_seed(1_000));
+    let later = found(&Check::new().first_seed(1_000), loses_an_update);
     assert!(later.failure().seed() >= 1_000);
 }
 
@@ -129,7 +135,7 @@ fn a_deadlock_is_found_and_shrunk() {
         let waits = TaskBuilder::new().name("waits").spawn(receiver);
         let _: Result<(), _> = waits.await;
     };
-    let found = Check::new().find(program).unwrap_err();
+    let found = found(&Check::new(), program);
     assert!(found.failure().is_deadlock(), "{found}");
     assert!(
         found.to_string().contains("\"waits\", spawned at"),
@@ -154,7 +160,7 @@ fn a_program_that_never_ends_is_found() {
         other.await;
     };
     let check = Check::new().settings(Builder::new(0).max_steps(500));
-    let found = check.find(program).unwrap_err();
+    let found = found(&check, program);
     assert!(found.to_string().contains("more than 500 steps"), "{found}");
 }
 
@@ -174,7 +180,7 @@ fn a_panic_of_a_detached_task_is_found() {
             yield_now().await;
         }
     };
-    let found = Check::new().find(program).unwrap_err().to_string();
+    let found = found(&Check::new(), program).to_string();
     let expected = "task 1 \"unseen\", spawned at tests/sim/check.rs:";
     assert!(found.contains(expected), "{found}");
     assert!(
@@ -205,7 +211,7 @@ fn a_panic_that_somebody_sees_is_no_failure() {
 
 #[test]
 fn a_hash_map_with_random_state_is_noticed() {
-    let found = Check::new().find(|| async {
+    let found = found(&Check::new(), || async {
         let map: HashMap<u32, u32> = (0..64).map(|n| (n, n)).collect();
         let worker = TaskBuilder::new().name("sleeps in the order of the map");
         let sleeps = worker.spawn(async move {
@@ -215,7 +221,7 @@ fn a_hash_map_with_random_state_is_noticed() {
         });
         sleeps.await;
     });
-    let report = found.unwrap_err().to_string();
+    let report = found.to_string();
     assert!(report.contains("is the first that differs"), "{report}");
     let culprit =
         "the last that ran before it: task 1 \"sleeps in the order of the map\", spawned at";
@@ -230,7 +236,7 @@ fn a_hash_map_with_random_state_is_noticed() {
 fn real_time_is_noticed() {
     let start = Instant::now();
     let before = AtomicU64::new(0);
-    let found = Check::new().find(|| async {
+    let found = found(&Check::new(), || async {
         // The real clock goes on between two runs.
         let real = loop {
             let real = u64::try_from(start.elapsed().as_nanos()).unwrap();
@@ -240,7 +246,7 @@ fn real_time_is_noticed() {
         };
         spawn(sleep(Duration::from_nanos(real))).await;
     });
-    let report = found.unwrap_err().to_string();
+    let report = found.to_string();
     assert!(report.contains("is the first that differs"), "{report}");
     assert!(report.contains("the last that ran before it: "), "{report}");
 }
@@ -248,10 +254,9 @@ fn real_time_is_noticed() {
 #[test]
 fn a_failure_that_does_not_repeat_is_reported_as_such() {
     let runs = AtomicU32::new(0);
-    let found = Check::new().canary(0).find(|| async {
+    let found = found(&Check::new().canary(0), || async {
         assert!(runs.fetch_add(1, Relaxed) != 6, "in the seventh run");
     });
-    let found = found.unwrap_err();
     assert_eq!((found.runs(), found.shrunk_replay()), (7, None));
     let report = found.to_string();
     assert!(
