@@ -5,6 +5,7 @@
 use std::{
     cell::{Cell, RefCell},
     future::pending,
+    pin::pin,
     rc::Rc,
     sync::{
         Arc, Mutex,
@@ -297,11 +298,11 @@ fn a_timeout_ends_at_its_deadline_or_before() {
                     let start = now();
                     let dropped = Arc::new(AtomicUsize::new(0));
                     let counts = Counts(dropped.clone());
-                    let result = timeout(limit, async move {
+                    let mut timeout = pin!(timeout(limit, async move {
                         let _counts = counts;
                         sleep(needs).await;
-                    });
-                    let result = result.await;
+                    }));
+                    let result = timeout.as_mut().await;
                     // What is ready at the deadline is not too late. With a limit of zero there is
                     // one poll, and a sleep of zero takes two.
                     let in_time = needs <= limit && !limit.is_zero();
