@@ -95,7 +95,9 @@ impl Found {
         );
         let name = test_name().unwrap_or_else(|| "main".to_string());
         let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
-        let file = format!("joint-sim-{name}-{}.txt", self.plan.seed());
+        // The process is named too, because two checkouts may run the same test at once.
+        let (seed, process) = (self.plan.seed(), std::process::id());
+        let file = format!("joint-sim-{name}-{seed}-{process}.txt");
         let written = write(&folder(), &file, &steps).map_err(|error| error.to_string());
         self.steps = Some(written);
         self
