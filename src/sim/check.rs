@@ -12,7 +12,7 @@ use std::env;
 
 use self::plan::Plan;
 use super::{
-    Builder,
+    Builder, Faults,
     attempt::Attempt,
     failure::{Failure, Kind},
 };
@@ -60,6 +60,11 @@ pub fn check<F: Future<Output = ()>>(program: impl Fn() -> F) {
 /// The program is called once for each run, inside the simulation. A run fails if the main future
 /// panics, if a task without a handle panics, if nobody can be woken any more, or if it reaches a
 /// limit.
+///
+/// # Faults
+/// All [faults](Faults::all) are on. A correct program is still correct with them:
+/// cancellations and panics happen only where the program says so, in
+/// [`may_cancel`](super::may_cancel) and [`may_panic`](super::may_panic).
 ///
 /// # A failure
 /// The decisions of the run that failed are shrunk: as many as possible are replaced by the tamest
@@ -123,7 +128,7 @@ impl Check {
     /// Creates the settings of a check with 256 seeds.
     pub fn new() -> Self {
         Self {
-            settings: Builder::new(0).max_steps(MOST_STEPS),
+            settings: Builder::new(0).max_steps(MOST_STEPS).faults(Faults::all()),
             seeds: 256,
             first: 0,
             canary: 25,
@@ -134,7 +139,8 @@ impl Check {
 
     /// Sets the settings of each run, except for the seed and the scheduler.
     ///
-    /// Otherwise they are those of [`Builder::new`], with a limit of a million steps.
+    /// Otherwise they are those of [`Builder::new`], with a limit of a million steps, and with
+    /// [all faults](Faults::all).
     pub fn settings(mut self, settings: Builder) -> Self {
         self.settings = settings;
         self

@@ -127,7 +127,8 @@ pub(super) enum Kind {
 ///
 /// `Display` shows all of it: the seed, what happened, and the last steps.
 pub struct Failure {
-    kind: Kind,
+    /// In a box, because most results are not errors.
+    kind: Box<Kind>,
     seed: u64,
     /// The number of the schedule, if the run belongs to a search.
     schedule: Option<u64>,
@@ -140,7 +141,7 @@ pub struct Failure {
 impl Failure {
     pub(super) fn new(kind: Kind, steps: u64, at: u64, last: Vec<Event>) -> Self {
         Self {
-            kind,
+            kind: Box::new(kind),
             seed: 0,
             schedule: None,
             steps,
@@ -171,7 +172,7 @@ impl Failure {
 
     /// Whether another run has failed in the same way.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        match (&self.kind, &other.kind) {
+        match (&*self.kind, &*other.kind) {
             (Kind::Panic(one), Kind::Panic(other)) => message(&**one) == message(&**other),
             (Kind::Detached(_, one), Kind::Detached(_, other)) => one.spawned == other.spawned,
             (one, other) => mem::discriminant(one) == mem::discriminant(other),
@@ -180,7 +181,7 @@ impl Failure {
 
     /// Whether the run came to its limit of steps.
     pub(super) fn is_of_steps(&self) -> bool {
-        matches!(self.kind, Kind::Steps(_))
+        matches!(*self.kind, Kind::Steps(_))
     }
 
     /// The last events, oldest first.
@@ -205,7 +206,7 @@ impl Failure {
 
     /// Returns whether nobody could be woken any more.
     pub fn is_deadlock(&self) -> bool {
-        matches!(self.kind, Kind::Deadlock(_))
+        matches!(*self.kind, Kind::Deadlock(_))
     }
 
     /// Returns the payload if the main future or that of a host panicked, and otherwise the failure
@@ -214,9 +215,12 @@ impl Failure {
     /// # Errors
     /// The failure, if it is no panic.
     pub fn into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
-        match self.kind {
+        match *self.kind {
             Kind::Panic(payload) | Kind::HostPanic(_, payload) => Ok(payload),
-            kind => Err(Self { kind, ..self }),
+            kind => Err(Self {
+                kind: Box::new(kind),
+                ..self
+            }),
         }
     }
 }
@@ -241,7 +245,7 @@ impl fmt::Display for Failure {
             Some(number) => write!(f, "schedule {number} of the search")?,
         }
         write!(f, " failed in step {steps}, at {at}: ")?;
-        match &self.kind {
+        match &*self.kind {
             Kind::Panic(payload) => {
                 writeln!(f, "the main future panicked: {}", message(&**payload))?
             }

@@ -197,6 +197,8 @@ pub(super) struct World {
     place: Cell<Place>,
     /// Who acts now.
     acting: Cell<Actor>,
+    /// Whom the faults have let panic last.
+    panicked: Cell<Option<Actor>>,
     /// Who ran last.
     last: Cell<Actor>,
     main: Arc<MainWaker>,
@@ -246,6 +248,7 @@ impl World {
             network: RefCell::new(Network::new()),
             place: Cell::new(Place::MAIN),
             acting: Cell::new(Actor::MAIN),
+            panicked: Cell::new(None),
             last: Cell::new(Actor::MAIN),
             main: Arc::new(MainWaker {
                 is_woken: AtomicUsize::new(1),

@@ -107,7 +107,8 @@ impl World {
         let live = self.tasks.borrow_mut().remove(&id);
         if let Some(live) = live {
             self.note(live.actor, What::Ended(how));
-            if how == TaskEnd::Panicked && is_detached && !self.ignores_panics {
+            let by_fault = self.panicked.get() == Some(live.actor);
+            if how == TaskEnd::Panicked && is_detached && !by_fault && !self.ignores_panics {
                 self.fail(Kind::Detached(live.actor, live.named));
             }
         }

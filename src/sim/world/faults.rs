@@ -256,6 +256,7 @@ impl World {
         let panics = self.chance().happens(injected.faults.panics);
         if panics {
             self.note_fault(self.acting.get(), Fault::Panicked);
+            self.panicked.set(Some(self.acting.get()));
         }
         panics
     }
