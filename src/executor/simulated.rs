@@ -209,10 +209,11 @@ impl Simulated {
     }
 
     /// Runs a task once, as one of the workers, with a budget of so many operations if one is
-    /// given.
+    /// given. Returns the task if it was woken meanwhile.
     #[inline]
-    pub(crate) fn run(&self, worker: usize, task: Task, operations: Option<u64>) {
-        self.workers[worker].run_simulated(task.0, operations);
+    pub(crate) fn run(&self, worker: usize, task: Task, operations: Option<u64>) -> Option<Task> {
+        let woken = self.workers[worker].run_simulated(task.0, operations);
+        woken.map(Task)
     }
 
     /// Cancels a task, as one of the workers.

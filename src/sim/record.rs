@@ -1,6 +1,6 @@
 //! What has happened in a run: a digest of all of it, the last steps, and all steps if asked for.
 
-use alloc::{collections::VecDeque, string::String, sync::Arc, vec::Vec};
+use alloc::{string::String, sync::Arc, vec::Vec};
 use core::{fmt, mem, panic::Location, time::Duration};
 
 use super::net::Traffic;
@@ -69,12 +69,15 @@ pub(super) enum What {
     Spawned {
         by: Actor,
     },
-    /// It became ready because of `by`.
+    /// It became ready because of `by`. This is kept only with all events. The digest has it in the
+    /// run that it leads to.
     Woken {
         by: Actor,
     },
-    /// It was polled.
-    Ran,
+    /// It was polled, after `by` had made it ready.
+    Ran {
+        by: Actor,
+    },
     Ended(TaskEnd),
     Fault(Fault),
     /// The virtual time went on, up to this event's.
@@ -129,7 +132,10 @@ const LAST: usize = 64;
 
 pub(super) struct Record {
     digest: u64,
-    last: VecDeque<Event>,
+    /// The last events, as a ring.
+    last: Vec<Event>,
+    /// The number of events.
+    count: usize,
     /// All events, if they are kept.
     all: Option<Vec<Event>>,
     /// The tasks by their numbers, if all events are kept. The main future has none.
@@ -140,7 +146,8 @@ impl Record {
     pub(super) fn new(all: bool) -> Self {
         Self {
             digest: 0xcbf2_9ce4_8422_2325,
-            last: VecDeque::with_capacity(LAST),
+            last: Vec::with_capacity(LAST),
+            count: 0,
             all: all.then(Vec::new),
             names: Vec::new(),
         }
@@ -154,23 +161,24 @@ impl Record {
     #[inline]
     pub(super) fn add(&mut self, event: Event) {
         let what = match event.what {
-            What::Ran => 1,
-            What::Woken { by } => 2 | u64::from(by.0) << 8,
+            What::Ran { by } => 1 | u64::from(by.0) << 8,
             What::Spawned { by } => 3 | u64::from(by.0) << 8,
             What::TimePassed => 4,
             What::Ended(TaskEnd::Finished) => 5,
             What::Ended(TaskEnd::Panicked) => 6,
             What::Ended(TaskEnd::Cancelled) => 7,
             What::Fault(fault) => 8 | (fault as u64) << 8,
-            What::Armed { .. } => unreachable!("kept by `keep`"),
+            What::Woken { .. } | What::Armed { .. } => unreachable!("kept by `keep`"),
             What::Net(traffic) => 9 | traffic.word() << 8,
         };
         self.mix(event.at ^ u64::from(event.actor.0) << 40);
         self.mix(what);
-        if self.last.len() == LAST {
-            self.last.pop_front();
+        let place = self.count % LAST;
+        match self.last.get_mut(place) {
+            Some(oldest) => *oldest = event,
+            None => self.last.push(event),
         }
-        self.last.push_back(event);
+        self.count += 1;
         self.keep(event);
     }
 
@@ -204,7 +212,12 @@ impl Record {
 
     /// The last events, oldest first.
     pub(super) fn last(&self) -> impl Iterator<Item = &Event> {
-        self.last.iter()
+        let oldest = match self.last.len() {
+            LAST => self.count % LAST,
+            _ => 0,
+        };
+        let (newer, older) = self.last.split_at(oldest);
+        older.iter().chain(newer)
     }
 
     /// The number of events that are kept.
@@ -240,7 +253,7 @@ impl fmt::Display for Event {
         match what {
             What::Spawned { by } => write!(f, "{actor} was spawned by {by}"),
             What::Woken { by } => write!(f, "{actor} was woken by {by}"),
-            What::Ran => write!(f, "{actor} ran"),
+            What::Ran { by } => write!(f, "{actor} ran, woken by {by}"),
             What::Ended(TaskEnd::Finished) => write!(f, "{actor} finished"),
             What::Ended(TaskEnd::Panicked) => write!(f, "{actor} panicked"),
             What::Ended(TaskEnd::Cancelled) => write!(f, "{actor} was cancelled"),

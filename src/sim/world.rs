@@ -79,6 +79,8 @@ pub(super) use self::{entered::with, kept::Kept};
 /// Something that is ready to run.
 pub(super) struct Due {
     pub(super) actor: Actor,
+    /// Who has made it ready.
+    by: Actor,
     work: Work,
 }
 
@@ -95,6 +97,8 @@ enum Work {
     Main,
     Task {
         host: usize,
+        /// Its key in [`Tasks`].
+        key: usize,
         task: Task,
     },
     /// A call, with the place that it belongs to.
@@ -192,6 +196,7 @@ pub(super) struct World {
     frames: RefCell<Vec<Frame>>,
     strategy: RefCell<Box<dyn Strategy>>,
     record: RefCell<Record>,
+    keeps_all: bool,
     network: RefCell<Network>,
     /// Where the code that runs now belongs.
     place: Cell<Place>,
@@ -207,6 +212,7 @@ pub(super) struct World {
     /// The number of polls and calls on the stack.
     depth: Cell<usize>,
     failure: RefCell<Option<Failure>>,
+    has_failed: Cell<bool>,
     /// The number of events that were kept when it failed.
     failed_after: Cell<usize>,
 }
@@ -245,6 +251,7 @@ impl World {
             injected: Injected::new(&settings.faults),
             strategy: RefCell::new(settings.scheduler.strategy(settings.expected_steps)),
             record: RefCell::new(Record::new(keeps_all)),
+            keeps_all,
             network: RefCell::new(Network::new()),
             place: Cell::new(Place::MAIN),
             acting: Cell::new(Actor::MAIN),
@@ -257,6 +264,7 @@ impl World {
             poll_main: Cell::new(None),
             depth: Cell::new(0),
             failure: RefCell::new(None),
+            has_failed: Cell::new(false),
             failed_after: Cell::new(usize::MAX),
         })
     }
@@ -362,6 +370,15 @@ impl World {
         self.record.borrow_mut().add(event);
     }
 
+    /// Notes that something is ready because of `by`, if all events are kept.
+    #[inline]
+    fn note_woken(&self, actor: Actor, by: Actor) {
+        if self.keeps_all {
+            let event = self.event(actor, What::Woken { by });
+            self.record.borrow_mut().keep(event);
+        }
+    }
+
     #[inline]
     fn event(&self, actor: Actor, what: What) -> Event {
         Event {
@@ -383,6 +400,7 @@ impl World {
         if failure.is_none() {
             let last = self.record.borrow().last().copied().collect();
             *failure = Some(self.failure_with(kind, last));
+            self.has_failed.set(true);
             self.failed_after.set(self.record.borrow().kept());
         }
     }

@@ -331,7 +331,7 @@ fn digests_are_the_same_on_every_machine_and_in_every_build() {
         .collect();
     assert_eq!(
         digests,
-        ["6f89d2f03e451a63", "3191d192f03f5421", "64acf62f3dcb034c"]
+        ["bd12d3b4a51ba165", "724a64e3928f55ec", "704a6d9be0bd937e"]
     );
 }
 

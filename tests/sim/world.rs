@@ -273,8 +273,11 @@ fn a_report_names_who_woke_the_main_future() {
         .map(|outcome| outcome.output)
         .unwrap_err()
         .to_string();
-    assert!(report.contains("main was woken by task 1"), "{report}");
-    assert!(report.contains("2s: main was woken by a timer"), "{report}");
+    assert!(report.contains("main ran, woken by task 1"), "{report}");
+    assert!(
+        report.contains("2s: main ran, woken by a timer"),
+        "{report}"
+    );
 }
 
 #[test]

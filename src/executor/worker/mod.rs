@@ -299,18 +299,7 @@ impl Worker {
     #[inline(always)]
     pub(super) fn run(&self, runnable: Runnable) {
         budget::refill();
-        self.run_refilled(runnable);
-    }
-
-    #[inline(always)]
-    fn run_refilled(&self, runnable: Runnable) {
-        self.runs.set(self.runs.get() + 1);
-        self.counters().polls.set(self.runs.get());
-        let polled = match self.watches_polls {
-            false => runnable.poll(),
-            true => self.poll_watched(runnable),
-        };
-        match polled {
+        match self.poll(runnable) {
             Polled::Pending | Polled::Ended(None) => {}
             Polled::Woken(runnable) => self.requeue(runnable),
             Polled::Ended(Some(waiter)) => {
@@ -318,6 +307,16 @@ impl Worker {
                 self.queues
                     .with_slot(opens_slot, || guarded(|| waiter.wake()));
             }
+        }
+    }
+
+    #[inline(always)]
+    fn poll(&self, runnable: Runnable) -> Polled<EntryLink> {
+        self.runs.set(self.runs.get() + 1);
+        self.counters().polls.set(self.runs.get());
+        match self.watches_polls {
+            false => runnable.poll(),
+            true => self.poll_watched(runnable),
         }
     }
 

@@ -9,7 +9,8 @@ use super::{
     shared::{Runnable, Shared},
 };
 use crate::{
-    executor::{hooks::Hooks, registry::Lane},
+    executor::{guard::guarded, hooks::Hooks, registry::Lane},
+    task::Polled,
     waker::budget,
 };
 
@@ -39,16 +40,29 @@ impl Worker {
     }
 
     /// Runs a runnable once, as this worker, with a budget of so many operations if one is given.
+    /// Returns it if it was woken meanwhile.
     #[inline]
-    pub(in crate::executor) fn run_simulated(&self, runnable: Runnable, operations: Option<u64>) {
-        self.as_current(|| match (self.shared().is_closed(), operations) {
-            (false, None) => self.run(runnable),
-            (false, Some(operations)) => {
-                budget::refill_to(operations);
-                self.run_refilled(runnable);
+    pub(in crate::executor) fn run_simulated(
+        &self,
+        runnable: Runnable,
+        operations: Option<u64>,
+    ) -> Option<Runnable> {
+        self.as_current(|| {
+            if self.shared().is_closed() {
+                self.discard_inside(runnable);
+                return None;
             }
-            (true, _) => self.discard_inside(runnable),
-        });
+            match operations {
+                None => budget::refill(),
+                Some(operations) => budget::refill_to(operations),
+            }
+            match self.poll(runnable) {
+                Polled::Woken(runnable) => return Some(runnable),
+                Polled::Ended(Some(waiter)) => guarded(|| waiter.wake()),
+                Polled::Pending | Polled::Ended(None) => {}
+            }
+            None
+        })
     }
 
     /// Drops a runnable, which cancels its task, as this worker.
@@ -60,8 +74,13 @@ impl Worker {
     /// Takes all that this worker has queued.
     #[inline]
     pub(in crate::executor) fn take_queued(&self, mut take: impl FnMut(Runnable)) {
-        while let Some(runnable) = self.next_queued() {
+        while let Some(runnable) = self.queues.pop() {
             take(runnable);
+        }
+        if self.queues.has_pinned() {
+            while let Some(runnable) = self.next_pinned() {
+                take(runnable);
+            }
         }
     }
 

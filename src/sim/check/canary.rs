@@ -29,7 +29,7 @@ pub(super) fn difference(one: &Kept, other: &Kept) -> Option<String> {
         shown(one, first),
         shown(other, second),
     );
-    let ran = |event: &&Event| event.what == What::Ran;
+    let ran = |event: &&Event| matches!(event.what, What::Ran { .. });
     if let Some(before) = one.events[..same].iter().rfind(ran) {
         let _ = writeln!(
             text,

@@ -41,7 +41,8 @@ impl Trace {
     /// ```
     pub fn explain(&self, step: u64) -> Option<Explanation<'_>> {
         let first = self.events.partition_point(|event| event.step < step);
-        let ran = (first..self.events.len()).find(|&place| self.events[place].what == What::Ran)?;
+        let ran = (first..self.events.len())
+            .find(|&place| matches!(self.events[place].what, What::Ran { .. }))?;
         (self.events[ran].step == step).then(|| self.explanation(ran))
     }
 
@@ -71,7 +72,7 @@ impl Trace {
     fn ran_before(&self, actor: Actor, before: usize) -> Option<usize> {
         let ran = |place: &usize| {
             let event = &self.events[*place];
-            event.actor == actor && event.what == What::Ran
+            event.actor == actor && matches!(event.what, What::Ran { .. })
         };
         (0..before).rev().find(ran)
     }

@@ -123,7 +123,7 @@ impl Mark {
         match what {
             What::Spawned { .. } => Some(Self::Spawned),
             What::Woken { .. } => Some(Self::Woken),
-            What::Ran => Some(Self::Ran),
+            What::Ran { .. } => Some(Self::Ran),
             What::Ended(TaskEnd::Finished) => Some(Self::Finished),
             What::Ended(TaskEnd::Panicked) => Some(Self::Panicked),
             What::Ended(TaskEnd::Cancelled) => Some(Self::Cancelled),

@@ -131,7 +131,9 @@ fn slices(events: &[Event]) -> Vec<Slice> {
         // Timers, and what is outside of all tasks, have a slice for each time at which they wake.
         let is_stale = |&slice: &usize| by.task().is_none() && slices[slice].at != event.at;
         let is_ended = matches!(event.what, What::Ended(_));
-        let slice = match known.filter(|slice| event.what != What::Ran && !is_stale(slice)) {
+        let slice = match known
+            .filter(|slice| !matches!(event.what, What::Ran { .. }) && !is_stale(slice))
+        {
             Some(slice) => slice,
             None if is_ended => continue,
             None => {
@@ -140,7 +142,9 @@ fn slices(events: &[Event]) -> Vec<Slice> {
                     step: event.step,
                     at: event.at,
                     then: "waits",
-                    cause: causes.remove(&by).filter(|_| event.what == What::Ran),
+                    cause: causes
+                        .remove(&by)
+                        .filter(|_| matches!(event.what, What::Ran { .. })),
                     last: place,
                     begins: 0,
                     ends: 0,

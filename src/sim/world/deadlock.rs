@@ -17,8 +17,8 @@ impl World {
         let joins = self.joins();
         let tasks = self.tasks.borrow();
         let mut waiting: Vec<_> = tasks
-            .values()
-            .map(|live| self.waiting(live, &joins))
+            .iter()
+            .map(|(_, live)| self.waiting(live, &joins))
             .collect();
         waiting.sort_by_key(|task| task.actor);
         Deadlock {

@@ -104,7 +104,7 @@ impl World {
     }
 
     fn has_ended(&self, id: Id, how: TaskEnd, is_detached: bool) {
-        let live = self.tasks.borrow_mut().remove(&id);
+        let live = self.tasks.borrow_mut().remove(id);
         if let Some(live) = live {
             self.note(live.actor, What::Ended(how));
             let by_fault = self.panicked.get() == Some(live.actor);

@@ -79,7 +79,7 @@ impl World {
                 .detach()
         };
         simulated::run_apart(|| host.simulated.as_worker(0, spawn));
-        self.collect(executor, &host, 0);
+        self.collect(executor, &host, 0, None);
     }
 
     fn main_has_ended(&self, place: Place, ended: Result<(), Box<dyn Any + Send>>) {

@@ -34,7 +34,7 @@ impl World {
     /// Runs what is ready. If nothing is, the time goes on, at most to the limit.
     pub(super) fn step(&self, limit: Option<u64>) -> Step {
         loop {
-            if self.failure.borrow().is_some() {
+            if self.has_failed.get() {
                 return Step::Failed;
             }
             self.wake_main();
@@ -71,9 +71,10 @@ impl World {
             return;
         }
         if let Some(by) = self.main.take() {
-            self.note(Actor::MAIN, What::Woken { by });
+            self.note_woken(Actor::MAIN, by);
             self.enqueue(Due {
                 actor: Actor::MAIN,
+                by,
                 work: Work::Main,
             });
         }
@@ -105,7 +106,7 @@ impl World {
         let hosts = self.hosts.borrow();
         let can_run = |due: &Due| match &due.work {
             Work::Main => self.poll_main.get().is_some() && !hosts[0].busy[0].get(),
-            Work::Task { host, task } => hosts[*host].free_worker(task).is_some(),
+            Work::Task { host, task, .. } => hosts[*host].free_worker(task).is_some(),
             Work::Call(..) | Work::Resume(_) => true,
         };
         // Those that can run go to the front, in their order.
@@ -128,13 +129,13 @@ impl World {
             return Ok(());
         }
         let actor = due.actor;
-        self.note(actor, What::Ran);
+        self.note(actor, What::Ran { by: due.by });
         let before = self.acting.replace(actor);
         let place = self.place.get();
         self.last.set(actor);
         self.depth.set(self.depth.get() + 1);
         match due.work {
-            Work::Task { host, task } => self.run_task(host, task),
+            Work::Task { host, key, task } => self.run_task(host, key, task),
             Work::Main => self.run_main_once(),
             Work::Call(place, call) => self.begin_call(actor, place, call)?,
             Work::Resume(thread) => self.resume_call(thread)?,
@@ -151,10 +152,10 @@ impl World {
     }
 
     #[inline]
-    fn run_task(&self, host: usize, task: Task) {
+    fn run_task(&self, host: usize, key: usize, task: Task) {
         let (number, host) = (host, self.hosts.borrow()[host].clone());
-        let mut manner = Manner::Usual;
-        if let Some(live) = self.tasks.borrow_mut().get_mut(&task.id()) {
+        let (mut manner, mut woken) = (Manner::Usual, None);
+        if let Some(live) = self.tasks.borrow_mut().by_key(key) {
             live.since = self.now.get();
             live.ran = self.steps.get();
             live.is_due = false;
@@ -168,12 +169,14 @@ impl World {
         host.busy[worker].set(true);
         host.busy_with[worker].set(self.acting.get());
         match manner {
-            Manner::Usual => host.simulated.run(worker, task, None),
-            Manner::Budget(operations) => host.simulated.run(worker, task, Some(operations)),
+            Manner::Usual => woken = host.simulated.run(worker, task, None),
+            Manner::Budget(operations) => {
+                woken = host.simulated.run(worker, task, Some(operations));
+            }
             Manner::Dropped => host.simulated.discard(worker, task),
         }
         host.busy[worker].set(false);
-        self.collect(number, &host, worker);
+        self.collect(number, &host, worker, woken);
     }
 
     fn run_main_once(&self) {
@@ -195,14 +198,18 @@ impl World {
         if polled.is_pending() {
             self.poll_main.set(Some(poll));
         }
-        self.collect(0, &host, 0);
+        self.collect(0, &host, 0, None);
     }
 
-    /// Takes over what a worker has queued.
+    /// Takes over what a worker has queued, and then the task that it has run, if that was woken
+    /// meanwhile.
     #[inline]
-    pub(super) fn collect(&self, number: usize, host: &Host, worker: usize) {
+    pub(super) fn collect(&self, number: usize, host: &Host, worker: usize, woken: Option<Task>) {
         host.simulated
             .take_queued(worker, |task| self.push(number, task));
+        if let Some(task) = woken {
+            self.push(number, task);
+        }
         if host.is_closing.get() && !host.is_busy() {
             self.end(host);
         }
@@ -231,20 +238,17 @@ impl World {
 
     #[inline]
     fn push(&self, host: usize, task: Task) {
+        let by = self.acting.get();
         let mut tasks = self.tasks.borrow_mut();
-        let live = tasks.get_mut(&task.id());
-        let live = live.expect("a task is known from its spawn to its end");
+        let key = tasks.key(task.id());
+        let key = key.expect("a task is known from its spawn to its end");
+        let live = tasks.by_key(key).expect("a key leads to its task");
         live.is_due = true;
-        live.woken = self.acting.get();
+        live.woken = by;
         let actor = live.actor;
         drop(tasks);
-        self.note(
-            actor,
-            What::Woken {
-                by: self.acting.get(),
-            },
-        );
-        let work = Work::Task { host, task };
-        self.enqueue(Due { actor, work });
+        self.note_woken(actor, by);
+        let work = Work::Task { host, key, task };
+        self.enqueue(Due { actor, by, work });
     }
 }

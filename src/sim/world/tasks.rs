@@ -1,7 +1,12 @@
 //! What a world knows about the tasks that have not ended.
 
-use core::hash::{BuildHasherDefault, Hasher};
+use core::{
+    cell::Cell,
+    hash::{BuildHasherDefault, Hasher},
+};
 use std::collections::HashMap;
+
+use slab::Slab;
 
 use super::Live;
 use crate::task::Id;
@@ -26,4 +31,50 @@ impl Hasher for IdHasher {
     }
 }
 
-pub(super) type Tasks = HashMap<Id, Live, BuildHasherDefault<IdHasher>>;
+/// The tasks by their ids. Each has a key as well, by which it is found at once.
+#[derive(Default)]
+pub(super) struct Tasks {
+    lives: Slab<Live>,
+    keys: HashMap<Id, usize, BuildHasherDefault<IdHasher>>,
+    /// The task that was looked up last: often the next one too.
+    last: Cell<Option<(Id, usize)>>,
+}
+
+impl Tasks {
+    pub(super) fn insert(&mut self, id: Id, live: Live) {
+        let key = self.lives.insert(live);
+        self.keys.insert(id, key);
+    }
+
+    pub(super) fn remove(&mut self, id: Id) -> Option<Live> {
+        self.last.set(None);
+        let key = self.keys.remove(&id)?;
+        Some(self.lives.remove(key))
+    }
+
+    /// The key of a task.
+    #[inline]
+    pub(super) fn key(&self, id: Id) -> Option<usize> {
+        if let Some((_, key)) = self.last.get().filter(|&(last, _)| last == id) {
+            return Some(key);
+        }
+        let key = *self.keys.get(&id)?;
+        self.last.set(Some((id, key)));
+        Some(key)
+    }
+
+    #[inline]
+    pub(super) fn by_key(&mut self, key: usize) -> Option<&mut Live> {
+        self.lives.get_mut(key)
+    }
+
+    pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Live> {
+        let key = self.key(id)?;
+        self.lives.get_mut(key)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Live)> {
+        // Callers sort by what they need: the order of the map is that of addresses.
+        self.keys.iter().map(|(&id, &key)| (id, &self.lives[key]))
+    }
+}

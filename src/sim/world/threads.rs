@@ -31,7 +31,7 @@ use super::{
     super::{
         failure::Kind,
         host::Place,
-        record::{Actor, Event, Named, What},
+        record::{Actor, Event, Named},
     },
     Due, Work, World,
     baton::{Baton, Order, Report},
@@ -125,6 +125,7 @@ impl World {
         self.mark(call.id(), true);
         self.enqueue(Due {
             actor,
+            by: self.acting.get(),
             work: Work::Call(self.place.get(), call),
         });
     }
@@ -230,7 +231,7 @@ impl World {
 
     /// Notes whether a call is due.
     fn mark(&self, id: Id, is_due: bool) {
-        if let Some(live) = self.tasks.borrow_mut().get_mut(&id) {
+        if let Some(live) = self.tasks.borrow_mut().get_mut(id) {
             live.is_due = is_due;
             live.since = self.now.get();
         }
@@ -278,9 +279,10 @@ impl World {
         let Call { id, actor, .. } = call.expect("the thread runs a call");
         self.mark(id, true);
         let by = self.acting.get();
-        self.note(actor, What::Woken { by });
+        self.note_woken(actor, by);
         self.enqueue(Due {
             actor,
+            by,
             work: Work::Resume(number),
         });
     }
