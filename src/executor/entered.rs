@@ -36,7 +36,7 @@ fn outermost<'a>() -> &'a Executor {
 }
 
 /// Calls `f` while this thread is in an executor.
-fn enter<R>(executor: &Executor, f: impl FnOnce() -> R) -> R {
+pub(super) fn enter<R>(executor: &Executor, f: impl FnOnce() -> R) -> R {
     struct Leave(*const Executor);
     impl Drop for Leave {
         fn drop(&mut self) {

@@ -31,6 +31,7 @@ use super::{
         clock::{self, NEVER},
         timers::Fired,
     },
+    entered,
     hooks::Hooks,
     task_info::TaskInfo,
     worker::{
@@ -158,6 +159,11 @@ pub(super) async fn call<T>(f: impl FnOnce() -> T) -> T {
         Poll::Pending
     })
     .await
+}
+
+/// Runs a call that may block, which belongs to an executor but to none of its workers.
+pub(crate) fn run_call(executor: &Executor, call: task::Runnable) {
+    entered::enter(executor, || call.run());
 }
 
 /// An executor whose workers have no threads.

@@ -6,12 +6,13 @@ use core::{
     fmt,
     future::{Future, poll_fn},
     net::{IpAddr, Ipv4Addr},
+    panic::Location,
     pin::Pin,
     task::{Context, Poll, Waker},
 };
 
 use super::world::{self, World};
-use crate::executor::Executor;
+use crate::{executor::Executor, task::JoinHandle};
 
 /// Which host something belongs to, and which start of that host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,13 @@ pub(super) enum Power {
     Running,
 }
 
+/// What runs on a host.
+pub(super) struct Program {
+    pub(super) executor: Rc<Executor>,
+    /// The main future. Without a handle it would be dropped if nobody could wake it.
+    pub(super) main: Option<JoinHandle<()>>,
+}
+
 /// What the world knows about a host.
 pub(super) struct Machine {
     pub(super) name: Arc<str>,
@@ -44,7 +52,9 @@ pub(super) struct Machine {
     pub(super) start: u32,
     pub(super) power: Power,
     pub(super) main: Option<Rc<RefCell<Main>>>,
-    pub(super) executor: Option<Executor>,
+    pub(super) program: Option<Program>,
+    /// Where it was given its main future.
+    pub(super) given: &'static Location<'static>,
     end: Option<HostEnd>,
     /// The number of futures that wait for the end.
     pub(super) watchers: usize,
@@ -54,13 +64,15 @@ pub(super) struct Machine {
 }
 
 impl Machine {
+    #[track_caller]
     pub(super) fn new(name: Arc<str>, power: Power) -> Self {
         Self {
             name,
             start: 0,
             power,
             main: None,
-            executor: None,
+            program: None,
+            given: Location::caller(),
             end: None,
             watchers: 0,
             waiting: Vec::new(),
@@ -222,6 +234,7 @@ impl Host {
     ///
     /// # Panics
     /// If the host is running already, if it is the main future's, or outside of its simulation.
+    #[track_caller]
     pub fn run<F, M>(&self, mut main: F)
     where
         F: FnMut() -> M + 'static,
@@ -229,11 +242,13 @@ impl Host {
     {
         let main: Main = Box::new(move || Box::pin(main()));
         let main = Rc::new(RefCell::new(main));
+        let given = Location::caller();
         self.with(|world| {
             let before = world.network(|network| {
                 let machine = &mut network.machines[self.number];
                 let is_running = machine.power == Power::Running;
                 assert!(!is_running, "the host `{}` runs already", self.name);
+                machine.given = given;
                 machine.main.replace(main)
             });
             drop(before);

@@ -5,11 +5,15 @@ use std::{
     future::pending,
     panic::{AssertUnwindSafe, catch_unwind},
     rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
 use joint::{
-    Executor,
+    Executor, block_on,
     sim::{self, Builder, Host, HostEnd, current_host},
     spawn, spawn_blocking, spawn_local,
     time::{now, sleep},
@@ -44,6 +48,8 @@ fn whatever_a_host_spawns_stays_there() {
                     .await;
                     assert_eq!(spawn_local(async { here() }).await, name);
                     assert_eq!(spawn_blocking(here).await, name);
+                    let spawns = || block_on(spawn(async { here() }));
+                    assert_eq!(spawn_blocking(spawns).await, name);
                     sleep(SECOND).await;
                     let executor = Executor::builder().workers(2).build().unwrap();
                     assert_eq!(executor.spawn(async { here() }).await, name);
@@ -94,6 +100,7 @@ fn a_killed_host_drops_its_tasks_where_they_stand() {
         for n in 1..=10 {
             sleep(SECOND).await;
             assert!(host.is_running());
+            assert_eq!(dropped.get(), 2 * (n - 1));
             host.kill();
             assert!(!host.is_running());
             assert_eq!(dropped.get(), 2 * n);
@@ -279,4 +286,76 @@ fn misuse_is_a_panic_that_says_so() {
         assert!(catch_unwind(|| current_host().kill()).is_err());
     });
     assert!(catch_unwind(|| Host::new("a")).is_err());
+}
+
+#[test]
+fn a_deadlock_names_the_hosts_that_wait() {
+    let failure = Builder::new(1).run(async {
+        Host::new("waits").run(pending::<()>);
+        pending::<()>().await;
+    });
+    let failure = failure.unwrap_err();
+    assert!(failure.is_deadlock());
+    let report = failure.to_string();
+    for part in ["task 1 \"waits\"", "spawned at tests/sim/hosts.rs:"] {
+        assert!(report.contains(part), "{report}");
+    }
+}
+
+#[test]
+fn what_the_closures_own_is_dropped_inside_the_simulation() {
+    struct Looks(Rc<Cell<usize>>);
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            assert!(sim::is_simulated());
+            assert_eq!(here(), "main");
+            assert!(Host::find("a").is_some());
+            self.0.set(self.0.get() + 1);
+        }
+    }
+    let dropped = Rc::new(Cell::new(0));
+    sim::run(1, async {
+        let looks = Looks(dropped.clone());
+        Host::new("a").run(move || {
+            let _ = &looks;
+            pending::<()>()
+        });
+        sleep(SECOND).await;
+    });
+    assert_eq!(dropped.get(), 1);
+}
+
+#[test]
+fn a_blocked_function_ends_with_its_host() {
+    for seed in 0..10 {
+        sim::run(seed, async {
+            let host = Host::new("a");
+            let counts = Arc::new([const { AtomicUsize::new(0) }; 2]);
+            let there = counts.clone();
+            host.run(move || {
+                let there = there.clone();
+                async move {
+                    let counts = move || {
+                        struct Leaves<'a>(&'a AtomicUsize);
+                        impl Drop for Leaves<'_> {
+                            fn drop(&mut self) {
+                                self.0.fetch_add(1, Relaxed);
+                            }
+                        }
+                        let _leaves = Leaves(&there[1]);
+                        loop {
+                            block_on(sleep(SECOND));
+                            there[0].fetch_add(1, Relaxed);
+                        }
+                    };
+                    spawn_blocking(counts).await
+                }
+            });
+            sleep(3 * SECOND + SECOND / 2).await;
+            host.kill();
+            sleep(10 * SECOND).await;
+            let [counted, left] = &*counts;
+            assert_eq!((counted.load(Relaxed), left.load(Relaxed)), (3, 1));
+        });
+    }
 }

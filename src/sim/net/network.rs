@@ -3,6 +3,7 @@
 use alloc::{collections::BTreeMap, rc::Rc, sync::Arc, vec::Vec};
 use core::{
     cell::RefCell,
+    mem,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     task::{Context, Poll, Waker, ready},
 };
@@ -15,9 +16,8 @@ use super::{
     udp::Datagrams,
 };
 use crate::{
-    executor::Executor,
     sim::{
-        host::{FIRST_PORT, Host, HostEnd, Machine, Main, Place, Power, ip},
+        host::{FIRST_PORT, Host, HostEnd, Machine, Main, Place, Power, Program, ip},
         record::What,
         world::{self, World},
     },
@@ -113,29 +113,29 @@ impl Network {
         (Place { host, start }, main)
     }
 
-    /// Ends what runs on a host. Returns its place and its executor.
+    /// Ends what runs on a host. Returns its place and what runs there.
     pub(in crate::sim) fn stop(
         &mut self,
         world: &World,
         number: usize,
         power: Power,
         end: HostEnd,
-    ) -> (Place, Option<Executor>) {
+    ) -> (Place, Option<Program>) {
         let machine = &mut self.machines[number];
         let (host, start) = (number, machine.start);
         let wakers = machine.end(power, end);
-        let executor = machine.executor.take();
+        let program = machine.program.take();
         self.wakers.extend(wakers);
         self.note(world, Event::Stopped, (number, number), 0);
         self.close_all(world, number, power);
-        (Place { host, start }, executor)
+        (Place { host, start }, program)
     }
 
     /// Closes all sockets of a host.
     fn close_all(&mut self, world: &World, number: usize, power: Power) {
         self.close_streams(world, number, power);
         self.ports.retain(|&(host, ..), _| host != number);
-        let all = core::mem::take(&mut self.datagrams);
+        let all = mem::take(&mut self.datagrams);
         for (id, mut socket) in all {
             if socket.host == number {
                 socket.waiting.wake(&mut self.wakers);
@@ -143,6 +143,17 @@ impl Network {
                 self.datagrams.insert(id, socket);
             }
         }
+    }
+
+    /// Takes what hosts and sockets own of the program's.
+    pub(in crate::sim) fn end(&mut self) -> impl Sized + use<> {
+        let take = |machine: &mut Machine| (machine.program.take(), machine.main.take());
+        let programs: Vec<_> = self.machines.iter_mut().map(take).collect();
+        let streams = (
+            mem::take(&mut self.listeners),
+            mem::take(&mut self.connections),
+        );
+        (programs, streams, mem::take(&mut self.datagrams))
     }
 
     /// Whether messages arrive at all now.

@@ -1,7 +1,11 @@
 //! How hosts start and stop.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
-use core::{future::poll_fn, mem, task::Poll};
+use alloc::{boxed::Box, rc::Rc, string::String, vec::Vec};
+use core::{
+    future::{Future, poll_fn},
+    mem,
+    task::Poll,
+};
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -10,12 +14,17 @@ use std::{
 use super::{
     super::{
         failure::{Kind, message},
-        host::{HostEnd, Place, Power},
+        host::{HostEnd, Place, Power, Program},
         net::Network,
+        record::Actor,
     },
     Work, World,
+    threads::is_call_thread,
 };
-use crate::executor::{Executor, TaskBuilder, simulated};
+use crate::{
+    executor::{Executor, TaskBuilder, simulated},
+    task::{JoinHandle, Runnable},
+};
 
 impl World {
     /// The place that the running code belongs to.
@@ -37,18 +46,18 @@ impl World {
 
     /// Starts a host, which is not running.
     pub(in crate::sim) fn start(&self, number: usize) {
-        let (place, name, main) = self.network(|network| {
-            let (place, main) = network.start(self, number);
-            (place, network.machines[number].name.clone(), main)
-        });
+        assert!(
+            !is_call_thread(),
+            "a host is started by a task, not by a function of spawn_blocking"
+        );
+        let (place, main) = self.network(|network| network.start(self, number));
         let before = self.place.replace(place);
         let executor = Executor::builder().workers(1).build();
         self.place.set(before);
         let executor = match executor {
-            Ok(executor) => executor,
+            Ok(executor) => Rc::new(executor),
             Err(error) => return self.fail(Kind::NoExecutor(alloc::format!("{error}"))),
         };
-        self.network(|network| network.machines[number].executor = Some(executor));
         let mut future = None;
         let poll_main = poll_fn(move |cx| {
             let mut poll = || {
@@ -67,19 +76,41 @@ impl World {
                 world.main_has_ended(place, ended);
             });
         };
+        let main = self.spawn_main(place, task);
+        self.network(|network| {
+            let program = Program { executor, main };
+            network.machines[number].program = Some(program);
+        });
+    }
+
+    /// Spawns the main future of a host that has been started.
+    fn spawn_main(
+        &self,
+        place: Place,
+        task: impl Future<Output = ()> + 'static,
+    ) -> Option<JoinHandle<()>> {
+        let (name, given) = self.network(|network| {
+            let machine = &network.machines[place.host];
+            (String::from(&*machine.name), machine.given)
+        });
         let hosts = self.hosts.borrow();
-        let executor = hosts.iter().position(|host| host.place == place);
-        let executor = executor.expect("it was started above");
+        let executor = hosts.iter().position(|host| host.place == place)?;
         let host = hosts[executor].clone();
         drop(hosts);
-        let spawn = || {
-            TaskBuilder::new()
-                .name(String::from(&*name))
-                .spawn_local(task)
-                .detach()
-        };
+        let mut main = None;
+        let spawn = || main = Some(TaskBuilder::new().name(name).spawn_local(task));
         simulated::run_apart(|| host.simulated.as_worker(0, spawn));
+        let number = Actor(self.spawned.get());
+        let mut tasks = self.tasks.borrow_mut();
+        if let Some(live) = tasks.by_actor(number) {
+            live.named.spawned = given;
+            // Whoever cancels it kills the host.
+            live.is_expendable = false;
+            self.record.borrow_mut().name(number, &live.named);
+        }
+        drop(tasks);
         self.collect(executor, &host, 0, None);
+        main
     }
 
     fn main_has_ended(&self, place: Place, ended: Result<(), Box<dyn Any + Send>>) {
@@ -104,7 +135,7 @@ impl World {
             number != Place::MAIN.host,
             "the main future's host cannot be stopped"
         );
-        let (place, executor) = self.network(|network| network.stop(self, number, power, end));
+        let (place, program) = self.network(|network| network.stop(self, number, power, end));
         let hosts = self.hosts.borrow();
         let own = hosts
             .iter()
@@ -119,18 +150,40 @@ impl World {
             .partition(|due| is_call(&due.work));
         let calls: alloc::collections::VecDeque<_> = calls;
         self.due.replace(others);
+        let held = self.take_held(|due| is_call(&due.work));
+        self.end_calls_of(place);
         simulated::run_apart(|| {
             for id in own {
                 simulated::World::shut_down(self, id);
             }
-            drop(calls);
-            drop(executor);
+            drop((calls, held));
+            drop(program);
         });
     }
 
-    /// Drops what the hosts own.
+    /// Whether what runs at a place was killed, or has ended.
+    pub(super) fn is_gone(&self, place: Place) -> bool {
+        self.network(|network| {
+            let machine = network.machines.get(place.host);
+            machine.is_none_or(|machine| machine.start != place.start)
+        })
+    }
+
+    /// Runs a call that may block, as code of the place that it was made at.
+    pub(super) fn run_call(&self, call: Runnable) {
+        let executor = self.network(|network| {
+            let program = network.machines[self.place.get().host].program.as_ref();
+            program.map(|program| program.executor.clone())
+        });
+        match executor {
+            Some(executor) => simulated::run_call(&executor, call),
+            None => drop(call.run()),
+        }
+    }
+
+    /// Drops what the hosts and the sockets own.
     pub(super) fn end_places(&self) {
-        let machines = self.network(|network| mem::take(&mut network.machines));
-        drop(machines);
+        let rest = self.network(Network::end);
+        drop(rest);
     }
 }

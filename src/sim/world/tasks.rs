@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use slab::Slab;
 
-use super::Live;
+use super::{super::record::Actor, Live};
 use crate::task::Id;
 
 /// Ids are addresses, so they need no more mixing than this.
@@ -66,6 +66,11 @@ impl Tasks {
     #[inline]
     pub(super) fn by_key(&mut self, key: usize) -> Option<&mut Live> {
         self.lives.get_mut(key)
+    }
+
+    pub(super) fn by_actor(&mut self, actor: Actor) -> Option<&mut Live> {
+        let lives = self.lives.iter_mut().map(|(_, live)| live);
+        lives.into_iter().find(|live| live.actor == actor)
     }
 
     pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Live> {

@@ -113,8 +113,8 @@ impl CallThread {
 impl World {
     /// Takes a call over, to begin it at a scheduled point.
     pub(super) fn take_call(&self, call: Runnable) {
-        if self.threads.is_over.get() {
-            // The run is over, which cancels the call.
+        if self.threads.is_over.get() || self.is_gone(self.place.get()) {
+            // The run or the host is over, which cancels the call.
             return drop(call);
         }
         let named = Named {
@@ -160,9 +160,11 @@ impl World {
         self.pass(number, Order::Run(call))
     }
 
-    /// Lets a call look again whether what it waits for is due.
+    /// Lets a call look again whether what it waits for is due, or ends it with its host.
     pub(super) fn resume_call(&self, number: usize) -> Result<(), Abandoned> {
-        self.pass(number, Order::Resume)
+        let call = self.threads.get(number).call.borrow().clone();
+        let is_gone = call.is_some_and(|call| self.is_gone(call.place));
+        self.pass(number, if is_gone { Order::End } else { Order::Resume })
     }
 
     fn start_thread(&self) -> io::Result<usize> {
@@ -272,6 +274,15 @@ impl World {
         }
     }
 
+    /// Ends the waits of a place's calls.
+    pub(super) fn end_calls_of(&self, place: Place) {
+        let is_own = |call: &Call| call.place == place;
+        let is_one = |one: &CallThread| one.call.borrow().as_ref().is_some_and(is_own);
+        while let Some(number) = self.threads.find(is_one) {
+            self.wake_call(number);
+        }
+    }
+
     fn wake_call(&self, number: usize) {
         let thread = self.threads.get(number);
         thread.is_due.set(true);
@@ -343,6 +354,11 @@ std::thread_local! {
     static TURNS_LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
+/// Whether this is not the world's own thread.
+pub(super) fn is_call_thread() -> bool {
+    BATON.with_borrow(Option::is_some)
+}
+
 /// What a thread for calls does.
 fn serve(baton: &Arc<Baton>, world: *const World) {
     BATON.set(Some(baton.clone()));
@@ -354,7 +370,8 @@ fn serve(baton: &Arc<Baton>, world: *const World) {
     let _entered = Entered::new(unsafe { &*world }, wait);
     loop {
         // The task takes the function's panic. What else panics is nobody's.
-        let _ = catch_unwind(AssertUnwindSafe(|| call.run()));
+        let run = || with(|world| world.expect("entered above").run_call(call));
+        let _ = catch_unwind(AssertUnwindSafe(run));
         baton.report(Report::CallEnded);
         match baton.wait_for_order() {
             Order::Run(next) => call = next,
