@@ -2,4 +2,5 @@
 
 mod both;
 mod datagrams;
+mod storm;
 mod streams;

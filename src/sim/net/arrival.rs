@@ -138,7 +138,10 @@ impl Network {
                     let delay = resent + self.links.stream_delay(world, way);
                     let at = world.now().saturating_add(delay);
                     pipe.hold_until(at);
-                    arrive_at(world, at, id, side);
+                    // What was sent meanwhile has no event of its own.
+                    for (arrives, _) in &pipe.flying {
+                        arrive_at(world, *arrives, id, side);
+                    }
                 }
             }
         }

@@ -348,6 +348,26 @@ fn a_healed_link_lets_a_waiting_writer_go_on() {
 }
 
 #[test]
+fn what_is_written_to_a_slow_link_while_it_is_cut_arrives() {
+    sim::run(1, async {
+        let (_host, mut stream, slot) = pair("a").await;
+        let mut there = slot.borrow_mut().take().unwrap();
+        let link = |latency| Link::new().latency(Latency::Constant(latency));
+        net::set_link("a", "main", link(10 * SECOND));
+        net::partition("a", "main");
+        stream.write_all(b"x").await.unwrap();
+        sleep(11 * SECOND).await;
+        stream.write_all(b"y").await.unwrap();
+        net::set_link("a", "main", link(MILLI));
+        net::heal("a", "main");
+        let mut buffer = [0; 2];
+        let read = timeout(MINUTE, there.read_exact(&mut buffer)).await;
+        read.unwrap().unwrap();
+        assert_eq!(&buffer, b"xy");
+    });
+}
+
+#[test]
 fn a_clogged_link_delays_a_stream() {
     sim::run(1, async {
         server("a", echo);
