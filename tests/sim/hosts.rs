@@ -356,6 +356,44 @@ fn a_blocked_function_ends_with_its_host() {
             sleep(10 * SECOND).await;
             let [counted, left] = &*counts;
             assert_eq!((counted.load(Relaxed), left.load(Relaxed)), (3, 1));
+            // Its thread may run another one now.
+            let start = now();
+            spawn_blocking(|| block_on(sleep(SECOND))).await;
+            assert_eq!(now() - start, SECOND);
         });
     }
+}
+
+#[test]
+fn a_host_is_killed_while_a_poll_of_it_is_blocked() {
+    let outcome = Builder::new(1).run(async {
+        let host = Host::new("a");
+        host.run(|| async {
+            block_on(sleep(10 * SECOND));
+            panic!("it was killed");
+        });
+        sleep(SECOND).await;
+        host.kill();
+        assert!(!host.is_running());
+        host.restart();
+        sleep(SECOND).await;
+        host.kill();
+        sleep(60 * SECOND).await;
+    });
+    outcome.unwrap();
+}
+
+#[test]
+fn a_poll_that_is_blocked_forever_does_not_outlive_the_run() {
+    let outcome = Builder::new(1).run(async {
+        let host = Host::new("a");
+        host.run(|| async {
+            block_on(pending::<()>());
+        });
+        sleep(SECOND).await;
+        host.kill();
+        sleep(SECOND).await;
+        3
+    });
+    assert_eq!(outcome.unwrap().output, 3);
 }

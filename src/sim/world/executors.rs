@@ -103,6 +103,14 @@ impl World {
         actor
     }
 
+    /// Notes whether a call is due.
+    pub(super) fn mark(&self, id: Id, is_due: bool) {
+        if let Some(live) = self.tasks.borrow_mut().get_mut(id) {
+            live.is_due = is_due;
+            live.since = self.now.get();
+        }
+    }
+
     fn has_ended(&self, id: Id, how: TaskEnd, is_detached: bool) {
         let live = self.tasks.borrow_mut().remove(id);
         if let Some(live) = live {

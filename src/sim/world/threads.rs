@@ -149,9 +149,8 @@ impl World {
             name: call.name().map(Arc::from),
             spawned: call.spawned(),
         };
-        let id = call.id();
         let begun = Call {
-            id,
+            id: call.id(),
             actor,
             place,
             named,
@@ -231,14 +230,6 @@ impl World {
         }
     }
 
-    /// Notes whether a call is due.
-    fn mark(&self, id: Id, is_due: bool) {
-        if let Some(live) = self.tasks.borrow_mut().get_mut(id) {
-            live.is_due = is_due;
-            live.since = self.now.get();
-        }
-    }
-
     /// Gives the world up to a call that has kept the baton for too long (rule 2).
     #[cold]
     fn abandon(&self, thread: &CallThread, last: Vec<Event>) -> Abandoned {
@@ -276,8 +267,8 @@ impl World {
 
     /// Ends the waits of a place's calls.
     pub(super) fn end_calls_of(&self, place: Place) {
-        let is_own = |call: &Call| call.place == place;
-        let is_one = |one: &CallThread| one.call.borrow().as_ref().is_some_and(is_own);
+        let is_one =
+            |one: &CallThread| matches!(&*one.call.borrow(), Some(own) if own.place == place);
         while let Some(number) = self.threads.find(is_one) {
             self.wake_call(number);
         }
@@ -370,13 +361,16 @@ fn serve(baton: &Arc<Baton>, world: *const World) {
     let _entered = Entered::new(unsafe { &*world }, wait);
     loop {
         // The task takes the function's panic. What else panics is nobody's.
-        let run = || with(|world| world.expect("entered above").run_call(call));
-        let _ = catch_unwind(AssertUnwindSafe(run));
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            with(|own| own.map(|own| own.run_call(call)))
+        }));
         baton.report(Report::CallEnded);
         match baton.wait_for_order() {
             Order::Run(next) => call = next,
             _ => return,
         }
+        // The last call may have ended with its host.
+        TURNS_LEFT.set(usize::MAX);
         keep_time();
     }
 }
