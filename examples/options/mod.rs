@@ -80,17 +80,44 @@ impl Options {
         name: &str,
         range: RangeInclusive<u64>,
     ) -> Result<Option<u64>, String> {
-        let mut number = None;
+        self.last(name, "a number", |value| in_range(name, value, &range))
+    }
+
+    /// Returns what the name after the option stands for. If the option is repeated, the last one
+    /// counts.
+    ///
+    /// # Errors
+    /// If there is no name, or none of these.
+    pub(crate) fn one_of<T: Copy>(
+        &mut self,
+        name: &str,
+        all: &[(&str, T)],
+    ) -> Result<Option<T>, String> {
+        self.last(name, "a name", |value| {
+            let known = all.iter().find(|(known, _)| *known == value);
+            let known = known.map(|&(_, meant)| meant);
+            known.ok_or_else(|| format!("{name} does not take {value} (see --help)"))
+        })
+    }
+
+    /// Removes an option and its value, each time that it is given.
+    fn last<T>(
+        &mut self,
+        name: &str,
+        needed: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, String> {
+        let mut last = None;
         while let Some(at) = self.words.iter().position(|word| is_option(word, name)) {
             let word = self.words.remove(at);
             let value = match word.split_once('=') {
                 Some((_, value)) => value.to_owned(),
                 None if at < self.words.len() => self.words.remove(at),
-                None => return Err(format!("{name} needs a number (see --help)")),
+                None => return Err(format!("{name} needs {needed} (see --help)")),
             };
-            number = Some(in_range(name, &value, &range)?);
+            last = Some(parse(&value)?);
         }
-        Ok(number)
+        Ok(last)
     }
 
     /// Returns the number that stands by itself. Call this after all options have been read.

@@ -1,5 +1,5 @@
-//! The examples `fizz_buzz`, `timers` and `echo`, run as their user runs them. What they print is
-//! compared byte for byte, where it does not depend on the machine's speed.
+//! The examples `fizz_buzz`, `timers`, `echo` and `raft`, run as their user runs them. What they
+//! print is compared byte for byte, where it does not depend on the machine's speed.
 #![cfg(all(feature = "io", not(miri)))]
 
 mod command_line;
@@ -7,6 +7,8 @@ mod echo;
 mod fizz_buzz;
 mod output;
 mod program;
+#[cfg(feature = "sim")]
+mod raft;
 mod timers;
 
 #[path = "../common/example.rs"]

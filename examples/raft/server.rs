@@ -1,0 +1,69 @@
+//! A server: carries messages, time and the disk to its [`Node`] and back.
+
+use std::time::Duration;
+
+use joint::time::{now, timeout_at};
+
+use crate::{
+    chance,
+    disk::Disk,
+    link::Link,
+    observer::Observer,
+    plan::ELECTION,
+    protocol::{Node, Timer, bug::Bug, message::Id},
+};
+
+const HEARTBEAT: Duration = Duration::from_millis(50);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) id: Id,
+    /// All servers and clients.
+    pub(crate) machines: Vec<Id>,
+    pub(crate) servers: Vec<Id>,
+    pub(crate) disk: Disk,
+    pub(crate) most_entries: usize,
+    /// The longest election timeout.
+    pub(crate) election: Duration,
+    pub(crate) bug: Option<Bug>,
+    pub(crate) observer: Observer,
+}
+
+impl Server {
+    /// Runs until the machine crashes.
+    pub(crate) async fn run(self) {
+        let link = Link::bind(self.id, &self.machines).await;
+        let link = link.expect("the port is free after a crash");
+        let disk = self.disk.read();
+        let mut node = Node::new(self.id, &self.servers, disk, self.most_entries, self.bug);
+        let mut deadline = now();
+        loop {
+            let output = node.take_output();
+            self.observer.saw(self.id, &node, output.write);
+            // "Updated on stable storage before responding" (figure 2).
+            if output.write {
+                self.disk.write(node.to_write()).await;
+            }
+            for (to, message) in &output.messages {
+                link.send(*to, message)
+                    .await
+                    .expect("a datagram is sent or lost");
+            }
+            match output.timer {
+                // Random, so that few servers start an election together (section 5.2).
+                Some(Timer::Election) => {
+                    deadline = now() + chance::between(ELECTION, self.election)
+                }
+                Some(Timer::Heartbeat) => deadline = now() + HEARTBEAT,
+                None => {}
+            }
+            match timeout_at(deadline, link.receive()).await {
+                Ok(received) => {
+                    let (from, message) = received.expect("the socket is open");
+                    node.receive(from, message);
+                }
+                Err(_) => node.timer_expired(),
+            }
+        }
+    }
+}
