@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use futures_lite::future::or;
 use joint::{
     sim::{
-        Builder, Host, HostEnd,
+        Builder, Faults, Host, HostEnd,
         net::{self, Latency, Link as Network},
     },
     spawn_detached, spawn_local,
@@ -45,7 +45,12 @@ pub(crate) struct Ended {
 /// # Errors
 /// If the simulation itself fails, for example because a server panics.
 pub(crate) fn run(seed: u64, plan: &Plan, bug: Option<Bug>) -> Result<Ended, String> {
-    let builder = Builder::new(seed).max_steps(MOST_STEPS);
+    let late = if plan.is_late {
+        Faults::all()
+    } else {
+        Faults::none()
+    };
+    let builder = Builder::new(seed).faults(late).max_steps(MOST_STEPS);
     let outcome = builder.run(run_inside(plan, bug));
     let outcome = outcome.map_err(|failure| failure.to_string())?;
     let (summary, violation) = outcome.output;

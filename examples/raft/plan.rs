@@ -15,6 +15,8 @@ pub(crate) struct Plan {
     pub(crate) election: Duration,
     /// The probability that a message is lost, in percent.
     pub(crate) loss: u32,
+    /// Whether timers and wake-ups are late, and polls are spurious.
+    pub(crate) is_late: bool,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -67,6 +69,7 @@ impl Plan {
             most_entries: *chance::one_of(&[1, 1, 4, 16]),
             election: ELECTION + *chance::one_of(&[20, 50, 150]) * Duration::from_millis(1),
             loss: *chance::one_of(&[0, 5, 20, 40]),
+            is_late: chance::one_in(3),
             faults: Vec::new(),
         };
         for _ in 0..chance::below(MOST_FAULTS) {
@@ -114,13 +117,14 @@ impl Plan {
             plan
         };
         let tamer = [
+            with(|plan| plan.is_late = false),
             with(|plan| plan.loss = 0),
             with(|plan| plan.loss = plan.loss.min(5)),
             with(|plan| plan.clients = 2),
             with(|plan| plan.servers = 3),
         ];
         let is_new = |plan: &Self| {
-            let size = |plan: &Self| (plan.loss, plan.clients, plan.servers);
+            let size = |plan: &Self| (plan.is_late, plan.loss, plan.clients, plan.servers);
             plan.names_its_servers() && size(plan) != size(self)
         };
         without.chain(tamer.into_iter().filter(is_new))
@@ -167,11 +171,14 @@ impl fmt::Display for Plan {
             clients,
             most_entries,
             loss,
+            is_late,
             ..
         } = self;
+        let late = if *is_late { ", late timers" } else { "" };
         write!(
             f,
-            "{servers} servers, {clients} clients, {most_entries} entries a message, {loss}% loss"
+            "{servers} servers, {clients} clients, {most_entries} entries a message, \
+             {loss}% loss{late}"
         )
     }
 }
