@@ -133,7 +133,7 @@ impl Totals {
 
 /// The seeds with which a smaller plan is tried. A smaller plan makes fewer choices, so the same
 /// seed does not lead to the same run.
-const TRIES: u64 = 60;
+const TRIES: u64 = 30;
 
 impl Found {
     /// Looks for a smaller plan that violates the same property, until none of those that are a
