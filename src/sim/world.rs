@@ -16,6 +16,7 @@ mod faults;
 mod host;
 mod kept;
 mod later;
+mod main_waker;
 mod places;
 mod step;
 mod tasks;
@@ -27,7 +28,6 @@ use alloc::{
     rc::Rc,
     string::ToString,
     sync::Arc,
-    task::Wake,
     vec::Vec,
 };
 use core::{
@@ -49,6 +49,7 @@ use self::{
     faults::Injected,
     host::Host,
     later::Later,
+    main_waker::MainWaker,
     step::Step,
     tasks::Tasks,
     threads::Threads,
@@ -69,7 +70,6 @@ use crate::{
         driver::clock,
         simulated::{self, ExecutorId, Task},
     },
-    sync::{AtomicUsize, order},
     task::{Runnable, TaskEnd},
     waker::budget,
 };
@@ -123,43 +123,6 @@ struct Live {
     is_expendable: bool,
     /// Whether its last poll has arranged a spurious one.
     is_arranged: bool,
-}
-
-/// Tells the main future's wake-ups from those of tasks.
-struct MainWaker {
-    is_woken: AtomicUsize,
-    /// Who woke it, by number.
-    by: AtomicUsize,
-}
-
-impl MainWaker {
-    /// Who has woken the main future since the last call.
-    #[inline]
-    fn take(&self) -> Option<Actor> {
-        // ORDERING: main_look. Relaxed: the threads of a world take turns.
-        if self.is_woken.load(order!(main_look: Relaxed)) == 0 {
-            return None;
-        }
-        // ORDERING: main_taken. Relaxed: as for `main_look`.
-        self.is_woken.store(0, order!(main_taken: Relaxed));
-        // ORDERING: main_by_look. Relaxed: as for `main_look`.
-        let by = self.by.load(order!(main_by_look: Relaxed));
-        Some(u32::try_from(by).map_or(Actor::OUTSIDE, Actor))
-    }
-}
-
-impl Wake for MainWaker {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        let by = with(|world| world.map_or(Actor::OUTSIDE, |world| world.acting.get()));
-        // ORDERING: main_by. Relaxed: as for `main_look`.
-        self.by.store(by.0 as usize, order!(main_by: Relaxed));
-        // ORDERING: main_woken. Relaxed: as for `main_look`.
-        self.is_woken.store(1, order!(main_woken: Relaxed));
-    }
 }
 
 /// The limits of a run.
@@ -257,10 +220,7 @@ impl World {
             acting: Cell::new(Actor::MAIN),
             panicked: Cell::new(None),
             last: Cell::new(Actor::MAIN),
-            main: Arc::new(MainWaker {
-                is_woken: AtomicUsize::new(1),
-                by: AtomicUsize::new(Actor::OUTSIDE.0 as usize),
-            }),
+            main: Arc::new(MainWaker::woken()),
             poll_main: Cell::new(None),
             depth: Cell::new(0),
             failure: RefCell::new(None),

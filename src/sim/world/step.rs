@@ -176,6 +176,7 @@ impl World {
             Manner::Dropped => host.simulated.discard(worker, task),
         }
         host.busy[worker].set(false);
+        let woken = woken.map(|task| (key, task));
         self.collect(number, &host, worker, woken);
     }
 
@@ -204,11 +205,17 @@ impl World {
     /// Takes over what a worker has queued, and then the task that it has run, if that was woken
     /// meanwhile.
     #[inline]
-    pub(super) fn collect(&self, number: usize, host: &Host, worker: usize, woken: Option<Task>) {
+    pub(super) fn collect(
+        &self,
+        number: usize,
+        host: &Host,
+        worker: usize,
+        woken: Option<(usize, Task)>,
+    ) {
         host.simulated
             .take_queued(worker, |task| self.push(number, task));
-        if let Some(task) = woken {
-            self.push(number, task);
+        if let Some((key, task)) = woken {
+            self.push_known(number, key, task);
         }
         if host.is_closing.get() && !host.is_busy() {
             self.end(host);
@@ -238,10 +245,15 @@ impl World {
 
     #[inline]
     fn push(&self, host: usize, task: Task) {
+        let key = self.tasks.borrow().key(task.id());
+        let key = key.expect("a task is known from its spawn to its end");
+        self.push_known(host, key, task);
+    }
+
+    #[inline]
+    fn push_known(&self, host: usize, key: usize, task: Task) {
         let by = self.acting.get();
         let mut tasks = self.tasks.borrow_mut();
-        let key = tasks.key(task.id());
-        let key = key.expect("a task is known from its spawn to its end");
         let live = tasks.by_key(key).expect("a key leads to its task");
         live.is_due = true;
         live.woken = by;

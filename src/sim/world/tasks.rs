@@ -1,9 +1,6 @@
 //! What a world knows about the tasks that have not ended.
 
-use core::{
-    cell::Cell,
-    hash::{BuildHasherDefault, Hasher},
-};
+use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 
 use slab::Slab;
@@ -36,8 +33,6 @@ impl Hasher for IdHasher {
 pub(super) struct Tasks {
     lives: Slab<Live>,
     keys: HashMap<Id, usize, BuildHasherDefault<IdHasher>>,
-    /// The task that was looked up last: often the next one too.
-    last: Cell<Option<(Id, usize)>>,
 }
 
 impl Tasks {
@@ -47,7 +42,6 @@ impl Tasks {
     }
 
     pub(super) fn remove(&mut self, id: Id) -> Option<Live> {
-        self.last.set(None);
         let key = self.keys.remove(&id)?;
         Some(self.lives.remove(key))
     }
@@ -55,12 +49,7 @@ impl Tasks {
     /// The key of a task.
     #[inline]
     pub(super) fn key(&self, id: Id) -> Option<usize> {
-        if let Some((_, key)) = self.last.get().filter(|&(last, _)| last == id) {
-            return Some(key);
-        }
-        let key = *self.keys.get(&id)?;
-        self.last.set(Some((id, key)));
-        Some(key)
+        self.keys.get(&id).copied()
     }
 
     #[inline]
