@@ -49,7 +49,7 @@ impl Exports {
     pub(crate) fn new(lib: &Source, executor: &Source) -> Self {
         let own = paths(executor)
             .into_iter()
-            .filter(|path| path.module == ["executor"]);
+            .filter(|path| *path.module == ["executor"]);
         let module = |path: &Path| match path.in_crate() {
             Some(inner) => inner.into_iter().nth(1),
             None => path.segments.first().cloned(),

@@ -3,7 +3,10 @@
 //! A citation is held to what can be seen from outside of the compiler: the module whose path ends
 //! as the citation says has a token of the last name. rustdoc checks links in brackets itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{lex::Kind, source::Source};
 
@@ -13,7 +16,7 @@ const FOREIGN: [&str; 6] = ["alloc", "core", "std", "loom", "libc", "tokio"];
 /// What there is to be cited.
 pub(crate) struct Known {
     /// For each module, by its path from the crate's root, the names in it.
-    names: BTreeMap<Vec<String>, BTreeSet<String>>,
+    names: BTreeMap<Arc<[String]>, BTreeSet<String>>,
     /// Paths of files, with a slash in front.
     files: Vec<String>,
 }
@@ -39,7 +42,7 @@ impl Known {
         let Some((last, module)) = path.split_last() else {
             return false;
         };
-        let ends = |known: &Vec<String>| {
+        let ends = |known: &[String]| {
             known.len() >= module.len()
                 && (known.iter().rev())
                     .zip(module.iter().rev())

@@ -1,5 +1,7 @@
 //! The paths that a file writes, with `use` trees spelled out and `super` chains followed.
 
+use std::sync::Arc;
+
 use super::{lex::Kind, source::Source};
 
 #[derive(Debug)]
@@ -11,7 +13,7 @@ pub(crate) struct Path {
     pub(crate) line: usize,
     pub(crate) in_test: bool,
     /// The module it stands in.
-    pub(crate) module: Vec<String>,
+    pub(crate) module: Arc<[String]>,
 }
 
 impl Path {
@@ -24,7 +26,7 @@ impl Path {
         if first != "super" && first != "self" {
             return None;
         }
-        let mut path = self.module.clone();
+        let mut path = self.module.to_vec();
         let steps = self.segments.iter();
         for step in steps.skip_while(|segment| *segment == "self") {
             match step.as_str() {

@@ -1,6 +1,8 @@
 //! One source file as the rules see it: its tokens, each with the module it stands in and whether
 //! only tests compile it.
 
+use std::{mem, sync::Arc};
+
 use super::lex::{Comment, Kind, Token, lex};
 
 #[derive(Debug)]
@@ -12,8 +14,8 @@ pub(crate) struct Source {
     pub(crate) comments: Vec<Comment>,
     /// For each token, whether it belongs to an item under `#[cfg(test)]`.
     pub(crate) in_test: Vec<bool>,
-    /// For each token, the path of its module from the crate's root.
-    pub(crate) modules: Vec<Vec<String>>,
+    /// For each token, the path of its module from the crate's root, shared by all of the module.
+    pub(crate) modules: Vec<Arc<[String]>>,
 }
 
 impl Source {
@@ -66,10 +68,10 @@ fn file_module(path: &str) -> Vec<String> {
         .collect()
 }
 
-fn modules(path: &str, tokens: &[Token]) -> Vec<Vec<String>> {
-    let mut module = file_module(path);
+fn modules(path: &str, tokens: &[Token]) -> Vec<Arc<[String]>> {
+    let mut module: Arc<[String]> = file_module(path).into();
     let mut depth = 0;
-    // The depth at which each inline module was opened.
+    // The depth at which each inline module was opened, and the module around it.
     let mut opened = Vec::new();
     let mut of_tokens = Vec::with_capacity(tokens.len());
     for (at, token) in tokens.iter().enumerate() {
@@ -77,16 +79,15 @@ fn modules(path: &str, tokens: &[Token]) -> Vec<Vec<String>> {
         match token.text.as_str() {
             "{" => {
                 if at >= 2 && tokens[at - 2].text == "mod" {
-                    module.push(tokens[at - 1].text.clone());
-                    opened.push(depth);
+                    let inner = [&module[..], &[tokens[at - 1].text.clone()]].concat();
+                    opened.push((depth, mem::replace(&mut module, inner.into())));
                 }
                 depth += 1;
             }
             "}" => {
                 depth -= 1;
-                if opened.last() == Some(&depth) {
-                    opened.pop();
-                    module.pop();
+                if opened.last().is_some_and(|&(at, _)| at == depth) {
+                    (_, module) = opened.pop().expect("it was looked at");
                 }
             }
             _ => {}
