@@ -4,7 +4,7 @@ use std::{cell::Cell, panic, sync::Once};
 
 use joint::sim::{Builder, Scheduler};
 
-use crate::bugs::{Bug, Joint, Version, timed, timeless};
+use crate::bugs::{Bug, Joint, Version, networked, timed, timeless};
 
 thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
@@ -27,8 +27,12 @@ fn quietly<R>(f: impl FnOnce() -> R) -> R {
     returned
 }
 
-fn all() -> impl Iterator<Item = Bug> {
-    timeless::<Joint>().into_iter().chain(timed())
+/// All programs, each with the number of seeds that it is run with repaired. Programs with hosts
+/// take longer.
+fn all() -> impl Iterator<Item = (Bug, u64)> {
+    let local = timeless::<Joint>().into_iter().chain(timed());
+    let local = local.map(|bug| (bug, 500));
+    local.chain(networked().into_iter().map(|bug| (bug, 100)))
 }
 
 fn fails(bug: &Bug, version: Version, seed: u64, scheduler: Scheduler) -> bool {
@@ -39,7 +43,7 @@ fn fails(bug: &Bug, version: Version, seed: u64, scheduler: Scheduler) -> bool {
 
 #[test]
 fn each_planted_bug_is_found_by_some_of_200_seeds_and_missed_by_others() {
-    for bug in all() {
+    for (bug, _) in all() {
         let found = |&seed: &u64| fails(&bug, Version::Planted, seed, Scheduler::Random);
         let found = (0..200).filter(found).count();
         assert!(
@@ -53,8 +57,8 @@ fn each_planted_bug_is_found_by_some_of_200_seeds_and_missed_by_others() {
 
 #[test]
 fn the_repaired_programs_have_no_bug() {
-    for bug in all() {
-        for seed in 0..500 {
+    for (bug, seeds) in all() {
+        for seed in 0..seeds {
             let failed = fails(&bug, Version::Repaired, seed, Scheduler::Random);
             assert!(!failed, "{}, seed {seed}", bug.name);
         }

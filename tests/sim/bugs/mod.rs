@@ -10,6 +10,7 @@
 
 mod cancel;
 mod order;
+mod partition;
 mod shared_state;
 mod wakeups;
 
@@ -92,5 +93,13 @@ pub(crate) fn timed() -> [Bug; 5] {
         cancel::retried_effect: "a request that times out has taken effect, and is sent again",
         cancel::refund_beside_success: "a timeout fires beside a success, and both are acted on",
         cancel::initializing_forever: "an initialization that is cancelled leaves its mark behind",
+    }
+}
+
+/// The programs that need a network.
+pub(crate) fn networked() -> [Bug; 2] {
+    bugs! { Joint:
+        partition::deposed_leader: "what a leader has sent over a link that is cut arrives when there is another leader, and the store does not check whose it is",
+        partition::overtaken_write: "the last datagram to arrive is taken as the newest",
     }
 }
