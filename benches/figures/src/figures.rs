@@ -27,7 +27,8 @@ pub struct Place<'a> {
     pub table: &'a str,
     /// The title of the row.
     pub row: &'a str,
-    /// `ns`, `bytes`, or `part` for a table that compares each contestant with itself.
+    /// `ns`, `ms`, `bytes`, `part` for a table that compares each contestant with itself, or
+    /// `runs`, where each peer is compared with joint's contestant that works in the same way.
     pub unit: &'a str,
     /// `near`, `far`, `busy` or `alone`.
     pub placement: &'a str,
@@ -103,9 +104,14 @@ impl FigureTable {
         all
     }
 
-    /// Whether it compares this crate with others.
+    /// Whether each figure says something by itself.
+    pub(crate) fn has_own_figures(&self) -> bool {
+        matches!(&*self.unit, "part" | "runs")
+    }
+
+    /// Whether it compares this crate's times or sizes with others.
     pub(crate) fn compares(&self) -> bool {
-        self.unit != "part"
+        !self.has_own_figures()
             && self
                 .contestants()
                 .first()
@@ -170,7 +176,7 @@ impl Figures {
                 .ok_or("\"is_peer\" is not a boolean")?,
         };
         let unit = word("unit")?;
-        if unit != "bytes" {
+        if !matches!(&*unit, "bytes" | "runs") {
             self.placements.insert(placement);
         }
         let rows = &mut self.table(word("table")?, unit).rows;

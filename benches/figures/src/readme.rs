@@ -149,8 +149,8 @@ fn section(figures: &Figures) -> String {
     for table in &figures.tables {
         if table.compares() {
             text += &comparison(table);
-        } else if table.unit == "part" {
-            text += &parts(table);
+        } else if table.has_own_figures() {
+            text += &own_figures(table);
         }
     }
     text + "\n"
@@ -172,12 +172,21 @@ fn comparison(table: &FigureTable) -> String {
     })
 }
 
-/// Figures that are ratios already.
-fn parts(table: &FigureTable) -> String {
+/// Figures that are ratios already, or numbers of runs.
+fn own_figures(table: &FigureTable) -> String {
     let contestants = table.contestants();
-    with_head(table, &contestants, |n, row| {
-        row.of(contestants[n])
-            .map(|figure| format!("{:.2}", figure.value))
+    let is_whole = table.unit == "runs";
+    let first = match is_whole {
+        true => format!("{}, {}", contestants[0], table.unit),
+        false => contestants[0].to_owned(),
+    };
+    let columns = [&[&*first], &contestants[1..]].concat();
+    with_head(table, &columns, |n, row| {
+        let value = row.of(contestants[n])?.value;
+        Some(match is_whole {
+            true => format!("{value:.0}"),
+            false => format!("{value:.2}"),
+        })
     })
 }
 
@@ -257,12 +266,25 @@ mod tests {
                 continue;
             }
             let table = figures.tables.last_mut().expect("a head");
+            // Runs are not shown as ratios.
+            let alike = |n: usize| {
+                let (_, way) = columns[n].split_once(' ')?;
+                let own = columns
+                    .iter()
+                    .position(|own| *own == format!("joint {way}"))?;
+                cells[1 + own].parse::<f64>().ok()
+            };
+            let ratio = |n: usize, value: f64| match &*table.unit {
+                "runs" => value / alike(n).unwrap_or(f64::INFINITY),
+                _ if n == 0 => 1.0,
+                _ => value,
+            };
             let figure = |(n, cell): (usize, &&str)| {
                 let value = cell.parse().ok()?;
                 Some(Figure {
                     contestant: columns[n].to_owned(),
                     value,
-                    ratio: if n == 0 { 1.0 } else { value },
+                    ratio: ratio(n, value),
                     is_peer: !columns[n].starts_with("joint") && columns[n] != "plain recursion",
                 })
             };
@@ -342,6 +364,44 @@ mod tests {
             text.contains("| a < b | 50.00 | 100.00 | 25.00 |"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn runs_are_shown_as_they_are_and_compared_with_those_of_the_same_way() {
+        let figure = |contestant: &str, value, ratio| Figure {
+            contestant: contestant.to_owned(),
+            value,
+            ratio,
+            is_peer: !contestant.starts_with("joint"),
+        };
+        let table = FigureTable {
+            title: "bugs".to_owned(),
+            unit: "runs".to_owned(),
+            rows: vec![figures::FigureRow {
+                title: "lost update".to_owned(),
+                figures: vec![
+                    figure("joint random", 20.0, 1.0),
+                    figure("joint PCT 2", 8.0, 1.0),
+                    figure("peer random", 40.0, 2.0),
+                    figure("peer PCT 2", 6.0, 0.75),
+                    figure("peer PCT 3", 5.0, 0.0),
+                ],
+            }],
+        };
+        let behind = behind(&table, &table.rows[0]);
+        assert_eq!(behind, "0.75 peer PCT 2, 0.00 peer PCT 3");
+        let figures = Figures {
+            tables: vec![table],
+            ..Figures::default()
+        };
+        let text = section(&figures);
+        for line in [
+            "| bugs | joint random, runs | joint PCT 2 | peer random | peer PCT 2 | peer PCT 3 |",
+            "| lost update | 20 | 8 | 40 | 6 | 5 |",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        }
+        assert_eq!(shown(&format!("{BEGIN}{text}{END}")), figures);
     }
 
     #[test]
