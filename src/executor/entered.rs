@@ -37,14 +37,28 @@ fn outermost<'a>() -> &'a Executor {
 
 /// Calls `f` while this thread is in an executor.
 pub(super) fn enter<R>(executor: &Executor, f: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "sim")]
+    super::simulated::check_place(&executor.shared);
+    let _leave = replace(executor);
+    current::without_current(|| local::without_current(f))
+}
+
+/// Calls `f` while this thread is in no executor.
+#[cfg(feature = "sim")]
+pub(super) fn without_entered<R>(f: impl FnOnce() -> R) -> R {
+    let _leave = replace(ptr::null());
+    f()
+}
+
+/// Sets the executor that this thread is in, until the returned value is dropped.
+fn replace(executor: *const Executor) -> impl Drop {
     struct Leave(*const Executor);
     impl Drop for Leave {
         fn drop(&mut self) {
             ENTERED.with(|entered| entered.set(self.0));
         }
     }
-    let _leave = Leave(ENTERED.with(|entered| entered.replace(executor)));
-    current::without_current(|| local::without_current(f))
+    Leave(ENTERED.with(|entered| entered.replace(executor)))
 }
 
 impl Executor {

@@ -407,6 +407,8 @@ impl Executor {
     }
 
     fn launch_outside(&self, runnable: Runnable) {
+        #[cfg(feature = "sim")]
+        simulated::check_place(&self.shared);
         launch(&self.shared, None, runnable, Lane::Normal);
     }
 

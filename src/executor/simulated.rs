@@ -33,7 +33,9 @@ use super::{
     },
     entered,
     hooks::Hooks,
+    local,
     task_info::TaskInfo,
+    task_local,
     worker::{
         Worker, current,
         shared::{Runnable, Shared},
@@ -134,10 +136,38 @@ pub(crate) fn is_inside() -> bool {
     world().is_some()
 }
 
+/// Refuses to use an executor of one side on a thread of the other side: a real one in a
+/// simulation, or a simulated one outside. One that has closed may be used anywhere.
+pub(super) fn check_place(shared: &Shared) {
+    if shared.is_simulated() != is_inside() && !shared.is_closed() {
+        refuse(shared.is_simulated());
+    }
+}
+
+#[cold]
+fn refuse(is_simulated: bool) -> ! {
+    if is_simulated {
+        panic!(
+            "this executor belongs to a simulation, and this thread does not; in a simulation use \
+             `joint::spawn_blocking` instead of `std::thread::spawn`"
+        );
+    }
+    panic!(
+        "this executor was made outside of the simulation that uses it, and its threads would not \
+         take turns with the simulation; use `joint::spawn`, or build the executor inside"
+    );
+}
+
+/// Runs a whole world, which sees nothing of the executors and tasks that its thread is in.
+pub(crate) fn run_outermost<R>(f: impl FnOnce() -> R) -> R {
+    let f = || task_local::without_values(f);
+    local::without_current(|| current::without_current(|| entered::without_entered(f)))
+}
+
 /// Runs code of other tasks inside a poll. The code sees nothing that is set for the poll, and it
 /// is not a worker's.
 pub(crate) fn run_apart(f: impl FnOnce()) {
-    apart::run_apart(|| current::without_current(f));
+    apart::run_apart(|| current::without_current(|| entered::without_entered(f)));
 }
 
 /// The panic by which waits end in a run that is over.
@@ -261,6 +291,11 @@ impl Simulated {
                 f(task.addr().get(), waiter);
             }
         });
+    }
+
+    /// Whether no task begins another poll.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shared.is_closed()
     }
 
     /// Lets no task begin another poll.

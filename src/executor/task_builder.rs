@@ -231,7 +231,12 @@ impl<'a> TaskBuilder<'a> {
         current::with_current(|worker| match (executor, worker) {
             (Some(executor), worker) => {
                 let is_its = |worker: &&Worker| Arc::ptr_eq(worker.shared(), &executor.shared);
-                f(self.name, lane, &executor.shared, worker.filter(is_its))
+                let worker = worker.filter(is_its);
+                #[cfg(feature = "sim")]
+                if worker.is_none() {
+                    super::simulated::check_place(&executor.shared);
+                }
+                f(self.name, lane, &executor.shared, worker)
             }
             (None, Some(worker)) => f(self.name, lane, worker.shared(), Some(worker)),
             (None, None) => {

@@ -92,9 +92,13 @@ impl fmt::Display for Deadlock {
             [] => f.write_str("; there is no task\n")?,
             waiting => write!(f, "; the tasks:\n{}", lines(waiting))?,
         }
-        f.write_str(&lines(&self.blocked))
+        f.write_str(&lines(&self.blocked))?;
+        f.write_str(OUTSIDE)
     }
 }
+
+const OUTSIDE: &str = "the simulation does not wait for what is outside of it: threads of `std`, \
+    executors that were made outside, and descriptors\n";
 
 pub(super) enum Kind {
     Panic(Box<dyn Any + Send>),

@@ -55,6 +55,8 @@
 //!     it ran last in step 3, woken by main
 //!   task 2 "server", spawned at src/main.rs:10:51, waits since 0ns;
 //!     it ran last in step 2, woken by main
+//! the simulation does not wait for what is outside of it: threads of `std`, executors that were
+//!   made outside, and descriptors
 //! the last steps:
 //!   step 0, 0ns: main was woken by outside
 //!   step 1, 0ns: main ran

@@ -67,7 +67,7 @@ use super::{
 use crate::{
     executor::{
         Executor,
-        driver::clock,
+        driver::clock::{self, NEVER},
         simulated::{self, ExecutorId, Task},
     },
     task::{Runnable, TaskEnd},
@@ -172,8 +172,11 @@ pub(super) struct World {
     main: Arc<MainWaker>,
     /// Polls the main future. `None` while that is under way, and once it is over.
     poll_main: Cell<Option<*mut (dyn FnMut() -> Poll<()> + 'static)>>,
+    main_is_over: Cell<bool>,
     /// The number of polls and calls on the stack.
     depth: Cell<usize>,
+    /// How often waits of polls have been ended because the run has failed.
+    ended_waits: Cell<usize>,
     failure: RefCell<Option<Failure>>,
     has_failed: Cell<bool>,
     /// The number of events that were kept when it failed.
@@ -204,7 +207,8 @@ impl World {
             ignores_panics: settings.ignores_panics,
             limits: Limits {
                 steps: settings.max_steps,
-                time: start.saturating_add(nanos(settings.max_time)),
+                // Nothing is ever due at the clock's last nanosecond, which means never.
+                time: clock::after(start, settings.max_time).min(NEVER - 1),
             },
             chance: RefCell::new(chance),
             threads: Threads::default(),
@@ -222,7 +226,9 @@ impl World {
             last: Cell::new(Actor::MAIN),
             main: Arc::new(MainWaker::woken()),
             poll_main: Cell::new(None),
+            main_is_over: Cell::new(false),
             depth: Cell::new(0),
+            ended_waits: Cell::new(0),
             failure: RefCell::new(None),
             has_failed: Cell::new(false),
             failed_after: Cell::new(usize::MAX),
@@ -235,6 +241,10 @@ impl World {
             !simulated::is_inside(),
             "a simulation cannot be run inside a simulation; run it on a thread of its own"
         );
+        simulated::run_outermost(|| self.run_here(future))
+    }
+
+    fn run_here<F: Future>(self: &Rc<Self>, future: F) -> Result<F::Output, Failure> {
         let mut entered = Some(Entered::new(self, entered::wait));
         // The polls of this run use up a budget that is not this thread's.
         let _outer = budget::save();
@@ -264,13 +274,14 @@ impl World {
         future: F,
         entered: &mut Option<Entered<'_>>,
     ) -> Result<F::Output, ()> {
-        let mut future = pin!(future);
+        let mut future = pin!(Some(future));
         let waker = Waker::from(self.main.clone());
         let mut output = None;
         let mut panic: Option<Box<dyn Any + Send>> = None;
         let mut poll = || {
             let mut cx = Context::from_waker(&waker);
-            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut cx))) {
+            let future = future.as_mut().as_pin_mut().expect("dropped below");
+            match catch_unwind(AssertUnwindSafe(|| future.poll(&mut cx))) {
                 Ok(Poll::Ready(value)) => output = Some(value),
                 Ok(Poll::Pending) => return Poll::Pending,
                 Err(payload) => panic = Some(payload),
@@ -290,23 +301,27 @@ impl World {
         while step == Step::Ran && self.poll_main.get().is_some() {
             step = self.step(None);
         }
+        self.poll_main.set(None);
         if step == Step::Abandoned {
             // The drop of the future must not find the world.
             *entered = None;
+        }
+        let dropped = catch_unwind(AssertUnwindSafe(|| future.set(None)));
+        // The last poll may have run other tasks inside itself, which have failed.
+        if step != Step::Ran || self.failure.borrow().is_some() {
             return Err(());
         }
-        self.poll_main.set(None);
-        match (step, panic, output) {
-            (Step::Failed, ..) => Err(()),
-            (_, Some(payload), _) => {
-                self.note(Actor::MAIN, What::Ended(TaskEnd::Panicked));
+        let panic = panic.or(dropped.err());
+        let how = panic
+            .as_ref()
+            .map_or(TaskEnd::Finished, |_| TaskEnd::Panicked);
+        self.note(Actor::MAIN, What::Ended(how));
+        match panic {
+            Some(payload) => {
                 self.fail(Kind::Panic(payload));
                 Err(())
             }
-            (_, None, output) => {
-                self.note(Actor::MAIN, What::Ended(TaskEnd::Finished));
-                output.ok_or(())
-            }
+            None => output.ok_or(()),
         }
     }
 

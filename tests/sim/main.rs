@@ -1,6 +1,7 @@
 //! Simulation, through the public interface.
 #![cfg(feature = "sim")]
 
+mod attack;
 mod blocking;
 mod bugs;
 mod check;

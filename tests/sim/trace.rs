@@ -384,6 +384,10 @@ fn report(failure: &sim::Failure) -> Vec<String> {
     told.map(place).collect()
 }
 
+/// The last line of every such report.
+const OUTSIDE: &str = "the simulation does not wait for what is outside of it: threads of `std`, \
+    executors that were made outside, and descriptors";
+
 #[test]
 fn the_report_of_a_deadlock_is_the_one_in_the_docs() {
     let failure = Builder::new(1).run(async {
@@ -404,6 +408,7 @@ fn the_report_of_a_deadlock_is_the_one_in_the_docs() {
          is armed, and the main future waits for task 1 to end; the tasks:",
         "  task 1 \"client\", spawned at HERE, waits since 0ns; it ran last in step 3, woken by main",
         "  task 2 \"server\", spawned at HERE, waits since 0ns; it ran last in step 2, woken by main",
+        OUTSIDE,
     ];
     assert_eq!(report(&failure.unwrap_err()), expected);
 }
@@ -431,6 +436,7 @@ fn a_deadlock_names_executors_and_blocked_workers() {
         "  task 4 of executor 1, spawned at HERE, is ready, but each worker that may run it is \
          blocked, since 1ms; it has never run",
         "  worker 0 of executor 1 is blocked in a poll of task 1",
+        OUTSIDE,
     ];
     assert_eq!(report(&failure.unwrap_err()), expected);
 }

@@ -5,6 +5,8 @@ use core::{fmt, future::Future, marker::PhantomData, mem, panic::AssertUnwindSaf
 use std::panic::{catch_unwind, resume_unwind};
 
 use super::{AbortOnUnwind, Inner, ScopedHandle, SpawnOn};
+#[cfg(feature = "sim")]
+use crate::executor::simulated;
 use crate::{
     executor::{Executor, entered},
     waker::park::block_on,
@@ -92,6 +94,8 @@ impl Executor {
             "`scope` was called on a worker of its own executor, which it would block; use \
              `joint::async_scope` inside a task, or call `scope` on another thread"
         );
+        #[cfg(feature = "sim")]
+        simulated::check_place(&self.shared);
         let scope = Scope {
             inner: Inner::new(),
             executor: self,

@@ -2,7 +2,11 @@
 
 use alloc::boxed::Box;
 use core::{cell::Cell, mem};
-use std::{panic::resume_unwind, thread::Thread, time::Instant};
+use std::{
+    panic::resume_unwind,
+    thread::{self, Thread},
+    time::Instant,
+};
 
 use super::{
     super::{failure::Kind, record::Actor},
@@ -129,6 +133,54 @@ impl World {
     }
 }
 
+impl World {
+    /// Ends a wait in a run that has failed, or lets it look again. Some waits must not unwind:
+    /// those of scopes, whose tasks borrow, and those of destructors while their thread unwinds
+    /// already.
+    #[cold]
+    fn end_wait(&self, has_freed: &mut bool) {
+        let ended = self.ended_waits.get();
+        self.ended_waits.set(ended + 1);
+        if ended > LAST_TURNS {
+            self.give_up();
+        }
+        if !mem::replace(has_freed, true) {
+            // If it waits for tasks that can be dropped, it goes on.
+            return self.end_free();
+        }
+        if !thread::panicking() {
+            // Without the message of a panic: the run reports its failure itself.
+            resume_unwind(Box::new(RunHasEnded));
+        }
+        // What a destructor waits for may still happen.
+        let failure = self.failure.take();
+        self.has_failed.set(false);
+        let mut step = Step::Failed;
+        simulated::run_apart(|| step = self.step(None));
+        self.failure.replace(failure);
+        self.has_failed.set(self.failure.borrow().is_some());
+        if step == Step::Failed {
+            self.give_up();
+        }
+    }
+
+    /// Ends the process: a poll neither goes on nor unwinds.
+    #[cold]
+    fn give_up(&self) -> ! {
+        if let Some(failure) = &*self.failure.borrow() {
+            std::eprintln!("{failure}");
+        }
+        std::eprintln!(
+            "the process is aborted, because a poll waits again after the run has failed: in a \
+             destructor, or because it catches the panic that ends its waits"
+        );
+        std::process::abort();
+    }
+}
+
+/// How often polls may wait after the run has failed.
+const LAST_TURNS: usize = 10_000;
+
 /// How the world's own thread waits: it runs further steps.
 pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
     with(|world| {
@@ -136,7 +188,7 @@ pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) 
         let limit = deadline.map(|deadline| world.late_deadline(clock::nanos(deadline)));
         let is_due: *mut (dyn FnMut() -> bool + '_) = is_due;
         let _frame = world.push_frame(is_due, limit);
-        let mut slept = false;
+        let (mut slept, mut has_freed) = (false, false);
         world.collect_from_busy();
         loop {
             // SAFETY: it comes from a reference that is ours, and `held_up`, which is the other
@@ -151,8 +203,7 @@ pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) 
             let mut step = Step::Failed;
             simulated::run_apart(|| step = world.step(limit));
             if step == Step::Failed {
-                // Without the message of a panic: the run reports its failure itself.
-                resume_unwind(Box::new(RunHasEnded));
+                world.end_wait(&mut has_freed);
             }
         }
     })

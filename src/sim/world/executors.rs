@@ -49,20 +49,35 @@ impl World {
         Ok(())
     }
 
-    fn end_executors(&self) {
+    /// Ends the executors none of whose workers is in a poll.
+    pub(super) fn end_free(&self) {
+        self.end_each(|host| !host.is_busy());
+    }
+
+    /// Ends the executors that were closed on a thread that is not the world's. Returns whether
+    /// there was one.
+    pub(super) fn end_closed(&self) -> bool {
+        self.end_each(|host| host.simulated.is_closed() && !host.is_busy())
+    }
+
+    /// Ends the executors for which this is true. Returns whether there was one.
+    fn end_each(&self, is_one: impl Fn(&Host) -> bool) -> bool {
+        let mut any = false;
         loop {
             let hosts = self.hosts.borrow();
-            let open = hosts
-                .iter()
-                .rev()
-                .find(|host| !host.has_ended.get())
-                .cloned();
+            let is_one = |host: &Host| !host.has_ended.get() && is_one(host);
+            let one = hosts.iter().rev().find(|host| is_one(host)).cloned();
             drop(hosts);
-            match open {
-                Some(host) => self.end(&host),
-                None => break,
+            match one {
+                Some(host) => simulated::run_apart(|| self.end(&host)),
+                None => return any,
             }
+            any = true;
         }
+    }
+
+    fn end_executors(&self) {
+        self.end_each(|_| true);
         self.end_places();
     }
 }

@@ -1,7 +1,7 @@
 //! The steps of a run.
 
 use alloc::collections::VecDeque;
-use core::mem;
+use core::{mem, task::Poll};
 
 use super::{
     super::{
@@ -30,6 +30,9 @@ pub(super) enum Step {
     Abandoned,
 }
 
+/// Up to how many that are ready are all looked at for whether they can run.
+const FEW: usize = 64;
+
 impl World {
     /// Runs what is ready. If nothing is, the time goes on, at most to the limit.
     pub(super) fn step(&self, limit: Option<u64>) -> Step {
@@ -44,6 +47,9 @@ impl World {
                     Err(Abandoned) => Step::Abandoned,
                 };
             }
+            if self.end_closed() {
+                continue;
+            }
             let now = self.now.get();
             match (self.next_event(), limit) {
                 (Some(next), limit) if limit.is_none_or(|limit| next <= limit) => {
@@ -56,6 +62,8 @@ impl World {
                     self.pass_to(limit.max(now));
                     return Step::AtLimit;
                 }
+                // The waits of polls that are blocked beneath the end of the main future.
+                (_, None) if self.main_is_over.get() => return Step::Failed,
                 (_, None) => {
                     let kind = self.held_up();
                     self.fail(kind.unwrap_or_else(|| Kind::Deadlock(self.deadlock())));
@@ -109,6 +117,13 @@ impl World {
             Work::Task { host, task, .. } => hosts[*host].free_worker(task).is_some(),
             Work::Call(..) | Work::Resume(_) => true,
         };
+        // If there are many, most can run, and it would take long to look at all of them.
+        if due.len() > FEW {
+            let chosen = self.choose_of(due);
+            if can_run(&due[chosen]) {
+                return Some(chosen);
+            }
+        }
         // Those that can run go to the front, in their order.
         let all = mem::take(due);
         let (ready, blocked): (VecDeque<_>, VecDeque<_>) = all.into_iter().partition(can_run);
@@ -196,8 +211,9 @@ impl World {
         // out here, so no other call is under way.
         let polled = host.simulated.as_worker(0, || unsafe { (*poll)() });
         host.busy[0].set(false);
-        if polled.is_pending() {
-            self.poll_main.set(Some(poll));
+        match polled {
+            Poll::Pending => self.poll_main.set(Some(poll)),
+            Poll::Ready(()) => self.main_is_over.set(true),
         }
         self.collect(0, &host, 0, None);
     }
