@@ -12,7 +12,7 @@
 use core::{
     alloc::Layout,
     cell::{Cell, RefCell},
-    mem::ManuallyDrop,
+    mem::{self, ManuallyDrop},
     ptr::NonNull,
     sync::atomic::Ordering,
 };
@@ -45,7 +45,9 @@ std::thread_local! {
     static WAKE_LIMIT: Cell<u64> = const { Cell::new(1 << 31) };
     static REF_LIMIT: Cell<u64> = const { Cell::new(1 << 27) };
     static OVERRIDES: RefCell<Vec<(String, Ordering)>> = const { RefCell::new(Vec::new()) };
-    /// The sites that have run, by the address of the name, which is compared faster than the name.
+    /// The sites that have run, by the address and length of the name, which are compared faster
+    /// than its letters. A static string never changes, so one key has one name. A name can have
+    /// several keys, because each crate that compiles a generic function has its own copy.
     static SITES: RefCell<BTreeMap<*const str, (&'static str, Ordering)>> = const { RefCell::new(BTreeMap::new()) };
     /// A counter that fences increment, which makes them take turns. Relaxed, so that it orders
     /// nothing else.
@@ -169,10 +171,11 @@ pub(crate) fn fence(order: Ordering) {
 pub struct FencesTakeTurns(());
 
 impl FencesTakeTurns {
-    /// Starts taking turns.
+    /// Starts taking turns, and forgets the blocks that earlier runs have released.
     #[must_use = "fences take turns only while the value exists"]
     #[allow(clippy::new_without_default, reason = "the place of the call matters")]
     pub fn new() -> Self {
+        FREED.with_borrow_mut(Freed::clear);
         TURNS.set(Some(Arc::new(loom::sync::atomic::AtomicUsize::new(0))));
         Self(())
     }
@@ -217,6 +220,16 @@ impl Freed {
             // once.
             unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(oldest), layout) };
         }
+    }
+
+    /// Frees the blocks of the runs before, of which nothing is left that could access them. A
+    /// search among the blocks of one run is faster than among thousands.
+    fn clear(&mut self) {
+        for (address, layout) in mem::take(&mut self.blocks) {
+            // SAFETY: as in `push`.
+            unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(address), layout) };
+        }
+        self.order.clear();
     }
 
     fn holds(&self, address: usize) -> bool {
