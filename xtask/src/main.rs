@@ -65,7 +65,8 @@ fn bench(name: Option<&str>, readme: bool) -> i32 {
         None if readme => (readme::BENCHES.iter())
             .map(|name| plans::bench(Some(name)))
             .collect(),
-        _ => vec![plans::bench(name)],
+        None => vec![plans::bench(None), plans::bench(Some("simulation"))],
+        Some(_) => vec![plans::bench(name)],
     };
     match run_all("bench", &steps) {
         0 if readme => readme::run(),

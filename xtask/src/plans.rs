@@ -102,8 +102,13 @@ pub(crate) fn matrix(json: Option<&str>, html: Option<&str>) -> Step {
 }
 
 /// With the peers that plain `cargo bench` leaves out, one of which asks for a newer compiler than
-/// it needs.
+/// it needs. All benches are those that can run without simulations, which would be built into
+/// joint, and so into what the others measure.
 pub(crate) fn bench(name: Option<&str>) -> Step {
+    let features: &[&str] = match name {
+        Some("simulation") => &["--features", "sim"],
+        _ => &[],
+    };
     let name = name.unwrap_or("*");
     let args = [
         "bench",
@@ -111,7 +116,7 @@ pub(crate) fn bench(name: Option<&str>) -> Step {
         "joint-benches",
         "--ignore-rust-version",
     ];
-    Step::cargo("bench", &[&args[..], &["--bench", name]].concat())
+    Step::cargo("bench", &[&args[..], features, &["--bench", name]].concat())
         .cfg("joint_peers")
         .env("JOINT_BENCH_OUT", readme::folder().to_string_lossy())
 }
@@ -205,5 +210,12 @@ mod tests {
                 .to_string()
                 .contains(" --package joint-benches ")
         );
+    }
+
+    #[test]
+    fn simulations_are_built_only_into_their_own_bench() {
+        let has_feature = |name| bench(name).to_string().contains(" --features sim ");
+        assert!(has_feature(Some("simulation")));
+        assert!(!has_feature(Some("executor")) && !has_feature(None));
     }
 }

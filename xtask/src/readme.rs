@@ -8,7 +8,7 @@ use super::{
 };
 
 /// The benches whose figures are shown, in the order of the tables.
-pub(crate) const BENCHES: [&str; 4] = ["executor", "flow", "driver", "memory"];
+pub(crate) const BENCHES: [&str; 5] = ["executor", "flow", "driver", "memory", "simulation"];
 
 /// Where the benches write their figures.
 pub(crate) fn folder() -> PathBuf {

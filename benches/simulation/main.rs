@@ -1,0 +1,25 @@
+//! Simulations beside shuttle's: how many runs they need until they find a planted bug, and how
+//! fast they run. tokio with a paused clock, which has virtual time and no schedules, takes part in
+//! the rows of speed.
+//!
+//! `cargo xtask bench simulation`, or `cargo bench -p joint-benches --features sim --bench
+//! simulation`, which leaves out shuttle; with `-- FILTER` only the rows whose titles contain it;
+//! with `-- --test` each row runs once, with little work. `JOINT_CRITERION=1` adds criterion.
+
+#[path = "../../tests/sim/bugs/mod.rs"]
+mod bugs;
+mod found;
+mod runtimes;
+#[cfg(joint_peers)]
+mod shuttle;
+mod speed;
+
+use joint_benches::options::Options;
+
+fn main() {
+    let tables = [speed::switches(&Options::read())];
+    joint_benches::table::main("simulation", &tables, |options, report| {
+        speed::print_day(options, report);
+        found::print(options, report);
+    });
+}
