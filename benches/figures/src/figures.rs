@@ -1,6 +1,6 @@
 //! The figures that the benches write: a JSON object on each line.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{cmp::Reverse, collections::BTreeSet, fs, path::Path};
 
 use serde_json::{Value, json};
 
@@ -93,10 +93,16 @@ pub(crate) struct FigureTable {
 }
 
 impl FigureTable {
-    /// The contestants of all rows, those of the first row first.
+    /// The contestants of all rows. Those of the first row that has the most come first, so that
+    /// they are in the order of the run although others cannot do each row.
     pub(crate) fn contestants(&self) -> Vec<&str> {
+        let longest = self
+            .rows
+            .iter()
+            .min_by_key(|row| Reverse(row.figures.len()));
+        let rows = longest.into_iter().chain(&self.rows);
         let mut all = Vec::new();
-        for figure in self.rows.iter().flat_map(|row| &row.figures) {
+        for figure in rows.flat_map(|row| &row.figures) {
             if !all.contains(&&*figure.contestant) {
                 all.push(&figure.contestant);
             }

@@ -374,21 +374,34 @@ mod tests {
             ratio,
             is_peer: !contestant.starts_with("joint"),
         };
+        let row = |title: &str, figures| figures::FigureRow {
+            title: title.to_owned(),
+            figures,
+        };
         let table = FigureTable {
             title: "bugs".to_owned(),
             unit: "runs".to_owned(),
-            rows: vec![figures::FigureRow {
-                title: "lost update".to_owned(),
-                figures: vec![
-                    figure("joint random", 20.0, 1.0),
-                    figure("joint PCT 2", 8.0, 1.0),
-                    figure("peer random", 40.0, 2.0),
-                    figure("peer PCT 2", 6.0, 0.75),
-                    figure("peer PCT 3", 5.0, 0.0),
-                ],
-            }],
+            rows: vec![
+                row(
+                    "lost wake-up",
+                    vec![
+                        figure("joint random", 2.0, 1.0),
+                        figure("peer PCT 2", 3.0, 0.0),
+                    ],
+                ),
+                row(
+                    "lost update",
+                    vec![
+                        figure("joint random", 20.0, 1.0),
+                        figure("joint PCT 2", 8.0, 1.0),
+                        figure("peer random", 40.0, 2.0),
+                        figure("peer PCT 2", 6.0, 0.75),
+                        figure("peer PCT 3", 5.0, 0.0),
+                    ],
+                ),
+            ],
         };
-        let behind = behind(&table, &table.rows[0]);
+        let behind = behind(&table, &table.rows[1]);
         assert_eq!(behind, "0.75 peer PCT 2, 0.00 peer PCT 3");
         let figures = Figures {
             tables: vec![table],
@@ -397,6 +410,7 @@ mod tests {
         let text = section(&figures);
         for line in [
             "| bugs | joint random, runs | joint PCT 2 | peer random | peer PCT 2 | peer PCT 3 |",
+            "| lost wake-up | 2 |  |  | 3 |  |",
             "| lost update | 20 | 8 | 40 | 6 | 5 |",
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
