@@ -2,7 +2,10 @@
 
 use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::{fmt, mem, time::Duration};
-use std::any::Any;
+use std::{
+    any::Any,
+    sync::{Mutex, PoisonError},
+};
 
 use super::{
     record::{Actor, At, Event, Named, lines},
@@ -100,9 +103,30 @@ impl fmt::Display for Deadlock {
 const OUTSIDE: &str = "the simulation does not wait for what is outside of it: threads of `std`, \
     executors that were made outside, and descriptors\n";
 
+/// The payload of a panic.
+pub(super) struct Payload {
+    message: Box<str>,
+    /// In a lock, because an error is shared between threads and a payload cannot be.
+    inner: Mutex<Box<dyn Any + Send>>,
+}
+
+impl Payload {
+    pub(super) fn new(payload: Box<dyn Any + Send>) -> Self {
+        Self {
+            message: message(&*payload).into(),
+            inner: Mutex::new(payload),
+        }
+    }
+
+    fn into_inner(self) -> Box<dyn Any + Send> {
+        let inner = self.inner.into_inner();
+        inner.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 pub(super) enum Kind {
-    Panic(Box<dyn Any + Send>),
-    HostPanic(Arc<str>, Box<dyn Any + Send>),
+    Panic(Payload),
+    HostPanic(Arc<str>, Payload),
     Deadlock(Deadlock),
     Steps(u64),
     Time(Duration),
@@ -177,7 +201,10 @@ impl Failure {
     /// Whether another run has failed in the same way.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (&*self.kind, &*other.kind) {
-            (Kind::Panic(one), Kind::Panic(other)) => message(&**one) == message(&**other),
+            (Kind::Panic(one), Kind::Panic(other)) => one.message == other.message,
+            (Kind::HostPanic(host, one), Kind::HostPanic(other_host, other)) => {
+                host == other_host && one.message == other.message
+            }
             (Kind::Detached(_, one), Kind::Detached(_, other)) => one.spawned == other.spawned,
             (one, other) => mem::discriminant(one) == mem::discriminant(other),
         }
@@ -220,7 +247,7 @@ impl Failure {
     /// The failure, if it is no panic.
     pub fn into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
         match *self.kind {
-            Kind::Panic(payload) | Kind::HostPanic(_, payload) => Ok(payload),
+            Kind::Panic(payload) | Kind::HostPanic(_, payload) => Ok(payload.into_inner()),
             kind => Err(Self {
                 kind: Box::new(kind),
                 ..self
@@ -250,13 +277,11 @@ impl fmt::Display for Failure {
         }
         write!(f, " failed in step {steps}, at {at}: ")?;
         match &*self.kind {
-            Kind::Panic(payload) => {
-                writeln!(f, "the main future panicked: {}", message(&**payload))?
-            }
+            Kind::Panic(payload) => writeln!(f, "the main future panicked: {}", payload.message)?,
             Kind::HostPanic(host, payload) => writeln!(
                 f,
                 "the main future of host `{host}` panicked: {}",
-                message(&**payload)
+                payload.message
             )?,
             Kind::Deadlock(deadlock) => write!(f, "{deadlock}")?,
             Kind::Steps(limit) => writeln!(f, "it took more than {limit} steps")?,

@@ -57,7 +57,7 @@ use self::{
 use super::{
     Builder,
     chance::Chance,
-    failure::{Failure, Kind},
+    failure::{Failure, Kind, Payload},
     host::Place,
     net::Network,
     record::{Actor, Event, Named, Record, What},
@@ -318,7 +318,7 @@ impl World {
         self.note(Actor::MAIN, What::Ended(how));
         match panic {
             Some(payload) => {
-                self.fail(Kind::Panic(payload));
+                self.fail(Kind::Panic(Payload::new(payload)));
                 Err(())
             }
             None => output.ok_or(()),

@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    error::Error,
     future::{pending, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     process::Command,
@@ -565,4 +566,16 @@ fn panics_of_hooks_and_destructors_stay_in_their_place() {
     }));
     let [kept] = ended.expect("not passed on").unwrap().output;
     assert!(block_on(kept.result()).is_err());
+}
+
+#[test]
+fn failures_pass_through_a_question_mark() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let outcome = Builder::new(1).run(async { 1 })?;
+    assert_eq!(outcome.output, 1);
+    sim::Check::new().seeds(3).find(|| async {})?;
+    let failure = Builder::new(1).run(async { panic!("of the program") });
+    let failure: Box<dyn Error + Send + Sync> =
+        failure.map(|_: sim::Outcome<()>| ()).unwrap_err().into();
+    assert!(failure.to_string().contains("of the program"));
+    Ok(())
 }

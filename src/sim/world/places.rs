@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     super::{
-        failure::{Kind, message},
+        failure::{Kind, Payload, message},
         host::{HostEnd, Place, Power, Program},
         net::Network,
         record::Actor,
@@ -124,7 +124,7 @@ impl World {
         let end = match ended {
             Ok(()) => HostEnd::Returned,
             Err(payload) if watchers > 0 => HostEnd::Panicked(String::from(message(&*payload))),
-            Err(payload) => return self.fail(Kind::HostPanic(name, payload)),
+            Err(payload) => return self.fail(Kind::HostPanic(name, Payload::new(payload))),
         };
         self.stop(place.host, Power::Idle, end);
     }
