@@ -15,6 +15,7 @@ use super::{
 pub(super) struct Attempt {
     /// How it ended.
     pub(super) ended: Result<(), Failure>,
+    #[cfg(test)]
     pub(super) digest: u64,
     pub(super) steps: u64,
     /// Empty unless the settings say that it is kept.
@@ -40,6 +41,7 @@ impl Attempt {
                 failure.set_seed(settings.seed);
                 failure
             }),
+            #[cfg(test)]
             digest: world.digest(),
             steps: world.steps(),
             kept: world.take_kept(),

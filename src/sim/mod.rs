@@ -2,11 +2,84 @@
 //!
 //! A concurrent program behaves differently each time it runs. In a simulation, a seed decides
 //! everything that is otherwise left to chance, so that the same seed gives the same run, on every
-//! machine. Time is virtual: if nothing is ready, the clock jumps to the next timer. The program is
-//! unchanged: [`spawn`](crate::spawn), [`JoinSet`](crate::JoinSet),
-//! [`async_scope`](crate::async_scope), [`time`](crate::time),
-//! [`spawn_blocking`](crate::spawn_blocking) and an [`Executor`](crate::Executor) that the program
-//! builds all belong to the simulation.
+//! machine. Time is virtual: if nothing is ready, the clock jumps to the next timer. Faults happen
+//! as often as the settings say. A program that uses this crate runs without changes.
+//!
+//! # A first test
+//! [`check`] runs a program with some hundreds of seeds, with several schedulers and with faults.
+//! Here two tasks count, but each may overwrite what the other has written:
+//!
+//! ```should_panic
+//! use std::sync::{Arc, Mutex};
+//!
+//! use joint::{sim, spawn, yield_now};
+//!
+//! // #[test]
+//! fn both_are_counted() {
+//!     sim::check(|| async {
+//!         let count = Arc::new(Mutex::new(0));
+//!         let add = || {
+//!             let count = count.clone();
+//!             spawn(async move {
+//!                 let seen = *count.lock().unwrap();
+//!                 yield_now().await;
+//!                 *count.lock().unwrap() = seen + 1;
+//!             })
+//!         };
+//!         for task in [add(), add()] {
+//!             task.await;
+//!         }
+//!         assert_eq!(*count.lock().unwrap(), 2);
+//!     });
+//! }
+//! # both_are_counted();
+//! ```
+//!
+//! The report, without some of the steps:
+//!
+//! ```text
+//! run 6 of the check failed
+//! to replay it:         JOINT_SIM_REPLAY=pct:2:7:5 cargo test both_are_counted -- --exact
+//! to replay it, shrunk: JOINT_SIM_REPLAY=list:5: cargo test both_are_counted -- --exact
+//! of 1 decisions that are not the tamest, 0 are left after 1 runs
+//! all steps:            /tmp/joint-sim-both_are_counted-5-4637.txt
+//! the simulation with seed 5 failed in step 6, at 0ns: the main future panicked: assertion `left
+//!   == right` failed
+//!   left: 1
+//!  right: 2
+//! the last steps:
+//!   step 1, 0ns: main ran
+//!   step 1, 0ns: task 1 was spawned by main
+//!   step 1, 0ns: task 2 was spawned by main
+//!   ...
+//!   step 2, 0ns: task 1 ran
+//!   step 2, 0ns: task 1 was woken by task 1
+//!   step 3, 0ns: task 2 ran
+//!   step 3, 0ns: task 2 was woken by task 2
+//!   step 4, 0ns: task 1 ran
+//!   step 4, 0ns: task 1 finished
+//!   step 5, 0ns: task 2 ran
+//!   step 5, 0ns: task 2 finished
+//!   step 6, 0ns: main ran
+//!   step 6, 0ns: main panicked
+//! ```
+//!
+//! A *step* is one poll. A *decision* is a choice that was left to chance, such as which of the
+//! tasks that are ready runs next.
+//!
+//! # Replaying
+//! The report names two commands. Each makes one run only: the one that failed, or the shrunk one,
+//! in which as many decisions as possible are the tamest. A replay prints what the program prints,
+//! and stops at the breakpoints of a debugger. It holds as long as the program does the same: after
+//! a change, run the check again. [`Check`] has all settings and environment variables.
+//!
+//! [`run`] and [`Builder`] run a program once, with one seed. [`Builder`] has no faults unless it
+//! is told so, and returns the output.
+//!
+//! # Time
+//! [`time::now`](crate::time::now) is the virtual time. It stands still while tasks run, unless
+//! [`Builder::charge`] says otherwise, and jumps to the next timer when nothing is ready. A test of
+//! a day takes no longer than what happens in that day.
 //!
 //! ```
 //! use std::time::Duration;
@@ -18,6 +91,39 @@
 //! });
 //! assert_eq!(hours, 1);
 //! ```
+//!
+//! # Chance
+//! All decisions come from one stream of random numbers (ChaCha8), which the seed begins.
+//! [`random`] gives the program numbers of its own. A program that takes decisions from elsewhere
+//! is not repeatable. The usual suspects are hash maps with random state, `std::time`, threads, and
+//! addresses. [`check`] makes some runs twice, and names the first event in which they differ.
+//!
+//! # Schedulers
+//! The [`Scheduler`] chooses which of the tasks that are ready runs next. [`check`] takes turns
+//! with all of them. [`explore`] runs a small program once for each of its schedules.
+//!
+//! # Faults
+//! [`Faults`] are late timers, late and spurious wake-ups, and extra yields, which may hit every
+//! task. Cancellations and panics hit only what says that they may: [`may_cancel`], [`may_panic`].
+//! [`fault`] is a site of the program's own. [`check`] has all faults, and [`run`] none.
+//!
+//! # Hosts and a network
+//! A [`Host`] is a simulated machine, which can be killed and started again. Hosts talk through
+//! [`net`], whose links delay, lose and reorder messages, and can be cut. A program that imports
+//! its sockets by one `use` runs there and on the real network:
+//!
+//! ```
+//! # mod program {
+//! #[cfg(not(test))]
+//! use joint::io::{TcpListener, TcpStream};
+//! #[cfg(test)]
+//! use joint::sim::net::{TcpListener, TcpStream};
+//! # }
+//! ```
+//!
+//! # Traces
+//! [`Builder::trace`] keeps everything that happens. A [`Trace`] is shown [as text](Trace::lanes)
+//! and in [Perfetto](Trace::write_perfetto), and [explains](Trace::explain) why a step took place.
 //!
 //! # Deadlocks
 //! If nothing is ready, no timer is armed and the main future waits, nobody can ever wake it. The
@@ -67,8 +173,48 @@
 //!   step 2, 0ns: task 2 ran
 //!   step 3, 0ns: task 1 ran
 //! ```
-
-#![allow(dead_code, reason = "more of it is used soon")]
+//!
+//! # What belongs to a simulation
+//! All tasks and timers of this crate: [`spawn`](crate::spawn),
+//! [`spawn_local`](crate::spawn_local), [`TaskBuilder`](crate::TaskBuilder),
+//! [`JoinSet`](crate::JoinSet), [`async_scope`](crate::async_scope),
+//! [`join_async`](crate::join_async), [`time`](crate::time), and each
+//! [`Executor`](crate::Executor) that the program builds. A function of
+//! [`spawn_blocking`](crate::spawn_blocking) runs at a scheduled point, and
+//! [`block_on`](crate::block_on) lets other tasks run meanwhile. [`is_simulated`] tells whether the
+//! calling code belongs to one.
+//!
+//! What does not belong to it cannot be simulated:
+//!
+//! | use in a simulation | result | use instead |
+//! |---|---|---|
+//! | an executor made outside | panic | [`spawn`](crate::spawn), or an executor built inside |
+//! | a simulated executor on a thread of `std` | panic | `spawn_blocking` |
+//! | a descriptor or a socket of [`io`](crate::io) | error of kind `Unsupported` | [`net`] |
+//! | a simulation | panic | a thread of its own |
+//! | a wait for a task or a thread outside | deadlock, unless it is over already | a task inside |
+//! | `std::time` | real time | [`time::now`](crate::time::now) |
+//! | a channel or lock of `std` that blocks | the run hangs | [`oneshot`](crate::oneshot) |
+//!
+//! In `spawn_blocking` the last one is an error after [`Builder::max_call_time`].
+//!
+//! ```
+//! let outside = joint::Executor::builder().workers(1).build()?;
+//! let failure = joint::sim::Builder::new(1).run(async { outside.spawn(async {}).await });
+//! let report = failure.unwrap_err().to_string();
+//! assert!(report.contains("this executor was made outside of the simulation that uses it"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # Limits
+//! * [`Builder::max_steps`] and [`Builder::max_time`] end a run that goes on forever. [`check`]
+//!   has a limit of a million steps.
+//! * Tasks are interleaved at their polls. Races between two instructions, and weak memory, are for
+//!   a model checker.
+//! * A poll that blocks runs other tasks above itself on the stack. It cannot go on before the
+//!   polls above it, and the run fails with a report if it would have to.
+//! * If the program catches the panic by which a run that has failed ends its waits, and waits
+//!   again, the process is aborted after the report is printed.
 
 mod attempt;
 mod chance;

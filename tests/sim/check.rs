@@ -82,7 +82,7 @@ fn a_failure_is_found_shrunk_and_replayed() {
     let left = found.shrunk_decisions().unwrap();
     assert!(left <= 1, "{report}");
     // The report names this test, and the tasks with names and places.
-    let test = "cargo test check::a_failure_is_found_shrunk_and_replayed";
+    let test = "cargo test check::a_failure_is_found_shrunk_and_replayed -- --exact";
     assert!(report.contains(test), "{report}");
     assert!(
         report.contains("\"adds 1\", spawned at tests/sim/check.rs:"),

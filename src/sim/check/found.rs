@@ -153,7 +153,7 @@ fn write(folder: &Path, file: &str, text: &str) -> io::Result<PathBuf> {
 /// The command that replays a run.
 fn command(plan: &Plan) -> String {
     match test_name() {
-        Some(test) => format!("JOINT_SIM_REPLAY={plan} cargo test {test}"),
+        Some(test) => format!("JOINT_SIM_REPLAY={plan} cargo test {test} -- --exact"),
         None => format!("JOINT_SIM_REPLAY={plan}, in the environment of the same program"),
     }
 }
