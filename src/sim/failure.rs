@@ -154,6 +154,29 @@ pub(super) enum Kind {
 /// The error of a run: what went wrong, and where.
 ///
 /// `Display` shows all of it: the seed, what happened, and the last steps.
+///
+/// # Example
+/// ```
+/// use joint::{sim::Builder, time::sleep};
+/// use std::{future::pending, time::Duration};
+///
+/// let failure = Builder::new(4).run(async {
+///     sleep(Duration::from_secs(2)).await;
+///     pending::<()>().await;
+/// });
+/// let failure = failure.unwrap_err();
+/// assert!(failure.is_deadlock());
+/// assert_eq!((failure.seed(), failure.steps()), (4, 2));
+/// assert_eq!(failure.elapsed(), Duration::from_secs(2));
+///
+/// let failure = Builder::new(4).run(async {
+///     if true {
+///         panic!("on purpose");
+///     }
+/// });
+/// let payload = failure.unwrap_err().into_panic().unwrap();
+/// assert_eq!(payload.downcast_ref::<&str>(), Some(&"on purpose"));
+/// ```
 pub struct Failure {
     /// In a box, because most results are not errors.
     kind: Box<Kind>,

@@ -303,6 +303,22 @@ impl Host {
     ///
     /// # Panics
     /// If it is the main future's host, or outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{self, Host, HostEnd}, time::sleep};
+    /// use std::time::Duration;
+    ///
+    /// sim::run(1, async {
+    ///     let host = Host::new("a");
+    ///     host.run(|| sleep(Duration::MAX));
+    ///     assert!(host.is_running());
+    ///     host.cut_power();
+    ///     assert_eq!(host.ended().await, HostEnd::Killed);
+    ///     host.restart();
+    ///     assert!(host.is_running());
+    /// });
+    /// ```
     pub fn cut_power(&self) {
         self.stop(Power::Off);
     }

@@ -365,6 +365,16 @@ impl Builder {
     }
 
     /// Sets how much virtual time each poll takes. Otherwise it takes none.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::Builder, yield_now};
+    /// use std::time::Duration;
+    ///
+    /// let settings = Builder::new(1).charge(Duration::from_millis(2));
+    /// assert_eq!(settings.run(yield_now())?.elapsed, Duration::from_millis(4));
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub fn charge(mut self, charge: Duration) -> Self {
         self.charge = charge;
         self
@@ -394,6 +404,17 @@ impl Builder {
 
     /// Sets the largest number of steps, after which the run fails. Each poll is a step. There is
     /// no limit otherwise.
+    ///
+    /// # Example
+    /// ```
+    /// let spins = joint::sim::Builder::new(1).max_steps(100).run(async {
+    ///     loop {
+    ///         joint::yield_now().await;
+    ///     }
+    /// });
+    /// let report = spins.map(|outcome: joint::sim::Outcome<()>| outcome.output).unwrap_err();
+    /// assert!(report.to_string().contains("it took more than 100 steps"));
+    /// ```
     pub fn max_steps(mut self, steps: u64) -> Self {
         self.max_steps = steps;
         self
@@ -463,6 +484,22 @@ impl Builder {
 }
 
 /// What a run has led to.
+///
+/// # Example
+/// ```
+/// use joint::{sim::Builder, time::sleep};
+/// use std::time::Duration;
+///
+/// let run = || Builder::new(1).run(async {
+///     sleep(Duration::from_secs(9)).await;
+///     "woken"
+/// });
+/// let outcome = run()?;
+/// assert_eq!((outcome.output, outcome.steps), ("woken", 2));
+/// assert_eq!(outcome.elapsed, Duration::from_secs(9));
+/// assert_eq!(outcome.digest, run()?.digest);
+/// # Ok::<(), joint::sim::Failure>(())
+/// ```
 pub struct Outcome<T> {
     /// What the future returned.
     pub output: T,
@@ -492,6 +529,14 @@ impl<T: fmt::Debug> fmt::Debug for Outcome<T> {
 }
 
 /// Returns whether the calling code runs in a simulation.
+///
+/// # Example
+/// ```
+/// use joint::sim;
+///
+/// assert!(!sim::is_simulated());
+/// assert!(sim::run(1, async { sim::is_simulated() }));
+/// ```
 pub fn is_simulated() -> bool {
     world::with(|world| world.is_some())
 }

@@ -27,6 +27,21 @@ use super::{
 /// A failure that a [`Check`](super::Check) has found.
 ///
 /// `Display` shows the report.
+///
+/// # Example
+/// ```
+/// use joint::{sim::{self, Check}, yield_now};
+///
+/// let program = || async {
+///     yield_now().await;
+///     assert!(sim::random() % 3 != 0, "a multiple of three");
+/// };
+/// let found = Check::new().find(program).unwrap_err();
+/// assert!(found.failure().to_string().contains("a multiple of three"));
+/// // The run is made again, and fails again.
+/// let again = Check::new().replay(found.replay()).find(program).unwrap_err();
+/// assert_eq!(again.runs(), 1);
+/// ```
 pub struct Found {
     failure: Failure,
     plan: Plan,

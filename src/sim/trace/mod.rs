@@ -17,6 +17,18 @@ pub use self::{explain::Explanation, lanes::Lanes};
 /// `Display` shows it as a list, with one event in each line. [`lanes`](Trace::lanes) shows the
 /// tasks side by side, [`explain`](Trace::explain) says why a step happened, and
 /// [`write_perfetto`](Trace::write_perfetto) writes a file for <https://ui.perfetto.dev>.
+///
+/// # Example
+/// ```
+/// let outcome = joint::sim::Builder::new(1).trace(true).run(async {
+///     joint::spawn(async {}).await;
+/// })?;
+/// let trace = outcome.trace.unwrap();
+/// let last = trace.events().last().unwrap();
+/// assert_eq!((last.task(), last.step()), (Some(0), 3));
+/// assert_eq!(last.to_string(), "step 3, 0ns: main finished");
+/// # Ok::<(), joint::sim::Failure>(())
+/// ```
 #[derive(Clone)]
 pub struct Trace {
     events: Vec<Event>,
