@@ -42,7 +42,7 @@ pub(super) enum Power {
 pub(super) struct Program {
     pub(super) executor: Rc<Executor>,
     /// The main future. Without a handle it would be dropped if nobody could wake it.
-    pub(super) main: Option<JoinHandle<()>>,
+    pub(super) _main: Option<JoinHandle<()>>,
 }
 
 /// What the world knows about a host.

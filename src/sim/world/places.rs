@@ -78,7 +78,10 @@ impl World {
         };
         let main = self.spawn_main(place, task);
         self.network(|network| {
-            let program = Program { executor, main };
+            let program = Program {
+                executor,
+                _main: main,
+            };
             network.machines[number].program = Some(program);
         });
     }
