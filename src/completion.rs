@@ -41,9 +41,6 @@ use crate::{
     waker::{ThinWaker, WakerId},
 };
 
-#[cfg(feature = "sim")]
-use core::mem::ManuallyDrop;
-
 mod succession;
 
 const PENDING: *mut () = ptr::null_mut();
@@ -255,23 +252,19 @@ impl Completion {
         word.load(order!(is_detached: Relaxed)) == DETACHED
     }
 
-    /// Returns a clone of the waiter's waker, if one is registered.
+    /// Returns the word of the waiter's waker, if one is registered. It is only to be compared: its
+    /// owner may be gone by now.
     ///
     /// # Safety
-    /// The word is alive, and neither side touches it during the call.
+    /// The word is alive.
     #[cfg(feature = "sim")]
-    pub(crate) unsafe fn raw_registered(this: *const Self) -> Option<ThinWaker> {
+    pub(crate) unsafe fn raw_registered(this: *const Self) -> Option<usize> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
-        // ORDERING: registered. Relaxed: neither side touches the word, by this function's
-        // contract.
+        // ORDERING: registered. Relaxed: nothing behind the word is read.
         let word = word.load(order!(registered: Relaxed));
-        if [PENDING, DONE, DETACHED, ABANDONED].contains(&word) {
-            return None;
-        }
-        // SAFETY: any other word is that of a waker, and it stays the word's.
-        let waker = ManuallyDrop::new(unsafe { waker_of(word) });
-        Some(ThinWaker::clone(&waker))
+        let is_waker = ![PENDING, DONE, DETACHED, ABANDONED].contains(&word);
+        is_waker.then(|| word.addr())
     }
 
     /// Returns `Ready` if the completer has finished, and otherwise registers `waker` to be woken

@@ -278,15 +278,11 @@ impl Simulated {
         }
     }
 
-    /// Calls `f` with each task that waits and whose end somebody waits for, and with the waker of
-    /// that one. The address that is given is the task's [`Id`].
-    ///
-    /// # Safety
-    /// No other thread uses the executor or its tasks during the call.
-    pub(crate) unsafe fn each_joined(&self, mut f: impl FnMut(usize, Waker)) {
+    /// Calls `f` with each task of the executor that is awaited, and with the object that its end
+    /// wakes, both by their addresses. That of a task is its [`Id`].
+    pub(crate) fn each_joined(&self, mut f: impl FnMut(usize, usize)) {
         self.shared.each_waiting(|task| {
-            // SAFETY: an entry in use means that the task is alive, and the rest is by this
-            // function's contract.
+            // SAFETY: an entry in use means that the task is alive.
             if let Some(waiter) = unsafe { Runnable::raw_waiter(task) } {
                 f(task.addr().get(), waiter);
             }

@@ -27,7 +27,6 @@ use alloc::{
     collections::{BinaryHeap, VecDeque},
     rc::Rc,
     string::ToString,
-    sync::Arc,
     vec::Vec,
 };
 use core::{
@@ -36,7 +35,7 @@ use core::{
     future::Future,
     mem,
     pin::pin,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
     time::Duration,
 };
 use std::{
@@ -169,7 +168,7 @@ pub(super) struct World {
     panicked: Cell<Option<Actor>>,
     /// Who ran last.
     last: Cell<Actor>,
-    main: Arc<MainWaker>,
+    main: MainWaker,
     /// Polls the main future. `None` while that is under way, and once it is over.
     poll_main: Cell<Option<*mut (dyn FnMut() -> Poll<()> + 'static)>>,
     main_is_over: Cell<bool>,
@@ -224,7 +223,7 @@ impl World {
             acting: Cell::new(Actor::MAIN),
             panicked: Cell::new(None),
             last: Cell::new(Actor::MAIN),
-            main: Arc::new(MainWaker::woken()),
+            main: MainWaker::new(),
             poll_main: Cell::new(None),
             main_is_over: Cell::new(false),
             depth: Cell::new(0),
@@ -275,11 +274,10 @@ impl World {
         entered: &mut Option<Entered<'_>>,
     ) -> Result<F::Output, ()> {
         let mut future = pin!(Some(future));
-        let waker = Waker::from(self.main.clone());
         let mut output = None;
         let mut panic: Option<Box<dyn Any + Send>> = None;
         let mut poll = || {
-            let mut cx = Context::from_waker(&waker);
+            let mut cx = Context::from_waker(self.main.waker());
             let future = future.as_mut().as_pin_mut().expect("dropped below");
             match catch_unwind(AssertUnwindSafe(|| future.poll(&mut cx))) {
                 Ok(Poll::Ready(value)) => output = Some(value),

@@ -180,32 +180,37 @@ impl<M> Runnable<M> {
         }
     }
 
-    /// Returns the waker that the end of a task will wake, given the task's
+    /// Returns the address of the object that the end of a task will wake, given the task's
     /// [address](Runnable::as_ptr). Returns `None` if nobody has awaited the handle.
+    ///
+    /// For a task that awaits the handle, this is its [`Id`] as a number. For another object that
+    /// starts with a [`Header`](crate::waker::Header), it is the address of that, which is also the
+    /// [data](core::task::Waker::data) of its waker. For any other waker it is odd, and says
+    /// nothing. Another thread may change it meanwhile.
     ///
     /// This is for simulators, which can tell by it who waits for whom.
     ///
     /// # Safety
-    /// The task is alive, and no other thread uses it or its handle during the call.
+    /// The task is alive.
     ///
     /// # Example
     /// ```
     /// use joint::task::{self, Runnable};
-    /// use std::{future::Future, pin::pin, task::{Context, Waker}};
     ///
-    /// let (runnable, handle) = task::spawn(async {}, |_| {});
-    /// // SAFETY: the runnable keeps the task alive, and there is one thread.
-    /// let waiter = || unsafe { Runnable::<()>::raw_waiter(runnable.as_ptr()) };
-    /// assert!(waiter().is_none());
-    /// let mut handle = pin!(handle);
-    /// assert!(handle.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    /// assert!(waiter().unwrap().will_wake(Waker::noop()));
+    /// let (inner, handle) = task::spawn(async {}, |_| {});
+    /// // SAFETY: the runnable keeps the task alive.
+    /// let waiter = || unsafe { Runnable::<()>::raw_waiter(inner.as_ptr()) };
+    /// assert_eq!(waiter(), None);
+    /// let (outer, _handle) = task::spawn(handle, |_| {});
+    /// let id = outer.id();
+    /// outer.run();
+    /// assert_eq!(waiter(), Some(id.get().get()));
     /// ```
     #[cfg(feature = "sim")]
-    pub unsafe fn raw_waiter(raw: NonNull<()>) -> Option<Waker> {
+    pub unsafe fn raw_waiter(raw: NonNull<()>) -> Option<usize> {
         let join = Task::from_ptr(raw).join();
-        // SAFETY: by this function's contract.
-        unsafe { Completion::raw_registered(join) }.map(Waker::from)
+        // SAFETY: the task is alive by this function's contract, and the word with it.
+        unsafe { Completion::raw_registered(join) }
     }
 
     /// Passes the runnable to the schedule function.

@@ -1,7 +1,6 @@
 //! What is known about the tasks of a run in which nobody can wake anybody.
 
 use alloc::{collections::BTreeMap, vec::Vec};
-use core::task::Waker;
 
 use super::{
     super::{
@@ -48,7 +47,6 @@ impl World {
         let tasks = self.tasks.borrow();
         let by_address = tasks.iter().map(|(id, live)| (id.get().get(), live.actor));
         let by_address: BTreeMap<_, _> = by_address.collect();
-        let main = Waker::from(self.main.clone());
         let mut joins = BTreeMap::new();
         for host in self
             .hosts
@@ -56,19 +54,17 @@ impl World {
             .iter()
             .filter(|host| !host.has_ended.get())
         {
-            let add = |task: usize, waiter: Waker| {
-                let joiner = match waiter.will_wake(&main) {
+            let add = |task: usize, waiter: usize| {
+                let joiner = match waiter == self.main.address() {
                     true => Some(Actor::MAIN),
-                    // The data of a task's own waker is the task.
-                    false => by_address.get(&waiter.data().addr()).copied(),
+                    false => by_address.get(&waiter).copied(),
                 };
                 if let (Some(joiner), Some(&joined)) = (joiner, by_address.get(&task)) {
                     let first = joins.entry(joiner).or_insert(joined);
                     *first = joined.min(*first);
                 }
             };
-            // SAFETY: the threads of a world take turns.
-            unsafe { host.simulated.each_joined(add) };
+            host.simulated.each_joined(add);
         }
         joins
     }

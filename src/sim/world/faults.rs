@@ -161,7 +161,7 @@ impl World {
         let Some(injected) = &self.injected else {
             return Manner::Usual;
         };
-        let waker = || Waker::from(self.main.clone());
+        let waker = || self.main.waker().clone();
         let arranges = !injected.main_is_arranged.get()
             && self.arrange_poll(&injected.faults, Actor::MAIN, waker);
         injected.main_is_arranged.set(arranges);

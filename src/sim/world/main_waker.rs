@@ -1,51 +1,46 @@
 //! [`MainWaker`]: the waker of the main future, which is no task.
 
-use alloc::{sync::Arc, task::Wake};
+use core::{cell::Cell, task::Waker};
 
-use super::{super::record::Actor, with};
-use crate::sync::{AtomicUsize, order};
+use crate::waker::park::Parker;
 
-/// Tells the main future's wake-ups from those of tasks.
+/// Tells whether the main future is ready. It is a parker that parks nobody: each of the world's
+/// steps looks whether it has been woken.
 pub(super) struct MainWaker {
-    is_woken: AtomicUsize,
-    /// Who woke it, by number.
-    by: AtomicUsize,
+    parker: Parker,
+    /// Whether the main future has yet to be polled.
+    is_new: Cell<bool>,
+}
+
+/// Why the main future is ready.
+pub(super) enum MainIsReady {
+    New,
+    Woken,
 }
 
 impl MainWaker {
-    /// That of a main future that has yet to be polled.
-    pub(super) fn woken() -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            is_woken: AtomicUsize::new(1),
-            by: AtomicUsize::new(Actor::OUTSIDE.0 as usize),
+            parker: Parker::new(),
+            is_new: Cell::new(true),
         }
     }
 
-    /// Who has woken the main future since the last call.
+    pub(super) fn waker(&self) -> &Waker {
+        self.parker.waker()
+    }
+
+    /// What the join word of a task has that the main future awaits.
+    pub(super) fn address(&self) -> usize {
+        self.waker().data().addr()
+    }
+
+    /// Whether the main future has become ready since the last call.
     #[inline]
-    pub(super) fn take(&self) -> Option<Actor> {
-        // ORDERING: main_look. Relaxed: the threads of a world take turns.
-        if self.is_woken.load(order!(main_look: Relaxed)) == 0 {
-            return None;
+    pub(super) fn take(&self) -> Option<MainIsReady> {
+        if self.parker.take_wake() {
+            return Some(MainIsReady::Woken);
         }
-        // ORDERING: main_taken. Relaxed: as for `main_look`.
-        self.is_woken.store(0, order!(main_taken: Relaxed));
-        // ORDERING: main_by_look. Relaxed: as for `main_look`.
-        let by = self.by.load(order!(main_by_look: Relaxed));
-        Some(u32::try_from(by).map_or(Actor::OUTSIDE, Actor))
-    }
-}
-
-impl Wake for MainWaker {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        let by = with(|world| world.map_or(Actor::OUTSIDE, |world| world.acting.get()));
-        // ORDERING: main_by. Relaxed: as for `main_look`.
-        self.by.store(by.0 as usize, order!(main_by: Relaxed));
-        // ORDERING: main_woken. Relaxed: as for `main_look`.
-        self.is_woken.store(1, order!(main_woken: Relaxed));
+        self.is_new.take().then_some(MainIsReady::New)
     }
 }

@@ -12,6 +12,7 @@ use super::{
     Due, Work, World,
     faults::Manner,
     host::Host,
+    main_waker::MainIsReady,
     threads::Abandoned,
 };
 use crate::{executor::simulated::Task, waker::budget};
@@ -78,7 +79,11 @@ impl World {
         if self.poll_main.get().is_none() {
             return;
         }
-        if let Some(by) = self.main.take() {
+        if let Some(ready) = self.main.take() {
+            let by = match ready {
+                MainIsReady::New => Actor::OUTSIDE,
+                MainIsReady::Woken => self.acting.get(),
+            };
             self.note_woken(Actor::MAIN, by);
             self.enqueue(Due {
                 actor: Actor::MAIN,
