@@ -8,8 +8,7 @@ pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
 
   check                  formatting, lints in every configuration, documentation
-  test                   unit, integration and doc tests, examples, benches run once, no_std, models, also
-                         against mutants
+  test                   unit, integration and doc tests, examples, no_std, models, also against mutants
   loom [--full] [FILTER] the models, or those whose names contain FILTER;
                          --full explores every schedule, which can take hours
   lab matrix [--json FILE] [--html FILE]
@@ -22,6 +21,7 @@ Usage: cargo xtask <command>
   bench [--readme] [NAME]
                          all benches, or one; --readme runs those that the README shows, or one of them,
                          and writes the figures of the last runs into README.md, docs/measured.md and docs/measured.svg
+  bench-once             each row of each bench once, without figures: does it run?
   mutants [--check] [--smoke] [FILTER]
                          the models against each change of an ordering, an exchange or a second look, or of
                          those whose names contain FILTER, into docs/orderings.md; --check fails where that
@@ -50,6 +50,7 @@ pub(crate) enum Command {
     Loom { full: bool, filter: Option<String> },
     Lab(Lab),
     Bench { name: Option<String>, readme: bool },
+    BenchOnce,
     Mutants(Wish),
     Logic { filter: Option<String> },
     Soak { minutes: f64 },
@@ -98,6 +99,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
             return Ok(Command::Logic { filter });
         }
         "soak" => return soak(rest),
+        "bench-once" => Command::BenchOnce,
         "check" => Command::Check,
         "test" => Command::Test,
         "compat" => Command::Compat,
@@ -234,7 +236,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 16, "{names:?}");
+        assert_eq!(names.len(), 17, "{names:?}");
         for name in names {
             let line = if name == "lab" { "lab page" } else { name };
             assert!(parsed(line).is_ok(), "{name}");

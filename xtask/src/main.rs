@@ -50,6 +50,7 @@ fn run(command: Command) -> i32 {
         Command::Portable => portable::run(),
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),
         Command::Tsan => run_if("tsan", nightly::for_tsan().map(|host| plans::tsan(&host))),
+        Command::BenchOnce => run_all("bench-once", &[plans::bench_once()]),
         Command::Mutants(wish) => mutants::run(&wish),
         Command::Logic { filter } => logic::run(filter.as_deref()),
         Command::Help => {

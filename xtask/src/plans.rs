@@ -53,7 +53,15 @@ pub(crate) fn check() -> Vec<Step> {
 pub(crate) fn test() -> Vec<Step> {
     let no_std = ["--package", "joint", "--no-default-features"];
     // Without the models, which are empty programs unless their own folder's configuration is read.
-    let workspace = ["--workspace", "--exclude", "loom-tests"];
+    // And without the benches, whose peers take long to compile: `check` lints them, and
+    // `bench-once` runs them.
+    let workspace = [
+        "--workspace",
+        "--exclude",
+        "loom-tests",
+        "--exclude",
+        "joint-benches",
+    ];
     let test = |name, args: &[&str]| Step::cargo(name, &[&["test"], &workspace[..], args].concat());
     vec![
         // As programs, which some tests run. They contain no tests themselves.
@@ -66,11 +74,7 @@ pub(crate) fn test() -> Vec<Step> {
             ]
             .concat(),
         ),
-        // Lib, tests and binaries; each bench runs once.
-        test(
-            "tests, benches",
-            &["--lib", "--bins", "--tests", "--benches", "--all-features"],
-        ),
+        test("tests", &["--lib", "--bins", "--tests", "--all-features"]),
         // Without what the other features put into each task.
         test("memory of tasks", &["--test", "executor_alloc"]),
         test("doc tests", &["--doc", "--all-features"]),
@@ -99,6 +103,12 @@ pub(crate) fn matrix(json: Option<&str>, html: Option<&str>) -> Step {
     }
     let args: Vec<_> = args.iter().map(String::as_str).collect();
     Step::cargo("matrix", &args).in_models()
+}
+
+/// Each row of each bench once, as a test.
+pub(crate) fn bench_once() -> Step {
+    let args = ["test", "--package", "joint-benches", "--benches"];
+    Step::cargo("benches", &[&args[..], &["--all-features"]].concat())
 }
 
 /// With the peers that plain `cargo bench` leaves out, one of which asks for a newer compiler than
@@ -198,6 +208,17 @@ mod tests {
         let line = soak(0.5).to_string();
         assert!(line.starts_with("JOINT_SOAK_MINUTES=0.5 "), "{line}");
         assert!(line.ends_with("--test soak -- --nocapture"), "{line}");
+    }
+
+    #[test]
+    fn the_benches_are_linted_and_not_built_by_the_tests() {
+        let names = |steps: Vec<Step>, what: &str| {
+            let lines = steps.iter().map(Step::to_string);
+            lines.filter(|line| line.contains(what)).count()
+        };
+        assert_eq!(names(check(), "clippy --workspace --all-targets"), 1);
+        assert_eq!(names(test(), "--exclude joint-benches"), 4);
+        assert_eq!(names(vec![bench_once()], "test --package joint-benches"), 1);
     }
 
     #[test]
