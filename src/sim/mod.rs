@@ -6,7 +6,7 @@
 //! as often as the settings say. A program that uses this crate runs without changes.
 //!
 //! # A first test
-//! [`check`] runs a program with some hundreds of seeds, with several schedulers and with faults.
+//! [`check()`] runs a program with some hundreds of seeds, with several schedulers and with faults.
 //! Here two tasks count, but each may overwrite what the other has written:
 //!
 //! ```should_panic
@@ -96,16 +96,16 @@
 //! All decisions come from one stream of random numbers (ChaCha8), which the seed begins.
 //! [`random`] gives the program numbers of its own. A program that takes decisions from elsewhere
 //! is not repeatable. The usual suspects are hash maps with random state, `std::time`, threads, and
-//! addresses. [`check`] makes some runs twice, and names the first event in which they differ.
+//! addresses. [`check()`] makes some runs twice, and names the first event in which they differ.
 //!
 //! # Schedulers
-//! The [`Scheduler`] chooses which of the tasks that are ready runs next. [`check`] takes turns
-//! with all of them. [`explore`] runs a small program once for each of its schedules.
+//! The [`Scheduler`] chooses which of the tasks that are ready runs next. [`check()`] takes turns
+//! with all of them. [`explore()`] runs a small program once for each of its schedules.
 //!
 //! # Faults
 //! [`Faults`] are late timers, late and spurious wake-ups, and extra yields, which may hit every
 //! task. Cancellations and panics hit only what says that they may: [`may_cancel`], [`may_panic`].
-//! [`fault`] is a site of the program's own. [`check`] has all faults, and [`run`] none.
+//! [`fault`] is a site of the program's own. [`check()`] has all faults, and [`run`] none.
 //!
 //! # Hosts and a network
 //! A [`Host`] is a simulated machine, which can be killed and started again. Hosts talk through
@@ -207,7 +207,7 @@
 //! ```
 //!
 //! # Limits
-//! * [`Builder::max_steps`] and [`Builder::max_time`] end a run that goes on forever. [`check`]
+//! * [`Builder::max_steps`] and [`Builder::max_time`] end a run that goes on forever. [`check()`]
 //!   has a limit of a million steps.
 //! * Tasks are interleaved at their polls. Races between two instructions, and weak memory, are for
 //!   a model checker.
