@@ -1,4 +1,4 @@
-//! What the programs run on, beside a simulation.
+//! The runtimes that the programs run on, apart from a simulation.
 
 use std::{
     future::Future,

@@ -14,7 +14,7 @@ pub(crate) fn between(least: Duration, most: Duration) -> Duration {
     least + Duration::from_micros(below(range + 1))
 }
 
-/// Whether something happens that does in one of so many cases.
+/// Whether something happens that has a probability of one in so many.
 pub(crate) fn one_in(cases: u64) -> bool {
     below(cases) == 0
 }

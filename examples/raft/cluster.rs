@@ -29,7 +29,7 @@ const SOON: Duration = Duration::from_secs(1);
 /// More steps than any run takes that makes progress.
 const MOST_STEPS: u64 = 1_000_000;
 
-/// What has come of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) summary: Summary,

@@ -1,4 +1,5 @@
-//! What the clients did and saw, and whether one register for each key explains it.
+//! The clients' operations and their results, and a check that one register for each key explains
+//! them.
 //!
 //! A history is linearizable if each operation can be given a moment between its call and its
 //! return at which it happened all at once. (Maurice Herlihy and Jeannette Wing, 1990. The search
@@ -91,7 +92,7 @@ fn until(calls: &[Call], end: usize) -> Vec<Call> {
 fn is_linearizable(calls: &[Call]) -> bool {
     assert!(calls.len() <= MOST, "too many operations on one key");
     let returned = bits(calls, |call| call.returned.is_some());
-    // What has happened so far, as a set of bits, and the register after that.
+    // The operations that have taken effect so far, as a set of bits, and the register after them.
     let mut open = vec![(0u128, 0u64)];
     let mut known = BTreeSet::new();
     while let Some((happened, value)) = open.pop() {
@@ -102,7 +103,7 @@ fn is_linearizable(calls: &[Call]) -> bool {
             continue;
         }
         let left = |n: &usize| happened >> n & 1 == 0;
-        // What was called after another one has returned comes after it.
+        // An operation that was called after another one returned comes after it.
         let end = |n: usize| calls[n].returned.map_or(usize::MAX, |(at, _)| at);
         let bound = (0..calls.len()).filter(left).map(end).min();
         for n in (0..calls.len()).filter(left) {

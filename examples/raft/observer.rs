@@ -30,7 +30,7 @@ pub(crate) struct Line {
     pub(crate) what: String,
 }
 
-/// What was last seen of a server.
+/// The last known state of a server.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     is_leader: bool,
@@ -65,7 +65,7 @@ struct State {
     violation: Option<oneshot::Sender<String>>,
 }
 
-/// What a run has shown.
+/// What was observed in a run.
 #[derive(Debug)]
 pub(crate) struct Summary {
     pub(crate) story: Vec<Line>,

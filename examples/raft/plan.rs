@@ -1,4 +1,4 @@
-//! What is done to a cluster in a run: a list, which can be shortened.
+//! The faults of a run, as a list that can be shortened.
 
 use std::{fmt, time::Duration};
 
@@ -38,7 +38,7 @@ pub(crate) enum Whom {
     Next(Moment),
 }
 
-/// What happens to a server when it is most vulnerable.
+/// A fault at a moment when a server is most vulnerable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Moment {
     /// It is elected.
