@@ -110,7 +110,7 @@ pub(crate) struct Inside<'a>(Option<*const dyn World>, PhantomData<&'a ()>);
 /// another one does.
 pub(crate) unsafe fn enter<'a>(world: &'a (dyn World + 'a)) -> Inside<'a> {
     let world: *const (dyn World + 'a) = world;
-    // SAFETY: only the lifetime changes. `with` uses the pointer only while `Inside` is there,
+    // SAFETY: only the lifetime changes. `world` uses the pointer only while `Inside` is there,
     // which borrows the world.
     let world = unsafe { core::mem::transmute::<*const (dyn World + 'a), *const dyn World>(world) };
     Inside(WORLD.with(|cell| cell.replace(Some(world))), PhantomData)
@@ -325,7 +325,7 @@ pub(crate) mod virtual_time {
 
     use super::{clock, time};
 
-    /// Sets the time of this thread. Returns the time that the real clock has in the same units.
+    /// Sets the time of this thread.
     pub(crate) fn set(nanos: u64) {
         time::set_virtual(Some(clock::base() + Duration::from_nanos(nanos)));
     }

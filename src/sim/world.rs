@@ -177,7 +177,6 @@ pub(super) struct World {
     /// How often waits of polls have been ended because the run has failed.
     ended_waits: Cell<usize>,
     failure: RefCell<Option<Failure>>,
-    has_failed: Cell<bool>,
     /// The number of events that were kept when it failed.
     failed_after: Cell<usize>,
 }
@@ -185,7 +184,6 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(settings: &Builder, mut chance: Chance) -> Rc<Self> {
         let start = clock::now();
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let keeps_all = settings.keeps_trace;
         if keeps_all {
             chance.keep();
@@ -202,7 +200,7 @@ impl World {
             start,
             now: Cell::new(start),
             steps: Cell::new(0),
-            charge: nanos(settings.charge),
+            charge: clock::after(0, settings.charge),
             ignores_panics: settings.ignores_panics,
             limits: Limits {
                 steps: settings.max_steps,
@@ -229,7 +227,6 @@ impl World {
             depth: Cell::new(0),
             ended_waits: Cell::new(0),
             failure: RefCell::new(None),
-            has_failed: Cell::new(false),
             failed_after: Cell::new(usize::MAX),
         })
     }
@@ -373,7 +370,6 @@ impl World {
         if failure.is_none() {
             let last = self.record.borrow().last().copied().collect();
             *failure = Some(self.failure_with(kind, last));
-            self.has_failed.set(true);
             self.failed_after.set(self.record.borrow().kept());
         }
     }

@@ -154,11 +154,9 @@ impl World {
         }
         // What a destructor waits for may still happen.
         let failure = self.failure.take();
-        self.has_failed.set(false);
         let mut step = Step::Failed;
         simulated::run_apart(|| step = self.step(None));
         self.failure.replace(failure);
-        self.has_failed.set(self.failure.borrow().is_some());
         if step == Step::Failed {
             self.give_up();
         }

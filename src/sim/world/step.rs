@@ -38,7 +38,7 @@ impl World {
     /// Runs what is ready. If nothing is, the time goes on, at most to the limit.
     pub(super) fn step(&self, limit: Option<u64>) -> Step {
         loop {
-            if self.has_failed.get() {
+            if self.failure.borrow().is_some() {
                 return Step::Failed;
             }
             self.wake_main();

@@ -58,8 +58,8 @@ impl Tasks {
     }
 
     pub(super) fn by_actor(&mut self, actor: Actor) -> Option<&mut Live> {
-        let lives = self.lives.iter_mut().map(|(_, live)| live);
-        lives.into_iter().find(|live| live.actor == actor)
+        let mut lives = self.lives.iter_mut().map(|(_, live)| live);
+        lives.find(|live| live.actor == actor)
     }
 
     pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Live> {
