@@ -233,20 +233,20 @@ impl Simulated {
     }
 
     /// Takes all that is queued on one of the workers.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_queued(&self, worker: usize, mut take: impl FnMut(Task)) {
         self.workers[worker].take_queued(|runnable| take(Task(runnable)));
     }
 
     /// Takes all that was queued by threads that are not its workers.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_injected(&self, mut take: impl FnMut(Task)) {
         self.shared.take_injected(|runnable| take(Task(runnable)));
     }
 
     /// Runs a task once, as one of the workers, with a budget of so many operations if one is
     /// given. Returns the task if it was woken meanwhile.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn run(&self, worker: usize, task: Task, operations: Option<u64>) -> Option<Task> {
         let woken = self.workers[worker].run_simulated(task.0, operations);
         woken.map(Task)

@@ -57,7 +57,7 @@ impl Chance {
 
     /// Decides for a number below `bound`, which is not 0. `draw` chooses one, with a source of
     /// random numbers.
-    #[inline]
+    #[inline(always)]
     pub(super) fn decide(
         &mut self,
         bound: usize,
@@ -78,7 +78,7 @@ impl Chance {
     }
 
     /// Decides for any number below `bound`, all of which are equally likely.
-    #[inline]
+    #[inline(always)]
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.decide(bound, |draw| scaled(draw(), bound))
     }

@@ -1,6 +1,6 @@
 //! What has happened in a run: a digest of all of it, the last steps, and all steps if asked for.
 
-use alloc::{string::String, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::{fmt, mem, panic::Location, time::Duration};
 
 use super::net::Traffic;
@@ -130,10 +130,17 @@ impl fmt::Debug for Event {
 /// How many of the last events are kept in any case.
 const LAST: usize = 64;
 
+const UNUSED: Event = Event {
+    at: 0,
+    step: 0,
+    actor: Actor::OUTSIDE,
+    what: What::TimePassed,
+};
+
 pub(super) struct Record {
     digest: u64,
-    /// The last events, as a ring.
-    last: Vec<Event>,
+    /// The last events, as a ring. Places that have not been used yet have any event.
+    last: Box<[Event; LAST]>,
     /// The number of events.
     count: usize,
     /// All events, if they are kept.
@@ -146,7 +153,7 @@ impl Record {
     pub(super) fn new(all: bool) -> Self {
         Self {
             digest: 0xcbf2_9ce4_8422_2325,
-            last: Vec::with_capacity(LAST),
+            last: Box::new([UNUSED; LAST]),
             count: 0,
             all: all.then(Vec::new),
             names: Vec::new(),
@@ -158,7 +165,7 @@ impl Record {
         self.all.is_some()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn add(&mut self, event: Event) {
         let what = match event.what {
             What::Ran { by } => 1 | u64::from(by.0) << 8,
@@ -173,11 +180,7 @@ impl Record {
         };
         self.mix(event.at ^ u64::from(event.actor.0) << 40);
         self.mix(what);
-        let place = self.count % LAST;
-        match self.last.get_mut(place) {
-            Some(oldest) => *oldest = event,
-            None => self.last.push(event),
-        }
+        self.last[self.count % LAST] = event;
         self.count += 1;
         self.keep(event);
     }
@@ -212,12 +215,8 @@ impl Record {
 
     /// The last events, oldest first.
     pub(super) fn last(&self) -> impl Iterator<Item = &Event> {
-        let oldest = match self.last.len() {
-            LAST => self.count % LAST,
-            _ => 0,
-        };
-        let (newer, older) = self.last.split_at(oldest);
-        older.iter().chain(newer)
+        let first = self.count.saturating_sub(LAST);
+        (first..self.count).map(|place| &self.last[place % LAST])
     }
 
     /// The number of events that are kept.

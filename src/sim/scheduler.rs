@@ -89,34 +89,37 @@ pub(super) trait Strategy {
     fn choose(&mut self, due: &VecDeque<Due>, last: Actor, chance: &mut Chance) -> usize;
 }
 
+/// Who chooses in a run. The two that do not look at the tasks are called without an indirection.
+pub(super) enum Chooser {
+    Random,
+    RoundRobin,
+    Other(Box<dyn Strategy>),
+}
+
 impl Scheduler {
-    pub(super) fn strategy(&self, expected_steps: u64) -> Box<dyn Strategy> {
+    pub(super) fn chooser(&self, expected_steps: u64) -> Chooser {
         match *self {
-            Self::Random => Box::new(Random),
-            Self::RoundRobin => Box::new(RoundRobin),
-            Self::Pct { depth } => Box::new(pct::Pct::new(depth, expected_steps)),
+            Self::Random => Chooser::Random,
+            Self::RoundRobin => Chooser::RoundRobin,
+            Self::Pct { depth } => Chooser::Other(Box::new(pct::Pct::new(depth, expected_steps))),
         }
     }
 }
 
-struct Random;
-
-impl Strategy for Random {
-    fn choose(&mut self, due: &VecDeque<Due>, _: Actor, chance: &mut Chance) -> usize {
-        match due.len() {
-            1 => 0,
-            several => chance.below(several),
-        }
-    }
-}
-
-struct RoundRobin;
-
-impl Strategy for RoundRobin {
-    fn choose(&mut self, due: &VecDeque<Due>, _: Actor, chance: &mut Chance) -> usize {
-        match due.len() {
-            1 => 0,
-            several => chance.decide(several, |_| 0),
+impl Chooser {
+    /// Chooses as [`Strategy::choose`] does.
+    #[inline(always)]
+    pub(super) fn choose(
+        &mut self,
+        due: &VecDeque<Due>,
+        last: Actor,
+        chance: &mut Chance,
+    ) -> usize {
+        match self {
+            Self::Other(strategy) => strategy.choose(due, last, chance),
+            _ if due.len() == 1 => 0,
+            Self::Random => chance.below(due.len()),
+            Self::RoundRobin => chance.decide(due.len(), |_| 0),
         }
     }
 }

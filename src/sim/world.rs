@@ -50,7 +50,7 @@ use self::{
     later::Later,
     main_waker::MainWaker,
     step::Step,
-    tasks::Tasks,
+    tasks::{Key, Tasks},
     threads::Threads,
 };
 use super::{
@@ -60,7 +60,7 @@ use super::{
     host::Place,
     net::Network,
     record::{Actor, Event, Named, Record, What},
-    scheduler::Strategy,
+    scheduler::Chooser,
     trace::Trace,
 };
 use crate::{
@@ -95,13 +95,14 @@ impl Due {
 enum Work {
     Main,
     Task {
-        host: usize,
-        /// Its key in [`Tasks`].
-        key: usize,
+        /// The number of its executor.
+        host: u16,
+        key: Key,
         task: Task,
     },
-    /// A call, with the place that it belongs to.
-    Call(Place, Runnable),
+    /// A call, with the place that it belongs to. Boxed, because calls are rare, and what is ready
+    /// is moved often.
+    Call(Box<(Place, Runnable)>),
     /// A call that has begun is to look whether what it waits for is due.
     Resume(usize),
 }
@@ -115,9 +116,8 @@ struct Live {
     /// When it was polled last, and in which step.
     since: u64,
     ran: u64,
-    /// Who woke it last.
+    /// Who had woken it for that step.
     woken: Actor,
-    is_due: bool,
     /// Whether the faults may cancel it.
     is_expendable: bool,
     /// Whether its last poll has arranged a spurious one.
@@ -156,7 +156,7 @@ pub(super) struct World {
     stuck: Cell<Option<Failure>>,
     /// The waits of polls that block, which lie on the stack.
     frames: RefCell<Vec<Frame>>,
-    strategy: RefCell<Box<dyn Strategy>>,
+    chooser: RefCell<Chooser>,
     record: RefCell<Record>,
     keeps_all: bool,
     network: RefCell<Network>,
@@ -213,7 +213,7 @@ impl World {
             stuck: Cell::new(None),
             frames: RefCell::default(),
             injected: Injected::new(&settings.faults),
-            strategy: RefCell::new(settings.scheduler.strategy(settings.expected_steps)),
+            chooser: RefCell::new(settings.scheduler.chooser(settings.expected_steps)),
             record: RefCell::new(Record::new(keeps_all)),
             keeps_all,
             network: RefCell::new(Network::new()),
@@ -292,10 +292,7 @@ impl World {
             >(erased)
         };
         self.poll_main.set(Some(erased));
-        let mut step = Step::Ran;
-        while step == Step::Ran && self.poll_main.get().is_some() {
-            step = self.step(None);
-        }
+        let step = self.steps_until(None, || self.poll_main.get().is_none());
         self.poll_main.set(None);
         if step == Step::Abandoned {
             // The drop of the future must not find the world.
@@ -334,8 +331,13 @@ impl World {
         self.chance.borrow_mut()
     }
 
-    #[inline]
     pub(super) fn note(&self, actor: Actor, what: What) {
+        self.note_here(actor, what);
+    }
+
+    /// [`note`](Self::note) for the one event of each step.
+    #[inline(always)]
+    fn note_here(&self, actor: Actor, what: What) {
         let event = self.event(actor, what);
         self.record.borrow_mut().add(event);
     }

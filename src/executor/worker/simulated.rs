@@ -72,15 +72,21 @@ impl Worker {
     }
 
     /// Takes all that this worker has queued.
-    #[inline]
-    pub(in crate::executor) fn take_queued(&self, mut take: impl FnMut(Runnable)) {
+    #[inline(always)]
+    pub(in crate::executor) fn take_queued(&self, take: impl FnMut(Runnable)) {
+        // Most polls queue nothing. The slot is never open here.
+        if !self.queues.is_empty() {
+            self.take_all_queued(take);
+        }
+    }
+
+    #[inline(never)]
+    fn take_all_queued(&self, mut take: impl FnMut(Runnable)) {
         while let Some(runnable) = self.queues.pop() {
             take(runnable);
         }
-        if self.queues.has_pinned() {
-            while let Some(runnable) = self.next_pinned() {
-                take(runnable);
-            }
+        while let Some(runnable) = self.next_pinned() {
+            take(runnable);
         }
     }
 
@@ -111,7 +117,7 @@ impl Shared {
     }
 
     /// Takes all that other threads have queued for any worker.
-    #[inline]
+    #[inline(always)]
     pub(in crate::executor) fn take_injected(&self, take: impl FnMut(Runnable)) {
         let is_empty = !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty());
         if !is_empty {

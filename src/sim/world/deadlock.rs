@@ -34,7 +34,7 @@ impl World {
             actor: live.actor,
             named: live.named.clone(),
             executor: executor.filter(|_| hosts.len() > 1),
-            is_ready: live.is_due,
+            is_ready: self.due.borrow().iter().any(|due| due.actor == live.actor),
             since: live.since - self.start,
             ran: (live.ran > 0).then_some((live.ran, live.woken)),
             joins: joins.get(&live.actor).copied(),

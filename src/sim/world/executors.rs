@@ -26,7 +26,10 @@ impl World {
         host.is_closing.set(false);
         host.has_ended.set(true);
         let hosts = self.hosts.borrow();
-        let is_own = |due: &Due| matches!(due.work, Work::Task { host: number, .. } if hosts[number].id == host.id);
+        let is_own = |due: &Due| match due.work {
+            Work::Task { host: number, .. } => hosts[usize::from(number)].id == host.id,
+            _ => false,
+        };
         let (own, others): (VecDeque<_>, _) = self.due.take().into_iter().partition(is_own);
         self.due.replace(others);
         let held = self.take_held(is_own);
@@ -110,7 +113,6 @@ impl World {
                 since: self.now.get(),
                 ran: 0,
                 woken: self.acting.get(),
-                is_due: false,
                 is_expendable,
                 is_arranged: false,
             },
@@ -118,10 +120,9 @@ impl World {
         actor
     }
 
-    /// Notes whether a call is due.
-    pub(super) fn mark(&self, id: Id, is_due: bool) {
+    /// Notes that a call has become ready, or has begun to wait.
+    pub(super) fn mark(&self, id: Id) {
         if let Some(live) = self.tasks.borrow_mut().get_mut(id) {
-            live.is_due = is_due;
             live.since = self.now.get();
         }
     }
@@ -166,6 +167,10 @@ impl simulated::World for World {
         let ended = match ended {
             Some(ended) => Some(mem::replace(ended, host)),
             None => {
+                assert!(
+                    hosts.len() < usize::from(u16::MAX),
+                    "fewer executors at one time"
+                );
                 hosts.push(host);
                 None
             }

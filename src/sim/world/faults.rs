@@ -95,7 +95,7 @@ impl World {
     }
 
     /// Queues what is ready, now or later.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enqueue(&self, due: Due) {
         match &self.injected {
             Some(injected) => self.enqueue_late(injected, due),

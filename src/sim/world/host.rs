@@ -30,11 +30,13 @@ impl Host {
         match task.run_by() {
             RunBy::Only(worker) => Some(worker).filter(is_free),
             RunBy::Any => {
-                let first = self.next_worker.get();
-                let all = self.busy.len();
-                let worker = (first..all).chain(0..first).find(is_free)?;
-                self.next_worker
-                    .set(if worker + 1 == all { 0 } else { worker + 1 });
+                let (first, all) = (self.next_worker.get(), self.busy.len());
+                let worker = match is_free(&first) {
+                    true => first,
+                    false => (first..all).chain(0..first).find(is_free)?,
+                };
+                let next = worker + 1;
+                self.next_worker.set(if next == all { 0 } else { next });
                 Some(worker)
             }
         }

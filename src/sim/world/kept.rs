@@ -10,7 +10,7 @@ use alloc::{
 use super::{
     super::{
         record::{Actor, Event, Named, lines},
-        scheduler::Strategy,
+        scheduler::{Chooser, Strategy},
     },
     World,
 };
@@ -49,7 +49,7 @@ impl Kept {
 impl World {
     /// Chooses in this way, instead of the one in the settings.
     pub(in crate::sim) fn use_strategy(&self, strategy: Box<dyn Strategy>) {
-        self.strategy.replace(strategy);
+        self.chooser.replace(Chooser::Other(strategy));
     }
 
     /// Takes what was kept.

@@ -35,12 +35,18 @@ impl MainWaker {
         self.waker().data().addr()
     }
 
-    /// Whether the main future has become ready since the last call.
+    /// Whether the main future has become ready since the last [`take`](Self::take).
     #[inline]
-    pub(super) fn take(&self) -> Option<MainIsReady> {
-        if self.parker.take_wake() {
-            return Some(MainIsReady::Woken);
+    pub(super) fn is_ready(&self) -> bool {
+        self.parker.is_woken() || self.is_new.get()
+    }
+
+    /// Takes note that the main future, which is ready, is going to be polled.
+    pub(super) fn take(&self) -> MainIsReady {
+        let is_woken = self.parker.take_wake();
+        match self.is_new.take() && !is_woken {
+            true => MainIsReady::New,
+            false => MainIsReady::Woken,
         }
-        self.is_new.take().then_some(MainIsReady::New)
     }
 }

@@ -97,8 +97,8 @@ impl World {
             (String::from(&*machine.name), machine.given)
         });
         let hosts = self.hosts.borrow();
-        let executor = hosts.iter().position(|host| host.place == place)?;
-        let host = hosts[executor].clone();
+        let (executor, host) = (0..).zip(&*hosts).find(|(_, host)| host.place == place)?;
+        let host = host.clone();
         drop(hosts);
         let mut main = None;
         let spawn = || main = Some(TaskBuilder::new().name(name).spawn_local(task));
@@ -145,7 +145,7 @@ impl World {
             .filter(|host| host.place == place && !host.has_ended.get());
         let own: Vec<_> = own.map(|host| host.id).collect();
         drop(hosts);
-        let is_call = |work: &Work| matches!(work, Work::Call(from, _) if *from == place);
+        let is_call = |work: &Work| matches!(work, Work::Call(call) if call.0 == place);
         let (calls, others) = self
             .due
             .take()

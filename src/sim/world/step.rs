@@ -13,6 +13,7 @@ use super::{
     faults::Manner,
     host::Host,
     main_waker::MainIsReady,
+    tasks::Key,
     threads::Abandoned,
 };
 use crate::{executor::simulated::Task, waker::budget};
@@ -37,64 +38,79 @@ const FEW: usize = 64;
 impl World {
     /// Runs what is ready. If nothing is, the time goes on, at most to the limit.
     pub(super) fn step(&self, limit: Option<u64>) -> Step {
+        self.steps_until(limit, || true)
+    }
+
+    /// Runs steps until this is true after one of them.
+    #[inline]
+    pub(super) fn steps_until(&self, limit: Option<u64>, is_enough: impl Fn() -> bool) -> Step {
         loop {
             if self.failure.borrow().is_some() {
                 return Step::Failed;
             }
-            self.wake_main();
             if let Some(due) = self.choose() {
-                return match self.run_due(due) {
-                    Ok(()) => Step::Ran,
-                    Err(Abandoned) => Step::Abandoned,
-                };
+                match self.run_due(due) {
+                    Ok(()) if is_enough() => return Step::Ran,
+                    Ok(()) => continue,
+                    Err(Abandoned) => return Step::Abandoned,
+                }
             }
-            if self.end_closed() {
+            // Woken by another thread, or not polled yet.
+            if self.wake_main() || self.end_closed() {
                 continue;
             }
-            let now = self.now.get();
-            match (self.next_event(), limit) {
-                (Some(next), limit) if limit.is_none_or(|limit| next <= limit) => {
-                    self.pass_to(next.max(now));
-                    if self.depth.get() > 0 {
-                        return Step::TimePassed;
-                    }
-                }
-                (_, Some(limit)) => {
-                    self.pass_to(limit.max(now));
-                    return Step::AtLimit;
-                }
-                // The waits of polls that are blocked beneath the end of the main future.
-                (_, None) if self.main_is_over.get() => return Step::Failed,
-                (_, None) => {
-                    let kind = self.held_up();
-                    self.fail(kind.unwrap_or_else(|| Kind::Deadlock(self.deadlock())));
-                }
+            if let Some(step) = self.let_time_pass(limit) {
+                return step;
             }
         }
     }
 
-    /// Queues the main future if it has been woken.
-    #[inline]
-    pub(super) fn wake_main(&self) {
+    /// Goes on to the next timer or event. Returns what the step has done, if that is all.
+    #[inline(never)]
+    fn let_time_pass(&self, limit: Option<u64>) -> Option<Step> {
+        let now = self.now.get();
+        match (self.next_event(), limit) {
+            (Some(next), limit) if limit.is_none_or(|limit| next <= limit) => {
+                self.pass_to(next.max(now));
+                (self.depth.get() > 0).then_some(Step::TimePassed)
+            }
+            (_, Some(limit)) => {
+                self.pass_to(limit.max(now));
+                Some(Step::AtLimit)
+            }
+            // The waits of polls that are blocked beneath the end of the main future.
+            (_, None) if self.main_is_over.get() => Some(Step::Failed),
+            (_, None) => {
+                let kind = self.held_up();
+                self.fail(kind.unwrap_or_else(|| Kind::Deadlock(self.deadlock())));
+                None
+            }
+        }
+    }
+
+    /// Queues the main future if it has been woken. Returns whether it has.
+    #[inline(always)]
+    pub(super) fn wake_main(&self) -> bool {
+        self.main.is_ready() && self.queue_main()
+    }
+
+    #[cold]
+    fn queue_main(&self) -> bool {
         if self.poll_main.get().is_none() {
-            return;
+            return false;
         }
-        if let Some(ready) = self.main.take() {
-            let by = match ready {
-                MainIsReady::New => Actor::OUTSIDE,
-                MainIsReady::Woken => self.acting.get(),
-            };
-            self.note_woken(Actor::MAIN, by);
-            self.enqueue(Due {
-                actor: Actor::MAIN,
-                by,
-                work: Work::Main,
-            });
-        }
+        let by = match self.main.take() {
+            MainIsReady::New => Actor::OUTSIDE,
+            MainIsReady::Woken => self.acting.get(),
+        };
+        let (actor, work) = (Actor::MAIN, Work::Main);
+        self.note_woken(actor, by);
+        self.enqueue(Due { actor, by, work });
+        true
     }
 
     /// Takes what is to run next.
-    #[inline]
+    #[inline(always)]
     fn choose(&self) -> Option<Due> {
         let mut due = self.due.borrow_mut();
         if due.is_empty() {
@@ -104,13 +120,18 @@ impl World {
             0 => self.choose_of(&due),
             _ => self.choose_inside(&mut due)?,
         };
-        due.swap_remove_front(chosen)
+        // The first one takes the place of the chosen one.
+        let first = due.pop_front()?;
+        Some(match chosen {
+            0 => first,
+            _ => mem::replace(&mut due[chosen - 1], first),
+        })
     }
 
-    #[inline]
+    #[inline(always)]
     fn choose_of(&self, due: &VecDeque<Due>) -> usize {
-        let mut strategy = self.strategy.borrow_mut();
-        strategy.choose(due, self.last.get(), &mut self.chance.borrow_mut())
+        let mut chooser = self.chooser.borrow_mut();
+        chooser.choose(due, self.last.get(), &mut self.chance.borrow_mut())
     }
 
     /// Chooses while polls are blocked on the stack. Their workers run nothing.
@@ -119,8 +140,8 @@ impl World {
         let hosts = self.hosts.borrow();
         let can_run = |due: &Due| match &due.work {
             Work::Main => self.poll_main.get().is_some() && !hosts[0].busy[0].get(),
-            Work::Task { host, task, .. } => hosts[*host].free_worker(task).is_some(),
-            Work::Call(..) | Work::Resume(_) => true,
+            Work::Task { host, task, .. } => hosts[usize::from(*host)].free_worker(task).is_some(),
+            Work::Call(_) | Work::Resume(_) => true,
         };
         // If there are many, most can run, and it would take long to look at all of them.
         if due.len() > FEW {
@@ -138,7 +159,7 @@ impl World {
         chosen
     }
 
-    #[inline]
+    #[inline(always)]
     fn run_due(&self, due: Due) -> Result<(), Abandoned> {
         let steps = self.steps.get() + 1;
         self.steps.set(steps);
@@ -149,15 +170,15 @@ impl World {
             return Ok(());
         }
         let actor = due.actor;
-        self.note(actor, What::Ran { by: due.by });
+        self.note_here(actor, What::Ran { by: due.by });
         let before = self.acting.replace(actor);
         let place = self.place.get();
         self.last.set(actor);
         self.depth.set(self.depth.get() + 1);
         match due.work {
-            Work::Task { host, key, task } => self.run_task(host, key, task),
+            Work::Task { host, key, task } => self.run_task(actor, due.by, host, key, task),
             Work::Main => self.run_main_once(),
-            Work::Call(place, call) => self.begin_call(actor, place, call)?,
+            Work::Call(call) => self.begin_call(actor, call.0, call.1)?,
             Work::Resume(thread) => self.resume_call(thread)?,
         }
         self.depth.set(self.depth.get() - 1);
@@ -171,14 +192,14 @@ impl World {
         Ok(())
     }
 
-    #[inline]
-    fn run_task(&self, host: usize, key: usize, task: Task) {
-        let (number, host) = (host, self.hosts.borrow()[host].clone());
+    #[inline(always)]
+    fn run_task(&self, actor: Actor, by: Actor, number: u16, key: Key, task: Task) {
+        let host = self.hosts.borrow()[usize::from(number)].clone();
         let (mut manner, mut woken) = (Manner::Usual, None);
         if let Some(live) = self.tasks.borrow_mut().by_key(key) {
             live.since = self.now.get();
             live.ran = self.steps.get();
-            live.is_due = false;
+            live.woken = by;
             if let Some(injected) = &self.injected {
                 manner = self.manner(injected, live, &task);
             }
@@ -187,7 +208,7 @@ impl World {
         let worker = worker.expect("a worker that is free, or the task would not be chosen");
         self.place.set(host.place);
         host.busy[worker].set(true);
-        host.busy_with[worker].set(self.acting.get());
+        host.busy_with[worker].set(actor);
         match manner {
             Manner::Usual => woken = host.simulated.run(worker, task, None),
             Manner::Budget(operations) => {
@@ -196,10 +217,15 @@ impl World {
             Manner::Dropped => host.simulated.discard(worker, task),
         }
         host.busy[worker].set(false);
-        let woken = woken.map(|task| (key, task));
+        let woken = woken.map(|task| Work::Task {
+            host: number,
+            key,
+            task,
+        });
         self.collect(number, &host, worker, woken);
     }
 
+    #[inline(never)]
     fn run_main_once(&self) {
         let Some(poll) = self.poll_main.take() else {
             return;
@@ -225,18 +251,12 @@ impl World {
 
     /// Takes over what a worker has queued, and then the task that it has run, if that was woken
     /// meanwhile.
-    #[inline]
-    pub(super) fn collect(
-        &self,
-        number: usize,
-        host: &Host,
-        worker: usize,
-        woken: Option<(usize, Task)>,
-    ) {
+    #[inline(always)]
+    pub(super) fn collect(&self, number: u16, host: &Host, worker: usize, woken: Option<Work>) {
         host.simulated
             .take_queued(worker, |task| self.push(number, task));
-        if let Some((key, task)) = woken {
-            self.push_known(number, key, task);
+        if let Some(work) = woken {
+            self.queue(self.acting.get(), work);
         }
         if host.is_closing.get() && !host.is_busy() {
             self.end(host);
@@ -246,7 +266,7 @@ impl World {
     /// Takes over what the workers have queued whose polls are under way. They will run nothing
     /// while they are blocked.
     pub(super) fn collect_from_busy(&self) {
-        for (number, host) in self.hosts.borrow().iter().enumerate() {
+        for (number, host) in (0..).zip(&*self.hosts.borrow()) {
             for worker in (0..host.busy.len()).filter(|&worker| host.busy[worker].get()) {
                 let push = |task| self.push(number, task);
                 host.simulated.take_queued(worker, push);
@@ -256,32 +276,28 @@ impl World {
     }
 
     /// Takes over what was queued from elsewhere than the executors' own workers.
-    #[inline]
+    #[inline(always)]
     pub(super) fn collect_injected(&self) {
-        let hosts = self.hosts.borrow();
-        for (number, host) in hosts.iter().enumerate() {
+        for (number, host) in (0..).zip(&*self.hosts.borrow()) {
             host.simulated.take_injected(|task| self.push(number, task));
         }
     }
 
-    #[inline]
-    fn push(&self, host: usize, task: Task) {
-        let key = self.tasks.borrow().key(task.id());
-        let key = key.expect("a task is known from its spawn to its end");
-        self.push_known(host, key, task);
-    }
-
-    #[inline]
-    fn push_known(&self, host: usize, key: usize, task: Task) {
-        let by = self.acting.get();
+    fn push(&self, host: u16, task: Task) {
         let mut tasks = self.tasks.borrow_mut();
+        let known = tasks.key(task.id());
+        let key = known.expect("a task is known from its spawn to its end");
         let live = tasks.by_key(key).expect("a key leads to its task");
-        live.is_due = true;
-        live.woken = by;
         let actor = live.actor;
         drop(tasks);
+        self.queue(actor, Work::Task { host, key, task });
+    }
+
+    /// Queues what the actor that acts now has made ready.
+    #[inline(always)]
+    fn queue(&self, actor: Actor, work: Work) {
+        let by = self.acting.get();
         self.note_woken(actor, by);
-        let work = Work::Task { host, key, task };
         self.enqueue(Due { actor, by, work });
     }
 }

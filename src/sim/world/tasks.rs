@@ -8,6 +8,16 @@ use slab::Slab;
 use super::{super::record::Actor, Live};
 use crate::task::Id;
 
+/// The place of a task among those that have not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key(u32);
+
+impl Key {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Ids are addresses, so they need no more mixing than this.
 #[derive(Default)]
 pub(super) struct IdHasher(u64);
@@ -32,29 +42,30 @@ impl Hasher for IdHasher {
 #[derive(Default)]
 pub(super) struct Tasks {
     lives: Slab<Live>,
-    keys: HashMap<Id, usize, BuildHasherDefault<IdHasher>>,
+    keys: HashMap<Id, Key, BuildHasherDefault<IdHasher>>,
 }
 
 impl Tasks {
     pub(super) fn insert(&mut self, id: Id, live: Live) {
         let key = self.lives.insert(live);
-        self.keys.insert(id, key);
+        let key = u32::try_from(key).expect("fewer than 2^32 tasks at one time");
+        self.keys.insert(id, Key(key));
     }
 
     pub(super) fn remove(&mut self, id: Id) -> Option<Live> {
         let key = self.keys.remove(&id)?;
-        Some(self.lives.remove(key))
+        Some(self.lives.remove(key.index()))
     }
 
     /// The key of a task.
     #[inline]
-    pub(super) fn key(&self, id: Id) -> Option<usize> {
+    pub(super) fn key(&self, id: Id) -> Option<Key> {
         self.keys.get(&id).copied()
     }
 
     #[inline]
-    pub(super) fn by_key(&mut self, key: usize) -> Option<&mut Live> {
-        self.lives.get_mut(key)
+    pub(super) fn by_key(&mut self, key: Key) -> Option<&mut Live> {
+        self.lives.get_mut(key.index())
     }
 
     pub(super) fn by_actor(&mut self, actor: Actor) -> Option<&mut Live> {
@@ -64,11 +75,13 @@ impl Tasks {
 
     pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Live> {
         let key = self.key(id)?;
-        self.lives.get_mut(key)
+        self.by_key(key)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Live)> {
         // Callers sort by what they need: the order of the map is that of addresses.
-        self.keys.iter().map(|(&id, &key)| (id, &self.lives[key]))
+        self.keys
+            .iter()
+            .map(|(&id, &key)| (id, &self.lives[key.index()]))
     }
 }

@@ -122,11 +122,10 @@ impl World {
             spawned: call.spawned(),
         };
         let actor = self.introduce(call.id(), None, named, false);
-        self.mark(call.id(), true);
         self.enqueue(Due {
             actor,
             by: self.acting.get(),
-            work: Work::Call(self.place.get(), call),
+            work: Work::Call(Box::new((self.place.get(), call))),
         });
     }
 
@@ -226,7 +225,7 @@ impl World {
         thread.is_blocked.set(true);
         thread.until.set(until);
         if let Some(call) = &*thread.call.borrow() {
-            self.mark(call.id, false);
+            self.mark(call.id);
         }
     }
 
@@ -279,7 +278,7 @@ impl World {
         thread.is_due.set(true);
         let call = thread.call.borrow().clone();
         let Call { id, actor, .. } = call.expect("the thread runs a call");
-        self.mark(id, true);
+        self.mark(id);
         let by = self.acting.get();
         self.note_woken(actor, by);
         self.enqueue(Due {
