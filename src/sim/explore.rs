@@ -14,8 +14,9 @@ use super::{
 
 /// Runs a program once for each schedule that it has, and returns how many these are.
 ///
-/// There is no limit: the number of schedules grows exponentially with the number of polls.
-/// [`Explore`] has a bound on preemptions and one on schedules.
+/// There is no limit: the number of schedules grows exponentially with the number of polls, and a
+/// program that waits by yielding has infinitely many. [`Explore`] has a bound on
+/// [preemptions](Explore::preemptions) and one on schedules.
 ///
 /// # Panics
 /// If the program fails in one of its schedules. Then the panic's message is the [`Failure`],
@@ -53,16 +54,17 @@ pub fn explore<F: Future<Output = ()>>(program: impl Fn() -> F) -> u64 {
 /// The settings of a search through all schedules of a program.
 ///
 /// The search is depth-first. A schedule is a sequence of choices of the task that runs next, so
-/// two schedules count as two even if the tasks do nothing together between them. Everything else
-/// that is left to chance is the same in all schedules.
+/// two schedules count as two even if the tasks do nothing together between them. The first choice
+/// is always the task that has been ready for longest. Everything else that is left to chance is
+/// the same in all schedules.
 ///
 /// # Example
 /// ```
 /// use joint::{sim::Explore, spawn, yield_now};
 /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 ///
-/// // One preemption is enough to lose an update.
-/// let lost = Explore::new().preemptions(1).run(|| async {
+/// // No preemption is needed to lose an update.
+/// let lost = Explore::new().preemptions(0).run(|| async {
 ///     static COUNT: AtomicU32 = AtomicU32::new(0);
 ///     COUNT.store(0, Relaxed);
 ///     let add = || spawn(async {
@@ -114,9 +116,34 @@ impl Explore {
 
     /// Leaves out schedules with more preemptions than this.
     ///
-    /// A preemption is a choice of another task although the one that ran last is ready, because it
-    /// has yielded or was woken in its own poll. Most bugs need two at most. With a bound, the
-    /// number of schedules grows as a polynomial of the number of polls.
+    /// A yield, which is any wake-up of a task in its own poll, gives way to the tasks that are
+    /// ready at this moment. A preemption is a choice that does not respect this: a task that has
+    /// yielded runs although a task waits that was ready before the yield. All other choices are
+    /// free, so with 0 preemptions too, tasks that do not yield run in every order.
+    ///
+    /// With a bound, a program that waits by yielding has finitely many schedules, because tasks
+    /// that wait cannot pass over a task that is ready forever. Without one, the search goes on
+    /// with ever longer waits. The first schedule of a search has no preemption.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::Explore, spawn, yield_now};
+    /// use std::sync::{Arc, atomic::{AtomicBool, Ordering::Relaxed}};
+    ///
+    /// let explored = Explore::new().preemptions(2).run(|| async {
+    ///     let is_ready = Arc::new(AtomicBool::new(false));
+    ///     let seen = is_ready.clone();
+    ///     let waits = spawn(async move {
+    ///         while !seen.load(Relaxed) {
+    ///             yield_now().await;
+    ///         }
+    ///     });
+    ///     spawn(async move { is_ready.store(true, Relaxed) }).await;
+    ///     waits.await;
+    /// });
+    /// assert!(explored?.is_complete);
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub fn preemptions(mut self, most: u32) -> Self {
         self.most_preemptions = most;
         self

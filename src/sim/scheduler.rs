@@ -27,6 +27,9 @@ pub enum Scheduler {
     /// priority runs. At `depth - 1` random steps, the task that would run next falls below all
     /// others. A depth of 0 is taken as 1.
     ///
+    /// A task that has yielded 64 times in a row while others are ready falls below all others too,
+    /// because it probably waits for one of them. A yield is a wake-up of a task in its own poll.
+    ///
     /// # Guarantee
     /// The *depth* of a bug is the smallest number of pairs of polls for which it is enough that
     /// the first of each pair comes before the second. A wake-up that comes before somebody waits
@@ -36,10 +39,11 @@ pub enum Scheduler {
     /// each run finds a bug of depth `d` with a probability of at least 1/(n·k^(d-1)). How many
     /// other schedules there are does not matter. `k` is
     /// [`Builder::expected_steps`](super::Builder::expected_steps). It may be too large, at the
-    /// price in the formula. If it is too small, the guarantee covers the first `k` polls only.
+    /// price in the formula. If it is too small, the guarantee covers the first `k` polls only. It
+    /// does not cover bugs for which a task must yield more than 64 times in a row.
     ///
-    /// After `k` polls, the choice is [`Random`](Self::Random). Otherwise a task that yields until
-    /// another one has done something could keep that one from running forever.
+    /// After `k` polls, the choice is [`Random`](Self::Random). Otherwise tasks that wake each
+    /// other until another one has done something could keep that one from running forever.
     ///
     /// The algorithm and its proof: Burckhardt, Kothari, Musuvathi, Nagarakatte: *A Randomized
     /// Scheduler with Probabilistic Guarantees of Finding Bugs*, ASPLOS 2010.
@@ -86,7 +90,13 @@ pub enum Scheduler {
 pub(super) trait Strategy {
     /// Chooses one of the tasks that are ready, of which there is at least one, by its place. If
     /// there are several, it makes one decision.
-    fn choose(&mut self, due: &VecDeque<Due>, last: Actor, chance: &mut Chance) -> usize;
+    fn choose(&mut self, due: &VecDeque<Due>, chance: &mut Chance) -> usize;
+}
+
+/// Where a scheduler keeps what it knows about an actor. What acts outside of all tasks has a place
+/// too, because it can start a call that may block.
+fn place(actor: Actor) -> usize {
+    actor.0.wrapping_sub(Actor::OUTSIDE.0) as usize
 }
 
 /// Who chooses in a run. The two that do not look at the tasks are called without an indirection.
@@ -109,14 +119,9 @@ impl Scheduler {
 impl Chooser {
     /// Chooses as [`Strategy::choose`] does.
     #[inline(always)]
-    pub(super) fn choose(
-        &mut self,
-        due: &VecDeque<Due>,
-        last: Actor,
-        chance: &mut Chance,
-    ) -> usize {
+    pub(super) fn choose(&mut self, due: &VecDeque<Due>, chance: &mut Chance) -> usize {
         match self {
-            Self::Other(strategy) => strategy.choose(due, last, chance),
+            Self::Other(strategy) => strategy.choose(due, chance),
             _ if due.len() == 1 => 0,
             Self::Random => chance.below(due.len()),
             Self::RoundRobin => chance.decide(due.len(), |_| 0),

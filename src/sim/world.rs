@@ -84,6 +84,11 @@ pub(super) struct Due {
 }
 
 impl Due {
+    /// Whether it was woken in its own poll.
+    pub(super) fn has_yielded(&self) -> bool {
+        self.by == self.actor
+    }
+
     fn into_task(self) -> Option<Task> {
         match self.work {
             Work::Task { task, .. } => Some(task),
@@ -166,8 +171,6 @@ pub(super) struct World {
     acting: Cell<Actor>,
     /// Whom the faults have let panic last.
     panicked: Cell<Option<Actor>>,
-    /// Who ran last.
-    last: Cell<Actor>,
     main: MainWaker,
     /// Polls the main future. `None` while that is under way, and once it is over.
     poll_main: Cell<Option<*mut (dyn FnMut() -> Poll<()> + 'static)>>,
@@ -220,7 +223,6 @@ impl World {
             place: Cell::new(Place::MAIN),
             acting: Cell::new(Actor::MAIN),
             panicked: Cell::new(None),
-            last: Cell::new(Actor::MAIN),
             main: MainWaker::new(),
             poll_main: Cell::new(None),
             main_is_over: Cell::new(false),

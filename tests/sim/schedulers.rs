@@ -4,7 +4,7 @@ use std::{
     future::Future,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     },
 };
 
@@ -42,17 +42,97 @@ fn a_search_finds_each_interleaving_once() {
 
 #[test]
 fn a_search_counts_preemptions() {
-    // Of the six interleavings of two tasks of two steps, two have none, two have one, and two
-    // change tasks after each step.
-    for (preemptions, schedules) in [(0, 2), (1, 4), (2, 6), (3, 6)] {
+    // Without preemptions, each of the two tasks gives way to the other one. With one, each of the
+    // six interleavings is allowed: each task yields once, so at most one yield is not respected.
+    for (preemptions, schedules) in [(0, 2), (1, 6), (2, 6)] {
         let search = Explore::new().preemptions(preemptions);
         let explored = search.run(|| tasks(&[2, 2])).unwrap();
         assert_eq!(explored.schedules, schedules, "{preemptions}");
         assert!(explored.is_complete);
     }
-    // Without preemptions there is one schedule for each order of the tasks.
+    // Without preemptions, tasks that yield take turns, in each order of their first polls.
     let none = Explore::new().preemptions(0);
     assert_eq!(none.run(|| tasks(&[5, 5, 5, 5])).unwrap().schedules, 24);
+}
+
+/// Tasks that wait for another task by yielding. That one is polled once.
+async fn spinners(spinners: u32) {
+    let (sender, ended) = oneshot::channel::<()>();
+    let sender = Arc::new(sender);
+    let is_set = Arc::new(AtomicBool::new(false));
+    for _ in 0..spinners {
+        let (sender, is_set) = (sender.clone(), is_set.clone());
+        spawn_detached(async move {
+            while !is_set.load(Relaxed) {
+                yield_now().await;
+            }
+            drop(sender);
+        });
+    }
+    spawn_detached(async move {
+        is_set.store(true, Relaxed);
+        drop(sender);
+    });
+    assert!(ended.await.is_err());
+}
+
+#[test]
+fn a_search_of_a_program_that_waits_by_yielding_ends() {
+    let schedules = |preemptions, count| {
+        let search = Explore::new().settings(Builder::new(0).max_steps(100));
+        let explored = search.preemptions(preemptions).run(|| spinners(count));
+        let explored = explored.unwrap();
+        assert!(explored.is_complete);
+        explored.schedules
+    };
+    // Before the flag is set, one spinner is polled not at all, or once and then once more for each
+    // preemption.
+    for preemptions in 0..10 {
+        assert_eq!(schedules(preemptions, 1), u64::from(preemptions) + 2);
+    }
+    // Without preemptions, the first polls of all tasks come first, in any order. Those that spin
+    // then take turns, of which each has one more poll.
+    assert_eq!([2, 3, 4].map(|count| schedules(0, count)), [6, 24, 120]);
+}
+
+#[test]
+fn a_search_finds_a_bug_after_a_wait_that_yields() {
+    const EMPTY: u32 = 0;
+    const FILLING: u32 = 1;
+    const FULL: u32 = 2;
+    /// Returns a value that the first caller makes. Others wait for it.
+    async fn get_or_make(state: Arc<AtomicU32>, value: Arc<AtomicU32>, is_planted: bool) -> u32 {
+        let first = state.compare_exchange(EMPTY, FILLING, Relaxed, Relaxed);
+        if first.is_ok() {
+            yield_now().await;
+            value.store(7, Relaxed);
+            state.store(FULL, Relaxed);
+        }
+        let too_early = value.load(Relaxed);
+        while state.load(Relaxed) != FULL {
+            yield_now().await;
+        }
+        match is_planted {
+            true => too_early,
+            false => value.load(Relaxed),
+        }
+    }
+    let search = |is_planted, preemptions| {
+        let settings = Builder::new(0).max_steps(100);
+        let search = Explore::new().settings(settings).preemptions(preemptions);
+        search.run(move || async move {
+            let (state, value) = (Arc::default(), Arc::default());
+            let get = || get_or_make(Arc::clone(&state), Arc::clone(&value), is_planted);
+            for task in [spawn(get()), spawn(get())] {
+                assert_eq!(task.await, 7, "read too early");
+            }
+        })
+    };
+    for preemptions in [0, 2, u32::MAX] {
+        let failure = search(true, preemptions).unwrap_err().to_string();
+        assert!(failure.contains("read too early"), "{failure}");
+    }
+    assert!(search(false, 2).unwrap().is_complete);
 }
 
 #[test]
@@ -195,23 +275,31 @@ fn pct_finds_no_less_in_a_program_that_takes_fewer_steps() {
 #[test]
 fn pct_ends_a_program_that_waits_by_yielding() {
     for seed in 0..50 {
-        let settings = Builder::new(seed).scheduler(Scheduler::Pct { depth: 3 });
-        let outcome = settings.max_steps(1_000_000).run(async {
-            let done = Arc::new(AtomicBool::new(false));
-            let polls = Arc::new(AtomicU64::new(0));
-            let (seen, counted) = (done.clone(), polls.clone());
-            let spins = spawn(async move {
-                while !seen.load(Relaxed) {
-                    counted.fetch_add(1, Relaxed);
-                    yield_now().await;
-                }
-            });
-            let ends = spawn(async move { done.store(true, Relaxed) });
-            ends.await;
-            spins.await;
-        });
-        outcome.unwrap();
+        for depth in [1, 3] {
+            // Each of the spinners gives way after some polls, whatever the number of steps is.
+            let settings = Builder::new(seed).scheduler(Scheduler::Pct { depth });
+            let settings = settings.max_steps(1_000).expected_steps(1_000_000);
+            settings.run(spinners(3)).unwrap();
+        }
     }
+}
+
+/// A bug of depth 2 after a task has waited for another one by yielding.
+async fn unlikely_after_a_wait() -> bool {
+    spinners(1).await;
+    unlikely().await
+}
+
+#[test]
+fn pct_finds_a_bug_after_a_wait_that_yields() {
+    // A wait must not use up all steps among which the change points are.
+    let scheduler = Scheduler::Pct { depth: 2 };
+    let (_, k) = hits(scheduler.clone(), 1_000, 50, unlikely_after_a_wait);
+    assert!(k < 200, "{k}");
+    // The tasks are those of both parts.
+    let (tasks, runs) = (TASKS + 2, 1_000);
+    let (found, _) = hits(scheduler, k, runs, unlikely_after_a_wait);
+    assert!(found > runs / (tasks * k), "{found} with k {k}");
 }
 
 #[test]

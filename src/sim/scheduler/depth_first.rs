@@ -5,7 +5,7 @@ use core::cell::RefCell;
 
 use super::{
     super::{chance::Chance, record::Actor, world::Due},
-    Strategy,
+    Strategy, place,
 };
 
 /// A choice of the run that is under way, or was last.
@@ -18,17 +18,59 @@ struct Branch {
     actor: Actor,
 }
 
+/// Since when a task is ready.
+#[derive(Clone, Copy)]
+struct Turn {
+    /// Which one it is of all that have become ready.
+    since: u64,
+    /// The last choice at which it was ready.
+    choice: u64,
+}
+
 /// Where a search through all schedules is.
 pub(in crate::sim) struct Search {
     /// The choices between several tasks, from the start of the run.
     path: Vec<Branch>,
     /// The largest number of preemptions in a run.
     most_preemptions: u32,
-    /// The number of choices and preemptions of this run so far.
-    choices: usize,
+    run: Run,
+}
+
+/// What has happened in this run so far.
+#[derive(Default)]
+struct Run {
+    /// The number of choices between several tasks.
+    branches: usize,
     preemptions: u32,
+    /// The number of choices, even if there was only one task.
+    choices: u64,
+    /// How often a task has become ready.
+    wakes: u64,
+    /// By [`place`].
+    turns: Vec<Option<Turn>>,
     /// Whether a choice was not the one that the run before had in the same place.
     differs: bool,
+}
+
+impl Run {
+    /// Takes note of what is ready, and returns the tasks in the order in which they became so.
+    fn line_up(&mut self, due: &VecDeque<Due>) -> Vec<usize> {
+        self.choices += 1;
+        for Due { actor, .. } in due {
+            let place = place(*actor);
+            if place >= self.turns.len() {
+                self.turns.resize(place + 1, None);
+            }
+            let known = self.turns[place].filter(|turn| turn.choice + 1 == self.choices);
+            let since = known.map_or(self.wakes, |turn| turn.since);
+            self.wakes += u64::from(known.is_none());
+            let choice = self.choices;
+            self.turns[place] = Some(Turn { since, choice });
+        }
+        let mut line: Vec<_> = (0..due.len()).collect();
+        line.sort_by_key(|&at| self.turns[place(due[at].actor)].map(|turn| turn.since));
+        line
+    }
 }
 
 impl Search {
@@ -36,21 +78,19 @@ impl Search {
         Self {
             path: Vec::new(),
             most_preemptions,
-            choices: 0,
-            preemptions: 0,
-            differs: false,
+            run: Run::default(),
         }
     }
 
     /// Whether the run that has ended made other choices than the run before, up to the first one
     /// that was to differ.
     pub(in crate::sim) fn has_diverged(&self) -> bool {
-        self.differs || self.choices < self.path.len()
+        self.run.differs || self.run.branches < self.path.len()
     }
 
     /// Goes on to the next schedule. Returns whether there is one.
     pub(in crate::sim) fn advance(&mut self) -> bool {
-        (self.choices, self.preemptions) = (0, 0);
+        self.run = Run::default();
         while let Some(branch) = self.path.last_mut() {
             branch.rank += 1;
             if branch.rank < branch.allowed {
@@ -61,35 +101,45 @@ impl Search {
         false
     }
 
-    fn choose(&mut self, due: &VecDeque<Due>, last: Actor) -> usize {
-        let goes_on = |at: &usize| due[*at].actor == last;
-        let can_go_on = (0..due.len()).filter(goes_on).count();
-        let may_preempt = self.preemptions < self.most_preemptions;
-        let allowed = match can_go_on {
-            0 => due.len(),
-            _ if may_preempt => due.len(),
-            several => several,
+    fn choose(&mut self, due: &VecDeque<Due>) -> usize {
+        let line = self.run.line_up(due);
+        let chosen = match line[..] {
+            [only] => only,
+            _ => self.branch(due, &line),
         };
-        let rank = self.path.get(self.choices).map_or(0, |branch| branch.rank);
-        let rank = rank.min(allowed - 1);
-        let rest = (0..due.len()).filter(|at| !goes_on(at));
-        let chosen = (0..due.len()).filter(goes_on).chain(rest).nth(rank);
-        let chosen = chosen.expect("each rank below the number of tasks has a task");
-        let actor = due[chosen].actor;
-        let is_new = self.choices + 1 >= self.path.len();
-        match self.path.get_mut(self.choices) {
-            Some(branch) => {
-                self.differs |= branch.allowed != allowed || (!is_new && branch.actor != actor);
-                branch.actor = actor;
-            }
-            None => self.path.push(Branch {
-                rank,
-                allowed,
-                actor,
-            }),
+        // If it is ready the next time, it has become ready anew.
+        self.run.turns[place(due[chosen].actor)] = None;
+        chosen
+    }
+
+    /// Chooses one of several tasks, which are in the order in which they became ready.
+    fn branch(&mut self, due: &VecDeque<Due>, line: &[usize]) -> usize {
+        // The first one was ready before all others, so it has given way to nobody.
+        let preempts = |at: &usize| *at != line[0] && due[*at].has_yielded();
+        let (preempting, mut allowed): (Vec<_>, Vec<_>) = line.iter().partition(|at| preempts(at));
+        if self.run.preemptions < self.most_preemptions {
+            allowed.extend(preempting);
         }
-        self.choices += 1;
-        self.preemptions += u32::from(can_go_on > 0 && rank >= can_go_on);
+        let known = self.path.get(self.run.branches);
+        let rank = known.map_or(0, |branch| branch.rank);
+        let rank = rank.min(allowed.len() - 1);
+        let chosen = allowed[rank];
+        let branch = Branch {
+            rank,
+            allowed: allowed.len(),
+            actor: due[chosen].actor,
+        };
+        let is_new = self.run.branches + 1 >= self.path.len();
+        match self.path.get_mut(self.run.branches) {
+            Some(before) => {
+                let differs = before.allowed != branch.allowed;
+                self.run.differs |= differs || (!is_new && before.actor != branch.actor);
+                *before = branch;
+            }
+            None => self.path.push(branch),
+        }
+        self.run.branches += 1;
+        self.run.preemptions += u32::from(preempts(&chosen));
         chosen
     }
 }
@@ -98,11 +148,11 @@ impl Search {
 pub(in crate::sim) struct DepthFirst(pub(in crate::sim) Rc<RefCell<Search>>);
 
 impl Strategy for DepthFirst {
-    fn choose(&mut self, due: &VecDeque<Due>, last: Actor, chance: &mut Chance) -> usize {
-        if due.len() == 1 {
-            return 0;
+    fn choose(&mut self, due: &VecDeque<Due>, chance: &mut Chance) -> usize {
+        let chosen = self.0.borrow_mut().choose(due);
+        match due.len() {
+            1 => 0,
+            several => chance.decide(several, |_| chosen),
         }
-        let chosen = self.0.borrow_mut().choose(due, last);
-        chance.decide(due.len(), |_| chosen)
     }
 }

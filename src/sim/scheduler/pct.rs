@@ -6,11 +6,15 @@ use core::cmp::Reverse;
 
 use super::{
     super::{chance::Chance, record::Actor, world::Due},
-    Strategy,
+    Strategy, place,
 };
 
-/// Below this are the priorities of tasks that have fallen at a change point.
-const FIRST: u64 = 1 << 32;
+/// Below this are the priorities of tasks that have fallen at a change point. Those that have given
+/// way are below 0.
+const FIRST: i64 = 1 << 32;
+/// How often a task may yield in a row while others are ready. If every yield gave way, tasks that
+/// yield would only ever take turns, and the guarantee would be void for them.
+const PATIENCE: u32 = 64;
 
 pub(super) struct Pct {
     depth: u32,
@@ -20,13 +24,11 @@ pub(super) struct Pct {
     /// The steps of the change points. At the n-th, a task falls to priority n, counted from 0.
     changes: Vec<u64>,
     /// The priorities by [`place`]. `None`: none has been drawn.
-    priorities: Vec<Option<u64>>,
-}
-
-/// The place of an actor's priority. What acts outside of all tasks has one too, because it can
-/// start a call that may block.
-fn place(actor: Actor) -> usize {
-    actor.0.wrapping_sub(Actor::OUTSIDE.0) as usize
+    priorities: Vec<Option<i64>>,
+    /// Who was chosen last, and how often it has yielded in a row.
+    yields: (Actor, u32),
+    /// The priority of the task that has given way last.
+    lowest: i64,
 }
 
 impl Pct {
@@ -37,6 +39,8 @@ impl Pct {
             step: 0,
             changes: Vec::new(),
             priorities: Vec::new(),
+            yields: (Actor::OUTSIDE, 0),
+            lowest: 0,
         }
     }
 
@@ -57,7 +61,7 @@ impl Pct {
                 self.priorities.resize(place + 1, None);
             }
             // Two tasks with the same number, one pair in 2^32, are as distinct as their places.
-            self.priorities[place].get_or_insert_with(|| FIRST + u64::from(chance.plan()));
+            self.priorities[place].get_or_insert_with(|| FIRST + i64::from(chance.plan()));
         }
     }
 
@@ -65,10 +69,21 @@ impl Pct {
         let priority = |at: &usize| (self.priorities[place(due[*at].actor)], Reverse(*at));
         (0..due.len()).max_by_key(priority).unwrap_or(0)
     }
+
+    /// Whether the task that is to run has yielded so often that it probably waits for another one.
+    fn spins(&mut self, due: &Due) -> bool {
+        let (last, yields) = self.yields;
+        let in_a_row = match due.has_yielded() && due.actor == last {
+            true => yields + 1,
+            false => 0,
+        };
+        self.yields = (due.actor, in_a_row);
+        in_a_row > PATIENCE
+    }
 }
 
 impl Strategy for Pct {
-    fn choose(&mut self, due: &VecDeque<Due>, _: Actor, chance: &mut Chance) -> usize {
+    fn choose(&mut self, due: &VecDeque<Due>, chance: &mut Chance) -> usize {
         if self.step == 0 {
             self.draw_changes(chance);
         }
@@ -83,6 +98,11 @@ impl Strategy for Pct {
         let mut chosen = self.highest(due);
         for (number, _) in (0..).zip(&self.changes).filter(|(_, at)| **at == self.step) {
             self.priorities[place(due[chosen].actor)] = Some(number);
+            chosen = self.highest(due);
+        }
+        if due.len() > 1 && self.spins(&due[chosen]) {
+            self.lowest -= 1;
+            self.priorities[place(due[chosen].actor)] = Some(self.lowest);
             chosen = self.highest(due);
         }
         match due.len() {

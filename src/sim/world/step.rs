@@ -131,7 +131,7 @@ impl World {
     #[inline(always)]
     fn choose_of(&self, due: &VecDeque<Due>) -> usize {
         let mut chooser = self.chooser.borrow_mut();
-        chooser.choose(due, self.last.get(), &mut self.chance.borrow_mut())
+        chooser.choose(due, &mut self.chance.borrow_mut())
     }
 
     /// Chooses while polls are blocked on the stack. Their workers run nothing.
@@ -173,7 +173,6 @@ impl World {
         self.note_here(actor, What::Ran { by: due.by });
         let before = self.acting.replace(actor);
         let place = self.place.get();
-        self.last.set(actor);
         self.depth.set(self.depth.get() + 1);
         match due.work {
             Work::Task { host, key, task } => self.run_task(actor, due.by, host, key, task),
