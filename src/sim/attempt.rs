@@ -6,8 +6,9 @@ use core::future::Future;
 use super::{
     Builder,
     chance::Chance,
-    failure::Failure,
+    failure::{Failure, Kind},
     scheduler::Strategy,
+    verdict::Verdict,
     world::{Kept, World},
 };
 
@@ -25,7 +26,7 @@ pub(super) struct Attempt {
 impl Attempt {
     /// Runs a program once. The program is called inside the world. A strategy takes the place of
     /// the one in the settings.
-    pub(super) fn run<F: Future<Output = ()>>(
+    pub(super) fn run<F: Future<Output: Verdict>>(
         settings: &Builder,
         chance: Chance,
         strategy: Option<Box<dyn Strategy>>,
@@ -35,7 +36,11 @@ impl Attempt {
         if let Some(strategy) = strategy {
             world.use_strategy(strategy);
         }
-        let ended = world.run(async { program().await });
+        let ended = world.run(async {
+            if let Some(error) = program().await.error() {
+                world.fail(Kind::Error(error));
+            }
+        });
         Self {
             ended: ended.map_err(|mut failure| {
                 failure.set_seed(settings.seed);

@@ -15,6 +15,7 @@ use super::{
     Builder, Faults,
     attempt::Attempt,
     failure::{Failure, Kind},
+    verdict::Verdict,
 };
 
 pub use self::found::Found;
@@ -51,15 +52,15 @@ const MOST_STEPS: u64 = 1_000_000;
 /// });
 /// ```
 #[track_caller]
-pub fn check<F: Future<Output = ()>>(program: impl Fn() -> F) {
+pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
     Check::new().run(program);
 }
 
 /// The settings of a check: a program is run with many seeds until it fails.
 ///
 /// The program is called once for each run, inside the simulation. A run fails if the main future
-/// panics, if a task without a handle panics, if nobody can be woken any more, or if it reaches a
-/// limit.
+/// panics or returns an error, if a task without a handle panics, if nobody can be woken any more,
+/// or if it reaches a limit.
 ///
 /// # Faults
 /// All [faults](Faults::all) are on. A correct program is still correct with them:
@@ -186,7 +187,7 @@ impl Check {
     /// If it fails, with the report as the message. Also if it is called inside a simulation, or if
     /// an environment variable has a value that cannot be read.
     #[track_caller]
-    pub fn run<F: Future<Output = ()>>(&self, program: impl Fn() -> F) {
+    pub fn run<F: Future<Output: Verdict>>(&self, program: impl Fn() -> F) {
         if let Err(found) = self.find(program) {
             panic!("{found}");
         }
@@ -200,7 +201,7 @@ impl Check {
     /// # Panics
     /// If it is called inside a simulation, or if an environment variable has a value that cannot
     /// be read.
-    pub fn find<F: Future<Output = ()>>(
+    pub fn find<F: Future<Output: Verdict>>(
         &self,
         program: impl Fn() -> F,
     ) -> Result<Checked, Box<Found>> {

@@ -10,6 +10,7 @@ use super::{
     failure::{Failure, Kind},
     pass_on,
     scheduler::{DepthFirst, Search},
+    verdict::Verdict,
 };
 
 /// Runs a program once for each schedule that it has, and returns how many these are.
@@ -44,7 +45,7 @@ use super::{
 /// });
 /// assert_eq!(schedules, 6);
 /// ```
-pub fn explore<F: Future<Output = ()>>(program: impl Fn() -> F) -> u64 {
+pub fn explore<F: Future<Output: Verdict>>(program: impl Fn() -> F) -> u64 {
     match Explore::new().run(program) {
         Ok(explored) => explored.schedules,
         Err(failure) => pass_on(failure),
@@ -163,7 +164,7 @@ impl Explore {
     ///
     /// # Panics
     /// If it is called inside a simulation.
-    pub fn run<F: Future<Output = ()>>(
+    pub fn run<F: Future<Output: Verdict>>(
         &self,
         program: impl Fn() -> F,
     ) -> Result<Explored, Failure> {

@@ -126,6 +126,8 @@ impl Payload {
 
 pub(super) enum Kind {
     Panic(Payload),
+    /// The main future returned an error, which is shown as this text.
+    Error(String),
     HostPanic(Arc<str>, Payload),
     Deadlock(Deadlock),
     Steps(u64),
@@ -225,6 +227,7 @@ impl Failure {
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (&*self.kind, &*other.kind) {
             (Kind::Panic(one), Kind::Panic(other)) => one.message == other.message,
+            (Kind::Error(one), Kind::Error(other)) => one == other,
             (Kind::HostPanic(host, one), Kind::HostPanic(other_host, other)) => {
                 host == other_host && one.message == other.message
             }
@@ -301,6 +304,7 @@ impl fmt::Display for Failure {
         write!(f, " failed in step {steps}, at {at}: ")?;
         match &*self.kind {
             Kind::Panic(payload) => writeln!(f, "the main future panicked: {}", payload.message)?,
+            Kind::Error(error) => writeln!(f, "the main future returned an error: {error}")?,
             Kind::HostPanic(host, payload) => writeln!(
                 f,
                 "the main future of host `{host}` panicked: {}",

@@ -227,6 +227,7 @@ pub mod net;
 mod record;
 mod scheduler;
 mod trace;
+mod verdict;
 mod world;
 
 use core::{fmt, future::Future, time::Duration};
@@ -243,6 +244,7 @@ pub use self::{
     record::Event,
     scheduler::Scheduler,
     trace::{Explanation, Lanes, Trace},
+    verdict::Verdict,
 };
 
 /// Runs a future to its end in a simulation with this seed.

@@ -369,7 +369,7 @@ impl World {
     }
 
     /// Ends the run, unless it has failed before.
-    fn fail(&self, kind: Kind) {
+    pub(super) fn fail(&self, kind: Kind) {
         let mut failure = self.failure.borrow_mut();
         if failure.is_none() {
             let last = self.record.borrow().last().copied().collect();

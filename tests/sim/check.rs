@@ -14,7 +14,7 @@ use std::{
 
 use joint::{
     JoinSet, TaskBuilder, async_scope, oneshot,
-    sim::{Builder, Check, Found, check, random},
+    sim::{Builder, Check, Explore, Found, Verdict, check, explore, random},
     spawn,
     time::sleep,
     yield_now,
@@ -58,12 +58,16 @@ async fn loses_an_update() {
 }
 
 /// What a check finds, without its file.
-fn found<F: Future<Output = ()>>(check: &Check, program: impl Fn() -> F) -> Box<Found> {
+fn found<F: Future<Output: Verdict>>(check: &Check, program: impl Fn() -> F) -> Box<Found> {
     let found = check.find(program).unwrap_err();
+    remove_files(&found);
+    found
+}
+
+fn remove_files(found: &Found) {
     if let Some(file) = found.steps_file() {
         std::fs::remove_file(file).unwrap();
     }
-    found
 }
 
 #[test]
@@ -91,6 +95,50 @@ fn a_failure_is_found_shrunk_and_replayed() {
     let steps = std::fs::read_to_string(found.steps_file().unwrap()).unwrap();
     assert!(steps.contains("step 0, 0ns: main was woken"), "{steps}");
     std::fs::remove_file(found.steps_file().unwrap()).unwrap();
+}
+
+#[test]
+fn an_error_is_found_shrunk_and_replayed() {
+    #[derive(Debug)]
+    struct Late;
+    let program = |length: u64| async move {
+        let task = spawn(async move {
+            for _ in 0..length {
+                yield_now().await;
+            }
+            if random() % 4 == 0 { Err(Late) } else { Ok(()) }
+        });
+        yield_now().await;
+        task.await?;
+        Ok::<(), Late>(())
+    };
+    let found = found(&Check::new(), || program(3));
+    let report = found.to_string();
+    assert!(
+        report.contains(": the main future returned an error: Late\nthe last steps:\n"),
+        "{report}"
+    );
+    assert_eq!(found.shrunk_decisions(), Some(0), "{report}");
+    let again = Check::new().replay(found.replay());
+    let again = again.find(|| program(3)).unwrap_err();
+    assert!(again.to_string().contains("returned an error: Late"));
+    remove_files(&again);
+
+    let explored = Explore::new().run(|| async { Err::<(), Late>(Late) });
+    let failure = explored.unwrap_err().to_string();
+    assert!(failure.contains("returned an error: Late"), "{failure}");
+    assert_eq!(explore(|| async { Ok::<(), Late>(()) }), 1);
+}
+
+#[test]
+fn a_program_need_not_return() {
+    let settings = Builder::new(0).max_steps(100);
+    let found = found(&Check::new().settings(settings), || async {
+        loop {
+            yield_now().await;
+        }
+    });
+    assert!(found.to_string().contains("more than 100 steps"), "{found}");
 }
 
 #[test]
@@ -275,7 +323,7 @@ fn check_panics_with_the_report() {
 #[test]
 #[should_panic(expected = "JOINT_SIM_REPLAY=pct:x cannot be read")]
 fn a_replay_that_cannot_be_read_is_refused() {
-    Check::new().replay("pct:x").run(pending);
+    Check::new().replay("pct:x").run(pending::<()>);
 }
 
 /// A program for the next test, which runs this one in a process of its own.
