@@ -71,7 +71,9 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 /// The decisions of the run that failed are shrunk: as many as possible are replaced by the tamest
 /// choice, as long as the failure remains the same. The report has the seed, the command that
 /// replays the run, another one that replays the shrunk run, and the last steps of that. All its
-/// steps are written to a file. The messages of panics are hidden in all runs but the shrunk one.
+/// steps are written to two files: one with the [lanes](super::Trace::lanes) and a list, and one
+/// for [Perfetto](super::Trace::write_perfetto). The messages of panics are hidden in all runs but
+/// the shrunk one.
 ///
 /// # Canary
 /// Some runs are made twice. If the two differ, the program depends on something else than its
@@ -83,7 +85,7 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 /// | `JOINT_SIM_SEEDS` | the number of seeds of every check |
 /// | `JOINT_SIM_SEED` | the first seed of every check |
 /// | `JOINT_SIM_REPLAY` | the one run to make instead, as a report names it |
-/// | `JOINT_SIM_OUT` | the folder of the files with all steps; otherwise that is `CARGO_TARGET_TMPDIR`, or the system's folder for temporary files |
+/// | `JOINT_SIM_OUT` | the folder of the files; otherwise that is `CARGO_TARGET_TMPDIR`, or the system's folder for temporary files |
 ///
 /// # Example
 /// ```
@@ -226,7 +228,7 @@ impl Check {
             Ok(()) => Ok(Checked { runs: 1 }),
             Err(failure) => {
                 let found = Found::new(plan.clone(), 1, failure);
-                Err(Box::new(found.with_kept(&attempt.kept)))
+                Err(Box::new(found.with_kept(attempt.kept)))
             }
         }
     }
@@ -270,7 +272,7 @@ impl Check {
         let mut failure = Failure::new(Kind::Differs(difference), one.steps, 0, [].into());
         failure.set_seed(plan.seed());
         let found = Found::new(plan.clone(), number + 1, failure);
-        Err(Box::new(found.with_kept(&one.kept)))
+        Err(Box::new(found.with_kept(one.kept)))
     }
 
     /// Makes a run whose panics print their messages.
@@ -316,7 +318,7 @@ impl Check {
             // alone.
             Ok(()) => found.does_not_repeat(None),
         }
-        found.with_kept(&last.kept)
+        found.with_kept(last.kept)
     }
 }
 

@@ -43,6 +43,7 @@
 //! to replay it, shrunk: JOINT_SIM_REPLAY=list:5: cargo test both_are_counted -- --exact
 //! of 1 decisions that are not the tamest, 0 are left after 1 runs
 //! all steps:            /tmp/joint-sim-both_are_counted-5-4637.txt
+//! the same in Perfetto: /tmp/joint-sim-both_are_counted-5-4637.json
 //! the simulation with seed 5 failed in step 6, at 0ns: the main future panicked: assertion `left
 //!   == right` failed
 //!   left: 1

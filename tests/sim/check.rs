@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    fs,
     future::pending,
     process::Command,
     sync::{
@@ -65,8 +66,9 @@ fn found<F: Future<Output: Verdict>>(check: &Check, program: impl Fn() -> F) -> 
 }
 
 fn remove_files(found: &Found) {
-    if let Some(file) = found.steps_file() {
-        std::fs::remove_file(file).unwrap();
+    let files = [found.lanes_file(), found.perfetto_file()];
+    for file in files.into_iter().flatten() {
+        fs::remove_file(file).unwrap();
     }
 }
 
@@ -92,9 +94,44 @@ fn a_failure_is_found_shrunk_and_replayed() {
         report.contains("\"adds 1\", spawned at tests/sim/check.rs:"),
         "{report}"
     );
-    let steps = std::fs::read_to_string(found.steps_file().unwrap()).unwrap();
-    assert!(steps.contains("step 0, 0ns: main was woken"), "{steps}");
-    std::fs::remove_file(found.steps_file().unwrap()).unwrap();
+    remove_files(&found);
+}
+
+#[test]
+fn all_steps_of_the_shrunk_run_are_written_as_lanes_and_for_perfetto() {
+    let find = |check: Check| {
+        let found = check.find(loses_an_update).unwrap_err();
+        let report = found.to_string();
+        let [text, json] = [found.lanes_file(), found.perfetto_file()].map(|file| {
+            let file = file.unwrap();
+            assert!(report.contains(file.to_str().unwrap()), "{report}");
+            fs::read_to_string(file).unwrap()
+        });
+        remove_files(&found);
+        (found, text, json)
+    };
+    let (found, text, json) = find(Check::new());
+    let (head, steps) = text.split_once("\nthe lanes:\n").unwrap();
+    assert!(head.contains("task 6 \"adds 1\", spawned at tests/sim/check.rs:"));
+    let (lanes, list) = steps.split_once("\nall steps:\n").unwrap();
+    assert!(
+        lanes.contains("adds 0          adds 1          adds 2"),
+        "{lanes}"
+    );
+    let first = "1 main   ●───────────────○───────────────○";
+    assert!(lanes.contains(first), "{lanes}");
+    // The last step is that of the failure.
+    assert!(
+        lanes.lines().last().unwrap().contains("main   ✗"),
+        "{lanes}"
+    );
+    assert!(list.starts_with("step 0, 0ns: main was woken"), "{list}");
+    assert!(list.trim_end().ends_with("main panicked"), "{list}");
+    assert!(json.contains("adds 1"), "{json}");
+    // They are those of the shrunk run.
+    let (_, again, json_again) = find(Check::new().replay(found.shrunk_replay().unwrap()));
+    assert_eq!(again.split_once("\nthe lanes:\n").unwrap().1, steps);
+    assert_eq!(json_again, json);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use core::fmt;
 use std::{
     env,
     ffi::OsString,
-    fs, io,
+    fs::{self, File},
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
@@ -52,7 +53,13 @@ pub struct Found {
     note: String,
     /// The tasks that the last steps name.
     tasks: Vec<String>,
-    steps: Option<Result<PathBuf, String>>,
+    files: Option<Result<Files, String>>,
+}
+
+/// The files with all steps.
+struct Files {
+    lanes: PathBuf,
+    perfetto: PathBuf,
 }
 
 struct Shrunk {
@@ -71,7 +78,7 @@ impl Found {
             shrunk: None,
             note: String::new(),
             tasks: Vec::new(),
-            steps: None,
+            files: None,
         }
     }
 
@@ -96,26 +103,39 @@ impl Found {
         self.failure = failure;
     }
 
-    /// Writes all steps of the run to a file.
-    pub(super) fn with_kept(mut self, kept: &Kept) -> Self {
+    /// Writes all steps of the run to files.
+    pub(super) fn with_kept(mut self, kept: Kept) -> Self {
         let last = self.failure.last().iter();
         let actors: BTreeSet<_> = last.map(|event| event.actor).collect();
         let is_task = |actor: &Actor| kept.task(*actor).is_some();
         let tasks = actors.into_iter().filter(is_task);
         self.tasks = tasks.map(|actor| kept.named(actor)).collect();
-        let steps = format!(
-            "{self}\nthe tasks:\n{}\nall steps:\n{}",
-            kept.all_tasks(),
-            lines(&kept.events)
-        );
+        let files = self.write(kept).map_err(|error| error.to_string());
+        self.files = Some(files);
+        self
+    }
+
+    fn write(&self, kept: Kept) -> io::Result<Files> {
         let name = test_name().unwrap_or_else(|| "main".to_string());
         let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
         // The process is named too, because two checkouts may run the same test at once.
         let (seed, process) = (self.plan.seed(), std::process::id());
-        let file = format!("joint-sim-{name}-{seed}-{process}.txt");
-        let written = write(&folder(), &file, &steps).map_err(|error| error.to_string());
-        self.steps = Some(written);
-        self
+        let folder = folder();
+        let path = |ending| folder.join(format!("joint-sim-{name}-{seed}-{process}.{ending}"));
+        let (lanes, perfetto) = (path("txt"), path("json"));
+        fs::create_dir_all(&folder)?;
+        let tasks = kept.all_tasks();
+        let trace = kept.into_trace();
+        let mut file = BufWriter::new(File::create(&lanes)?);
+        let shown = trace.lanes().width(WIDTH);
+        write!(file, "{self}\nthe tasks:\n{tasks}\nthe lanes:\n{shown}\n")?;
+        // The lanes show neither faults nor what happens in the network.
+        write!(file, "all steps:\n{trace}")?;
+        file.flush()?;
+        let mut file = BufWriter::new(File::create(&perfetto)?);
+        trace.write_perfetto(&mut file)?;
+        file.flush()?;
+        Ok(Files { lanes, perfetto })
     }
 
     /// Returns the failure, of the shrunk run if it could be shrunk.
@@ -144,25 +164,31 @@ impl Found {
         self.shrunk.as_ref().map(|shrunk| shrunk.after)
     }
 
-    /// Returns the file that has all steps of the run, if it could be written.
-    pub fn steps_file(&self) -> Option<&Path> {
-        let written = self.steps.as_ref()?.as_ref();
-        written.ok().map(PathBuf::as_path)
+    /// Returns the file that shows all steps of the run as [lanes](super::super::Trace::lanes) and
+    /// as a list, if it could be written.
+    pub fn lanes_file(&self) -> Option<&Path> {
+        self.files().map(|files| &*files.lanes)
+    }
+
+    /// Returns the file that has all steps of the run for
+    /// [Perfetto](super::super::Trace::write_perfetto), if it could be written.
+    pub fn perfetto_file(&self) -> Option<&Path> {
+        self.files().map(|files| &*files.perfetto)
+    }
+
+    fn files(&self) -> Option<&Files> {
+        self.files.as_ref()?.as_ref().ok()
     }
 }
+
+/// The largest number of characters in a line of lanes. Editors scroll where a terminal does not.
+const WIDTH: usize = 400;
 
 /// The folder of the files with all steps.
 fn folder() -> PathBuf {
     let set = |name| env::var_os(name).filter(|value: &OsString| !value.is_empty());
     let set = set("JOINT_SIM_OUT").or_else(|| set("CARGO_TARGET_TMPDIR"));
     set.map_or_else(env::temp_dir, PathBuf::from)
-}
-
-fn write(folder: &Path, file: &str, text: &str) -> io::Result<PathBuf> {
-    fs::create_dir_all(folder)?;
-    let path = folder.join(file);
-    fs::write(&path, text)?;
-    Ok(path)
 }
 
 /// The command that replays a run.
@@ -190,8 +216,11 @@ impl fmt::Display for Found {
                 "of {before} decisions that are not the tamest, {after} are left after {runs} runs"
             )?;
         }
-        match &self.steps {
-            Some(Ok(path)) => writeln!(f, "all steps:            {}", path.display())?,
+        match &self.files {
+            Some(Ok(Files { lanes, perfetto })) => {
+                writeln!(f, "all steps:            {}", lanes.display())?;
+                writeln!(f, "the same in Perfetto: {}", perfetto.display())?;
+            }
             Some(Err(error)) => writeln!(f, "the steps could not be written: {error}")?,
             None => {}
         }

@@ -11,6 +11,7 @@ use super::{
     super::{
         record::{Actor, Event, Named, lines},
         scheduler::{Chooser, Strategy},
+        trace::Trace,
     },
     World,
 };
@@ -22,6 +23,8 @@ pub(in crate::sim) struct Kept {
     pub(in crate::sim) events: Vec<Event>,
     /// The tasks by their numbers. The main future, which is 0, has no name.
     pub(in crate::sim) tasks: Vec<Option<Named>>,
+    /// The number of events up to the failure, if the run has failed.
+    until: usize,
 }
 
 impl Kept {
@@ -37,6 +40,12 @@ impl Kept {
             Some(named) => format!("{actor}{named}"),
             None => actor.to_string(),
         }
+    }
+
+    /// What has happened up to the failure.
+    pub(in crate::sim) fn into_trace(mut self) -> Trace {
+        self.events.truncate(self.until);
+        Trace::new(self.events, self.tasks)
     }
 
     /// Shows all tasks, one a line.
@@ -60,6 +69,7 @@ impl World {
             decisions: self.chance.borrow_mut().made(),
             events,
             tasks,
+            until: self.failed_after.get(),
         }
     }
 }
