@@ -4,7 +4,7 @@ use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use joint::time::sleep;
 
-use crate::{chance, protocol::Persistent};
+use crate::{chance::Chance, protocol::Persistent};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disk(Rc<RefCell<Persistent>>);
@@ -15,8 +15,8 @@ impl Disk {
     }
 
     /// Writes all or nothing. A crash before the end leaves the disk as it was.
-    pub(crate) async fn write(&self, state: Persistent) {
-        sleep(chance::between(WRITE.0, WRITE.1)).await;
+    pub(crate) async fn write(&self, state: Persistent, chance: &mut Chance) {
+        sleep(chance.between(WRITE.0, WRITE.1)).await;
         *self.0.borrow_mut() = state;
     }
 }

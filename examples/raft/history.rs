@@ -43,8 +43,18 @@ impl History {
         self.calls.len() - 1
     }
 
-    pub(crate) fn returned(&mut self, now: usize, call: usize, found: u64) {
+    /// An operation has returned.
+    ///
+    /// # Errors
+    /// If no order of the operations explains what it has found.
+    pub(crate) fn returned(&mut self, now: usize, call: usize, found: u64) -> Result<(), String> {
         self.calls[call].returned = Some((now, found));
+        let call = self.calls[call];
+        let of_key = self.calls.iter().filter(|other| other.key == call.key);
+        match is_linearizable(&of_key.copied().collect::<Vec<_>>()) {
+            true => Ok(()),
+            false => Err(format!("no order explains that {call}")),
+        }
     }
 
     /// The number of operations that have returned.
@@ -52,40 +62,6 @@ impl History {
         let returned = self.calls.iter().filter(|call| call.returned.is_some());
         returned.count()
     }
-
-    /// # Errors
-    /// The first return that no order of the operations explains, and when it was.
-    pub(crate) fn check(&self) -> Result<(), (usize, String)> {
-        let keys: BTreeSet<_> = self.calls.iter().map(|call| call.key).collect();
-        keys.into_iter().try_for_each(|key| self.check_key(key))
-    }
-
-    fn check_key(&self, key: u64) -> Result<(), (usize, String)> {
-        let of_key = self.calls.iter().filter(|call| call.key == key);
-        let calls: Vec<_> = of_key.copied().collect();
-        if is_linearizable(&calls) {
-            return Ok(());
-        }
-        let mut returns: Vec<_> = calls.iter().filter_map(|call| call.returned).collect();
-        returns.sort_unstable();
-        let is_wrong = |&&(end, _): &&(usize, u64)| !is_linearizable(&until(&calls, end));
-        let first = returns.iter().find(is_wrong);
-        let first = first.expect("the whole history is wrong").0;
-        let is_first = |call: &&Call| call.returned.is_some_and(|(at, _)| at == first);
-        let call = calls.iter().find(is_first).expect("it is one of them");
-        let text = format!("{LINEARIZABILITY}: no order explains that {call}");
-        Err((first, text))
-    }
-}
-
-/// The history up to this moment.
-fn until(calls: &[Call], end: usize) -> Vec<Call> {
-    let called = calls.iter().filter(|call| call.called <= end);
-    let cut = called.map(|call| Call {
-        returned: call.returned.filter(|&(at, _)| at <= end),
-        ..*call
-    });
-    cut.collect()
 }
 
 /// Whether there is an order of these operations on one register.

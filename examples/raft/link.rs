@@ -26,8 +26,8 @@ impl Link {
     ///
     /// # Errors
     /// If there is no such machine, or its port is in use.
-    pub(crate) async fn bind(id: Id, machines: &[Id]) -> io::Result<Self> {
-        let addresses = machines.iter().filter_map(|&id| {
+    pub(crate) async fn bind(id: Id, machines: impl Iterator<Item = Id>) -> io::Result<Self> {
+        let addresses = machines.filter_map(|id| {
             let ip = lookup(&id.to_string())?;
             Some((id, SocketAddr::new(ip, PORT)))
         });

@@ -2,18 +2,21 @@
 //! that loses messages, for thousands of seeds.
 //!
 //! ```text
-//! cargo run --release --features sim --example raft -- [--seeds N] [--bug NAME] [--time]
+//! cargo run --release --features sim --example raft -- \
+//!     [--seeds N] [--bug NAME] [--shrink N] [--time]
 //! ```
 //!
 //! `protocol` is Raft as its paper describes it, without I/O. A `server` carries messages, time and
-//! its disk to it. Each server and client is a host of the simulation. A `plan`, which the seed
-//! decides, says how many servers there are and what is done to them. An `observer` checks the
-//! properties of figure 3 of the paper after each step of a server, and a `history` whether there
-//! is an order of the clients' operations that explains what they have seen. In the end there are
-//! no more faults, and all clients have to be served.
+//! its disk to it. Each server and client is a host of the simulation. `chaos` crashes the servers
+//! and cuts the network, and `setup` makes the cluster larger and its network worse. Each of these
+//! is a fault site, so `sim::Check` decides which happen, and takes away what a failure does not
+//! need. An `observer` checks the properties of figure 3 of the paper after each step of a server,
+//! and a `history`, after each operation of a client, whether there is an order of the operations
+//! that explains what the clients have seen. In the end there are no more faults, and all clients
+//! have to be served.
 //!
-//! With `--bug`, a mistake is planted into the protocol. The search ends with the first seed that
-//! shows it, looks for a plan that is as small as possible and shows it too, and draws that run.
+//! With `--bug`, a mistake is planted into the protocol. The check ends with the first seed that
+//! shows it and shrinks that run. The shrunk run is drawn.
 //!
 //! | exit status | means |
 //! |---|---|
@@ -21,6 +24,7 @@
 //! | 2 | bad usage, a property was violated without a bug, or the bug was not found |
 
 mod chance;
+mod chaos;
 mod client;
 mod cluster;
 mod disk;
@@ -28,26 +32,23 @@ mod history;
 mod link;
 mod observer;
 mod picture;
-mod plan;
 mod protocol;
-mod search;
 mod server;
+mod setup;
 
 #[path = "../options/mod.rs"]
 mod options;
 
-use std::{fmt::Display, process::ExitCode, time::Instant};
+use std::{cell::RefCell, fmt::Display, process::ExitCode, time::Instant};
 
-use crate::{
-    options::Options,
-    protocol::bug::Bug,
-    search::{Found, Totals, search},
-};
+use joint::sim::{Builder, Check, Checked, Faults, Found};
+
+use crate::{observer::Summary, options::Options, protocol::bug::Bug};
 
 const HELP: &str = "\
 Runs a cluster of Raft servers in a simulation, with many seeds.
 
-Usage: raft [--seeds N] [--bug NAME] [--time]
+Usage: raft [--seeds N] [--bug NAME] [--shrink N] [--time]
 
   --seeds N     try the seeds 1 to N, up to 1000000 (default: 1000)
   --bug NAME    plant a bug, and find it:
@@ -57,6 +58,7 @@ Usage: raft [--seeds N] [--bug NAME] [--time]
                   truncate             an old message shortens the log (section 5.3)
                   stale-read           a leader reads without asking others (section 8)
                   apply-twice          a repeated request is applied again (section 8)
+  --shrink N    shrink the run that shows the bug by up to N runs (default: 1000)
   --time        say on standard error how long it took
   -h, --help    print this
 
@@ -64,33 +66,46 @@ Exit status: 0 all properties held or the bug was found, 2 failed.
 ";
 
 const MOST_SEEDS: u64 = 1_000_000;
+const MOST_SHRINK_RUNS: u64 = 1_000_000;
+
+/// More steps than any run takes that makes progress.
+const MOST_STEPS: u64 = 1_000_000;
+
+/// Half of what may go wrong in a run does so, about every other time. What is late is rarer than
+/// usual: with more of it, servers would have elections instead of leaders.
+const FAULTS: Faults = Faults::none()
+    .sites(0.5)
+    .late_timers(0.02)
+    .late_wakeups(0.02)
+    .spurious_polls(0.02)
+    .extra_yields(0.02);
 
 fn main() -> ExitCode {
     options::run("raft", HELP, |mut options: Options| {
         let seeds = options.number("--seeds", 1..=MOST_SEEDS)?.unwrap_or(1000);
         let bug = options.one_of("--bug", &Bug::ALL)?;
+        let shrink_runs = options.number("--shrink", 0..=MOST_SHRINK_RUNS)?;
+        let shrink_runs = shrink_runs.map_or(1000, |runs| runs as u32);
         let time = options.switch("--time");
         options.end()?;
 
+        let settings = Builder::new(0).max_steps(MOST_STEPS).faults(FAULTS);
+        let check = Check::new().settings(settings).seeds(seeds).first_seed(1);
+        let check = check.shrink_runs(shrink_runs);
+        let observed = RefCell::default();
         let start = Instant::now();
-        let (totals, found) = search(seeds, bug)?;
+        let found = check.find(|| cluster::run(bug, &observed));
         let elapsed = start.elapsed().as_secs_f64();
+        let observed = observed.take();
         if time {
-            let rate = totals.runs as f64 / elapsed;
-            options::complain(format_args!("{elapsed:.1} s, {rate:.0} seeds/s"));
+            let rate = observed.runs as f64 / elapsed;
+            options::complain(format_args!("{elapsed:.1} s, {rate:.0} runs/s"));
         }
         let text = match (found, bug) {
-            (None, None) => report(&totals),
-            (Some(found), Some(_)) => report_found(found, bug)?,
-            (
-                Some(Found {
-                    seed, violation, ..
-                }),
-                None,
-            ) => {
-                return Err(format!("seed {seed}: {violation}"));
-            }
-            (None, Some(_)) => return Err(format!("no seed up to {seeds} shows the bug")),
+            (Ok(checked), None) => report(checked, &observed),
+            (Err(found), Some(_)) => report_found(&found, &check, bug),
+            (Err(found), None) => return Err(found.to_string()),
+            (Ok(_), Some(_)) => return Err(format!("no seed up to {seeds} shows the bug")),
         };
         options::print(&text).map_err(|error| error.to_string())?;
         Ok(())
@@ -101,46 +116,61 @@ fn main() -> ExitCode {
 fn lines(lines: &[(&str, &dyn Display)]) -> String {
     let lines = lines.iter();
     lines
-        .map(|(key, value)| format!("{key:<12}{value}\n"))
+        .map(|(key, value)| format!("{key:<14}{value}\n"))
         .collect()
 }
 
-fn report(totals: &Totals) -> String {
+fn report(checked: Checked, observed: &Summary) -> String {
     lines(&[
-        ("seeds", &totals.runs),
-        ("faults", &totals.faults),
-        ("leaders", &totals.leaders),
-        ("committed", &totals.committed),
-        ("operations", &totals.operations),
-        ("steps", &totals.steps),
+        ("seeds", &checked.runs),
+        // The check makes some of the runs twice.
+        ("runs", &observed.runs),
+        ("faults", &observed.faults),
+        ("leaders", &observed.leaders),
+        ("committed", &observed.committed),
+        ("operations", &observed.operations),
         (
             "time",
-            &format_args!("{:.0} s", totals.elapsed.as_secs_f64()),
+            &format_args!("{:.0} s", observed.elapsed.as_secs_f64()),
         ),
-        ("digest", &format_args!("{:016x}", totals.digest)),
         ("violations", &0),
     ])
 }
 
-fn report_found(found: Found, bug: Option<Bug>) -> Result<String, String> {
-    let first = report_one(&found);
-    let small = found.shrink(bug)?;
-    let picture = picture::draw(
-        &small.plan,
-        &small.ended.summary.story,
-        small.is_of_clients(),
-    );
-    let small = report_one(&small);
-    Ok(format!(
-        "{first}\nas small as possible:\n{small}\n{picture}"
-    ))
+fn report_found(found: &Found, check: &Check, bug: Option<Bug>) -> String {
+    let run = |replay: &str| {
+        let observed = replayed(replay, check, bug);
+        (report_one(replay, &observed), picture::draw(&observed))
+    };
+    let (first, picture) = run(&found.replay());
+    let first = format!("{}{first}", lines(&[("found in run", &found.runs())]));
+    match (found.shrunk_replay(), found.shrunk_decisions()) {
+        (Some(replay), Some(decisions)) => {
+            let (shrunk, picture) = run(&replay);
+            let decisions = lines(&[("decisions", &decisions)]);
+            format!("{first}\nshrunk:\n{decisions}{shrunk}\n{picture}")
+        }
+        _ => format!("{first}\n{picture}"),
+    }
 }
 
-fn report_one(found: &Found) -> String {
+/// Makes the run again that a check has found, to see what was observed.
+fn replayed(replay: &str, check: &Check, bug: Option<Bug>) -> Summary {
+    let observed = RefCell::default();
+    let again = check.clone().replay(replay);
+    let again = again.find(|| cluster::run(bug, &observed));
+    again.expect_err("the same run fails again");
+    observed.take()
+}
+
+fn report_one(replay: &str, observed: &Summary) -> String {
+    let violation = observed.violation.as_ref();
     lines(&[
-        ("seed", &found.seed),
-        ("plan", &found.plan),
-        ("faults", &found.plan.faults.len()),
-        ("violation", &found.violation),
+        ("faults", &observed.faults),
+        (
+            "violation",
+            &violation.map(ToString::to_string).unwrap_or_default(),
+        ),
+        ("replay", &replay),
     ])
 }

@@ -12,8 +12,8 @@ use std::{
 use joint::{oneshot, time};
 
 use crate::{
-    history::{History, Shown},
-    plan::Moment,
+    chaos::Moment,
+    history::{History, LINEARIZABILITY, Shown},
     protocol::{
         Node, Role,
         log::{Entry, Index, Position, Term},
@@ -28,6 +28,26 @@ pub(crate) struct Line {
     /// The machine, or `None` for the network.
     pub(crate) who: Option<Id>,
     pub(crate) what: String,
+}
+
+/// A property that does not hold, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct Violation {
+    pub(crate) property: &'static str,
+    what: String,
+}
+
+impl Violation {
+    fn new(property: &'static str, what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self { property, what }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.property, self.what)
+    }
 }
 
 /// The last known state of a server.
@@ -46,6 +66,9 @@ struct Seen {
 #[derive(Clone, Debug)]
 pub(crate) struct Observer(Rc<RefCell<State>>);
 
+/// The name of the property that all clients are served in the end.
+const PROGRESS: &str = "progress";
+
 #[derive(Debug)]
 struct State {
     start: Instant,
@@ -61,25 +84,47 @@ struct State {
     new: BTreeMap<Moment, Id>,
     /// Told when this happens next.
     waiting: Option<(Moment, oneshot::Sender<Id>)>,
-    /// Told of the first violation.
-    violation: Option<oneshot::Sender<String>>,
+    faults: usize,
+    violation: Option<Violation>,
+    /// Told of the property that is violated first.
+    told: Option<oneshot::Sender<&'static str>>,
 }
 
-/// What was observed in a run.
-#[derive(Debug)]
+/// What was observed in one or more runs.
+#[derive(Debug, Default)]
 pub(crate) struct Summary {
-    pub(crate) story: Vec<Line>,
+    pub(crate) runs: usize,
+    pub(crate) elapsed: Duration,
+    /// How many faults there were.
+    pub(crate) faults: usize,
     /// How many leaders were elected.
     pub(crate) leaders: usize,
     /// How many entries were committed.
     pub(crate) committed: usize,
     /// How many of the clients' operations have returned.
     pub(crate) operations: usize,
+    /// What has happened in the last run, up to the violation if there is one.
+    pub(crate) story: Vec<Line>,
+    pub(crate) violation: Option<Violation>,
+}
+
+impl Summary {
+    /// Adds a run.
+    pub(crate) fn add(&mut self, run: Self) {
+        self.runs += run.runs;
+        self.elapsed += run.elapsed;
+        self.faults += run.faults;
+        self.leaders += run.leaders;
+        self.committed += run.committed;
+        self.operations += run.operations;
+        self.story = run.story;
+        self.violation = run.violation;
+    }
 }
 
 impl Observer {
-    /// Creates an observer. The receiver is told of the first violation.
-    pub(crate) fn new() -> (Self, oneshot::Receiver<String>) {
+    /// Creates an observer. The receiver is told of the property that is violated first.
+    pub(crate) fn new() -> (Self, oneshot::Receiver<&'static str>) {
         let (sender, receiver) = oneshot::channel();
         let state = State {
             start: time::now(),
@@ -91,7 +136,9 @@ impl Observer {
             story: Vec::new(),
             new: BTreeMap::new(),
             waiting: None,
-            violation: Some(sender),
+            faults: 0,
+            violation: None,
+            told: Some(sender),
         };
         (Self(Rc::new(RefCell::new(state))), receiver)
     }
@@ -108,11 +155,8 @@ impl Observer {
     /// A server has made a step. Checks all properties that the step may violate.
     pub(crate) fn saw(&self, id: Id, node: &Node, log_has_changed: bool) {
         let mut state = self.state();
-        if let Err(text) = state.saw(id, node, log_has_changed) {
-            if let Some(violation) = state.violation.take() {
-                // The receiver may have gone, at the end of the run.
-                let _ = violation.send(text);
-            }
+        if let Err(violation) = state.saw(id, node, log_has_changed) {
+            state.violate(violation);
         }
     }
 
@@ -120,7 +164,24 @@ impl Observer {
     pub(crate) fn crashed(&self, id: Id) {
         let mut state = self.state();
         state.seen.remove(&id);
+        state.faults += 1;
         state.note(Some(id), "crashes");
+    }
+
+    /// No message passes between these machines and those.
+    pub(crate) fn split(&self, these: &[String], those: &[String]) {
+        let mut state = self.state();
+        state.faults += 1;
+        let (these, those) = (these.join(" "), those.join(" "));
+        state.note(None, format_args!("network: {these} | {those}"));
+    }
+
+    /// The clients have waited for this long, although there were no faults. Returns the property
+    /// that this violates.
+    pub(crate) fn are_late(&self, waited: Duration) -> &'static str {
+        let what = format!("{waited:?} without faults do not suffice");
+        self.state().violate(Violation::new(PROGRESS, what));
+        PROGRESS
     }
 
     /// Returns the server to which this has happened last. Nothing is returned twice, so this waits
@@ -149,23 +210,18 @@ impl Observer {
         let mut state = self.state();
         state.note(Some(client), format_args!("found {found}"));
         let now = state.story.len();
-        state.history.returned(now, call, found);
-    }
-
-    /// # Errors
-    /// If the clients' operations are not linearizable. Then the story ends where they are not.
-    pub(crate) fn check_history(&self) -> Result<(), String> {
-        let mut state = self.state();
-        let checked = state.history.check();
-        checked.map_err(|(end, text)| {
-            state.story.truncate(end);
-            text
-        })
+        if let Err(text) = state.history.returned(now, call, found) {
+            state.violate(Violation::new(LINEARIZABILITY, text));
+        }
     }
 
     pub(crate) fn summary(&self) -> Summary {
         let mut state = self.state();
         Summary {
+            runs: 1,
+            elapsed: time::now() - state.start,
+            faults: state.faults,
+            violation: state.violation.clone(),
             leaders: state.leaders.len(),
             committed: state.committed.len(),
             operations: state.history.len(),
@@ -175,7 +231,19 @@ impl Observer {
 }
 
 impl State {
+    /// The story ends with the first violation.
+    fn violate(&mut self, violation: Violation) {
+        if let Some(told) = self.told.take() {
+            // The receiver may have gone, at the end of the run.
+            let _ = told.send(violation.property);
+            self.violation = Some(violation);
+        }
+    }
+
     fn note(&mut self, who: Option<Id>, what: impl fmt::Display) {
+        if self.violation.is_some() {
+            return;
+        }
         self.story.push(Line {
             at: time::now() - self.start,
             who,
@@ -194,7 +262,7 @@ impl State {
         }
     }
 
-    fn saw(&mut self, id: Id, node: &Node, log_has_changed: bool) -> Result<(), String> {
+    fn saw(&mut self, id: Id, node: &Node, log_has_changed: bool) -> Result<(), Violation> {
         let persistent = node.persistent();
         let mut now = Seen {
             is_leader: matches!(node.role(), Role::Leader(_)),
@@ -249,7 +317,7 @@ impl State {
     /// "Log Matching: if two logs contain an entry with the same index and term, then the logs are
     /// identical in all entries up through the given index." By induction it is enough that such
     /// entries are equal, and that those before them are of the same term.
-    fn check_log(&mut self, id: Id, node: &Node, before: Position) -> Result<(), String> {
+    fn check_log(&mut self, id: Id, node: &Node, before: Position) -> Result<(), Violation> {
         let log = &node.persistent().log;
         // Up to an entry that was there before, nothing has changed.
         let from = if log.contains(before) {
@@ -263,34 +331,33 @@ impl State {
             let here = Position { term, index };
             let known = self.entries.entry(here).or_insert((*entry, previous));
             if *known != (*entry, previous) {
-                return Err(format!(
-                    "log matching: entry {index} of term {term} differs on {id}"
-                ));
+                let what = format!("entry {index} of term {term} differs on {id}");
+                return Err(Violation::new("log matching", what));
             }
             previous = term;
         }
         Ok(())
     }
 
-    fn check_leader(&mut self, id: Id, node: &Node) -> Result<(), String> {
+    fn check_leader(&mut self, id: Id, node: &Node) -> Result<(), Violation> {
         self.has_come(Moment::Elected, id);
         let persistent = node.persistent();
         let term = persistent.current_term;
         // "Election Safety: at most one leader can be elected in a given term."
         let leader = *self.leaders.entry(term).or_insert(id);
         if leader != id {
-            return Err(format!(
-                "election safety: {leader} and {id} lead term {term}"
-            ));
+            let what = format!("{leader} and {id} lead term {term}");
+            return Err(Violation::new("election safety", what));
         }
         // "Leader Completeness: if a log entry is committed in a given term, then that entry will
         // be present in the logs of the leaders for all higher-numbered terms."
         for (index, (entry, committed_in)) in (1..).zip(&self.committed) {
             if *committed_in < term && persistent.log.get(index) != Some(entry) {
-                return Err(format!(
-                    "leader completeness: {id} leads term {term} without entry {index}, \
-                     which was committed in term {committed_in}"
-                ));
+                let what = format!(
+                    "{id} leads term {term} without entry {index}, which was committed in term \
+                     {committed_in}"
+                );
+                return Err(Violation::new("leader completeness", what));
             }
         }
         Ok(())
@@ -298,7 +365,7 @@ impl State {
 
     /// "State Machine Safety: if a server has applied a log entry at a given index to its state
     /// machine, no other server will ever apply a different log entry for the same index."
-    fn check_commit(&mut self, id: Id, node: &Node, before: Index) -> Result<(), String> {
+    fn check_commit(&mut self, id: Id, node: &Node, before: Index) -> Result<(), Violation> {
         let persistent = node.persistent();
         for index in before + 1..=node.commit_index() {
             let entry = *persistent.log.get(index).expect("it has been applied");
@@ -306,10 +373,9 @@ impl State {
                 None => self.committed.push((entry, persistent.current_term)),
                 Some((other, _)) if *other == entry => {}
                 Some(_) => {
-                    return Err(format!(
-                        "state machine safety: {id} applies another entry {index} than was \
-                         committed before"
-                    ));
+                    let what =
+                        format!("{id} applies another entry {index} than was committed before");
+                    return Err(Violation::new("state machine safety", what));
                 }
             }
         }

@@ -1,20 +1,23 @@
 //! Draws a run: a lane for each server, from top to bottom.
 
-use std::{fmt::Write, time::Duration};
+use std::{collections::BTreeSet, fmt::Write, time::Duration};
 
-use crate::{observer::Line, plan::Plan, protocol::message::Id};
+use crate::{history::LINEARIZABILITY, observer::Summary, protocol::message::Id};
 
 /// The width of the time, and of a lane.
 const TIME: usize = 11;
 const LANE: usize = 14;
 
-/// Returns the picture. The clients have a lane if what they see matters.
-pub(crate) fn draw(plan: &Plan, story: &[Line], with_clients: bool) -> String {
-    let servers: Vec<_> = plan.servers().collect();
-    let clients: Vec<_> = plan.clients().filter(|_| with_clients).collect();
-    let lanes = [&servers[..], &clients[..]].concat();
+/// Returns the picture. The clients have a lane if they are the ones who see that something is
+/// wrong.
+pub(crate) fn draw(summary: &Summary) -> String {
+    let with_clients = summary.violation.as_ref();
+    let with_clients = with_clients.is_some_and(|violation| violation.property == LINEARIZABILITY);
+    let machines: BTreeSet<_> = summary.story.iter().filter_map(|line| line.who).collect();
+    let is_shown = |id: &Id| with_clients || !id.is_client();
+    let lanes: Vec<_> = machines.into_iter().filter(is_shown).collect();
     let mut text = row("", &lanes, |id| id.to_string());
-    for line in story {
+    for line in &summary.story {
         let at = time(line.at);
         match line.who {
             None => writeln!(text, "{at}{}", line.what).expect("a string takes all"),

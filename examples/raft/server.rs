@@ -5,12 +5,12 @@ use std::time::Duration;
 use joint::time::{now, timeout_at};
 
 use crate::{
-    chance,
+    chance::Chance,
     disk::Disk,
     link::Link,
     observer::Observer,
-    plan::ELECTION,
     protocol::{Node, Timer, bug::Bug, message::Id},
+    setup::{ELECTION, Setup},
 };
 
 const HEARTBEAT: Duration = Duration::from_millis(50);
@@ -18,13 +18,9 @@ const HEARTBEAT: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     pub(crate) id: Id,
-    /// All servers and clients.
-    pub(crate) machines: Vec<Id>,
-    pub(crate) servers: Vec<Id>,
+    pub(crate) setup: Setup,
+    pub(crate) chance: Chance,
     pub(crate) disk: Disk,
-    pub(crate) most_entries: usize,
-    /// The longest election timeout.
-    pub(crate) election: Duration,
     pub(crate) bug: Option<Bug>,
     pub(crate) observer: Observer,
 }
@@ -32,17 +28,19 @@ pub(crate) struct Server {
 impl Server {
     /// Runs until the machine crashes.
     pub(crate) async fn run(self) {
-        let link = Link::bind(self.id, &self.machines).await;
+        let link = Link::bind(self.id, self.setup.machines()).await;
         let link = link.expect("the port is free after a crash");
         let disk = self.disk.read();
-        let mut node = Node::new(self.id, &self.servers, disk, self.most_entries, self.bug);
+        let servers: Vec<_> = self.setup.servers().collect();
+        let mut node = Node::new(self.id, &servers, disk, self.setup.most_entries, self.bug);
+        let mut chance = self.chance.clone();
         let mut deadline = now();
         loop {
             let output = node.take_output();
             self.observer.saw(self.id, &node, output.write);
             // "Updated on stable storage before responding" (figure 2).
             if output.write {
-                self.disk.write(node.to_write()).await;
+                self.disk.write(node.to_write(), &mut chance).await;
             }
             for (to, message) in &output.messages {
                 link.send(*to, message)
@@ -52,7 +50,8 @@ impl Server {
             match output.timer {
                 // Random, so that few servers start an election together (section 5.2).
                 Some(Timer::Election) => {
-                    deadline = now() + chance::between(ELECTION, self.election)
+                    let mut of_term = self.chance.of(node.persistent().current_term);
+                    deadline = now() + of_term.between(ELECTION, self.setup.election);
                 }
                 Some(Timer::Heartbeat) => deadline = now() + HEARTBEAT,
                 None => {}

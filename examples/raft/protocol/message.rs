@@ -18,6 +18,10 @@ impl Id {
         Self(Self::CLIENTS + number)
     }
 
+    pub(crate) fn is_client(self) -> bool {
+        self.0 > Self::CLIENTS
+    }
+
     /// The number among the servers or the clients.
     pub(crate) fn number(self) -> u64 {
         self.0 % Self::CLIENTS
