@@ -48,7 +48,8 @@ impl Server {
                     .expect("a datagram is sent or lost");
             }
             match output.timer {
-                // Random, so that few servers start an election together (section 5.2).
+                // Random, so that few servers start an election together (section 5.2). It is the
+                // same for the whole term, so a lost heartbeat does not change later elections.
                 Some(Timer::Election) => {
                     let mut of_term = self.chance.of(node.persistent().current_term);
                     deadline = now() + of_term.between(ELECTION, self.setup.election);
