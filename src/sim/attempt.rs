@@ -42,10 +42,7 @@ impl Attempt {
             }
         });
         Self {
-            ended: ended.map_err(|mut failure| {
-                failure.set_seed(settings.seed);
-                failure
-            }),
+            ended,
             #[cfg(test)]
             digest: world.digest(),
             steps: world.steps(),

@@ -269,8 +269,8 @@ impl Check {
         let Some(difference) = canary::difference(&one.kept, &other.kept) else {
             return Ok(one);
         };
-        let mut failure = Failure::new(Kind::Differs(difference), one.steps, 0, [].into());
-        failure.set_seed(plan.seed());
+        let kind = Kind::Differs(difference);
+        let failure = Failure::new(plan.seed(), kind, one.steps, 0, [].into());
         let found = Found::new(plan.clone(), number + 1, failure);
         Err(Box::new(found.with_kept(one.kept)))
     }

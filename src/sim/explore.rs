@@ -185,6 +185,7 @@ impl Explore {
             attempt.ended.map_err(of_schedule)?;
             if search.borrow().has_diverged() {
                 return Err(of_schedule(Failure::new(
+                    self.settings.seed,
                     Kind::Diverged,
                     attempt.steps,
                     0,

@@ -192,20 +192,16 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub(super) fn new(kind: Kind, steps: u64, at: u64, last: Vec<Event>) -> Self {
+    pub(super) fn new(seed: u64, kind: Kind, steps: u64, at: u64, last: Vec<Event>) -> Self {
         Self {
             kind: Box::new(kind),
-            seed: 0,
+            seed,
             schedule: None,
             steps,
             at,
             last,
             trace: None,
         }
-    }
-
-    pub(super) fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
     }
 
     pub(super) fn set_trace(&mut self, trace: Option<Trace>) {
@@ -282,6 +278,11 @@ impl Failure {
     }
 }
 
+/// What to use instead of a wait outside.
+pub(super) const ONLY_OWN_WAITS: &str = "a simulation sees only joint's waits: use \
+    `joint::oneshot` or `joint::block_on` instead of a channel of `std`, `joint::time::sleep` \
+    instead of `thread::sleep`, and hold no lock of `std` across an `await`";
+
 const DIVERGED: &str = "the program did something else than in the run before, although the same \
     choices were made. The usual suspects are hash maps with random state, real time, threads, and \
     state that is left from the run before\n";
@@ -324,9 +325,8 @@ impl fmt::Display for Failure {
             } => writeln!(
                 f,
                 "the function of `spawn_blocking` at {} ({actor}) blocked outside of joint's waits \
-                 for {limit:?} of real time, or computed for as long; a simulation sees only \
-                 joint's waits: use `joint::oneshot` or `joint::block_on` instead of a lock or a \
-                 channel of `std`, or raise `Builder::max_call_time`",
+                 for {limit:?} of real time, or computed for as long; {ONLY_OWN_WAITS}, or raise \
+                 `Builder::max_call_time`",
                 named.spawned
             )?,
             Kind::Beneath { actor, above } => writeln!(

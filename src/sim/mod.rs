@@ -195,9 +195,10 @@
 //! | a simulation | panic | a thread of its own |
 //! | a wait for a task or a thread outside | deadlock, unless it is over already | a task inside |
 //! | `std::time` | real time | [`time::now`](crate::time::now) |
-//! | a channel or lock of `std` that blocks | the run hangs | [`oneshot`](crate::oneshot) |
+//! | a channel or lock of `std` that blocks | the process is aborted | [`oneshot`](crate::oneshot) |
 //!
-//! In `spawn_blocking` the last one is an error after [`Builder::max_call_time`].
+//! The process is aborted with a report, after [`Builder::max_poll_time`]. In `spawn_blocking` the
+//! run fails instead, after [`Builder::max_call_time`].
 //!
 //! ```
 //! let outside = joint::Executor::builder().workers(1).build()?;
@@ -231,6 +232,7 @@ mod trace;
 mod verdict;
 mod world;
 
+use alloc::string::String;
 use core::{fmt, future::Future, time::Duration};
 use std::panic::resume_unwind;
 
@@ -315,7 +317,10 @@ pub struct Builder {
     max_steps: u64,
     max_time: Duration,
     max_call_time: Duration,
+    max_poll_time: Duration,
     keeps_trace: bool,
+    /// The command that replays the run, if it is one of a check.
+    replay: Option<String>,
 }
 
 impl Builder {
@@ -332,7 +337,9 @@ impl Builder {
             max_steps: u64::MAX,
             max_time: Duration::MAX,
             max_call_time: Duration::from_secs(10),
+            max_poll_time: Duration::from_secs(60),
             keeps_trace: false,
+            replay: None,
         }
     }
 
@@ -451,10 +458,48 @@ impl Builder {
     ///
     /// Such a function has a thread of its own, but the simulation waits until it ends, or waits in
     /// this crate. If it waits elsewhere, such as in a channel of `std`, for another part of the
-    /// program, nothing can go on. The run then fails, and leaks all that is in it. It ends the
-    /// process with the same message if a poll is blocked in a wait meanwhile.
+    /// program, nothing can go on. The run then fails, and leaks all that is in it. The process is
+    /// aborted with the same message if a poll is blocked in a wait meanwhile.
     pub fn max_call_time(mut self, time: Duration) -> Self {
         self.max_call_time = time;
+        self
+    }
+
+    /// Sets how long, in real time, a poll may go on without a wait of this crate. After that the
+    /// process is aborted, with a report on the standard error. Otherwise it is one minute.
+    /// [`Duration::MAX`] means forever.
+    ///
+    /// A poll that waits elsewhere than in this crate blocks the whole simulation: in a channel or
+    /// lock of `std`, in [`park`](std::thread::park), or in a poll that never ends. Often it waits
+    /// for another task, which can never run. A blocked thread cannot be unwound, so no [`Failure`]
+    /// can be returned. The report names the seed, the step, the task and where it was spawned, and
+    /// how a check is replayed. The test harness of `cargo test` ends with the process, and the
+    /// other tests of the program are not run.
+    ///
+    /// The limit is not exact, and the time in which a debugger holds the process does not count.
+    /// The same limit holds for a destructor at the end of the run. A function of `spawn_blocking`
+    /// has a limit of its own, [`max_call_time`](Self::max_call_time).
+    ///
+    /// # Cost
+    /// One thread of the process looks at all runs once a second, or four times in the shortest of
+    /// their limits. It sleeps when there is no run.
+    ///
+    /// # Example
+    /// ```
+    /// use std::{sync::mpsc, time::Duration};
+    ///
+    /// # if false {
+    /// joint::sim::Builder::new(1).max_poll_time(Duration::from_secs(5)).run(async {
+    ///     let (sender, receiver) = mpsc::channel();
+    ///     joint::spawn_detached(async move { sender.send(1).unwrap() });
+    ///     // This aborts the process: the task cannot run. Use `joint::oneshot` instead.
+    ///     receiver.recv().unwrap()
+    /// })?;
+    /// # }
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
+    pub fn max_poll_time(mut self, time: Duration) -> Self {
+        self.max_poll_time = time;
         self
     }
 
@@ -479,7 +524,6 @@ impl Builder {
             }),
             Err(mut failure) => {
                 failure.set_trace(world.trace());
-                failure.set_seed(self.seed);
                 Err(failure)
             }
         }

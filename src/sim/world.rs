@@ -21,12 +21,14 @@ mod places;
 mod step;
 mod tasks;
 mod threads;
+mod watchdog;
 
 use alloc::{
     boxed::Box,
     collections::{BinaryHeap, VecDeque},
     rc::Rc,
     string::ToString,
+    sync::Arc,
     vec::Vec,
 };
 use core::{
@@ -52,6 +54,7 @@ use self::{
     step::Step,
     tasks::{Key, Tasks},
     threads::Threads,
+    watchdog::{Phase, Watched},
 };
 use super::{
     Builder,
@@ -139,6 +142,7 @@ struct Limits {
 
 pub(super) struct World {
     ambient: OnceCell<Executor>,
+    watched: Arc<Watched>,
     workers: usize,
     hosts: RefCell<Vec<Rc<Host>>>,
     due: RefCell<VecDeque<Due>>,
@@ -193,6 +197,7 @@ impl World {
         }
         Rc::new(Self {
             ambient: OnceCell::new(),
+            watched: Watched::new(settings),
             workers: settings.workers,
             hosts: RefCell::default(),
             due: RefCell::default(),
@@ -243,6 +248,7 @@ impl World {
     }
 
     fn run_here<F: Future>(self: &Rc<Self>, future: F) -> Result<F::Output, Failure> {
+        let _watchdog = self.watched.watch();
         let mut entered = Some(Entered::new(self, entered::wait));
         // The polls of this run use up a budget that is not this thread's.
         let _outer = budget::save();
@@ -296,6 +302,7 @@ impl World {
         self.poll_main.set(Some(erased));
         let step = self.steps_until(None, || self.poll_main.get().is_none());
         self.poll_main.set(None);
+        self.watched.begin(Phase::Ends);
         if step == Step::Abandoned {
             // The drop of the future must not find the world.
             *entered = None;
@@ -365,7 +372,7 @@ impl World {
 
     fn failure_with(&self, kind: Kind, last: Vec<Event>) -> Failure {
         let at = self.now.get() - self.start;
-        Failure::new(kind, self.steps.get(), at, last)
+        Failure::new(self.watched.seed(), kind, self.steps.get(), at, last)
     }
 
     /// Ends the run, unless it has failed before.

@@ -1,11 +1,9 @@
 //! Programs that misuse a simulation, or reach beyond it.
 
 use std::{
-    env,
     error::Error,
     future::{pending, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
-    process::Command,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -344,28 +342,6 @@ fn a_wakeup_by_a_thread_of_std_arrives() {
             assert_eq!(task.await, 1);
         });
     }
-}
-
-#[test]
-fn a_wait_that_catches_the_end_of_the_run_is_ended() {
-    const CHILD: &str = "JOINT_TEST_CATCHES";
-    if env::var_os(CHILD).is_some() {
-        return sim::run(1, async {
-            loop {
-                let _ = catch_unwind(|| block_on(pending::<()>()));
-            }
-        });
-    }
-    let name = "attack::a_wait_that_catches_the_end_of_the_run_is_ended";
-    let output = Command::new(env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture"])
-        .env(CHILD, "1")
-        .output()
-        .unwrap();
-    assert!(!output.status.success());
-    let printed = String::from_utf8_lossy(&output.stderr);
-    assert!(printed.contains("deadlock: nothing can run"), "{printed}");
-    assert!(printed.contains("the process is aborted"), "{printed}");
 }
 
 #[test]

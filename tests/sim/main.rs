@@ -11,5 +11,6 @@ mod hosts;
 mod net;
 mod own;
 mod schedulers;
+mod stuck;
 mod trace;
 mod world;

@@ -49,7 +49,7 @@ pub struct Found {
     /// The number of the run.
     run: u64,
     shrunk: Option<Shrunk>,
-    /// Why the failure is not shrunk, if it is because it does not repeat.
+    /// Why the failure is not shrunk, if it does not repeat.
     note: String,
     /// The tasks that the last steps name.
     tasks: Vec<String>,
@@ -191,18 +191,10 @@ fn folder() -> PathBuf {
     set.map_or_else(env::temp_dir, PathBuf::from)
 }
 
-/// The command that replays a run.
-fn command(plan: &Plan) -> String {
-    match test_name() {
-        Some(test) => format!("JOINT_SIM_REPLAY={plan} cargo test {test} -- --exact"),
-        None => format!("JOINT_SIM_REPLAY={plan}, in the environment of the same program"),
-    }
-}
-
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "run {} of the check failed", self.run)?;
-        writeln!(f, "to replay it:         {}", command(&self.plan))?;
+        writeln!(f, "to replay it:         {}", self.plan.command())?;
         if let Some(shrunk) = &self.shrunk {
             let Shrunk {
                 plan,
@@ -210,7 +202,7 @@ impl fmt::Display for Found {
                 after,
                 runs,
             } = shrunk;
-            writeln!(f, "to replay it, shrunk: {}", command(plan))?;
+            writeln!(f, "to replay it, shrunk: {}", plan.command())?;
             writeln!(
                 f,
                 "of {before} decisions that are not the tamest, {after} are left after {runs} runs"

@@ -1,9 +1,12 @@
 //! [`Plan`]: how one run of a check is made, and the text by which it is replayed.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{format, string::String, vec::Vec};
 use core::{fmt, num::ParseIntError, str::FromStr};
 
-use super::super::{Builder, Scheduler, chance::Chance};
+use super::{
+    super::{Builder, Scheduler, chance::Chance},
+    test_name,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
@@ -50,10 +53,19 @@ impl Plan {
         };
         Builder {
             seed: self.seed,
+            replay: Some(self.command()),
             ..settings.clone()
         }
         .scheduler(scheduler)
         .expected_steps(expected)
+    }
+
+    /// The command that replays the run.
+    pub(super) fn command(&self) -> String {
+        match test_name() {
+            Some(test) => format!("JOINT_SIM_REPLAY={self} cargo test {test} -- --exact"),
+            None => format!("JOINT_SIM_REPLAY={self}, in the environment of the same program"),
+        }
     }
 
     /// The number of decisions that are not the tamest, if the plan has decisions.
@@ -98,10 +110,10 @@ impl FromStr for Plan {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| {
-            let wrong = |error: ParseIntError| alloc::format!("\"{text}\": {error}");
+            let wrong = |error: ParseIntError| format!("\"{text}\": {error}");
             text.parse::<u64>().map_err(wrong)
         };
-        let small = |text| u32::try_from(number(text)?).map_err(|error| alloc::format!("{error}"));
+        let small = |text| u32::try_from(number(text)?).map_err(|error| format!("{error}"));
         let parts: Vec<_> = text.split(':').collect();
         let (seed, how) = match parts[..] {
             ["random", seed] => (seed, How::Random),
@@ -114,8 +126,7 @@ impl FromStr for Plan {
                 let mut decisions = Vec::new();
                 for pair in list.split(',').filter(|pair| !pair.is_empty()) {
                     let (at, made) = pair.split_once('=').ok_or("a pair without `=`")?;
-                    let at =
-                        usize::try_from(small(at)?).map_err(|error| alloc::format!("{error}"))?;
+                    let at = usize::try_from(small(at)?).map_err(|error| format!("{error}"))?;
                     if at >= decisions.len() {
                         decisions.resize(at + 1, 0);
                     }

@@ -1,6 +1,6 @@
 //! How a thread is in a world: its clock, its waits, and where the executor finds the world.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, string::ToString};
 use core::{cell::Cell, mem};
 use std::{
     panic::resume_unwind,
@@ -165,14 +165,14 @@ impl World {
     /// Ends the process: a poll neither goes on nor unwinds.
     #[cold]
     fn give_up(&self) -> ! {
-        if let Some(failure) = &*self.failure.borrow() {
-            std::eprintln!("{failure}");
-        }
-        std::eprintln!(
-            "the process is aborted, because a poll waits again after the run has failed: in a \
-             destructor, or because it catches the panic that ends its waits"
-        );
-        std::process::abort();
+        // There is none if the main future has ended above the poll that waits.
+        let failure = self.failure.take();
+        let failure = failure.map(|failure| failure.to_string());
+        self.watched.abort(format_args!(
+            "{}a poll waits again after the run has failed: in a destructor, or because it catches \
+             the panic that ends its waits",
+            failure.unwrap_or_default()
+        ));
     }
 }
 
@@ -200,6 +200,7 @@ pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) 
             slept = true;
             let mut step = Step::Failed;
             simulated::run_apart(|| step = world.step(limit));
+            world.watched.wait_again(world.acting.get());
             if step == Step::Failed {
                 world.end_wait(&mut has_freed);
             }

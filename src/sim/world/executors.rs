@@ -104,11 +104,11 @@ impl World {
             },
         );
         self.record.borrow_mut().name(actor, &named);
-        self.tasks.borrow_mut().insert(
+        let key = self.tasks.borrow_mut().insert(
             id,
             Live {
                 actor,
-                named,
+                named: named.clone(),
                 executor,
                 since: self.now.get(),
                 ran: 0,
@@ -117,6 +117,7 @@ impl World {
                 is_arranged: false,
             },
         );
+        self.watched.introduce(key, actor, named);
         actor
     }
 

@@ -110,6 +110,7 @@ impl World {
             // Whoever cancels it kills the host.
             live.is_expendable = false;
             self.record.borrow_mut().name(number, &live.named);
+            self.watched.rename(number, &live.named);
         }
         drop(tasks);
         self.collect(executor, &host, 0, None);

@@ -170,6 +170,7 @@ impl World {
             return Ok(());
         }
         let actor = due.actor;
+        self.watched.step(steps, actor);
         self.note_here(actor, What::Ran { by: due.by });
         let before = self.acting.replace(actor);
         let place = self.place.get();

@@ -13,7 +13,11 @@ use crate::task::Id;
 pub(super) struct Key(u32);
 
 impl Key {
-    fn index(self) -> usize {
+    pub(super) fn of(place: usize) -> Self {
+        Self(u32::try_from(place).expect("fewer than 2^32 tasks at one time"))
+    }
+
+    pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -46,10 +50,12 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    pub(super) fn insert(&mut self, id: Id, live: Live) {
+    /// Returns the task's key.
+    pub(super) fn insert(&mut self, id: Id, live: Live) -> Key {
         let key = self.lives.insert(live);
-        let key = u32::try_from(key).expect("fewer than 2^32 tasks at one time");
-        self.keys.insert(id, Key(key));
+        let key = Key::of(key);
+        self.keys.insert(id, key);
+        key
     }
 
     pub(super) fn remove(&mut self, id: Id) -> Option<Live> {

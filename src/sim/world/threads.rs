@@ -200,7 +200,8 @@ impl World {
         let mut order = order;
         loop {
             thread.baton.order(order);
-            let Some(report) = thread.baton.wait_for_report(self.max_call_time) else {
+            let wait = || thread.baton.wait_for_report(self.max_call_time);
+            let Some(report) = self.watched.during_call(wait) else {
                 return Err(self.abandon(&thread, last));
             };
             match report {
@@ -242,8 +243,7 @@ impl World {
         if self.depth.get() > 1 {
             // Polls lie beneath on this stack. Neither may they go on while the call uses the
             // world, nor can they be unwound without it.
-            std::eprintln!("{failure}");
-            std::process::abort();
+            self.watched.abort(failure);
         }
         self.stuck.set(Some(failure));
         Abandoned
