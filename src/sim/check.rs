@@ -265,7 +265,11 @@ impl Check {
     /// Makes a run twice. The two must not differ.
     fn twice(&self, number: u64, plan: &Plan, run: Run<'_>) -> Result<Attempt, Box<Found>> {
         let keeping = self.keeping();
-        let (one, other) = (run(plan, &keeping), run(plan, &keeping));
+        let one = run(plan, &keeping);
+        if one.ended.as_ref().is_err_and(Failure::is_stuck) {
+            return Ok(one);
+        }
+        let other = run(plan, &keeping);
         let Some(difference) = canary::difference(&one.kept, &other.kept) else {
             return Ok(one);
         };
@@ -283,6 +287,10 @@ impl Check {
 
     /// Shrinks a failure.
     fn found(&self, mut found: Found, run: Run<'_>) -> Found {
+        if found.failure().is_stuck() {
+            // Each further run would last as long, and leak as much.
+            return found;
+        }
         let again = run(found.plan(), &self.keeping());
         match &again.ended {
             Err(failure) if failure.is_like(found.failure()) => {}

@@ -237,6 +237,11 @@ impl Failure {
         matches!(*self.kind, Kind::Steps(_))
     }
 
+    /// Whether a call has kept the simulation for too long.
+    pub(super) fn is_stuck(&self) -> bool {
+        matches!(*self.kind, Kind::Stuck { .. })
+    }
+
     /// The last events, oldest first.
     pub(super) fn last(&self) -> &[Event] {
         &self.last

@@ -163,6 +163,7 @@ pub(super) struct World {
     max_call_time: Duration,
     /// Why the world is abandoned, if it is.
     stuck: Cell<Option<Failure>>,
+    is_abandoned: Cell<bool>,
     /// The waits of polls that block, which lie on the stack.
     frames: RefCell<Vec<Frame>>,
     chooser: RefCell<Chooser>,
@@ -219,6 +220,7 @@ impl World {
             threads: Threads::default(),
             max_call_time: settings.max_call_time,
             stuck: Cell::new(None),
+            is_abandoned: Cell::new(false),
             frames: RefCell::default(),
             injected: Injected::new(&settings.faults),
             chooser: RefCell::new(settings.scheduler.chooser(settings.expected_steps)),
@@ -396,6 +398,10 @@ impl World {
 
     /// Everything that has happened, up to a failure, if it is kept.
     pub(super) fn trace(&self) -> Option<Trace> {
+        if self.is_abandoned.get() {
+            // A call may be adding to it (rule 2 of `threads`).
+            return None;
+        }
         let (mut events, names) = self.record.borrow_mut().all()?;
         events.truncate(self.failed_after.get());
         Some(Trace::new(events, names))

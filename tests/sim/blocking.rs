@@ -321,6 +321,7 @@ fn a_function_that_blocks_elsewhere_is_reported() {
     let (begin, begun) = oneshot::channel();
     let failure = Builder::new(1)
         .max_call_time(Duration::from_millis(50))
+        .trace(true)
         .run(async move {
             let kept = Executor::builder().workers(1).build().unwrap();
             let waits = spawn_blocking(move || {
@@ -335,7 +336,9 @@ fn a_function_that_blocks_elsewhere_is_reported() {
             waits.await;
             drop(kept);
         });
-    let report = failure.unwrap_err().to_string();
+    let failure = failure.unwrap_err();
+    assert!(failure.trace().is_none());
+    let report = failure.to_string();
     assert!(
         report.contains("blocked outside of joint's waits for 50ms"),
         "{report}"

@@ -5,7 +5,11 @@ use std::{
     future::pending,
     panic::catch_unwind,
     process::{Command, exit},
-    sync::{Mutex, mpsc},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
@@ -231,4 +235,27 @@ fn a_check_names_the_command() {
         assert!(sim::random() % 8 != 7, "again");
     });
     assert!(again.unwrap_err().to_string().contains("again"));
+}
+
+#[test]
+fn a_function_that_blocks_elsewhere_is_not_called_again() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let settings = Builder::new(0).max_call_time(Duration::from_millis(50));
+    let check = Check::new().settings(settings);
+    let found = check.find(|| async {
+        let calls = calls.clone();
+        let call = move || {
+            calls.fetch_add(1, Relaxed);
+            loop {
+                thread::park();
+            }
+        };
+        spawn_blocking(call).await
+    });
+    let report = found.unwrap_err().to_string();
+    assert!(
+        report.contains("blocked outside of joint's waits"),
+        "{report}"
+    );
+    assert_eq!(calls.load(Relaxed), 1);
 }

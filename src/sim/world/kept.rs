@@ -63,6 +63,10 @@ impl World {
 
     /// Takes what was kept.
     pub(in crate::sim) fn take_kept(&self) -> Kept {
+        if self.is_abandoned.get() {
+            // A call may be adding to it (rule 2 of `threads`).
+            return Kept::default();
+        }
         let mut record = self.record.borrow_mut();
         let (events, tasks) = record.all().unwrap_or_default();
         Kept {

@@ -246,6 +246,7 @@ impl World {
             self.watched.abort(failure);
         }
         self.stuck.set(Some(failure));
+        self.is_abandoned.set(true);
         Abandoned
     }
 
