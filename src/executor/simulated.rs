@@ -50,6 +50,9 @@ pub(crate) use super::worker::simulated::RunBy;
 
 /// A simulation, as the executor sees it.
 pub(crate) trait World {
+    /// Tells it from all other worlds of the process. It is not 0.
+    fn number(&self) -> u64;
+
     /// The executor that takes the place of the global one.
     fn ambient(&self) -> &Executor;
 
@@ -136,10 +139,15 @@ pub(crate) fn is_inside() -> bool {
     world().is_some()
 }
 
-/// Refuses to use an executor of one side on a thread of the other side: a real one in a
-/// simulation, or a simulated one outside. One that has closed may be used anywhere.
+/// Returns the number of the world that this thread is in, and 0 if there is none.
+fn number() -> u64 {
+    world().map_or(0, World::number)
+}
+
+/// Refuses to use an executor elsewhere than where it belongs: a real one in a simulation, or a
+/// simulated one outside or in another simulation. One that has closed may be used anywhere.
 pub(super) fn check_place(shared: &Shared) {
-    if shared.is_simulated() != is_inside() && !shared.is_closed() {
+    if shared.simulation() != number() && !shared.is_closed() {
         refuse(shared.is_simulated());
     }
 }
@@ -148,8 +156,9 @@ pub(super) fn check_place(shared: &Shared) {
 fn refuse(is_simulated: bool) -> ! {
     if is_simulated {
         panic!(
-            "this executor belongs to a simulation, and this thread does not; in a simulation use \
-             `joint::spawn_blocking` instead of `std::thread::spawn`"
+            "this executor belongs to a simulation, and this thread does not, or to another one; \
+             in a simulation use `joint::spawn_blocking` instead of `std::thread::spawn`, and let \
+             each simulation build its own executors"
         );
     }
     panic!(
@@ -345,7 +354,7 @@ pub(super) fn start(world: &dyn World, workers: usize, settings: Builder) -> io:
     let shared = Arc::new_cyclic(|shared: &alloc::sync::Weak<Shared>| {
         let id = ExecutorId::of(shared.as_ptr());
         let hooks = observed(settings.hooks, id);
-        Shared::simulated(stealers(&normal), stealers(&high), hooks)
+        Shared::simulated(stealers(&normal), stealers(&high), hooks, world.number())
     });
     let workers = normal.into_iter().zip(high).enumerate();
     let workers =
@@ -390,7 +399,7 @@ impl Executor {
     /// Shuts down an executor without threads. Returns whether it has ended.
     pub(super) fn shut_down_simulated(&self) -> Ended {
         let id = ExecutorId::of(Arc::as_ptr(&self.shared));
-        match world() {
+        match world().filter(|world| world.number() == self.shared.simulation()) {
             Some(world) => world.shut_down(id),
             // Elsewhere than in its world: the world ends it at its next step, or has ended it.
             None => {

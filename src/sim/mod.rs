@@ -190,7 +190,7 @@
 //! | use in a simulation | result | use instead |
 //! |---|---|---|
 //! | an executor made outside | panic | [`spawn`](crate::spawn), or an executor built inside |
-//! | a simulated executor on a thread of `std` | panic | `spawn_blocking` |
+//! | a simulated executor on a thread of `std`, or in another simulation | panic | `spawn_blocking` |
 //! | a descriptor or a socket of [`io`](crate::io) | error of kind `Unsupported` | [`net`] |
 //! | a simulation | panic | a thread of its own |
 //! | a wait for a task or a thread outside | deadlock, unless it is over already | a task inside |

@@ -72,6 +72,7 @@ use crate::{
         driver::clock::{self, NEVER},
         simulated::{self, ExecutorId, Task},
     },
+    sync::{AtomicU64, order},
     task::{Runnable, TaskEnd},
     waker::budget,
 };
@@ -141,6 +142,8 @@ struct Limits {
 }
 
 pub(super) struct World {
+    /// Tells it from all other worlds of the process.
+    number: u64,
     ambient: OnceCell<Executor>,
     watched: Arc<Watched>,
     workers: usize,
@@ -189,6 +192,15 @@ pub(super) struct World {
     failed_after: Cell<usize>,
 }
 
+/// The number of the next world. 0 stands for none.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+fn new_number() -> u64 {
+    // ORDERING: new_number. Relaxed: the numbers differ in any order, and nothing else depends on
+    // them.
+    NEXT.fetch_add(1, order!(new_number: Relaxed))
+}
+
 impl World {
     pub(super) fn new(settings: &Builder, mut chance: Chance) -> Rc<Self> {
         let start = clock::now();
@@ -197,6 +209,7 @@ impl World {
             chance.keep();
         }
         Rc::new(Self {
+            number: new_number(),
             ambient: OnceCell::new(),
             watched: Watched::new(settings),
             workers: settings.workers,

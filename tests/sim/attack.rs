@@ -320,6 +320,45 @@ fn a_thread_of_std_that_uses_an_executor_of_the_world_is_refused() {
 }
 
 #[test]
+fn an_executor_of_another_world_is_refused() {
+    sim::run(1, async {
+        let inner = Arc::new(Executor::builder().workers(1).build().unwrap());
+        let other = inner.clone();
+        let other = thread::spawn(move || {
+            let uses: [fn(&Executor); 4] = [
+                |other| drop(other.spawn(async {})),
+                |other| other.spawn_detached(async {}),
+                |other| other.scope(|scope| drop(scope.spawn(async {}))),
+                |other| other.block_on(async {}),
+            ];
+            for using in uses {
+                let other = other.clone();
+                let failure = Builder::new(2)
+                    .run(async move { using(&other) })
+                    .unwrap_err();
+                let report = failure.to_string();
+                assert!(report.contains("belongs to a simulation"), "{report}");
+                assert!(report.contains("or to another one"), "{report}");
+            }
+        });
+        other.join().unwrap();
+        assert_eq!(inner.spawn(async { 1 }).await, 1);
+    });
+}
+
+#[test]
+fn an_executor_dropped_in_another_world_ends() {
+    sim::run(1, async {
+        let inner = Executor::builder().workers(1).build().unwrap();
+        let task = inner.spawn(forever());
+        sleep(SECOND).await;
+        let other = thread::spawn(|| sim::run(2, async move { drop(inner) }));
+        other.join().unwrap();
+        assert!(task.result().await.unwrap_err().is_cancelled());
+    });
+}
+
+#[test]
 fn an_executor_dropped_on_a_thread_of_std_ends() {
     sim::run(1, async {
         let inner = Executor::builder().workers(1).build().unwrap();

@@ -97,9 +97,10 @@ pub(in crate::executor) struct Shared {
     pub(super) visitors: Visitors,
     /// The process that the workers are in.
     pub(super) process: Process,
-    /// Whether the workers have no threads, because a simulation runs them.
+    /// The number of the simulation that runs the workers, which have no threads then, and 0 if
+    /// there is none.
     #[cfg(feature = "sim")]
-    is_simulated: bool,
+    simulation: u64,
 }
 
 impl Shared {
@@ -141,7 +142,7 @@ impl Shared {
             visitors: Visitors::new(ROOMS),
             process: Process::current(),
             #[cfg(feature = "sim")]
-            is_simulated: false,
+            simulation: 0,
         }
     }
 
@@ -150,10 +151,10 @@ impl Shared {
         normal: Vec<Stealer<Runnable>>,
         high: Vec<Stealer<Runnable>>,
         hooks: Hooks,
+        simulation: u64,
     ) -> Self {
-        let is_simulated = true;
         Self {
-            is_simulated,
+            simulation,
             ..Self::new(normal, high, hooks)
         }
     }
@@ -161,7 +162,13 @@ impl Shared {
     /// Whether a simulation runs the workers, which then have no threads.
     #[cfg(feature = "sim")]
     pub(in crate::executor) fn is_simulated(&self) -> bool {
-        self.is_simulated
+        self.simulation != 0
+    }
+
+    /// The number of the simulation that runs the workers, and 0 if there is none.
+    #[cfg(feature = "sim")]
+    pub(in crate::executor) fn simulation(&self) -> u64 {
+        self.simulation
     }
 
     pub(in crate::executor) fn workers(&self) -> usize {

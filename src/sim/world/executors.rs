@@ -141,6 +141,10 @@ impl World {
 }
 
 impl simulated::World for World {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
     fn ambient(&self) -> &Executor {
         self.ambient.get().expect("set before anything runs")
     }
