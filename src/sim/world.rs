@@ -13,11 +13,11 @@ mod deadlock;
 mod entered;
 mod executors;
 mod faults;
-mod host;
 mod kept;
 mod later;
 mod main_waker;
 mod places;
+mod pool;
 mod step;
 mod tasks;
 mod threads;
@@ -48,9 +48,9 @@ use std::{
 use self::{
     entered::{Entered, Frame},
     faults::Injected,
-    host::Host,
     later::Later,
     main_waker::MainWaker,
+    pool::Pool,
     step::Step,
     tasks::{Key, Tasks},
     threads::Threads,
@@ -105,7 +105,7 @@ enum Work {
     Main,
     Task {
         /// The number of its executor.
-        host: u16,
+        pool: u16,
         key: Key,
         task: Task,
     },
@@ -147,7 +147,7 @@ pub(super) struct World {
     ambient: OnceCell<Executor>,
     watched: Arc<Watched>,
     workers: usize,
-    hosts: RefCell<Vec<Rc<Host>>>,
+    pools: RefCell<Vec<Rc<Pool>>>,
     due: RefCell<VecDeque<Due>>,
     tasks: RefCell<Tasks>,
     spawned: Cell<u32>,
@@ -213,7 +213,7 @@ impl World {
             ambient: OnceCell::new(),
             watched: Watched::new(settings),
             workers: settings.workers,
-            hosts: RefCell::default(),
+            pools: RefCell::default(),
             due: RefCell::default(),
             tasks: RefCell::default(),
             spawned: Cell::new(0),

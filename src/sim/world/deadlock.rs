@@ -28,12 +28,12 @@ impl World {
     }
 
     fn waiting(&self, live: &Live, joins: &BTreeMap<Actor, Actor>) -> Waiting {
-        let hosts = self.hosts.borrow();
-        let executor = hosts.iter().position(|host| Some(host.id) == live.executor);
+        let pools = self.pools.borrow();
+        let executor = pools.iter().position(|pool| Some(pool.id) == live.executor);
         Waiting {
             actor: live.actor,
             named: live.named.clone(),
-            executor: executor.filter(|_| hosts.len() > 1),
+            executor: executor.filter(|_| pools.len() > 1),
             is_ready: self.due.borrow().iter().any(|due| due.actor == live.actor),
             since: live.since - self.start,
             ran: (live.ran > 0).then_some((live.ran, live.woken)),
@@ -48,11 +48,11 @@ impl World {
         let by_address = tasks.iter().map(|(id, live)| (id.get().get(), live.actor));
         let by_address: BTreeMap<_, _> = by_address.collect();
         let mut joins = BTreeMap::new();
-        for host in self
-            .hosts
+        for pool in self
+            .pools
             .borrow()
             .iter()
-            .filter(|host| !host.has_ended.get())
+            .filter(|pool| !pool.has_ended.get())
         {
             let add = |task: usize, waiter: usize| {
                 let joiner = match waiter == self.main.address() {
@@ -64,7 +64,7 @@ impl World {
                     *first = joined.min(*first);
                 }
             };
-            host.simulated.each_joined(add);
+            pool.simulated.each_joined(add);
         }
         joins
     }
@@ -72,15 +72,15 @@ impl World {
     /// The workers that are in a poll, which is beneath this call on a stack.
     fn blocked(&self) -> Vec<Blocked> {
         let mut blocked = Vec::new();
-        for (executor, host) in self.hosts.borrow().iter().enumerate() {
-            let workers = 0..host.busy.len();
+        for (executor, pool) in self.pools.borrow().iter().enumerate() {
+            let workers = 0..pool.busy.len();
             blocked.extend(
                 workers
-                    .filter(|&worker| host.busy[worker].get())
+                    .filter(|&worker| pool.busy[worker].get())
                     .map(|worker| Blocked {
                         executor,
                         worker,
-                        by: host.busy_with[worker].get(),
+                        by: pool.busy_with[worker].get(),
                     }),
             );
         }

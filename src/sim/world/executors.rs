@@ -9,7 +9,7 @@ use super::{
         record::{Actor, Named, What},
     },
     Due, Live, Work, World,
-    host::Host,
+    pool::Pool,
     threads::{Abandoned, shut_down_elsewhere},
 };
 use crate::{
@@ -22,22 +22,22 @@ use crate::{
 
 impl World {
     /// Ends an executor none of whose workers is in a poll.
-    pub(super) fn end(&self, host: &Host) {
-        host.is_closing.set(false);
-        host.has_ended.set(true);
-        let hosts = self.hosts.borrow();
+    pub(super) fn end(&self, pool: &Pool) {
+        pool.is_closing.set(false);
+        pool.has_ended.set(true);
+        let pools = self.pools.borrow();
         let is_own = |due: &Due| match due.work {
-            Work::Task { host: number, .. } => hosts[usize::from(number)].id == host.id,
+            Work::Task { pool: number, .. } => pools[usize::from(number)].id == pool.id,
             _ => false,
         };
         let (own, others): (VecDeque<_>, _) = self.due.take().into_iter().partition(is_own);
         self.due.replace(others);
         let held = self.take_held(is_own);
-        drop(hosts);
+        drop(pools);
         let own = own.into_iter().chain(held);
         let own: Vec<_> = own.filter_map(Due::into_task).collect();
-        let place = self.place.replace(host.place);
-        host.simulated.end(own);
+        let place = self.place.replace(pool.place);
+        pool.simulated.end(own);
         self.place.set(place);
     }
 
@@ -54,25 +54,25 @@ impl World {
 
     /// Ends the executors none of whose workers is in a poll.
     pub(super) fn end_free(&self) {
-        self.end_each(|host| !host.is_busy());
+        self.end_each(|pool| !pool.is_busy());
     }
 
     /// Ends the executors that were closed on a thread that is not the world's. Returns whether
     /// there was one.
     pub(super) fn end_closed(&self) -> bool {
-        self.end_each(|host| host.simulated.is_closed() && !host.is_busy())
+        self.end_each(|pool| pool.simulated.is_closed() && !pool.is_busy())
     }
 
     /// Ends the executors for which this is true. Returns whether there was one.
-    fn end_each(&self, is_one: impl Fn(&Host) -> bool) -> bool {
+    fn end_each(&self, is_one: impl Fn(&Pool) -> bool) -> bool {
         let mut any = false;
         loop {
-            let hosts = self.hosts.borrow();
-            let is_one = |host: &Host| !host.has_ended.get() && is_one(host);
-            let one = hosts.iter().rev().find(|host| is_one(host)).cloned();
-            drop(hosts);
+            let pools = self.pools.borrow();
+            let is_one = |pool: &Pool| !pool.has_ended.get() && is_one(pool);
+            let one = pools.iter().rev().find(|pool| is_one(pool)).cloned();
+            drop(pools);
             match one {
-                Some(host) => simulated::run_apart(|| self.end(&host)),
+                Some(pool) => simulated::run_apart(|| self.end(&pool)),
                 None => return any,
             }
             any = true;
@@ -154,7 +154,7 @@ impl simulated::World for World {
     }
 
     fn started(&self, simulated: Simulated) {
-        let host = Rc::new(Host {
+        let pool = Rc::new(Pool {
             id: simulated.id(),
             place: self.place.get(),
             busy: (0..simulated.workers()).map(|_| Cell::new(false)).collect(),
@@ -166,21 +166,21 @@ impl simulated::World for World {
             is_closing: Cell::new(false),
             has_ended: Cell::new(false),
         });
-        let mut hosts = self.hosts.borrow_mut();
+        let mut pools = self.pools.borrow_mut();
         // One that has ended makes room. The first one is the main executor's place.
-        let ended = hosts.iter_mut().skip(1).find(|host| host.has_ended.get());
+        let ended = pools.iter_mut().skip(1).find(|pool| pool.has_ended.get());
         let ended = match ended {
-            Some(ended) => Some(mem::replace(ended, host)),
+            Some(ended) => Some(mem::replace(ended, pool)),
             None => {
                 assert!(
-                    hosts.len() < usize::from(u16::MAX),
+                    pools.len() < usize::from(u16::MAX),
                     "fewer executors at one time"
                 );
-                hosts.push(host);
+                pools.push(pool);
                 None
             }
         };
-        drop(hosts);
+        drop(pools);
         drop(ended);
     }
 
@@ -188,18 +188,18 @@ impl simulated::World for World {
         if let Some(ended) = shut_down_elsewhere(executor) {
             return ended;
         }
-        let hosts = self.hosts.borrow();
-        let host = hosts.iter().find(|host| host.id == executor).cloned();
-        drop(hosts);
-        let Some(host) = host.filter(|host| !host.has_ended.get()) else {
+        let pools = self.pools.borrow();
+        let pool = pools.iter().find(|pool| pool.id == executor).cloned();
+        drop(pools);
+        let Some(pool) = pool.filter(|pool| !pool.has_ended.get()) else {
             return Ended::Already;
         };
-        if host.is_busy() {
-            host.is_closing.set(true);
-            host.simulated.close();
+        if pool.is_busy() {
+            pool.is_closing.set(true);
+            pool.simulated.close();
             return Ended::Later;
         }
-        self.end(&host);
+        self.end(&pool);
         Ended::Already
     }
 

@@ -55,8 +55,8 @@ impl World {
     /// The time of the next timer or event.
     pub(super) fn next_event(&self) -> Option<u64> {
         let later = self.later.borrow().peek().map(|Reverse(later)| later.at);
-        let hosts = self.hosts.borrow();
-        let timers = hosts.iter().filter_map(|host| host.simulated.next_timer());
+        let pools = self.pools.borrow();
+        let timers = pools.iter().filter_map(|pool| pool.simulated.next_timer());
         timers
             .chain(later)
             .chain(self.threads.next_deadline())
@@ -91,8 +91,8 @@ impl World {
 
     fn fire(&self, time: u64) {
         let mut wakers = Vec::new();
-        for host in self.hosts.borrow().iter() {
-            host.simulated.fire(time, &mut wakers);
+        for pool in self.pools.borrow().iter() {
+            pool.simulated.fire(time, &mut wakers);
         }
         for waker in wakers {
             let _ = catch_unwind(AssertUnwindSafe(|| self.wake_timer(waker)));

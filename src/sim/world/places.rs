@@ -96,13 +96,13 @@ impl World {
             let machine = &network.machines[place.host];
             (String::from(&*machine.name), machine.given)
         });
-        let hosts = self.hosts.borrow();
-        let (executor, host) = (0..).zip(&*hosts).find(|(_, host)| host.place == place)?;
-        let host = host.clone();
-        drop(hosts);
+        let pools = self.pools.borrow();
+        let (executor, pool) = (0..).zip(&*pools).find(|(_, pool)| pool.place == place)?;
+        let pool = pool.clone();
+        drop(pools);
         let mut main = None;
         let spawn = || main = Some(TaskBuilder::new().name(name).spawn_local(task));
-        simulated::run_apart(|| host.simulated.as_worker(0, spawn));
+        simulated::run_apart(|| pool.simulated.as_worker(0, spawn));
         let number = Actor(self.spawned.get());
         let mut tasks = self.tasks.borrow_mut();
         if let Some(live) = tasks.by_actor(number) {
@@ -113,7 +113,7 @@ impl World {
             self.watched.rename(number, &live.named);
         }
         drop(tasks);
-        self.collect(executor, &host, 0, None);
+        self.collect(executor, &pool, 0, None);
         main
     }
 
@@ -140,12 +140,12 @@ impl World {
             "the main future's host cannot be stopped"
         );
         let (place, program) = self.network(|network| network.stop(self, number, power, end));
-        let hosts = self.hosts.borrow();
-        let own = hosts
+        let pools = self.pools.borrow();
+        let own = pools
             .iter()
-            .filter(|host| host.place == place && !host.has_ended.get());
-        let own: Vec<_> = own.map(|host| host.id).collect();
-        drop(hosts);
+            .filter(|pool| pool.place == place && !pool.has_ended.get());
+        let own: Vec<_> = own.map(|pool| pool.id).collect();
+        drop(pools);
         let is_call = |work: &Work| matches!(work, Work::Call(call) if call.0 == place);
         let (calls, others) = self
             .due

@@ -11,8 +11,8 @@ use super::{
     },
     Due, Work, World,
     faults::Manner,
-    host::Host,
     main_waker::MainIsReady,
+    pool::Pool,
     tasks::Key,
     threads::Abandoned,
 };
@@ -137,10 +137,10 @@ impl World {
     /// Chooses while polls are blocked on the stack. Their workers run nothing.
     #[cold]
     fn choose_inside(&self, due: &mut VecDeque<Due>) -> Option<usize> {
-        let hosts = self.hosts.borrow();
+        let pools = self.pools.borrow();
         let can_run = |due: &Due| match &due.work {
-            Work::Main => self.poll_main.get().is_some() && !hosts[0].busy[0].get(),
-            Work::Task { host, task, .. } => hosts[usize::from(*host)].free_worker(task).is_some(),
+            Work::Main => self.poll_main.get().is_some() && !pools[0].busy[0].get(),
+            Work::Task { pool, task, .. } => pools[usize::from(*pool)].free_worker(task).is_some(),
             Work::Call(_) | Work::Resume(_) => true,
         };
         // If there are many, most can run, and it would take long to look at all of them.
@@ -176,7 +176,7 @@ impl World {
         let place = self.place.get();
         self.depth.set(self.depth.get() + 1);
         match due.work {
-            Work::Task { host, key, task } => self.run_task(actor, due.by, host, key, task),
+            Work::Task { pool, key, task } => self.run_task(actor, due.by, pool, key, task),
             Work::Main => self.run_main_once(),
             Work::Call(call) => self.begin_call(actor, call.0, call.1)?,
             Work::Resume(thread) => self.resume_call(thread)?,
@@ -194,7 +194,7 @@ impl World {
 
     #[inline(always)]
     fn run_task(&self, actor: Actor, by: Actor, number: u16, key: Key, task: Task) {
-        let host = self.hosts.borrow()[usize::from(number)].clone();
+        let pool = self.pools.borrow()[usize::from(number)].clone();
         let (mut manner, mut woken) = (Manner::Usual, None);
         if let Some(live) = self.tasks.borrow_mut().by_key(key) {
             live.since = self.now.get();
@@ -204,25 +204,25 @@ impl World {
                 manner = self.manner(injected, live, &task);
             }
         }
-        let worker = host.free_worker(&task);
+        let worker = pool.free_worker(&task);
         let worker = worker.expect("a worker that is free, or the task would not be chosen");
-        self.place.set(host.place);
-        host.busy[worker].set(true);
-        host.busy_with[worker].set(actor);
+        self.place.set(pool.place);
+        pool.busy[worker].set(true);
+        pool.busy_with[worker].set(actor);
         match manner {
-            Manner::Usual => woken = host.simulated.run(worker, task, None),
+            Manner::Usual => woken = pool.simulated.run(worker, task, None),
             Manner::Budget(operations) => {
-                woken = host.simulated.run(worker, task, Some(operations));
+                woken = pool.simulated.run(worker, task, Some(operations));
             }
-            Manner::Dropped => host.simulated.discard(worker, task),
+            Manner::Dropped => pool.simulated.discard(worker, task),
         }
-        host.busy[worker].set(false);
+        pool.busy[worker].set(false);
         let woken = woken.map(|task| Work::Task {
-            host: number,
+            pool: number,
             key,
             task,
         });
-        self.collect(number, &host, worker, woken);
+        self.collect(number, &pool, worker, woken);
     }
 
     #[inline(never)]
@@ -230,46 +230,46 @@ impl World {
         let Some(poll) = self.poll_main.take() else {
             return;
         };
-        let host = self.hosts.borrow()[0].clone();
+        let pool = self.pools.borrow()[0].clone();
         self.place.set(Place::MAIN);
-        host.busy[0].set(true);
-        host.busy_with[0].set(Actor::MAIN);
+        pool.busy[0].set(true);
+        pool.busy_with[0].set(Actor::MAIN);
         match self.manner_of_main() {
             Manner::Budget(operations) => budget::refill_to(operations),
             Manner::Usual | Manner::Dropped => budget::refill(),
         }
         // SAFETY: `run_main` has set it, and takes it back before the future goes. It was taken
         // out here, so no other call is under way.
-        let polled = host.simulated.as_worker(0, || unsafe { (*poll)() });
-        host.busy[0].set(false);
+        let polled = pool.simulated.as_worker(0, || unsafe { (*poll)() });
+        pool.busy[0].set(false);
         match polled {
             Poll::Pending => self.poll_main.set(Some(poll)),
             Poll::Ready(()) => self.main_is_over.set(true),
         }
-        self.collect(0, &host, 0, None);
+        self.collect(0, &pool, 0, None);
     }
 
     /// Takes over what a worker has queued, and then the task that it has run, if that was woken
     /// meanwhile.
     #[inline(always)]
-    pub(super) fn collect(&self, number: u16, host: &Host, worker: usize, woken: Option<Work>) {
-        host.simulated
+    pub(super) fn collect(&self, number: u16, pool: &Pool, worker: usize, woken: Option<Work>) {
+        pool.simulated
             .take_queued(worker, |task| self.push(number, task));
         if let Some(work) = woken {
             self.queue(self.acting.get(), work);
         }
-        if host.is_closing.get() && !host.is_busy() {
-            self.end(host);
+        if pool.is_closing.get() && !pool.is_busy() {
+            self.end(pool);
         }
     }
 
     /// Takes over what the workers have queued whose polls are under way. They will run nothing
     /// while they are blocked.
     pub(super) fn collect_from_busy(&self) {
-        for (number, host) in (0..).zip(&*self.hosts.borrow()) {
-            for worker in (0..host.busy.len()).filter(|&worker| host.busy[worker].get()) {
+        for (number, pool) in (0..).zip(&*self.pools.borrow()) {
+            for worker in (0..pool.busy.len()).filter(|&worker| pool.busy[worker].get()) {
                 let push = |task| self.push(number, task);
-                host.simulated.take_queued(worker, push);
+                pool.simulated.take_queued(worker, push);
             }
         }
         self.collect_injected();
@@ -278,19 +278,19 @@ impl World {
     /// Takes over what was queued from elsewhere than the executors' own workers.
     #[inline(always)]
     pub(super) fn collect_injected(&self) {
-        for (number, host) in (0..).zip(&*self.hosts.borrow()) {
-            host.simulated.take_injected(|task| self.push(number, task));
+        for (number, pool) in (0..).zip(&*self.pools.borrow()) {
+            pool.simulated.take_injected(|task| self.push(number, task));
         }
     }
 
-    fn push(&self, host: u16, task: Task) {
+    fn push(&self, pool: u16, task: Task) {
         let mut tasks = self.tasks.borrow_mut();
         let known = tasks.key(task.id());
         let key = known.expect("a task is known from its spawn to its end");
         let live = tasks.by_key(key).expect("a key leads to its task");
         let actor = live.actor;
         drop(tasks);
-        self.queue(actor, Work::Task { host, key, task });
+        self.queue(actor, Work::Task { pool, key, task });
     }
 
     /// Queues what the actor that acts now has made ready.

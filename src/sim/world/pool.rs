@@ -1,4 +1,4 @@
-//! [`Host`]: an executor of a world, and which of its workers are in a poll.
+//! [`Pool`]: an executor of a world, and which of its workers are in a poll.
 
 use alloc::vec::Vec;
 use core::cell::Cell;
@@ -7,7 +7,7 @@ use super::super::{host::Place, record::Actor};
 use crate::executor::simulated::{ExecutorId, RunBy, Simulated, Task};
 
 /// An executor of the world.
-pub(super) struct Host {
+pub(super) struct Pool {
     pub(super) id: ExecutorId,
     /// The simulated machine that it belongs to.
     pub(super) place: Place,
@@ -22,7 +22,7 @@ pub(super) struct Host {
     pub(super) has_ended: Cell<bool>,
 }
 
-impl Host {
+impl Pool {
     /// A worker that is not in a poll, and may run this.
     #[inline]
     pub(super) fn free_worker(&self, task: &Task) -> Option<usize> {
