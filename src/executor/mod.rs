@@ -113,8 +113,6 @@ use core::{
 };
 use std::{io, sync::OnceLock, thread};
 
-use crossbeam_deque::Worker as LocalQueue;
-
 /// Records an event, if a trace was asked for: in the recorder of `$hooks`, and as caused by
 /// `$worker`.
 #[cfg(feature = "trace")]
@@ -195,7 +193,7 @@ use self::{
     worker::{
         Worker, current,
         launch::{launch, new_detached, new_task},
-        shared::{Runnable, Shared},
+        shared::{Lanes, Runnable, Shared},
     },
 };
 use crate::{oneshot, sync::asymmetric, task::JoinHandle};
@@ -316,25 +314,19 @@ impl Executor {
             return simulated::start(world, workers, settings);
         }
         asymmetric::prepare()?;
-        let queues = || -> Vec<_> { (0..workers).map(|_| LocalQueue::new_fifo()).collect() };
-        let (normal, high) = (queues(), queues());
+        let lanes = Lanes::of(workers);
         // The first steal or growth of a queue sets up, under a lock, what all queues of the
         // program share. Done here, it cannot be half done at a later fork.
-        let _nothing = normal[0].stealer().steal();
-        let stealers = |queues: &[LocalQueue<_>]| queues.iter().map(LocalQueue::stealer).collect();
-        let shared = Arc::new(Shared::new(
-            stealers(&normal),
-            stealers(&high),
-            settings.hooks,
-        ));
+        lanes[0].steal_nothing();
+        let shared = Arc::new(Shared::new(&lanes, settings.hooks));
         let mut executor = Self {
             shared: shared.clone(),
             threads: Vec::with_capacity(workers),
         };
         // Dropped before the executor, which waits for the workers that were started.
         let mut missing = Missing(&shared, workers);
-        for (index, (normal, high)) in normal.into_iter().zip(high).enumerate() {
-            let worker = Worker::new(shared.clone(), index, normal, high);
+        for (index, lanes) in lanes.into_iter().enumerate() {
+            let worker = Worker::new(shared.clone(), index, lanes);
             let mut thread = thread::Builder::new().name((settings.thread_name)(index));
             if let Some(size) = settings.stack_size {
                 thread = thread.stack_size(size);

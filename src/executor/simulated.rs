@@ -22,8 +22,6 @@ use std::{
     thread_local,
 };
 
-use crossbeam_deque::Worker as LocalQueue;
-
 use super::{
     Executor, apart,
     builder::Builder,
@@ -38,7 +36,7 @@ use super::{
     task_local,
     worker::{
         Worker, current,
-        shared::{Runnable, Shared},
+        shared::{Lanes, Runnable, Shared},
     },
 };
 use crate::{
@@ -348,19 +346,17 @@ pub(crate) mod virtual_time {
 /// Starts an executor of this thread's world.
 pub(super) fn start(world: &dyn World, workers: usize, settings: Builder) -> io::Result<Executor> {
     asymmetric::prepare()?;
-    let queues = || -> Vec<_> { (0..workers).map(|_| LocalQueue::new_fifo()).collect() };
-    let (normal, high) = (queues(), queues());
-    let stealers = |queues: &[LocalQueue<_>]| queues.iter().map(LocalQueue::stealer).collect();
+    let lanes = Lanes::of(workers);
     let shared = Arc::new_cyclic(|shared: &alloc::sync::Weak<Shared>| {
         let id = ExecutorId::of(shared.as_ptr());
         let hooks = observed(settings.hooks, id);
-        Shared::simulated(stealers(&normal), stealers(&high), hooks, world.number())
+        Shared::simulated(&lanes, hooks, world.number())
     });
-    let workers = normal.into_iter().zip(high).enumerate();
-    let workers =
-        workers.map(|(index, (normal, high))| Worker::new(shared.clone(), index, normal, high));
+    let workers = (0..).zip(lanes);
     let simulated = Simulated {
-        workers: workers.collect(),
+        workers: workers
+            .map(|(index, lanes)| Worker::new(shared.clone(), index, lanes))
+            .collect(),
         shared: shared.clone(),
     };
     for worker in &simulated.workers {

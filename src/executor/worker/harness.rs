@@ -1,15 +1,13 @@
 //! What the unit tests of the executor share: workers without threads. A test calls what a worker
 //! would call, one step at a time, so it knows what each step found and whom it woke.
 
-use alloc::{sync::Arc, vec::Vec};
-use core::panic::Location;
-
-use crossbeam_deque::Worker as LocalQueue;
+use alloc::sync::Arc;
+use core::{array, panic::Location};
 
 use super::{
     Worker,
     launch::new_detached,
-    shared::{Runnable, Shared},
+    shared::{Lanes, Runnable, Shared},
 };
 use crate::executor::{
     hooks::Hooks,
@@ -18,18 +16,13 @@ use crate::executor::{
 
 /// Two workers of one executor. The test is the thread of both.
 pub(super) fn two_workers() -> [Worker; 2] {
-    let queues = || [LocalQueue::new_fifo(), LocalQueue::new_fifo()];
-    let ([normal, other_normal], [high, other_high]) = (queues(), queues());
-    let stealers = |queues: [&LocalQueue<_>; 2]| Vec::from(queues.map(LocalQueue::stealer));
-    let shared = Arc::new(Shared::new(
-        stealers([&normal, &other_normal]),
-        stealers([&high, &other_high]),
-        Hooks::default(),
-    ));
-    [
-        Worker::new(shared.clone(), 0, normal, high),
-        Worker::new(shared, 1, other_normal, other_high),
-    ]
+    let lanes = Lanes::of(2);
+    let shared = Arc::new(Shared::new(&lanes, Hooks::default()));
+    let mut workers = (0..).zip(lanes).map(|(index, lanes)| {
+        let shared = shared.clone();
+        Worker::new(shared, index, lanes)
+    });
+    array::from_fn(|_| workers.next().expect("two"))
 }
 
 /// A task that ends in its first run.

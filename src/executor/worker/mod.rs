@@ -30,8 +30,6 @@ use core::{
     ptr,
 };
 
-use crossbeam_deque::Worker as LocalQueue;
-
 #[cfg_attr(not(feature = "io"), path = "attend_disabled.rs")]
 mod attend;
 mod blocked;
@@ -58,7 +56,7 @@ use self::{
     help::Helper,
     lookout::Lookout,
     queues::{Pushed, Queues},
-    shared::{EntryLink, Runnable, Shared},
+    shared::{EntryLink, Lanes, Runnable, Shared},
 };
 use super::{
     guard::guarded, hooks::Hooks, metrics::Counters, registry::Lane, sleep::Woke,
@@ -149,12 +147,7 @@ fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
 }
 
 impl Worker {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        index: usize,
-        normal: LocalQueue<Runnable>,
-        high: LocalQueue<Runnable>,
-    ) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, index: usize, lanes: Lanes) -> Self {
         Self {
             lookout: Lookout::new(index, shared.workers()),
             helper: Helper::new(shared.workers()),
@@ -163,7 +156,7 @@ impl Worker {
             watches_polls: shared.hooks.watch_polls(),
             shared,
             index,
-            queues: Queues::new(normal, high),
+            queues: Queues::new(lanes.normal, lanes.high),
             runs: Cell::new(0),
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),

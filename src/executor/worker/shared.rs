@@ -16,7 +16,7 @@
 
 use alloc::{sync::Arc, vec::Vec};
 
-use crossbeam_deque::Stealer;
+use crossbeam_deque::{Stealer, Worker as LocalQueue};
 use crossbeam_utils::CachePadded;
 
 use super::{Worker, current, engaged::Engaged};
@@ -59,6 +59,31 @@ const ROOMS: u32 = 32;
 
 /// The largest number of open forks of one worker.
 const MOST_FORKS: usize = 1024;
+/// The same in a simulation, which starts executors by the thousand, and steals no forks.
+#[cfg(feature = "sim")]
+const FORKS_IN_A_SIMULATION: usize = 16;
+
+/// The queues of one worker from which the others steal.
+pub(in crate::executor) struct Lanes {
+    pub(super) normal: LocalQueue<Runnable>,
+    pub(super) high: LocalQueue<Runnable>,
+}
+
+impl Lanes {
+    /// Empty queues for each of the workers.
+    pub(in crate::executor) fn of(workers: usize) -> Vec<Self> {
+        let lanes = |_| Self {
+            normal: LocalQueue::new_fifo(),
+            high: LocalQueue::new_fifo(),
+        };
+        (0..workers).map(lanes).collect()
+    }
+
+    /// Makes a steal that finds nothing.
+    pub(in crate::executor) fn steal_nothing(&self) {
+        let _nothing = self.normal.stealer().steal();
+    }
+}
 
 /// A lane that all workers serve: the tasks from other threads, and the stealers of each worker's
 /// queue.
@@ -104,25 +129,25 @@ pub(in crate::executor) struct Shared {
 }
 
 impl Shared {
-    pub(in crate::executor) fn new(
-        normal: Vec<Stealer<Runnable>>,
-        high: Vec<Stealer<Runnable>>,
-        hooks: Hooks,
-    ) -> Self {
-        let workers = normal.len();
+    pub(in crate::executor) fn new(lanes: &[Lanes], hooks: Hooks) -> Self {
+        Self::with_forks(MOST_FORKS, lanes, hooks)
+    }
+
+    fn with_forks(most: usize, lanes: &[Lanes], hooks: Hooks) -> Self {
+        let workers = lanes.len();
         let driver = Arc::new(Driver::new(workers));
-        let queues = |stealers| LaneQueues {
+        let queues = |queue: fn(&Lanes) -> &LocalQueue<Runnable>| LaneQueues {
             injector: CachePadded::new(Inbox::new()),
-            stealers,
+            stealers: lanes.iter().map(|lanes| queue(lanes).stealer()).collect(),
         };
         Self {
-            normal: queues(normal),
-            high: queues(high),
+            normal: queues(|lanes| &lanes.normal),
+            high: queues(|lanes| &lanes.high),
             inboxes: (0..workers)
                 .map(|_| CachePadded::new(Inbox::new()))
                 .collect(),
             forks: (0..workers)
-                .map(|_| CachePadded::new(Forks::new(MOST_FORKS)))
+                .map(|_| CachePadded::new(Forks::new(most)))
                 .collect(),
             sleep: {
                 let driver = driver.clone();
@@ -147,15 +172,10 @@ impl Shared {
     }
 
     #[cfg(feature = "sim")]
-    pub(in crate::executor) fn simulated(
-        normal: Vec<Stealer<Runnable>>,
-        high: Vec<Stealer<Runnable>>,
-        hooks: Hooks,
-        simulation: u64,
-    ) -> Self {
+    pub(in crate::executor) fn simulated(lanes: &[Lanes], hooks: Hooks, simulation: u64) -> Self {
         Self {
             simulation,
-            ..Self::new(normal, high, hooks)
+            ..Self::with_forks(FORKS_IN_A_SIMULATION, lanes, hooks)
         }
     }
 
