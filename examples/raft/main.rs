@@ -50,7 +50,7 @@ Runs a cluster of Raft servers in a simulation, with many seeds.
 
 Usage: raft [--seeds N] [--bug NAME] [--shrink N] [--time]
 
-  --seeds N     try the seeds 1 to N, up to 1000000 (default: 1000)
+  --seeds N     try the seeds 1 to N, up to 1000000 (default: 1000, to find a bug 10000)
   --bug NAME    plant a bug, and find it:
                   forget-vote          a vote is not written to the disk (figure 2)
                   vote-for-anyone      the candidate's log does not matter (section 5.4.1)
@@ -82,8 +82,9 @@ const FAULTS: Faults = Faults::none()
 
 fn main() -> ExitCode {
     options::run("raft", HELP, |mut options: Options| {
-        let seeds = options.number("--seeds", 1..=MOST_SEEDS)?.unwrap_or(1000);
+        let seeds = options.number("--seeds", 1..=MOST_SEEDS)?;
         let bug = options.one_of("--bug", &Bug::ALL)?;
+        let seeds = seeds.unwrap_or(if bug.is_some() { 10_000 } else { 1000 });
         let shrink_runs = options.number("--shrink", 0..=MOST_SHRINK_RUNS)?;
         let shrink_runs = shrink_runs.map_or(1000, |runs| runs as u32);
         let time = options.switch("--time");
