@@ -116,7 +116,7 @@ fn by_seeds(
     })
 }
 
-/// The schedules with at most two preemptions. What is left to chance beside the schedule differs
+/// The schedules with at most four preemptions. What is left to chance beside the schedule differs
 /// from one part of the search to the next.
 fn by_search(bug: &Bug, version: Version, limits: Limits) -> Option<u64> {
     let runs = Cell::new(0);
@@ -126,7 +126,7 @@ fn by_search(bug: &Bug, version: Version, limits: Limits) -> Option<u64> {
     };
     for seed in 0.. {
         let left = limits.searched - runs.get();
-        let explore = Explore::new().preemptions(2).max_schedules(left.min(1_000));
+        let explore = Explore::new().preemptions(4).max_schedules(left.min(1_000));
         match explore.settings(settings(seed)).run(program) {
             Err(failure) => return is_found(failure).then(|| runs.get()),
             Ok(_) if runs.get() == limits.searched => break,

@@ -87,7 +87,7 @@ mod tests {
                 let first = Attempt::run(&settings, Chance::new(seed), None, &program);
                 first.ended.unwrap();
                 let mut chance = Chance::new(seed);
-                chance.replay(first.kept.decisions.clone());
+                chance.replay(&first.kept.decisions);
                 let settings = settings.scheduler(Scheduler::Random);
                 let again = Attempt::run(&settings, chance, None, &program);
                 assert_eq!(again.digest, first.digest, "{scheduler:?} {seed}");

@@ -4,7 +4,7 @@
 //! has been ready for longest, or no fault. A run that is replayed from a list of decisions makes
 //! the tamest choices once the list has ended, so a list can be shortened.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 
 use rand_chacha::{
     ChaCha8Rng,
@@ -15,14 +15,50 @@ use rand_chacha::{
 const DECISIONS: u64 = 0;
 const PROGRAM: u64 = 1;
 
+/// What a decision is about. In a replay, the decisions of each kind are made in their own order.
+/// So if one is left out, or no longer asked for, those of the other kinds stay where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum About {
+    /// Which task runs next.
+    Order,
+    /// How late a timer or a wake-up is.
+    Delay,
+    /// How a poll goes: without reason, with a small budget, into a panic, or not at all.
+    Poll,
+    /// Whether a site of the program's own is active, or fires.
+    Site,
+    /// What the network does with a message.
+    Network,
+}
+
+impl About {
+    pub(super) const ALL: [Self; 5] = [
+        Self::Order,
+        Self::Delay,
+        Self::Poll,
+        Self::Site,
+        Self::Network,
+    ];
+}
+
+/// A decision that was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decision {
+    pub(super) about: About,
+    pub(super) made: u32,
+}
+
+/// The decisions of one kind to make, and how many of them were made.
+type Replayed = (Vec<u32>, usize);
+
 pub(super) struct Chance {
     decisions: ChaCha8Rng,
     /// What the program draws itself. It has a stream of its own, so that a run with fewer
     /// decisions draws the same numbers.
     program: ChaCha8Rng,
     /// The decisions to make instead of drawing them.
-    replayed: Option<(Vec<u32>, usize)>,
-    made: Option<Vec<u32>>,
+    replayed: Option<Box<[Replayed; About::ALL.len()]>>,
+    made: Option<Vec<Decision>>,
 }
 
 impl Chance {
@@ -41,8 +77,10 @@ impl Chance {
     }
 
     /// Makes the decisions of an earlier run.
-    pub(super) fn replay(&mut self, decisions: Vec<u32>) {
-        self.replayed = Some((decisions, 0));
+    pub(super) fn replay(&mut self, decisions: &[Decision]) {
+        let of = |about| decisions.iter().filter(move |one| one.about == about);
+        let made = About::ALL.map(|about| (of(about).map(|one| one.made).collect(), 0));
+        self.replayed = Some(Box::new(made));
     }
 
     /// Keeps the decisions, so that they can be replayed.
@@ -51,7 +89,7 @@ impl Chance {
     }
 
     /// Returns the decisions that were kept.
-    pub(super) fn made(&mut self) -> Vec<u32> {
+    pub(super) fn made(&mut self) -> Vec<Decision> {
         self.made.take().unwrap_or_default()
     }
 
@@ -60,31 +98,37 @@ impl Chance {
     #[inline(always)]
     pub(super) fn decide(
         &mut self,
+        about: About,
         bound: usize,
         draw: impl FnOnce(&mut dyn FnMut() -> u32) -> usize,
     ) -> usize {
         let decision = match &mut self.replayed {
             None => draw(&mut || self.decisions.next_u32()),
-            Some((list, next)) => {
+            Some(replayed) => {
+                let (list, next) = &mut replayed[about as usize];
                 let decision = list.get(*next).map_or(0, |&decision| decision as usize);
                 *next += 1;
                 decision.min(bound - 1)
             }
         };
         if let Some(made) = &mut self.made {
-            made.push(decision as u32);
+            let decision = decision as u32;
+            made.push(Decision {
+                about,
+                made: decision,
+            });
         }
         decision
     }
 
     /// Decides for any number below `bound`, all of which are equally likely.
     #[inline(always)]
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.decide(bound, |draw| scaled(draw(), bound))
+    pub(super) fn below(&mut self, about: About, bound: usize) -> usize {
+        self.decide(about, bound, |draw| scaled(draw(), bound))
     }
 
     /// Decides whether something that has this probability happens.
-    pub(super) fn happens(&mut self, probability: f64) -> bool {
+    pub(super) fn happens(&mut self, about: About, probability: f64) -> bool {
         // Nothing is drawn for what is switched off, so that it does not change the rest.
         if probability <= 0.0 {
             return false;
@@ -92,7 +136,7 @@ impl Chance {
         let happens = |draw: &mut dyn FnMut() -> u32| {
             usize::from(f64::from(draw()) < probability * 4_294_967_296.0)
         };
-        self.decide(2, happens) == 1
+        self.decide(about, 2, happens) == 1
     }
 
     /// A random number that is no decision itself: what a scheduler plans with.
@@ -115,25 +159,44 @@ fn scaled(random: u32, bound: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{About::*, *};
 
     #[test]
     fn a_replay_makes_the_same_decisions_and_then_the_tamest() {
         let mut first = Chance::new(7);
         first.keep();
-        let decisions: Vec<_> = (1..50).map(|bound| first.below(bound)).collect();
+        let decisions: Vec<_> = (1..50).map(|bound| first.below(Order, bound)).collect();
         assert!(decisions.iter().any(|&decision| decision > 20));
         let mut again = Chance::new(8);
-        again.replay(first.made());
-        let replayed: Vec<_> = (1..50).map(|bound| again.below(bound)).collect();
+        again.replay(&first.made());
+        let replayed: Vec<_> = (1..50).map(|bound| again.below(Order, bound)).collect();
         assert_eq!(replayed, decisions);
-        assert_eq!((again.below(9), again.happens(1.0)), (0, false));
+        assert_eq!(
+            (again.below(Order, 9), again.happens(Site, 1.0)),
+            (0, false)
+        );
+    }
+
+    #[test]
+    fn a_decision_that_is_left_out_moves_none_of_another_kind() {
+        let mut first = Chance::new(7);
+        first.keep();
+        let made: Vec<_> = (0..40)
+            .map(|n| first.below([Order, Network][n % 2], 1000))
+            .collect();
+        let mut decisions = first.made();
+        decisions.remove(0);
+        let mut again = Chance::new(8);
+        again.replay(&decisions);
+        let of_network = made.iter().skip(1).step_by(2);
+        assert!(of_network.eq(&[(); 20].map(|()| again.below(Network, 1000))));
+        assert_eq!(again.below(Order, 1000), made[2]);
     }
 
     #[test]
     fn a_program_draws_the_same_whatever_is_decided() {
         let (mut one, mut other) = (Chance::new(7), Chance::new(7));
-        one.below(100);
+        one.below(Order, 100);
         assert_eq!(one.random(), other.random());
         assert_ne!(one.random(), one.random());
     }
@@ -141,9 +204,9 @@ mod tests {
     #[test]
     fn what_has_a_probability_happens_as_often() {
         let mut chance = Chance::new(1);
-        let often = (0..10_000).filter(|_| chance.happens(0.25)).count();
+        let often = (0..10_000).filter(|_| chance.happens(Site, 0.25)).count();
         assert!((2_300..2_700).contains(&often), "{often}");
-        assert!((0..1_000).all(|_| !chance.happens(0.0)));
-        assert!((0..1_000).all(|_| chance.happens(1.0)));
+        assert!((0..1_000).all(|_| !chance.happens(Site, 0.0)));
+        assert!((0..1_000).all(|_| chance.happens(Site, 1.0)));
     }
 }

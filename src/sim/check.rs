@@ -14,6 +14,7 @@ use self::plan::Plan;
 use super::{
     Builder, Faults,
     attempt::Attempt,
+    chance::Decision,
     failure::{Failure, Kind},
     verdict::Verdict,
 };
@@ -307,7 +308,7 @@ impl Check {
         }
         let seed = found.plan().seed();
         let mut steps = shrink::STEPS;
-        let mut fails = |decisions: &[u32]| {
+        let mut fails = |decisions: &[Decision]| {
             if steps == 0 {
                 return None;
             }

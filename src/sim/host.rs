@@ -11,7 +11,10 @@ use core::{
     task::{Context, Poll, Waker},
 };
 
-use super::world::{self, World};
+use super::{
+    chance::About,
+    world::{self, World},
+};
 use crate::{executor::Executor, task::JoinHandle};
 
 /// Which host something belongs to, and which start of that host.
@@ -276,7 +279,7 @@ impl Host {
     /// # Panics
     /// If it is the main future's host, or outside of its simulation.
     pub fn kill(&self) {
-        let is_outage = self.with(|world| world.chance().below(2) == 1);
+        let is_outage = self.with(|world| world.chance().below(About::Network, 2) == 1);
         self.stop(if is_outage { Power::Off } else { Power::Idle });
     }
 

@@ -9,7 +9,11 @@ mod pct;
 
 use alloc::{boxed::Box, collections::VecDeque};
 
-use super::{chance::Chance, record::Actor, world::Due};
+use super::{
+    chance::{About, Chance},
+    record::Actor,
+    world::Due,
+};
 
 pub(super) use self::depth_first::{DepthFirst, Search};
 
@@ -123,8 +127,8 @@ impl Chooser {
         match self {
             Self::Other(strategy) => strategy.choose(due, chance),
             _ if due.len() == 1 => 0,
-            Self::Random => chance.below(due.len()),
-            Self::RoundRobin => chance.decide(due.len(), |_| 0),
+            Self::Random => chance.below(About::Order, due.len()),
+            Self::RoundRobin => chance.decide(About::Order, due.len(), |_| 0),
         }
     }
 }

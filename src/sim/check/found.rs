@@ -17,6 +17,7 @@ use std::{
 
 use super::{
     super::{
+        chance::Decision,
         failure::Failure,
         record::{Actor, lines},
         world::Kept,
@@ -92,8 +93,14 @@ impl Found {
     }
 
     /// Notes the shrunk run and its failure.
-    pub(super) fn shrunk_to(&mut self, plan: Plan, before: &[u32], runs: u32, failure: Failure) {
-        let wild = |decisions: &[u32]| decisions.iter().filter(|&&made| made != 0).count();
+    pub(super) fn shrunk_to(
+        &mut self,
+        plan: Plan,
+        before: &[Decision],
+        runs: u32,
+        failure: Failure,
+    ) {
+        let wild = |decisions: &[Decision]| decisions.iter().filter(|one| one.made != 0).count();
         self.shrunk = Some(Shrunk {
             before: wild(before),
             after: plan.wild(),

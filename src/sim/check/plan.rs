@@ -1,12 +1,27 @@
 //! [`Plan`]: how one run of a check is made, and the text by which it is replayed.
 
 use alloc::{format, string::String, vec::Vec};
-use core::{fmt, num::ParseIntError, str::FromStr};
+use core::{fmt, iter, num::ParseIntError, str::FromStr};
 
 use super::{
-    super::{Builder, Scheduler, chance::Chance},
+    super::{
+        Builder, Scheduler,
+        chance::{About, Chance, Decision},
+    },
     test_name,
 };
+
+/// What stands for the kinds of decisions in a list, where each kind is counted on its own.
+const LETTERS: [(About, char); About::ALL.len()] = [
+    (About::Order, 'o'),
+    (About::Delay, 'd'),
+    (About::Poll, 'p'),
+    (About::Site, 's'),
+    (About::Network, 'n'),
+];
+
+/// No run makes as many decisions of one kind.
+const MOST_PLACES: u32 = 1 << 24;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
@@ -19,7 +34,7 @@ enum How {
     Random,
     RoundRobin,
     Pct { depth: u32, expected: u64 },
-    List(Vec<u32>),
+    List(Vec<Decision>),
 }
 
 impl Plan {
@@ -35,7 +50,7 @@ impl Plan {
     }
 
     /// The plan of a run with certain decisions. The seed decides the program's own random numbers.
-    pub(super) fn list(seed: u64, decisions: &[u32]) -> Self {
+    pub(super) fn list(seed: u64, decisions: &[Decision]) -> Self {
         let how = How::List(decisions.to_vec());
         Self { seed, how }
     }
@@ -71,7 +86,7 @@ impl Plan {
     /// The number of decisions that are not the tamest, if the plan has decisions.
     pub(super) fn wild(&self) -> usize {
         match &self.how {
-            How::List(decisions) => decisions.iter().filter(|&&made| made != 0).count(),
+            How::List(decisions) => decisions.iter().filter(|one| one.made != 0).count(),
             _ => 0,
         }
     }
@@ -79,7 +94,7 @@ impl Plan {
     pub(super) fn chance(&self) -> Chance {
         let mut chance = Chance::new(self.seed);
         if let How::List(decisions) = &self.how {
-            chance.replay(decisions.clone());
+            chance.replay(decisions);
         }
         chance
     }
@@ -94,10 +109,13 @@ impl fmt::Display for Plan {
             How::Pct { depth, expected } => write!(f, "pct:{depth}:{expected}:{seed}"),
             How::List(decisions) => {
                 write!(f, "list:{seed}:")?;
-                let wild = decisions.iter().enumerate().filter(|(_, made)| **made != 0);
-                for (number, (at, made)) in wild.enumerate() {
-                    let comma = if number == 0 { "" } else { "," };
-                    write!(f, "{comma}{at}={made}")?;
+                let mut comma = "";
+                for (about, letter) in LETTERS {
+                    let own = decisions.iter().filter(|one| one.about == about);
+                    for (at, one) in own.enumerate().filter(|(_, one)| one.made != 0) {
+                        write!(f, "{comma}{letter}{at}={}", one.made)?;
+                        comma = ",";
+                    }
                 }
                 Ok(())
             }
@@ -124,13 +142,23 @@ impl FromStr for Plan {
             }
             ["list", seed, list] => {
                 let mut decisions = Vec::new();
-                for pair in list.split(',').filter(|pair| !pair.is_empty()) {
-                    let (at, made) = pair.split_once('=').ok_or("a pair without `=`")?;
-                    let at = usize::try_from(small(at)?).map_err(|error| format!("{error}"))?;
-                    if at >= decisions.len() {
-                        decisions.resize(at + 1, 0);
+                for one in list.split(',').filter(|one| !one.is_empty()) {
+                    let (place, made) = one.split_once('=').ok_or("a decision without `=`")?;
+                    let known = LETTERS
+                        .iter()
+                        .find(|(_, letter)| place.starts_with(*letter));
+                    let (about, _) = *known.ok_or("a place without its letter")?;
+                    let (at, made) = (small(&place[1..])?, small(made)?);
+                    if at >= MOST_PLACES {
+                        return Err(format!("there is no place {at}"));
                     }
-                    decisions[at] = small(made)?;
+                    let own = decisions
+                        .iter()
+                        .filter(|one: &&Decision| one.about == about);
+                    let missing = (at as usize).checked_sub(own.count());
+                    let missing = missing.ok_or("places that do not ascend")?;
+                    decisions.extend(iter::repeat_n(Decision { about, made: 0 }, missing));
+                    decisions.push(Decision { about, made });
                 }
                 (seed, How::List(decisions))
             }
@@ -158,12 +186,17 @@ mod tests {
             "round-robin:18446744073709551615",
             "pct:3:240:17",
             "list:4:",
-            "list:4:0=1,17=300",
+            "list:4:o0=1,o17=300",
+            "list:4:o2=1,d0=7,p9=1,s1=1,n3=12",
         ] {
             assert_eq!(text.parse::<Plan>().unwrap().to_string(), text);
         }
-        let zeros = Plan::list(1, &[0, 2, 0, 0, 1, 0]);
-        assert_eq!(zeros.to_string(), "list:1:1=2,4=1");
+        let zeros = [0, 2, 0, 0, 1, 0].map(|made| Decision {
+            about: About::Order,
+            made,
+        });
+        let zeros = Plan::list(1, &zeros);
+        assert_eq!(zeros.to_string(), "list:1:o1=2,o4=1");
     }
 
     #[test]
@@ -187,8 +220,11 @@ mod tests {
             "random",
             "pct:3:17",
             "random:x",
-            "list:4:7",
-            "list:1:0=-1",
+            "list:4:o7",
+            "list:4:7=1",
+            "list:4:x7=1",
+            "list:4:o7=1,o7=2",
+            "list:1:o0=-1",
         ] {
             assert!(text.parse::<Plan>().is_err(), "{text}");
         }

@@ -2,22 +2,24 @@
 
 use alloc::vec::Vec;
 
+use super::super::chance::Decision;
+
 /// The largest number of steps of all runs by which a failure is shrunk.
 pub(super) const STEPS: u64 = 10_000_000;
 
 /// The result of shrinking.
 pub(super) struct Shrunk {
     /// The decisions, up to the last that is not the tamest.
-    pub(super) decisions: Vec<u32>,
+    pub(super) decisions: Vec<Decision>,
     /// The number of runs that it took.
     pub(super) runs: u32,
 }
 
 /// Returns the decisions that a run has made if it has failed in the same way.
-type Fails<'a> = &'a mut dyn FnMut(&[u32]) -> Option<Vec<u32>>;
+type Fails<'a> = &'a mut dyn FnMut(&[Decision]) -> Option<Vec<Decision>>;
 
 /// Shrinks the decisions of a run that has failed, by at most this number of runs.
-pub(super) fn shrink(decisions: &[u32], most_runs: u32, fails: Fails<'_>) -> Shrunk {
+pub(super) fn shrink(decisions: &[Decision], most_runs: u32, fails: Fails<'_>) -> Shrunk {
     let mut shrinking = Shrinking {
         best: trimmed(decisions.to_vec()),
         runs: 0,
@@ -39,23 +41,23 @@ pub(super) fn shrink(decisions: &[u32], most_runs: u32, fails: Fails<'_>) -> Shr
 }
 
 struct Shrinking<'a> {
-    best: Vec<u32>,
+    best: Vec<Decision>,
     runs: u32,
     most_runs: u32,
     fails: Fails<'a>,
 }
 
 /// Drops the tamest decisions at the end, which are made anyway.
-fn trimmed(mut decisions: Vec<u32>) -> Vec<u32> {
-    let wild = decisions.iter().rposition(|&made| made != 0);
+fn trimmed(mut decisions: Vec<Decision>) -> Vec<Decision> {
+    let wild = decisions.iter().rposition(|one| one.made != 0);
     decisions.truncate(wild.map_or(0, |last| last + 1));
     decisions
 }
 
 /// How much there is to be understood in a run.
-fn weight(decisions: &[u32]) -> (usize, usize, u64) {
-    let wild = decisions.iter().filter(|&&made| made != 0).count();
-    let sum = decisions.iter().map(|&made| u64::from(made)).sum();
+fn weight(decisions: &[Decision]) -> (usize, usize, u64) {
+    let wild = decisions.iter().filter(|one| one.made != 0).count();
+    let sum = decisions.iter().map(|one| u64::from(one.made)).sum();
     (wild, decisions.len(), sum)
 }
 
@@ -65,7 +67,7 @@ impl Shrinking<'_> {
     }
 
     /// Tries other decisions. Returns whether they are better.
-    fn attempt(&mut self, decisions: &[u32]) -> bool {
+    fn attempt(&mut self, decisions: &[Decision]) -> bool {
         if self.runs == self.most_runs {
             return false;
         }
@@ -98,7 +100,11 @@ impl Shrinking<'_> {
     }
 
     fn wild(&self) -> Vec<usize> {
-        let wild = self.best.iter().enumerate().filter(|(_, made)| **made != 0);
+        let wild = self
+            .best
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one.made != 0);
         wild.map(|(at, _)| at).collect()
     }
 
@@ -114,7 +120,7 @@ impl Shrinking<'_> {
                 };
                 let mut tamer = self.best.clone();
                 for &place in &chunk[..size.min(chunk.len())] {
-                    tamer[place] = 0;
+                    tamer[place].made = 0;
                 }
                 if !self.attempt(&tamer) {
                     at += size;
@@ -144,10 +150,10 @@ impl Shrinking<'_> {
     fn lower(&mut self) {
         let mut at = 0;
         while at < self.best.len() {
-            let made = self.best[at];
+            let made = self.best[at].made;
             for less in [1, made / 2, made.saturating_sub(1)] {
                 let mut lower = self.best.clone();
-                lower[at] = less;
+                lower[at].made = less;
                 if 0 < less && less < made && self.attempt(&lower) {
                     break;
                 }
@@ -159,21 +165,29 @@ impl Shrinking<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::super::chance::About, *};
+
+    fn decisions(made: impl IntoIterator<Item = u32>) -> Vec<Decision> {
+        let decision = |made| Decision {
+            about: About::Order,
+            made,
+        };
+        made.into_iter().map(decision).collect()
+    }
 
     #[test]
     fn only_the_decisions_that_matter_are_left() {
-        let long: Vec<u32> = (0..500).map(|n| n % 7).collect();
+        let long = decisions((0..500).map(|n| n % 7));
         let mut runs = 0;
-        let mut fails = |made: &[u32]| {
+        let mut fails = |made: &[Decision]| {
             runs += 1;
-            let at = |place| made.get(place).copied().unwrap_or(0);
+            let at = |place: usize| made.get(place).map_or(0, |one| one.made);
             (at(100) >= 2 && at(101) != 0).then(|| made.to_vec())
         };
         let shrunk = shrink(&long, 2_000, &mut fails);
         let mut expected = vec![0; 102];
         (expected[100], expected[101]) = (2, 1);
-        assert_eq!(shrunk.decisions, expected);
+        assert_eq!(shrunk.decisions, decisions(expected));
         assert_eq!(shrunk.runs, runs);
     }
 
@@ -182,21 +196,21 @@ mod tests {
         // It fails if there is a 3 at all.
         let mut late = vec![0; 64];
         late[63] = 3;
-        let shrunk = shrink(&late, 2_000, &mut |made| {
-            made.contains(&3).then(|| made.to_vec())
+        let shrunk = shrink(&decisions(late), 2_000, &mut |made| {
+            made.iter().any(|one| one.made == 3).then(|| made.to_vec())
         });
-        assert_eq!(shrunk.decisions, [3]);
+        assert_eq!(shrunk.decisions, decisions([3]));
     }
 
     #[test]
     fn a_failure_without_decisions_needs_none() {
-        let shrunk = shrink(&[1, 2, 3], 10, &mut |made| Some(made.to_vec()));
+        let shrunk = shrink(&decisions([1, 2, 3]), 10, &mut |made| Some(made.to_vec()));
         assert_eq!((shrunk.decisions, shrunk.runs), (Vec::new(), 1));
     }
 
     #[test]
     fn the_number_of_runs_is_bounded() {
-        let shrunk = shrink(&[1; 100], 7, &mut |_| None);
+        let shrunk = shrink(&decisions([1; 100]), 7, &mut |_| None);
         assert_eq!((shrunk.decisions.len(), shrunk.runs), (100, 7));
     }
 }

@@ -9,7 +9,7 @@ use super::{
     network::{Network, Protocol, accepts},
     traffic::Event,
 };
-use crate::sim::{host::Power, world::World};
+use crate::sim::{chance::About, host::Power, world::World};
 
 impl Network {
     /// Takes what has arrived from an end.
@@ -134,7 +134,7 @@ impl Network {
                 connection.ends[1 - side].writers.wake(&mut self.wakers);
                 let pipe = &mut connection.pipes[side];
                 if mem::take(&mut pipe.is_stalled) {
-                    let resent = world.chance().below(RESEND as usize) as u64;
+                    let resent = world.chance().below(About::Network, RESEND as usize) as u64;
                     let delay = resent + self.links.stream_delay(world, way);
                     let at = world.now().saturating_add(delay);
                     pipe.hold_until(at);

@@ -16,7 +16,7 @@ use super::{
     network::{Network, Waiting, gone},
     traffic::Event,
 };
-use crate::sim::world::World;
+use crate::sim::{chance::About, world::World};
 
 /// How many bytes a reader has not read at most.
 pub(super) const WINDOW: usize = 64 << 10;
@@ -211,9 +211,9 @@ impl Network {
         let way = connection.way(side);
         self.note(world, Event::Sent, way, bytes.len());
         // Readers must not rely on getting what was written as one piece.
-        let is_split = bytes.len() > 1 && world.chance().happens(SPLIT);
+        let is_split = bytes.len() > 1 && world.chance().happens(About::Network, SPLIT);
         let first = match is_split {
-            true => bytes.len() - 1 - world.chance().below(bytes.len() - 1),
+            true => bytes.len() - 1 - world.chance().below(About::Network, bytes.len() - 1),
             false => bytes.len(),
         };
         let (first, rest) = bytes.split_at(first);

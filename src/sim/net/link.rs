@@ -3,7 +3,10 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
 
-use crate::sim::{chance::Chance, world::World};
+use crate::sim::{
+    chance::{About, Chance},
+    world::World,
+};
 
 /// How long messages take, drawn for each message.
 ///
@@ -52,12 +55,12 @@ impl Latency {
             Self::Constant(time) => nanos(time),
             Self::Uniform(least, most) => {
                 let span = u128::from(nanos(most).saturating_sub(nanos(least)));
-                let part = chance.below(STEPS) as u128;
+                let part = chance.below(About::Network, STEPS) as u128;
                 nanos(least) + (span * part / (STEPS - 1) as u128) as u64
             }
             Self::Exponential { least, mean } => {
                 let above = nanos(mean).saturating_sub(nanos(least)) as f64;
-                let left = (STEPS - chance.below(STEPS)) as f64 / STEPS as f64;
+                let left = (STEPS - chance.below(About::Network, STEPS)) as f64 / STEPS as f64;
                 nanos(least) + (above * -ln(left)) as u64
             }
         }
@@ -243,7 +246,7 @@ impl Links {
         };
         let mut delay = 0;
         for resent in 0..MOST_SENDS {
-            if !world.chance().happens(loss) {
+            if !world.chance().happens(About::Network, loss) {
                 break;
             }
             delay += RESEND << resent;
@@ -259,13 +262,13 @@ impl Links {
         }
         let link = self.link(way);
         let delay = || {
-            let is_held_back = world.chance().happens(link.reordering);
+            let is_held_back = world.chance().happens(About::Network, link.reordering);
             let latencies = if is_held_back { 11 } else { 1 };
             (0..latencies).map(|_| self.latency(world, way)).sum()
         };
-        let is_lost = world.chance().happens(link.loss);
+        let is_lost = world.chance().happens(About::Network, link.loss);
         let first = (!is_lost).then(delay);
-        let is_doubled = world.chance().happens(link.duplication);
+        let is_doubled = world.chance().happens(About::Network, link.duplication);
         [first, is_doubled.then(delay)]
     }
 }
@@ -310,7 +313,7 @@ mod tests {
                 .all(|&t| t == 5_000_000)
         );
         let mut tamest = Chance::new(1);
-        tamest.replay(Vec::new());
+        tamest.replay(&[]);
         assert_eq!(Latency::Uniform(least, mean).draw(&mut tamest), 1_000_000);
         let exponential = Latency::Exponential { least, mean };
         assert_eq!(exponential.draw(&mut tamest), 1_000_000);

@@ -4,7 +4,11 @@ use alloc::{collections::VecDeque, rc::Rc, vec::Vec};
 use core::cell::RefCell;
 
 use super::{
-    super::{chance::Chance, record::Actor, world::Due},
+    super::{
+        chance::{About, Chance},
+        record::Actor,
+        world::Due,
+    },
     Strategy, place,
 };
 
@@ -152,7 +156,7 @@ impl Strategy for DepthFirst {
         let chosen = self.0.borrow_mut().choose(due);
         match due.len() {
             1 => 0,
-            several => chance.decide(several, |_| chosen),
+            several => chance.decide(About::Order, several, |_| chosen),
         }
     }
 }

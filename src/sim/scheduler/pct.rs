@@ -5,7 +5,11 @@ use alloc::{collections::VecDeque, vec::Vec};
 use core::cmp::Reverse;
 
 use super::{
-    super::{chance::Chance, record::Actor, world::Due},
+    super::{
+        chance::{About, Chance},
+        record::Actor,
+        world::Due,
+    },
     Strategy, place,
 };
 
@@ -91,7 +95,7 @@ impl Strategy for Pct {
         if self.step > self.expected {
             return match due.len() {
                 1 => 0,
-                several => chance.below(several),
+                several => chance.below(About::Order, several),
             };
         }
         self.draw_priorities(due, chance);
@@ -107,7 +111,7 @@ impl Strategy for Pct {
         }
         match due.len() {
             1 => 0,
-            several => chance.decide(several, |_| chosen),
+            several => chance.decide(About::Order, several, |_| chosen),
         }
     }
 }

@@ -8,7 +8,7 @@ use core::{
 
 use super::{
     super::{
-        chance::Chance,
+        chance::{About, Chance},
         faults::{Fate, Faults},
         record::{Actor, Fault, What},
     },
@@ -62,13 +62,15 @@ pub(super) enum Manner {
 
 /// Decides for a delay in nanoseconds. It is 0 with the rest of the probability, and otherwise all
 /// orders of magnitude are equally likely.
-fn delay(chance: &mut Chance, probability: f64) -> u64 {
+fn delay(chance: &mut Chance, about: About, probability: f64) -> u64 {
     if probability <= 0.0 {
         return 0;
     }
-    let nanos = chance.decide(1 << LONGEST, |draw| match hits(draw(), probability) {
-        false => 0,
-        true => some_delay(draw),
+    let nanos = chance.decide(about, 1 << LONGEST, |draw| {
+        match hits(draw(), probability) {
+            false => 0,
+            true => some_delay(draw),
+        }
     });
     nanos as u64
 }
@@ -105,7 +107,11 @@ impl World {
 
     #[cold]
     fn enqueue_late(&self, injected: &Injected, due: Due) {
-        match delay(&mut self.chance(), injected.faults.late_wakeups) {
+        match delay(
+            &mut self.chance(),
+            About::Delay,
+            injected.faults.late_wakeups,
+        ) {
             0 => self.due.borrow_mut().push_back(due),
             delay => {
                 self.note_fault(due.actor, Fault::LateWakeup);
@@ -118,7 +124,11 @@ impl World {
     pub(super) fn wake_timer(&self, waker: Waker) {
         let injected = self.injected.as_ref();
         let delay = injected.map_or(0, |injected| {
-            delay(&mut self.chance(), injected.faults.late_timers)
+            delay(
+                &mut self.chance(),
+                About::Delay,
+                injected.faults.late_timers,
+            )
         });
         match delay {
             0 => waker.wake(),
@@ -134,7 +144,11 @@ impl World {
         let Some(injected) = &self.injected else {
             return deadline;
         };
-        let delay = delay(&mut self.chance(), injected.faults.late_timers);
+        let delay = delay(
+            &mut self.chance(),
+            About::Delay,
+            injected.faults.late_timers,
+        );
         if delay > 0 {
             self.note_fault(self.acting.get(), Fault::LateTimer);
         }
@@ -145,7 +159,7 @@ impl World {
     #[cold]
     pub(super) fn manner(&self, injected: &Injected, live: &mut Live, task: &Task) -> Manner {
         let faults = &injected.faults;
-        if live.is_expendable && self.chance().happens(faults.cancellations) {
+        if live.is_expendable && self.chance().happens(About::Poll, faults.cancellations) {
             self.note_fault(live.actor, Fault::Cancelled);
             return Manner::Dropped;
         }
@@ -169,7 +183,7 @@ impl World {
     }
 
     fn arrange_poll(&self, faults: &Faults, actor: Actor, waker: impl FnOnce() -> Waker) -> bool {
-        let delay = delay(&mut self.chance(), faults.spurious_polls);
+        let delay = delay(&mut self.chance(), About::Poll, faults.spurious_polls);
         if delay == 0 {
             return false;
         }
@@ -186,7 +200,7 @@ impl World {
             false => 0,
             true => 1 + draw() as usize % SMALL_BUDGET,
         };
-        match self.chance().decide(1 + SMALL_BUDGET, decide) {
+        match self.chance().decide(About::Poll, 1 + SMALL_BUDGET, decide) {
             0 => Manner::Usual,
             some => {
                 self.note_fault(actor, Fault::SmallBudget);
@@ -205,12 +219,12 @@ impl World {
         let probability = injected.faults.sites;
         let known = injected.sites.borrow().get(name).copied();
         let is_active = known.unwrap_or_else(|| {
-            let is_active = chance.happens(probability);
+            let is_active = chance.happens(About::Site, probability);
             let mut sites = injected.sites.borrow_mut();
             sites.insert(name.to_owned(), is_active);
             is_active
         });
-        let fires = is_active && chance.happens(probability);
+        let fires = is_active && chance.happens(About::Site, probability);
         if fires {
             self.note_fault(self.acting.get(), Fault::Site);
         }
@@ -232,7 +246,10 @@ impl World {
                 _ => 2 + some_delay(draw),
             },
         };
-        match self.chance().decide(2 + (1 << LONGEST), decide) {
+        match self
+            .chance()
+            .decide(About::Poll, 2 + (1 << LONGEST), decide)
+        {
             0 => Fate::Open,
             1 => Fate::Now,
             2 => Fate::AtNextPoll,
@@ -253,7 +270,7 @@ impl World {
         let Some(injected) = &self.injected else {
             return false;
         };
-        let panics = self.chance().happens(injected.faults.panics);
+        let panics = self.chance().happens(About::Poll, injected.faults.panics);
         if panics {
             self.note_fault(self.acting.get(), Fault::Panicked);
             self.panicked.set(Some(self.acting.get()));

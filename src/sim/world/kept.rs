@@ -9,6 +9,7 @@ use alloc::{
 
 use super::{
     super::{
+        chance::Decision,
         record::{Actor, Event, Named, lines},
         scheduler::{Chooser, Strategy},
         trace::Trace,
@@ -19,7 +20,7 @@ use super::{
 /// The decisions and the events of a run whose settings say that they are kept.
 #[derive(Default)]
 pub(in crate::sim) struct Kept {
-    pub(in crate::sim) decisions: Vec<u32>,
+    pub(in crate::sim) decisions: Vec<Decision>,
     pub(in crate::sim) events: Vec<Event>,
     /// The tasks by their numbers. The main future, which is 0, has no name.
     pub(in crate::sim) tasks: Vec<Option<Named>>,
