@@ -96,6 +96,33 @@ fn nanos(time: Duration) -> u64 {
 ///
 /// A stream loses nothing and keeps its order. If a part of it is lost it is sent again, 200 ms
 /// later at first, and then after twice that time.
+///
+/// # Example
+/// ```
+/// use joint::{sim::{self, Host, net::{self, Latency, Link, UdpSocket}}, time::timeout};
+/// use std::time::Duration;
+///
+/// let [least, mean] = [1, 20].map(Duration::from_millis);
+/// let arrived = sim::run(1, async move {
+///     let bad = Link::new().latency(Latency::Exponential { least, mean }).loss(0.3);
+///     net::set_default_link(bad);
+///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+///     Host::new("a").run(|| async {
+///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+///         for message in 0..100 {
+///             socket.send_to(&[message], "main:7").await.unwrap();
+///         }
+///     });
+///     let mut arrived = Vec::new();
+///     let mut message = [0];
+///     while let Ok(Ok(_)) = timeout(100 * mean, socket.recv(&mut message)).await {
+///         arrived.push(message[0]);
+///     }
+///     arrived
+/// });
+/// assert!(arrived.len() < 100);
+/// assert!(!arrived.is_sorted());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "a link has no effect until it is passed to `set_link` or `set_default_link`"]
 pub struct Link {
@@ -113,6 +140,14 @@ impl Default for Link {
 
 impl Link {
     /// Creates a link with a latency of 0.5 to 2 ms and without faults.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::net::Link;
+    ///
+    /// assert_eq!(Link::new(), Link::default());
+    /// assert_eq!(Link::new(), Link::new().loss(0.0).duplication(0.0).reordering(0.0));
+    /// ```
     pub const fn new() -> Self {
         Self {
             latency: Latency::Uniform(Duration::from_micros(500), Duration::from_millis(2)),
@@ -123,6 +158,17 @@ impl Link {
     }
 
     /// Sets how long messages take.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::net::{Latency, Link};
+    /// use std::time::Duration;
+    ///
+    /// let [least, mean] = [20, 50].map(Duration::from_millis);
+    /// const LAN: Link = Link::new().latency(Latency::Constant(Duration::from_micros(100)));
+    /// let internet = Link::new().latency(Latency::Exponential { least, mean });
+    /// assert_ne!(LAN, internet);
+    /// ```
     pub const fn latency(mut self, latency: Latency) -> Self {
         self.latency = latency;
         self
@@ -132,6 +178,23 @@ impl Link {
     ///
     /// # Panics
     /// If it is not between 0 and 1.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{self, Host, net::{self, Link, UdpSocket}}, time::timeout};
+    /// use std::time::Duration;
+    ///
+    /// sim::run(1, async {
+    ///     net::set_default_link(Link::new().loss(1.0));
+    ///     Host::new("a").run(|| async {
+    ///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+    ///         socket.send_to(b"lost", "main:7").await.unwrap();
+    ///     });
+    ///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+    ///     let mut buffer = [0; 8];
+    ///     assert!(timeout(Duration::from_secs(9), socket.recv(&mut buffer)).await.is_err());
+    /// });
+    /// ```
     pub fn loss(mut self, probability: f64) -> Self {
         self.loss = checked(probability);
         self
@@ -141,6 +204,23 @@ impl Link {
     ///
     /// # Panics
     /// If it is not between 0 and 1.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Host, net::{self, Link, UdpSocket}};
+    ///
+    /// sim::run(1, async {
+    ///     net::set_default_link(Link::new().duplication(1.0));
+    ///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+    ///     Host::new("a").run(|| async {
+    ///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+    ///         socket.send_to(b"twice", "main:7").await.unwrap();
+    ///     });
+    ///     for _ in 0..2 {
+    ///         assert_eq!(socket.recv(&mut [0; 8]).await.unwrap(), 5);
+    ///     }
+    /// });
+    /// ```
     pub fn duplication(mut self, probability: f64) -> Self {
         self.duplication = checked(probability);
         self
@@ -151,6 +231,31 @@ impl Link {
     ///
     /// # Panics
     /// If it is not between 0 and 1.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Host, net::{self, Latency, Link, UdpSocket}};
+    /// use std::time::Duration;
+    ///
+    /// let order = sim::run(1, async {
+    ///     // Equal latencies keep the order, so only what is held back is overtaken.
+    ///     let link = Link::new().latency(Latency::Constant(Duration::from_millis(1)));
+    ///     net::set_default_link(link.reordering(0.5));
+    ///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+    ///     Host::new("a").run(|| async {
+    ///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+    ///         for message in 0..10 {
+    ///             socket.send_to(&[message], "main:7").await.unwrap();
+    ///         }
+    ///     });
+    ///     let mut order = [0; 10];
+    ///     for message in &mut order {
+    ///         socket.recv(std::slice::from_mut(message)).await.unwrap();
+    ///     }
+    ///     order
+    /// });
+    /// assert!(!order.is_sorted());
+    /// ```
     pub fn reordering(mut self, probability: f64) -> Self {
         self.reordering = checked(probability);
         self

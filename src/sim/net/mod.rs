@@ -107,6 +107,22 @@ pub fn lookup(name: &str) -> Option<IpAddr> {
 ///
 /// # Panics
 /// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint::{sim::{self, Host, net::{self, Latency, Link, TcpStream}}, time::now};
+/// use std::time::Duration;
+///
+/// sim::run(1, async {
+///     let second = Duration::from_secs(1);
+///     let moon = Host::new("moon");
+///     net::set_link(&moon, "main", Link::new().latency(Latency::Constant(second)));
+///     let start = now();
+///     // Nobody listens there. The refusal takes one second each way.
+///     TcpStream::connect("moon:80").await.unwrap_err();
+///     assert_eq!(now() - start, 2 * second);
+/// });
+/// ```
 pub fn set_link(a: impl AsRef<str>, b: impl AsRef<str>, link: Link) {
     with_two(a.as_ref(), b.as_ref(), |_, network, a, b| {
         network.links.own.insert((a, b), link.clone());
@@ -118,6 +134,22 @@ pub fn set_link(a: impl AsRef<str>, b: impl AsRef<str>, link: Link) {
 ///
 /// # Panics
 /// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint::{sim::{self, Host, net::{self, Latency, Link, TcpStream}}, time::now};
+/// use std::time::Duration;
+///
+/// sim::run(1, async {
+///     let second = Duration::from_secs(1);
+///     let host = Host::new("a");
+///     net::set_link_one_way("main", &host, Link::new().latency(Latency::Constant(second)));
+///     let start = now();
+///     // Nobody listens there. Only the request is slow, and not the refusal.
+///     TcpStream::connect("a:80").await.unwrap_err();
+///     assert!((second..2 * second).contains(&(now() - start)));
+/// });
+/// ```
 pub fn set_link_one_way(from: impl AsRef<str>, to: impl AsRef<str>, link: Link) {
     with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
         network.links.own.insert((from, to), link);
@@ -128,6 +160,25 @@ pub fn set_link_one_way(from: impl AsRef<str>, to: impl AsRef<str>, link: Link) 
 ///
 /// # Panics
 /// Outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint::{sim::{self, Host, net::{self, Latency, Link, TcpStream}}, time::now};
+/// use std::time::Duration;
+///
+/// sim::run(1, async {
+///     let second = Duration::from_secs(1);
+///     net::set_default_link(Link::new().latency(Latency::Constant(second)));
+///     let near = Host::new("near");
+///     net::set_link(&near, "main", Link::new());
+///     Host::new("far");
+///     for (address, is_slow) in [("far:80", true), ("near:80", false)] {
+///         let start = now();
+///         TcpStream::connect(address).await.unwrap_err();
+///         assert_eq!(now() - start >= second, is_slow);
+///     }
+/// });
+/// ```
 pub fn set_default_link(link: Link) {
     with_network(|_, network| network.links.default = link);
 }
@@ -170,6 +221,26 @@ pub fn partition(a: impl AsRef<str>, b: impl AsRef<str>) {
 ///
 /// # Panics
 /// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint::sim::{self, Host, net::{self, TcpStream, UdpSocket}};
+/// use std::io::ErrorKind;
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     net::partition_one_way("main", &host);
+///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+///     host.run(|| async {
+///         let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+///         socket.send_to(b"hello", "main:7").await.unwrap();
+///     });
+///     // A message arrives from there, but a connection needs both directions.
+///     assert_eq!(socket.recv(&mut [0; 8]).await.unwrap(), 5);
+///     let error = TcpStream::connect("a:80").await.unwrap_err();
+///     assert_eq!(error.kind(), ErrorKind::TimedOut);
+/// });
+/// ```
 pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
     with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
         network.links.cut((from, to));
@@ -180,6 +251,19 @@ pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
 ///
 /// # Panics
 /// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint::sim::{self, Host, net::{self, TcpStream}};
+/// use std::io::ErrorKind;
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     net::isolate(&host);
+///     let error = TcpStream::connect("a:80").await.unwrap_err();
+///     assert_eq!(error.kind(), ErrorKind::TimedOut);
+/// });
+/// ```
 pub fn isolate(host: impl AsRef<str>) {
     with_network(|_, network| {
         let host = network.number(host.as_ref());
@@ -194,6 +278,22 @@ pub fn isolate(host: impl AsRef<str>) {
 ///
 /// # Panics
 /// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint::{sim::{self, Host, net::{self, TcpStream}}, spawn, time::sleep};
+/// use std::{io::ErrorKind, time::Duration};
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     net::partition(&host, "main");
+///     let connection = spawn(TcpStream::connect("a:80"));
+///     sleep(Duration::from_secs(60)).await;
+///     net::heal(&host, "main");
+///     // The request arrives after all. Nobody listens there.
+///     assert_eq!(connection.await.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+/// });
+/// ```
 pub fn heal(a: impl AsRef<str>, b: impl AsRef<str>) {
     with_two(a.as_ref(), b.as_ref(), |world, network, a, b| {
         for way in [(a, b), (b, a)] {
@@ -208,6 +308,24 @@ pub fn heal(a: impl AsRef<str>, b: impl AsRef<str>) {
 ///
 /// # Panics
 /// Outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint::sim::{self, Host, net::{self, TcpStream}};
+/// use std::io::ErrorKind;
+///
+/// sim::run(1, async {
+///     for host in [Host::new("a"), Host::new("b")] {
+///         net::isolate(host);
+///     }
+///     net::heal_all();
+///     for address in ["a:80", "b:80"] {
+///         // Nobody listens there, but the machine answers.
+///         let error = TcpStream::connect(address).await.unwrap_err();
+///         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+///     }
+/// });
+/// ```
 pub fn heal_all() {
     with_network(|world, network| {
         let healed = network.links.heal_all();
@@ -220,6 +338,23 @@ pub fn heal_all() {
 ///
 /// # Panics
 /// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint::{sim::{self, Host, net::{self, TcpStream}}, time::now};
+/// use std::{io::ErrorKind, time::Duration};
+///
+/// sim::run(1, async {
+///     let minute = Duration::from_secs(60);
+///     let host = Host::new("a");
+///     net::clog(&host, "main", minute);
+///     let start = now();
+///     // Nobody listens there. The refusal arrives late.
+///     let error = TcpStream::connect("a:80").await.unwrap_err();
+///     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+///     assert!(now() - start >= minute);
+/// });
+/// ```
 pub fn clog(a: impl AsRef<str>, b: impl AsRef<str>, time: Duration) {
     with_two(a.as_ref(), b.as_ref(), |world, network, a, b| {
         let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
