@@ -120,6 +120,21 @@ pub(super) fn ip(host: usize) -> Ipv4Addr {
 }
 
 /// How a host's main future has ended.
+///
+/// # Example
+/// ```
+/// use joint::sim::{self, Host, HostEnd};
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     host.run(|| async {});
+///     assert_eq!(host.ended().await, HostEnd::Returned);
+///     let end = host.ended();
+///     host.restart();
+///     host.kill();
+///     assert_eq!(end.await, HostEnd::Killed);
+/// });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostEnd {
     /// It returned.
@@ -196,6 +211,18 @@ impl Host {
     ///
     /// # Panics
     /// If there is a host with this name, or outside of a simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Host};
+    ///
+    /// sim::run(1, async {
+    ///     let hosts = ["a", "b", "c"].map(Host::new);
+    ///     assert_eq!(hosts[0].name(), "a");
+    ///     assert_eq!(hosts[2].ip().to_string(), "10.0.0.4");
+    ///     assert!(!hosts[0].is_running());
+    /// });
+    /// ```
     pub fn new(name: impl Into<String>) -> Self {
         let name = Arc::<str>::from(name.into());
         with_world(|world| {
@@ -213,6 +240,17 @@ impl Host {
     ///
     /// # Panics
     /// Outside of a simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Host};
+    ///
+    /// sim::run(1, async {
+    ///     let host = Host::new("a");
+    ///     assert_eq!(Host::find("a").unwrap().ip(), host.ip());
+    ///     assert!(Host::find("b").is_none());
+    /// });
+    /// ```
     pub fn find(name: &str) -> Option<Self> {
         with_world(|world| world.network(|network| Some(network.host(network.find(name)?))))
     }
@@ -237,6 +275,28 @@ impl Host {
     ///
     /// # Panics
     /// If the host is running already, if it is the main future's, or outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Host};
+    /// use std::{cell::Cell, rc::Rc};
+    ///
+    /// sim::run(1, async {
+    ///     let starts = Rc::new(Cell::new(0));
+    ///     let host = Host::new("a");
+    ///     host.run({
+    ///         let starts = starts.clone();
+    ///         move || {
+    ///             starts.set(starts.get() + 1);
+    ///             async {}
+    ///         }
+    ///     });
+    ///     host.ended().await;
+    ///     host.restart();
+    ///     host.ended().await;
+    ///     assert_eq!(starts.get(), 2);
+    /// });
+    /// ```
     #[track_caller]
     pub fn run<F, M>(&self, mut main: F)
     where
@@ -264,6 +324,23 @@ impl Host {
     ///
     /// # Panics
     /// If the host has never run, if it is the main future's, or outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{self, Host}, time::{sleep, timeout}};
+    /// use std::time::Duration;
+    ///
+    /// sim::run(1, async {
+    ///     let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+    ///     let host = Host::new("a");
+    ///     host.run(move || sleep(minute));
+    ///     sleep(50 * second).await;
+    ///     host.restart();
+    ///     // The main future begins anew.
+    ///     assert!(timeout(50 * second, host.ended()).await.is_err());
+    ///     assert!(timeout(50 * second, host.ended()).await.is_ok());
+    /// });
+    /// ```
     pub fn restart(&self) {
         if self.is_running() {
             self.kill();
@@ -278,6 +355,24 @@ impl Host {
     ///
     /// # Panics
     /// If it is the main future's host, or outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{self, Host, net::TcpStream}, time::sleep};
+    /// use std::{io::ErrorKind, time::Duration};
+    ///
+    /// sim::check(|| async {
+    ///     let host = Host::new("a");
+    ///     host.run(|| sleep(Duration::MAX));
+    ///     host.kill();
+    ///     let error = TcpStream::connect("a:80").await.unwrap_err();
+    ///     match error.kind() {
+    ///         ErrorKind::ConnectionRefused => {} // The machine still answers.
+    ///         ErrorKind::TimedOut => {}          // It does not.
+    ///         _ => panic!("{error}"),
+    ///     }
+    /// });
+    /// ```
     pub fn kill(&self) {
         let is_outage = self.with(|world| world.chance().below(About::Network, 2) == 1);
         self.stop(if is_outage { Power::Off } else { Power::Idle });
@@ -292,6 +387,27 @@ impl Host {
     ///
     /// # Panics
     /// If it is the main future's host, or outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use futures_lite::AsyncReadExt;
+    /// use joint::{sim::{self, Host, net::{TcpListener, TcpStream}}, time::sleep};
+    /// use std::time::Duration;
+    ///
+    /// sim::run(1, async {
+    ///     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+    ///     let host = Host::new("a");
+    ///     host.run(|| async {
+    ///         let _stream = TcpStream::connect("main:80").await.unwrap();
+    ///         sleep(Duration::MAX).await;
+    ///     });
+    ///     let (mut stream, _) = listener.accept().await.unwrap();
+    ///     sleep(Duration::from_secs(1)).await;
+    ///     host.kill_program();
+    ///     // The machine closes the connection.
+    ///     assert_eq!(stream.read(&mut [0; 8]).await.unwrap(), 0);
+    /// });
+    /// ```
     pub fn kill_program(&self) {
         self.stop(Power::Idle);
     }
@@ -353,6 +469,18 @@ impl Host {
     ///
     /// # Panics
     /// Outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Host, HostEnd};
+    ///
+    /// sim::run(1, async {
+    ///     let host = Host::new("a");
+    ///     host.run(|| async { panic!("out of memory") });
+    ///     let end = host.ended().await;
+    ///     assert_eq!(end, HostEnd::Panicked("out of memory".to_string()));
+    /// });
+    /// ```
     pub fn ended(&self) -> impl Future<Output = HostEnd> + use<> {
         let watch = Watch::new(self.clone());
         poll_fn(move |cx| watch.poll(cx))
