@@ -151,6 +151,21 @@ impl Explore {
     }
 
     /// Ends the search after this number of schedules.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::Explore, spawn, yield_now};
+    ///
+    /// let explored = Explore::new().max_schedules(100).run(|| async {
+    ///     let tasks: Vec<_> = (0..20).map(|_| spawn(yield_now())).collect();
+    ///     for task in tasks {
+    ///         task.await;
+    ///     }
+    /// })?;
+    /// assert_eq!(explored.schedules, 100);
+    /// assert!(!explored.is_complete);
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub fn max_schedules(mut self, most: u64) -> Self {
         self.most_schedules = most;
         self

@@ -78,6 +78,21 @@ impl Faults {
     /// A correct program stays correct under all of them: see each of the methods. Timers are late
     /// with a probability of 25%, and [`fault`] sites are active and fire with 25% each. The other
     /// faults have 10%, and panics 2%.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Builder, Check, Faults}, time::{now, sleep}};
+    /// use std::time::Duration;
+    ///
+    /// // The program asserts an exact time, so nothing may be late.
+    /// let faults = Faults::all().late_timers(0.0).late_wakeups(0.0);
+    /// let settings = Builder::new(0).max_steps(1_000).faults(faults);
+    /// Check::new().settings(settings).run(|| async {
+    ///     let start = now();
+    ///     sleep(Duration::from_secs(1)).await;
+    ///     assert_eq!(now() - start, Duration::from_secs(1));
+    /// });
+    /// ```
     pub const fn all() -> Self {
         Self {
             late_timers: 0.25,
@@ -93,6 +108,18 @@ impl Faults {
 
     /// A timer fires late, by up to 134 ms of virtual time, and so does the deadline of a wait that
     /// blocks. Small delays are as likely as large ones.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Builder, Faults}, time::sleep};
+    /// use std::time::Duration;
+    ///
+    /// let (second, most) = (Duration::from_secs(1), Duration::from_millis(135));
+    /// let settings = Builder::new(1).faults(Faults::none().late_timers(1.0));
+    /// let late = settings.run(async move { sleep(second).await })?;
+    /// assert!(late.elapsed > second && late.elapsed < second + most);
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub const fn late_timers(mut self, probability: f64) -> Self {
         self.late_timers = probability;
         self
@@ -100,6 +127,17 @@ impl Faults {
 
     /// A wake-up, or the first poll of a task, is late by up to 134 ms of virtual time. Wake-ups
     /// that come after it therefore overtake it.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Builder, Faults}, spawn};
+    /// use std::time::Duration;
+    ///
+    /// let run = |faults| Builder::new(1).faults(faults).run(async { spawn(async {}).await });
+    /// assert_eq!(run(Faults::none())?.elapsed, Duration::ZERO);
+    /// assert!(run(Faults::none().late_wakeups(1.0))?.elapsed > Duration::ZERO);
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub const fn late_wakeups(mut self, probability: f64) -> Self {
         self.late_wakeups = probability;
         self
@@ -107,6 +145,20 @@ impl Faults {
 
     /// A task is polled once more, up to 134 ms of virtual time after a poll, although nothing has
     /// woken it.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Builder, Faults}, spawn, time::sleep};
+    /// use std::time::Duration;
+    ///
+    /// let polls = |faults| {
+    ///     let run = Builder::new(1).faults(faults).run(async {
+    ///         spawn(sleep(Duration::from_secs(1))).await;
+    ///     });
+    ///     run.unwrap().steps
+    /// };
+    /// assert!(polls(Faults::none().spurious_polls(1.0)) > polls(Faults::none()));
+    /// ```
     pub const fn spurious_polls(mut self, probability: f64) -> Self {
         self.spurious_polls = probability;
         self
@@ -114,6 +166,24 @@ impl Faults {
 
     /// A poll has a [budget](crate::waker::budget) of at most 7 operations, instead of 128. So
     /// operations of [`io`](crate::io) and [`time`](crate::time) yield that usually do not.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{Builder, Faults, net::UdpSocket};
+    ///
+    /// let polls = |faults| {
+    ///     let run = Builder::new(1).faults(faults).run(async {
+    ///         let socket = UdpSocket::bind("127.0.0.1:7").await?;
+    ///         for _ in 0..20 {
+    ///             socket.send_to(b"hello", "127.0.0.1:8").await?;
+    ///         }
+    ///         Ok::<(), std::io::Error>(())
+    ///     });
+    ///     run.unwrap().steps
+    /// };
+    /// assert_eq!(polls(Faults::none()), 1);
+    /// assert!(polls(Faults::none().extra_yields(1.0)) > 2);
+    /// ```
     pub const fn extra_yields(mut self, probability: f64) -> Self {
         self.extra_yields = probability;
         self
@@ -122,6 +192,23 @@ impl Faults {
     /// A future in [`may_cancel`] is dropped, or a task that
     /// [`cancel_tasks`](Faults::cancel_tasks) names is cancelled. This is decided each time that
     /// the one is pending, or the other is about to be polled.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{self, Builder, Faults}, time::sleep};
+    /// use std::{sync::Mutex, time::Duration};
+    ///
+    /// let queue = Mutex::new(vec!["job"]);
+    /// let run = Builder::new(1).faults(Faults::none().cancellations(1.0)).run(async {
+    ///     sim::may_cancel(async {
+    ///         let job = queue.lock().unwrap().pop();
+    ///         sleep(Duration::from_secs(1)).await;
+    ///         println!("{job:?} is done");
+    ///     }).await
+    /// });
+    /// assert_eq!(run.unwrap().output, None);
+    /// assert!(queue.lock().unwrap().is_empty(), "the job is lost");
+    /// ```
     pub const fn cancellations(mut self, probability: f64) -> Self {
         self.cancellations = probability;
         self
@@ -150,6 +237,24 @@ impl Faults {
     }
 
     /// A poll of a future in [`may_panic`] panics.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{JoinSet, sim::{self, Builder, Faults}};
+    ///
+    /// let outcome = Builder::new(1).faults(Faults::none().panics(0.5)).run(async {
+    ///     let mut set = JoinSet::new();
+    ///     for n in 0..10 {
+    ///         set.spawn(sim::may_panic(async move { n }));
+    ///     }
+    ///     let mut panics = 0;
+    ///     while let Some(ended) = set.join_next().await {
+    ///         panics += u32::from(ended.is_err());
+    ///     }
+    ///     panics
+    /// });
+    /// assert!((1..10).contains(&outcome.unwrap().output));
+    /// ```
     pub const fn panics(mut self, probability: f64) -> Self {
         self.panics = probability;
         self
@@ -157,6 +262,19 @@ impl Faults {
 
     /// A [`fault`] site is active in this share of the runs. In a run in which it is active, it
     /// fires in this share of its calls.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Builder, Faults};
+    ///
+    /// let fired = |seed| {
+    ///     let settings = Builder::new(seed).faults(Faults::none().sites(0.5));
+    ///     let run = settings.run(async { (0..100).filter(|_| sim::fault("disk")).count() });
+    ///     run.unwrap().output
+    /// };
+    /// assert!((0..10).any(|seed| fired(seed) == 0));
+    /// assert!((0..10).any(|seed| (25..75).contains(&fired(seed))));
+    /// ```
     pub const fn sites(mut self, probability: f64) -> Self {
         self.sites = probability;
         self
