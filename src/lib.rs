@@ -15,6 +15,7 @@
 //! | [`executor`] | [`Executor`], [`spawn`], [`TaskBuilder`], [`yield_now`]; [`JoinSet`], [`scope`], [`join()`]; [`LocalExecutor`]; [`TaskLocal`] (feature `std`) |
 //! | [`time`] | [`sleep`](time::sleep()), [`Timer`](time::Timer), [`interval`](time::interval()), [`timeout`](time::timeout()) (feature `io`) |
 //! | [`io`] | [`AsyncFd`](io::AsyncFd); TCP, UDP, Unix sockets and pipes (feature `io`) |
+//! | [`sim`] | tests that run a program by a seed, with virtual time, faults and a network (feature `sim`) |
 //!
 //! [`block_on`] lets a thread wait for any future (feature `std`).
 //!
@@ -55,6 +56,8 @@
 //! `blocking`, on by default: `spawn_blocking`, which runs closures on a separate pool of threads.
 //!
 //! `io`, on by default: [`time`] and [`io`]. Each executor has its own driver for them.
+//!
+//! `sim`: [`sim`], for tests. Outside of a simulation, a program does the same as without it.
 //!
 //! `tracing`: each task of the executor has a span of the crate [tracing](https://docs.rs/tracing),
 //! with level debug, target `joint::task`, and the fields `task.name`, `task.kind` (`normal`,
