@@ -8,19 +8,22 @@
 //! use futures_lite::{AsyncReadExt, AsyncWriteExt};
 //! use joint::sim::{self, Host, net::{TcpListener, TcpStream}};
 //!
-//! sim::run(1, async {
-//!     Host::new("server").run(|| async {
-//!         let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
-//!         let (mut stream, _) = listener.accept().await.unwrap();
+//! sim::check(|| async {
+//!     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+//!     Host::new("client").run(|| async {
+//!         let mut stream = TcpStream::connect("main:80").await.unwrap();
 //!         stream.write_all(b"hello").await.unwrap();
 //!     });
-//!     joint::time::sleep(std::time::Duration::from_millis(1)).await;
-//!     let mut stream = TcpStream::connect("server:80").await.unwrap();
+//!     let (mut stream, _) = listener.accept().await.unwrap();
 //!     let mut text = String::new();
 //!     stream.read_to_string(&mut text).await.unwrap();
 //!     assert_eq!(text, "hello");
 //! });
 //! ```
+//!
+//! Here the listener exists before the client starts. A connection to a host that does not listen
+//! yet is refused, as on a real network. Hosts that are started together therefore
+//! [try again](super#hosts-and-a-network).
 //!
 //! # Addresses
 //! Each [`Host`](super::Host) has an IPv4 address, and names are looked up without delay

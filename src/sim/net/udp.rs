@@ -47,19 +47,17 @@ pub(super) struct Datagrams {
 /// ```
 /// use joint::sim::{self, Host, net::UdpSocket};
 ///
-/// sim::run(1, async {
-///     Host::new("echo").run(|| async {
-///         let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
-///         let mut buffer = [0; 16];
-///         let (length, sender) = socket.recv_from(&mut buffer).await.unwrap();
-///         socket.send_to(&buffer[..length], sender).await.unwrap();
+/// sim::check(|| async {
+///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+///     Host::new("client").run(|| async {
+///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+///         socket.send_to(b"ping", "main:7").await.unwrap();
+///         assert_eq!(socket.recv(&mut [0; 16]).await.unwrap(), 4);
 ///     });
-///     let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
-///     joint::time::sleep(std::time::Duration::from_millis(1)).await;
-///     socket.send_to(b"ping", "echo:7").await.unwrap();
 ///     let mut buffer = [0; 16];
-///     let length = socket.recv(&mut buffer).await.unwrap();
-///     assert_eq!(&buffer[..length], b"ping");
+///     let (length, sender) = socket.recv_from(&mut buffer).await.unwrap();
+///     socket.send_to(&buffer[..length], sender).await.unwrap();
+///     Host::find("client").unwrap().ended().await;
 /// });
 /// ```
 pub struct UdpSocket {
