@@ -144,7 +144,17 @@ impl Check {
     /// Sets the settings of each run, except for the seed and the scheduler.
     ///
     /// Otherwise they are those of [`Builder::new`], with a limit of a million steps, and with
-    /// [all faults](Faults::all).
+    /// [all faults](Faults::all). New settings replace both, so that a builder without faults makes
+    /// a check without faults.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Builder, Check, Faults}, time::sleep};
+    /// use std::time::Duration;
+    ///
+    /// let settings = Builder::new(0).faults(Faults::all()).max_time(Duration::from_secs(2));
+    /// Check::new().settings(settings).run(|| sleep(Duration::from_secs(1)));
+    /// ```
     pub fn settings(mut self, settings: Builder) -> Self {
         self.settings = settings;
         self

@@ -5,6 +5,16 @@
 //! machine. Time is virtual: if nothing is ready, the clock jumps to the next timer. Faults happen
 //! as often as the settings say. A program that uses this crate runs without changes.
 //!
+//! Only tests need the feature `sim`:
+//!
+//! ```toml
+//! [dependencies]
+//! joint = { path = "../joint" }
+//!
+//! [dev-dependencies]
+//! joint = { path = "../joint", features = ["sim"] }
+//! ```
+//!
 //! # A first test
 //! [`check()`] runs a program with some hundreds of seeds, with several schedulers and with faults.
 //! Here two tasks count, but each may overwrite what the other has written:
@@ -35,7 +45,8 @@
 //! # both_are_counted();
 //! ```
 //!
-//! The report, without some of the steps:
+//! A run ends when the main future does. Tasks that have not ended by then are dropped. The report
+//! of the test above, without some of the steps:
 //!
 //! ```text
 //! run 6 of the check failed
@@ -80,7 +91,8 @@
 //! # Time
 //! [`time::now`](crate::time::now) is the virtual time. It stands still while tasks run, unless
 //! [`Builder::charge`] says otherwise, and jumps to the next timer when nothing is ready. A test of
-//! a day takes no longer than what happens in that day.
+//! a day takes no longer than what happens in that day. A loop that yields until some time has come
+//! needs a charge, because it would never end otherwise.
 //!
 //! ```
 //! use std::time::Duration;
@@ -110,17 +122,118 @@
 //!
 //! # Hosts and a network
 //! A [`Host`] is a simulated machine, which can be killed and started again. Hosts talk through
-//! [`net`], whose links delay, lose and reorder messages, and can be cut. A program that imports
-//! its sockets by one `use` runs there and on the real network:
+//! [`net`], whose links delay, lose and reorder messages, and can be cut. Here a client asks a
+//! server that crashes in between:
 //!
 //! ```
+//! use std::{io, time::Duration};
+//!
+//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//! use joint::{sim::{self, Host, HostEnd}, time::{sleep, timeout}};
 //! # mod program {
+//!
 //! #[cfg(not(test))]
 //! use joint::io::{TcpListener, TcpStream};
 //! #[cfg(test)]
 //! use joint::sim::net::{TcpListener, TcpStream};
 //! # }
+//! # use joint::sim::net::{TcpListener, TcpStream};
+//!
+//! /// Answers each byte with the next one.
+//! async fn serve(address: &str) -> io::Result<()> {
+//!     let listener = TcpListener::bind(address).await?;
+//!     loop {
+//!         let (mut stream, _) = listener.accept().await?;
+//!         joint::spawn_detached(async move {
+//!             let mut byte = [0];
+//!             while stream.read_exact(&mut byte).await.is_ok() {
+//!                 let _ = stream.write_all(&[byte[0] + 1]).await;
+//!             }
+//!         });
+//!     }
+//! }
+//!
+//! async fn ask(address: &str, byte: u8) -> io::Result<u8> {
+//!     let mut stream = TcpStream::connect(address).await?;
+//!     stream.write_all(&[byte]).await?;
+//!     let mut answer = [0];
+//!     stream.read_exact(&mut answer).await?;
+//!     Ok(answer[0])
+//! }
+//!
+//! // #[test]
+//! fn a_crash_loses_no_question() {
+//!     sim::check(|| async {
+//!         let server = Host::new("server");
+//!         server.run(|| async { serve("0.0.0.0:80").await.unwrap() });
+//!         let client = Host::new("client");
+//!         client.run(|| async {
+//!             for n in 0..3 {
+//!                 // An attempt fails if the server does not listen yet, or crashes.
+//!                 let answer = loop {
+//!                     match timeout(Duration::from_secs(1), ask("server:80", n)).await {
+//!                         Ok(Ok(answer)) => break answer,
+//!                         _ => sleep(Duration::from_millis(100)).await,
+//!                     }
+//!                 };
+//!                 assert_eq!(answer, n + 1);
+//!             }
+//!         });
+//!         sleep(Duration::from_millis(sim::random() % 20)).await;
+//!         server.kill();
+//!         server.restart();
+//!         assert_eq!(client.ended().await, HostEnd::Returned);
+//!     });
+//! }
+//! # a_crash_loses_no_question();
 //! ```
+//!
+//! The two `use` lines are all that a program needs to run both here and on the real network.
+//! `cfg(test)` holds in the crate's own unit tests. Its integration tests, in `tests/`, use the
+//! crate as it is built for everybody, with the sockets of [`io`](crate::io). For them, let a
+//! feature of the crate choose the sockets instead, or write functions that are generic over
+//! `AsyncRead` and `AsyncWrite`.
+//!
+//! # Which settings for what
+//! | to | use |
+//! |---|---|
+//! | test a program | [`check()`] |
+//! | search for longer | [`check()`] with `JOINT_SIM_SEEDS=100000` in the environment |
+//! | be sure about a few tasks of a few polls each | [`explore()`], with a bound on [preemptions](Explore::preemptions) if there are too many schedules |
+//! | have one run and its output, without faults | [`run`], or [`Builder`] for its settings, digest and trace |
+//!
+//! [`check()`] changes the scheduler by itself. For a single run:
+//!
+//! | [`Scheduler`] | use |
+//! |---|---|
+//! | `Random` | the first choice: most bugs need a few tasks to run in an unusual order |
+//! | `Pct` | a bug that needs some task to be kept waiting while others make much progress |
+//! | `RoundRobin` | a fair order, in which only faults and the network disturb the program |
+//!
+//! A limit ends a run that would never end, or blocks:
+//!
+//! | limit | set it if |
+//! |---|---|
+//! | [`max_steps`](Builder::max_steps) | the program waits by yielding. A check has a limit of a million |
+//! | [`max_time`](Builder::max_time) | the program retries or has an interval: it then never comes to a deadlock, but repeats its attempts |
+//! | [`max_call_time`](Builder::max_call_time) | a function of `spawn_blocking` computes for more than 10 s |
+//! | [`max_poll_time`](Builder::max_poll_time) | a poll computes for more than a minute |
+//!
+//! [`check()`] has all faults. Set one to 0 if the program does not have to bear it:
+//!
+//! | fault | finds |
+//! |---|---|
+//! | [`late_timers`](Faults::late_timers) | a timeout that fires beside a success; a lease that its owner takes for valid for too long |
+//! | [`late_wakeups`](Faults::late_wakeups) | trust in tasks running in the order in which they were woken |
+//! | [`spurious_polls`](Faults::spurious_polls) | a future that takes each poll for the event it waits for |
+//! | [`extra_yields`](Faults::extra_yields) | trust in operations that are usually ready at once |
+//! | [`cancellations`](Faults::cancellations) | what is lost or kept if a future is dropped: put [`may_cancel`] around it |
+//! | [`panics`](Faults::panics) | a program that does not survive the panic of one task: put [`may_panic`] around it |
+//! | [`sites`](Faults::sites) | untested paths for errors: put [`fault`] where the error may come from |
+//!
+//! A test that asserts exact times needs late timers and late wake-ups off. The network has no
+//! faults of its own accord: set them by [`net::Link`], and let a task of the test kill hosts and
+//! cut links at random times.
 //!
 //! # Traces
 //! [`Builder::trace`] keeps everything that happens. A [`Trace`] is shown [as text](Trace::lanes)
@@ -209,8 +322,6 @@
 //! ```
 //!
 //! # Limits
-//! * [`Builder::max_steps`] and [`Builder::max_time`] end a run that goes on forever. [`check()`]
-//!   has a limit of a million steps.
 //! * Tasks are interleaved at their polls. Races between two instructions, and weak memory, are for
 //!   a model checker.
 //! * A poll that blocks runs other tasks above itself on the stack. It cannot go on before the
@@ -431,6 +542,21 @@ impl Builder {
     }
 
     /// Sets the virtual time after which the run fails. There is no limit otherwise.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Builder, Host, net::TcpStream}, time::sleep};
+    /// use std::time::Duration;
+    ///
+    /// let failure = Builder::new(1).max_time(Duration::from_secs(3600)).run(async {
+    ///     Host::new("server");
+    ///     // Nobody ever listens there.
+    ///     while TcpStream::connect("server:80").await.is_err() {
+    ///         sleep(Duration::from_secs(1)).await;
+    ///     }
+    /// });
+    /// assert!(failure.unwrap_err().to_string().contains("more than 3600s of virtual time"));
+    /// ```
     pub fn max_time(mut self, time: Duration) -> Self {
         self.max_time = time;
         self
