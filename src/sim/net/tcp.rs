@@ -62,6 +62,19 @@ impl TcpListener {
     /// [`AddrNotAvailable`](io::ErrorKind::AddrNotAvailable). If a name is given that no host has:
     /// [`NotFound`](io::ErrorKind::NotFound). Outside of a simulation:
     /// [`Unsupported`](io::ErrorKind::Unsupported).
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, net::TcpListener};
+    /// use std::io::ErrorKind;
+    ///
+    /// sim::run(1, async {
+    ///     let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
+    ///     let port = listener.local_addr().unwrap().port();
+    ///     let error = TcpListener::bind(("0.0.0.0", port)).await.unwrap_err();
+    ///     assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    /// });
+    /// ```
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         first(address, |address| ready(Self::bind_to(address))).await
     }
@@ -97,6 +110,21 @@ impl TcpListener {
     ///
     /// # Errors
     /// [`NotConnected`](io::ErrorKind::NotConnected) if the host of the listener was killed.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Host, net::{TcpListener, TcpStream}};
+    ///
+    /// sim::run(1, async {
+    ///     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+    ///     let client = Host::new("client");
+    ///     client.run(|| async {
+    ///         TcpStream::connect("main:80").await.unwrap();
+    ///     });
+    ///     let (_stream, peer) = listener.accept().await.unwrap();
+    ///     assert_eq!(peer.ip(), client.ip());
+    /// });
+    /// ```
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         poll_fn(|cx| self.poll_accept(cx)).await
     }
@@ -201,6 +229,23 @@ impl TcpStream {
     /// [`TimedOut`](io::ErrorKind::TimedOut) if there is no answer, or
     /// [`NetworkUnreachable`](io::ErrorKind::NetworkUnreachable) if no host has the address. If a
     /// name is given that no host has: [`NotFound`](io::ErrorKind::NotFound).
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Host, net::TcpStream};
+    /// use std::io::ErrorKind;
+    ///
+    /// sim::run(1, async {
+    ///     let host = Host::new("a");
+    ///     let error = TcpStream::connect("a:80").await.unwrap_err();
+    ///     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    ///     host.cut_power();
+    ///     let error = TcpStream::connect("a:80").await.unwrap_err();
+    ///     assert_eq!(error.kind(), ErrorKind::TimedOut);
+    ///     let error = TcpStream::connect("b:80").await.unwrap_err();
+    ///     assert_eq!(error.kind(), ErrorKind::NotFound);
+    /// });
+    /// ```
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         first(address, async |address| {
             let stream = Self::begin(address)?;
@@ -294,6 +339,24 @@ impl TcpStream {
     ///
     /// # Errors
     /// As a read.
+    ///
+    /// # Example
+    /// ```
+    /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+    /// use joint::sim::{self, net::{TcpListener, TcpStream}};
+    ///
+    /// sim::run(1, async {
+    ///     let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+    ///     let mut client = TcpStream::connect("127.0.0.1:80").await.unwrap();
+    ///     client.write_all(b"GET /").await.unwrap();
+    ///     let (mut stream, _) = listener.accept().await.unwrap();
+    ///     let mut buffer = [0; 3];
+    ///     stream.peek(&mut buffer).await.unwrap();
+    ///     assert_eq!(&buffer[..1], b"G");
+    ///     stream.read_exact(&mut buffer).await.unwrap();
+    ///     assert_eq!(&buffer, b"GET");
+    /// });
+    /// ```
     pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         poll_fn(|cx| self.poll_receive(cx, buffer, false)).await
     }
@@ -336,6 +399,23 @@ impl TcpStream {
     /// # Errors
     /// [`NotConnected`](io::ErrorKind::NotConnected) if the connection has failed, or the host was
     /// killed.
+    ///
+    /// # Example
+    /// ```
+    /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+    /// use joint::sim::{self, net::{TcpListener, TcpStream}};
+    /// use std::{io::ErrorKind, net::Shutdown};
+    ///
+    /// sim::run(1, async {
+    ///     let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+    ///     let mut client = TcpStream::connect("127.0.0.1:80").await.unwrap();
+    ///     client.shutdown(Shutdown::Write).unwrap();
+    ///     let error = client.write(b"late").await.unwrap_err();
+    ///     assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    ///     let (mut stream, _) = listener.accept().await.unwrap();
+    ///     assert_eq!(stream.read(&mut [0; 8]).await.unwrap(), 0);
+    /// });
+    /// ```
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         with_run(&self.run, |world, network| {
             let end = self.end(network)?;

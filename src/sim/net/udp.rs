@@ -133,6 +133,22 @@ impl UdpSocket {
     /// # Errors
     /// Returns the error for the last address. A missing peer is reported only after a message has
     /// been sent.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Host, net::UdpSocket};
+    /// use std::io::ErrorKind;
+    ///
+    /// sim::run(1, async {
+    ///     Host::new("a");
+    ///     let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+    ///     socket.connect("a:7").await.unwrap();
+    ///     // Nobody receives there, and the machine says so.
+    ///     socket.send(b"ping").await.unwrap();
+    ///     let error = socket.recv(&mut [0; 8]).await.unwrap_err();
+    ///     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    /// });
+    /// ```
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
         first(address, |address| {
             ready(self.with(|_, network, socket| {
@@ -194,6 +210,22 @@ impl UdpSocket {
     ///
     /// # Errors
     /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) as for [`send`](Self::send).
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, net::UdpSocket};
+    ///
+    /// sim::run(1, async {
+    ///     let socket = UdpSocket::bind("127.0.0.1:7").await.unwrap();
+    ///     socket.send_to(b"too long", "127.0.0.1:7").await.unwrap();
+    ///     socket.send_to(b"next", "127.0.0.1:7").await.unwrap();
+    ///     let mut buffer = [0; 3];
+    ///     for start in [b"too", b"nex"] {
+    ///         socket.recv(&mut buffer).await.unwrap();
+    ///         assert_eq!(&buffer, start);
+    ///     }
+    /// });
+    /// ```
     pub async fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.recv_from(buffer).await.map(|(length, _)| length)
     }
@@ -212,6 +244,18 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As for [`recv`](Self::recv).
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, net::UdpSocket};
+    ///
+    /// sim::run(1, async {
+    ///     let socket = UdpSocket::bind("127.0.0.1:7").await.unwrap();
+    ///     socket.send_to(b"hello", "127.0.0.1:7").await.unwrap();
+    ///     assert_eq!(socket.peek(&mut [0; 2]).await.unwrap(), 2);
+    ///     assert_eq!(socket.recv(&mut [0; 8]).await.unwrap(), 5);
+    /// });
+    /// ```
     pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.peek_from(buffer).await.map(|(length, _)| length)
     }
