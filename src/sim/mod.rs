@@ -307,6 +307,7 @@
 //! | a descriptor or a socket of [`io`](crate::io) | error of kind `Unsupported` | [`net`] |
 //! | a simulation | panic | a thread of its own |
 //! | a wait for a task or a thread outside | deadlock, unless it is over already | a task inside |
+//! | a timer made before the run | its end depends on the real time | `async { sleep(second).await }` |
 //! | `std::time` | real time | [`time::now`](crate::time::now) |
 //! | a channel or lock of `std` that blocks | the process is aborted | [`oneshot`](crate::oneshot) |
 //!
@@ -455,12 +456,40 @@ impl Builder {
     }
 
     /// Sets how the task that runs next is chosen. Otherwise it is [`Scheduler::Random`].
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Builder, Scheduler}, spawn_detached, yield_now};
+    /// use std::sync::Mutex;
+    ///
+    /// static ORDER: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    /// Builder::new(1).scheduler(Scheduler::RoundRobin).run(async {
+    ///     for n in 0..4 {
+    ///         spawn_detached(async move { ORDER.lock().unwrap().push(n) });
+    ///     }
+    ///     yield_now().await;
+    /// })?;
+    /// assert_eq!(*ORDER.lock().unwrap(), [0, 1, 2, 3]);
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
         self.scheduler = scheduler;
         self
     }
 
     /// Sets what goes wrong. Otherwise nothing does.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Builder, Faults}, time::sleep};
+    /// use std::time::Duration;
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let run = |faults| Builder::new(1).faults(faults).run(async move { sleep(second).await });
+    /// assert_eq!(run(Faults::none())?.elapsed, second);
+    /// assert!(run(Faults::none().late_timers(1.0))?.elapsed > second);
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub fn faults(mut self, faults: Faults) -> Self {
         self.faults = faults;
         self
@@ -470,6 +499,21 @@ impl Builder {
     /// Otherwise it is 1,000.
     ///
     /// [`Outcome::steps`] of an earlier run tells the number.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{Builder, Scheduler};
+    ///
+    /// let program = || async {
+    ///     for _ in 0..100 {
+    ///         joint::yield_now().await;
+    ///     }
+    /// };
+    /// let steps = Builder::new(0).run(program())?.steps;
+    /// let settings = Builder::new(1).scheduler(Scheduler::Pct { depth: 3 }).expected_steps(steps);
+    /// assert_eq!(settings.run(program())?.steps, 101);
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub fn expected_steps(mut self, steps: u64) -> Self {
         self.expected_steps = steps;
         self
@@ -586,6 +630,20 @@ impl Builder {
     /// this crate. If it waits elsewhere, such as in a channel of `std`, for another part of the
     /// program, nothing can go on. The run then fails, and leaks all that is in it. The process is
     /// aborted with the same message if a poll is blocked in a wait meanwhile.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::Builder, spawn_blocking};
+    /// use std::{sync::mpsc, time::Duration};
+    ///
+    /// let failure = Builder::new(1).max_call_time(Duration::from_millis(100)).run(async {
+    ///     let (_sender, receiver) = mpsc::channel::<()>();
+    ///     // Nothing is ever sent.
+    ///     spawn_blocking(move || receiver.recv()).await
+    /// });
+    /// let report = failure.unwrap_err().to_string();
+    /// assert!(report.contains("use `joint::oneshot`"), "{report}");
+    /// ```
     pub fn max_call_time(mut self, time: Duration) -> Self {
         self.max_call_time = time;
         self
@@ -637,6 +695,18 @@ impl Builder {
     ///
     /// # Panics
     /// If it is called inside a simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{oneshot, sim::Builder};
+    ///
+    /// let outcome = Builder::new(1).run(async { joint::spawn(async { 6 * 7 }).await })?;
+    /// assert_eq!(outcome.output, 42);
+    ///
+    /// let (_sender, receiver) = oneshot::channel::<()>();
+    /// assert!(Builder::new(1).run(receiver).unwrap_err().is_deadlock());
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub fn run<F: Future>(&self, future: F) -> Result<Outcome<F::Output>, Failure> {
         let world = World::new(self, Chance::new(self.seed));
         let ended = world.run(future);
