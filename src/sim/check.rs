@@ -161,12 +161,27 @@ impl Check {
     }
 
     /// Sets the number of seeds. Otherwise it is 256. `JOINT_SIM_SEEDS` goes before it.
+    ///
+    /// # Example
+    /// ```
+    /// let checked = joint::sim::Check::new().seeds(10).find(|| async {}).unwrap();
+    /// assert_eq!(checked.runs, 10);
+    /// ```
     pub fn seeds(mut self, seeds: u64) -> Self {
         self.seeds = seeds;
         self
     }
 
     /// Sets the first seed. Otherwise it is 0. `JOINT_SIM_SEED` goes before it.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::Check;
+    ///
+    /// let odd = || async { assert!(joint::sim::random() % 2 == 1) };
+    /// let found = Check::new().first_seed(1_000).find(odd).unwrap_err();
+    /// assert!(found.failure().seed() >= 1_000);
+    /// ```
     pub fn first_seed(mut self, seed: u64) -> Self {
         self.first = seed;
         self
@@ -174,6 +189,22 @@ impl Check {
 
     /// Sets how often a run is made twice, to see whether the seed decides everything: once in this
     /// number of runs. Otherwise it is once in 25. 0 switches it off.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::Check, yield_now};
+    /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    ///
+    /// static IS_LATER: AtomicBool = AtomicBool::new(false);
+    /// let found = Check::new().canary(1).find(|| async {
+    ///     // This depends on the runs before, and not on the seed.
+    ///     if IS_LATER.swap(true, Relaxed) {
+    ///         yield_now().await;
+    ///     }
+    /// });
+    /// let report = found.unwrap_err().to_string();
+    /// assert!(report.contains("two runs with the same seed differ"), "{report}");
+    /// ```
     pub fn canary(mut self, once_in: u64) -> Self {
         self.canary = once_in;
         self
@@ -189,6 +220,16 @@ impl Check {
     ///
     /// # Panics
     /// The check panics if no report has such a value.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Check};
+    ///
+    /// let program = || async { assert_ne!(sim::random() % 10, 7) };
+    /// let found = Check::new().find(program).unwrap_err();
+    /// let again = Check::new().replay(found.replay()).find(program).unwrap_err();
+    /// assert_eq!(again.failure().seed(), found.failure().seed());
+    /// ```
     pub fn replay(mut self, replay: impl Into<String>) -> Self {
         self.replay = Some(replay.into());
         self
@@ -199,6 +240,16 @@ impl Check {
     /// # Panics
     /// If it fails, with the report as the message. Also if it is called inside a simulation, or if
     /// an environment variable has a value that cannot be read.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::Check, time::sleep};
+    /// use std::time::Duration;
+    ///
+    /// Check::new().seeds(50).run(|| async {
+    ///     sleep(Duration::from_secs(1)).await;
+    /// });
+    /// ```
     #[track_caller]
     pub fn run<F: Future<Output: Verdict>>(&self, program: impl Fn() -> F) {
         if let Err(found) = self.find(program) {
@@ -214,6 +265,15 @@ impl Check {
     /// # Panics
     /// If it is called inside a simulation, or if an environment variable has a value that cannot
     /// be read.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::Check;
+    ///
+    /// let found = Check::new().find(|| std::future::pending::<()>()).unwrap_err();
+    /// assert!(found.failure().is_deadlock());
+    /// assert_eq!(found.runs(), 1);
+    /// ```
     pub fn find<F: Future<Output: Verdict>>(
         &self,
         program: impl Fn() -> F,

@@ -110,6 +110,18 @@ impl Explore {
     ///
     /// A program that can go on forever in one of its schedules needs
     /// [`max_steps`](Builder::max_steps).
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Builder, Explore}, yield_now};
+    ///
+    /// let failure = Explore::new().settings(Builder::new(0).max_steps(100)).run(|| async {
+    ///     loop {
+    ///         yield_now().await;
+    ///     }
+    /// });
+    /// assert!(failure.unwrap_err().to_string().contains("it took more than 100 steps"));
+    /// ```
     pub fn settings(mut self, settings: Builder) -> Self {
         self.settings = settings;
         self

@@ -162,6 +162,21 @@ impl Found {
     }
 
     /// Returns the value of `JOINT_SIM_REPLAY` that replays the shrunk run.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{self, Check}, yield_now};
+    ///
+    /// let program = || async {
+    ///     for _ in 0..10 {
+    ///         yield_now().await;
+    ///     }
+    ///     assert!(!sim::fault("disk"), "the disk is full");
+    /// };
+    /// let found = Check::new().find(program).unwrap_err();
+    /// let again = Check::new().replay(found.shrunk_replay().unwrap()).find(program).unwrap_err();
+    /// assert!(again.failure().to_string().contains("the disk is full"));
+    /// ```
     pub fn shrunk_replay(&self) -> Option<String> {
         self.shrunk.as_ref().map(|shrunk| shrunk.plan.to_string())
     }
@@ -173,6 +188,18 @@ impl Found {
 
     /// Returns the file that shows all steps of the run as [lanes](super::super::Trace::lanes) and
     /// as a list, if it could be written.
+    ///
+    /// # Example
+    /// ```
+    /// let found = joint::sim::Check::new().find(|| std::future::pending::<()>()).unwrap_err();
+    /// if let (Some(lanes), Some(perfetto)) = (found.lanes_file(), found.perfetto_file()) {
+    ///     assert!(std::fs::read_to_string(lanes)?.contains("deadlock"));
+    /// #     std::fs::remove_file(lanes)?;
+    ///     println!("{} is for https://ui.perfetto.dev", perfetto.display());
+    /// #     std::fs::remove_file(perfetto)?;
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn lanes_file(&self) -> Option<&Path> {
         self.files().map(|files| &*files.lanes)
     }

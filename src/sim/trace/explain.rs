@@ -50,6 +50,19 @@ impl Trace {
     /// of spawning, from 1, and the main future is 0.
     ///
     /// Returns `None` if it never ran.
+    ///
+    /// # Example
+    /// ```
+    /// let outcome = joint::sim::Builder::new(1).trace(true).run(async {
+    ///     joint::spawn(async {}).await;
+    /// })?;
+    /// let trace = outcome.trace.unwrap();
+    /// let why: Vec<_> = trace.explain_task(1).unwrap().steps().collect();
+    /// // The task ran in step 2, because the main future had spawned it in step 1.
+    /// assert_eq!(why, [2, 1]);
+    /// assert!(trace.explain_task(2).is_none());
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub fn explain_task(&self, task: u32) -> Option<Explanation<'_>> {
         let ran = self.ran_before(Actor(task), self.events.len())?;
         Some(self.explanation(ran))

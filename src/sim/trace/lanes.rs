@@ -72,6 +72,21 @@ impl Trace {
 }
 
 /// A [`Trace`] as text, with a column for each task: see [`Trace::lanes`].
+///
+/// # Example
+/// ```
+/// use joint::{TaskBuilder, sim};
+///
+/// let outcome = sim::Builder::new(1).trace(true).run(async {
+///     for name in ["one", "two", "three"] {
+///         TaskBuilder::new().name(name).spawn(async {}).await;
+///     }
+/// })?;
+/// let trace = outcome.trace.unwrap();
+/// let lanes = trace.lanes().width(60).tasks([2]).steps(3..).to_string();
+/// assert!(lanes.contains("two") && !lanes.contains("three"));
+/// # Ok::<(), sim::Failure>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Lanes<'a> {
     trace: &'a Trace,
