@@ -211,6 +211,15 @@ impl Check {
     }
 
     /// Sets the largest number of runs by which a failure is shrunk. Otherwise it is 1,000.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Check};
+    ///
+    /// let odd = || async { assert!(sim::random() % 2 == 1) };
+    /// let found = Check::new().shrink_runs(0).find(odd).unwrap_err();
+    /// assert!(found.failure().to_string().contains("sim::random() % 2 == 1"));
+    /// ```
     pub fn shrink_runs(mut self, runs: u32) -> Self {
         self.shrink_runs = runs;
         self

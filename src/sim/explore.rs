@@ -229,6 +229,21 @@ impl Explore {
 }
 
 /// What a search has covered.
+///
+/// # Example
+/// ```
+/// use joint::{sim::Explore, spawn};
+///
+/// // Two tasks run in either order.
+/// let explored = Explore::new().run(|| async {
+///     let tasks = [spawn(async {}), spawn(async {})];
+///     for task in tasks {
+///         task.await;
+///     }
+/// })?;
+/// assert!(explored.is_complete && explored.schedules >= 2);
+/// # Ok::<(), joint::sim::Failure>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explored {

@@ -211,6 +211,16 @@ impl Failure {
     /// Returns everything that happened up to the failure, if [`Builder::trace`] asked for it.
     ///
     /// [`Builder::trace`]: super::Builder::trace
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::Builder;
+    ///
+    /// let waits = || std::future::pending::<()>();
+    /// let failure = Builder::new(1).trace(true).run(waits()).unwrap_err();
+    /// assert_eq!(failure.trace().unwrap().explain_task(0).unwrap().steps().next(), Some(1));
+    /// assert!(Builder::new(1).run(waits()).unwrap_err().trace().is_none());
+    /// ```
     pub fn trace(&self) -> Option<&Trace> {
         self.trace.as_deref()
     }

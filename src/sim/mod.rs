@@ -191,8 +191,8 @@
 //! The two `use` lines are all that a program needs to run both here and on the real network.
 //! `cfg(test)` holds in the crate's own unit tests. Its integration tests, in `tests/`, use the
 //! crate as it is built for everybody, with the sockets of [`io`](crate::io). For them, let a
-//! feature of the crate choose the sockets instead, or write functions that are generic over
-//! `AsyncRead` and `AsyncWrite`.
+//! feature of the crate choose the sockets instead, such as `sim = ["joint/sim"]`, or write
+//! functions that are generic over `AsyncRead` and `AsyncWrite`.
 //!
 //! # Which settings for what
 //! | to | use |
@@ -219,7 +219,8 @@
 //! | [`max_call_time`](Builder::max_call_time) | a function of `spawn_blocking` computes for more than 10 s |
 //! | [`max_poll_time`](Builder::max_poll_time) | a poll computes for more than a minute |
 //!
-//! [`check()`] has all faults. Set one to 0 if the program does not have to bear it:
+//! [`check()`] has all faults. Set one to 0, by [`Check::settings`], if the program does not have
+//! to bear it:
 //!
 //! | fault | finds |
 //! |---|---|
@@ -524,6 +525,20 @@ impl Builder {
     ///
     /// All workers take turns. Their number matters to a poll that blocks, which blocks its worker,
     /// and to tasks that belong to one worker.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{block_on, sim::Builder, spawn};
+    ///
+    /// // The poll of the outer task blocks a worker until the inner one has run.
+    /// let run = |workers| {
+    ///     let settings = Builder::new(1).workers(workers);
+    ///     settings.run(async { spawn(async { block_on(spawn(async { 7 })) }).await })
+    /// };
+    /// assert_eq!(run(2)?.output, 7);
+    /// assert!(run(1).unwrap_err().is_deadlock());
+    /// # Ok::<(), joint::sim::Failure>(())
+    /// ```
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self

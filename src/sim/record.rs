@@ -94,6 +94,20 @@ pub(super) enum What {
 /// went on.
 ///
 /// `Display` says what it was.
+///
+/// # Example
+/// ```
+/// use joint::{sim::Builder, time::sleep};
+/// use std::time::Duration;
+///
+/// let second = Duration::from_secs(1);
+/// let outcome = Builder::new(1).trace(true).run(async move { sleep(second).await })?;
+/// let trace = outcome.trace.unwrap();
+/// let fired = trace.events().iter().find(|event| event.at() == second).unwrap();
+/// assert_eq!(fired.to_string(), "step 1, 1s: time passed");
+/// assert_eq!((fired.step(), fired.task()), (1, None));
+/// # Ok::<(), joint::sim::Failure>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Event {
     /// In nanoseconds since the start.

@@ -134,6 +134,19 @@ impl TcpListener {
     ///
     /// # Errors
     /// As for [`accept`](Self::accept).
+    ///
+    /// # Example
+    /// ```
+    /// use futures_lite::{StreamExt, stream::poll_fn};
+    /// use joint::sim::{self, net::{TcpListener, TcpStream}};
+    ///
+    /// sim::run(1, async {
+    ///     let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+    ///     let _clients = [(); 2].map(|()| joint::spawn(TcpStream::connect("127.0.0.1:80")));
+    ///     let connections = poll_fn(|cx| listener.poll_accept(cx).map(Some));
+    ///     assert_eq!(connections.take(2).filter(Result::is_ok).count().await, 2);
+    /// });
+    /// ```
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         poll_by_budget(cx, |cx| {
             with_run(&self.run, |_, network| {

@@ -75,6 +75,16 @@ impl UdpSocket {
     /// [`AddrNotAvailable`](io::ErrorKind::AddrNotAvailable). If a name is given that no host has:
     /// [`NotFound`](io::ErrorKind::NotFound). Outside of a simulation:
     /// [`Unsupported`](io::ErrorKind::Unsupported).
+    ///
+    /// # Example
+    /// ```
+    /// use joint::sim::{self, Host, net::UdpSocket};
+    ///
+    /// sim::run(1, async {
+    ///     let socket = UdpSocket::bind("main:0").await.unwrap();
+    ///     assert_eq!(socket.local_addr().unwrap().to_string(), "10.0.0.1:49152");
+    /// });
+    /// ```
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         first(address, |address| ready(Self::bind_to(address))).await
     }

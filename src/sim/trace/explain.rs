@@ -150,6 +150,16 @@ enum Cause {
 ///
 /// `Display` shows it, with one step in each line, the last step first. Of a very long chain the
 /// middle is left out.
+///
+/// # Example
+/// ```
+/// let outcome = joint::sim::Builder::new(1).trace(true).run(joint::yield_now())?;
+/// let trace = outcome.trace.unwrap();
+/// let why = trace.explain(2).unwrap();
+/// assert_eq!(why.steps().collect::<Vec<_>>(), [2, 1]);
+/// assert!(why.to_string().starts_with("main ran in step 2, at 0ns, because "));
+/// # Ok::<(), joint::sim::Failure>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Explanation<'a> {
     trace: &'a Trace,
