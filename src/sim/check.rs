@@ -145,18 +145,38 @@ impl Check {
     ///
     /// Otherwise they are those of [`Builder::new`], with a limit of a million steps, and with
     /// [all faults](Faults::all). New settings replace both, so that a builder without faults makes
-    /// a check without faults.
+    /// a check without faults, unless [`faults`](Check::faults) follows.
     ///
     /// # Example
     /// ```
     /// use joint::{sim::{Builder, Check, Faults}, time::sleep};
     /// use std::time::Duration;
     ///
-    /// let settings = Builder::new(0).faults(Faults::all()).max_time(Duration::from_secs(2));
-    /// Check::new().settings(settings).run(|| sleep(Duration::from_secs(1)));
+    /// let settings = Builder::new(0).max_time(Duration::from_secs(2));
+    /// let check = Check::new().settings(settings).faults(Faults::all());
+    /// check.run(|| sleep(Duration::from_secs(1)));
     /// ```
     pub fn settings(mut self, settings: Builder) -> Self {
         self.settings = settings;
+        self
+    }
+
+    /// Sets the faults of each run. Otherwise they are [all](Faults::all), or those of the
+    /// [`settings`](Check::settings) that were given before.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{sim::{Check, Faults, fault}, yield_now};
+    ///
+    /// let check = Check::new().faults(Faults::none().sites(0.5)).seeds(20);
+    /// let found = check.find(|| async {
+    ///     yield_now().await;
+    ///     assert!(!fault("disk full"));
+    /// });
+    /// assert!(found.is_err());
+    /// ```
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.settings = self.settings.faults(faults);
         self
     }
 
