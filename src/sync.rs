@@ -26,6 +26,7 @@ pub(crate) mod clock;
 #[cfg(not(joint_loom))]
 pub(crate) mod heap;
 #[cfg(joint_loom)]
+#[allow(missing_docs, reason = "only models use it")]
 pub(crate) mod model;
 #[cfg(feature = "std")]
 mod punctual;

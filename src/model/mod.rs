@@ -4,9 +4,9 @@
 #[cfg(feature = "io")]
 use crate::executor::driver::reactor::readiness::ShortCount;
 pub use crate::sync::model::{
-    FencesTakeTurns, Weakened,
-    mutants::{Changed, places_seen},
-    observe, rmw_count, set_ref_limit, set_wake_limit, sites_seen,
+    AtomicPtr, AtomicU64, AtomicUsize, FencesTakeTurns, UnsafeCell, Weakened,
+    mutants::{Changed, places_seen, sees},
+    observe, ordering, rmw_count, set_ref_limit, set_wake_limit, sites_seen,
 };
 
 mod cache;

@@ -13,6 +13,7 @@ use core::{
     alloc::Layout,
     cell::{Cell, RefCell},
     mem::{self, ManuallyDrop},
+    ops::BitOr,
     ptr::NonNull,
     sync::atomic::Ordering,
 };
@@ -77,8 +78,8 @@ impl Drop for Weakened {
 }
 
 /// Returns the ordering that this run uses at a site.
-pub(crate) fn ordering(path: &'static str, asked: Ordering) -> Ordering {
-    let site = path.strip_prefix("joint::").unwrap_or(path);
+pub fn ordering(path: &'static str, asked: Ordering) -> Ordering {
+    let site = mutants::without_package(path);
     observe::asked(site);
     SITES.with_borrow_mut(|sites| {
         sites.entry(path).or_insert((site, asked));
@@ -252,32 +253,32 @@ fn assert_live<T>(place: &T) {
 macro_rules! atomic {
     ($name:ident $(<$t:ident>)?, $value:ty, { $($extra:tt)* }) => {
         #[derive(Debug)]
-        pub(crate) struct $name $(<$t>)? (loom::sync::atomic::$name $(<$t>)?, Object);
+        pub struct $name $(<$t>)? (loom::sync::atomic::$name $(<$t>)?, Object);
 
         #[allow(dead_code, reason = "every atomic offers the same operations")]
         impl $(<$t>)? $name $(<$t>)? {
             #[track_caller]
-            pub(crate) fn new(value: $value) -> Self {
+            pub fn new(value: $value) -> Self {
                 let made = Made::Atomic(stringify!($name), value.bits());
                 Self(loom::sync::atomic::$name::new(value), Object::new(made))
             }
 
             #[track_caller]
-            pub(crate) fn load(&self, order: Ordering) -> $value {
+            pub fn load(&self, order: Ordering) -> $value {
                 self.1.begins(Act::Load, order);
                 assert_live(self);
                 ended(self.0.load(order))
             }
 
             #[track_caller]
-            pub(crate) fn store(&self, value: $value, order: Ordering) {
+            pub fn store(&self, value: $value, order: Ordering) {
                 self.1.begins(Act::Store(value.bits()), order);
                 assert_live(self);
                 ended(self.0.store(value, order));
             }
 
             #[track_caller]
-            pub(crate) fn swap(&self, value: $value, order: Ordering) -> $value {
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 if let Some(halves) = mutants::in_two(order, order) {
                     return self.in_two(halves, |_| Some(value));
                 }
@@ -288,7 +289,7 @@ macro_rules! atomic {
             }
 
             #[track_caller]
-            pub(crate) fn compare_exchange(
+            pub fn compare_exchange(
                 &self,
                 current: $value,
                 new: $value,
@@ -327,7 +328,7 @@ macro_rules! atomic {
             }
 
             #[track_caller]
-            pub(crate) fn get_mut_with<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+            pub fn get_mut_with<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
                 self.1.begins(Act::Exclusive, Ordering::Relaxed);
                 assert_live(self);
                 self.0.with_mut(|value| {
@@ -350,49 +351,40 @@ macro_rules! atomic {
 }
 
 macro_rules! integer {
-    ($name:ident, $value:ty) => {
-        atomic!($name, $value, {
+    ($name:ident, $value:ty, { $($fetch:ident $Act:ident $with:ident),+ }) => {
+        atomic!($name, $value, {$(
             #[track_caller]
-            pub(crate) fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+            pub fn $fetch(&self, value: $value, order: Ordering) -> $value {
                 if let Some(halves) = mutants::in_two(order, order) {
-                    return self.in_two(halves, |now| Some(now.wrapping_add(value)));
+                    return self.in_two(halves, |now| Some(now.$with(value)));
                 }
-                self.1.begins(Act::Add(value.bits()), order);
+                self.1.begins(Act::$Act(value.bits()), order);
                 assert_live(self);
                 count_rmw();
-                ended(self.0.fetch_add(value, order))
+                ended(self.0.$fetch(value, order))
             }
-
-            #[track_caller]
-            pub(crate) fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                if let Some(halves) = mutants::in_two(order, order) {
-                    return self.in_two(halves, |now| Some(now.wrapping_sub(value)));
-                }
-                self.1.begins(Act::Sub(value.bits()), order);
-                assert_live(self);
-                count_rmw();
-                ended(self.0.fetch_sub(value, order))
-            }
-        });
+        )+});
     };
 }
 
 atomic!(AtomicPtr<T>, *mut T, {});
-integer!(AtomicU64, u64);
-integer!(AtomicUsize, usize);
+integer!(AtomicU64, u64, { fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub });
+integer!(AtomicUsize, usize, {
+    fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub, fetch_or Or bitor
+});
 
 /// loom's cell, which fails on a race, with the check for released memory.
 #[derive(Debug)]
-pub(crate) struct UnsafeCell<T>(loom::cell::UnsafeCell<T>, Object);
+pub struct UnsafeCell<T>(loom::cell::UnsafeCell<T>, Object);
 
 impl<T> UnsafeCell<T> {
     #[track_caller]
-    pub(crate) fn new(value: T) -> Self {
+    pub fn new(value: T) -> Self {
         Self(loom::cell::UnsafeCell::new(value), Object::new(Made::Cell))
     }
 
     #[track_caller]
-    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         self.1.begins(Act::Read, Ordering::Relaxed);
         assert_live(self);
         self.0.with(|value| {
@@ -402,7 +394,7 @@ impl<T> UnsafeCell<T> {
     }
 
     #[track_caller]
-    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         self.1.begins(Act::Write, Ordering::Relaxed);
         assert_live(self);
         self.0.with_mut(|value| {

@@ -17,7 +17,9 @@ const REACH: usize = 8;
 const ORDERINGS: [&str; 5] = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
 
 fn is_sync(source: &Source) -> bool {
-    source.top().as_deref() == Some("sync")
+    let modules = source.modules();
+    let inside = modules.iter().skip_while(|module| *module == "flow");
+    inside.into_iter().next().is_some_and(|top| top == "sync")
 }
 
 /// What two threads share and the model would not see.
@@ -243,6 +245,7 @@ mod tests {
             assert_eq!(lines(unmodelled, path, bad), [3, 4, 5, 6], "{path}");
         }
         assert_eq!(lines(unmodelled, "src/sync.rs", bad), NONE);
+        assert_eq!(lines(unmodelled, "flow/src/sync.rs", bad), NONE);
         assert_eq!(lines(unmodelled, "src/sync/model.rs", bad), NONE);
         let inline = "static A: core::sync::atomic::AtomicU8 = x;\nuse core::sync;\nfn f(a: sync::atomic::AtomicU8) {}";
         assert_eq!(lines(unmodelled, "src/task/raw.rs", inline), [1, 3]);

@@ -33,21 +33,32 @@ fn root() -> &'static Path {
 /// All of `src`, by path from the root.
 fn sources() -> &'static BTreeMap<String, Source> {
     /// Read once for all rules, because that takes longer than any of them.
-    static SOURCES: LazyLock<BTreeMap<String, Source>> = LazyLock::new(|| {
-        let mut files = Vec::new();
-        collect(&root().join("src"), &mut files);
-        let sources = files.iter().map(|file| {
-            let (path, text) = read(file);
-            let source = Source::new(&path, &text);
-            (path, source)
-        });
-        sources.collect()
-    });
+    static SOURCES: LazyLock<BTreeMap<String, Source>> = LazyLock::new(|| sources_in("src"));
     assert!(
         SOURCES.contains_key("src/lib.rs"),
         "the walk of src found no lib.rs"
     );
     &SOURCES
+}
+
+/// All of the package `joint_flow`; nothing in a packaged copy.
+fn sources_of_flow() -> &'static BTreeMap<String, Source> {
+    static SOURCES: LazyLock<BTreeMap<String, Source>> = LazyLock::new(|| match is_packaged() {
+        false => sources_in("flow/src"),
+        true => BTreeMap::new(),
+    });
+    &SOURCES
+}
+
+fn sources_in(folder: &str) -> BTreeMap<String, Source> {
+    let mut files = Vec::new();
+    collect(&root().join(folder), &mut files);
+    let sources = files.iter().map(|file| {
+        let (path, text) = read(file);
+        let source = Source::new(&path, &text);
+        (path, source)
+    });
+    sources.collect()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -76,6 +87,13 @@ fn hold(rule: impl Fn(&Source) -> Vec<String>) {
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 
+/// Runs one rule over every file of the packages `joint` and `joint_flow`.
+fn hold_in_both(rule: impl Fn(&Source) -> Vec<String>) {
+    let both = sources().values().chain(sources_of_flow().values());
+    let found: Vec<String> = both.flat_map(rule).collect();
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
+
 #[test]
 fn modules_point_downward() {
     let sources = sources();
@@ -98,35 +116,43 @@ fn the_executor_has_no_privileges() {
 }
 
 #[test]
-fn only_two_files_name_the_model_cfg() {
-    hold(finish::model_cfg);
+fn only_the_switches_name_the_model_cfg() {
+    hold_in_both(finish::model_cfg);
 }
 
 #[test]
 fn what_threads_share_comes_from_sync() {
-    hold(atomics::unmodelled);
+    hold_in_both(atomics::unmodelled);
 }
 
 #[test]
 fn no_ordering_is_raw() {
-    hold(atomics::raw_orderings);
+    hold_in_both(atomics::raw_orderings);
 }
 
 #[test]
 fn every_site_argues_its_ordering() {
-    hold(atomics::unargued_sites);
+    hold_in_both(atomics::unargued_sites);
 }
 
 #[test]
 fn sites_have_names_of_their_own() {
-    hold(atomics::repeated_sites);
+    hold_in_both(atomics::repeated_sites);
 }
 
 #[test]
 fn what_comments_cite_exists() {
     let sources = sources();
     let mut files = Vec::new();
-    for folder in ["benches", "examples", "loom-tests", "src", "tests", "xtask"] {
+    for folder in [
+        "benches",
+        "examples",
+        "flow",
+        "loom-tests",
+        "src",
+        "tests",
+        "xtask",
+    ] {
         let folder = root().join(folder);
         if folder.exists() {
             collect(&folder, &mut files);
@@ -136,8 +162,9 @@ fn what_comments_cite_exists() {
         .iter()
         .filter_map(|file| file.strip_prefix(root()).ok());
     let paths = paths.map(|path| path.to_string_lossy().replace('\\', "/"));
-    let known = names::Known::new(sources.values(), paths);
-    hold(|source| names::check(source, &known));
+    let both = sources.values().chain(sources_of_flow().values());
+    let known = names::Known::new(both, paths);
+    hold_in_both(|source| names::check(source, &known));
 }
 
 #[test]
@@ -160,6 +187,7 @@ fn comments_end_at_column_100() {
         "benches",
         "compat",
         "examples",
+        "flow",
         "loom-tests",
         "tests",
         "xtask",
@@ -177,17 +205,17 @@ fn comments_end_at_column_100() {
 
 #[test]
 fn files_have_headers() {
-    hold(finish::header);
+    hold_in_both(finish::header);
 }
 
 #[test]
 fn files_are_short() {
-    hold(finish::length);
+    hold_in_both(finish::length);
 }
 
 #[test]
 fn nothing_is_left_to_do() {
-    hold(finish::leftovers);
+    hold_in_both(finish::leftovers);
 }
 
 /// A packaged copy has neither the benches nor the CI script.

@@ -60,7 +60,9 @@ impl Source {
 }
 
 fn file_module(path: &str) -> Vec<String> {
-    let path = path.strip_prefix("src/").unwrap_or(path);
+    // The modules of the package `joint_flow` stand in one that is called `flow`.
+    let path = path.replacen("flow/src/", "flow/", 1);
+    let path = path.strip_prefix("src/").unwrap_or(&path);
     let path = path.strip_suffix(".rs").unwrap_or(path);
     let parts = path.split('/').map(str::to_owned);
     parts
@@ -191,6 +193,8 @@ mod tests {
             [module("x"), module("y"), module("z"), module("w")],
             ["a::b", "a::b::c", "a::b::c", "a::b"]
         );
+        let of_flow = Source::new("flow/src/a/mod.rs", "").modules();
+        assert_eq!(of_flow, ["flow", "a"]);
         assert_eq!(Source::new("src/lib.rs", "").top(), None);
         assert_eq!(Source::new("src/a/mod.rs", "").top().as_deref(), Some("a"));
     }

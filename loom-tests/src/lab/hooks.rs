@@ -45,6 +45,7 @@ fn step(act: Act) -> Step {
         Act::Store(value) => Step::Store(value),
         Act::Swap(value) => update("swap", value),
         Act::Add(value) => update("fetch_add", value),
+        Act::Or(value) => update("fetch_or", value),
         Act::Sub(value) => update("fetch_sub", value),
         Act::CompareExchange {
             current,

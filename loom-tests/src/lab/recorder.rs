@@ -305,11 +305,12 @@ impl Event {
     }
 }
 
-/// The value that a 64-bit exchange, addition or subtraction leaves.
+/// The value that a 64-bit exchange, addition, subtraction or union leaves.
 fn updated(name: &str, before: u64, operand: u64) -> u64 {
     match name {
         "fetch_add" => before.wrapping_add(operand),
         "fetch_sub" => before.wrapping_sub(operand),
+        "fetch_or" => before | operand,
         _ => operand,
     }
 }

@@ -89,9 +89,16 @@ fn halves(success: Ordering, failure: Ordering) -> (Ordering, Ordering) {
     (load, store)
 }
 
+/// Returns a path without the package `joint`, and that in another package of the workspace with
+/// the short name of the package: `flow`, not `joint_flow`.
+pub(super) fn without_package(path: &'static str) -> &'static str {
+    let own = path.strip_prefix("joint::");
+    own.or_else(|| path.strip_prefix("joint_")).unwrap_or(path)
+}
+
 /// Returns whether a second look sees anything in this run.
-pub(crate) fn sees(path: &'static str, look: impl FnOnce() -> bool) -> bool {
-    let name = path.strip_prefix("joint::").unwrap_or(path);
+pub fn sees(path: &'static str, look: impl FnOnce() -> bool) -> bool {
+    let name = without_package(path);
     LOOKS.with_borrow_mut(|seen| seen.insert(name));
     let is_blind = CHANGED.with_borrow(|place| place.as_ref().is_some_and(|p| p.is_look(name)));
     !is_blind && look()

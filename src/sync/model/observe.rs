@@ -16,6 +16,7 @@ pub enum Act {
     Store(u64),
     Swap(u64),
     Add(u64),
+    Or(u64),
     Sub(u64),
     CompareExchange {
         current: u64,

@@ -1,5 +1,5 @@
 //! What can be changed in the source: each atomic site, read-modify-write and second look, found by
-//! reading `src`.
+//! reading `src` and `flow/src`.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -102,15 +102,18 @@ impl Place {
     }
 }
 
-/// All that can be changed in the folder `src` of `root`, in the order of the files and of their
-/// lines.
+/// All that can be changed in the folders `src` and `flow/src` of `root`, in the order of the files
+/// and of their lines.
 pub(crate) fn plan(root: &Path) -> io::Result<Vec<Place>> {
     let mut files = BTreeMap::new();
-    collect(root, &root.join("src"), &mut files)?;
+    for folder in ["src", "flow/src"] {
+        collect(root, &root.join(folder), &mut files)?;
+    }
+    // The switches to the model are no part of what is modelled.
+    let switches = ["src/sync", "src/model/", "flow/src/sync"];
     let sources = files
         .iter()
-        // The switch to the model is no part of what is modelled.
-        .filter(|(path, _)| !path.starts_with("src/sync") && !path.starts_with("src/model/"))
+        .filter(|(path, _)| !switches.iter().any(|switch| path.starts_with(switch)))
         .map(|(path, text)| Source::new(path, text));
     Ok(sources.flat_map(|source| places(&source)).collect())
 }

@@ -1,0 +1,177 @@
+//! [`Members`]: the children of a collection, and what is decided about it, under one lock.
+//!
+//! The lock makes each end, addition and poll one step, and so gives the ends an order. User code
+//! never runs under it: a future is dropped, a waker cloned, woken or dropped before or after.
+//! Otherwise a destructor that adds a child would wait for itself.
+
+use std::{
+    any::Any,
+    future::Future,
+    mem,
+    sync::{Arc, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use super::list::List;
+use crate::{
+    sync::{Mutex, MutexGuard},
+    task::{Cancel, Cell, Driver, Sink},
+};
+
+pub(super) enum Decision<E> {
+    Emptied,
+    Failed(E),
+    Panicked(Box<dyn Any + Send>),
+}
+
+enum Decided<E> {
+    Open,
+    Ready(Decision<E>),
+    Returned,
+}
+
+pub(super) struct Members<E>(Mutex<Inner<E>>);
+
+struct Inner<E> {
+    children: List<Arc<dyn Cancel>>,
+    decided: Decided<E>,
+    waiter: Option<Waker>,
+    until_empty: bool,
+    /// The collection has been dropped.
+    is_closed: bool,
+}
+
+impl<E> Members<E> {
+    pub(super) fn new(until_empty: bool) -> Self {
+        Self(Mutex::new(Inner {
+            children: List::new(),
+            decided: Decided::Open,
+            waiter: None,
+            until_empty,
+            is_closed: false,
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner<E>> {
+        // Nothing panics under the lock but an allocation that is too large.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lock().children.len()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    pub(super) fn poll(&self, cx: &mut Context<'_>) -> Poll<Decision<E>> {
+        let waker = cx.waker().clone();
+        let mut inner = self.lock();
+        match mem::replace(&mut inner.decided, Decided::Returned) {
+            Decided::Ready(decision) => {
+                drop(inner);
+                Poll::Ready(decision)
+            }
+            Decided::Open => {
+                inner.decided = Decided::Open;
+                let before = inner.waiter.replace(waker);
+                drop(inner);
+                drop(before);
+                Poll::Pending
+            }
+            Decided::Returned => {
+                drop(inner);
+                panic!(
+                    "a collection was polled again after it was ready; do not poll it after that"
+                )
+            }
+        }
+    }
+
+    /// Refuses children from now on, and cancels all in the order in which they were added.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        Rest(self).cancel();
+        let mut inner = self.lock();
+        let waiter = inner.waiter.take();
+        let decided = mem::replace(&mut inner.decided, Decided::Returned);
+        drop(inner);
+        drop((waiter, decided));
+    }
+
+    fn pop(&self) -> Option<Arc<dyn Cancel>> {
+        self.lock().children.pop()
+    }
+}
+
+impl<E: Send + 'static> Members<E> {
+    pub(super) fn enter<F>(this: &Arc<Self>, future: F) -> Option<Driver<F, Member<E>>>
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+    {
+        let mut inner = this.lock();
+        if inner.is_closed {
+            drop(inner);
+            drop(future);
+            return None;
+        }
+        let members = this.clone();
+        let key = inner.children.next_key();
+        let cell = Cell::new(future, Member { members, key });
+        inner.children.push(cell.clone());
+        drop(inner);
+        Some(Driver::new(cell))
+    }
+}
+
+/// The children that are still to be cancelled. Dropping it cancels them, so that a destructor that
+/// panics keeps none of them alive. A second panic ends the program.
+struct Rest<'a, E>(&'a Members<E>);
+
+impl<E> Rest<'_, E> {
+    fn cancel(&self) {
+        while let Some(child) = self.0.pop() {
+            child.cancel();
+        }
+    }
+}
+
+impl<E> Drop for Rest<'_, E> {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+/// A child's place in the collection. If it is dropped, the child was cancelled, and is counted on.
+pub(super) struct Member<E> {
+    members: Arc<Members<E>>,
+    key: usize,
+}
+
+impl<E> Sink<Result<(), E>> for Member<E> {
+    fn finish(self, result: Result<Result<(), E>, Box<dyn Any + Send>>) {
+        let mut inner = self.members.lock();
+        // The collection's drop may have taken it out. The key is not another child's then, because
+        // none is added any more.
+        let child = inner.children.remove(self.key);
+        let is_empty = inner.children.len() == 0;
+        let decision = match result {
+            Ok(Ok(())) => (inner.until_empty && is_empty).then_some(Decision::Emptied),
+            Ok(Err(error)) => Some(Decision::Failed(error)),
+            Err(payload) => Some(Decision::Panicked(payload)),
+        };
+        let (mut waiter, mut unused) = (None, decision);
+        if unused.is_some() && matches!(inner.decided, Decided::Open) {
+            if let Some(decision) = unused.take() {
+                inner.decided = Decided::Ready(decision);
+            }
+            waiter = inner.waiter.take();
+        }
+        drop(inner);
+        drop((child, unused));
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
+    }
+}

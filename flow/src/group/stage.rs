@@ -1,0 +1,92 @@
+//! [`Stage`]: one child, pinned in place, and its output in the same place after that.
+
+use std::{
+    fmt, mem,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+pub enum Stage<F: Future> {
+    Running(F),
+    Done(F::Output),
+    Gone,
+}
+
+// Only the future is ever pinned.
+impl<F: Future + Unpin> Unpin for Stage<F> {}
+
+impl<F: Future> Stage<F> {
+    pub(crate) fn new(future: impl IntoFuture<IntoFuture = F>) -> Self {
+        Self::Running(future.into_future())
+    }
+
+    pub(crate) fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: nothing is moved out of the reference.
+        let this = unsafe { self.as_mut().get_unchecked_mut() };
+        let Self::Running(future) = this else {
+            return Poll::Pending;
+        };
+        // SAFETY: the stage is pinned, and the future leaves it only by being dropped in place.
+        let future = unsafe { Pin::new_unchecked(future) };
+        let output = ready!(future.poll(cx));
+        self.set(Self::Done(output));
+        Poll::Ready(())
+    }
+
+    /// Takes the output, if the child has ended.
+    pub(crate) fn take(self: Pin<&mut Self>) -> Option<F::Output> {
+        if !matches!(*self, Self::Done(_)) {
+            return None;
+        }
+        // SAFETY: an output is not pinned, and there is no future.
+        let this = unsafe { self.get_unchecked_mut() };
+        match mem::replace(this, Self::Gone) {
+            Self::Done(output) => Some(output),
+            _ => None,
+        }
+    }
+
+    /// Takes the output of a child that has ended.
+    pub(crate) fn output(self: Pin<&mut Self>) -> F::Output {
+        self.take().expect("the child has ended")
+    }
+
+    pub(crate) fn done(&self) -> Option<&F::Output> {
+        match self {
+            Self::Done(output) => Some(output),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self, Self::Running(_))
+    }
+}
+
+impl<F: Future<Output = Result<T, E>>, T, E> Stage<F> {
+    /// Takes the error, if the child has ended with one.
+    pub(crate) fn error(self: Pin<&mut Self>) -> Option<E> {
+        match self.done() {
+            Some(Err(_)) => self.output().err(),
+            _ => None,
+        }
+    }
+
+    /// Takes the value of a child that has ended without an error.
+    pub(crate) fn value(self: Pin<&mut Self>) -> T {
+        match self.output() {
+            Ok(value) => value,
+            Err(_) => unreachable!("the child has ended without an error"),
+        }
+    }
+}
+
+impl<F: Future> fmt::Debug for Stage<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Running(_) => "Running",
+            Self::Done(_) => "Done",
+            Self::Gone => "Gone",
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! [`Count`]: how many children have succeeded and failed, and when that decides the quorum.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use crate::{
+    group::{
+        Children,
+        list::{Boxed, Stages},
+    },
+    woken::Woken,
+};
+
+/// A quorum of the children `S`.
+#[derive(Debug)]
+pub(crate) struct Count<S> {
+    children: S,
+    tally: Tally,
+    woken: Woken,
+}
+
+/// What is left until the quorum is decided.
+#[derive(Debug)]
+struct Tally {
+    /// How many more must succeed.
+    needed: usize,
+    /// How many more may fail. `None` if too many have failed, or if there are too few children.
+    tolerated: Option<usize>,
+}
+
+impl Tally {
+    /// What is decided without any child.
+    fn decided(&self) -> Option<Decision> {
+        match self.tolerated {
+            None => Some(Decision::Missed(None)),
+            Some(_) => (self.needed == 0).then_some(Decision::Reached(None)),
+        }
+    }
+
+    /// Counts a child that has ended. Returns an error if that decides the quorum.
+    fn count(&mut self, child: usize, succeeded: bool) -> Result<(), Decision> {
+        if succeeded {
+            self.needed -= 1;
+        } else {
+            self.tolerated = self.tolerated.and_then(|left| left.checked_sub(1));
+        }
+        match self.decided() {
+            None => Ok(()),
+            Some(Decision::Reached(_)) => Err(Decision::Reached(Some(child))),
+            Some(Decision::Missed(_)) => Err(Decision::Missed(Some(child))),
+        }
+    }
+}
+
+/// How a quorum ended, and the child that decided it. No child did if it was decided from the
+/// beginning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Decision {
+    Reached(Option<usize>),
+    Missed(Option<usize>),
+}
+
+impl<S, T, E> Count<S>
+where
+    S: Stages<Future: Future<Output = Result<T, E>>>,
+{
+    pub(crate) fn new(needed: usize, children: S) -> Self {
+        Self {
+            tally: Tally {
+                needed,
+                tolerated: children.count().checked_sub(needed),
+            },
+            children,
+            woken: Woken::default(),
+        }
+    }
+
+    /// Tolerates no failure.
+    ///
+    /// # Panics
+    /// If more must succeed than there are children.
+    pub(crate) fn tolerate_none(&mut self) {
+        let possible = self.tally.tolerated.replace(0).is_some();
+        assert!(
+            possible,
+            "a strict quorum of more futures than there are would fail without an error"
+        );
+    }
+
+    pub(crate) fn into_boxed(self) -> Count<Boxed<S::Future>> {
+        Count {
+            children: self.children.into_boxed(),
+            tally: self.tally,
+            woken: self.woken,
+        }
+    }
+
+    pub(crate) fn into_children(self) -> S {
+        self.children
+    }
+
+    pub(crate) fn children(self: Pin<&mut Self>) -> Pin<&mut S> {
+        // SAFETY: the children are pinned with this, and nothing is moved.
+        unsafe { self.map_unchecked_mut(|this| &mut this.children) }
+    }
+
+    /// Polls the children that were woken until the quorum is decided.
+    pub(crate) fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Decision> {
+        // SAFETY: the children are not moved: they stay pinned below.
+        let this = unsafe { self.get_unchecked_mut() };
+        if let Some(decision) = this.tally.decided() {
+            this.woken.end();
+            return Poll::Ready(decision);
+        }
+        // SAFETY: this is pinned, and the children with it.
+        let mut children = unsafe { Pin::new_unchecked(&mut this.children) };
+        let count = children.len();
+        this.woken.poll(cx, count, |child, cx| {
+            if children.as_mut().poll(child, cx).is_pending() {
+                return Ok(());
+            }
+            let stage = children.as_mut().stage(child);
+            let succeeded = matches!(stage.done(), Some(Ok(_)));
+            this.tally.count(child, succeeded)
+        })
+    }
+
+    /// Takes the values of the children that have succeeded. Those that run go on.
+    pub(crate) fn successes(self: Pin<&mut Self>) -> S::Of<Option<T>> {
+        self.children().map(|stage| stage.take()?.ok())
+    }
+
+    /// Takes the errors of the children that have failed. Those that run go on.
+    pub(crate) fn failures(self: Pin<&mut Self>) -> S::Of<Option<E>> {
+        self.children().map(|stage| stage.take()?.err())
+    }
+}

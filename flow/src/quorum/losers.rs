@@ -1,0 +1,111 @@
+//! [`KeepLosers`]: a quorum that returns the futures that it did not need, and [`Losers`]: these.
+
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use super::count::{Count, Decision};
+use crate::{
+    all::Outputs,
+    group::{
+        TryList,
+        list::{Boxed, Stages},
+    },
+    woken::polled_after_the_end,
+};
+
+/// The future of [`Quorum::keep_losers`](super::Quorum::keep_losers).
+#[must_use = "futures do nothing unless polled"]
+pub struct KeepLosers<L: TryList> {
+    /// `None` after the end.
+    count: Option<Count<Boxed<L::Future>>>,
+}
+
+impl<L: TryList> KeepLosers<L> {
+    pub(super) fn new(count: Count<Boxed<L::Future>>) -> Self {
+        Self { count: Some(count) }
+    }
+}
+
+// The futures are pinned in an allocation of their own.
+impl<L: TryList> Unpin for KeepLosers<L> {}
+
+impl<L: TryList> Future for KeepLosers<L> {
+    type Output = (
+        Result<Vec<Option<L::Value>>, Vec<Option<L::Error>>>,
+        Losers<L>,
+    );
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(count) = &mut self.count else {
+            polled_after_the_end();
+        };
+        let mut count = Pin::new(count);
+        let result = match ready!(count.as_mut().poll(cx)) {
+            Decision::Reached(_) => Ok(count.successes()),
+            Decision::Missed(_) => Err(count.failures()),
+        };
+        let count = self.count.take().expect("it was polled just now");
+        Poll::Ready((result, Losers::new(count.into_children())))
+    }
+}
+
+/// The futures that a quorum did not need, from
+/// [`Quorum::keep_losers`](super::Quorum::keep_losers).
+///
+/// They make progress only while this is awaited. It waits for all of them, whether they succeed or
+/// fail, and returns the index of each in the quorum together with its output, in order. If it is
+/// dropped, they are dropped, from the first to the last.
+#[must_use = "futures do nothing unless polled"]
+pub struct Losers<L: TryList>(Outputs<Boxed<L::Future>>);
+
+impl<L: TryList> Losers<L> {
+    fn new(children: Boxed<L::Future>) -> Self {
+        let running = children.running();
+        Self(Outputs::of(children, running))
+    }
+
+    /// Returns how many futures have not ended.
+    pub fn len(&self) -> usize {
+        self.0.left()
+    }
+
+    /// Returns whether all futures have ended.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<L: TryList> Unpin for Losers<L> {}
+
+impl<L: TryList> Future for Losers<L> {
+    type Output = Vec<(usize, Result<L::Value, L::Error>)>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut all = Pin::new(&mut self.0);
+        ready!(all.as_mut().poll_all(cx));
+        let outputs = all.children().map(|stage| stage.take());
+        let indexed = outputs.into_iter().enumerate();
+        Poll::Ready(
+            indexed
+                .filter_map(|(child, output)| Some((child, output?)))
+                .collect(),
+        )
+    }
+}
+
+impl<L: TryList> fmt::Debug for KeepLosers<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeepLosers").finish_non_exhaustive()
+    }
+}
+
+impl<L: TryList> fmt::Debug for Losers<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Losers")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,288 @@
+//! [`Task`]: the handles of a task, and how one is started.
+
+use std::{
+    any::Any,
+    fmt,
+    future::Future,
+    panic::{Location, RefUnwindSafe, UnwindSafe},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use joint::{
+    shared::{self, Closed, Sender, Shared},
+    task::PanicPayload,
+};
+
+use super::{Cancel, Cell, Driver, Sink, TaskError};
+
+type Outcome<T> = Result<T, TaskError>;
+
+/// Starts a task on [`joint::spawn`]'s executor.
+///
+/// It runs at once, whether or not somebody waits for it. Dropping the last handle cancels it: see
+/// [the module](super). To let a task run on, spawn it as [`uncancellable`].
+///
+/// # Panics
+/// If the global executor is needed and cannot be started.
+///
+/// # Example
+/// ```
+/// use joint_flow::spawn;
+///
+/// let six = spawn(async { 6 });
+/// let products = [7, 8].map(|n| {
+///     let six = six.clone();
+///     spawn(async move { n * six.await.unwrap() })
+/// });
+/// for (task, product) in products.into_iter().zip([42, 48]) {
+///     assert_eq!(joint::block_on(task).unwrap(), product);
+/// }
+/// ```
+#[track_caller]
+pub fn spawn<F>(future: F) -> Task<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let (driver, task) = from_future(future);
+    joint::spawn_detached(driver);
+    task
+}
+
+/// Starts a task on [`joint::spawn`]'s executor that runs to its end even if every handle is
+/// dropped.
+///
+/// [`Task::cancel`] does nothing to it. Only the end of its executor cancels it. This function
+/// spawns, instead of marking a future for [`spawn`], so that nobody can await the marked future in
+/// a task that is cancelled after all.
+///
+/// # Panics
+/// If the global executor is needed and cannot be started.
+///
+/// # Example
+/// ```
+/// use joint_flow::uncancellable;
+///
+/// let (sender, receiver) = joint::oneshot::channel();
+/// drop(uncancellable(async move {
+///     joint::yield_now().await;
+///     sender.send("written").unwrap();
+/// }));
+/// assert_eq!(joint::block_on(receiver), Ok("written"));
+/// ```
+#[track_caller]
+pub fn uncancellable<F>(future: F) -> Task<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let (driver, shared, _) = parts(future);
+    joint::spawn_detached(driver);
+    Task {
+        shared,
+        canceller: None,
+    }
+}
+
+/// Splits a future into a driver, to be spawned on any executor, and the first handle.
+///
+/// The driver is ready when the future has ended or was cancelled. If it is dropped before, the
+/// future is cancelled.
+///
+/// # Example
+/// ```
+/// let executor = joint::Executor::builder().workers(1).build()?;
+/// let (driver, task) = joint_flow::task::from_future(async { 5 });
+/// executor.spawn_detached(driver);
+/// assert_eq!(joint::block_on(task).unwrap(), 5);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[track_caller]
+pub fn from_future<F>(
+    future: F,
+) -> (
+    impl Future<Output = ()> + Send + 'static + use<F>,
+    Task<F::Output>,
+)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let (driver, shared, cell) = parts(future);
+    let canceller = Some(Arc::new(CancelOnDrop(cell)));
+    (driver, Task { shared, canceller })
+}
+
+type Parts<F, T> = (
+    Driver<F, Answer<T>>,
+    Shared<Outcome<T>>,
+    Arc<Cell<F, Answer<T>>>,
+);
+
+#[track_caller]
+fn parts<F>(future: F) -> Parts<F, F::Output>
+where
+    F: Future + Send,
+    F::Output: Send,
+{
+    let (sender, shared) = shared::channel();
+    let answer = Answer {
+        sender,
+        spawned: Location::caller(),
+    };
+    let cell = Cell::new(future, answer);
+    (Driver::new(cell.clone()), shared, cell)
+}
+
+/// Gives the result to the waiters.
+struct Answer<T> {
+    sender: Sender<Outcome<T>>,
+    spawned: &'static Location<'static>,
+}
+
+impl<T> Sink<T> for Answer<T> {
+    fn finish(self, result: Result<T, Box<dyn Any + Send>>) {
+        self.sender.send(result.map_err(|payload| {
+            TaskError::Panicked(Arc::new(PanicPayload::new(payload, self.spawned)))
+        }));
+    }
+}
+
+struct CancelOnDrop(Arc<dyn Cancel>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// A handle of a task. Clone it to get more. Dropping the last one **cancels** the task: see [the
+/// module](super).
+///
+/// Awaiting it gives a clone of the output. [`wait`](Task::wait) gives a reference. Each handle is
+/// a waiter of its own, which may be polled with changing wakers and dropped at any time. Once
+/// there is a result, every further poll gives the same one.
+///
+/// # Errors
+/// [`TaskError::Cancelled`] if the task was cancelled by [`cancel`](Task::cancel) or by the end of
+/// its executor. [`TaskError::Panicked`] if it panicked.
+///
+/// # Panics
+/// Dropping the last handle panics if it drops the future and one of the future's destructors
+/// panics.
+///
+/// # Example
+/// ```
+/// let task = joint_flow::spawn(async { String::from("here") });
+/// let other = task.clone();
+/// assert_eq!(joint::block_on(task).unwrap(), "here");
+/// assert_eq!(joint::block_on(other).unwrap(), "here");
+/// ```
+///
+/// The handles of a task may be used by several threads, so its output has to be `Sync` for that:
+/// ```compile_fail,E0277
+/// fn is_send<T: Send>(_: T) {}
+/// is_send(joint_flow::spawn(async { std::cell::Cell::new(1) }));
+/// ```
+#[must_use = "dropping the last handle cancels the task"]
+pub struct Task<T> {
+    /// The first field: it leaves before the future is dropped, which may panic.
+    shared: Shared<Outcome<T>>,
+    /// `None` if the task cannot be cancelled.
+    canceller: Option<Arc<CancelOnDrop>>,
+}
+
+// A future that has panicked is dropped, and never seen again. By reference, the handles give only
+// the output.
+impl<T: RefUnwindSafe> UnwindSafe for Task<T> {}
+impl<T: RefUnwindSafe> RefUnwindSafe for Task<T> {}
+
+impl<T> Task<T> {
+    /// Cancels the task, although there may be other handles. See [the module](super#cancellation).
+    /// Their waiters get [`TaskError::Cancelled`]. Does nothing if the task has ended, or if it is
+    /// [`uncancellable`].
+    ///
+    /// # Panics
+    /// If a destructor of the future panics. The task is cancelled even then.
+    ///
+    /// # Example
+    /// ```
+    /// let task = joint_flow::spawn(std::future::pending::<()>());
+    /// let waiter = task.clone();
+    /// task.cancel();
+    /// assert!(joint::block_on(waiter).unwrap_err().is_cancelled());
+    /// ```
+    pub fn cancel(&self) {
+        if let Some(canceller) = &self.canceller {
+            canceller.0.cancel();
+        }
+    }
+
+    /// Returns whether the task has ended, with an output, a panic or its cancellation, so that
+    /// awaiting it would not wait. One load.
+    pub fn is_finished(&self) -> bool {
+        self.shared.is_finished()
+    }
+
+    /// Waits for a reference to the output.
+    ///
+    /// # Errors
+    /// As for [awaiting the task](Task#errors).
+    ///
+    /// # Example
+    /// ```
+    /// struct NoClone(u32);
+    ///
+    /// let task = joint_flow::spawn(async { NoClone(7) });
+    /// assert_eq!(joint::block_on(async { task.wait().await.unwrap().0 }), 7);
+    /// ```
+    pub fn wait(&self) -> Wait<'_, T> {
+        Wait(self.shared.wait())
+    }
+}
+
+impl<T> Clone for Task<T> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            canceller: self.canceller.clone(),
+        }
+    }
+}
+
+impl<T: Clone> Future for Task<T> {
+    type Output = Result<T, TaskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = Pin::new(&mut self.shared).poll(cx);
+        answer.map(|answer| answer.unwrap_or_else(|Closed| Err(TaskError::Cancelled)))
+    }
+}
+
+impl<T> fmt::Debug for Task<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task")
+            .field("is_finished", &self.is_finished())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The future of [`Task::wait`], which gives a reference to the output. It may be dropped at any
+/// time.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct Wait<'a, T>(shared::Wait<'a, Outcome<T>>);
+
+impl<'a, T> Future for Wait<'a, T> {
+    type Output = Result<&'a T, TaskError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx).map(|answer| match answer {
+            Ok(Ok(output)) => Ok(output),
+            Ok(Err(error)) => Err(error.clone()),
+            Err(Closed) => Err(TaskError::Cancelled),
+        })
+    }
+}

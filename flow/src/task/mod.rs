@@ -1,0 +1,69 @@
+//! [`spawn`]: a task with many handles, which is cancelled when the last one is dropped.
+//!
+//! This is Flow's `Future` of an actor. It differs from [`joint::spawn`], whose one handle cannot
+//! be cloned, and from [`joint::shared::from_future`], whose future runs on although nobody waits.
+//!
+//! | Flow | here |
+//! |---|---|
+//! | call an actor | [`spawn`]. The actor runs in the executor, not on the caller's stack up to its first wait |
+//! | copy the `Future` | clone the [`Task`] |
+//! | drop the last `Future` | drop the last [`Task`] |
+//! | `future.cancel()` | [`Task::cancel`] |
+//! | `Uncancellable` | [`uncancellable`] |
+//! | `NoThrowOnCancel` | always: there is nothing to catch |
+//! | `actor_cancelled` | destructors for the task itself, [`TaskError::Cancelled`] for its waiters |
+//!
+//! # Cancellation
+//! Cancelling a task drops its future:
+//!
+//! * **At once**, on the stack of the thread that cancels, if the future is idle: not polled yet,
+//!   or suspended. When the call returns, all its destructors have run.
+//! * **At its next suspension** if it is being polled, by the thread that polls it. The caller does
+//!   not wait for that. If that poll is ready, the task has ended with its output instead.
+//! * **Not at all** if the task has ended. Cancelling is a no-op then.
+//!
+//! The future is dropped exactly once, also if one of its destructors cancels the task again, if it
+//! drops its own last handle while it is polled, or if a waiter's waker does.
+//!
+//! Everything that the canceller did before happens before the destructors run.
+//!
+//! # The order of destructors
+//! It is Rust's. What a future awaits is dropped before the locals around it, and locals are
+//! dropped from the last to the first. Fields, elements of a tuple or an array, and so the branches
+//! of a combinator, are dropped from the first to the last. If a task owns the last handle of a
+//! second task, and that one of a third, then dropping the first cancels them from the outside in,
+//! all before the call returns. The destructors of the third task have then run before the
+//! remaining ones of the second, and those before the remaining ones of the first. As each level
+//! takes some stack, a chain of a million such tasks overflows it.
+//!
+//! # Cost
+//! In addition to those of the [`joint`] task, which is spawned detached: three allocations; two
+//! atomic read-modify-writes for each poll that is pending, and a clone of the waker for the first
+//! one; one for the poll that is ready, and two for the result. To cancel is one, and if the future
+//! was idle also two for the waiters and the wake-up of the task, whose next run frees it. A clone
+//! of a handle is two. No operation waits for another thread.
+//!
+//! # Example
+//! ```
+//! use joint_flow::spawn;
+//!
+//! let (sender, receiver) = joint::oneshot::channel::<u32>();
+//! let task = spawn(async move { receiver.await });
+//! let other = task.clone();
+//! drop(task);
+//! assert!(!sender.is_closed(), "there is another handle");
+//! drop(other);
+//! // Nobody waits any more, so the receiver is dropped, or will be at the end of a running poll.
+//! while !sender.is_closed() {
+//!     std::thread::yield_now();
+//! }
+//! ```
+
+mod cell;
+mod error;
+mod handle;
+mod state;
+
+pub(crate) use cell::{Cancel, Cell, Driver, Sink};
+pub use error::TaskError;
+pub use handle::{Task, Wait, from_future, spawn, uncancellable};

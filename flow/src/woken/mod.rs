@@ -1,0 +1,136 @@
+//! [`Woken`]: which children of a combinator have been woken, so that only these are polled.
+//!
+//! This is the combinator's side. The memory that it shares with the wakers, and the argument why
+//! no wake-up is lost, are in `block.rs`.
+
+use std::{
+    mem,
+    ptr::NonNull,
+    task::{Context, Poll},
+};
+
+use joint::waker::WakerId;
+
+use crate::sync::recheck;
+use block::Block;
+
+mod block;
+mod cache;
+
+/// Polls the children of one combinator.
+#[derive(Debug, Default)]
+pub(crate) struct Woken {
+    state: State,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Not polled yet.
+    #[default]
+    New,
+    Waiting(Shared),
+    /// The combinator was ready, or a child panicked.
+    Ended,
+}
+
+impl Woken {
+    /// Polls each child that has been woken since it was last polled, in order of their indices.
+    /// The first call polls all of them. If `poll_child` returns an error, no other child is
+    /// polled, and that error is the answer. The waker of the task has then been given up.
+    ///
+    /// `children` must be the same number each time.
+    ///
+    /// # Panics
+    /// If it is called again after it was ready, or after `poll_child` panicked.
+    pub(crate) fn poll<E>(
+        &mut self,
+        cx: &mut Context<'_>,
+        children: usize,
+        mut poll_child: impl FnMut(usize, &mut Context<'_>) -> Result<(), E>,
+    ) -> Poll<E> {
+        // If a child panics, the state stays `Ended`, and the block is released.
+        let mut shared = match mem::replace(&mut self.state, State::Ended) {
+            State::New => Shared::new(children),
+            State::Waiting(shared) => shared,
+            State::Ended => polled_after_the_end(),
+        };
+        let block = shared.block();
+        let polled = block.drain(|child| {
+            let waker = block.waker(child);
+            poll_child(child, &mut Context::from_waker(&waker))
+        });
+        if let Err(answer) = polled {
+            return Poll::Ready(answer);
+        }
+        shared.wait(cx);
+        self.state = State::Waiting(shared);
+        Poll::Pending
+    }
+
+    /// Ends without polling.
+    ///
+    /// # Panics
+    /// If it has ended already.
+    pub(crate) fn end(&mut self) {
+        if let State::Ended = mem::replace(&mut self.state, State::Ended) {
+            polled_after_the_end();
+        }
+    }
+}
+
+#[cold]
+pub(crate) fn polled_after_the_end() -> ! {
+    panic!(
+        "a combinator was polled again after it was ready or had panicked; \
+         do not poll it after that"
+    )
+}
+
+/// The combinator's reference to its block, and its memory of the waker in it.
+#[derive(Debug)]
+struct Shared {
+    block: NonNull<Block>,
+    registered: WakerId,
+}
+
+// SAFETY: what two threads can touch in a block is atomic. The functions that only the combinator
+// calls are called with exclusive access to this, or by its owner.
+unsafe impl Send for Shared {}
+// SAFETY: nothing is done with a shared reference.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn new(children: usize) -> Self {
+        Self {
+            block: Block::new(children),
+            registered: WakerId::NONE,
+        }
+    }
+
+    fn block(&self) -> &Block {
+        // SAFETY: the reference that this holds keeps the block alive.
+        unsafe { self.block.as_ref() }
+    }
+
+    /// Registers the task, to be woken when a child is.
+    fn wait(&mut self, cx: &mut Context<'_>) {
+        if !(self.registered.is_of(cx.waker()) && self.block().has_parent()) {
+            drop(self.block().register(cx.waker()));
+            self.registered = WakerId::of(cx.waker());
+        }
+        // RECHECK: wait_again. A child that was woken before the waker was there, perhaps by its
+        // own poll, has woken nobody.
+        if recheck!(wait_again: self.block().has_woken()) {
+            cx.waker().wake_by_ref();
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let parent = self.block().unregister();
+        // SAFETY: the reference is given up, and this is not used again.
+        unsafe { Block::release(self.block) };
+        drop(parent);
+    }
+}

@@ -1,0 +1,154 @@
+//! `race`, `all` and `quorum` of up to 8 futures allocate nothing, after the first time.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    future::ready,
+    time::Duration,
+};
+
+use joint::{block_on, oneshot, shared, time, yield_now};
+use joint_flow::{OneOf3, all, any, quorum, race, try_all};
+
+/// Counts the allocations of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        // SAFETY: passed on from the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: passed on from the caller.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const ROUNDS: usize = if cfg!(miri) { 20 } else { 10_000 };
+
+/// Runs it twice to warm up, and then demands that it allocates nothing.
+fn assert_none(what: &str, mut round: impl AsyncFnMut()) {
+    block_on(async {
+        for _ in 0..2 {
+            round().await;
+        }
+        let before = ALLOCATIONS.get();
+        for _ in 0..ROUNDS {
+            round().await;
+        }
+        assert_eq!(ALLOCATIONS.get() - before, 0, "{what}");
+    });
+}
+
+/// Sends after the first poll.
+async fn send<T>(senders: impl IntoIterator<Item = oneshot::Sender<T>>, value: impl Fn() -> T) {
+    yield_now().await;
+    for sender in senders {
+        let _ = sender.send(value());
+    }
+}
+
+#[test]
+fn races_allocate_nothing() {
+    assert_none("ready", async || {
+        assert_eq!(race([ready(1), ready(2)]).await, (0, 1))
+    });
+    assert_none("oneshots", async || {
+        let (senders, receivers): ([_; 7], [_; 7]) = split();
+        let sends = async {
+            send(senders, || 1).await;
+            std::future::pending::<()>().await;
+        };
+        let OneOf3::B((0, Ok(1))) = race((sends, race(receivers), time_out())).await else {
+            panic!("all were sent at once, and the leftmost wins");
+        };
+    });
+    assert_none("shared", async || {
+        let (sender, shared) = shared::channel::<u8>();
+        let send = async {
+            yield_now().await;
+            sender.send(1);
+            std::future::pending::<()>().await;
+        };
+        let waits = [shared.wait(), shared.wait()];
+        race((send, race(waits))).await;
+    });
+}
+
+#[test]
+fn all_allocate_nothing() {
+    assert_none("oneshots", async || {
+        let (senders, receivers): ([_; 8], [_; 8]) = split();
+        let (values, ()) = all((all(receivers), send(senders, || 1))).await;
+        assert_eq!(values, [Ok(1); 8]);
+    });
+    assert_none("errors", async || {
+        let (senders, receivers): ([_; 8], [_; 8]) = split::<u8, 8>();
+        let sends = async {
+            yield_now().await;
+            drop(senders);
+            Ok(())
+        };
+        assert!(try_all((try_all(receivers), sends)).await.is_err());
+    });
+}
+
+#[test]
+fn quorums_allocate_nothing() {
+    assert_none("quorum", async || {
+        let (senders, receivers): ([_; 8], [_; 8]) = split();
+        let sends = send(senders.into_iter().take(3), || 1);
+        let (values, ()) = all((quorum(3, receivers), sends)).await;
+        assert_eq!(values.unwrap().iter().flatten().count(), 3);
+    });
+    assert_none("strict", async || {
+        let (senders, receivers): ([_; 5], [_; 5]) = split();
+        let sends = send(senders, || 1);
+        let (values, ()) = all((quorum(5, receivers).strict(), sends)).await;
+        assert_eq!(values, Ok([Some(1); 5]));
+    });
+    assert_none("any", async || {
+        let (senders, receivers): ([_; 3], [_; 3]) = split::<u8, 3>();
+        let drops = async {
+            yield_now().await;
+            drop(senders);
+        };
+        let (values, ()) = all((any(receivers), drops)).await;
+        assert!(values.is_err());
+    });
+    assert_none("timers", async || {
+        let timers = [time_out(), time::sleep(Duration::ZERO)];
+        let ready = timers.map(async |timer| {
+            timer.await;
+            Ok::<_, ()>("in time")
+        });
+        assert!(any(ready).await.is_ok());
+    });
+}
+
+fn time_out() -> time::Sleep {
+    time::sleep(Duration::from_secs(60))
+}
+
+fn split<T, const N: usize>() -> ([oneshot::Sender<T>; N], [oneshot::Receiver<T>; N]) {
+    let mut receivers = [const { None }; N];
+    let senders = std::array::from_fn(|index| {
+        let (sender, receiver) = oneshot::channel();
+        receivers[index] = Some(receiver);
+        sender
+    });
+    (
+        senders,
+        receivers.map(|receiver| receiver.expect("made above")),
+    )
+}

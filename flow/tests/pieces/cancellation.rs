@@ -1,0 +1,409 @@
+//! Cancellation: when a future is dropped, by whom, and in which order.
+
+use std::{
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex},
+    task::{Wake, Waker},
+};
+
+use joint::{oneshot, yield_now};
+use joint_flow::promise::never;
+use joint_flow::{Task, TaskError, spawn, uncancellable};
+
+use crate::common::{Log, OnDrop, after, check, settled};
+
+/// Spawns a task that notes its beginning and holds `held` forever, and waits until it is
+/// suspended.
+async fn suspended<T: Send + 'static>(held: T) -> Task<()> {
+    let (began, has_begun) = oneshot::channel();
+    let task = spawn(async move {
+        let _held = held;
+        began.send(()).unwrap();
+        never::<()>().await;
+    });
+    has_begun.await.unwrap();
+    task
+}
+
+/// Cell: cancellation: dropping a handle drops the future at once if it is idle.
+#[test]
+fn an_idle_future_is_dropped_before_the_handles_drop_returns() {
+    check(|| async {
+        let log = Log::new();
+        let task = suspended(log.on_drop("future")).await;
+        log.add("before");
+        drop(task);
+        log.add("after");
+        assert_eq!(log.all(), ["before", "future", "after"]);
+    });
+}
+
+/// Cell: cancellation: dropping a handle drops the future at once if it is idle.
+#[test]
+fn a_future_that_was_never_polled_is_dropped_at_once() {
+    check(|| async {
+        let log = Log::new();
+        let future = log.on_drop("future");
+        let (driver, task) = joint_flow::task::from_future(async move { drop(future) });
+        drop(task);
+        assert_eq!(log.all(), ["future"]);
+        // The driver has nothing left to do.
+        driver.await;
+        assert_eq!(log.all(), ["future"]);
+    });
+}
+
+/// Cell: cancellation: dropping a handle drops the future at once if it is idle, else at its next
+/// suspension.
+#[test]
+fn a_future_that_drops_its_own_last_handle_ends_at_its_next_suspension() {
+    check(|| async {
+        let log = Log::new();
+        let own = Arc::new(Mutex::new(None::<Task<()>>));
+        let (go, went) = oneshot::channel::<()>();
+        let (future, inside, slot) = (log.on_drop("future"), log.clone(), own.clone());
+        let task = spawn(async move {
+            let _future = future;
+            went.await.unwrap();
+            drop(slot.lock().unwrap().take());
+            inside.add("runs on");
+            yield_now().await;
+            inside.add("never");
+        });
+        *own.lock().unwrap() = Some(task);
+        go.send(()).unwrap();
+        settled().await;
+        assert_eq!(log.all(), ["runs on", "future"]);
+    });
+}
+
+/// Cell: cancellation: dropping a handle drops the future at once if it is idle, else at its next
+/// suspension.
+#[test]
+fn a_poll_that_is_ready_wins_against_a_cancellation_within_it() {
+    check(|| async {
+        let own = Arc::new(Mutex::new(None::<Task<u32>>));
+        let (go, went) = oneshot::channel::<()>();
+        let slot = own.clone();
+        let task = spawn(async move {
+            went.await.unwrap();
+            slot.lock().unwrap().take().unwrap().cancel();
+            5
+        });
+        *own.lock().unwrap() = Some(task.clone());
+        go.send(()).unwrap();
+        assert_eq!(task.await.unwrap(), 5);
+    });
+}
+
+/// Cell: cancellation: its own awaits go first to last.
+#[test]
+fn nested_tasks_are_cancelled_from_the_outside_in_and_siblings_in_order() {
+    check(|| async {
+        let log = Log::new();
+        let (began, has_begun) = oneshot::channel();
+        let inner = log.clone();
+        let task = spawn(async move {
+            let _first_local = inner.on_drop("outer, first local");
+            let middle = inner.clone();
+            let middle = spawn(async move {
+                let _guard = middle.on_drop("middle");
+                let inner = suspended(middle.on_drop("inner")).await;
+                began.send(()).unwrap();
+                inner.await
+            });
+            let _second_local = inner.on_drop("outer, second local");
+            let sibling = suspended(inner.on_drop("sibling")).await;
+            // Both tasks are fields of one future, as the branches of a combinator are.
+            let mut both = (middle, sibling);
+            let first = poll_fn(|cx| std::pin::Pin::new(&mut both.0).poll(cx)).await;
+            drop(both);
+            first.unwrap().unwrap()
+        });
+        has_begun.await.unwrap();
+        settled().await;
+        drop(task);
+        let order = [
+            "inner",
+            "middle",
+            "sibling",
+            "outer, second local",
+            "outer, first local",
+        ];
+        assert_eq!(log.all(), order);
+    });
+}
+
+/// Cell: cancellation: its own awaits go first to last.
+#[test]
+fn a_cancellation_reaches_each_task_before_the_tasks_that_it_awaits() {
+    struct Asks(Log, Task<()>);
+    impl Drop for Asks {
+        fn drop(&mut self) {
+            self.0
+                .add(format!("inner finished: {}", self.1.is_finished()));
+        }
+    }
+    check(|| async {
+        let log = Log::new();
+        let inner = suspended(log.on_drop("inner")).await;
+        // Declared after the inner task, so dropped before it.
+        let outer = suspended((Asks(log.clone(), inner.clone()), inner)).await;
+        drop(outer);
+        assert_eq!(log.all(), ["inner finished: false", "inner"]);
+    });
+}
+
+/// Cell: cancellation: destructors run.
+#[test]
+fn destructors_run_once_whenever_the_cancellation_comes() {
+    check(|| async {
+        let log = Log::new();
+        let (first, second) = (log.on_drop("first"), log.on_drop("second"));
+        let task = spawn(async move {
+            let _first = first;
+            after(1, ()).await;
+            let _second = second;
+            after(1, ()).await;
+            never::<()>().await;
+        });
+        after((joint::sim::random() % 6) as usize, ()).await;
+        drop(task);
+        // The other side may be in the middle of a poll only in a real executor.
+        let mut all = log.all();
+        all.sort();
+        assert_eq!(all, ["first", "second"]);
+    });
+}
+
+/// Cell: cancellation: destructors run.
+#[test]
+fn what_a_cancelled_task_held_is_given_back() {
+    check(|| async {
+        let (sender, receiver) = oneshot::channel::<u32>();
+        let task = suspended(receiver).await;
+        drop(task);
+        assert!(sender.send(1).is_err());
+    });
+}
+
+/// Cell: cancellation: a destructor that cancels again destroys nothing twice.
+#[test]
+fn a_destructor_that_cancels_again_does_nothing() {
+    struct CancelsAgain(
+        #[allow(dead_code, reason = "its drop is noted")] OnDrop,
+        Arc<Mutex<Option<Task<()>>>>,
+    );
+    impl Drop for CancelsAgain {
+        fn drop(&mut self) {
+            let task = self.1.lock().unwrap().take().unwrap();
+            task.cancel();
+            // Its last handle.
+            drop(task);
+        }
+    }
+    check(|| async {
+        let log = Log::new();
+        let slot = Arc::new(Mutex::new(None));
+        let task = suspended(CancelsAgain(log.on_drop("future"), slot.clone())).await;
+        *slot.lock().unwrap() = Some(task.clone());
+        let waiter = joint::spawn(task.clone());
+        yield_now().await;
+        task.cancel();
+        drop(task);
+        assert!(waiter.await.unwrap_err().is_cancelled());
+        assert_eq!(log.all(), ["future"]);
+    });
+}
+
+/// Cell: cancellation: a destructor that cancels again destroys nothing twice.
+#[test]
+fn a_waiters_waker_that_cancels_does_nothing() {
+    struct Cancels(Mutex<Option<Task<OnDropOnce>>>);
+    type OnDropOnce = Arc<OnDrop>;
+    impl Wake for Cancels {
+        fn wake(self: Arc<Self>) {
+            let task = self.0.lock().unwrap().take();
+            if let Some(task) = task {
+                task.cancel();
+            }
+        }
+    }
+    check(|| async {
+        let log = Log::new();
+        let (value, future) = (Arc::new(log.on_drop("value")), log.on_drop("future"));
+        let (go, went) = oneshot::channel::<()>();
+        let task = spawn(async move {
+            let _future = future;
+            went.await.unwrap();
+            value
+        });
+        let mut waiter = task.clone();
+        let waker = Arc::new(Cancels(Mutex::new(Some(task))));
+        let foreign = Waker::from(waker);
+        let mut cx = std::task::Context::from_waker(&foreign);
+        assert!(std::pin::Pin::new(&mut waiter).poll(&mut cx).is_pending());
+        go.send(()).unwrap();
+        settled().await;
+        assert_eq!(log.all(), ["future"]);
+        drop(waiter.await.unwrap());
+        assert_eq!(log.all(), ["future", "value"]);
+    });
+}
+
+/// Cell: cancellation: an explicit cancel is told to those who still wait.
+#[test]
+fn a_cancel_is_told_to_the_waiters_after_the_destructors() {
+    check(|| async {
+        let log = Log::new();
+        let task = suspended(log.on_drop("future")).await;
+        let (waiter, told) = (task.clone(), log.clone());
+        let waiter = joint::spawn(async move {
+            let error = waiter.await.unwrap_err();
+            told.add(error.to_string());
+        });
+        yield_now().await;
+        task.cancel();
+        assert!(task.is_finished());
+        assert!(matches!(task.wait().await, Err(TaskError::Cancelled)));
+        waiter.await;
+        assert_eq!(log.all(), ["future", "the task was cancelled"]);
+    });
+}
+
+/// Cell: cancellation: destructors run.
+#[test]
+fn a_destructor_that_panics_leaves_nothing_behind() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("destructor"));
+        }
+    }
+    check(|| async {
+        let log = Log::new();
+        let task = suspended((log.on_drop("future"), Panics)).await;
+        let waiter = joint::spawn(task.clone());
+        let panic = catch_unwind(|| task.cancel()).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"destructor"));
+        assert!(waiter.await.unwrap_err().is_cancelled());
+        assert_eq!(log.all(), ["future"]);
+    });
+}
+
+/// Cell: cancellation: a panic reaches the waiters.
+#[test]
+fn a_panic_reaches_every_waiter() {
+    check(|| async {
+        let log = Log::new();
+        let future = log.on_drop("future");
+        let task = spawn(async move {
+            let _future = future;
+            yield_now().await;
+            std::panic::resume_unwind(Box::new("no"))
+        });
+        for waiter in [task.clone(), task] {
+            let waiter: Task<()> = waiter;
+            let Err(TaskError::Panicked(payload)) = waiter.await else {
+                panic!("not the panic");
+            };
+            assert_eq!(payload.message(), Some("no"));
+            assert!(payload.spawned().file().ends_with("cancellation.rs"));
+        }
+        assert_eq!(log.all(), ["future"]);
+    });
+}
+
+/// Cell: cancellation: destructors run.
+#[test]
+fn a_waker_that_panics_when_it_is_dropped_costs_no_waiter_its_answer() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("waker"));
+        }
+    }
+    check(|| async {
+        let (driver, task) = joint_flow::task::from_future(after(1, 4));
+        let mut driver = Box::pin(driver);
+        let waker = Waker::from(Arc::new(Panics));
+        let mut cx = std::task::Context::from_waker(&waker);
+        assert!(driver.as_mut().poll(&mut cx).is_pending());
+        // The task keeps the last one.
+        drop(waker);
+        let mut cx = std::task::Context::from_waker(Waker::noop());
+        let end = AssertUnwindSafe(|| driver.as_mut().poll(&mut cx));
+        assert!(catch_unwind(end).is_err());
+        assert!(task.is_finished());
+        assert_eq!(task.await.unwrap(), 4);
+    });
+}
+
+/// Cell: cancellation: `uncancellable(fut)` runs to its end although every handle is gone, and is
+/// seen at the call site.
+#[test]
+fn an_uncancellable_task_runs_to_its_end() {
+    check(|| async {
+        let (sender, receiver) = oneshot::channel();
+        let task = uncancellable(async move {
+            after(2, ()).await;
+            sender.send("end").unwrap();
+        });
+        task.cancel();
+        yield_now().await;
+        drop(task);
+        assert_eq!(receiver.await, Ok("end"));
+        assert_eq!(uncancellable(after(1, 3)).await.unwrap(), 3);
+    });
+}
+
+/// Cell: cancellation: dropping a handle drops the future at once if it is idle, else at its next
+/// suspension.
+#[test]
+fn a_task_that_may_be_cancelled_anywhere_leaves_no_handle_behind() {
+    check(|| async {
+        let log = Log::new();
+        let future = log.on_drop("producer");
+        let producer = spawn(async move {
+            let _future = future;
+            after(5, 1).await
+        });
+        let waiters = [(); 3].map(|()| {
+            let producer = producer.clone();
+            joint::spawn(joint::sim::may_cancel(async move {
+                after(1, ()).await;
+                producer.await.unwrap()
+            }))
+        });
+        drop(producer);
+        for waiter in waiters {
+            let value = waiter.await;
+            assert!(value.is_none_or(|value| value == 1));
+        }
+        settled().await;
+        assert_eq!(log.all(), ["producer"]);
+    });
+}
+
+/// Cell: cancellation: the end of the executor cancels, and is told.
+#[test]
+fn the_end_of_an_executor_cancels_its_tasks() {
+    check(|| async {
+        let log = Log::new();
+        let executor = joint::Executor::builder().workers(1).build().unwrap();
+        let future = log.on_drop("future");
+        let (driver, task) = joint_flow::task::from_future(async move {
+            let _future = future;
+            never::<()>().await;
+        });
+        executor.spawn_detached(driver);
+        yield_now().await;
+        drop(executor);
+        assert!(task.await.unwrap_err().is_cancelled());
+        assert_eq!(log.all(), ["future"]);
+    });
+}

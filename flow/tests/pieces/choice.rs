@@ -1,0 +1,307 @@
+//! The ordered choice.
+
+use std::{
+    cell::Cell,
+    future::{Future, pending, ready},
+    pin::pin,
+    task::{Context, Poll, Waker},
+};
+
+use joint::{oneshot, sim::may_cancel, spawn};
+use joint_flow::{
+    choice::{choose, try_choose},
+    stream::{self, StreamExt},
+};
+
+use crate::common::{Log, after, check};
+
+/// Cell: choice: a later branch's closure does not run if an earlier one is ready.
+#[test]
+fn later_branches_are_not_made() {
+    check(|| async {
+        let made = Cell::new(0);
+        let make = |polls| {
+            made.set(made.get() + 1);
+            after(polls, polls)
+        };
+        let won = choose()
+            .when(|| make(2), |n| n)
+            .when(|| make(0), |n| n)
+            .when(|| make(0), |_| panic!("a later branch has won"))
+            .await;
+        assert_eq!((won, made.get()), (0, 2));
+    });
+}
+
+/// Cell: choice: ordered: the first of several that are ready wins.
+#[test]
+fn the_first_that_is_ready_wins() {
+    check(|| async {
+        let (first, receives_first) = oneshot::channel();
+        let (second, receives_second) = oneshot::channel();
+        let mut choice = pin!(
+            choose()
+                .when(|| receives_first, |_| 1)
+                .when(|| receives_second, |_| 2)
+        );
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(choice.as_mut().poll(&mut cx).is_pending());
+        second.send(()).unwrap();
+        first.send(()).unwrap();
+        assert_eq!(choice.poll(&mut cx), Poll::Ready(1));
+    });
+}
+
+/// Cell: choice: each branch can win, in any order of completion.
+#[test]
+fn exactly_one_of_two_racing_branches_wins() {
+    check(|| async {
+        let handled = Cell::new(0);
+        let handle = |n: Result<u32, _>| {
+            handled.set(handled.get() + 1);
+            n.unwrap()
+        };
+        let (first, receives_first) = oneshot::channel();
+        let (second, receives_second) = oneshot::channel();
+        let senders = [(first, 1), (second, 2)].map(|(sender, n)| {
+            spawn(async move {
+                after(n as usize, ()).await;
+                // The loser's receiver may have gone.
+                let _ = sender.send(n);
+            })
+        });
+        let won = choose()
+            .when(|| receives_first, handle)
+            .when(|| receives_second, handle)
+            .await;
+        assert!(won == 1 || won == 2);
+        assert_eq!(handled.get(), 1);
+        for sender in senders {
+            sender.await;
+        }
+    });
+}
+
+/// Cell: choice: the others are dropped before the handler runs.
+#[test]
+fn everything_else_is_dropped_before_the_handler_runs() {
+    check(|| async {
+        let log = Log::new();
+        let part = |name: &str| log.on_drop(name);
+        let (first, second, third) = (part("first"), part("second"), part("third"));
+        let (first_handler, fourth) = (part("first's handler"), part("fourth's closure"));
+        choose()
+            .when(
+                || async move {
+                    let _first = first;
+                    pending::<()>().await;
+                },
+                |()| drop(first_handler),
+            )
+            .when(
+                || async move {
+                    let _second = second;
+                    after(2, ()).await;
+                },
+                |()| log.add("handled"),
+            )
+            .when(
+                || async move {
+                    let _third = third;
+                    pending::<()>().await;
+                },
+                |()| (),
+            )
+            .await;
+        let expected = ["second", "first", "first's handler", "third", "handled"];
+        assert_eq!(log.all(), expected);
+
+        // A branch that was never made is dropped with the others.
+        choose()
+            .when(|| ready(()), |()| log.add("handled"))
+            .when(
+                || async move {
+                    let _fourth = fourth;
+                },
+                |()| (),
+            )
+            .await;
+        assert_eq!(log.all()[5..], ["fourth's closure", "handled"]);
+    });
+}
+
+/// Cell: choice: a ready error propagates, and no handler runs.
+#[test]
+fn an_error_that_is_ready_fails_the_choice() {
+    check(|| async {
+        let made = Cell::new(0);
+        let choice = try_choose()
+            .when(pending::<Result<u32, &str>>, |_| -> Result<u32, _> {
+                panic!("it is never ready")
+            })
+            .when(|| after(1, Err("failed")), |()| panic!("it has failed"))
+            .when(
+                || {
+                    made.set(made.get() + 1);
+                    after(9, Ok(()))
+                },
+                |()| Ok(3),
+            );
+        assert_eq!(choice.await, Err("failed"));
+        assert_eq!(made.get(), 1);
+    });
+}
+
+/// Cell: choice: a handler that fails fails the choice.
+#[test]
+fn an_error_of_a_handler_is_that_of_the_choice() {
+    check(|| async {
+        let parse = |text: &'static str| {
+            try_choose()
+                .when(move || after(1, Ok(text)), |text: &str| text.parse::<u32>())
+                .when(pending, Ok)
+        };
+        assert_eq!(parse("12").await, Ok(12));
+        assert!(parse("twelve").await.is_err());
+    });
+}
+
+/// Cell: choice: a handler that panics fails the choice, with everything dropped.
+#[test]
+fn a_panic_of_a_handler_passes_through() {
+    check(|| async {
+        let log = Log::new();
+        let part = log.on_drop("other");
+        let task = spawn(async move {
+            let _: () = choose()
+                .when(
+                    || after(1, ()),
+                    |()| std::panic::resume_unwind(Box::new("handler")),
+                )
+                .when(
+                    || async move {
+                        let _part = part;
+                        pending().await
+                    },
+                    |()| (),
+                )
+                .await;
+        });
+        assert!(task.result().await.unwrap_err().is_panic());
+        assert_eq!(log.all(), ["other"]);
+    });
+}
+
+/// Cell: choice: dropping it drops the branches, first to last.
+#[test]
+fn cancelling_a_choice_drops_its_branches_in_order() {
+    check(|| async {
+        let log = Log::new();
+        let branch = |name: &str| {
+            let part = log.on_drop(name);
+            async move {
+                let _part = part;
+                pending::<()>().await;
+            }
+        };
+        {
+            let mut choice = pin!(
+                choose()
+                    .when(|| branch("1"), |()| ())
+                    .when(|| branch("2"), |()| ())
+                    .when(|| branch("3"), |()| ())
+            );
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(choice.as_mut().poll(&mut cx).is_pending());
+        }
+        assert_eq!(log.all(), ["1", "2", "3"]);
+    });
+}
+
+/// Cell: choice: in a loop over a stream and an event, nothing is lost by losing.
+#[test]
+fn a_choice_in_a_loop_loses_nothing() {
+    #[derive(PartialEq)]
+    enum Event {
+        Item(u32),
+        Tick,
+        End,
+    }
+
+    check(|| async {
+        let (sender, mut items) = stream::channel::<u32, joint_flow::BrokenPromise>();
+        let (ticker, mut ticks) = stream::channel::<(), joint_flow::BrokenPromise>();
+        let producers = [
+            spawn(async move {
+                for n in 0..4 {
+                    sender.send(n).unwrap();
+                    after(1, ()).await;
+                }
+                sender.end();
+            }),
+            spawn(async move {
+                for _ in 0..4 {
+                    ticker.send(()).unwrap();
+                    after(2, ()).await;
+                }
+                // Kept open: the items end the loop.
+                pending().await
+            }),
+        ];
+        let (mut got, mut ticked) = (Vec::new(), 0);
+        loop {
+            let choice = choose()
+                .when(
+                    || items.next(),
+                    |item| item.map_or(Event::End, |item| Event::Item(item.unwrap())),
+                )
+                .when(|| ticks.next(), |_| Event::Tick);
+            match may_cancel(choice).await {
+                None => {}
+                Some(Event::Item(n)) => got.push(n),
+                Some(Event::Tick) => ticked += 1,
+                Some(Event::End) => break,
+            }
+        }
+        assert_eq!(got, [0, 1, 2, 3]);
+        assert!(ticked <= 4);
+        let [items, ticks] = producers;
+        items.await;
+        drop(ticks.cancel());
+    });
+}
+
+/// Cell: choice: up to 8 branches and more, any of which can win.
+#[test]
+fn many_branches() {
+    check(|| async {
+        for winner in 0..10 {
+            let branch = |n| move || after(if n == winner { 1 } else { 100 }, n);
+            let won = choose()
+                .when(branch(0), |n| n)
+                .when(branch(1), |n| n)
+                .when(branch(2), |n| n)
+                .when(branch(3), |n| n)
+                .when(branch(4), |n| n)
+                .when(branch(5), |n| n)
+                .when(branch(6), |n| n)
+                .when(branch(7), |n| n)
+                .when(branch(8), |n| n)
+                .when(branch(9), |n| n)
+                .await;
+            assert_eq!(won, winner);
+        }
+    });
+}
+
+/// Cell: choice: without a branch it is never ready, and after its end it is not polled again.
+#[test]
+fn a_choice_without_branches_waits_forever() {
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(pin!(choose::<()>()).poll(&mut cx).is_pending());
+
+    let mut choice = pin!(choose().when(|| ready(1), |n| n));
+    assert_eq!(choice.as_mut().poll(&mut cx), Poll::Ready(1));
+    let again = std::panic::AssertUnwindSafe(move || choice.poll(&mut cx));
+    assert!(std::panic::catch_unwind(again).is_err());
+}

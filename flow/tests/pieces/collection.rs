@@ -1,0 +1,352 @@
+//! A collection of running tasks.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::Poll,
+};
+
+use joint::{oneshot, yield_now};
+use joint_flow::collection::{Adder, Collection};
+use joint_flow::promise::{channel, never};
+use joint_flow::spawn;
+
+use crate::common::{Log, OnDrop, after, check, settled};
+
+/// A child that holds a value forever.
+async fn holds<E>(held: impl Send) -> Result<(), E> {
+    let _held = held;
+    never().await
+}
+
+async fn is_pending<E>(collection: &mut Collection<E>) -> bool {
+    poll_fn(|cx| Poll::Ready(Pin::new(&mut *collection).poll(cx).is_pending())).await
+}
+
+/// Cell: collection: errors surface at once.
+#[test]
+fn the_first_error_to_come_is_returned_while_the_siblings_live() {
+    check(|| async {
+        let log = Log::new();
+        let mut collection = Collection::new();
+        collection.add(holds(log.on_drop("sibling")));
+        let (fail, failure) = oneshot::channel();
+        let (first, is_first) = channel();
+        collection.add(async move {
+            is_first.await.unwrap();
+            joint::time::sleep(std::time::Duration::from_secs(60)).await;
+            Err("second")
+        });
+        collection.add(async move { Err(failure.await.unwrap()) });
+        collection.add(async { Ok(()) });
+        settled().await;
+        assert!(is_pending(&mut collection).await);
+        fail.send("first").unwrap();
+        assert_eq!((&mut collection).await, Err("first"));
+        first.send(());
+        settled().await;
+        assert!(log.all().is_empty(), "siblings live until the drop");
+        drop(collection);
+        assert_eq!(log.all(), ["sibling"]);
+    });
+}
+
+/// Cell: collection: errors surface at once.
+#[test]
+fn an_error_of_a_child_that_is_ready_at_once() {
+    check(|| async {
+        let collection = Collection::new();
+        collection.add(async { Err(1) });
+        settled().await;
+        collection.add(async { Err(2) });
+        assert_eq!(collection.await, Err(1));
+    });
+}
+
+/// Cell: collection: errors surface at once.
+#[test]
+fn a_panic_of_a_child_reaches_the_waiter() {
+    check(|| async {
+        let collection = Collection::<()>::new();
+        collection.add(async { std::panic::resume_unwind(Box::new("child")) });
+        let waiter = joint::spawn(collection).result().await;
+        let joint::JoinError::Panicked(payload) = waiter.unwrap_err() else {
+            panic!("not the panic");
+        };
+        assert_eq!(payload.message(), Some("child"));
+    });
+}
+
+/// Cell: collection: children cancelled in order of insertion on drop.
+#[test]
+fn the_drop_cancels_in_the_order_of_insertion() {
+    check(|| async {
+        let log = Log::new();
+        let collection = Collection::<()>::new();
+        let mut ends = Vec::new();
+        for n in 0..8 {
+            let held = log.on_drop(n.to_string());
+            if n % 3 == 1 {
+                // Its place may be used again.
+                let (end, ended) = oneshot::channel::<()>();
+                ends.push(end);
+                collection.add(async move {
+                    ended.await.unwrap();
+                    drop(held);
+                    Ok(())
+                });
+            } else {
+                collection.add(holds(held));
+            }
+        }
+        for end in ends {
+            end.send(()).unwrap();
+        }
+        settled().await;
+        collection.add(holds(log.on_drop("8")));
+        collection.add(holds(log.on_drop("9")));
+        assert_eq!(collection.len(), 7);
+        log.add("drop");
+        drop(collection);
+        log.add("dropped");
+        let dropped = log.all().split_off(3);
+        let order = ["drop", "0", "2", "3", "5", "6", "8", "9", "dropped"];
+        assert_eq!(dropped, order);
+    });
+}
+
+/// Cell: collection: children cancelled in order of insertion on drop.
+#[test]
+fn awaiting_by_value_cancels_the_others_before_the_caller_goes_on() {
+    check(|| async {
+        let log = Log::new();
+        let collection = Collection::new();
+        collection.add(holds(log.on_drop("first")));
+        collection.add(async { Err(()) });
+        collection.add(holds(log.on_drop("third")));
+        settled().await;
+        assert_eq!(collection.await, Err(()));
+        assert_eq!(log.all(), ["first", "third"]);
+    });
+}
+
+/// Cell: collection: children cancelled in order of insertion on drop.
+#[test]
+fn a_destructor_that_panics_keeps_no_sibling_alive() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("destructor"));
+        }
+    }
+    check(|| async {
+        let log = Log::new();
+        let collection = Collection::<()>::new();
+        collection.add(holds(Panics));
+        collection.add(holds(log.on_drop("second")));
+        settled().await;
+        let drops = std::panic::AssertUnwindSafe(|| drop(collection));
+        assert!(std::panic::catch_unwind(drops).is_err());
+        assert_eq!(log.all(), ["second"]);
+    });
+}
+
+/// Cell: collection: adds and completions from inside.
+#[test]
+fn children_add_children() {
+    check(|| async {
+        fn tree(adder: Adder<()>, log: Log, depth: u32) {
+            let inner = adder.clone();
+            adder.add(async move {
+                after((joint::sim::random() % 3) as usize, ()).await;
+                if depth > 0 {
+                    tree(inner.clone(), log.clone(), depth - 1);
+                    tree(inner, log.clone(), depth - 1);
+                }
+                log.add("end");
+                Ok(())
+            });
+        }
+        let log = Log::new();
+        let collection = Collection::until_empty();
+        tree(collection.adder(), log.clone(), 3);
+        assert_eq!(collection.await, Ok(()));
+        assert_eq!(log.all().len(), 15);
+    });
+}
+
+/// Cell: collection: adds and completions from inside.
+#[test]
+fn a_destructor_ends_a_sibling_and_adds_a_child() {
+    struct Meddles(
+        Adder<()>,
+        Option<oneshot::Sender<()>>,
+        #[allow(dead_code, reason = "its drop is noted")] OnDrop,
+        Log,
+    );
+    impl Drop for Meddles {
+        fn drop(&mut self) {
+            self.1.take().unwrap().send(()).unwrap();
+            self.0.add(holds(self.3.on_drop("added")));
+            assert!(self.0.is_closed());
+        }
+    }
+    check(|| async {
+        let log = Log::new();
+        let collection = Collection::new();
+        let (end, ended) = oneshot::channel();
+        let first = log.on_drop("first");
+        collection.add(holds(Meddles(
+            collection.adder(),
+            Some(end),
+            first,
+            log.clone(),
+        )));
+        let second = log.on_drop("second");
+        collection.add(async move {
+            let _second = second;
+            ended.await.unwrap();
+            Ok(())
+        });
+        collection.add(holds(log.on_drop("third")));
+        settled().await;
+        drop(collection);
+        assert_eq!(log.all(), ["added", "first", "second", "third"]);
+    });
+}
+
+/// Cell: collection: adds and completions from inside.
+#[test]
+fn a_child_drops_its_collection() {
+    check(|| async {
+        let log = Log::new();
+        let slot = Arc::new(Mutex::new(None));
+        let collection = Collection::<()>::new();
+        let (go, went) = oneshot::channel::<()>();
+        collection.add(holds(log.on_drop("first")));
+        let (own, inside, second) = (slot.clone(), log.clone(), log.on_drop("second"));
+        collection.add(async move {
+            let _second = second;
+            went.await.unwrap();
+            let collection = own.lock().unwrap().take();
+            drop(collection);
+            inside.add("runs on");
+            yield_now().await;
+            inside.add("never");
+            Ok(())
+        });
+        collection.add(holds(log.on_drop("third")));
+        *slot.lock().unwrap() = Some(collection);
+        settled().await;
+        go.send(()).unwrap();
+        settled().await;
+        assert_eq!(log.all(), ["first", "third", "runs on", "second"]);
+    });
+}
+
+/// Cell: collection: a mode that returns when it has become empty.
+#[test]
+fn it_is_ready_when_the_last_child_has_ended_and_not_before_the_first() {
+    check(|| async {
+        let mut collection = Collection::<()>::until_empty();
+        assert!(is_pending(&mut collection).await, "it had no child");
+        let (end, ended) = oneshot::channel();
+        collection.add(async move { ended.await.map_err(|_| ()) });
+        collection.add(after(1, Ok(())));
+        settled().await;
+        assert!(is_pending(&mut collection).await);
+        assert_eq!(collection.len(), 1);
+        end.send(()).unwrap();
+        assert_eq!((&mut collection).await, Ok(()));
+        assert!(collection.is_empty());
+    });
+}
+
+/// Cell: collection: a mode that returns when it has become empty.
+#[test]
+fn the_other_mode_never_returns_ok() {
+    check(|| async {
+        let mut collection = Collection::<()>::new();
+        for n in 0..4 {
+            collection.add(after(n, Ok(())));
+        }
+        settled().await;
+        assert!(collection.is_empty() && is_pending(&mut collection).await);
+    });
+}
+
+/// Cell: collection: a mode that returns when it has become empty.
+#[test]
+fn an_addition_before_the_last_end_precedes_it() {
+    check(|| async {
+        let mut collection = Collection::<()>::until_empty();
+        let adder = collection.adder();
+        let (end, ended) = oneshot::channel::<()>();
+        collection.add(async move {
+            adder.add(async move {
+                ended.await.unwrap();
+                Ok(())
+            });
+            Ok(())
+        });
+        settled().await;
+        assert!(is_pending(&mut collection).await);
+        end.send(()).unwrap();
+        assert_eq!(collection.await, Ok(()));
+    });
+}
+
+/// Cell: collection: a mode that returns when it has become empty.
+#[test]
+fn a_cancelled_child_is_counted_on_and_says_nothing() {
+    check(|| async {
+        let mut collection = Collection::<()>::until_empty();
+        let child = spawn(never());
+        collection.adder().add_task(child.clone());
+        collection.add(async { Ok(()) });
+        child.cancel();
+        settled().await;
+        assert!(is_pending(&mut collection).await);
+        assert_eq!(collection.len(), 1);
+    });
+}
+
+/// Cell: collection: children cancelled in order of insertion on drop.
+#[test]
+fn a_task_that_was_added_is_cancelled_with_its_last_handle() {
+    check(|| async {
+        let log = Log::new();
+        let collection = Collection::<()>::new();
+        let kept = spawn(holds(log.on_drop("kept")));
+        collection
+            .adder()
+            .add_task(spawn(holds(log.on_drop("only here"))));
+        collection.adder().add_task(kept.clone());
+        settled().await;
+        drop(collection);
+        assert_eq!(log.all(), ["only here"]);
+        drop(kept);
+        assert_eq!(log.all(), ["only here", "kept"]);
+    });
+}
+
+/// Cell: collection: adding and ending is O(1), also with 100,000 children.
+#[test]
+fn many_children_end_in_any_order() {
+    joint::sim::run(1, async {
+        const CHILDREN: usize = 100_000;
+        let collection = Collection::<()>::until_empty();
+        let (ends, waits): (Vec<_>, Vec<_>) =
+            (0..CHILDREN).map(|_| oneshot::channel::<()>()).unzip();
+        for wait in waits {
+            collection.add(async move { wait.await.map_err(|_| ()) });
+        }
+        settled().await;
+        assert_eq!(collection.len(), CHILDREN);
+        for end in ends.into_iter().rev() {
+            end.send(()).unwrap();
+        }
+        assert_eq!(collection.await, Ok(()));
+    });
+}

@@ -1,0 +1,334 @@
+//! The lock with permits.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use joint::{sim::may_cancel, spawn, yield_now};
+use joint_flow::lock::{Closed, FlowLock, Permit, Take, TryTakeError};
+
+use crate::common::{Log, check};
+
+fn poll_with(take: &mut Take, waker: &Waker) -> Poll<Result<Permit, Closed>> {
+    Pin::new(take).poll(&mut Context::from_waker(waker))
+}
+
+fn poll(take: &mut Take) -> Poll<Result<Permit, Closed>> {
+    poll_with(take, Waker::noop())
+}
+
+/// Requests that have been polled once, in order, under a lock that is held.
+fn queued<const N: usize>(lock: &FlowLock, amounts: [usize; N]) -> [Take; N] {
+    amounts.map(|amount| {
+        let mut take = lock.take(amount);
+        assert!(poll(&mut take).is_pending());
+        take
+    })
+}
+
+/// The permit of a request that has been granted.
+fn granted(take: &mut Take) -> Permit {
+    match poll(take) {
+        Poll::Ready(Ok(permit)) => permit,
+        other => panic!("not granted: {other:?}"),
+    }
+}
+
+/// Cell: lock: FIFO permits.
+#[test]
+fn requests_are_granted_in_order() {
+    check(|| async {
+        let (lock, log) = (FlowLock::new(1), Log::new());
+        let first = lock.take(1).await.unwrap();
+        let mut n = 0;
+        let takers = queued(&lock, [1; 5]).map(|take| {
+            n += 1;
+            let (log, name) = (log.clone(), n.to_string());
+            spawn(async move {
+                let _permit = take.await.unwrap();
+                log.add(name);
+                yield_now().await;
+            })
+        });
+        drop(first);
+        for taker in takers {
+            taker.await;
+        }
+        assert_eq!(log.all(), ["1", "2", "3", "4", "5"]);
+        assert_eq!((lock.taken(), lock.waiters()), (0, 0));
+    });
+}
+
+/// Cell: lock: FIFO: a small request does not overtake a large one.
+#[test]
+fn a_small_request_waits_behind_a_large_one() {
+    let lock = FlowLock::new(3);
+    let held = lock.try_take(2).unwrap();
+    let [mut large, mut small] = queued(&lock, [2, 1]);
+    assert_eq!(lock.available(), 1);
+    assert_eq!(lock.try_take(1).unwrap_err(), TryTakeError::Empty);
+    assert!(poll(&mut small).is_pending());
+    drop(held);
+    let permits = [granted(&mut large), granted(&mut small)];
+    assert_eq!(permits.map(|permit| permit.amount()), [2, 1]);
+}
+
+/// Cell: lock: several at once.
+#[test]
+fn never_more_permits_are_held_than_there_are() {
+    check(|| async {
+        let lock = FlowLock::new(3);
+        let held = Arc::new(AtomicUsize::new(0));
+        let takers: Vec<_> = [1, 2, 3, 1, 2, 1]
+            .into_iter()
+            .map(|amount| {
+                let (lock, held) = (lock.clone(), held.clone());
+                spawn(async move {
+                    let permit = lock.take(amount).await.unwrap();
+                    let before = held.fetch_add(permit.amount(), Relaxed);
+                    assert!(before + amount <= 3);
+                    yield_now().await;
+                    held.fetch_sub(amount, Relaxed);
+                })
+            })
+            .collect();
+        for taker in takers {
+            taker.await;
+        }
+        assert_eq!(lock.available(), 3);
+    });
+}
+
+/// Cell: lock: given back on drop, a part of it too.
+#[test]
+fn a_part_of_a_permit_can_be_given_back() {
+    let lock = FlowLock::new(4);
+    let mut permit = lock.try_take(4).unwrap();
+    let [mut one, mut two] = queued(&lock, [1, 2]);
+    permit.give_back(1);
+    let first = granted(&mut one);
+    assert!(poll(&mut two).is_pending());
+    permit.give_back(3);
+    assert_eq!(permit.amount(), 0);
+    drop(granted(&mut two));
+    drop((permit, first));
+    assert_eq!((lock.taken(), lock.waiters()), (0, 0));
+}
+
+/// Cell: lock: given back, also when cancelled before or after the grant.
+#[test]
+fn a_cancelled_request_gives_everything_back() {
+    check(|| async {
+        let lock = FlowLock::new(2);
+        let takers: Vec<_> = [1, 2, 1, 5, 1, 2]
+            .into_iter()
+            .map(|amount| {
+                let lock = lock.clone();
+                spawn(may_cancel(async move {
+                    let permit = lock.take(amount).await.unwrap();
+                    yield_now().await;
+                    drop(permit);
+                }))
+            })
+            .collect();
+        for taker in takers {
+            taker.await;
+        }
+        assert_eq!((lock.taken(), lock.waiters()), (0, 0));
+        drop(lock.take(2).await.unwrap());
+    });
+}
+
+/// Cell: lock: given back when cancelled before the grant.
+#[test]
+fn a_request_cancelled_before_its_grant_lets_the_next_one_in() {
+    let lock = FlowLock::new(2);
+    let _held = lock.try_take(1).unwrap();
+    let [large, mut small] = queued(&lock, [2, 1]);
+    assert!(poll(&mut small).is_pending());
+    drop(large);
+    drop(granted(&mut small));
+    assert_eq!((lock.taken(), lock.waiters()), (1, 0));
+}
+
+/// Cell: lock: given back when cancelled after the grant.
+#[test]
+fn a_request_cancelled_after_its_grant_lets_the_next_one_in() {
+    let lock = FlowLock::new(1);
+    let held = lock.try_take(1).unwrap();
+    let [first, mut second] = queued(&lock, [1, 1]);
+    drop(held);
+    assert_eq!(
+        (lock.taken(), lock.waiters()),
+        (1, 1),
+        "the first is granted"
+    );
+    assert!(poll(&mut second).is_pending());
+    drop(first);
+    drop(granted(&mut second));
+    assert_eq!(lock.taken(), 0);
+}
+
+/// Cell: lock: the releaser's stack never runs the taker.
+#[test]
+fn the_releaser_goes_on_before_the_taker_runs() {
+    check(|| async {
+        let (lock, log) = (FlowLock::new(1), Log::new());
+        let permit = lock.take(1).await.unwrap();
+        let taker = queued(&lock, [1]).map(|take| {
+            let log = log.clone();
+            spawn(async move {
+                let _permit = take.await.unwrap();
+                log.add("taken");
+            })
+        });
+        yield_now().await;
+        log.add("release");
+        drop(permit);
+        log.add("released");
+        let [taker] = taker;
+        taker.await;
+        assert_eq!(log.all(), ["release", "released", "taken"]);
+    });
+}
+
+/// Cell: lock: a waker that uses the lock does not find it locked.
+#[test]
+fn a_waker_may_use_the_lock() {
+    struct Uses(OnceLock<FlowLock>, AtomicUsize);
+    impl Wake for Uses {
+        fn wake(self: Arc<Self>) {
+            let lock = self.0.get().unwrap();
+            assert!(lock.try_take(1).is_err());
+            self.1.fetch_add(lock.taken(), Relaxed);
+        }
+    }
+
+    let lock = FlowLock::new(1);
+    let held = lock.try_take(1).unwrap();
+    let uses = Arc::new(Uses(OnceLock::from(lock.clone()), AtomicUsize::new(0)));
+    let mut take = lock.take(1);
+    assert!(poll_with(&mut take, &Waker::from(uses.clone())).is_pending());
+    drop(held);
+    assert_eq!(
+        uses.1.load(Relaxed),
+        1,
+        "woken once, with the permit counted"
+    );
+    lock.close();
+    drop(granted(&mut take));
+}
+
+/// Cell: lock: a waker that panics takes no permit with it, and leaves nobody behind.
+#[test]
+fn a_waker_that_panics_does_not_stop_the_queue() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            std::panic::resume_unwind(Box::new("a waker that panics"));
+        }
+    }
+
+    let lock = FlowLock::new(2);
+    let held = lock.try_take(2).unwrap();
+    let mut first = lock.take(1);
+    assert!(poll_with(&mut first, &Waker::from(Arc::new(Panics))).is_pending());
+    let [mut second] = queued(&lock, [1]);
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(held)));
+    assert!(outcome.is_err());
+    drop([granted(&mut first), granted(&mut second)]);
+    assert_eq!(lock.taken(), 0);
+}
+
+/// Cell: lock: a request larger than the capacity is admitted when the lock is idle.
+#[test]
+fn an_oversized_request_runs_alone() {
+    check(|| async {
+        let (lock, log) = (FlowLock::new(2), Log::new());
+        let takers: Vec<_> = [1, 9, 2, 9, 1]
+            .into_iter()
+            .map(|amount| {
+                let (lock, log) = (lock.clone(), log.clone());
+                spawn(async move {
+                    let permit = lock.take(amount).await.unwrap();
+                    if amount == 9 {
+                        assert_eq!(lock.taken(), 9);
+                    }
+                    yield_now().await;
+                    if amount == 9 {
+                        assert_eq!((lock.taken(), lock.available()), (9, 0));
+                    }
+                    log.add("ran");
+                    drop(permit);
+                })
+            })
+            .collect();
+        for taker in takers {
+            taker.await;
+        }
+        assert_eq!(log.all().len(), 5);
+    });
+}
+
+/// Cell: lock: closed with an error for all waiters.
+#[test]
+fn to_close_fails_all_waiters() {
+    check(|| async {
+        let lock = FlowLock::new(1);
+        let held = lock.take(1).await.unwrap();
+        let waiters = [(); 3].map(|()| {
+            let lock = lock.clone();
+            spawn(async move { lock.take(1).await.map(|_| ()) })
+        });
+        for _ in 0..2 {
+            yield_now().await;
+        }
+        lock.close();
+        for waiter in waiters {
+            assert_eq!(waiter.await, Err(Closed));
+        }
+        assert_eq!(lock.try_take(1).unwrap_err(), TryTakeError::Closed);
+        drop(held);
+        assert_eq!(lock.take(1).await.unwrap_err(), Closed);
+        assert_eq!(lock.taken(), 0);
+    });
+}
+
+/// Cell: lock: cancelled waiters leave the queue.
+#[test]
+fn a_cancelled_request_leaves_nothing_behind() {
+    let lock = FlowLock::new(1);
+    let _held = lock.try_take(1).unwrap();
+    let [first, last] = queued(&lock, [1, 1]);
+    for _ in 0..10_000 {
+        drop(queued(&lock, [1]));
+        assert_eq!(lock.waiters(), 2);
+    }
+    drop((first, last));
+    assert_eq!(lock.waiters(), 0);
+}
+
+/// Cell: lock: a cancelled request does not wake its own task.
+#[test]
+fn cancelling_wakes_nobody() {
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    let lock = FlowLock::new(1);
+    let _held = lock.try_take(1).unwrap();
+    let count = Arc::<Count>::default();
+    let mut take = lock.take(1);
+    assert!(poll_with(&mut take, &Waker::from(count.clone())).is_pending());
+    drop(take);
+    assert_eq!((count.0.load(Relaxed), Arc::strong_count(&count)), (0, 1));
+}

@@ -1,0 +1,19 @@
+//! One module for each piece. Every test runs its program under `joint::sim::check`: some hundred
+//! seeds, in the scheduler's strategies in turn, with all faults.
+#![allow(unreachable_pub, reason = "the modules are one program")]
+
+mod all;
+mod cancellation;
+mod choice;
+mod collection;
+mod common;
+mod generator;
+mod lock;
+mod promise;
+mod quorum;
+mod race;
+mod retry;
+mod stream;
+mod time;
+mod variable;
+mod workers;

@@ -1,0 +1,172 @@
+//! Promise and future: one producer, many waiters.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use joint::yield_now;
+use joint_flow::promise::{self, Closed, never};
+use joint_flow::spawn;
+
+use crate::common::{Log, after, check, settled};
+
+/// Cell: promise: one producer, many waiters.
+#[test]
+fn every_waiter_gets_the_value() {
+    check(|| async {
+        let (sender, shared) = promise::channel();
+        let waiters: Vec<_> = (0..4)
+            .map(|n| {
+                let shared = shared.clone();
+                joint::spawn(async move {
+                    after(n % 2, ()).await;
+                    // Some waiters may leave and come back.
+                    let left = joint::sim::may_cancel(shared.clone()).await;
+                    left.unwrap_or(Ok(7)).unwrap() + shared.await.unwrap()
+                })
+            })
+            .collect();
+        joint::spawn(async move {
+            yield_now().await;
+            sender.send(7);
+        })
+        .detach();
+        for waiter in waiters {
+            assert_eq!(waiter.await, 14);
+        }
+        assert_eq!(shared.get(), Some(&7));
+    });
+}
+
+/// Cell: promise: set once.
+#[test]
+fn every_poll_sees_the_one_value() {
+    check(|| async {
+        let made = Arc::new(AtomicUsize::new(0));
+        let (sender, shared) = promise::channel();
+        // `send` consumes the sender. That a second one does not compile is an example of the page.
+        let count = made.clone();
+        joint::spawn(async move { sender.send(count.fetch_add(1, Ordering::Relaxed)) }).await;
+        for _ in 0..3 {
+            assert_eq!(shared.clone().await, Ok(0));
+        }
+        assert_eq!(made.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// Cell: promise: a dropped producer gives broken promise.
+#[test]
+fn a_dropped_producer_is_told_to_every_waiter() {
+    check(|| async {
+        let (sender, shared) = promise::channel::<u32>();
+        let waiters = [(); 3].map(|()| joint::spawn(shared.clone()));
+        let producer = joint::spawn(async move {
+            yield_now().await;
+            drop(sender);
+        });
+        for waiter in waiters {
+            assert_eq!(waiter.await, Err(Closed));
+        }
+        producer.await;
+        assert_eq!(shared.await, Err(Closed), "and to who comes later");
+    });
+}
+
+/// Cell: promise: a dropped producer gives broken promise.
+#[test]
+fn a_cancelled_producer_is_told_to_every_waiter() {
+    check(|| async {
+        let (sender, shared) = promise::channel::<u32>();
+        let producer = spawn(async move {
+            never::<()>().await;
+            sender.send(1);
+        });
+        let waiter = joint::spawn(shared);
+        yield_now().await;
+        drop(producer);
+        assert_eq!(waiter.await, Err(Closed));
+    });
+}
+
+/// Cell: promise: the last future dropped cancels the producer.
+#[test]
+fn the_last_handle_cancels_the_producer() {
+    check(|| async {
+        let log = Log::new();
+        let end = log.on_drop("cancelled");
+        let producer = spawn(async move {
+            let _end = end;
+            never::<u32>().await
+        });
+        let handles = vec![producer.clone(), producer.clone(), producer];
+        let waiters: Vec<_> = handles.into_iter().map(joint::spawn).collect();
+        yield_now().await;
+        let (last, first) = waiters.split_last().unwrap();
+        for waiter in first {
+            waiter.abort();
+        }
+        settled().await;
+        assert!(log.all().is_empty(), "one future is left");
+        last.abort();
+        for waiter in waiters {
+            assert!(waiter.fallible().await.is_none());
+        }
+        settled().await;
+        assert_eq!(log.all(), ["cancelled"]);
+    });
+}
+
+/// Cell: promise: `shared::from_future` lets the producer run on.
+#[test]
+fn from_future_runs_on() {
+    check(|| async {
+        let (done, is_done) = promise::channel();
+        let (driver, shared) = promise::from_future(async move {
+            after(2, ()).await;
+            done.send(());
+        });
+        joint::spawn(driver).detach();
+        yield_now().await;
+        drop(shared);
+        assert_eq!(is_done.await, Ok(()));
+    });
+}
+
+/// Cell: promise: already completed is a no-op.
+#[test]
+fn dropping_or_cancelling_after_the_end_does_nothing() {
+    check(|| async {
+        let log = Log::new();
+        let value = Arc::new(log.on_drop("value"));
+        let task = spawn(async move { value });
+        let other = task.clone();
+        let held = task.await.unwrap();
+        other.cancel();
+        assert!(log.all().is_empty());
+        assert!(Arc::ptr_eq(&held, &other.clone().await.unwrap()));
+        drop(other);
+        assert!(log.all().is_empty());
+        settled().await;
+        drop(held);
+        assert_eq!(log.all(), ["value"]);
+    });
+}
+
+/// Cell: promise: never().
+#[test]
+fn never_is_not_ready() {
+    check(|| async {
+        let hour = std::time::Duration::from_secs(3600);
+        assert!(joint::time::timeout(hour, never::<()>()).await.is_err());
+        // A task that waits for nothing is kept for as long as it has a handle.
+        let log = Log::new();
+        let end = log.on_drop("cancelled");
+        let task = spawn(async move {
+            let _end = end;
+            never::<()>().await
+        });
+        assert!(joint::time::timeout(hour, task.clone()).await.is_err());
+        assert!(log.all().is_empty() && !task.is_finished());
+    });
+}

@@ -1,0 +1,371 @@
+//! `quorum` and `any`.
+
+use std::{
+    future::{Ready, pending, ready},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    task::{Context, Poll, Waker},
+};
+
+use joint::{oneshot, spawn, yield_now};
+use joint_flow::{any, quorum};
+
+use crate::common::{Log, after, check};
+
+type Never = std::future::Pending<Result<u8, &'static str>>;
+
+/// Cell: quorum: the n-th success.
+#[test]
+fn the_nth_success_ends_it() {
+    check(|| async {
+        let replicas = [
+            after(3, Ok::<_, &str>('a')),
+            after(1, Ok('b')),
+            after(2, Ok('c')),
+        ];
+        assert_eq!(quorum(2, replicas).await, Ok([None, Some('b'), Some('c')]));
+        let replicas = vec![after(2, Ok('a')), after(1, Err("lost")), after(3, Ok('c'))];
+        let values = quorum(2, replicas).await;
+        assert_eq!(values, Ok(vec![Some('a'), None, Some('c')]));
+    });
+}
+
+/// Cell: quorum: the n-th success.
+///
+/// All have succeeded when they are polled: they count from left to right.
+#[test]
+fn exactly_n_values_are_returned() {
+    check(|| async {
+        for n in 0..=4 {
+            let ready = std::array::from_fn::<_, 4, _>(|number| ready(Ok::<_, ()>(number)));
+            let values = quorum(n, ready).await.unwrap();
+            assert_eq!(
+                values,
+                std::array::from_fn(|number| (number < n).then_some(number))
+            );
+        }
+    });
+}
+
+/// Cell: quorum: failure as soon as n successes have become impossible.
+#[test]
+fn it_fails_as_soon_as_n_successes_have_become_impossible() {
+    check(|| async {
+        let log = Log::new();
+        let replica = |polls, result: Result<u8, &'static str>, name: &'static str| {
+            let log = log.clone();
+            async move {
+                after(polls, ()).await;
+                log.add(name);
+                result
+            }
+        };
+        let replicas = [
+            replica(2, Err("second"), "b"),
+            replica(4, Ok(4), "d"),
+            replica(1, Err("first"), "a"),
+            replica(3, Ok(3), "c"),
+        ];
+        let errors = quorum(3, replicas).await;
+        assert_eq!(errors, Err([Some("second"), None, Some("first"), None]));
+        assert_eq!(log.all(), ["a", "b"], "it does not wait for the others");
+    });
+}
+
+/// Cell: quorum: failure as soon as n successes have become impossible.
+///
+/// With the number of failures that it tolerates, it succeeds.
+#[test]
+fn every_outcome_of_five() {
+    check(|| async {
+        let n = joint::sim::random() as usize % 7;
+        for succeeds in 0..1_usize << 5 {
+            let futures = std::array::from_fn::<_, 5, _>(|number| {
+                let succeeds = succeeds >> number & 1 == 1;
+                after(number % 3, if succeeds { Ok(number) } else { Err(number) })
+            });
+            let successes = succeeds.count_ones() as usize;
+            match quorum(n, futures).await {
+                Ok(values) => {
+                    assert!(successes >= n);
+                    assert_eq!(values.iter().flatten().count(), n);
+                }
+                Err(errors) => {
+                    assert!(successes < n);
+                    let failed = errors.iter().flatten().count();
+                    assert_eq!(failed, if n > 5 { 0 } else { 5 - n + 1 });
+                }
+            }
+        }
+    });
+}
+
+/// Cell: quorum: a strict variant that fails on the first error.
+#[test]
+fn a_strict_quorum_fails_on_the_first_error() {
+    check(|| async {
+        let replicas = || [after(3, Ok(1)), after(2, Ok(2)), after(1, Err("lost"))];
+        assert_eq!(quorum(1, replicas()).strict().await, Err("lost"));
+        assert_eq!(quorum(1, replicas()).await, Ok([None, Some(2), None]));
+        let replicas = [
+            after(1, Ok(1)),
+            after(1, Err("left")),
+            after(1, Err("right")),
+        ];
+        assert_eq!(quorum(2, replicas).strict().await, Err("left"));
+        let replicas = vec![after(1, Ok::<_, ()>(1)), after(2, Ok(2)), after(3, Err(()))];
+        let values = quorum(2, replicas).strict().await;
+        assert_eq!(values, Ok(vec![Some(1), Some(2), None]));
+    });
+}
+
+/// Cell: quorum: n = 0 is ready.
+#[test]
+fn a_quorum_of_none_is_ready_and_one_of_too_many_fails() {
+    check(|| async {
+        let never = || -> Never { pending() };
+        assert_eq!(quorum(0, [never(), never()]).await, Ok([None, None]));
+        let none: Vec<Never> = Vec::new();
+        assert_eq!(quorum(0, none).await, Ok(vec![]));
+        let none: Vec<Never> = Vec::new();
+        assert_eq!(quorum(1, none).await, Err(vec![]));
+        assert_eq!(quorum(2, [ready(Ok::<u8, u8>(1))]).await, Err([None]));
+        assert_eq!(
+            quorum(0, [ready(Err::<u8, u8>(1))]).strict().await,
+            Ok([None])
+        );
+    });
+}
+
+#[test]
+#[should_panic(expected = "would fail without an error")]
+fn a_strict_quorum_of_too_many_panics() {
+    drop(quorum(2, [ready(Ok::<u8, u8>(1))]).strict());
+}
+
+/// Cell: quorum: losers kept or dropped by choice.
+///
+/// Dropped, also before the failure is returned, from the first to the last.
+#[test]
+fn losers_are_dropped_before_it_returns() {
+    check(|| async {
+        let log = Log::new();
+        let future = |name: &'static str, polls, result: Option<Result<u8, &'static str>>| {
+            let guard = log.on_drop(name);
+            async move {
+                let _guard = guard;
+                match result {
+                    Some(result) => after(polls, result).await,
+                    None => pending().await,
+                }
+            }
+        };
+        let futures = [
+            future("a", 0, None),
+            future("winner", 1, Some(Ok(1))),
+            future("b", 0, None),
+        ];
+        // The quorums themselves are dropped after the caller has gone on.
+        let mut first = pin!(quorum(1, futures));
+        assert_eq!(first.as_mut().await, Ok([None, Some(1), None]));
+        log.add("won");
+        let futures = [
+            future("c", 0, None),
+            future("d", 0, None),
+            future("failed", 1, Some(Err("lost"))),
+        ];
+        let mut second = pin!(quorum(3, futures));
+        assert_eq!(second.as_mut().await, Err([None, None, Some("lost")]));
+        log.add("lost");
+        let futures = [future("e", 0, None), future("f", 1, Some(Err("lost")))];
+        let mut third = pin!(quorum(1, futures).strict());
+        assert_eq!(third.as_mut().await, Err("lost"));
+        log.add("strict");
+        let mut fourth = pin!(any([
+            future("g", 0, None),
+            future("winner", 1, Some(Ok(1))),
+        ]));
+        assert_eq!(fourth.as_mut().await, Ok((1, 1)));
+        log.add("any");
+        let expected = [
+            "winner", "a", "b", "won", "failed", "c", "d", "lost", "f", "e", "strict", "winner",
+            "g", "any",
+        ];
+        assert_eq!(log.all(), expected);
+    });
+}
+
+/// Cell: quorum: losers kept or dropped by choice.
+#[test]
+fn losers_are_kept_and_awaited_or_dropped() {
+    check(|| async {
+        let log = Log::new();
+        let replica = |polls, result: Result<u8, &'static str>, name: &'static str| {
+            let guard = log.on_drop(name);
+            async move {
+                let _guard = guard;
+                after(polls, result).await
+            }
+        };
+        let replicas = || {
+            [
+                replica(5, Ok(1), "slow"),
+                replica(1, Ok(2), "fast"),
+                replica(6, Err("lost"), "lost"),
+                replica(2, Ok(4), "next"),
+            ]
+        };
+        let (values, losers) = quorum(2, replicas()).keep_losers().await;
+        assert_eq!(values, Ok(vec![None, Some(2), None, Some(4)]));
+        assert_eq!(losers.len(), 2);
+        log.add("the quorum is reached");
+        assert_eq!(losers.await, [(0, Ok(1)), (2, Err("lost"))]);
+        assert_eq!(
+            log.all(),
+            ["fast", "next", "the quorum is reached", "slow", "lost"]
+        );
+
+        let (values, losers) = quorum(1, replicas()).keep_losers().await;
+        assert_eq!(values, Ok(vec![None, Some(2), None, None]));
+        log.add("the quorum is reached");
+        drop(losers);
+        let expected = ["fast", "the quorum is reached", "slow", "lost", "next"];
+        assert_eq!(log.all()[5..], expected);
+
+        let (values, losers) = quorum(4, Vec::from(replicas())).keep_losers().await;
+        assert_eq!(values, Err(vec![None, None, Some("lost"), None]));
+        assert!(losers.is_empty());
+        assert_eq!(losers.await, []);
+
+        let (values, losers) = quorum(0, replicas()).keep_losers().await;
+        assert_eq!((values, losers.len()), (Ok(vec![None; 4]), 4));
+    });
+}
+
+/// Cell: quorum: losers kept or dropped by choice.
+///
+/// A loser that was woken together with the winner, and was not polled, loses no wake-up.
+#[test]
+fn a_loser_that_was_woken_with_the_winner_is_polled() {
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..3).map(|_| oneshot::channel()).unzip();
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut first = quorum(1, receivers).keep_losers();
+    assert!(pin!(&mut first).poll(&mut cx).is_pending());
+    senders
+        .into_iter()
+        .for_each(|sender| sender.send('x').unwrap());
+    let Poll::Ready((values, losers)) = pin!(first).poll(&mut cx) else {
+        panic!("one has succeeded");
+    };
+    assert_eq!(values, Ok(vec![Some('x'), None, None]));
+    assert_eq!(
+        pin!(losers).poll(&mut cx),
+        Poll::Ready(vec![(1, Ok('x')), (2, Ok('x'))])
+    );
+}
+
+/// Cell: any: first success.
+#[test]
+fn any_returns_the_first_success() {
+    check(|| async {
+        let log = Log::new();
+        let guard = log.on_drop("loser");
+        let loser = async move {
+            let _guard = guard;
+            pending::<Result<char, &str>>().await
+        };
+        let fails = async { after(1, Err("lost")).await };
+        let wins = async { after(2, Ok('c')).await };
+        type Boxed<'a> = Pin<Box<dyn Future<Output = Result<char, &'a str>> + 'a>>;
+        let futures: [Boxed<'_>; 3] = [Box::pin(loser), Box::pin(fails), Box::pin(wins)];
+        assert_eq!(any(futures).await, Ok((2, 'c')));
+        assert_eq!(log.all(), ["loser"]);
+        assert_eq!(
+            any([after(1, Ok::<_, ()>(1)), after(1, Ok(2))]).await,
+            Ok((0, 1))
+        );
+    });
+}
+
+/// Cell: any: all failed gives all errors.
+#[test]
+fn any_returns_all_errors_if_all_fail() {
+    check(|| async {
+        let futures = [
+            after(2, Err::<(), _>("a")),
+            after(1, Err("b")),
+            after(3, Err("c")),
+        ];
+        assert_eq!(any(futures).await, Err(["a", "b", "c"]));
+        assert_eq!(any(vec![after(1, Err::<(), _>(1))]).await, Err(vec![1]));
+        assert_eq!(any(Vec::<Ready<Result<(), ()>>>::new()).await, Err(vec![]));
+    });
+}
+
+/// Cell: quorum: the n-th success.
+///
+/// The futures are tasks, and run on the simulation's workers.
+#[test]
+fn a_quorum_of_tasks() {
+    check(|| async {
+        let (senders, receivers): (Vec<_>, Vec<_>) = (0..5).map(|_| oneshot::channel()).unzip();
+        for (number, sender) in senders.into_iter().enumerate() {
+            spawn(async move {
+                for _ in 0..number % 3 {
+                    yield_now().await;
+                }
+                // The receivers of those that are too late have been dropped.
+                if number != 2 {
+                    let _ = sender.send(number);
+                }
+            })
+            .detach();
+        }
+        let values = quorum(3, receivers).await.unwrap();
+        assert_eq!(values[2], None);
+        assert_eq!(values.iter().flatten().count(), 3);
+        for (number, value) in values.into_iter().enumerate() {
+            assert!(value.is_none_or(|value| value == number));
+        }
+    });
+}
+
+#[test]
+fn a_panic_goes_through_and_the_others_are_dropped() {
+    let log = Log::new();
+    let future = |panics| {
+        let guard = log.on_drop("dropped");
+        async move {
+            let _guard = guard;
+            if panics {
+                panic!("child");
+            }
+            pending::<Result<(), ()>>().await
+        }
+    };
+    let quorum = quorum(1, [future(false), future(true), future(false)]);
+    assert!(catch_unwind(AssertUnwindSafe(|| joint::block_on(quorum))).is_err());
+    assert_eq!(log.all(), ["dropped"; 3]);
+}
+
+#[test]
+fn they_panic_when_they_are_polled_after_their_end() {
+    fn twice<F: Future>(future: F) {
+        let mut future = Box::pin(future);
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(future.as_mut().poll(&mut cx).is_ready());
+        let again = catch_unwind(AssertUnwindSafe(|| {
+            future.as_mut().poll(&mut cx).is_ready()
+        }));
+        let message = again.unwrap_err().downcast::<&str>().unwrap();
+        assert!(message.contains("polled again after it was ready"));
+    }
+    let ok = || [ready(Ok::<_, ()>(1))];
+    twice(quorum(1, ok()));
+    twice(quorum(0, ok()));
+    twice(quorum(2, ok()));
+    twice(quorum(1, ok()).strict());
+    twice(quorum(1, ok()).keep_losers());
+    twice(any(ok()));
+    twice(any(Vec::<Ready<Result<(), ()>>>::new()));
+}

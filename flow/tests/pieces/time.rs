@@ -1,0 +1,204 @@
+//! Timeouts, delays, yields, the clock, and priorities.
+
+use std::{
+    future::{Future, pending, poll_fn, ready},
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use joint::spawn;
+use joint_flow::time::{Priority, TaskBuilder, delay, now, timeout, timeout_at, yield_now};
+
+use crate::common::{Log, after, check};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Cell: time: `timeout`: a tie goes to the operation.
+#[test]
+fn an_operation_that_is_ready_at_the_deadline_wins() {
+    check(|| async {
+        assert_eq!(timeout(Duration::ZERO, ready(1)).await, Ok(1));
+        assert_eq!(timeout_at(now(), ready(2)).await, Ok(2));
+
+        // The deadline passes while the operation's task is not polled. Then both are ready.
+        let deadline = now() + 5 * MS;
+        let mut both = pin!(timeout_at(deadline, async {
+            poll_fn(|_| {
+                if now() >= deadline {
+                    Poll::Ready(3)
+                } else {
+                    Poll::Pending
+                }
+            })
+            .await
+        }));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(both.as_mut().poll(&mut cx).is_pending());
+        delay(10 * MS).await;
+        assert_eq!(both.poll(&mut cx), Poll::Ready(Ok(3)));
+    });
+}
+
+/// Cell: time: `timeout`: an expiry, and an inner error that propagates.
+#[test]
+fn a_timeout_expires_or_passes_the_output_on() {
+    check(|| async {
+        let start = now();
+        assert!(timeout(5 * MS, pending::<()>()).await.is_err());
+        assert!(now() - start >= 5 * MS);
+        let inner = timeout(1000 * MS, after(2, Err::<(), _>("inner"))).await;
+        assert_eq!(inner, Ok(Err("inner")));
+    });
+}
+
+/// Cell: time: `timeout`: the loser is dropped before completion.
+#[test]
+fn the_loser_of_a_timeout_is_dropped_before_the_result_is_there() {
+    check(|| async {
+        let log = Log::new();
+        let part = log.on_drop("operation dropped");
+        let operation = async move {
+            let _part = part;
+            pending::<()>().await;
+        };
+        let mut late = pin!(timeout(MS, operation));
+        let result = poll_fn(|cx| {
+            let polled = late.as_mut().poll(cx);
+            if polled.is_ready() {
+                log.add("ready");
+            }
+            polled
+        });
+        assert!(result.await.is_err());
+        assert_eq!(log.all(), ["operation dropped", "ready"]);
+    });
+}
+
+/// Cell: time: delay(0) never completes inline.
+#[test]
+fn a_delay_takes_at_least_one_trip_through_the_queue() {
+    check(|| async {
+        for duration in [Duration::ZERO, Duration::from_nanos(1)] {
+            let mut delay = pin!(delay(duration));
+            let mut polls = 0;
+            poll_fn(|cx| {
+                polls += 1;
+                delay.as_mut().poll(cx)
+            })
+            .await;
+            assert!(polls >= 2, "{polls}");
+        }
+        // Nor if its time has passed before it is first polled.
+        let mut late = pin!(delay(MS));
+        delay(3 * MS).await;
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(late.as_mut().poll(&mut cx).is_pending());
+        late.await;
+    });
+}
+
+/// Cell: time: delay(0) lets a task run that is ready.
+#[test]
+fn others_run_during_a_delay_of_zero() {
+    // One worker of an executor has the order. A simulation chooses any.
+    let executor = joint::Executor::builder().workers(1).build().unwrap();
+    let log = Log::new();
+    let inner = log.clone();
+    joint::block_on(executor.spawn(async move {
+        let other = spawn({
+            let log = inner.clone();
+            async move { log.add("other") }
+        });
+        inner.add("before");
+        delay(Duration::ZERO).await;
+        inner.add("after");
+        other.await;
+    }));
+    assert_eq!(log.all(), ["before", "other", "after"]);
+}
+
+/// Cell: time: yield: is pending once, and then ready.
+#[test]
+fn a_yield_is_one_trip_through_the_queue() {
+    check(|| async {
+        let mut polls = 0;
+        let mut yielded = pin!(yield_now());
+        poll_fn(|cx| {
+            polls += 1;
+            yielded.as_mut().poll(cx)
+        })
+        .await;
+        assert_eq!(polls, 2);
+    });
+}
+
+/// Cell: time: now: does not go back, and a delay is never early.
+#[test]
+fn the_clock_reaches_each_delay() {
+    check(|| async {
+        let tasks: Vec<_> = [3, 1, 0, 7]
+            .map(|n| {
+                spawn(async move {
+                    let start = now();
+                    delay(n * MS).await;
+                    assert!(now() >= start + n * MS);
+                })
+            })
+            .into();
+        for task in tasks {
+            task.await;
+        }
+    });
+}
+
+/// Cell: time: priorities: the urgent task runs first, and the oldest of the same priority.
+#[test]
+fn urgent_tasks_run_first_and_in_order() {
+    let executor = joint::Executor::builder().workers(1).build().unwrap();
+    let log = Log::new();
+    let inner = log.clone();
+    joint::block_on(executor.spawn(async move {
+        let tasks: Vec<_> = [
+            ("normal 1", Priority::Normal),
+            ("normal 2", Priority::Normal),
+            ("high 1", Priority::High),
+            ("high 2", Priority::High),
+        ]
+        .into_iter()
+        .map(|(name, priority)| {
+            let log = inner.clone();
+            TaskBuilder::new()
+                .priority(priority)
+                .spawn(async move { log.add(name) })
+        })
+        .collect();
+        for task in tasks {
+            task.await;
+        }
+    }));
+    assert_eq!(log.all(), ["high 1", "high 2", "normal 1", "normal 2"]);
+}
+
+/// Cell: time: priorities: an urgent task that never waits starves nobody.
+#[test]
+fn urgent_tasks_do_not_starve_the_others() {
+    let executor = joint::Executor::builder().workers(1).build().unwrap();
+    joint::block_on(executor.spawn(async {
+        let ran = Arc::new(AtomicBool::new(false));
+        let urgent = TaskBuilder::new().priority(Priority::High).spawn({
+            let ran = ran.clone();
+            async move {
+                while !ran.load(Relaxed) {
+                    yield_now().await;
+                }
+            }
+        });
+        spawn(async move { ran.store(true, Relaxed) }).await;
+        urgent.await;
+    }));
+}

@@ -1,0 +1,199 @@
+//! Variables and triggers.
+
+use std::{
+    pin::{Pin, pin},
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use joint::{sim::may_cancel, spawn, yield_now};
+use joint_flow::{
+    BrokenPromise,
+    variable::{AsyncVar, Changed, Trigger},
+};
+
+use crate::common::check;
+
+fn poll(changed: &mut Changed) -> Poll<Result<(), BrokenPromise>> {
+    Pin::new(changed).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Cell: variable: wakes on change only.
+#[test]
+fn an_equal_value_wakes_nobody() {
+    let variable = AsyncVar::new(1);
+    let mut changed = variable.on_change();
+    assert!(poll(&mut changed).is_pending());
+    assert!(!variable.set(1));
+    assert!(poll(&mut changed).is_pending());
+    assert!(variable.set(2));
+    assert_eq!(poll(&mut changed), Poll::Ready(Ok(())));
+    assert_eq!(variable.get(), 2);
+
+    let mut changed = variable.on_change();
+    variable.set_unconditional(2);
+    assert_eq!(poll(&mut changed), Poll::Ready(Ok(())));
+}
+
+/// Cell: variable: every change is seen by who asks before it looks.
+#[test]
+fn no_change_is_missed() {
+    check(|| async {
+        let variable = Arc::new(AsyncVar::new(0));
+        let readers = [1, 3, 4].map(|target| {
+            let variable = variable.clone();
+            spawn(async move {
+                loop {
+                    let changed = variable.on_change();
+                    if variable.get() >= target {
+                        return variable.get();
+                    }
+                    changed.await.unwrap();
+                }
+            })
+        });
+        for n in 1..=4 {
+            yield_now().await;
+            assert!(variable.set(n));
+        }
+        for (reader, target) in readers.into_iter().zip([1, 3, 4]) {
+            assert!(reader.await >= target);
+        }
+    });
+}
+
+/// Cell: variable: who waits again inside the notification gets the next change.
+#[test]
+fn a_waker_that_waits_again_gets_the_next_change() {
+    struct Again {
+        variable: OnceLock<Arc<AsyncVar<u32>>>,
+        wakes: AtomicUsize,
+        next: Mutex<Option<Changed>>,
+    }
+    impl Wake for Again {
+        fn wake(self: Arc<Self>) {
+            self.wakes.fetch_add(1, Relaxed);
+            let mut next = self.variable.get().unwrap().on_change();
+            assert!(!next.is_finished());
+            let waker = Waker::from(self.clone());
+            assert!(
+                Pin::new(&mut next)
+                    .poll(&mut Context::from_waker(&waker))
+                    .is_pending()
+            );
+            *self.next.lock().unwrap() = Some(next);
+        }
+    }
+
+    let variable = Arc::new(AsyncVar::new(0));
+    let again = Arc::new(Again {
+        variable: OnceLock::from(variable.clone()),
+        wakes: AtomicUsize::new(0),
+        next: Mutex::new(None),
+    });
+    let mut first = variable.on_change();
+    let waker = Waker::from(again.clone());
+    assert!(
+        Pin::new(&mut first)
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    for n in 1..=3 {
+        variable.set(n);
+        assert_eq!(again.wakes.load(Relaxed), n as usize);
+    }
+    again.next.lock().unwrap().take();
+}
+
+/// Cell: variable: who waits again when it has been woken gets the next change.
+#[test]
+fn a_task_that_waits_again_gets_the_next_change() {
+    check(|| async {
+        let variable = Arc::new(AsyncVar::new(0));
+        let reader = spawn({
+            let variable = variable.clone();
+            async move {
+                let mut seen = vec![variable.get()];
+                while seen.last() != Some(&3) {
+                    let changed = variable.on_change();
+                    let value = variable.get();
+                    if seen.last() == Some(&value) {
+                        changed.await.unwrap();
+                    } else {
+                        seen.push(value);
+                    }
+                }
+                seen
+            }
+        });
+        for n in 1..=3 {
+            yield_now().await;
+            variable.set(n);
+            variable.set(n);
+        }
+        let seen = reader.await;
+        assert!(seen.is_sorted() && seen.len() <= 4, "{seen:?}");
+    });
+}
+
+/// Cell: variable: a dropped variable breaks its promise.
+#[test]
+fn waiters_of_a_dropped_variable_get_an_error() {
+    check(|| async {
+        let variable = AsyncVar::new(0);
+        let waiters = [variable.on_change(), variable.on_change()].map(spawn);
+        let trigger = Trigger::new();
+        let fired = spawn(trigger.on_fire());
+        yield_now().await;
+        drop((variable, trigger));
+        for waiter in waiters {
+            assert_eq!(waiter.await, Err(BrokenPromise));
+        }
+        assert_eq!(fired.await, Err(BrokenPromise));
+    });
+}
+
+/// Cell: variable: a trigger wakes all who wait, and stores nothing.
+#[test]
+fn a_trigger_wakes_all_who_wait() {
+    check(|| async {
+        let trigger = Trigger::new();
+        trigger.fire();
+        let waiters = [(); 3].map(|()| spawn(may_cancel(trigger.on_fire())));
+        let late = trigger.on_fire();
+        yield_now().await;
+        trigger.fire();
+        for waiter in waiters {
+            assert!(matches!(waiter.await, None | Some(Ok(()))));
+        }
+        assert_eq!(late.await, Ok(()));
+        assert!(!trigger.on_fire().is_finished());
+    });
+}
+
+/// Cell: variable: the old value is dropped outside of the lock.
+#[test]
+fn the_old_value_may_use_the_variable_when_it_is_dropped() {
+    struct Uses(Option<Arc<AsyncVar<Uses>>>);
+    impl PartialEq for Uses {
+        fn eq(&self, _: &Self) -> bool {
+            false
+        }
+    }
+    impl Drop for Uses {
+        fn drop(&mut self) {
+            if let Some(variable) = self.0.take() {
+                assert!(variable.with(|new| new.0.is_none()));
+            }
+        }
+    }
+
+    let variable = Arc::new(AsyncVar::new(Uses(None)));
+    variable.set(Uses(Some(variable.clone())));
+    let mut changed = pin!(variable.on_change());
+    assert!(variable.set(Uses(None)));
+    assert_eq!(poll(&mut changed), Poll::Ready(Ok(())));
+}

@@ -1,0 +1,113 @@
+//! Tasks and collections on real workers, where a poll, an end and a cancellation can meet. The
+//! simulation runs one poll at a time, and the models are small.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use joint::{Executor, yield_now};
+use joint_flow::{Collection, promise::never, spawn};
+
+/// Counts its drops.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn on_workers<F: Future<Output = ()> + Send + 'static>(program: F) {
+    let executor = Executor::builder().workers(4).build().unwrap();
+    joint::block_on(executor.spawn(program));
+}
+
+/// Cell: cancellation: destructors run.
+#[test]
+fn each_future_is_dropped_once() {
+    const TASKS: usize = 4000;
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let counted = dropped.clone();
+    on_workers(async move {
+        let waiters: Vec<_> = (0..TASKS)
+            .map(|n| {
+                let held = Counted(counted.clone());
+                let task = spawn(async move {
+                    let _held = held;
+                    for _ in 0..n % 5 {
+                        yield_now().await;
+                    }
+                    if n % 7 == 0 {
+                        never::<()>().await;
+                    }
+                    n
+                });
+                let other = task.clone();
+                joint::spawn(async move {
+                    for _ in 0..n % 3 {
+                        yield_now().await;
+                    }
+                    match n % 4 {
+                        0 => other.cancel(),
+                        1 => drop(other),
+                        _ if n % 7 != 0 => assert_eq!(other.await.unwrap(), n),
+                        _ => {}
+                    }
+                })
+                .detach();
+                joint::spawn(async move {
+                    // One that can end is awaited. It may be cancelled, by a handle.
+                    if n % 7 != 0 {
+                        assert!(task.await.is_ok_and(|value| value == n) || n % 4 == 0);
+                    }
+                })
+            })
+            .collect();
+        for waiter in waiters {
+            waiter.await;
+        }
+    });
+    assert_eq!(dropped.load(Ordering::Relaxed), TASKS);
+}
+
+/// Cell: collection: adds and completions from inside.
+#[test]
+fn a_collection_that_grows_while_it_ends_or_is_dropped() {
+    for stops in [false, true] {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let counted = dropped.clone();
+        on_workers(async move {
+            for round in 0..50 {
+                let mut collection = Collection::until_empty();
+                // It is not empty before all are added.
+                let (all, are_added) = joint::oneshot::channel();
+                collection.add(async move { are_added.await.map_err(|_| usize::MAX) });
+                for n in 0..40 {
+                    let adder = collection.adder();
+                    let (held, inner) = (Counted(counted.clone()), Counted(counted.clone()));
+                    collection.add(async move {
+                        let _held = held;
+                        yield_now().await;
+                        adder.add(async move {
+                            let _inner = inner;
+                            yield_now().await;
+                            Ok(())
+                        });
+                        if stops && n == round % 40 {
+                            Err(n)
+                        } else {
+                            Ok(())
+                        }
+                    });
+                }
+                all.send(()).unwrap();
+                let result = (&mut collection).await;
+                assert_eq!(result, if stops { Err(round % 40) } else { Ok(()) });
+                // Some of them may be running.
+                drop(collection);
+            }
+        });
+        assert_eq!(dropped.load(Ordering::Relaxed), 50 * 80);
+    }
+}

@@ -1,0 +1,214 @@
+//! A combinator polls a child once at first, and then once for each time that it was woken: the sum
+//! of polls is the number of children plus the number of wake-ups.
+
+use std::{
+    cell::RefCell,
+    pin::{Pin, pin},
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use joint_flow::{all, race};
+
+/// What a child has seen.
+#[derive(Default)]
+struct Seen {
+    polls: Vec<usize>,
+    wakers: Vec<Option<Waker>>,
+    ended: Vec<bool>,
+}
+
+/// Keeps its waker, and is ready when it is told so.
+struct Child {
+    index: usize,
+    seen: Rc<RefCell<Seen>>,
+}
+
+impl Future for Child {
+    type Output = usize;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<usize> {
+        let mut seen = self.seen.borrow_mut();
+        seen.polls.push(self.index);
+        if seen.ended[self.index] {
+            return Poll::Ready(self.index);
+        }
+        seen.wakers[self.index] = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+fn children(count: usize) -> (Vec<Child>, Rc<RefCell<Seen>>) {
+    let seen = Rc::new(RefCell::new(Seen {
+        wakers: vec![None; count],
+        ended: vec![false; count],
+        ..Seen::default()
+    }));
+    let child = |index| Child {
+        index,
+        seen: seen.clone(),
+    };
+    ((0..count).map(child).collect(), seen)
+}
+
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// Sizes around those at which the words change.
+const SIZES: [usize; 12] = [1, 2, 8, 9, 63, 64, 65, 128, 129, 4096, 4097, 10_000];
+
+#[test]
+fn only_children_that_were_woken_are_polled_and_from_left_to_right() {
+    for count in SIZES {
+        let (futures, seen) = children(count);
+        let mut all = pin!(all(futures));
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(wakes.clone());
+        let mut cx = Context::from_waker(&waker);
+        assert!(all.as_mut().poll(&mut cx).is_pending());
+        assert!(
+            seen.borrow_mut().polls.drain(..).eq(0..count),
+            "first, all are polled"
+        );
+        assert!(all.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(seen.borrow().polls, [], "none was woken");
+
+        let mut woken_before = 0;
+        for round in 0..60 {
+            let mut woken: Vec<_> = (0..=round % 4)
+                .map(|n| (round * 37 + n * 1009) % count)
+                .collect();
+            for &child in &woken {
+                // The second wake-up of a child before its poll is the same as the first.
+                let waker = seen.borrow().wakers[child].clone().unwrap();
+                waker.wake_by_ref();
+                waker.wake();
+            }
+            woken_before += 1;
+            assert_eq!(
+                wakes.0.load(Relaxed),
+                woken_before,
+                "the task is woken once"
+            );
+            assert!(all.as_mut().poll(&mut cx).is_pending());
+            woken.sort();
+            woken.dedup();
+            assert_eq!(seen.borrow_mut().polls.split_off(0), woken);
+        }
+
+        // All end, the last one first.
+        for child in (0..count).rev() {
+            let waker = seen.borrow().wakers[child].clone().unwrap();
+            seen.borrow_mut().ended[child] = true;
+            waker.wake_by_ref();
+        }
+        let Poll::Ready(outputs) = all.as_mut().poll(&mut cx) else {
+            panic!("all have ended");
+        };
+        assert!(outputs.into_iter().eq(0..count));
+        assert!(seen.borrow().polls.iter().copied().eq(0..count));
+    }
+}
+
+#[test]
+fn a_child_that_has_ended_is_not_polled_when_it_is_woken_again() {
+    let (futures, seen) = children(3);
+    let mut all = pin!(all(futures));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(all.as_mut().poll(&mut cx).is_pending());
+    let wakers: Vec<_> = seen
+        .borrow()
+        .wakers
+        .iter()
+        .map(|waker| waker.clone().unwrap())
+        .collect();
+    seen.borrow_mut().ended[1] = true;
+    for _ in 0..3 {
+        wakers[1].wake_by_ref();
+        assert!(all.as_mut().poll(&mut cx).is_pending());
+    }
+    assert_eq!(seen.borrow().polls, [0, 1, 2, 1]);
+}
+
+#[test]
+fn a_race_polls_no_loser_after_the_winner() {
+    for count in SIZES {
+        let (futures, seen) = children(count);
+        let mut race = pin!(race(futures));
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(race.as_mut().poll(&mut cx).is_pending());
+        let wakers: Vec<_> = seen
+            .borrow_mut()
+            .wakers
+            .iter_mut()
+            .map(|waker| waker.take().unwrap())
+            .collect();
+        let winner = count / 2;
+        seen.borrow_mut().ended[winner..].fill(true);
+        wakers.iter().rev().for_each(Waker::wake_by_ref);
+        seen.borrow_mut().polls.clear();
+        assert_eq!(race.as_mut().poll(&mut cx), Poll::Ready((winner, winner)));
+        assert!(seen.borrow().polls.iter().copied().eq(0..=winner));
+        // The wakers outlive the race, and wake nobody.
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// A combinator that has ended, or was dropped, holds no waker of its task, even if a waker of a
+/// child is still alive.
+#[test]
+fn the_tasks_waker_is_given_up_at_the_end() {
+    for ends in [false, true] {
+        let (futures, seen) = children(2);
+        let mut race = Box::pin(race(futures));
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(wakes.clone());
+        let mut cx = Context::from_waker(&waker);
+        assert!(race.as_mut().poll(&mut cx).is_pending());
+        let child = seen.borrow_mut().wakers[1].take().unwrap();
+        if ends {
+            seen.borrow_mut().ended[1] = true;
+            child.wake_by_ref();
+            assert!(race.as_mut().poll(&mut cx).is_ready());
+        } else {
+            drop(race);
+        }
+        drop(waker);
+        let woken = usize::from(ends);
+        assert_eq!(
+            (Arc::strong_count(&wakes), wakes.0.load(Relaxed)),
+            (1, woken)
+        );
+        child.wake();
+        assert_eq!(wakes.0.load(Relaxed), woken);
+    }
+}
+
+/// The waker of the last poll is woken, and no other.
+#[test]
+fn another_task_takes_over() {
+    let (futures, seen) = children(2);
+    let mut all = pin!(all(futures));
+    let (first, second) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
+    for wakes in [&first, &second] {
+        let waker = Waker::from(wakes.clone());
+        assert!(
+            all.as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+    }
+    seen.borrow().wakers[0].as_ref().unwrap().wake_by_ref();
+    assert_eq!((first.0.load(Relaxed), second.0.load(Relaxed)), (0, 1));
+    assert_eq!(Arc::strong_count(&first), 1);
+}

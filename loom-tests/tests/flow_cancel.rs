@@ -1,0 +1,289 @@
+//! Models of a task with many handles (`joint_flow::Task`): a canceller in a thread of its own,
+//! against the poll that begins, suspends or ends.
+//!
+//! The future has a value that each poll and the destructor access exclusively. This fails unless
+//! the state names one side at a time, and unless the last poll happens before a destructor that
+//! runs on another thread. The canceller writes a cell before it cancels, which the destructor
+//! reads.
+#![cfg(joint_loom)]
+
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use joint::model::sites_seen;
+use joint_flow::{Task, TaskError, task::from_future};
+use loom_tests::lab::{cell::UnsafeCell, thread};
+use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded, rmws_of};
+
+/// What the canceller writes, and the destructor reads.
+struct Request(UnsafeCell<()>);
+
+// SAFETY: the cell holds nothing, and the model reports accesses that race.
+unsafe impl Send for Request {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Request {}
+
+impl Request {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(UnsafeCell::new(()).named("request")))
+    }
+}
+
+/// Ends in its poll of this number, from 1 on.
+struct Counts {
+    ends_in: usize,
+    polls: Arc<AtomicUsize>,
+    state: Value,
+    output: Option<Value>,
+    /// Set if the destructor is to look at the request, which only a cancellation writes.
+    request: Option<Arc<Request>>,
+}
+
+impl Future for Counts {
+    type Output = Arc<Value>;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Arc<Value>> {
+        self.state.take();
+        let polls = self.polls.fetch_add(1, Ordering::Relaxed) + 1;
+        if polls < self.ends_in {
+            return Poll::Pending;
+        }
+        self.request = None;
+        Poll::Ready(Arc::new(self.output.take().unwrap()))
+    }
+}
+
+impl Drop for Counts {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.state.take();
+            if let Some(request) = &self.request {
+                request.0.with(|_| ());
+            }
+        }
+    }
+}
+
+const NEVER: usize = usize::MAX;
+
+/// How the other thread makes the future go.
+#[derive(Clone, Copy)]
+enum How {
+    Cancel,
+    /// Two cancel: one of them is the last handle's drop.
+    CancelAndDrop,
+    Drop,
+}
+
+/// Polls a task that ends in its poll `ends_in` up to `polls` times, and lets another thread cancel
+/// it.
+fn cancelled(ends_in: usize, polls: usize, how: How) {
+    let drops = Drops::default();
+    let request = Request::new();
+    let polled = Arc::new(AtomicUsize::new(0));
+    let future = Counts {
+        ends_in,
+        polls: polled.clone(),
+        state: drops.value(),
+        output: Some(drops.value()),
+        request: Some(request.clone()),
+    };
+    let (driver, task) = from_future(future);
+    let waiter = matches!(how, How::Cancel).then(|| task.clone());
+    let canceller = thread::spawn(move || {
+        request.0.with_mut(|_| ());
+        if matches!(how, How::Cancel | How::CancelAndDrop) {
+            task.cancel();
+        }
+        drop(task);
+    });
+    let wakes = Wakes::new();
+    let mut driver = pin!(driver);
+    let mut ready = false;
+    for _ in 0..polls {
+        let waker = wakes.waker();
+        ready |= driver
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_ready();
+    }
+    canceller.join().unwrap();
+    let polled = polled.load(Ordering::Relaxed);
+    let has_ended = polled == ends_in;
+    // A future that was cancelled while it was idle wakes the driver, if the driver knows of it.
+    let told = ready || polled == 0 || wakes.count() == 1;
+    assert!(told, "the driver is not told");
+    assert!(wakes.count() <= usize::from(polled > 0 && !has_ended));
+    assert_eq!(wakes.wakers(), 0, "a waker is left");
+    if let Some(waiter) = waiter {
+        look(waiter, has_ended);
+    }
+    // The driver is alive: what is not dropped now would not be, before the executor ends.
+    drops.assert_all_of(2);
+}
+
+fn look(mut waiter: Task<Arc<Value>>, has_ended: bool) {
+    let waker = Wakes::new().waker();
+    match Pin::new(&mut waiter).poll(&mut Context::from_waker(&waker)) {
+        Poll::Ready(Ok(value)) if has_ended => value.look(),
+        Poll::Ready(Err(TaskError::Cancelled)) if !has_ended => {}
+        other => panic!("a waiter saw {:?}", other.map(|result| result.is_ok())),
+    }
+}
+
+/// Cell: cancellation: cancel against a poll that begins.
+#[test]
+fn a_cancel_against_the_first_poll() {
+    model(|| cancelled(NEVER, 1, How::Cancel));
+}
+
+fn two_polls() {
+    model(|| cancelled(NEVER, 2, How::Cancel));
+}
+
+/// Cell: cancellation: dropping a handle drops the future at once if it is idle, else at its next
+/// suspension.
+#[test]
+fn a_cancel_against_polls_that_suspend() {
+    two_polls();
+}
+
+/// Cell: cancellation: cancel against win.
+#[test]
+fn a_cancel_against_the_end() {
+    model(|| cancelled(1, 1, How::Cancel));
+    model(|| cancelled(2, 2, How::Cancel));
+}
+
+/// Cell: cancellation: a destructor that cancels again destroys nothing twice.
+#[test]
+fn two_cancels_against_polls() {
+    model(|| cancelled(NEVER, 2, How::CancelAndDrop));
+}
+
+/// Cell: promise: the last future dropped cancels the producer.
+#[test]
+fn the_last_handle_against_polls() {
+    model(|| cancelled(NEVER, 2, How::Drop));
+}
+
+/// Cell: promise: the last waiter's leaving against completion.
+#[test]
+fn the_last_handle_against_the_end() {
+    model(|| cancelled(1, 1, How::Drop));
+    model(|| cancelled(2, 2, How::Drop));
+}
+
+/// Cell: promise: the last waiter's leaving against completion. At most two preemptions.
+#[test]
+fn two_waiters_leave_against_the_end() {
+    model_bounded(2, || {
+        let drops = Drops::default();
+        let future = Counts {
+            ends_in: 1,
+            polls: Arc::default(),
+            state: drops.value(),
+            output: Some(drops.value()),
+            request: None,
+        };
+        let (driver, task) = from_future(future);
+        let threads = [task.clone(), task].map(|mut task| {
+            thread::spawn(move || {
+                let wakes = Wakes::new();
+                let waker = wakes.waker();
+                match Pin::new(&mut task).poll(&mut Context::from_waker(&waker)) {
+                    Poll::Ready(Ok(value)) => value.look(),
+                    Poll::Ready(Err(error)) => panic!("{error}"),
+                    Poll::Pending => {}
+                }
+                drop(task);
+            })
+        });
+        let waker = Wakes::new().waker();
+        assert!(
+            pin!(driver)
+                .poll(&mut Context::from_waker(&waker))
+                .is_ready()
+        );
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        drops.assert_all_of(2);
+    });
+}
+
+/// What the page of the module `task` says. The two of a send, or of a sender's drop, are
+/// `shared`'s.
+#[test]
+fn the_cost_in_read_modify_writes() {
+    model(|| {
+        let drops = Drops::default();
+        let future = |ends_in| Counts {
+            ends_in,
+            polls: Arc::default(),
+            state: drops.value(),
+            output: Some(drops.value()),
+            request: None,
+        };
+        let waker = Wakes::new().waker();
+        let mut cx = Context::from_waker(&waker);
+        let (driver, task) = from_future(future(2));
+        let mut driver = pin!(driver);
+        assert_eq!(
+            rmws_of(|| assert!(driver.as_mut().poll(&mut cx).is_pending())),
+            2
+        );
+        assert_eq!(
+            rmws_of(|| assert!(driver.as_mut().poll(&mut cx).is_ready())),
+            1 + 2
+        );
+        assert_eq!(rmws_of(|| task.cancel()), 1);
+        drop(task);
+
+        let (driver, task) = from_future(future(NEVER));
+        assert_eq!(rmws_of(|| task.cancel()), 1 + 2);
+        let mut driver = pin!(driver);
+        assert_eq!(
+            rmws_of(|| assert!(driver.as_mut().poll(&mut cx).is_ready())),
+            1
+        );
+        drop(task);
+    });
+}
+
+/// Each half of each ordering is needed: without it, the model that is named here fails.
+macro_rules! caught {
+    ($($name:ident: $site:literal to $weaker:ident by $model:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            let site = concat!("flow::task::state::", $site);
+            assert_killed(site, Ordering::$weaker, || $model);
+        }
+    )*
+
+        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
+        #[test]
+        fn no_site_is_left_out() {
+            let killed = [$(concat!("flow::task::state::", $site)),*];
+            two_polls();
+            for (site, asked) in sites_seen() {
+                let listed = asked == Ordering::Relaxed || killed.contains(&&*site);
+                assert!(listed || !site.starts_with("flow::task"), "no model kills `{site}`");
+            }
+        }
+    };
+}
+
+caught! {
+    weakened_suspend_is_caught: "suspend" to Relaxed by two_polls();
+    weakened_suspend_failed_is_caught: "suspend_failed" to Relaxed by two_polls();
+    weakened_cancel_release_is_caught: "cancel" to Acquire by two_polls();
+    weakened_cancel_acquire_is_caught: "cancel" to Release by two_polls();
+}

@@ -1,0 +1,154 @@
+//! Models of `quorum` on its real source: a success against a failure when either can decide, or
+//! when only one of them can.
+#![cfg(joint_loom)]
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use joint::oneshot::{self, Receiver, Sender};
+use joint_flow::{any, quorum};
+use loom_tests::lab::thread::{self, JoinHandle as Thread};
+use loom_tests::{Drops, Value, Wakes, model_bounded};
+
+fn poll<F: Future>(future: &mut Pin<Box<F>>, wakes: &Arc<Wakes>) -> Poll<F::Output> {
+    future
+        .as_mut()
+        .poll(&mut Context::from_waker(&wakes.waker()))
+}
+
+/// Sends a value, which is a success, or drops the sender, which is a failure.
+fn end(sender: Sender<Value>, succeeds: bool, drops: &Drops) -> Thread<()> {
+    let drops = drops.clone();
+    thread::spawn(move || {
+        if succeeds {
+            drop(sender.send(drops.value()));
+        }
+    })
+}
+
+fn channels(count: usize) -> (Vec<Sender<Value>>, Vec<Receiver<Value>>) {
+    (0..count).map(|_| oneshot::channel()).unzip()
+}
+
+/// Polls while the threads run. If it is pending, it must be woken, and be ready after that.
+fn drain<F: Future>(future: F, threads: Vec<Thread<()>>) -> F::Output {
+    let mut future = Box::pin(future);
+    let wakes = Wakes::new();
+    let polled = poll(&mut future, &wakes);
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    let output = match polled {
+        Poll::Ready(output) => output,
+        Poll::Pending => {
+            assert!(wakes.count() > 0, "a decision without a wake-up");
+            match poll(&mut future, &Wakes::new()) {
+                Poll::Ready(output) => output,
+                Poll::Pending => panic!("all have ended, and nothing is decided"),
+            }
+        }
+    };
+    drop(future);
+    assert_eq!(wakes.wakers(), 0);
+    output
+}
+
+/// Cell: quorum: the n-th success against the n-th failure.
+///
+/// One of two is needed. Whatever the order, the success decides.
+#[test]
+fn the_success_against_a_failure_that_is_tolerated() {
+    model_bounded(3, || {
+        let drops = Drops::default();
+        let (senders, receivers) = channels(2);
+        let ends = senders.into_iter().zip([false, true]);
+        let threads = ends
+            .map(|(sender, succeeds)| end(sender, succeeds, &drops))
+            .collect();
+        let values = drain(quorum(1, receivers), threads).unwrap();
+        assert!(values[0].is_none());
+        values[1].as_ref().unwrap().look();
+        drop(values);
+        drops.assert_all_of(1);
+    });
+}
+
+/// Cell: quorum: the n-th success against the n-th failure.
+///
+/// Two of three are needed, and one has failed: the second failure decides, whatever else happens.
+#[test]
+fn the_failure_that_decides_against_a_success() {
+    model_bounded(2, || {
+        let drops = Drops::default();
+        let (mut senders, receivers) = channels(3);
+        drop(senders.pop());
+        let ends = senders.into_iter().zip([true, false]);
+        let threads = ends
+            .map(|(sender, succeeds)| end(sender, succeeds, &drops))
+            .collect();
+        let Err(errors) = drain(quorum(2, receivers), threads) else {
+            panic!("two have failed");
+        };
+        assert!(errors[1].is_some() && errors[2].is_some());
+        drops.assert_all_of(1);
+    });
+}
+
+/// Cell: quorum: the n-th success against the n-th failure.
+///
+/// Either may decide a strict quorum, and the other one is dropped.
+#[test]
+fn the_success_against_the_failure_of_a_strict_quorum() {
+    model_bounded(3, || {
+        let drops = Drops::default();
+        let (senders, receivers) = channels(2);
+        let ends = senders.into_iter().zip([true, false]);
+        let threads = ends
+            .map(|(sender, succeeds)| end(sender, succeeds, &drops))
+            .collect();
+        if let Ok(values) = drain(quorum(1, receivers).strict(), threads) {
+            values[0].as_ref().unwrap().look();
+        }
+        drops.assert_all_of(1);
+    });
+}
+
+/// Cell: any: two failures at once.
+#[test]
+fn the_last_failure_against_the_one_before() {
+    model_bounded(3, || {
+        let drops = Drops::default();
+        let (senders, receivers) = channels(2);
+        let threads = senders
+            .into_iter()
+            .map(|sender| end(sender, false, &drops))
+            .collect();
+        assert_eq!(drain(any(receivers), threads).unwrap_err().len(), 2);
+    });
+}
+
+/// Cell: quorum: losers kept or dropped by choice.
+///
+/// A loser ends while the winners are returned, and is awaited with another waker.
+#[test]
+fn a_losers_end_against_its_being_kept() {
+    model_bounded(3, || {
+        let drops = Drops::default();
+        let (mut senders, receivers) = channels(2);
+        senders.remove(0).send(drops.value()).unwrap();
+        let thread = end(senders.remove(0), true, &drops);
+        let (values, losers) = drain(quorum(1, receivers).keep_losers(), Vec::new());
+        values.unwrap()[0].as_ref().unwrap().look();
+        let outputs = drain(losers, vec![thread]);
+        let [(1, Ok(value))] = &outputs[..] else {
+            panic!("one is left");
+        };
+        value.look();
+        drop(outputs);
+        drops.assert_all_of(2);
+    });
+}

@@ -1,0 +1,156 @@
+//! Models of `race` on its real source: two completions against a race, and a win against the drop
+//! of the race.
+#![cfg(joint_loom)]
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use joint::oneshot::{self, Receiver, Sender};
+use joint_flow::{OneOf2, Race, race};
+use loom_tests::lab::thread::{self, JoinHandle as Thread};
+use loom_tests::{Drops, Value, Wakes, model, model_bounded};
+
+type Two = Race<(Receiver<Value>, Receiver<Value>)>;
+
+fn poll(race: &mut Pin<Box<Two>>, wakes: &Arc<Wakes>) -> Poll<bool> {
+    let polled = race.as_mut().poll(&mut Context::from_waker(&wakes.waker()));
+    polled.map(|winner| {
+        let is_left = matches!(winner, OneOf2::A(_));
+        winner.into_inner().unwrap().look();
+        is_left
+    })
+}
+
+fn send(sender: Sender<Value>, drops: &Drops) -> Thread<()> {
+    let drops = drops.clone();
+    thread::spawn(move || drop(sender.send(drops.value())))
+}
+
+struct World {
+    drops: Drops,
+    race: Pin<Box<Two>>,
+    senders: Vec<Sender<Value>>,
+}
+
+fn world() -> World {
+    let (left, left_receiver) = oneshot::channel();
+    let (right, right_receiver) = oneshot::channel();
+    World {
+        drops: Drops::default(),
+        race: Box::pin(race((left_receiver, right_receiver))),
+        senders: vec![left, right],
+    }
+}
+
+/// Polls twice at most before the senders have ended. A race that is pending must then be woken,
+/// and ready.
+fn drain(mut race: Pin<Box<Two>>, threads: Vec<Thread<()>>) -> bool {
+    let wakes = Wakes::new();
+    if let Poll::Ready(is_left) = poll(&mut race, &wakes) {
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+        return is_left;
+    }
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    assert!(wakes.count() > 0, "a completion without a wake-up");
+    let Poll::Ready(is_left) = poll(&mut race, &Wakes::new()) else {
+        panic!("a completion was not seen");
+    };
+    drop(race);
+    assert_eq!(wakes.wakers(), 0);
+    is_left
+}
+
+/// Cell: race: two completions against a race.
+#[test]
+fn two_completions_against_a_race() {
+    model_bounded(3, || {
+        let World {
+            drops,
+            race,
+            senders,
+        } = world();
+        let threads = senders
+            .into_iter()
+            .map(|sender| send(sender, &drops))
+            .collect();
+        drain(race, threads);
+        drops.assert_all_of(2);
+    });
+}
+
+/// Cell: race: the leftmost ready one wins.
+///
+/// The race waits, both complete before it is polled again, in either order, and the left one wins.
+#[test]
+fn the_left_one_wins_if_both_have_completed() {
+    model_bounded(3, || {
+        let World {
+            drops,
+            mut race,
+            senders,
+        } = world();
+        let wakes = Wakes::new();
+        assert!(poll(&mut race, &wakes).is_pending());
+        let threads: Vec<_> = senders
+            .into_iter()
+            .map(|sender| send(sender, &drops))
+            .collect();
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+        assert!(wakes.count() > 0);
+        assert_eq!(poll(&mut race, &wakes), Poll::Ready(true));
+        drops.assert_all_of(2);
+    });
+}
+
+/// Cell: race: losers are dropped before the caller goes on.
+///
+/// The loser completes against the drop that the winner's completion causes.
+#[test]
+fn the_losers_completion_against_its_drop() {
+    model_bounded(3, || {
+        let World {
+            drops,
+            mut race,
+            mut senders,
+        } = world();
+        assert!(poll(&mut race, &Wakes::new()).is_pending());
+        let loser = senders.pop().unwrap();
+        let thread = send(loser, &drops);
+        senders.pop().unwrap().send(drops.value()).unwrap();
+        assert_eq!(poll(&mut race, &Wakes::new()), Poll::Ready(true));
+        thread.join().unwrap();
+        drop(race);
+        drops.assert_all_of(2);
+    });
+}
+
+/// Cell: race: cancel against win.
+#[test]
+fn a_win_against_the_drop_of_the_race() {
+    model(|| {
+        let World {
+            drops,
+            mut race,
+            mut senders,
+        } = world();
+        let wakes = Wakes::new();
+        assert!(poll(&mut race, &wakes).is_pending());
+        let thread = send(senders.remove(0), &drops);
+        drop(race);
+        assert!(senders[0].is_closed());
+        thread.join().unwrap();
+        assert!(wakes.count() <= 1);
+        assert_eq!(wakes.wakers(), 0);
+        drops.assert_all_of(1);
+    });
+}

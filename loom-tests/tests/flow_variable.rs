@@ -1,0 +1,89 @@
+//! Models of variables: a change, or the end, in a thread of its own against a waiter.
+#![cfg(joint_loom)]
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use joint_flow::{
+    BrokenPromise,
+    variable::{AsyncVar, Changed},
+};
+use loom_tests::lab::thread;
+use loom_tests::{Wakes, model, model_bounded};
+
+fn poll(changed: &mut Changed, wakes: &Arc<Wakes>) -> Poll<Result<(), BrokenPromise>> {
+    Pin::new(changed).poll(&mut Context::from_waker(&wakes.waker()))
+}
+
+/// Cell: variable: wakes on change: a waiter that has seen the old value is woken for the new one.
+#[test]
+fn a_change_is_seen_or_awaited() {
+    model(|| {
+        let variable = Arc::new(AsyncVar::new(0));
+        let writer = thread::spawn({
+            let variable = variable.clone();
+            move || assert!(variable.set(1))
+        });
+        let wakes = Wakes::new();
+        let mut changed = variable.on_change();
+        if variable.get() == 0 {
+            let was_pending = poll(&mut changed, &wakes).is_pending();
+            writer.join().unwrap();
+            assert_eq!(wakes.count(), usize::from(was_pending));
+            assert_eq!(poll(&mut changed, &wakes), Poll::Ready(Ok(())));
+        } else {
+            writer.join().unwrap();
+        }
+        assert_eq!((variable.get(), wakes.wakers()), (1, 0));
+    });
+}
+
+/// Cell: variable: who waits again gets the next change: of two changes the last one is not missed.
+#[test]
+fn the_last_change_is_not_missed() {
+    model_bounded(3, || {
+        let variable = Arc::new(AsyncVar::new(0));
+        let writer = thread::spawn({
+            let variable = variable.clone();
+            move || {
+                variable.set(1);
+                variable.set(2);
+            }
+        });
+        let wakes = Wakes::new();
+        let mut waits = Vec::new();
+        let mut seen = None;
+        // Two looks, as a loop makes them. Whatever is the last one, it has asked before it looked.
+        for _ in 0..2 {
+            let mut changed = variable.on_change();
+            seen = Some(variable.get());
+            let _ = poll(&mut changed, &wakes);
+            waits.push(changed);
+        }
+        writer.join().unwrap();
+        if seen != Some(2) {
+            assert!(waits.pop().unwrap().is_finished());
+        }
+        assert_eq!(variable.get(), 2);
+    });
+}
+
+/// Cell: variable: a dropped variable breaks its promise.
+#[test]
+fn the_end_of_a_variable_reaches_its_waiter() {
+    model(|| {
+        let variable = AsyncVar::new(0);
+        let wakes = Wakes::new();
+        let mut changed = variable.on_change();
+        let owner = thread::spawn(move || drop(variable));
+        let polled = poll(&mut changed, &wakes);
+        owner.join().unwrap();
+        assert_eq!(wakes.count(), usize::from(polled.is_pending()));
+        assert_eq!(poll(&mut changed, &wakes), Poll::Ready(Err(BrokenPromise)));
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
