@@ -666,7 +666,7 @@ impl Builder {
 
     /// Sets how long, in real time, a poll may go on without a wait of this crate. After that the
     /// process is aborted, with a report on the standard error. Otherwise it is one minute.
-    /// [`Duration::MAX`] means forever.
+    /// [`Duration::MAX`] means forever, and nobody looks at the run then.
     ///
     /// A poll that waits elsewhere than in this crate blocks the whole simulation: in a channel or
     /// lock of `std`, in [`park`](std::thread::park), or in a poll that never ends. Often it waits

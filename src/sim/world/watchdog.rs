@@ -149,8 +149,8 @@ impl Watched {
         Phase::of(before)
     }
 
-    /// Lets the watchdog look after the run until what is returned is dropped. If its thread cannot
-    /// be started, nobody does.
+    /// Lets the watchdog look after the run until what is returned is dropped, unless the run has
+    /// no limit. If the watchdog's thread cannot be started, nobody looks after the run.
     pub(super) fn watch(self: &Arc<Self>) -> impl Sized + use<> {
         /// Removes a run from those that are looked after.
         struct Until(Arc<Watched>);
@@ -159,6 +159,9 @@ impl Watched {
                 let is_other = |run: &Run| !Arc::ptr_eq(&run.watched, &self.0);
                 lock(&WATCHDOG).runs.retain(is_other);
             }
+        }
+        if self.limit == Duration::MAX {
+            return None;
         }
         let mut watchdog = lock(&WATCHDOG);
         watchdog.runs.push(Run::new(self.clone()));
@@ -170,7 +173,7 @@ impl Watched {
             RUNS.notify_one();
         }
         drop(watchdog);
-        Until(self.clone())
+        Some(Until(self.clone()))
     }
 
     /// Ends the process with a report, which says why.
