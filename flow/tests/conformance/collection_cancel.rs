@@ -1,0 +1,195 @@
+//! How dropping an `ActorCollection` cancels its children, also if they do something to it then.
+
+use std::sync::{Arc, Mutex};
+
+use joint::{oneshot, sim::random};
+use joint_flow::{Collection, promise};
+
+use crate::{
+    common::{Log, check, settled},
+    holding,
+};
+
+fn new_collection<E>(until_empty: bool) -> Collection<E> {
+    match until_empty {
+        true => Collection::until_empty(),
+        false => Collection::new(),
+    }
+}
+
+/// Calls the function when it is dropped.
+struct OnDrop<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        if let Some(f) = self.0.take() {
+            f();
+        }
+    }
+}
+
+fn on_drop<F: FnOnce()>(f: F) -> OnDrop<F> {
+    OnDrop(Some(f))
+}
+
+/// Flow: /flow/actorCollection/testCancel.
+#[test]
+fn test_cancel() {
+    check(|| async {
+        let log = Log::new();
+        let collection = Collection::<()>::new();
+        let children = 1 + random() % 100;
+        for _ in 0..children {
+            let (inside, held) = (log.clone(), log.on_drop("cancelled"));
+            collection.add(async move {
+                let _held = held;
+                joint::time::sleep(std::time::Duration::from_secs(1)).await;
+                inside.add("not cancelled");
+                Ok(())
+            });
+        }
+        drop(collection);
+        settled().await;
+        assert_eq!(log.all(), vec!["cancelled"; children as usize]);
+    });
+}
+
+/// Flow: /flow/actorCollection/testCancelOrder.
+#[test]
+fn test_cancel_order() {
+    check(|| async {
+        for until_empty in [false, true] {
+            let log = Log::new();
+            let collection = new_collection::<()>(until_empty);
+            for child in ["0", "1", "2", "3"] {
+                collection.add(holding(log.on_drop(child)));
+            }
+            settled().await;
+            drop(collection);
+            assert_eq!(log.all(), ["0", "1", "2", "3"]);
+        }
+    });
+}
+
+/// Flow: /flow/actorCollection/testCancelReentrantSiblingCompletion.
+///
+/// The first child ends its sibling, with a value or with an error, while it is cancelled.
+#[test]
+fn test_cancel_reentrant_sibling_completion() {
+    check(|| async {
+        for until_empty in [false, true] {
+            for outcome in [Ok(()), Err("failed")] {
+                let log = Log::new();
+                let collection = new_collection(until_empty);
+                let (sender, sent) = promise::channel();
+                let ends = on_drop(move || sender.send(outcome));
+                collection.add(holding(ends));
+                let (shared, held) = (sent.clone(), log.on_drop("sibling"));
+                collection.add(async move {
+                    let _held = held;
+                    shared.await.unwrap()
+                });
+                settled().await;
+                drop(collection);
+                assert_eq!(sent.get(), Some(&outcome));
+                settled().await;
+                assert_eq!(log.all(), ["sibling"]);
+            }
+        }
+    });
+}
+
+/// Flow: /flow/actorCollection/testCancelReentrantCollection.
+///
+/// Differs: a collection that is being dropped has one owner, so a child cannot drop it again. What
+/// it can do is to add to it: that child is dropped at once.
+#[test]
+fn test_cancel_reentrant_collection() {
+    check(|| async {
+        for until_empty in [false, true] {
+            let log = Log::new();
+            let collection = new_collection::<()>(until_empty);
+            let (adder, inside, second) = (collection.adder(), log.clone(), log.on_drop("second"));
+            let adds = on_drop(move || {
+                inside.add("first");
+                assert!(adder.is_closed());
+                adder.add(holding(second));
+                inside.add("added");
+            });
+            collection.add(holding(adds));
+            settled().await;
+            drop(collection);
+            assert_eq!(log.all(), ["first", "second", "added"]);
+        }
+    });
+}
+
+/// Flow: /flow/actorCollection/testCancelReentrantNoErrorsCollection.
+///
+/// A child drops its own collection, by a destructor that runs while it ends or is cancelled.
+///
+/// Differs: Flow has a class of its own for children that do not fail. Here they have an error that
+/// has no value.
+#[test]
+fn test_cancel_reentrant_no_errors_collection() {
+    use std::convert::Infallible;
+    check(|| async {
+        for ends in [true, false] {
+            let log = Log::new();
+            let owner = Arc::new(Mutex::new(None::<Collection<Infallible>>));
+            let collection = Collection::until_empty();
+            let (go, went) = oneshot::channel::<()>();
+            let (own, inside) = (owner.clone(), log.clone());
+            let drops_all = on_drop(move || {
+                let collection = own.lock().unwrap().take();
+                drop(collection);
+                inside.add("first");
+            });
+            let first = joint_flow::spawn(async move {
+                let _drops_all = drops_all;
+                went.await.unwrap();
+                Ok(())
+            });
+            collection.adder().add_task(first.clone());
+            collection.add(holding(log.on_drop("second")));
+            settled().await;
+            *owner.lock().unwrap() = Some(collection);
+            match ends {
+                true => go.send(()).unwrap(),
+                false => first.cancel(),
+            }
+            settled().await;
+            assert_eq!(log.all(), ["second", "first"]);
+            assert_eq!(first.await.is_ok(), ends);
+        }
+    });
+}
+
+/// Flow: /flow/actorCollection/testCancelPromiseStream.
+///
+/// Children that are added after the collection has failed are cancelled with it.
+///
+/// Differs: they are started, because a collection that has failed still runs its children. Flow
+/// leaves them in the stream of additions.
+#[test]
+fn test_cancel_promise_stream() {
+    check(|| async {
+        let log = Log::new();
+        let mut collection = Collection::new();
+        let children = (1 + random() % 20) as usize;
+        let add = |collection: &Collection<_>, name: &str| {
+            for _ in 0..children {
+                collection.add(holding(log.on_drop(name)));
+            }
+        };
+        add(&collection, "before");
+        collection.add(async { Err("failed") });
+        assert_eq!((&mut collection).await, Err("failed"));
+        add(&collection, "after");
+        settled().await;
+        assert!(log.all().is_empty());
+        drop(collection);
+        let expected = [vec!["before"; children], vec!["after"; children]].concat();
+        assert_eq!(log.all(), expected);
+    });
+}

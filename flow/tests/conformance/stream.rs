@@ -1,0 +1,160 @@
+//! Streams of promises.
+
+use std::{
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use joint_flow::{
+    BrokenPromise, spawn,
+    stream::{self, Receiver, SendError, Stream, StreamExt},
+};
+
+use crate::common::{check, settled};
+
+/// Flow: /flow/flow/trivial promisestreams.
+///
+/// Differs: a stream ends with `None`, which is no error.
+#[test]
+fn trivial_promisestreams() {
+    check(|| async {
+        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        assert!(receiver.is_empty());
+        sender.send(2).unwrap();
+        sender.send(3).unwrap();
+        assert_eq!(receiver.len(), 2);
+        assert_eq!(receiver.next().await, Some(Ok(2)));
+        assert_eq!(receiver.next().await, Some(Ok(3)));
+        sender.send(4).unwrap();
+        sender.end();
+        assert_eq!(sender.send(5), Err(SendError(5)));
+        assert_eq!(receiver.next().await, Some(Ok(4)));
+        assert_eq!(receiver.next().await, None);
+
+        let (sender, mut receiver) = stream::channel::<u32, BrokenPromise>();
+        drop(sender);
+        assert_eq!(receiver.next().await, Some(Err(BrokenPromise)));
+    });
+}
+
+/// A value that counts its copies.
+#[derive(Debug, Default)]
+struct Tracker {
+    copies: usize,
+}
+
+impl Clone for Tracker {
+    fn clone(&self) -> Self {
+        Self {
+            copies: self.copies + 1,
+        }
+    }
+}
+
+/// Flow: /flow/coro/PromiseStream/move.
+/// Flow: /flow/flow/PromiseStream/move.
+///
+/// Nothing is copied, whether the receiver waits or the item does.
+///
+/// Differs: an item is always moved into the stream. Whoever keeps a value sends a clone of it, and
+/// that is the one copy that Flow makes then.
+#[test]
+fn promise_stream_move() {
+    check(|| async {
+        let (sender, mut receiver) = stream::channel::<Tracker, BrokenPromise>();
+        let listener = spawn(async move {
+            let item = receiver.next().await.unwrap().unwrap();
+            (item.copies, receiver)
+        });
+        settled().await;
+        sender.send(Tracker::default()).unwrap();
+        let listened = joint::spawn(async move { listener.wait().await.unwrap().0 });
+        assert_eq!(listened.await, 0);
+
+        let (sender, mut receiver) = stream::channel::<Tracker, BrokenPromise>();
+        let kept = Tracker::default();
+        sender.send(Tracker::default()).unwrap();
+        sender.send(kept.clone()).unwrap();
+        assert_eq!(receiver.next().await.unwrap().unwrap().copies, 0);
+        assert_eq!(receiver.next().await.unwrap().unwrap().copies, 1);
+        assert_eq!(kept.copies, 0);
+    });
+}
+
+/// Flow: /flow/coro/PromiseStream/move2.
+/// Flow: /flow/flow/PromiseStream/move2.
+///
+/// What was received can be moved on. Using it afterwards does not compile.
+#[test]
+fn promise_stream_move2() {
+    check(|| async {
+        let (sender, mut receiver) = stream::channel::<Tracker, BrokenPromise>();
+        sender.send(Tracker::default()).unwrap();
+        let received = receiver.next().await.unwrap().unwrap();
+        let moved = received;
+        assert_eq!(moved.copies, 0);
+    });
+}
+
+struct Callback(AtomicUsize);
+
+impl Wake for Callback {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+fn poll(
+    receiver: &mut Receiver<u32, BrokenPromise>,
+    callback: &Arc<Callback>,
+) -> Poll<Option<Result<u32, BrokenPromise>>> {
+    let waker = Waker::from(callback.clone());
+    Pin::new(receiver).poll_next(&mut Context::from_waker(&waker))
+}
+
+/// Flow: /flow/flow/promisestream callbacks.
+///
+/// Differs: a callback is a waker, which is called on the sender's stack. The item is then taken by
+/// a poll.
+#[test]
+fn promisestream_callbacks() {
+    let (sender, mut receiver) = stream::channel();
+    let callback = Arc::new(Callback(AtomicUsize::new(0)));
+    assert!(poll(&mut receiver, &callback).is_pending());
+    sender.send(123).unwrap();
+    sender.send(456).unwrap();
+    assert_eq!(
+        callback.0.load(Relaxed),
+        1,
+        "one item is enough for one waiter"
+    );
+    assert_eq!(poll(&mut receiver, &callback), Poll::Ready(Some(Ok(123))));
+    assert_eq!(poll(&mut receiver, &callback), Poll::Ready(Some(Ok(456))));
+    assert!(poll(&mut receiver, &callback).is_pending());
+    drop(sender);
+    assert_eq!(callback.0.load(Relaxed), 2);
+    let broken = Poll::Ready(Some(Err(BrokenPromise)));
+    assert_eq!(poll(&mut receiver, &callback), broken);
+}
+
+/// Flow: /flow/flow/promisestream multiple wait error.
+///
+/// Differs: a second waiter does not compile, because waiting borrows the receiver. A wait that was
+/// given up leaves the stream to the next one.
+#[test]
+fn promisestream_multiple_wait_error() {
+    check(|| async {
+        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        {
+            let mut given_up = pin!(receiver.next());
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(given_up.as_mut().poll(&mut cx).is_pending());
+        }
+        sender.send(1).unwrap();
+        assert_eq!(receiver.next().await, Some(Ok(1)));
+    });
+}

@@ -1,0 +1,172 @@
+//! Futures and streams across threads of the system. Flow has types of their own for that.
+
+use std::thread;
+
+use joint::{block_on, oneshot};
+use joint_flow::{
+    BrokenPromise, promise, spawn,
+    stream::{self, StreamExt},
+};
+
+const THREADS: usize = 5;
+const ITEMS: usize = if cfg!(miri) { 20 } else { 20_000 };
+
+/// Flow: /flow/Net2/ThreadSafeQueue/Interface.
+/// Flow: /flow/Net2/ThreadSafeQueue/Threaded.
+///
+/// Each thread's items arrive in its order, and none is lost.
+#[test]
+fn thread_safe_queue() {
+    let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+    let threads: Vec<_> = (0..THREADS)
+        .map(|thread| {
+            let sender = sender.clone();
+            thread::spawn(move || (0..ITEMS).for_each(|n| sender.send((thread, n)).unwrap()))
+        })
+        .collect();
+    let mut next = [0; THREADS];
+    block_on(async {
+        for _ in 0..THREADS * ITEMS {
+            let (thread, n) = receiver.next().await.unwrap().unwrap();
+            assert_eq!(n, next[thread]);
+            next[thread] += 1;
+        }
+    });
+    assert_eq!(next, [ITEMS; THREADS]);
+    assert!(receiver.is_empty());
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+}
+
+/// Flow: /flow/Net2/onMainThreadFIFO.
+///
+/// What other threads send to one is done there in order.
+///
+/// Differs: there is no main thread. A stream of closures and one who runs them take its place.
+#[test]
+fn on_main_thread_fifo() {
+    let (sender, receiver) = stream::channel::<Box<dyn FnOnce(&mut Vec<usize>) + Send>, _>();
+    let outside = thread::spawn(move || {
+        for n in 0..ITEMS {
+            sender
+                .send(Box::new(move |done| done.push(n)))
+                .ok()
+                .unwrap();
+        }
+        sender.end();
+    });
+    let run = receiver.fold(Vec::new(), |mut done, item: Result<_, BrokenPromise>| {
+        (item.unwrap())(&mut done);
+        done
+    });
+    assert!(block_on(run).into_iter().eq(0..ITEMS));
+    outside.join().unwrap();
+}
+
+/// Flow: /flow/thread/ThreadReturnPromiseStream_Simple.
+/// Flow: /flow/thread/ThreadReturnPromiseStream_Seq.
+#[test]
+fn thread_return_promise_stream() {
+    let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+    let outside = thread::spawn(move || {
+        (0..10).for_each(|n| sender.send(n).unwrap());
+        sender.end();
+    });
+    block_on(async {
+        for n in 0..10 {
+            assert_eq!(receiver.next().await, Some(Ok(n)));
+        }
+        assert_eq!(receiver.next().await, None);
+    });
+    outside.join().unwrap();
+}
+
+#[derive(Debug, PartialEq)]
+enum Failure {
+    TooOld,
+    Broken,
+}
+
+impl From<BrokenPromise> for Failure {
+    fn from(BrokenPromise: BrokenPromise) -> Self {
+        Self::Broken
+    }
+}
+
+/// Flow: /flow/thread/ThreadReturnPromiseStream_Error.
+#[test]
+fn thread_return_promise_stream_error() {
+    for fails in [false, true] {
+        let (sender, mut receiver) = stream::channel::<u32, Failure>();
+        let waits = spawn(async move {
+            receiver.next().await.unwrap().is_err_and(|error| {
+                error
+                    == if fails {
+                        Failure::TooOld
+                    } else {
+                        Failure::Broken
+                    }
+            })
+        });
+        let outside = thread::spawn(move || {
+            if fails {
+                sender.fail(Failure::TooOld).unwrap();
+            }
+        });
+        assert!(block_on(waits).unwrap());
+        outside.join().unwrap();
+    }
+}
+
+/// Flow: /flow/IThreadPool/ThreadReturnPromiseStream_DestroyPromise.
+///
+/// A stream whose producer is gone still has its items, and then the end or a broken promise.
+#[test]
+fn thread_return_promise_stream_destroy_promise() {
+    for ends in [true, false] {
+        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        let outside = thread::spawn(move || {
+            (0..10).for_each(|n| sender.send(n).unwrap());
+            if ends {
+                sender.end();
+            }
+        });
+        outside.join().unwrap();
+        block_on(async {
+            for n in 0..10 {
+                assert_eq!(receiver.next().await, Some(Ok(n)));
+            }
+            let last = receiver.next().await;
+            assert_eq!(last, (!ends).then_some(Err(BrokenPromise)));
+        });
+    }
+}
+
+/// Flow: /flow/safeThreadFutureToFuture/Send.
+#[test]
+fn safe_thread_future_to_future_send() {
+    let (sender, future) = promise::channel();
+    let waits = spawn(future);
+    thread::spawn(move || sender.send("sent")).join().unwrap();
+    assert_eq!(block_on(waits).unwrap(), Ok("sent"));
+}
+
+/// Flow: /flow/safeThreadFutureToFuture/Cancel.
+///
+/// Differs: a producer on another thread is not stopped by a thread that cancels. It finds that
+/// nobody waits any more.
+#[test]
+fn safe_thread_future_to_future_cancel() {
+    let (sender, future) = oneshot::channel::<u32>();
+    let waits = spawn(future);
+    let outside = thread::spawn(move || {
+        while !sender.is_closed() {
+            thread::yield_now();
+        }
+        sender.send(1).is_err()
+    });
+    waits.cancel();
+    assert!(block_on(waits).unwrap_err().is_cancelled());
+    assert!(outside.join().unwrap());
+}
