@@ -19,7 +19,7 @@ fn poll(changed: &mut Changed, wakes: &Arc<Wakes>) -> Poll<Result<(), BrokenProm
     Pin::new(changed).poll(&mut Context::from_waker(&wakes.waker()))
 }
 
-/// Cell: variable: wakes on change: a waiter that has seen the old value is woken for the new one.
+/// Cell: variable: wakes on change only, but on each: a waiter that saw the old value is woken.
 #[test]
 fn a_change_is_seen_or_awaited() {
     model(|| {

@@ -42,7 +42,7 @@ fn error_or() {
 /// Flow: /flow/coro/errorOrIgnore/AsyncValue.
 /// Flow: /flow/coro/errorOrIgnore/AsyncError.
 ///
-/// Differs: as above. `ok()` and `let _ =` ignore an error.
+/// Differs: there is no wrapper that ignores an error, because `Result::ok` does.
 #[test]
 fn ignore() {
     check(|| async {

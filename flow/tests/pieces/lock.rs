@@ -64,7 +64,7 @@ fn requests_are_granted_in_order() {
     });
 }
 
-/// Cell: lock: FIFO: a small request does not overtake a large one.
+/// Cell: lock: FIFO permits: a small request does not overtake a large one.
 #[test]
 fn a_small_request_waits_behind_a_large_one() {
     let lock = FlowLock::new(3);
@@ -120,7 +120,7 @@ fn a_part_of_a_permit_can_be_given_back() {
     assert_eq!((lock.taken(), lock.waiters()), (0, 0));
 }
 
-/// Cell: lock: given back, also when cancelled before or after the grant.
+/// Cell: lock: given back on drop, also when cancelled before or after the grant.
 #[test]
 fn a_cancelled_request_gives_everything_back() {
     check(|| async {
@@ -144,7 +144,7 @@ fn a_cancelled_request_gives_everything_back() {
     });
 }
 
-/// Cell: lock: given back when cancelled before the grant.
+/// Cell: lock: given back on drop, also when cancelled before the grant.
 #[test]
 fn a_request_cancelled_before_its_grant_lets_the_next_one_in() {
     let lock = FlowLock::new(2);
@@ -156,7 +156,7 @@ fn a_request_cancelled_before_its_grant_lets_the_next_one_in() {
     assert_eq!((lock.taken(), lock.waiters()), (1, 0));
 }
 
-/// Cell: lock: given back when cancelled after the grant.
+/// Cell: lock: given back on drop, also when cancelled after the grant.
 #[test]
 fn a_request_cancelled_after_its_grant_lets_the_next_one_in() {
     let lock = FlowLock::new(1);

@@ -117,7 +117,7 @@ fn the_last_handle_cancels_the_producer() {
     });
 }
 
-/// Cell: promise: `shared::from_future` lets the producer run on.
+/// Cell: promise: `shared::from_future` lets it run on.
 #[test]
 fn from_future_runs_on() {
     check(|| async {
@@ -153,7 +153,7 @@ fn dropping_or_cancelling_after_the_end_does_nothing() {
     });
 }
 
-/// Cell: promise: never().
+/// Cell: promise: `never()`.
 #[test]
 fn never_is_not_ready() {
     check(|| async {
