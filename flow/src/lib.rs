@@ -1,6 +1,76 @@
 //! FoundationDB's [Flow] vocabulary, in idiomatic Rust, on [`joint`]'s public API.
 //!
 //! [Flow]: https://apple.github.io/foundationdb/flow.html
+//!
+//! Flow is the language of actors in which FoundationDB is written: futures that are raced, joined
+//! and counted, and that are cancelled by dropping them. Each of its pieces is here by the name and
+//! in the shape that a user of async Rust expects. If `joint`, or a well-kept crate, has a piece
+//! already, this crate has it by reference.
+//!
+//! | Flow | here | module |
+//! |---|---|---|
+//! | `Promise`, `Future` | [`channel`](promise::channel), [`Shared`](promise::Shared), [`never`](promise::never()) | [`promise`] |
+//! | the `Future` of an actor, `Uncancellable` | [`spawn`], [`Task`], [`uncancellable`] | [`task`] |
+//! | `race` | [`race()`] | |
+//! | `Choose().When().run()` | [`choose`](choice::choose), [`try_choose`](choice::try_choose) | [`choice`] |
+//! | `&&`, `waitForAll`, `getAll`, `waitForAllReady` | [`all()`], [`try_all`], [`all_ready`] | |
+//! | `quorum`, `waitForAny` | [`quorum()`], [`any()`] | |
+//! | `ActorCollection` | [`Collection`] | [`collection`] |
+//! | `PromiseStream`, `FutureStream` | [`Sender`](stream::Sender), [`Receiver`](stream::Receiver) | [`stream`] |
+//! | `FlowLock`, `FlowMutex` | [`FlowLock`](lock::FlowLock) | [`lock`] |
+//! | `AsyncVar`, `AsyncTrigger` | [`AsyncVar`](variable::AsyncVar), [`Trigger`](variable::Trigger) | [`variable`] |
+//! | `Generator`, `AsyncGenerator` | [`stream!`](generator::stream), [`try_stream!`](generator::try_stream), [`blocking_iter`](generator::blocking_iter) | [`generator`] |
+//! | `db.run`, `onError` | [`retry`](retry::retry()), [`Backoff`](retry::Backoff) | [`retry`](mod@retry) |
+//! | `timeout`, `delay`, `yield`, `now`, `TaskPriority` | [`timeout`](time::timeout()), [`delay`](time::delay), [`yield_now`](time::yield_now), [`now`](time::now), [`Priority`](time::Priority) | [`time`] |
+//!
+//! The [guide] has Flow's constructs beside these, and Flow's hazards beside what the compiler says.
+//!
+//! # Example
+//! A hedged read: two replicas of three have to agree, and each is asked again if it fails.
+//! ```
+//! use std::time::Duration;
+//! use joint_flow::{quorum, retry::{Backoff, retry}, time::timeout};
+//!
+//! async fn read(replica: usize) -> Result<&'static str, &'static str> {
+//!     if replica == 1 { Err("down") } else { Ok("value") }
+//! }
+//!
+//! let answers = joint::block_on(async {
+//!     let reads = [0, 1, 2].map(|replica| {
+//!         let policy = Backoff::new(Duration::from_millis(1)).tries(3);
+//!         retry(policy, move || read(replica))
+//!     });
+//!     timeout(Duration::from_secs(60), quorum(2, reads)).await
+//! });
+//! assert_eq!(answers, Ok(Ok([Some("value"), None, Some("value")])));
+//! ```
+//!
+//! # Cancellation
+//! Dropping cancels. Dropping a future, and so a combinator with all that it holds, drops what it
+//! awaits, from the first to the last. Dropping the last handle of a [`Task`] drops its future, at
+//! once if it is idle, and at its next suspension if it is being polled. Dropping a [`Collection`]
+//! does that to its tasks in the order of their insertion. A combinator that is ready has dropped
+//! its losers before its caller goes on. A cancelled future runs no more code of its own, only
+//! destructors, and no destructor runs twice. [`uncancellable`] starts a task that nothing but the
+//! end of its executor cancels. [`task`] has the details.
+//!
+//! # Cost
+//! | piece | allocations | polls and atomic operations |
+//! |---|---|---|
+//! | [`race()`], [`all()`], [`try_all`], [`all_ready`], [`quorum()`], [`any()`] | none for up to 8 futures in a tuple or an array, except for the first on a thread | each future is polled once, and then once for each time that it was woken |
+//! | [`choose`](choice::choose) | none | each poll polls all branches up to the first that is ready |
+//! | [`spawn`] | three, and those of [`joint::spawn`] | two read-modify-writes for each poll that is pending |
+//! | [`Collection`] | two for each child, its task included | O(1) to add and to end |
+//! | [`stream`] | those with which a queue grows | a short critical section to send, another one to receive |
+//! | [`FlowLock`](lock::FlowLock) | one for a request that waits | a short critical section to take, another one to give back; O(log n) among n waiters |
+//! | [`AsyncVar`](variable::AsyncVar) | one for each change that somebody waits for | a short critical section |
+//! | [`stream!`](generator::stream) | none | |
+//! | [`retry`](retry::retry()), [`timeout`](time::timeout()) | none of their own | |
+//!
+//! # Tests
+//! Every piece is tested under `joint::sim`, with some hundred seeds and all faults. What two
+//! threads do at once is also checked in loom models. `docs/flow.md` in the repository has a table
+//! of what is tested by what, and of FoundationDB's own tests of Flow with their counterparts here.
 
 mod all;
 mod broken_promise;
@@ -8,6 +78,8 @@ pub mod choice;
 pub mod collection;
 pub mod generator;
 mod group;
+#[doc = include_str!("../guide.md")]
+pub mod guide {}
 pub mod lock;
 pub mod promise;
 mod quorum;
@@ -29,3 +101,8 @@ pub use quorum::{Any, KeepLosers, Losers, Quorum, Strict, any, quorum};
 pub use race::{Race, race};
 #[doc(inline)]
 pub use task::{Task, TaskError, spawn, uncancellable};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
