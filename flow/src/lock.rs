@@ -27,7 +27,8 @@
 //    removes it counts its permits.
 // 3. Whenever the lock is open and nobody is in `admit`, the first request in the queue does not
 //    fit. Whatever can make it fit calls `admit`: a permit that is given back, and the cancellation
-//    of a request, which may have been the first.
+//    of a request, which may have been the first. A call from a waker that is woken in `admit` by
+//    the same thread leaves it to that one, which looks at the queue after each waker.
 //
 // No waker and no destructor of a user runs in a critical section.
 
@@ -44,7 +45,10 @@ use std::{
 
 use joint::oneshot::{self, SendError};
 
+use self::admitting::Admitting;
 use crate::sync::{Mutex, MutexGuard};
+
+mod admitting;
 
 /// A lock with a number of permits, which are granted in the order of the requests.
 ///
@@ -94,6 +98,9 @@ struct State {
     is_closed: bool,
 }
 
+/// A request that has left the queue, and what it gets.
+type Granted = (oneshot::Sender<Permit>, Permit);
+
 struct Request {
     amount: usize,
     grant: oneshot::Sender<Permit>,
@@ -102,7 +109,9 @@ struct Request {
 impl State {
     /// Returns whether the first request in line, for this amount, is to be admitted now.
     fn fits(&self, amount: usize, permits: usize) -> bool {
-        self.taken == 0 || self.taken.saturating_add(amount) <= permits
+        // A sum that overflows does not fit, not even if there are `usize::MAX` permits.
+        let sum = self.taken.checked_add(amount);
+        self.taken == 0 || sum.is_some_and(|taken| taken <= permits)
     }
 }
 
@@ -270,18 +279,33 @@ impl Shared {
     }
 
     /// Admits requests from the queue for as long as the first one fits.
+    fn admit(self: &Arc<Self>) {
+        let address = Arc::as_ptr(self).addr();
+        if Admitting::is_here(address) {
+            return;
+        }
+        if let Some(first) = self.next() {
+            let _admitting = Admitting::begin(address);
+            self.grant_from(first);
+        }
+    }
+
+    /// Grants this request, and those after it.
     ///
     /// One at a time, so that no grant is in this function's hands while a waker runs: if it
     /// panics, the guard admits the rest.
-    fn admit(self: &Arc<Self>) {
+    fn grant_from(self: &Arc<Self>, first: Granted) {
         struct OnUnwind<'a>(&'a Arc<Shared>);
         impl Drop for OnUnwind<'_> {
             fn drop(&mut self) {
-                self.0.admit();
+                if let Some(next) = self.0.next() {
+                    self.0.grant_from(next);
+                }
             }
         }
 
-        while let Some((grant, permit)) = self.next() {
+        let mut next = Some(first);
+        while let Some((grant, permit)) = next {
             let rest = OnUnwind(self);
             let refused = grant.send(permit);
             mem::forget(rest);
@@ -290,11 +314,12 @@ impl Shared {
             if let Err(SendError(permit)) = refused {
                 permit.uncount();
             }
+            next = self.next();
         }
     }
 
     /// Removes the first request from the queue, if it fits.
-    fn next(self: &Arc<Self>) -> Option<(oneshot::Sender<Permit>, Permit)> {
+    fn next(self: &Arc<Self>) -> Option<Granted> {
         let mut state = self.lock();
         let amount = state.queue.first_key_value()?.1.amount;
         if !state.fits(amount, self.permits) {

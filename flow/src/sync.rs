@@ -5,6 +5,7 @@
 pub(crate) use {
     joint::model::{AtomicPtr, AtomicUsize, UnsafeCell},
     loom::sync::{Mutex, MutexGuard},
+    model_thread_local as thread_local,
 };
 #[cfg(not(joint_loom))]
 pub(crate) use {
@@ -13,7 +14,19 @@ pub(crate) use {
         Mutex, MutexGuard,
         atomic::{AtomicPtr, AtomicUsize},
     },
+    std::thread_local,
 };
+
+/// The model's threads run on one thread of the system, so they need thread-locals of the model.
+/// Its macro takes no constant.
+#[cfg(joint_loom)]
+macro_rules! model_thread_local {
+    ($(#[$attr:meta])* static $name:ident: $ty:ty = const { $init:expr };) => {
+        loom::thread_local! { $(#[$attr])* static $name: $ty = $init; }
+    };
+}
+#[cfg(joint_loom)]
+pub(crate) use model_thread_local;
 
 #[cfg(not(joint_loom))]
 mod real {

@@ -1,15 +1,16 @@
 //! The lock with permits.
 
 use std::{
+    future::pending,
     pin::Pin,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint::{sim::may_cancel, spawn, yield_now};
+use joint::{LocalExecutor, sim::may_cancel, spawn, yield_now};
 use joint_flow::lock::{Closed, FlowLock, Permit, Take, TryTakeError};
 
 use crate::common::{Log, check};
@@ -331,4 +332,70 @@ fn cancelling_wakes_nobody() {
     assert!(poll_with(&mut take, &Waker::from(count.clone())).is_pending());
     drop(take);
     assert_eq!((count.0.load(Relaxed), Arc::strong_count(&count)), (0, 1));
+}
+
+/// A lock without a limit can be taken as a whole, and that waits like any other request.
+#[test]
+fn all_permits_of_a_lock_without_a_limit() {
+    let lock = FlowLock::new(usize::MAX);
+    let one = lock.try_take(1).unwrap();
+    assert!(lock.try_take(usize::MAX).is_err());
+    let mut all = lock.take(usize::MAX);
+    assert!(poll(&mut all).is_pending());
+    assert_eq!(lock.taken(), 1);
+    drop(one);
+    let all = granted(&mut all);
+    assert_eq!((lock.taken(), lock.available()), (usize::MAX, 0));
+    drop(all);
+    assert_eq!(lock.taken(), 0);
+}
+
+/// Drops what it holds when it is woken, as an executor does that has been shut down.
+struct DropsTake(Mutex<Option<Take>>);
+
+impl Wake for DropsTake {
+    fn wake(self: Arc<Self>) {
+        let take = self.0.lock().unwrap().take();
+        drop(take);
+    }
+}
+
+const MANY: usize = if cfg!(miri) { 100 } else { 100_000 };
+
+/// A grant that is given back by the waker that it wakes is no recursion.
+#[test]
+fn a_long_chain_of_grants_that_are_given_back_at_once() {
+    let lock = FlowLock::new(1);
+    let permit = lock.try_take(1).unwrap();
+    let _wakers: Vec<_> = (0..MANY)
+        .map(|_| {
+            let holder = Arc::new(DropsTake(Mutex::new(None)));
+            let waker = Waker::from(holder.clone());
+            let mut take = lock.take(1);
+            assert!(poll_with(&mut take, &waker).is_pending());
+            *holder.0.lock().unwrap() = Some(take);
+            waker
+        })
+        .collect();
+    drop(permit);
+    assert_eq!((lock.taken(), lock.waiters()), (0, 0));
+}
+
+/// The same on an executor that ends while its tasks queue for a lock.
+#[test]
+fn an_executor_ends_while_many_tasks_queue_for_a_lock() {
+    let lock = FlowLock::new(1);
+    let executor = LocalExecutor::new();
+    let holds = |lock: FlowLock| async move {
+        let _permit = lock.take(1).await.unwrap();
+        pending::<()>().await;
+    };
+    let _tasks: Vec<_> = (0..MANY)
+        .map(|_| executor.spawn(holds(lock.clone())))
+        .collect();
+    while lock.waiters() + 1 < MANY {
+        executor.try_tick();
+    }
+    drop(executor);
+    assert_eq!((lock.taken(), lock.waiters()), (0, 0));
 }
