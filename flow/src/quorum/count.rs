@@ -28,13 +28,15 @@ struct Tally {
     needed: usize,
     /// How many more may fail. `None` if too many have failed, or if there are too few children.
     tolerated: Option<usize>,
+    /// The first child that has failed.
+    failed: Option<usize>,
 }
 
 impl Tally {
-    /// What is decided without any child.
+    /// What is decided without another child.
     fn decided(&self) -> Option<Decision> {
         match self.tolerated {
-            None => Some(Decision::Missed(None)),
+            None => Some(Decision::Missed(self.failed)),
             Some(_) => (self.needed == 0).then_some(Decision::Reached(None)),
         }
     }
@@ -44,21 +46,23 @@ impl Tally {
         if succeeded {
             self.needed -= 1;
         } else {
+            self.failed.get_or_insert(child);
             self.tolerated = self.tolerated.and_then(|left| left.checked_sub(1));
         }
         match self.decided() {
             None => Ok(()),
             Some(Decision::Reached(_)) => Err(Decision::Reached(Some(child))),
-            Some(Decision::Missed(_)) => Err(Decision::Missed(Some(child))),
+            Some(missed) => Err(missed),
         }
     }
 }
 
-/// How a quorum ended, and the child that decided it. No child did if it was decided from the
-/// beginning.
+/// How a quorum ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Decision {
+    /// With the child that was the last to succeed. `None` if it was decided from the beginning.
     Reached(Option<usize>),
+    /// With the child that was the first to fail. `None` if it was decided from the beginning.
     Missed(Option<usize>),
 }
 
@@ -71,22 +75,27 @@ where
             tally: Tally {
                 needed,
                 tolerated: children.count().checked_sub(needed),
+                failed: None,
             },
             children,
             woken: Woken::default(),
         }
     }
 
-    /// Tolerates no failure.
+    /// Tolerates no failure, nor one that was tolerated before this call.
     ///
     /// # Panics
     /// If more must succeed than there are children.
     pub(crate) fn tolerate_none(&mut self) {
-        let possible = self.tally.tolerated.replace(0).is_some();
+        let tally = &mut self.tally;
         assert!(
-            possible,
+            tally.tolerated.is_some() || tally.failed.is_some(),
             "a strict quorum of more futures than there are would fail without an error"
         );
+        tally.tolerated = match tally.failed {
+            None => Some(0),
+            Some(_) => None,
+        };
     }
 
     pub(crate) fn into_boxed(self) -> Count<Boxed<S::Future>> {

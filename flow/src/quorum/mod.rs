@@ -66,7 +66,7 @@ pub struct Quorum<L: TryList>(Count<L::Children>);
 
 impl<L: TryList> Quorum<L> {
     /// Fails with the first error, even if `n` futures may still succeed. It is the leftmost error
-    /// if several futures have failed when they are polled.
+    /// if several futures have failed when they are polled. An error before this call counts too.
     ///
     /// # Panics
     /// If `n` is more than the number of futures, because there would be no error to fail with.

@@ -369,3 +369,16 @@ fn they_panic_when_they_are_polled_after_their_end() {
     twice(any(ok()));
     twice(any(Vec::<Ready<Result<(), ()>>>::new()));
 }
+
+/// A failure before the call of `strict` counts.
+#[test]
+fn a_quorum_that_becomes_strict_after_a_failure() {
+    let (_keep, waits) = oneshot::channel::<u8>();
+    let (sender, fails) = oneshot::channel::<u8>();
+    drop(sender);
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut quorum = quorum(1, vec![waits, fails]);
+    assert!(Pin::new(&mut quorum).poll(&mut cx).is_pending());
+    let strict = pin!(quorum.strict());
+    assert!(matches!(strict.poll(&mut cx), Poll::Ready(Err(_))));
+}
