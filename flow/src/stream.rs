@@ -46,8 +46,10 @@ use std::{
     fmt, mem,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
 };
+
+use joint::waker::budget;
 
 use crate::{
     BrokenPromise,
@@ -293,7 +295,9 @@ impl<T, E> fmt::Debug for Sender<T, E> {
 /// The one consumer of a stream: a [`Stream`] of `Result<T, E>`.
 ///
 /// Use the methods of [`StreamExt`] on it: `next`, `try_next`, `filter`, `take` and so on. Waiting
-/// is safe to cancel: an item is taken only by the poll that returns it.
+/// is safe to cancel: an item is taken only by the poll that returns it. Each item takes one from
+/// the task's [budget](joint::waker::budget), so that a task whose stream is never empty lets
+/// others run.
 ///
 /// Dropping it drops the items that were not received, and every later item comes back to its
 /// sender.
@@ -326,10 +330,13 @@ impl<T, E: From<BrokenPromise>> Stream for Receiver<T, E> {
         if self.has_ended {
             return Poll::Ready(None);
         }
+        // A stream that is never empty would keep the thread from other tasks.
+        ready!(budget::poll_proceed(cx));
         let mut waker = None;
         loop {
             let mut state = self.shared.lock();
             if let Some(item) = state.items.pop_front() {
+                budget::spend();
                 return Poll::Ready(Some(Ok(item)));
             }
             if state.senders == 0 || state.is_closed() {

@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint::{oneshot, sim::may_cancel, spawn, yield_now};
+use joint::{LocalExecutor, oneshot, sim::may_cancel, spawn, yield_now};
 use joint_flow::{
     BrokenPromise,
     stream::{self, Receiver, SendError, Stream, StreamExt},
@@ -314,4 +314,34 @@ fn a_waker_may_use_the_stream() {
     let got = polls.1.lock().unwrap().drain(..).collect::<Vec<_>>();
     assert_eq!(got, [Some(Ok(1)), Some(Err(Failure::Full)), None]);
     drop(polls.0.lock().unwrap().take());
+}
+
+/// A receiver whose stream is never empty lets others run.
+#[test]
+fn a_full_stream_starves_nobody() {
+    let executor = LocalExecutor::new();
+    let (sender, mut receiver) = stream::channel::<usize, BrokenPromise>();
+    (0..1000).for_each(|n| sender.send(n).unwrap());
+    let received = Arc::new(AtomicUsize::new(0));
+    let task = executor.spawn({
+        let received = received.clone();
+        async move {
+            for n in 0..1000 {
+                assert_eq!(receiver.next().await, Some(Ok(n)));
+                received.fetch_add(1, Relaxed);
+            }
+        }
+    });
+    let most = executor.block_on(async {
+        let (mut before, mut most) = (0, 0);
+        while before < 1000 {
+            yield_now().await;
+            let now = received.load(Relaxed);
+            most = most.max(now - before);
+            before = now;
+        }
+        most
+    });
+    executor.block_on(task);
+    assert!(most < 1000, "one poll received everything");
 }
