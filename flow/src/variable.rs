@@ -14,6 +14,7 @@ use std::{
     future::Future,
     mem,
     pin::Pin,
+    sync::TryLockError,
     task::{Context, Poll},
 };
 
@@ -184,10 +185,18 @@ impl<T: Default> Default for AsyncVar<T> {
 }
 
 impl<T: fmt::Debug> fmt::Debug for AsyncVar<T> {
+    /// Does not wait for the lock, so it can be used where the lock is held, as in
+    /// [`with`](AsyncVar::with).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = self.lock();
-        f.debug_struct("AsyncVar")
-            .field("value", &inner.value)
+        let mut f = f.debug_struct("AsyncVar");
+        let inner = match self.inner.try_lock() {
+            Ok(inner) => inner,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                return f.field("value", &format_args!("<locked>")).finish();
+            }
+        };
+        f.field("value", &inner.value)
             .field("is_awaited", &inner.next.is_some())
             .finish()
     }

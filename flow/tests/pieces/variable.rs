@@ -197,3 +197,12 @@ fn the_old_value_may_use_the_variable_when_it_is_dropped() {
     assert!(variable.set(Uses(None)));
     assert_eq!(poll(&mut changed), Poll::Ready(Ok(())));
 }
+
+/// A variable says what it is even while its value is in use.
+#[test]
+fn a_variable_is_printed_under_its_own_lock() {
+    let variable = AsyncVar::new(3);
+    let text = variable.with(|_| format!("{variable:?}"));
+    assert!(text.contains("AsyncVar"), "{text}");
+    assert!(format!("{variable:?}").contains("value: 3"));
+}
