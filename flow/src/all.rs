@@ -4,7 +4,7 @@ use std::{
     any::Any,
     convert::Infallible,
     fmt,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -106,7 +106,7 @@ pub fn try_all<G: TryGroup>(futures: G) -> TryAll<G> {
 pub fn all_ready<G: Group>(futures: G) -> AllReady<G> {
     AllReady {
         all: Outputs::new(futures),
-        panic: None,
+        panic: FirstPanic::default(),
     }
 }
 
@@ -224,9 +224,19 @@ impl<G: TryGroup> Future for TryAll<G> {
 #[must_use = "futures do nothing unless polled"]
 pub struct AllReady<G: Group> {
     all: Outputs<G::Children>,
-    /// The first panic of a child.
-    panic: Option<Box<dyn Any + Send>>,
+    panic: FirstPanic,
 }
+
+/// The payload of the first panic of a child.
+#[derive(Default)]
+struct FirstPanic(Option<Box<dyn Any + Send>>);
+
+// SAFETY: nothing is done with a shared reference.
+unsafe impl Sync for FirstPanic {}
+
+// The payload has crossed an unwind already, and is only passed on.
+impl UnwindSafe for FirstPanic {}
+impl RefUnwindSafe for FirstPanic {}
 
 impl<G: Group> Future for AllReady<G> {
     type Output = G::Outputs;
@@ -236,7 +246,7 @@ impl<G: Group> Future for AllReady<G> {
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: this is pinned, and the field with it.
         let mut all = unsafe { Pin::new_unchecked(&mut this.all) };
-        let panic = &mut this.panic;
+        let panic = &mut this.panic.0;
         let ended = all.as_mut().poll(cx, |mut children, child, cx| {
             // The child is not polled again after a panic, and nobody else sees it.
             let poll = AssertUnwindSafe(|| children.as_mut().poll(child, cx));
@@ -250,7 +260,7 @@ impl<G: Group> Future for AllReady<G> {
             polled.map(Ok::<(), Infallible>)
         });
         let Ok(()) = ready!(ended);
-        if let Some(payload) = this.panic.take() {
+        if let Some(payload) = this.panic.0.take() {
             all.children().drop_all();
             resume_unwind(payload);
         }

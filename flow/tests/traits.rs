@@ -1,0 +1,40 @@
+//! The auto traits of the public types: all may be sent, shared, moved while they are in use, and
+//! kept across a panic, if what they hold may be, and all can be printed.
+
+use std::{
+    fmt::Debug,
+    future::Ready,
+    panic::{RefUnwindSafe, UnwindSafe},
+};
+
+use joint_flow::{
+    All, AllReady, Any, BrokenPromise, KeepLosers, Losers, OneOf3, Quorum, Race, Strict, Task,
+    TaskError, TryAll, collection, generator, lock, promise, retry, stream, task, variable,
+};
+
+type Value = Ready<u8>;
+type Try = Ready<Result<u8, u8>>;
+
+fn has_all<T: Send + Sync + Unpin + UnwindSafe + RefUnwindSafe + Debug>() {}
+
+macro_rules! have_all {
+    ($($Type:ty),+ $(,)?) => { $(has_all::<$Type>();)+ };
+}
+
+#[test]
+fn all_types_have_the_auto_traits() {
+    have_all! {
+        Task<u8>, TaskError, task::Wait<'static, u8>,
+        promise::Sender<u8>, promise::Shared<u8>, promise::Closed, BrokenPromise,
+        Race<(Value, Value)>, Race<[Value; 2]>, Race<Vec<Value>>, OneOf3<u8, u8, u8>,
+        All<(Value, Value)>, TryAll<(Try, Try)>, AllReady<(Value, Value)>,
+        Quorum<[Try; 3]>, Strict<[Try; 3]>, Any<[Try; 3]>, KeepLosers<Vec<Try>>, Losers<Vec<Try>>,
+        collection::Collection<u8>, collection::Adder<u8>,
+        stream::Sender<u8, BrokenPromise>, stream::Receiver<u8, BrokenPromise>,
+        stream::SendError<u8>,
+        lock::FlowLock, lock::Permit, lock::Take, lock::Closed, lock::TryTakeError,
+        variable::AsyncVar<u8>, variable::Trigger, variable::Changed,
+        generator::BlockingIter<stream::Receiver<u8, BrokenPromise>>,
+        retry::Backoff,
+    }
+}
