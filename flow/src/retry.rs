@@ -28,6 +28,11 @@ use joint::time::sleep;
 /// before the next try begins. If the returned future is dropped, the try or the wait that is going
 /// on is dropped with it.
 ///
+/// The operation may change what its closure captures, but its futures cannot borrow that mutably,
+/// because each would have to end before the next one begins, which [`FnMut`] does not say. Write
+/// `|| async { … }`, not `async || { … }`, and put what a try uses exclusively into a lock. The
+/// same holds for a policy that is a closure.
+///
 /// # Errors
 /// Returns the error with which the policy gives up. That is usually the last one of the operation.
 ///
@@ -47,6 +52,8 @@ use joint::time::sleep;
 /// ));
 /// assert_eq!((answer, tries), (Err("gone"), 3));
 /// ```
+// Rejected: `AsyncFnMut`, whose futures may borrow. As of Rust 1.95, the compiler cannot prove then
+// that the future is `Send` if a closure borrows a local variable, so it could not be spawned.
 pub async fn retry<T, E, F>(
     mut policy: impl Policy<E>,
     mut operation: impl FnMut() -> F,
