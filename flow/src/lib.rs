@@ -23,7 +23,8 @@
 //! | `db.run`, `onError` | [`retry`](retry::retry()), [`Backoff`](retry::Backoff) | [`retry`](mod@retry) |
 //! | `timeout`, `delay`, `yield`, `now`, `TaskPriority` | [`timeout`](time::timeout()), [`delay`](time::delay), [`yield_now`](time::yield_now), [`now`](time::now), [`Priority`](time::Priority) | [`time`] |
 //!
-//! The [guide] has Flow's constructs beside these, and Flow's hazards beside what the compiler says.
+//! The [guide] has Flow's constructs beside these, and Flow's hazards beside what the compiler
+//! says.
 //!
 //! # Example
 //! A hedged read: two replicas of three have to agree, and each is asked again if it fails.

@@ -47,9 +47,6 @@ mod real {
     }
 }
 
-/// The real one, in models too: what a thread keeps for itself does not depend on the schedule.
-pub(crate) use std::thread_local;
-
 /// Names an atomic site and the ordering that it needs, as `joint`'s own: `order!(wake: AcqRel)`.
 macro_rules! order {
     ($site:ident : $ordering:ident) => {

@@ -114,7 +114,8 @@ pub(crate) fn index(page: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     };
     let wrong = |row: &&&str| {
         let cells: Vec<_> = row.trim_matches(['|', ' ']).split(" | ").collect();
-        let file = |name: &String| exists(&format!("src/{name}"));
+        // In `src`, or by the whole path in another package.
+        let file = |name: &String| exists(&format!("src/{name}")) || exists(name);
         let model = |name: &String| {
             let path = format!("loom-tests/tests/{name}");
             exists(&path) || exists(&format!("{path}.rs"))
