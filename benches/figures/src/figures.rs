@@ -27,8 +27,9 @@ pub struct Place<'a> {
     pub table: &'a str,
     /// The title of the row.
     pub row: &'a str,
-    /// `ns`, `ms`, `bytes`, `part` for a table that compares each contestant with itself, or
-    /// `runs`, where each peer is compared with joint's contestant that works in the same way.
+    /// `ns`, `ms`, `bytes`, `part` for a table that compares each contestant with itself, `runs`,
+    /// where each peer is compared with joint's contestant that works in the same way, or
+    /// `allocations` or `polls`, which are counts.
     pub unit: &'a str,
     /// `near`, `far`, `busy` or `alone`.
     pub placement: &'a str,
@@ -112,7 +113,12 @@ impl FigureTable {
 
     /// Whether each figure says something by itself.
     pub(crate) fn has_own_figures(&self) -> bool {
-        matches!(&*self.unit, "part" | "runs")
+        self.unit == "runs" || self.shows_hundredths()
+    }
+
+    /// Whether each figure is shown with two digits behind the point, instead of its ratio.
+    pub(crate) fn shows_hundredths(&self) -> bool {
+        matches!(&*self.unit, "part" | "allocations" | "polls")
     }
 
     /// Whether it compares this crate's times or sizes with others.
@@ -182,7 +188,7 @@ impl Figures {
                 .ok_or("\"is_peer\" is not a boolean")?,
         };
         let unit = word("unit")?;
-        if !matches!(&*unit, "bytes" | "runs") {
+        if !matches!(&*unit, "bytes" | "runs" | "allocations" | "polls") {
             self.placements.insert(placement);
         }
         let rows = &mut self.table(word("table")?, unit).rows;

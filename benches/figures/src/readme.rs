@@ -4,7 +4,7 @@
 use std::{env, fs, path::Path, thread};
 
 use crate::{
-    figures::{self, FigureTable, Figures},
+    figures::{self, Figure, FigureTable, Figures},
     plot,
 };
 
@@ -118,19 +118,23 @@ fn hundredths(part: f64) -> f64 {
     (part * 100.0).round()
 }
 
-/// The contestants that take less than joint in a row, with how much less.
+/// The peers, and joint's own other contestants, that take less than joint in a row, with how much
+/// less.
 fn behind(table: &FigureTable, row: &figures::FigureRow) -> String {
     let own = &row.figures[0];
-    let is_own = own.contestant.starts_with("joint");
-    let others = row.figures[1..].iter().map(|other| match &*table.unit {
+    let is_own = |figure: &Figure| figure.contestant.starts_with("joint");
+    // A floor is nothing that one could use instead.
+    let others = row.figures[1..].iter();
+    let others = others.filter(|other| other.is_peer || is_own(other));
+    let others = others.map(|other| match table.shows_hundredths() {
         // As the table shows them, so that a difference that it does not show is none.
-        "part" => (
+        true => (
             hundredths(other.value) / hundredths(own.value),
             &other.contestant,
         ),
-        _ => (other.ratio, &other.contestant),
+        false => (other.ratio, &other.contestant),
     });
-    let less = others.filter(|(ratio, _)| is_own && (ratio * 100.0).round() < 100.0);
+    let less = others.filter(|(ratio, _)| is_own(own) && (ratio * 100.0).round() < 100.0);
     let less = less.map(|(ratio, name)| format!("{ratio:.2} {name}"));
     less.collect::<Vec<_>>().join(", ")
 }
@@ -172,20 +176,19 @@ fn comparison(table: &FigureTable) -> String {
     })
 }
 
-/// Figures that are ratios already, or numbers of runs.
+/// Figures that are ratios already, or counts.
 fn own_figures(table: &FigureTable) -> String {
     let contestants = table.contestants();
-    let is_whole = table.unit == "runs";
-    let first = match is_whole {
-        true => format!("{}, {}", contestants[0], table.unit),
-        false => contestants[0].to_owned(),
+    let first = match &*table.unit {
+        "part" => contestants[0].to_owned(),
+        unit => format!("{}, {unit}", contestants[0]),
     };
     let columns = [&[&*first], &contestants[1..]].concat();
     with_head(table, &columns, |n, row| {
         let value = row.of(contestants[n])?.value;
-        Some(match is_whole {
-            true => format!("{value:.0}"),
-            false => format!("{value:.2}"),
+        Some(match table.shows_hundredths() {
+            true => format!("{value:.2}"),
+            false => format!("{value:.0}"),
         })
     })
 }
@@ -208,7 +211,7 @@ fn with_head(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::{Figure, tests::sample};
+    use crate::figures::tests::sample;
 
     #[test]
     fn the_text_between_the_marks_is_replaced() {
@@ -285,7 +288,8 @@ mod tests {
                     contestant: columns[n].to_owned(),
                     value,
                     ratio: ratio(n, value),
-                    is_peer: !columns[n].starts_with("joint") && columns[n] != "plain recursion",
+                    is_peer: !columns[n].starts_with("joint")
+                        && !["plain recursion", "by hand"].contains(&columns[n]),
                 })
             };
             table.rows.push(figures::FigureRow {
@@ -338,6 +342,13 @@ mod tests {
         assert_eq!(behind(&table, &table.rows[1]), "");
         table.unit = "part".to_owned();
         assert_eq!(behind(&table, &table.rows[0]), "0.50 nio");
+        table.rows[0].figures[2].is_peer = false;
+        assert_eq!(behind(&table, &table.rows[0]), "", "a floor");
+        table.unit = "allocations".to_owned();
+        for figure in &mut table.rows[0].figures {
+            (figure.value, figure.is_peer) = (0.0, true);
+        }
+        assert_eq!(behind(&table, &table.rows[0]), "", "none and none");
     }
 
     #[test]
