@@ -1,4 +1,5 @@
-//! The rows of an event loop, on one thread and with two workers, beside the peers.
+//! The rows of an event loop, on one thread and with two workers, and the benches of FoundationDB's
+//! Flow in the vocabulary of `joint-flow`, beside the peers.
 //!
 //! `cargo xtask bench flow`, or `cargo bench -p joint-benches --bench flow`, which leaves out the
 //! peers that need a newer compiler; with `-- FILTER` only the rows whose titles contain it; with
@@ -6,8 +7,14 @@
 
 use std::time::Duration;
 
+mod combinators;
+mod counts;
+mod heap;
 mod rows;
+mod tasks;
+mod vocabularies;
 
+use counts::Contestant;
 use joint_benches::{
     locals::{
         queue::{AsyncTaskQueue, JointQueue},
@@ -16,6 +23,10 @@ use joint_benches::{
     pools::{joint::Joint, nio::Nio, tokio::TokioPool},
     runtime::Pool,
     table::Table,
+};
+use tasks::NamedRun;
+use vocabularies::{
+    ByHand, CurrentThread, FuturesConcurrency, JointFlow, OneWorker, Tokio, TokioRuntime,
 };
 
 const WORKERS: usize = 2;
@@ -41,6 +52,66 @@ fn one_thread() -> Table {
         .with("tokio", &TokioLocal {}, rows::all())
 }
 
+/// The contestant that is written for the row: what the work itself costs.
+const BY_HAND: &str = "by hand";
+
+const TASKS: &str = "Flow: tasks, one worker";
+const COMBINATORS: &str = "Flow: one task";
+
+const OF_TASKS: [Contestant; 5] = [
+    ("joint-flow", || {
+        let rows = [tasks::turns::<JointFlow>(), tasks::delays::<JointFlow>()];
+        with(tasks::rows::<JointFlow>(), rows)
+    }),
+    (BY_HAND, || {
+        with(tasks::rows::<ByHand>(), [tasks::turns::<ByHand>()])
+    }),
+    ("tokio", of_tokio::<OneWorker>),
+    ("tokio current_thread", of_tokio::<CurrentThread>),
+    ("futures-concurrency", tasks::rows::<FuturesConcurrency>),
+];
+
+const OF_COMBINATORS: [Contestant; 5] = [
+    ("joint-flow", combinators::joint_flow),
+    (BY_HAND, combinators::by_hand),
+    ("tokio", combinators::tokio),
+    ("futures", combinators::futures),
+    ("futures-concurrency", combinators::futures_concurrency),
+];
+
+fn with<const N: usize>(mut rows: Vec<NamedRun>, more: [Vec<NamedRun>; N]) -> Vec<NamedRun> {
+    rows.extend(more.into_iter().flatten());
+    rows
+}
+
+fn of_tokio<R: TokioRuntime>() -> Vec<NamedRun> {
+    let turns = [tasks::turns::<Tokio<R>>(), tasks::delays::<Tokio<R>>()];
+    with(tasks::rows::<Tokio<R>>(), turns)
+}
+
+fn flow(title: &'static str, contestants: &[Contestant]) -> Table {
+    let table = Table::new(title, Duration::from_millis(500));
+    contestants.iter().fold(table, |table, (name, rows)| {
+        let table = table.with_runs(*name, rows());
+        match *name {
+            BY_HAND => table.floor(),
+            _ => table,
+        }
+    })
+}
+
 fn main() {
-    joint_benches::table::main("flow", &[two_workers(), one_thread()], |_, _| ());
+    let tables = [
+        two_workers(),
+        one_thread(),
+        flow(TASKS, &OF_TASKS),
+        flow(COMBINATORS, &OF_COMBINATORS),
+    ];
+    joint_benches::table::main("flow", &tables, |options, report| {
+        let title = "Flow: allocations, tasks";
+        counts::print_allocations(title, &OF_TASKS, options, report);
+        let title = "Flow: allocations, one task";
+        counts::print_allocations(title, &OF_COMBINATORS, options, report);
+        counts::print_polls(options, report);
+    });
 }

@@ -1,0 +1,334 @@
+//! The rows of Flow's own benches in which one task waits for several futures, or uses a stream.
+//!
+//! What is waited for are signals, which are the same for all contestants and belong to none.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    future::{Future, poll_fn},
+    hint::black_box,
+    pin::{Pin, pin},
+    sync::Mutex,
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
+};
+
+use joint_benches::{options::Options, runtime::leak, table::Run};
+
+use super::tasks::NamedRun;
+
+const TIMES: usize = 1_000;
+
+/// A flag that one future waits for.
+#[derive(Default)]
+pub(crate) struct Signal {
+    is_set: Cell<bool>,
+    waiter: RefCell<Option<Waker>>,
+    polls: Cell<usize>,
+}
+
+impl Signal {
+    /// Sets the flag, and wakes the future.
+    pub(crate) fn set(&self) {
+        self.is_set.set(true);
+        if let Some(waiter) = self.waiter.take() {
+            waiter.wake();
+        }
+    }
+
+    /// How often its futures have been polled.
+    pub(crate) fn polls(&self) -> usize {
+        self.polls.get()
+    }
+
+    fn reset(&self) {
+        self.is_set.set(false);
+        self.waiter.take();
+    }
+
+    pub(crate) fn wait(&self) -> Wait<'_> {
+        Wait(self)
+    }
+}
+
+pub(crate) struct Wait<'a>(&'a Signal);
+
+impl Future for Wait<'_> {
+    type Output = Result<(), ()>;
+
+    /// Not inlined, as the futures of a real program are not.
+    #[inline(never)]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), ()>> {
+        self.0.polls.set(self.0.polls.get() + 1);
+        if self.0.is_set.get() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut waiter = self.0.waiter.borrow_mut();
+        if !waiter.as_ref().is_some_and(|old| old.will_wake(cx.waker())) {
+            *waiter = Some(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+/// Polls a future of this task once, and returns whether it is ready.
+async fn is_ready<F: Future>(mut future: Pin<&mut F>) -> bool {
+    poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await
+}
+
+/// Which signals are set before the first poll, and which after it.
+#[derive(Clone, Copy)]
+struct Order {
+    before: &'static [usize],
+    after: &'static [usize],
+}
+
+const FIRST: Order = Order {
+    before: &[0],
+    after: &[],
+};
+const SECOND: Order = Order {
+    before: &[1],
+    after: &[],
+};
+const FIRST_AFTER: Order = Order {
+    before: &[],
+    after: &[0],
+};
+const TWO: Order = Order {
+    before: &[0, 2],
+    after: &[],
+};
+const TWO_AFTER: Order = Order {
+    before: &[],
+    after: &[2, 0],
+};
+
+pub(crate) type Signals = &'static [Signal; 3];
+
+thread_local! {
+    static SIGNALS: Signals = leak(Default::default());
+}
+
+/// Makes a future for the signals, again and again, and drives it.
+fn drive<F: Future>(order: Order, make: fn(Signals) -> F) -> Duration {
+    let signals = SIGNALS.with(|signals| *signals);
+    let times = times();
+    joint::block_on(async {
+        let start = Instant::now();
+        for _ in 0..times {
+            order.before.iter().for_each(|&i| signals[i].set());
+            let mut future = pin!(make(signals));
+            if !order.after.is_empty() {
+                assert!(!is_ready(future.as_mut()).await, "too little is set");
+                order.after.iter().for_each(|&i| signals[i].set());
+            }
+            black_box(future.await);
+            signals.iter().for_each(Signal::reset);
+        }
+        start.elapsed()
+    })
+}
+
+fn times() -> usize {
+    Options::read().of(TIMES, 1)
+}
+
+type Titled<const N: usize> = [(&'static str, Order); N];
+
+const RACE: Titled<3> = [
+    ("race of 2, the first is ready", FIRST),
+    ("race of 2, the second is ready", SECOND),
+    ("race of 2, the first is woken", FIRST_AFTER),
+];
+const CHOOSE: Titled<3> = [
+    ("choice of 2, the first is ready", FIRST),
+    ("choice of 2, the second is ready", SECOND),
+    ("choice of 2, the first is woken", FIRST_AFTER),
+];
+const QUORUM: Titled<2> = [
+    ("quorum 2 of 3, two are ready", TWO),
+    ("quorum 2 of 3, two are woken", TWO_AFTER),
+];
+
+fn rows<F: Future + 'static, const N: usize>(
+    titled: Titled<N>,
+    make: fn(Signals) -> F,
+) -> impl Iterator<Item = NamedRun> {
+    titled.into_iter().map(move |(title, order)| {
+        let run: Run = Box::new(move || drive(order, make));
+        (title, times() as u64, run)
+    })
+}
+
+/// How often a run relays so many items.
+fn rounds(items: usize) -> usize {
+    Options::read().of((10 * TIMES / items).max(1), 1)
+}
+
+/// Sends items, and then receives each.
+async fn relay(
+    items: usize,
+    send: impl Fn(&'static str),
+    mut receive: impl AsyncFnMut() -> &'static str,
+) -> Duration {
+    let times = rounds(items);
+    let start = Instant::now();
+    for _ in 0..times {
+        (0..items).for_each(|_| send(black_box("item")));
+        for _ in 0..items {
+            black_box(receive().await);
+        }
+    }
+    start.elapsed()
+}
+
+fn streams(relay: fn(usize) -> Duration) -> impl Iterator<Item = NamedRun> {
+    [("STREAM/64", 64), ("STREAM/4,096", 4_096)]
+        .into_iter()
+        .map(move |(title, items)| {
+            let run: Run = Box::new(move || relay(items));
+            (title, (rounds(items) * items) as u64, run)
+        })
+}
+
+pub(crate) fn joint_flow() -> Vec<NamedRun> {
+    use joint_flow::{BrokenPromise, choice::choose, quorum, race, stream, stream::StreamExt};
+
+    let race = rows(RACE, |[a, b, _]| race((a.wait(), b.wait())));
+    let choose = rows(CHOOSE, |[a, b, _]| {
+        choose().when(|| a.wait(), |_| 1).when(|| b.wait(), |_| 2)
+    });
+    let quorum = rows(QUORUM, |[a, b, c]| {
+        quorum(2, [a.wait(), b.wait(), c.wait()])
+    });
+    let streams = streams(|items| {
+        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        joint::block_on(relay(
+            items,
+            |item| sender.send(item).expect("there is a receiver"),
+            async || receiver.next().await.expect("an item").expect("no error"),
+        ))
+    });
+    race.chain(choose).chain(quorum).chain(streams).collect()
+}
+
+pub(crate) fn by_hand() -> Vec<NamedRun> {
+    /// Returns the first of two that is ready.
+    async fn first(a: &Signal, b: &Signal) -> usize {
+        let (mut a, mut b) = (a.wait(), b.wait());
+        poll_fn(|cx| {
+            if Pin::new(&mut a).poll(cx).is_ready() {
+                return Poll::Ready(1);
+            }
+            Pin::new(&mut b).poll(cx).map(|_| 2)
+        })
+        .await
+    }
+    /// Returns which two of three have succeeded.
+    async fn two(signals: Signals) -> [bool; 3] {
+        let mut left = signals.each_ref().map(|signal| Some(signal.wait()));
+        let mut succeeded = [false; 3];
+        let mut needed = 2;
+        poll_fn(|cx| {
+            for (future, succeeded) in left.iter_mut().zip(&mut succeeded) {
+                let Some(running) = future else { continue };
+                if Pin::new(running).poll(cx).is_ready() {
+                    *future = None;
+                    *succeeded = true;
+                    needed -= 1;
+                    if needed == 0 {
+                        return Poll::Ready(());
+                    }
+                }
+            }
+            Poll::Pending
+        })
+        .await;
+        succeeded
+    }
+    let race = rows(RACE, |[a, b, _]| first(a, b));
+    let choose = rows(CHOOSE, |[a, b, _]| first(a, b));
+    let streams = streams(|items| {
+        let queue = Mutex::new(VecDeque::new());
+        let lock = || queue.lock().expect("no panics");
+        joint::block_on(relay(
+            items,
+            |item| lock().push_back(item),
+            async || lock().pop_front().expect("an item"),
+        ))
+    });
+    race.chain(choose)
+        .chain(rows(QUORUM, two))
+        .chain(streams)
+        .collect()
+}
+
+pub(crate) fn tokio() -> Vec<NamedRun> {
+    use tokio::{select, sync::mpsc};
+
+    let race = rows(RACE, |[a, b, _]| async {
+        select! {
+            biased;
+            _ = a.wait() => 1,
+            _ = b.wait() => 2,
+        }
+    });
+    let choose = rows(CHOOSE, |[a, b, _]| async {
+        select! {
+            biased;
+            _ = a.wait() => 1,
+            _ = b.wait() => 2,
+        }
+    });
+    let streams = streams(|items| {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        joint::block_on(relay(
+            items,
+            |item| sender.send(item).expect("there is a receiver"),
+            async || receiver.recv().await.expect("an item"),
+        ))
+    });
+    race.chain(choose).chain(streams).collect()
+}
+
+pub(crate) fn futures() -> Vec<NamedRun> {
+    use futures_channel::mpsc;
+    use futures_util::{FutureExt, StreamExt, future::select, stream::FuturesUnordered};
+
+    let race = rows(RACE, |[a, b, _]| select(a.wait(), b.wait()).map(drop));
+    let choose = rows(CHOOSE, |[a, b, _]| {
+        let (a, b) = (a.wait().map(|_| 1), b.wait().map(|_| 2));
+        select(a, b).map(|first| first.factor_first().0)
+    });
+    let quorum = rows(QUORUM, |signals| async {
+        let mut all: FuturesUnordered<_> = signals.iter().map(Signal::wait).collect();
+        (all.next().await, all.next().await)
+    });
+    let streams = streams(|items| {
+        let (sender, mut receiver) = mpsc::unbounded();
+        joint::block_on(relay(
+            items,
+            |item| sender.unbounded_send(item).expect("there is a receiver"),
+            async || receiver.next().await.expect("an item"),
+        ))
+    });
+    race.chain(choose).chain(quorum).chain(streams).collect()
+}
+
+pub(crate) fn futures_concurrency() -> Vec<NamedRun> {
+    use futures_concurrency::future::{FutureGroup, Race};
+    use futures_lite::StreamExt;
+
+    let race = rows(RACE, |[a, b, _]| (a.wait(), b.wait()).race());
+    let choose = rows(CHOOSE, |[a, b, _]| {
+        let first = async { a.wait().await.map(|()| 1) };
+        let second = async { b.wait().await.map(|()| 2) };
+        (first, second).race()
+    });
+    let quorum = rows(QUORUM, |signals| async {
+        let mut all: FutureGroup<_> = signals.iter().map(Signal::wait).collect();
+        (all.next().await, all.next().await)
+    });
+    race.chain(choose).chain(quorum).collect()
+}

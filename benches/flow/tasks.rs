@@ -1,0 +1,322 @@
+//! The rows of Flow's own benches that are made of tasks, on one thread.
+//!
+//! All tasks of a row run on one worker, so what they count together is counted by one thread.
+
+use std::{
+    future::Future,
+    hint::black_box,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use futures_channel::oneshot;
+use joint_benches::{options::Options, table::Run};
+
+/// How many tasks a storm cancels.
+const STORM: usize = 1_024;
+const TURNS: usize = 10_000;
+/// Fewer, because tokio takes a millisecond for each.
+const DELAYS: usize = 64;
+const FAR: Duration = Duration::from_secs(3_600);
+
+/// A future that is a task of a row.
+pub(crate) trait Work: Future<Output = ()> + Send + 'static {}
+
+impl<F: Future<Output = ()> + Send + 'static> Work for F {}
+
+/// What Flow's benches are written in. Each method is what the contestant offers for the purpose.
+pub(crate) trait Vocabulary: 'static {
+    /// A task, or the future itself where a task is not needed to await many.
+    type Task<F: Work>: Send;
+    /// Tasks that are running, and are cancelled together.
+    type Storm: Send;
+    type Collection<F: Work>: Send;
+    type Sender: Send;
+    type Shared: Clone + Send + 'static;
+
+    /// Runs a future on the one worker, and blocks this thread until it is ready.
+    fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration;
+    fn spawn<F: Work>(future: F) -> Self::Task<F>;
+    /// Waits for all.
+    fn all<F: Work>(tasks: Vec<Self::Task<F>>) -> impl Future<Output = ()> + Send;
+    /// Waits for all and for `other`, which is started after them.
+    fn all_beside<F: Work>(
+        tasks: Vec<Self::Task<F>>,
+        other: impl Future<Output = ()> + Send,
+    ) -> impl Future<Output = ()> + Send {
+        async {
+            other.await;
+            Self::all(tasks).await;
+        }
+    }
+    /// Starts the futures. They have begun when the caller has next yielded often enough.
+    fn storm<F: Work>(futures: impl Iterator<Item = F>) -> Self::Storm;
+    fn collection<F: Work>() -> Self::Collection<F>;
+    fn add<F: Work>(collection: &mut Self::Collection<F>, future: F);
+    /// Starts what was added, where that is not done by adding it.
+    fn start<F: Work>(_collection: &mut Self::Collection<F>) {}
+    /// Waits until all members have ended.
+    fn emptied<F: Work>(collection: Self::Collection<F>) -> impl Future<Output = ()> + Send;
+    /// A value that is set once, for many waiters.
+    fn promise() -> (Self::Sender, Self::Shared);
+    fn send(sender: Self::Sender);
+    fn wait(shared: Self::Shared) -> impl Future<Output = ()> + Send;
+    /// One trip through the queue: Flow's `delay(0)`.
+    fn turn() -> impl Future<Output = ()> + Send;
+}
+
+/// A vocabulary with timers.
+pub(crate) trait Timed: Vocabulary {
+    fn delay(duration: Duration) -> impl Future<Output = ()> + Send;
+    fn yield_now() -> impl Future<Output = ()> + Send;
+}
+
+/// A count of what the tasks of a row do, by the one thread that runs them.
+struct Count(AtomicUsize);
+
+impl Count {
+    const fn new() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    fn reset(&self) {
+        self.0.store(0, Relaxed);
+    }
+
+    /// Not one operation, because no other thread counts.
+    fn add_one(&self) {
+        self.0.store(self.0.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Lets the other tasks run until the count is reached.
+    async fn reaches<V: Vocabulary>(&self, count: usize) {
+        while self.0.load(Relaxed) < count {
+            V::turn().await;
+        }
+    }
+}
+
+/// Flow's `++*sum`.
+static SUM: Count = Count::new();
+static BEGUN: Count = Count::new();
+static DROPPED: Count = Count::new();
+
+struct CountsDrop;
+
+impl Drop for CountsDrop {
+    fn drop(&mut self) {
+        DROPPED.add_one();
+    }
+}
+
+pub(crate) type NamedRun = (&'static str, u64, Run);
+
+/// A row that is repeated in each run, because once is too short for the clock.
+fn row<V: Vocabulary, F>(title: &'static str, operations: usize, once: fn() -> F) -> NamedRun
+where
+    F: Future<Output = Duration> + Send + 'static,
+{
+    let times = Options::read().of((TURNS / operations).clamp(1, 100), 1);
+    repeated::<V, F>(title, operations, times, once)
+}
+
+fn repeated<V: Vocabulary, F>(
+    title: &'static str,
+    operations: usize,
+    times: usize,
+    once: fn() -> F,
+) -> NamedRun
+where
+    F: Future<Output = Duration> + Send + 'static,
+{
+    let run: Run = Box::new(move || {
+        V::run(async move {
+            let mut taken = Duration::ZERO;
+            for _ in 0..times {
+                taken += once().await;
+            }
+            taken
+        })
+    });
+    (title, (times * operations) as u64, run)
+}
+
+/// The rows that every contestant can do.
+pub(crate) fn rows<V: Vocabulary>() -> Vec<NamedRun> {
+    vec![
+        row::<V, _>("NET2/8", 8, net2::<V, 8>),
+        row::<V, _>("NET2/512", 512, net2::<V, 512>),
+        row::<V, _>("NET2/4,096", 4_096, net2::<V, 4_096>),
+        row::<V, _>("CALLBACK<1>/1", 1, callback::<V, 1, 1>),
+        row::<V, _>("CALLBACK<1>/8", 8, callback::<V, 1, 8>),
+        row::<V, _>("CALLBACK<1>/64", 64, callback::<V, 1, 64>),
+        row::<V, _>("CALLBACK<1>/256", 256, callback::<V, 1, 256>),
+        row::<V, _>("CALLBACK<32>/1", 1, callback::<V, 32, 1>),
+        row::<V, _>("CALLBACK<32>/8", 8, callback::<V, 32, 8>),
+        row::<V, _>("CALLBACK<32>/64", 64, callback::<V, 32, 64>),
+        row::<V, _>("CALLBACK<32>/256", 256, callback::<V, 32, 256>),
+        row::<V, _>("CALLBACK<1024>/1", 1, callback::<V, 1_024, 1>),
+        row::<V, _>("CALLBACK<1024>/8", 8, callback::<V, 1_024, 8>),
+        row::<V, _>("CALLBACK<1024>/64", 64, callback::<V, 1_024, 64>),
+        row::<V, _>("CALLBACK<1024>/256", 256, callback::<V, 1_024, 256>),
+        row::<V, _>("collection: add 1", 1, adds::<V, 1>),
+        row::<V, _>("collection: add 16", 16, adds::<V, 16>),
+        row::<V, _>("collection: add 256", 256, adds::<V, 256>),
+        row::<V, _>("collection: complete 1", 1, completes::<V, 1>),
+        row::<V, _>("collection: complete 16", 16, completes::<V, 16>),
+        row::<V, _>("collection: complete 256", 256, completes::<V, 256>),
+        row::<V, _>("spawn and cancel 1,024", STORM, spawns_and_cancels::<V>),
+        row::<V, _>("cancel 1,024", STORM, cancels::<V>),
+    ]
+}
+
+/// The rows with timers, and those of contestants that can only yield.
+pub(crate) fn turns<V: Timed>() -> Vec<NamedRun> {
+    vec![
+        row::<V, _>("YIELD/1", TURNS, yields::<V, 1>),
+        row::<V, _>("YIELD/64", TURNS, yields::<V, 64>),
+        row::<V, _>("YIELD/4,096", TURNS, yields::<V, 4_096>),
+    ]
+}
+
+pub(crate) fn delays<V: Timed>() -> Vec<NamedRun> {
+    vec![
+        repeated::<V, _>("DELAY/1", DELAYS, 1, delay::<V, 1>),
+        repeated::<V, _>("DELAY/64", DELAYS, 1, delay::<V, 64>),
+        repeated::<V, _>("DELAY/4,096", DELAYS, 1, delay::<V, 4_096>),
+    ]
+}
+
+async fn net2<V: Vocabulary, const N: usize>() -> Duration {
+    let start = Instant::now();
+    let one = |_| {
+        V::spawn(async {
+            V::turn().await;
+            SUM.add_one();
+        })
+    };
+    V::all((0..N).map(one).collect()).await;
+    start.elapsed()
+}
+
+/// One promise, and tasks that hold an array while they wait for it.
+async fn callback<V: Vocabulary, const S: usize, const N: usize>() -> Duration {
+    BEGUN.reset();
+    let start = Instant::now();
+    let (sender, shared) = V::promise();
+    let one = |_| {
+        let shared = shared.clone();
+        V::spawn(async move {
+            let mut held = [0_u8; S];
+            black_box(&mut held);
+            BEGUN.add_one();
+            V::wait(shared).await;
+            black_box(&mut held);
+            SUM.add_one();
+        })
+    };
+    let tasks = (0..N).map(one).collect();
+    V::all_beside(tasks, async {
+        BEGUN.reaches::<V>(N).await;
+        V::send(sender);
+    })
+    .await;
+    start.elapsed()
+}
+
+/// The times of adding members that wait, until they do, and of completing them.
+async fn collect<V: Vocabulary, const N: usize>() -> (Duration, Duration) {
+    BEGUN.reset();
+    let mut senders = Vec::with_capacity(N);
+    let member = |senders: &mut Vec<_>| {
+        let (sender, receiver) = oneshot::channel::<()>();
+        senders.push(sender);
+        async move {
+            BEGUN.add_one();
+            receiver.await.expect("the sender sends");
+            SUM.add_one();
+        }
+    };
+    let members: Vec<_> = (0..N).map(|_| member(&mut senders)).collect();
+    let mut collection = V::collection();
+    let start = Instant::now();
+    for member in members {
+        V::add(&mut collection, member);
+    }
+    V::start(&mut collection);
+    BEGUN.reaches::<V>(N).await;
+    let added = start.elapsed();
+    let start = Instant::now();
+    for sender in senders {
+        sender.send(()).expect("the receiver waits");
+    }
+    V::emptied(collection).await;
+    (added, start.elapsed())
+}
+
+async fn adds<V: Vocabulary, const N: usize>() -> Duration {
+    collect::<V, N>().await.0
+}
+
+async fn completes<V: Vocabulary, const N: usize>() -> Duration {
+    collect::<V, N>().await.1
+}
+
+/// The times of starting tasks that wait forever, until they do, and of cancelling them, until
+/// their futures are dropped.
+async fn cancel_storm<V: Vocabulary>() -> (Duration, Duration) {
+    BEGUN.reset();
+    DROPPED.reset();
+    let start = Instant::now();
+    let one = |_| async {
+        let _counts = CountsDrop;
+        BEGUN.add_one();
+        std::future::pending().await
+    };
+    let storm = V::storm((0..STORM).map(one));
+    BEGUN.reaches::<V>(STORM).await;
+    let spawned = start.elapsed();
+    let start = Instant::now();
+    drop(storm);
+    DROPPED.reaches::<V>(STORM).await;
+    (spawned, start.elapsed())
+}
+
+async fn spawns_and_cancels<V: Vocabulary>() -> Duration {
+    let (spawned, cancelled) = cancel_storm::<V>().await;
+    spawned + cancelled
+}
+
+async fn cancels<V: Vocabulary>() -> Duration {
+    cancel_storm::<V>().await.1
+}
+
+/// Tasks that sleep, each until a different time.
+async fn asleep<V: Timed>(tasks: usize) -> V::Storm {
+    BEGUN.reset();
+    let sleeper = |i| async move {
+        BEGUN.add_one();
+        V::delay(FAR + Duration::from_millis(i as u64)).await;
+    };
+    let storm = V::storm((0..tasks).map(sleeper));
+    BEGUN.reaches::<V>(tasks).await;
+    storm
+}
+
+async fn yields<V: Timed, const N: usize>() -> Duration {
+    let _asleep = asleep::<V>(N - 1).await;
+    let start = Instant::now();
+    for _ in 0..TURNS {
+        V::yield_now().await;
+    }
+    start.elapsed()
+}
+
+async fn delay<V: Timed, const N: usize>() -> Duration {
+    let _asleep = asleep::<V>(N - 1).await;
+    let start = Instant::now();
+    for _ in 0..DELAYS {
+        V::delay(Duration::ZERO).await;
+    }
+    start.elapsed()
+}
