@@ -81,17 +81,8 @@ pub(super) struct Block {
     _tracked: Tracked,
 }
 
-/// The word with the lowest `bits` bits set.
-fn ones(bits: usize) -> usize {
-    debug_assert!(bits <= WIDTH);
-    // A shift by all bits is an overflow, and leaves none.
-    usize::MAX
-        .checked_shr(usize::BITS - bits as u32)
-        .unwrap_or(0)
-}
-
 impl Block {
-    /// Returns a block for that many children, all of them woken, with one reference.
+    /// Returns a block for that many children, none of them woken, with one reference.
     pub(super) fn new(children: usize) -> NonNull<Self> {
         if children > SMALL {
             return Self::allocate(children);
@@ -100,7 +91,7 @@ impl Block {
         // SAFETY: nobody else has a reference to the block.
         let this = unsafe { block.as_mut() };
         this.refs = AtomicUsize::new(1);
-        this.root = AtomicUsize::new(ones(children));
+        this.root = AtomicUsize::new(0);
         block
     }
 
@@ -111,19 +102,11 @@ impl Block {
             leaves => leaves,
         };
         let stride = leaves.div_ceil(WIDTH).max(1);
-        let in_leaf = |leaf: usize| (children - leaf * WIDTH).min(WIDTH);
-        let in_root = if leaves == 0 {
-            children
-        } else {
-            leaves.div_ceil(stride)
-        };
         let block = NonNull::from(Box::leak(Box::new(Self {
             refs: AtomicUsize::new(1),
             parent: AtomicPtr::new(ptr::null_mut()),
-            root: AtomicUsize::new(ones(in_root)),
-            leaves: (0..leaves)
-                .map(|leaf| AtomicUsize::new(ones(in_leaf(leaf))))
-                .collect(),
+            root: AtomicUsize::new(0),
+            leaves: (0..leaves).map(|_| AtomicUsize::new(0)).collect(),
             stride,
             slots: Box::default(),
             _tracked: Tracked::default(),

@@ -49,16 +49,20 @@ impl Woken {
         mut poll_child: impl FnMut(usize, &mut Context<'_>) -> Result<(), E>,
     ) -> Poll<E> {
         // If a child panics, the state stays `Ended`, and the block is released.
-        let mut shared = match mem::replace(&mut self.state, State::Ended) {
-            State::New => Shared::new(children),
-            State::Waiting(shared) => shared,
+        let (mut shared, is_new) = match mem::replace(&mut self.state, State::Ended) {
+            State::New => (Shared::new(children), true),
+            State::Waiting(shared) => (shared, false),
             State::Ended => polled_after_the_end(),
         };
         let block = shared.block();
-        let polled = block.drain(|child| {
+        let poll_one = |child| {
             let waker = block.waker(child);
             poll_child(child, &mut Context::from_waker(&waker))
-        });
+        };
+        let polled = match is_new {
+            true => (0..children).try_for_each(poll_one),
+            false => block.drain(poll_one),
+        };
         if let Err(answer) = polled {
             return Poll::Ready(answer);
         }
