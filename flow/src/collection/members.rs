@@ -66,22 +66,30 @@ impl<E> Members<E> {
     }
 
     pub(super) fn poll(&self, cx: &mut Context<'_>) -> Poll<Decision<E>> {
-        let waker = cx.waker().clone();
-        let mut inner = self.lock();
-        match mem::replace(&mut inner.decided, Decided::Returned) {
-            Decided::Ready(decision) => {
-                drop(inner);
-                Poll::Ready(decision)
-            }
-            Decided::Open => {
-                inner.decided = Decided::Open;
-                let before = inner.waiter.replace(waker);
+        let mut waker = None;
+        loop {
+            let mut inner = self.lock();
+            let waits_already = match (&inner.decided, &inner.waiter) {
+                (Decided::Open, Some(before)) => before.will_wake(cx.waker()),
+                (Decided::Open, None) => false,
+                _ => break,
+            };
+            if waits_already || waker.is_some() {
+                let before = waker.and_then(|waker| inner.waiter.replace(waker));
                 drop(inner);
                 drop(before);
-                Poll::Pending
+                return Poll::Pending;
             }
-            Decided::Returned => {
-                drop(inner);
+            // Cloned outside of the lock. The next look may find a decision.
+            drop(inner);
+            waker = Some(cx.waker().clone());
+        }
+        // Before the decision is taken, which would be lost if this panicked.
+        drop(waker);
+        let decided = mem::replace(&mut self.lock().decided, Decided::Returned);
+        match decided {
+            Decided::Ready(decision) => Poll::Ready(decision),
+            Decided::Open | Decided::Returned => {
                 panic!(
                     "a collection was polled again after it was ready; do not poll it after that"
                 )

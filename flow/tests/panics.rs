@@ -1,0 +1,325 @@
+//! A waker panics when it is cloned, woken or dropped, at every place in turn. After that nothing
+//! leaks, and nothing that still works has lost its turn.
+
+use std::{
+    cell::Cell,
+    future::{Future, ready},
+    mem::ManuallyDrop,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll, RawWaker, RawWakerVTable, Waker},
+};
+
+use joint::oneshot;
+use joint_flow::{
+    BrokenPromise, all,
+    choice::choose,
+    collection::Collection,
+    lock::FlowLock,
+    quorum, race,
+    stream::{self, Stream},
+    task::from_future,
+    variable::AsyncVar,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Clone,
+    Wake,
+    Drop,
+}
+
+thread_local! {
+    /// The operation that panics, and how many of its kind come before that.
+    static PLAN: Cell<Option<(Operation, usize)>> = const { Cell::new(None) };
+}
+
+/// Panics if it is this operation's turn.
+fn passes(operation: Operation) {
+    if let Some((planned, left)) = PLAN.get() {
+        if planned == operation {
+            PLAN.set((left > 0).then(|| (planned, left.wrapping_sub(1))));
+            assert!(left > 0, "planned");
+        }
+    }
+}
+
+/// What is alive. Its wakers panic as planned.
+#[derive(Default)]
+struct Alive(Arc<()>);
+
+impl Alive {
+    fn token(&self) -> Arc<()> {
+        self.0.clone()
+    }
+
+    /// Returns a waker whose own drop does not panic.
+    fn waker(&self) -> ManuallyDrop<Waker> {
+        // The token is that of `self`, so it is not given up.
+        let raw = RawWaker::new(Arc::as_ptr(&self.0).cast(), &VTABLE);
+        // SAFETY: the functions keep the count of an `Arc`, which may be used by any thread.
+        ManuallyDrop::new(unsafe { Waker::from_raw(raw) })
+    }
+}
+
+fn raw(token: Arc<()>) -> RawWaker {
+    RawWaker::new(Arc::into_raw(token).cast(), &VTABLE)
+}
+
+/// # Safety
+/// `data` is from `raw`, and the caller gives it up.
+unsafe fn token(data: *const ()) -> Arc<()> {
+    // SAFETY: passed on from the caller.
+    unsafe { Arc::from_raw(data) }
+}
+
+static VTABLE: RawWakerVTable = RawWakerVTable::new(
+    |data| {
+        passes(Operation::Clone);
+        // SAFETY: the caller's waker keeps it.
+        let kept = ManuallyDrop::new(unsafe { token(data) });
+        raw(Arc::clone(&kept))
+    },
+    |data| {
+        // SAFETY: the waker is given up.
+        drop(unsafe { token(data) });
+        passes(Operation::Wake);
+    },
+    |_| passes(Operation::Wake),
+    |data| {
+        // SAFETY: the waker is given up.
+        drop(unsafe { token(data) });
+        passes(Operation::Drop);
+    },
+);
+
+/// Polls with a waker of its own.
+fn poll<F: Future>(alive: &Alive, future: Pin<&mut F>) -> Poll<F::Output> {
+    let waker = alive.waker();
+    future.poll(&mut Context::from_waker(&waker))
+}
+
+/// Runs a scenario once for each operation on a waker, which panics, until none is left to panic.
+fn at_every_place(scenario: impl Fn(&Alive)) {
+    for operation in [Operation::Clone, Operation::Wake, Operation::Drop] {
+        for place in 0.. {
+            let alive = Alive::default();
+            PLAN.set(Some((operation, place)));
+            let run = catch_unwind(AssertUnwindSafe(|| scenario(&alive)));
+            let is_left = PLAN.take().is_some();
+            assert_eq!(
+                Arc::strong_count(&alive.0),
+                1,
+                "{operation:?} {place} leaks"
+            );
+            if is_left {
+                assert!(run.is_ok());
+                break;
+            }
+            assert!(place < 1000);
+        }
+    }
+}
+
+/// Runs a part of a scenario, in which a panic is no surprise.
+fn part(f: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+        let text = payload.downcast_ref::<&str>().unwrap_or(&"");
+        // After a panic, a combinator has ended.
+        let is_known = text.contains("planned") || text.contains("polled again");
+        assert!(is_known, "{text}");
+    }
+}
+
+#[test]
+fn of_combinators() {
+    at_every_place(|alive| {
+        let (senders, receivers): (Vec<_>, Vec<_>) =
+            (0..3).map(|_| oneshot::channel::<Arc<()>>()).unzip();
+        let [one, two, three] = receivers.try_into().unwrap();
+        let mut tree = pin!(all((
+            race((one, std::future::pending::<()>())),
+            quorum(1, [two, three]),
+            all(vec![alive.token()]
+                .into_iter()
+                .map(ready)
+                .collect::<Vec<_>>()),
+        )));
+        part(|| drop(poll(alive, tree.as_mut())));
+        for sender in senders {
+            part(|| drop(sender.send(alive.token())));
+            part(|| drop(poll(alive, tree.as_mut())));
+        }
+    });
+}
+
+#[test]
+fn of_a_choice() {
+    at_every_place(|alive| {
+        let (sender, receiver) = oneshot::channel::<Arc<()>>();
+        let token = alive.token();
+        let mut choice = pin!(
+            choose()
+                .when(|| receiver, |_| drop(token))
+                .when(std::future::pending::<()>, |()| ())
+        );
+        part(|| assert!(poll(alive, choice.as_mut()).is_pending()));
+        part(|| drop(sender.send(alive.token())));
+        part(|| assert!(poll(alive, choice.as_mut()).is_ready()));
+    });
+}
+
+#[test]
+fn of_a_lock() {
+    at_every_place(|alive| {
+        let lock = FlowLock::new(1);
+        let mut permit = Some(lock.try_take(1).unwrap());
+        let mut takes: Vec<_> = (0..4).map(|_| Box::pin(lock.take(1))).collect();
+        for take in &mut takes {
+            part(|| drop(poll(alive, take.as_mut())));
+        }
+        part(|| drop(takes.remove(1)));
+        part(|| drop(permit.take()));
+        for mut take in takes {
+            // Each one is granted: no panic stops the queue.
+            let granted = loop {
+                let polled = catch_unwind(AssertUnwindSafe(|| poll(alive, take.as_mut())));
+                match polled {
+                    Ok(Poll::Ready(granted)) => break granted,
+                    Ok(Poll::Pending) => panic!("{lock:?}: the queue is stuck"),
+                    // The waker was not cloned, or the one before it not dropped.
+                    Err(_) => {}
+                }
+            };
+            part(|| drop(granted));
+        }
+        assert_eq!((lock.taken(), lock.waiters()), (0, 0));
+    });
+}
+
+#[test]
+fn of_a_lock_that_is_closed() {
+    at_every_place(|alive| {
+        let lock = FlowLock::new(1);
+        let _permit = lock.try_take(1).unwrap();
+        let mut takes: Vec<_> = (0..3).map(|_| Box::pin(lock.take(1))).collect();
+        for take in &mut takes {
+            part(|| drop(poll(alive, take.as_mut())));
+        }
+        part(|| lock.close());
+        for mut take in takes {
+            part(|| {
+                let Poll::Ready(Err(_)) = poll(alive, take.as_mut()) else {
+                    panic!("the lock is closed");
+                };
+            });
+        }
+    });
+}
+
+#[test]
+fn of_a_stream() {
+    at_every_place(|alive| {
+        let (sender, mut receiver) = stream::channel::<Arc<()>, BrokenPromise>();
+        let mut received = 0;
+        for _ in 0..4 {
+            part(|| {
+                let waker = alive.waker();
+                let polled = Pin::new(&mut receiver).poll_next(&mut Context::from_waker(&waker));
+                received += usize::from(polled.is_ready());
+            });
+            part(|| drop(sender.send(alive.token())));
+        }
+        part(|| drop(sender));
+        let mut cx = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Some(Ok(_))) = Pin::new(&mut receiver).poll_next(&mut cx) {
+            received += 1;
+        }
+        assert_eq!(received, 4, "no item is lost");
+    });
+}
+
+#[test]
+fn of_a_variable() {
+    at_every_place(|alive| {
+        let variable = AsyncVar::new(alive.token());
+        let mut waits: Vec<_> = (0..3).map(|_| Box::pin(variable.on_change())).collect();
+        for wait in &mut waits {
+            part(|| assert!(poll(alive, wait.as_mut()).is_pending()));
+        }
+        part(|| variable.set_unconditional(alive.token()));
+        assert!(waits.iter().all(|wait| wait.is_finished()));
+        for wait in &mut waits {
+            part(|| assert!(poll(alive, wait.as_mut()).is_ready()));
+        }
+    });
+}
+
+#[test]
+fn of_a_task() {
+    for cancels in [false, true] {
+        at_every_place(|alive| {
+            let (sender, receiver) = oneshot::channel::<Arc<()>>();
+            let (driver, task) = from_future(receiver);
+            let mut driver = Some(Box::pin(driver));
+            let mut waiters = [Box::pin(task.clone()), Box::pin(task)];
+            for waiter in &mut waiters {
+                part(|| drop(poll(alive, waiter.as_mut())));
+            }
+            let mut run = || {
+                // An executor drops a task that panics.
+                let polled = catch_unwind(AssertUnwindSafe(|| {
+                    driver
+                        .as_mut()
+                        .is_none_or(|driver| poll(alive, driver.as_mut()).is_ready())
+                }));
+                if polled.unwrap_or(true) {
+                    part(|| drop(driver.take()));
+                }
+            };
+            run();
+            if cancels {
+                part(|| waiters[0].cancel());
+                assert!(sender.is_closed());
+            } else {
+                part(|| drop(sender.send(alive.token())));
+            }
+            run();
+            for mut waiter in waiters {
+                assert!(waiter.is_finished());
+                part(|| assert!(poll(alive, waiter.as_mut()).is_ready()));
+            }
+        });
+    }
+}
+
+#[test]
+fn of_a_collection() {
+    at_every_place(|alive| {
+        let mut collection = Collection::<Arc<()>>::new();
+        let (senders, receivers): (Vec<_>, Vec<_>) =
+            (0..3).map(|_| oneshot::channel::<Arc<()>>()).unzip();
+        let mut drivers: Vec<_> = receivers
+            .into_iter()
+            .map(|receiver| {
+                let child = async { receiver.await.map_or(Ok(()), Err) };
+                let driver = collection.adder().enter(child);
+                Box::pin(driver.expect("the collection is there"))
+            })
+            .collect();
+        for driver in &mut drivers {
+            part(|| _ = poll(alive, driver.as_mut()));
+        }
+        part(|| drop(poll(alive, Pin::new(&mut collection))));
+        for sender in senders.into_iter().take(2) {
+            part(|| drop(sender.send(alive.token())));
+        }
+        for driver in &mut drivers {
+            part(|| _ = poll(alive, driver.as_mut()));
+        }
+        let ended = catch_unwind(AssertUnwindSafe(|| poll(alive, Pin::new(&mut collection))));
+        assert!(!matches!(ended, Ok(Poll::Pending)));
+        part(|| drop(collection));
+    });
+}
