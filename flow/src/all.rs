@@ -11,6 +11,7 @@ use std::{
 
 use crate::{
     group::{Children, Group, TryChildren, TryGroup},
+    payload::discard,
     woken::Woken,
 };
 
@@ -29,7 +30,8 @@ use crate::{
 ///
 /// # Cost
 /// Polls only futures that were woken. Up to 8 futures in a tuple or an array allocate nothing,
-/// except for the first time on each thread.
+/// except for the first time on each thread. The waker of another crate's executor is boxed each
+/// time that it is registered.
 ///
 /// # Example
 /// ```
@@ -251,10 +253,15 @@ impl<G: Group> Future for AllReady<G> {
             // The child is not polled again after a panic, and nobody else sees it.
             let poll = AssertUnwindSafe(|| children.as_mut().poll(child, cx));
             let polled = catch_unwind(poll).unwrap_or_else(|payload| {
-                panic.get_or_insert(payload);
+                match panic {
+                    None => *panic = Some(payload),
+                    Some(_) => discard(payload),
+                }
                 // A second panic, from the destructor, must not end it either.
                 let drop_it = AssertUnwindSafe(|| children.drop_one(child));
-                drop(catch_unwind(drop_it));
+                if let Err(second) = catch_unwind(drop_it) {
+                    discard(second);
+                }
                 Poll::Ready(())
             });
             polled.map(Ok::<(), Infallible>)

@@ -23,11 +23,11 @@
 //! | `db.run`, `onError` | [`retry`](retry::retry()), [`Backoff`](retry::Backoff) | [`retry`](mod@retry) |
 //! | `timeout`, `delay`, `yield`, `now`, `TaskPriority` | [`timeout`](time::timeout()), [`delay`](time::delay), [`yield_now`](time::yield_now), [`now`](time::now), [`Priority`](time::Priority) | [`time`] |
 //!
-//! The [guide] has Flow's constructs beside these, and Flow's hazards beside what the compiler
-//! says.
+//! The [guide] shows Flow's constructs beside these, and Flow's hazards beside the compiler's
+//! errors.
 //!
 //! # Example
-//! A hedged read: two replicas of three have to agree, and each is asked again if it fails.
+//! A replicated read: two of three replicas have to answer, and each is asked again if it fails.
 //! ```
 //! use std::time::Duration;
 //! use joint_flow::{quorum, retry::{Backoff, retry}, time::timeout};
@@ -69,9 +69,9 @@
 //! | [`retry`](retry::retry()), [`timeout`](time::timeout()) | none of their own | |
 //!
 //! # Tests
-//! Every piece is tested under `joint::sim`, with some hundred seeds and all faults. What two
-//! threads do at once is also checked in loom models. `docs/flow.md` in the repository has a table
-//! of what is tested by what, and of FoundationDB's own tests of Flow with their counterparts here.
+//! Every piece is tested under `joint::sim`, with some hundred seeds and all faults. Races between
+//! threads are also checked by loom models. `docs/flow.md` in the repository has a table of the
+//! semantics with their tests and models, and FoundationDB's own tests of Flow with ours.
 
 mod all;
 mod broken_promise;
@@ -82,6 +82,7 @@ mod group;
 #[doc = include_str!("../guide.md")]
 pub mod guide {}
 pub mod lock;
+mod payload;
 pub mod promise;
 mod quorum;
 mod race;

@@ -333,7 +333,12 @@ impl Shared {
 /// Permits of a [`FlowLock`]. Dropping it gives them back, and admits the requests that fit then.
 ///
 /// The takers of these requests are woken. They do not run before the drop returns, unless they run
-/// on other threads.
+/// on other threads. If a waker drops a permit of the same lock, the requests that fit then are
+/// admitted when that waker returns.
+///
+/// # Panics
+/// If a waker panics, that passes through after the other requests have been admitted. A second
+/// panic ends the program.
 #[must_use = "dropping a permit gives it back"]
 pub struct Permit {
     shared: Arc<Shared>,

@@ -30,7 +30,8 @@ use crate::{
 ///
 /// # Cost
 /// Polls only futures that were woken. A race of up to 8 futures in a tuple or an array allocates
-/// nothing, except for the first on each thread.
+/// nothing, except for the first on each thread. The waker of another crate's executor is boxed
+/// each time that it is registered.
 ///
 /// # Example
 /// ```

@@ -132,6 +132,11 @@ impl<T, E> State<T, E> {
     fn is_closed(&self) -> bool {
         !matches!(self.end, End::Open)
     }
+
+    /// Whether the receiver has nothing to wait for: there is an item, or the end.
+    fn is_ready(&self) -> bool {
+        !self.items.is_empty() || self.senders == 0 || self.is_closed()
+    }
 }
 
 /// How a stream ends.
@@ -335,11 +340,17 @@ impl<T, E: From<BrokenPromise>> Stream for Receiver<T, E> {
         let mut waker = None;
         loop {
             let mut state = self.shared.lock();
+            if waker.is_some() && state.is_ready() {
+                // Its drop may panic, so it comes before anything is taken.
+                drop(state);
+                waker = None;
+                continue;
+            }
             if let Some(item) = state.items.pop_front() {
                 budget::spend();
                 return Poll::Ready(Some(Ok(item)));
             }
-            if state.senders == 0 || state.is_closed() {
+            if state.is_ready() {
                 let end = mem::replace(&mut state.end, End::Ended);
                 drop(state);
                 self.has_ended = true;

@@ -1,5 +1,6 @@
 //! A waker panics when it is cloned, woken or dropped, at every place in turn. After that nothing
-//! leaks, and nothing that still works has lost its turn.
+//! leaks, and nothing that still works has lost its turn. And payloads that panic when they are
+//! dropped.
 
 use std::{
     cell::Cell,
@@ -13,7 +14,7 @@ use std::{
 
 use joint::oneshot;
 use joint_flow::{
-    BrokenPromise, all,
+    BrokenPromise, all, all_ready,
     choice::choose,
     collection::Collection,
     lock::FlowLock,
@@ -33,6 +34,8 @@ enum Operation {
 thread_local! {
     /// The operation that panics, and how many of its kind come before that.
     static PLAN: Cell<Option<(Operation, usize)>> = const { Cell::new(None) };
+    /// What happens when a waker is cloned the next time.
+    static ON_CLONE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
 }
 
 /// Panics if it is this operation's turn.
@@ -77,6 +80,9 @@ unsafe fn token(data: *const ()) -> Arc<()> {
 static VTABLE: RawWakerVTable = RawWakerVTable::new(
     |data| {
         passes(Operation::Clone);
+        if let Some(f) = ON_CLONE.take() {
+            f();
+        }
         // SAFETY: the caller's waker keeps it.
         let kept = ManuallyDrop::new(unsafe { token(data) });
         raw(Arc::clone(&kept))
@@ -322,4 +328,75 @@ fn of_a_collection() {
         assert!(!matches!(ended, Ok(Poll::Pending)));
         part(|| drop(collection));
     });
+}
+
+/// An item that is sent while the receiver clones its waker is not lost with the drop of the clone.
+#[test]
+fn of_a_stream_with_an_item_that_comes_late() {
+    at_every_place(|alive| {
+        let (sender, mut receiver) = stream::channel::<Arc<()>, BrokenPromise>();
+        let item = alive.token();
+        ON_CLONE.set(Some(Box::new(move || drop(sender.send(item)))));
+        let mut received = 0;
+        part(|| {
+            let waker = alive.waker();
+            let polled = Pin::new(&mut receiver).poll_next(&mut Context::from_waker(&waker));
+            received += usize::from(polled.is_ready());
+        });
+        // If the clone panicked, nothing was sent.
+        received += usize::from(ON_CLONE.take().is_some());
+        received += receiver.len();
+        assert_eq!(received, 1);
+    });
+}
+
+/// A payload that panics when it is dropped.
+struct Payload;
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        panic!("planned: the payload");
+    }
+}
+
+/// Panics when it is polled and when it is dropped, the second time with such a payload.
+struct Twice;
+
+impl Future for Twice {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        panic!("planned: the poll");
+    }
+}
+
+impl Drop for Twice {
+    fn drop(&mut self) {
+        std::panic::panic_any(Payload);
+    }
+}
+
+#[test]
+fn of_a_task_whose_second_panic_cannot_be_dropped() {
+    let (driver, task) = from_future(Twice);
+    let mut driver = Box::pin(driver);
+    let mut cx = Context::from_waker(Waker::noop());
+    part(|| _ = driver.as_mut().poll(&mut cx));
+    drop(driver);
+    assert!(task.is_finished(), "the waiters wait forever");
+    let error = joint::block_on(task).unwrap_err();
+    assert!(error.to_string().contains("the poll"));
+}
+
+#[test]
+fn of_several_futures_whose_second_panic_cannot_be_dropped() {
+    let run = catch_unwind(|| {
+        joint::block_on(all_ready([
+            Box::pin(Twice) as Pin<Box<dyn Future<Output = ()>>>,
+            Box::pin(async { std::panic::panic_any(Payload) }),
+            Box::pin(async { joint::yield_now().await }),
+        ]))
+    });
+    let payload = run.unwrap_err();
+    assert_eq!(payload.downcast_ref(), Some(&"planned: the poll"));
 }

@@ -41,7 +41,8 @@ pub use losers::{KeepLosers, Losers};
 ///
 /// # Cost
 /// Polls only futures that were woken. An array of up to 8 futures allocates nothing, except for
-/// the first time on each thread.
+/// the first time on each thread. The waker of another crate's executor is boxed each time that it
+/// is registered.
 ///
 /// # Example
 /// ```

@@ -20,7 +20,7 @@ use std::{
 };
 
 use super::state::{Begun, Cancelled, State, Suspended};
-use crate::sync::UnsafeCell;
+use crate::{payload::discard, sync::UnsafeCell};
 
 /// Where a future's result goes. If the future is cancelled, this is dropped instead.
 pub(crate) trait Sink<T> {
@@ -133,7 +133,9 @@ impl<F: Future, S: Sink<F::Output>> Content<F, S> {
             Ok(Poll::Ready(output)) => Ok(output),
             Err(payload) => {
                 // A second panic, of a destructor, is dropped: the first one is the result.
-                drop(catch_unwind(AssertUnwindSafe(|| self.future().set(None))));
+                if let Err(second) = catch_unwind(AssertUnwindSafe(|| self.future().set(None))) {
+                    discard(second);
+                }
                 Err(payload)
             }
         };

@@ -40,7 +40,7 @@ async fn waits<E>(log: Log, future: impl Future<Output = Result<(), E>>) -> Resu
 
 /// Flow: /flow/coro/actor.
 ///
-/// What is constructed last is destroyed first, before the caller goes on.
+/// The object that was constructed last is destroyed first, before the caller goes on.
 #[test]
 fn actor_constructs_and_destroys_in_order() {
     check(|| async {
@@ -60,8 +60,7 @@ fn actor_constructs_and_destroys_in_order() {
 
 /// Flow: /flow/coro/actor.
 ///
-/// An error that is ready, and one that comes later, destroy what was constructed before the
-/// caller sees them.
+/// Whether an error is ready or comes later, the objects are destroyed before the caller sees it.
 #[test]
 fn actor_with_an_error() {
     check(|| async {

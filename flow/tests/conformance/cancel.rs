@@ -142,8 +142,8 @@ fn wrap(future: impl Future<Output: Send> + Send + 'static) -> Task<()> {
 
 /// Flow: /flow/genericactors/NotifiedCancellation.
 ///
-/// An expiry drops the operation too, and a task that is cancelled by those whom it has just told
-/// its result keeps that result.
+/// An expiry drops the operation too. A task that has replied, and is cancelled by the receiver of
+/// the reply, keeps its result.
 #[test]
 fn notified_cancellation_at_the_end() {
     check(|| async {

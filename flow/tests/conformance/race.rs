@@ -60,6 +60,22 @@ fn race_success_first_argument() {
     });
 }
 
+/// Flow: /flow/coro/raceSuccess.
+///
+/// A loser that has another owner is released, and not cancelled.
+#[test]
+fn race_success_with_a_shared_loser() {
+    check(|| async {
+        let (sender, sent) = oneshot::channel();
+        let loser = spawn(async move { sent.await.unwrap() });
+        let raced = race((loser.clone(), ready(7))).await;
+        assert!(matches!(raced, OneOf2::B(7)));
+        settled().await;
+        sender.send("late").unwrap();
+        assert_eq!(loser.await.unwrap(), "late");
+    });
+}
+
 /// Flow: /flow/coro/raceError.
 #[test]
 fn race_error() {

@@ -60,8 +60,8 @@ impl Clone for Tracker {
 ///
 /// Nothing is copied, whether the receiver waits or the item does.
 ///
-/// Differs: an item is always moved into the stream. Whoever keeps a value sends a clone of it, and
-/// that is the one copy that Flow makes then.
+/// Differs: an item is always moved into the stream. A sender that keeps the value sends a clone,
+/// and that is the one copy that Flow makes then.
 #[test]
 fn promise_stream_move() {
     check(|| async {
@@ -88,7 +88,7 @@ fn promise_stream_move() {
 /// Flow: /flow/coro/PromiseStream/move2.
 /// Flow: /flow/flow/PromiseStream/move2.
 ///
-/// What was received can be moved on. Using it afterwards does not compile.
+/// A received item can be moved on. Using it after that does not compile.
 #[test]
 fn promise_stream_move2() {
     check(|| async {

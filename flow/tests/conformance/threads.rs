@@ -41,9 +41,10 @@ fn thread_safe_queue() {
 
 /// Flow: /flow/Net2/onMainThreadFIFO.
 ///
-/// What other threads send to one is done there in order.
+/// Closures that another thread sends run in order.
 ///
-/// Differs: there is no main thread. A stream of closures and one who runs them take its place.
+/// Differs: there is no main thread. A stream of closures, and a loop that runs them, take its
+/// place.
 #[test]
 fn on_main_thread_fifo() {
     let (sender, receiver) = stream::channel::<Box<dyn FnOnce(&mut Vec<usize>) + Send>, _>();
@@ -121,7 +122,7 @@ fn thread_return_promise_stream_error() {
 
 /// Flow: /flow/IThreadPool/ThreadReturnPromiseStream_DestroyPromise.
 ///
-/// A stream whose producer is gone still has its items, and then the end or a broken promise.
+/// A stream whose producer has gone gives its items, and then the end or a broken promise.
 #[test]
 fn thread_return_promise_stream_destroy_promise() {
     for ends in [true, false] {

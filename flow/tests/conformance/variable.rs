@@ -48,7 +48,7 @@ where
 
 /// Flow: /flow/genericactors/AsyncListener.
 ///
-/// Who waits for one part of a variable is not woken by a change of the other one.
+/// A task that waits for one part of a variable is not woken by a change of the other one.
 #[test]
 fn async_listener() {
     check(|| async {

@@ -49,7 +49,7 @@ fn yielded_future_progress() {
 /// Flow: /flow/coro/yieldedFuture/random.
 /// Flow: /flow/flow/yieldedFuture/random.
 ///
-/// After each batch of turns, so many waiters have gone on.
+/// After each batch of turns, exactly as many waiters have ended.
 #[test]
 fn yielded_future_random() {
     joint::sim::check(|| async {

@@ -201,6 +201,9 @@ const PIECES: [(&str, &str, &[Row]); 14] = [
     ),
 ];
 
+/// Pieces in which two threads meet only in other pieces, or in `joint`.
+const BUILT_ON_OTHERS: [&str; 3] = ["generator", "retry", "time"];
+
 /// A row of a table.
 #[derive(Debug)]
 struct Filled {
@@ -257,6 +260,10 @@ impl Cells {
     pub(crate) fn faults(&self) -> Vec<String> {
         let mut faults = self.faults.clone();
         for ((piece, ..), rows) in PIECES.iter().zip(&self.rows) {
+            let is_modelled = rows.iter().any(|row| !row.models.is_empty());
+            if !is_modelled && !BUILT_ON_OTHERS.contains(piece) {
+                faults.push(format!("{piece}: no model"));
+            }
             faults.extend(rows.iter().filter_map(|row| {
                 let what = match row.by {
                     Some(Test) if row.tests.is_empty() => "no test",
@@ -271,9 +278,9 @@ impl Cells {
 
     pub(crate) fn tables(&self) -> String {
         let mut page = String::from(
-            "\n## The pieces\n\nTests are in `flow/tests/pieces`, and each runs under some hundred seeds with all faults. Models are in\n\
-             `loom-tests/tests`. They try the interleavings of what two or three threads do at once, some of them with a\n\
-             bound on preemptions.\n",
+            "\n## The pieces\n\nTests are in `flow/tests/pieces`. They run under some hundred seeds with all faults, and those in `workers.rs` on\n\
+             real workers. Models are in `loom-tests/tests`. They try the interleavings of what two or three threads do at\n\
+             once, some of them with a bound on preemptions.\n",
         );
         for ((piece, names, _), rows) in PIECES.iter().zip(&self.rows) {
             write!(
