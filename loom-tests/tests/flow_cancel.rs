@@ -219,6 +219,37 @@ fn two_waiters_leave_against_the_end() {
     });
 }
 
+fn two_handles_leave() {
+    model(|| {
+        let drops = Drops::default();
+        let request = Request::new();
+        let (driver, task) = from_future(Counts {
+            ends_in: NEVER,
+            polls: Arc::default(),
+            state: drops.value(),
+            output: Some(drops.value()),
+            request: Some(request.clone()),
+        });
+        let other = task.clone();
+        let thread = thread::spawn(move || {
+            request.0.with_mut(|_| ());
+            drop(other);
+        });
+        drop(task);
+        thread.join().unwrap();
+        // The driver is alive: a handle has dropped the future.
+        drops.assert_all_of(2);
+        drop(driver);
+    });
+}
+
+/// Cell: promise: the last future dropped cancels the producer. The destructors see what was done
+/// before another handle was dropped.
+#[test]
+fn two_handles_against_each_other() {
+    two_handles_leave();
+}
+
 /// What the page of the module `task` says. The two of a send, or of a sender's drop, are
 /// `shared`'s.
 #[test]
@@ -263,7 +294,7 @@ macro_rules! caught {
     ($($name:ident: $site:literal to $weaker:ident by $model:expr;)*) => {$(
         #[test]
         fn $name() {
-            let site = concat!("flow::task::state::", $site);
+            let site = concat!("flow::task::", $site);
             assert_killed(site, Ordering::$weaker, || $model);
         }
     )*
@@ -271,8 +302,9 @@ macro_rules! caught {
         /// Each site that a model reaches either asks for `Relaxed` or is in the list.
         #[test]
         fn no_site_is_left_out() {
-            let killed = [$(concat!("flow::task::state::", $site)),*];
+            let killed = [$(concat!("flow::task::", $site)),*];
             two_polls();
+            two_handles_leave();
             for (site, asked) in sites_seen() {
                 let listed = asked == Ordering::Relaxed || killed.contains(&&*site);
                 assert!(listed || !site.starts_with("flow::task"), "no model kills `{site}`");
@@ -282,8 +314,11 @@ macro_rules! caught {
 }
 
 caught! {
-    weakened_suspend_is_caught: "suspend" to Relaxed by two_polls();
-    weakened_suspend_failed_is_caught: "suspend_failed" to Relaxed by two_polls();
-    weakened_cancel_release_is_caught: "cancel" to Acquire by two_polls();
-    weakened_cancel_acquire_is_caught: "cancel" to Release by two_polls();
+    weakened_suspend_is_caught: "state::suspend" to Relaxed by two_polls();
+    weakened_suspend_failed_is_caught: "state::suspend_failed" to Relaxed by two_polls();
+    weakened_cancel_release_is_caught: "state::cancel" to Acquire by two_polls();
+    weakened_cancel_acquire_is_caught: "state::cancel" to Release by two_polls();
+    weakened_last_is_caught: "canceller::last" to Relaxed by two_handles_leave();
+    weakened_leave_release_is_caught: "canceller::leave" to Acquire by two_handles_leave();
+    weakened_leave_acquire_is_caught: "canceller::leave" to Release by two_handles_leave();
 }

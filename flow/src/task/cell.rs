@@ -19,7 +19,10 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use super::state::{Begun, Cancelled, State, Suspended};
+use super::{
+    canceller::Handles,
+    state::{Begun, Cancelled, State, Suspended},
+};
 use crate::{payload::discard, sync::UnsafeCell};
 
 /// Where a future's result goes. If the future is cancelled, this is dropped instead.
@@ -37,10 +40,13 @@ pub(crate) trait Cancel: Send + Sync {
     /// # Panics
     /// If a destructor of the future panics. The future is gone and the driver is told even then.
     fn cancel(&self);
+
+    fn handles(&self) -> &Handles;
 }
 
 pub(crate) struct Cell<F, S> {
     state: State,
+    handles: Handles,
     content: UnsafeCell<Content<F, S>>,
 }
 
@@ -67,6 +73,7 @@ where
     pub(crate) fn new(future: F, sink: S) -> Arc<Self> {
         Arc::new(Self {
             state: State::new(),
+            handles: Handles::new(),
             content: UnsafeCell::new(Content {
                 future: Some(future),
                 sink: Some(sink),
@@ -196,6 +203,10 @@ impl<F: Send, S: Send> Cancel for Cell<F, S> {
             // SAFETY: the state says so (rule 1).
             drop(self.content.with_mut(|it| unsafe { (*it).cancel() }));
         }
+    }
+
+    fn handles(&self) -> &Handles {
+        &self.handles
     }
 }
 

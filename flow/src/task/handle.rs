@@ -15,7 +15,7 @@ use joint::{
     task::PanicPayload,
 };
 
-use super::{Cancel, Cell, Driver, Sink, TaskError};
+use super::{Cell, Driver, Sink, TaskError, canceller::Canceller};
 
 type Outcome<T> = Result<T, TaskError>;
 
@@ -111,7 +111,7 @@ where
     F::Output: Send + 'static,
 {
     let (driver, shared, cell) = parts(future);
-    let canceller = Some(Arc::new(CancelOnDrop(cell)));
+    let canceller = Some(Canceller::first(cell));
     (driver, Task { shared, canceller })
 }
 
@@ -150,14 +150,6 @@ impl<T> Sink<T> for Answer<T> {
     }
 }
 
-struct CancelOnDrop(Arc<dyn Cancel>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
 /// A handle of a task. Clone it to get more. Dropping the last one **cancels** the task: see [the
 /// module](super).
 ///
@@ -191,7 +183,7 @@ pub struct Task<T> {
     /// The first field: it leaves before the future is dropped, which may panic.
     shared: Shared<Outcome<T>>,
     /// `None` if the task cannot be cancelled.
-    canceller: Option<Arc<CancelOnDrop>>,
+    canceller: Option<Canceller>,
 }
 
 // A future that has panicked is dropped, and never seen again. By reference, the handles give only
@@ -216,7 +208,7 @@ impl<T> Task<T> {
     /// ```
     pub fn cancel(&self) {
         if let Some(canceller) = &self.canceller {
-            canceller.0.cancel();
+            canceller.cancel();
         }
     }
 

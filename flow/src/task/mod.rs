@@ -37,7 +37,7 @@
 //! takes some stack, a chain of a million such tasks overflows it.
 //!
 //! # Cost
-//! In addition to those of the [`joint`] task, which is spawned detached: three allocations; two
+//! In addition to those of the [`joint`] task, which is spawned detached: two allocations; two
 //! atomic read-modify-writes for each poll that is pending, and a clone of the waker for the first
 //! one; one for the poll that is ready, and two for the result. To cancel is one, and if the future
 //! was idle also two for the waiters and the wake-up of the task, whose next run frees it. A clone
@@ -59,6 +59,7 @@
 //! }
 //! ```
 
+mod canceller;
 mod cell;
 mod error;
 mod handle;
