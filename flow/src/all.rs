@@ -268,7 +268,10 @@ impl<G: Group> Future for AllReady<G> {
         });
         let Ok(()) = ready!(ended);
         if let Some(payload) = this.panic.0.take() {
-            all.children().drop_all();
+            let drop_all = AssertUnwindSafe(|| all.children().drop_all());
+            if let Err(second) = catch_unwind(drop_all) {
+                discard(second);
+            }
             resume_unwind(payload);
         }
         Poll::Ready(all.children().outputs())

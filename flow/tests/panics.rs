@@ -400,3 +400,19 @@ fn of_several_futures_whose_second_panic_cannot_be_dropped() {
     let payload = run.unwrap_err();
     assert_eq!(payload.downcast_ref(), Some(&"planned: the poll"));
 }
+
+#[test]
+fn of_a_future_whose_siblings_output_cannot_be_dropped() {
+    fn fails() -> Payload {
+        panic!("planned: the future")
+    }
+
+    let run = catch_unwind(|| {
+        joint::block_on(all_ready([
+            Box::pin(async { fails() }) as Pin<Box<dyn Future<Output = Payload>>>,
+            Box::pin(async { Payload }),
+        ]))
+    });
+    let payload = run.err().expect("the first future panics");
+    assert_eq!(payload.downcast_ref(), Some(&"planned: the future"));
+}
