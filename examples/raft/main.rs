@@ -28,7 +28,6 @@ mod chaos;
 mod client;
 mod cluster;
 mod disk;
-mod history;
 mod link;
 mod observer;
 mod picture;
@@ -36,6 +35,8 @@ mod protocol;
 mod server;
 mod setup;
 
+#[path = "../history/mod.rs"]
+mod history;
 #[path = "../options/mod.rs"]
 mod options;
 

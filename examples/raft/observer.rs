@@ -78,7 +78,7 @@ struct State {
     entries: BTreeMap<Position, (Entry, Term)>,
     /// The committed entries, and the term in which each was committed.
     committed: Vec<(Entry, Term)>,
-    history: History,
+    history: History<Id>,
     story: Vec<Line>,
     /// To whom this has happened last, unless a fault has been told.
     new: BTreeMap<Moment, Id>,
@@ -210,7 +210,7 @@ impl Observer {
         let mut state = self.state();
         state.note(Some(client), format_args!("found {found}"));
         let now = state.story.len();
-        if let Err(text) = state.history.returned(now, call, found) {
+        if let Err(text) = state.history.returned(now, call, Some(found)) {
             state.violate(Violation::new(LINEARIZABILITY, text));
         }
     }

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::log::{Entry, Index, Position, Term};
+pub(crate) use crate::history::Operation;
 
 /// A server or a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,25 +101,4 @@ pub(crate) struct Request {
     pub(crate) serial: u64,
     pub(crate) key: u64,
     pub(crate) operation: Operation,
-}
-
-/// An operation on the register of a key. Each returns the value that it has found there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Read,
-    Write(u64),
-    /// Writes the second value if the register has the first one.
-    Swap(u64, u64),
-}
-
-impl Operation {
-    /// The value of the register after the operation has found this one.
-    pub(crate) fn apply(self, found: u64) -> u64 {
-        match self {
-            Self::Read => found,
-            Self::Write(value) => value,
-            Self::Swap(expected, value) if found == expected => value,
-            Self::Swap(..) => found,
-        }
-    }
 }

@@ -1,0 +1,142 @@
+//! A client: the register of Attiya, Bar-Noy and Dolev, with several writers (Lynch and
+//! Shvartsman).
+//!
+//! An operation has two phases. Each asks all replicas and is over when a majority has answered.
+//! Any two majorities have a replica in common. So the first phase of an operation finds every
+//! version that the second phase of an earlier operation has stored.
+
+use std::{future::Future, io, net::SocketAddr, time::Duration};
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use joint::sim::random;
+use joint_flow::{
+    quorum, race,
+    retry::{Backoff, retry},
+    time::{delay, timeout},
+    variable::Trigger,
+};
+
+use super::TcpStream;
+use crate::{
+    bug::Bug,
+    message::{Request, Tag, Version},
+};
+
+/// How long a query waits for the replicas that it asks first, before it asks the others too.
+const HEDGE: Duration = Duration::from_millis(5);
+/// How long a majority is waited for, before all replicas are asked again.
+const PATIENCE: Duration = Duration::from_millis(150);
+/// The shortest and the longest time between two tries, and the number of tries.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
+const TRIES: u32 = 8;
+
+#[derive(Debug)]
+pub(crate) struct Client {
+    replicas: Vec<SocketAddr>,
+    /// The last tag that it has used. An attempt that has failed may have stored it somewhere, so
+    /// it is never used for another value.
+    last: Tag,
+    bug: Option<Bug>,
+}
+
+impl Client {
+    /// The number of a writer must never have been used before, not even by a client that has
+    /// crashed.
+    pub(crate) fn new(writer: u64, replicas: &[SocketAddr], bug: Option<Bug>) -> Self {
+        Self {
+            replicas: replicas.to_vec(),
+            last: Tag { count: 0, writer },
+            bug,
+        }
+    }
+
+    /// # Errors
+    /// If no majority answers.
+    pub(crate) async fn read(&self) -> io::Result<u64> {
+        let found = self.ask_a_majority(Request::Query).await?;
+        let newest = newest(&found);
+        // The write of this version may not have reached a majority yet, and may never do. A later
+        // read must not find an older one. If the majority agrees, it has reached one.
+        let is_stored = found.iter().all(|version| *version == newest);
+        if !is_stored && self.bug != Some(Bug::NoWriteBack) {
+            self.ask_a_majority(Request::Store(newest)).await?;
+        }
+        Ok(newest.value)
+    }
+
+    /// # Errors
+    /// If no majority answers. The value may have been written all the same, or may be later.
+    pub(crate) async fn write(&mut self, value: u64) -> io::Result<()> {
+        let found = self.ask_a_majority(Request::Query).await?;
+        self.last.count = self.last.count.max(newest(&found).tag.count) + 1;
+        let tag = self.last;
+        // Each try stores the same version. A new tag would write the value twice, and the second
+        // time perhaps over a later one.
+        self.ask_a_majority(Request::Store(Version { tag, value }))
+            .await?;
+        Ok(())
+    }
+
+    /// Sends a request to the replicas, again and again if necessary. Returns the answers of a
+    /// majority.
+    async fn ask_a_majority(&self, request: Request) -> io::Result<Vec<Version>> {
+        let (first, longest) = PAUSE;
+        let backoff = Backoff::new(first)
+            .max(longest)
+            .tries(TRIES)
+            .jitter(random());
+        retry(backoff, || timed(self.ask_once(request))).await
+    }
+
+    /// Sends a request to the replicas, until a majority has answered. The requests that are not
+    /// needed any more are cancelled then.
+    async fn ask_once(&self, request: Request) -> io::Result<Vec<Version>> {
+        let count = self.replicas.len();
+        let majority = count / 2 + 1;
+        // A query leaves the others alone if a majority answers soon. A version is to be stored
+        // everywhere.
+        let asked_first = match request {
+            Request::Query => majority,
+            Request::Store(_) => count,
+        };
+        let start = random() as usize % count;
+        let failed = Trigger::new();
+        let asked = (0..count).map(|nth| {
+            let replica = self.replicas[(start + nth) % count];
+            let hedge = (nth >= asked_first).then(|| (failed.on_fire(), delay(HEDGE)));
+            let failed = &failed;
+            async move {
+                if let Some(hedge) = hedge {
+                    race(hedge).await;
+                }
+                ask(replica, request).await.inspect_err(|_| failed.fire())
+            }
+        });
+        let answers = quorum(majority, asked.collect::<Vec<_>>()).await;
+        let some = |errors: Vec<_>| errors.into_iter().flatten().next();
+        match answers {
+            Ok(answers) => Ok(answers.into_iter().flatten().collect()),
+            Err(errors) => Err(some(errors).expect("a majority is not more than all")),
+        }
+    }
+}
+
+/// Sends a request to a replica, on a connection of its own. If this is dropped, the connection is
+/// closed, so that no late answer is taken for that of another request.
+async fn ask(replica: SocketAddr, request: Request) -> io::Result<Version> {
+    let mut stream = TcpStream::connect(replica).await?;
+    stream.set_nodelay(true)?;
+    stream.write_all(request.encode().as_flattened()).await?;
+    let mut answer = [[0; 8]; 3];
+    stream.read_exact(answer.as_flattened_mut()).await?;
+    Ok(Version::decode(answer))
+}
+
+async fn timed<T>(operation: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    timeout(PATIENCE, operation).await?
+}
+
+fn newest(found: &[Version]) -> Version {
+    let newest = found.iter().max_by_key(|version| version.tag);
+    *newest.expect("a majority is not empty")
+}
