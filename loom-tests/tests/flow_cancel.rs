@@ -250,6 +250,30 @@ fn two_handles_against_each_other() {
     two_handles_leave();
 }
 
+/// Cell: promise: the last future dropped cancels the producer. Handles that are cloned at once
+/// are all counted.
+#[test]
+fn two_handles_are_cloned_at_once() {
+    model(|| {
+        let drops = Drops::default();
+        let (driver, task) = from_future(Counts {
+            ends_in: NEVER,
+            polls: Arc::default(),
+            state: drops.value(),
+            output: Some(drops.value()),
+            request: None,
+        });
+        let (kept, other) = (task.clone(), task.clone());
+        let thread = thread::spawn(move || drop((other.clone(), other)));
+        drop((task.clone(), task));
+        thread.join().unwrap();
+        assert!(!kept.is_finished(), "cancelled under a handle");
+        drop(kept);
+        drops.assert_all_of(2);
+        drop(driver);
+    });
+}
+
 /// What the page of the module `task` says. The two of a send, or of a sender's drop, are
 /// `shared`'s.
 #[test]
