@@ -301,8 +301,7 @@ impl<T, E> fmt::Debug for Sender<T, E> {
 ///
 /// Use the methods of [`StreamExt`] on it: `next`, `try_next`, `filter`, `take` and so on. Waiting
 /// is safe to cancel: an item is taken only by the poll that returns it. Each item takes one from
-/// the task's [budget](joint::waker::budget), so that a task whose stream is never empty lets
-/// others run.
+/// the task's [budget], so that a task whose stream is never empty lets others run.
 ///
 /// Dropping it drops the items that were not received, and every later item comes back to its
 /// sender.
