@@ -10,7 +10,7 @@ use std::{
 use joint::{oneshot, spawn, yield_now};
 use joint_flow::{all, all_ready, try_all};
 
-use crate::common::{Log, after, check};
+use crate::common::{Log, after, check, panics_when_polled_twice};
 
 /// Cell: all: values in input order.
 #[test]
@@ -261,22 +261,12 @@ fn a_future_is_dropped_when_it_is_ready() {
 
 #[test]
 fn they_panic_when_they_are_polled_after_their_end() {
-    fn twice<F: Future>(future: F) {
-        let mut future = Box::pin(future);
-        let mut cx = Context::from_waker(Waker::noop());
-        assert!(future.as_mut().poll(&mut cx).is_ready());
-        let again = catch_unwind(AssertUnwindSafe(|| {
-            future.as_mut().poll(&mut cx).is_ready()
-        }));
-        let message = again.unwrap_err().downcast::<&str>().unwrap();
-        assert!(message.contains("polled again after it was ready"));
-    }
-    twice(all([ready(1)]));
-    twice(all((ready(1), ready(2))));
-    twice(all(Vec::<std::future::Ready<()>>::new()));
-    twice(try_all([ready(Ok::<_, ()>(1))]));
-    twice(try_all([ready(Err::<(), _>(1))]));
-    twice(all_ready([ready(1)]));
+    panics_when_polled_twice(all([ready(1)]));
+    panics_when_polled_twice(all((ready(1), ready(2))));
+    panics_when_polled_twice(all(Vec::<std::future::Ready<()>>::new()));
+    panics_when_polled_twice(try_all([ready(Ok::<_, ()>(1))]));
+    panics_when_polled_twice(try_all([ready(Err::<(), _>(1))]));
+    panics_when_polled_twice(all_ready([ready(1)]));
     assert_eq!(
         Box::pin(all([ready(1)]))
             .as_mut()

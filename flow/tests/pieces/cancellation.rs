@@ -11,7 +11,7 @@ use joint::{oneshot, yield_now};
 use joint_flow::promise::never;
 use joint_flow::{Task, TaskError, spawn, uncancellable};
 
-use crate::common::{Log, OnDrop, after, check, settled};
+use crate::common::{Log, OnDrop, PanicsInDrop, after, check, settled};
 
 /// Spawns a task that notes its beginning and holds `held` forever, and waits until it is
 /// suspended.
@@ -275,15 +275,9 @@ fn a_cancel_is_told_to_the_waiters_after_the_destructors() {
 /// Cell: cancellation: destructors run.
 #[test]
 fn a_destructor_that_panics_leaves_nothing_behind() {
-    struct Panics;
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            std::panic::resume_unwind(Box::new("destructor"));
-        }
-    }
     check(|| async {
         let log = Log::new();
-        let task = suspended((log.on_drop("future"), Panics)).await;
+        let task = suspended((log.on_drop("future"), PanicsInDrop)).await;
         let waiter = joint::spawn(task.clone());
         let panic = catch_unwind(|| task.cancel()).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"destructor"));

@@ -12,7 +12,7 @@ use joint_flow::collection::{Adder, Collection};
 use joint_flow::promise::{channel, never};
 use joint_flow::spawn;
 
-use crate::common::{Log, OnDrop, after, check, settled};
+use crate::common::{Log, OnDrop, PanicsInDrop, after, check, settled};
 
 /// A child that holds a value forever.
 async fn holds<E>(held: impl Send) -> Result<(), E> {
@@ -134,16 +134,10 @@ fn awaiting_by_value_cancels_the_others_before_the_caller_goes_on() {
 /// Cell: collection: children cancelled in order of insertion on drop.
 #[test]
 fn a_destructor_that_panics_keeps_no_sibling_alive() {
-    struct Panics;
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            std::panic::resume_unwind(Box::new("destructor"));
-        }
-    }
     check(|| async {
         let log = Log::new();
         let collection = Collection::<()>::new();
-        collection.add(holds(Panics));
+        collection.add(holds(PanicsInDrop));
         collection.add(holds(log.on_drop("second")));
         settled().await;
         let drops = std::panic::AssertUnwindSafe(|| drop(collection));

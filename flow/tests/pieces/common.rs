@@ -1,9 +1,12 @@
 //! What the tests of several pieces use.
 
+#![allow(dead_code, reason = "the programs that share it do not use everything")]
+
 use std::{
     future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, Mutex},
-    task::Poll,
+    task::{Context, Poll, Waker},
 };
 
 /// Runs a program under some hundred seeds and all faults.
@@ -67,4 +70,25 @@ pub(crate) async fn after<T>(polls: usize, value: T) -> T {
 /// Waits until everything that can happen has happened: an hour of the simulation.
 pub(crate) async fn settled() {
     joint::time::sleep(std::time::Duration::from_secs(3600)).await;
+}
+
+/// A ready future panics, and says why, if it is polled again.
+pub(crate) fn panics_when_polled_twice<F: Future>(future: F) {
+    let mut future = Box::pin(future);
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(future.as_mut().poll(&mut cx).is_ready());
+    let again = catch_unwind(AssertUnwindSafe(|| {
+        future.as_mut().poll(&mut cx).is_ready()
+    }));
+    let message = again.unwrap_err().downcast::<&str>().unwrap();
+    assert!(message.contains("polled again after it was ready"));
+}
+
+/// A value whose destructor panics, without a message on the standard error.
+pub(crate) struct PanicsInDrop;
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        resume_unwind(Box::new("destructor"));
+    }
 }

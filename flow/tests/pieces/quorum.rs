@@ -10,7 +10,7 @@ use std::{
 use joint::{oneshot, spawn, yield_now};
 use joint_flow::{any, quorum};
 
-use crate::common::{Log, after, check};
+use crate::common::{Log, after, check, panics_when_polled_twice};
 
 type Never = std::future::Pending<Result<u8, &'static str>>;
 
@@ -350,24 +350,14 @@ fn a_panic_goes_through_and_the_others_are_dropped() {
 
 #[test]
 fn they_panic_when_they_are_polled_after_their_end() {
-    fn twice<F: Future>(future: F) {
-        let mut future = Box::pin(future);
-        let mut cx = Context::from_waker(Waker::noop());
-        assert!(future.as_mut().poll(&mut cx).is_ready());
-        let again = catch_unwind(AssertUnwindSafe(|| {
-            future.as_mut().poll(&mut cx).is_ready()
-        }));
-        let message = again.unwrap_err().downcast::<&str>().unwrap();
-        assert!(message.contains("polled again after it was ready"));
-    }
     let ok = || [ready(Ok::<_, ()>(1))];
-    twice(quorum(1, ok()));
-    twice(quorum(0, ok()));
-    twice(quorum(2, ok()));
-    twice(quorum(1, ok()).strict());
-    twice(quorum(1, ok()).keep_losers());
-    twice(any(ok()));
-    twice(any(Vec::<Ready<Result<(), ()>>>::new()));
+    panics_when_polled_twice(quorum(1, ok()));
+    panics_when_polled_twice(quorum(0, ok()));
+    panics_when_polled_twice(quorum(2, ok()));
+    panics_when_polled_twice(quorum(1, ok()).strict());
+    panics_when_polled_twice(quorum(1, ok()).keep_losers());
+    panics_when_polled_twice(any(ok()));
+    panics_when_polled_twice(any(Vec::<Ready<Result<(), ()>>>::new()));
 }
 
 /// A failure before the call of `strict` counts.
