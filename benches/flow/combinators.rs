@@ -1,6 +1,6 @@
 //! The rows of Flow's own benches in which one task waits for several futures, or uses a stream.
 //!
-//! What is waited for are signals, which are the same for all contestants and belong to none.
+//! All contestants wait for the same signals, which belong to none of them.
 
 use std::{
     cell::{Cell, RefCell},
@@ -161,7 +161,7 @@ fn rows<F: Future + 'static, const N: usize>(
     })
 }
 
-/// How often a run relays so many items.
+/// The number of rounds of this many items in one run.
 fn rounds(items: usize) -> usize {
     Options::read().of((10 * TIMES / items).max(1), 1)
 }

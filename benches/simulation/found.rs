@@ -116,8 +116,8 @@ fn by_seeds(
     })
 }
 
-/// The schedules with at most four preemptions. What is left to chance beside the schedule differs
-/// from one part of the search to the next.
+/// Searches the schedules with at most four preemptions. Each part of the search has a seed of its
+/// own for everything else that is left to chance.
 fn by_search(bug: &Bug, version: Version, limits: Limits) -> Option<u64> {
     let runs = Cell::new(0);
     let program = || {

@@ -1,4 +1,4 @@
-//! What is done to the servers and to the network.
+//! The faults of the servers and of the network.
 
 use std::time::Duration;
 

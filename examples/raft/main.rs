@@ -72,8 +72,8 @@ const MOST_SHRINK_RUNS: u64 = 1_000_000;
 /// More steps than any run takes that makes progress.
 const MOST_STEPS: u64 = 1_000_000;
 
-/// Half of what may go wrong in a run does so, about every other time. What is late is rarer than
-/// usual: with more of it, servers would have elections instead of leaders.
+/// Each site is active in half of the runs, and fires every other time there. Delays are rarer than
+/// in [`Faults::all`], because with more of them the servers would hold elections all the time.
 const FAULTS: Faults = Faults::none()
     .sites(0.5)
     .late_timers(0.02)

@@ -90,7 +90,7 @@ struct State {
     told: Option<oneshot::Sender<&'static str>>,
 }
 
-/// What was observed in one or more runs.
+/// The observations of one or more runs.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) runs: usize,
@@ -103,7 +103,7 @@ pub(crate) struct Summary {
     pub(crate) committed: usize,
     /// How many of the clients' operations have returned.
     pub(crate) operations: usize,
-    /// What has happened in the last run, up to the violation if there is one.
+    /// The events of the last run, up to the violation if there is one.
     pub(crate) story: Vec<Line>,
     pub(crate) violation: Option<Violation>,
 }
