@@ -44,12 +44,15 @@ use crate::{
     task::{self, Id, TaskEnd},
 };
 
-pub(crate) use super::worker::simulated::RunBy;
+pub(crate) use super::worker::{
+    current::ActsAs,
+    simulated::{RunBy, Simulation},
+};
 
 /// A simulation, as the executor sees it.
 pub(crate) trait World {
-    /// Tells it from all other worlds of the process. It is not 0.
-    fn number(&self) -> u64;
+    /// What its executors know of it.
+    fn simulation(&self) -> &Arc<Simulation>;
 
     /// The executor that takes the place of the global one.
     fn ambient(&self) -> &Executor;
@@ -139,13 +142,13 @@ pub(crate) fn is_inside() -> bool {
 
 /// Returns the number of the world that this thread is in, and 0 if there is none.
 fn number() -> u64 {
-    world().map_or(0, World::number)
+    world().map_or(0, |world| world.simulation().number())
 }
 
 /// Refuses to use an executor elsewhere than where it belongs: a real one in a simulation, or a
 /// simulated one outside or in another simulation. One that has closed may be used anywhere.
 pub(super) fn check_place(shared: &Shared) {
-    if shared.simulation() != number() && !shared.is_closed() {
+    if shared.simulation_number() != number() && !shared.is_closed() {
         refuse(shared.is_simulated());
     }
 }
@@ -209,6 +212,47 @@ pub(crate) struct Simulated {
     workers: Vec<Worker>,
 }
 
+/// One of its workers.
+#[derive(Clone, Copy)]
+pub(crate) struct OneWorker<'a>(&'a Worker);
+
+impl OneWorker<'_> {
+    /// Runs a task once, with a budget of so many operations if one is given. Returns the task if
+    /// it was woken meanwhile.
+    ///
+    /// This thread goes on to act as the worker, until `acts` acts as another one or is dropped.
+    ///
+    /// # Safety
+    /// The executor is alive until then.
+    #[inline(always)]
+    pub(crate) unsafe fn run(
+        self,
+        acts: &ActsAs,
+        task: Task,
+        operations: Option<u64>,
+    ) -> Option<Task> {
+        // SAFETY: a worker of the executor, which is alive by this function's contract.
+        unsafe { acts.worker(self.0) };
+        self.0.run_simulated(task.0, operations).map(Task)
+    }
+
+    /// Cancels a task.
+    pub(crate) fn discard(self, task: Task) {
+        self.0.discard_simulated(task.0);
+    }
+
+    /// Calls `f` as this worker.
+    pub(crate) fn act<R>(self, f: impl FnOnce() -> R) -> R {
+        self.0.as_current(f)
+    }
+
+    /// Takes all that it has queued.
+    #[inline(always)]
+    pub(crate) fn take_queued(self, mut take: impl FnMut(Task)) {
+        self.0.take_queued(|runnable| take(Task(runnable)));
+    }
+}
+
 /// A task of a simulated executor that is ready to run.
 pub(crate) struct Task(Runnable);
 
@@ -239,34 +283,14 @@ impl Simulated {
         self.workers.len()
     }
 
-    /// Takes all that is queued on one of the workers.
     #[inline(always)]
-    pub(crate) fn take_queued(&self, worker: usize, mut take: impl FnMut(Task)) {
-        self.workers[worker].take_queued(|runnable| take(Task(runnable)));
+    pub(crate) fn worker(&self, index: usize) -> OneWorker<'_> {
+        OneWorker(&self.workers[index])
     }
 
     /// Takes all that was queued by threads that are not its workers.
-    #[inline(always)]
     pub(crate) fn take_injected(&self, mut take: impl FnMut(Task)) {
         self.shared.take_injected(|runnable| take(Task(runnable)));
-    }
-
-    /// Runs a task once, as one of the workers, with a budget of so many operations if one is
-    /// given. Returns the task if it was woken meanwhile.
-    #[inline(always)]
-    pub(crate) fn run(&self, worker: usize, task: Task, operations: Option<u64>) -> Option<Task> {
-        let woken = self.workers[worker].run_simulated(task.0, operations);
-        woken.map(Task)
-    }
-
-    /// Cancels a task, as one of the workers.
-    pub(crate) fn discard(&self, worker: usize, task: Task) {
-        self.workers[worker].discard_simulated(task.0);
-    }
-
-    /// Calls `f` as one of the workers.
-    pub(crate) fn as_worker<R>(&self, worker: usize, f: impl FnOnce() -> R) -> R {
-        self.workers[worker].as_current(f)
     }
 
     /// The earliest deadline of a timer that has not been given up, in nanoseconds of the clock.
@@ -350,7 +374,7 @@ pub(super) fn start(world: &dyn World, workers: usize, settings: Builder) -> io:
     let shared = Arc::new_cyclic(|shared: &alloc::sync::Weak<Shared>| {
         let id = ExecutorId::of(shared.as_ptr());
         let hooks = observed(settings.hooks, id);
-        Shared::simulated(&lanes, hooks, world.number())
+        Shared::simulated(&lanes, hooks, world.simulation().clone())
     });
     let workers = (0..).zip(lanes);
     let simulated = Simulated {
@@ -395,7 +419,8 @@ impl Executor {
     /// Shuts down an executor without threads. Returns whether it has ended.
     pub(super) fn shut_down_simulated(&self) -> Ended {
         let id = ExecutorId::of(Arc::as_ptr(&self.shared));
-        match world().filter(|world| world.number() == self.shared.simulation()) {
+        match world().filter(|world| world.simulation().number() == self.shared.simulation_number())
+        {
             Some(world) => world.shut_down(id),
             // Elsewhere than in its world: the world ends it at its next step, or has ended it.
             None => {

@@ -8,6 +8,8 @@
 //! A poll that blocks in a wait of this crate runs further steps inside itself, until what it waits
 //! for is due. The worker that it blocks runs nothing meanwhile.
 
+mod acting;
+mod agenda;
 mod baton;
 mod deadlock;
 mod entered;
@@ -23,14 +25,7 @@ mod tasks;
 mod threads;
 mod watchdog;
 
-use alloc::{
-    boxed::Box,
-    collections::{BinaryHeap, VecDeque},
-    rc::Rc,
-    string::ToString,
-    sync::Arc,
-    vec::Vec,
-};
+use alloc::{boxed::Box, collections::BinaryHeap, rc::Rc, string::ToString, sync::Arc, vec::Vec};
 use core::{
     cell::{Cell, OnceCell, RefCell, RefMut},
     cmp::Reverse,
@@ -46,13 +41,14 @@ use std::{
 };
 
 use self::{
+    agenda::Agenda,
     entered::{Entered, Frame},
     faults::Injected,
     later::Later,
     main_waker::MainWaker,
     pool::Pool,
     step::Step,
-    tasks::{Key, Tasks},
+    tasks::Key,
     threads::Threads,
     watchdog::{Phase, Watched},
 };
@@ -63,14 +59,13 @@ use super::{
     host::Place,
     net::Network,
     record::{Actor, Event, Named, Record, What},
-    scheduler::Chooser,
     trace::Trace,
 };
 use crate::{
     executor::{
         Executor,
         driver::clock::{self, NEVER},
-        simulated::{self, ExecutorId, Task},
+        simulated::{self, ExecutorId, Simulation, Task},
     },
     sync::{AtomicU64, order},
     task::{Runnable, TaskEnd},
@@ -142,25 +137,25 @@ struct Limits {
 }
 
 pub(super) struct World {
-    /// Tells it from all other worlds of the process.
-    number: u64,
+    /// What its executors know of it.
+    simulation: Arc<Simulation>,
     ambient: OnceCell<Executor>,
     watched: Arc<Watched>,
     workers: usize,
     pools: RefCell<Vec<Rc<Pool>>>,
-    due: RefCell<VecDeque<Due>>,
-    tasks: RefCell<Tasks>,
+    agenda: RefCell<Agenda>,
     spawned: Cell<u32>,
     later: RefCell<BinaryHeap<Reverse<Later>>>,
     laters: Cell<u64>,
     start: u64,
     now: Cell<u64>,
     steps: Cell<u64>,
+    /// The number of the last step: the limit, or 0 once the run has failed.
+    last_step: Cell<u64>,
     charge: u64,
     /// Whether a panic of a task that has no handle is no failure.
     ignores_panics: bool,
     limits: Limits,
-    chance: RefCell<Chance>,
     injected: Option<Injected>,
     threads: Threads,
     max_call_time: Duration,
@@ -169,8 +164,6 @@ pub(super) struct World {
     is_abandoned: Cell<bool>,
     /// The waits of polls that block, which lie on the stack.
     frames: RefCell<Vec<Frame>>,
-    chooser: RefCell<Chooser>,
-    record: RefCell<Record>,
     keeps_all: bool,
     network: RefCell<Network>,
     /// Where the code that runs now belongs.
@@ -208,20 +201,21 @@ impl World {
         if keeps_all {
             chance.keep();
         }
+        let chooser = settings.scheduler.chooser(settings.expected_steps);
         Rc::new(Self {
-            number: new_number(),
+            simulation: Arc::new(Simulation::new(new_number())),
             ambient: OnceCell::new(),
             watched: Watched::new(settings),
             workers: settings.workers,
             pools: RefCell::default(),
-            due: RefCell::default(),
-            tasks: RefCell::default(),
+            agenda: RefCell::new(Agenda::new(chooser, chance, Record::new(keeps_all))),
             spawned: Cell::new(0),
             later: RefCell::default(),
             laters: Cell::new(0),
             start,
             now: Cell::new(start),
             steps: Cell::new(0),
+            last_step: Cell::new(settings.max_steps),
             charge: clock::after(0, settings.charge),
             ignores_panics: settings.ignores_panics,
             limits: Limits {
@@ -229,15 +223,12 @@ impl World {
                 // Nothing is ever due at the clock's last nanosecond, which means never.
                 time: clock::after(start, settings.max_time).min(NEVER - 1),
             },
-            chance: RefCell::new(chance),
             threads: Threads::default(),
             max_call_time: settings.max_call_time,
             stuck: Cell::new(None),
             is_abandoned: Cell::new(false),
             frames: RefCell::default(),
             injected: Injected::new(&settings.faults),
-            chooser: RefCell::new(settings.scheduler.chooser(settings.expected_steps)),
-            record: RefCell::new(Record::new(keeps_all)),
             keeps_all,
             network: RefCell::new(Network::new()),
             place: Cell::new(Place::MAIN),
@@ -352,7 +343,7 @@ impl World {
     }
 
     pub(super) fn chance(&self) -> RefMut<'_, Chance> {
-        self.chance.borrow_mut()
+        RefMut::map(self.agenda.borrow_mut(), |agenda| &mut agenda.chance)
     }
 
     pub(super) fn note(&self, actor: Actor, what: What) {
@@ -363,7 +354,7 @@ impl World {
     #[inline(always)]
     fn note_here(&self, actor: Actor, what: What) {
         let event = self.event(actor, what);
-        self.record.borrow_mut().add(event);
+        self.agenda.borrow_mut().record.add(event);
     }
 
     /// Notes that something is ready because of `by`, if all events are kept.
@@ -371,7 +362,7 @@ impl World {
     fn note_woken(&self, actor: Actor, by: Actor) {
         if self.keeps_all {
             let event = self.event(actor, What::Woken { by });
-            self.record.borrow_mut().keep(event);
+            self.agenda.borrow_mut().record.keep(event);
         }
     }
 
@@ -394,9 +385,11 @@ impl World {
     pub(super) fn fail(&self, kind: Kind) {
         let mut failure = self.failure.borrow_mut();
         if failure.is_none() {
-            let last = self.record.borrow().last().copied().collect();
+            let agenda = self.agenda.borrow();
+            let last = agenda.record.last().copied().collect();
             *failure = Some(self.failure_with(kind, last));
-            self.failed_after.set(self.record.borrow().kept());
+            self.last_step.set(0);
+            self.failed_after.set(agenda.record.kept());
         }
     }
 
@@ -406,7 +399,7 @@ impl World {
     }
 
     pub(super) fn digest(&self) -> u64 {
-        self.record.borrow().digest()
+        self.agenda.borrow().record.digest()
     }
 
     /// Everything that has happened, up to a failure, if it is kept.
@@ -415,7 +408,7 @@ impl World {
             // A call may be adding to it (rule 2 of `threads`).
             return None;
         }
-        let (mut events, names) = self.record.borrow_mut().all()?;
+        let (mut events, names) = self.agenda.borrow_mut().record.all()?;
         events.truncate(self.failed_after.get());
         Some(Trace::new(events, names))
     }

@@ -81,6 +81,43 @@ impl Drop for Current {
     }
 }
 
+/// Lets the code of this thread belong to one worker after the other, and to none at first. The
+/// drop restores what was set before.
+#[cfg(feature = "sim")]
+pub(crate) struct ActsAs {
+    _before: Current,
+}
+
+#[cfg(feature = "sim")]
+impl ActsAs {
+    pub(crate) fn nobody() -> Self {
+        Self {
+            _before: Current::set(ptr::null(), ptr::null()),
+        }
+    }
+
+    /// Lets the code belong to a worker.
+    ///
+    /// # Safety
+    /// The worker stays where it is until another call, or the drop.
+    #[inline(always)]
+    pub(in crate::executor) unsafe fn worker(&self, worker: &Worker) {
+        let forks = &raw const *worker.shared().forks[worker.index()];
+        self.set(worker, forks);
+    }
+
+    /// Lets the code belong to no worker.
+    pub(crate) fn leave(&self) {
+        self.set(ptr::null(), ptr::null());
+    }
+
+    #[inline(always)]
+    fn set(&self, worker: *const Worker, forks: *const Forks) {
+        CURRENT.with(|current| current.set(worker));
+        FORKS.with(|current| current.set(forks));
+    }
+}
+
 /// Calls `f` with the worker that the current code belongs to, if it is one of that executor. The
 /// address is only compared, never dereferenced.
 #[inline]

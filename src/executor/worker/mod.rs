@@ -220,6 +220,7 @@ impl Worker {
     #[cold]
     fn inject(&self, runnable: Runnable) {
         self.shared.normal.injector.push(runnable);
+        self.shared.pushed();
     }
 
     #[cold]

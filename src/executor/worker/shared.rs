@@ -19,6 +19,8 @@ use alloc::{sync::Arc, vec::Vec};
 use crossbeam_deque::{Stealer, Worker as LocalQueue};
 use crossbeam_utils::CachePadded;
 
+#[cfg(feature = "sim")]
+use super::simulated::Simulation;
 use super::{Worker, current, engaged::Engaged};
 #[cfg(feature = "trace")]
 use crate::executor::trace::Recorder;
@@ -122,10 +124,9 @@ pub(in crate::executor) struct Shared {
     pub(super) visitors: Visitors,
     /// The process that the workers are in.
     pub(super) process: Process,
-    /// The number of the simulation that runs the workers, which have no threads then, and 0 if
-    /// there is none.
+    /// The simulation that runs the workers, which have no threads then.
     #[cfg(feature = "sim")]
-    simulation: u64,
+    simulation: Option<Arc<Simulation>>,
 }
 
 impl Shared {
@@ -167,14 +168,18 @@ impl Shared {
             visitors: Visitors::new(ROOMS),
             process: Process::current(),
             #[cfg(feature = "sim")]
-            simulation: 0,
+            simulation: None,
         }
     }
 
     #[cfg(feature = "sim")]
-    pub(in crate::executor) fn simulated(lanes: &[Lanes], hooks: Hooks, simulation: u64) -> Self {
+    pub(in crate::executor) fn simulated(
+        lanes: &[Lanes],
+        hooks: Hooks,
+        simulation: Arc<Simulation>,
+    ) -> Self {
         Self {
-            simulation,
+            simulation: Some(simulation),
             ..Self::with_forks(FORKS_IN_A_SIMULATION, lanes, hooks)
         }
     }
@@ -182,13 +187,23 @@ impl Shared {
     /// Whether a simulation runs the workers, which then have no threads.
     #[cfg(feature = "sim")]
     pub(in crate::executor) fn is_simulated(&self) -> bool {
-        self.simulation != 0
+        self.simulation.is_some()
     }
 
     /// The number of the simulation that runs the workers, and 0 if there is none.
     #[cfg(feature = "sim")]
-    pub(in crate::executor) fn simulation(&self) -> u64 {
-        self.simulation
+    pub(in crate::executor) fn simulation_number(&self) -> u64 {
+        let simulation = self.simulation.as_ref();
+        simulation.map_or(0, |simulation| simulation.number())
+    }
+
+    /// Something was pushed to a queue that is no worker's own.
+    #[inline]
+    pub(super) fn pushed(&self) {
+        #[cfg(feature = "sim")]
+        if let Some(simulation) = &self.simulation {
+            simulation.pushed();
+        }
     }
 
     pub(in crate::executor) fn workers(&self) -> usize {
@@ -270,6 +285,7 @@ impl Shared {
                 self.sleep.wake_worker(worker);
             }
         }
+        self.pushed();
         // `notify_from_outside` and `wake_worker` have the fence.
         self.dispose_if_late();
     }

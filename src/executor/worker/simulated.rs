@@ -10,9 +10,52 @@ use super::{
 };
 use crate::{
     executor::{guard::guarded, hooks::Hooks, registry::Lane},
+    sync::{AtomicUsize, order},
     task::Polled,
     waker::budget,
 };
+
+/// What the executors of a simulation know of it.
+pub(crate) struct Simulation {
+    /// Tells it from all others of the process. It is not 0.
+    number: u64,
+    /// Whether something has been pushed to a queue of any of them from elsewhere than a worker,
+    /// since the simulation looked last: 0 or 1.
+    has_pushed: AtomicUsize,
+}
+
+impl Simulation {
+    pub(crate) fn new(number: u64) -> Self {
+        Self {
+            number,
+            has_pushed: AtomicUsize::new(0),
+        }
+    }
+
+    pub(in crate::executor) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Something has been pushed.
+    #[cold]
+    pub(super) fn pushed(&self) {
+        // ORDERING: pushed. Relaxed: the threads of a simulation take turns, which orders all that
+        // they do. A push of a thread that is none of them may be missed, and is then found when
+        // nothing is ready.
+        self.has_pushed.store(1, order!(pushed: Relaxed));
+    }
+
+    /// Whether something has been pushed since the last call.
+    #[inline(always)]
+    pub(crate) fn take_pushed(&self) -> bool {
+        // ORDERING: pushed_look, pushed_taken. Relaxed: as for `pushed`.
+        let has_pushed = self.has_pushed.load(order!(pushed_look: Relaxed)) != 0;
+        if has_pushed {
+            self.has_pushed.store(0, order!(pushed_taken: Relaxed));
+        }
+        has_pushed
+    }
+}
 
 /// Which workers may run a runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,30 +82,28 @@ impl Worker {
         self.as_current(|| Hooks::worker(&self.shared().hooks.on_thread_start, self.index()));
     }
 
-    /// Runs a runnable once, as this worker, with a budget of so many operations if one is given.
-    /// Returns it if it was woken meanwhile.
-    #[inline]
+    /// Runs a runnable once, with a budget of so many operations if one is given. Returns it if it
+    /// was woken meanwhile. The current code must be this worker's.
+    #[inline(always)]
     pub(in crate::executor) fn run_simulated(
         &self,
         runnable: Runnable,
         operations: Option<u64>,
     ) -> Option<Runnable> {
-        self.as_current(|| {
-            if self.shared().is_closed() {
-                self.discard_inside(runnable);
-                return None;
-            }
-            match operations {
-                None => budget::refill(),
-                Some(operations) => budget::refill_to(operations),
-            }
-            match self.poll(runnable) {
-                Polled::Woken(runnable) => return Some(runnable),
-                Polled::Ended(Some(waiter)) => guarded(|| waiter.wake()),
-                Polled::Pending | Polled::Ended(None) => {}
-            }
-            None
-        })
+        if self.shared().is_closed() {
+            self.discard_inside(runnable);
+            return None;
+        }
+        match operations {
+            None => budget::refill(),
+            Some(operations) => budget::refill_to(operations),
+        }
+        match self.poll(runnable) {
+            Polled::Woken(runnable) => return Some(runnable),
+            Polled::Ended(Some(waiter)) => guarded(|| waiter.wake()),
+            Polled::Pending | Polled::Ended(None) => {}
+        }
+        None
     }
 
     /// Drops a runnable, which cancels its task, as this worker.
@@ -117,7 +158,6 @@ impl Shared {
     }
 
     /// Takes all that other threads have queued for any worker.
-    #[inline(always)]
     pub(in crate::executor) fn take_injected(&self, take: impl FnMut(Runnable)) {
         let is_empty = !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty());
         if !is_empty {

@@ -14,7 +14,8 @@ impl World {
     /// Tells who waits, and for what as far as that is known.
     pub(super) fn deadlock(&self) -> Deadlock {
         let joins = self.joins();
-        let tasks = self.tasks.borrow();
+        let agenda = self.agenda.borrow();
+        let tasks = &agenda.tasks;
         let mut waiting: Vec<_> = tasks
             .iter()
             .map(|(_, live)| self.waiting(live, &joins))
@@ -34,7 +35,7 @@ impl World {
             actor: live.actor,
             named: live.named.clone(),
             executor: executor.filter(|_| pools.len() > 1),
-            is_ready: self.due.borrow().iter().any(|due| due.actor == live.actor),
+            is_ready: self.agenda.borrow().is_ready(live.actor),
             since: live.since - self.start,
             ran: (live.ran > 0).then_some((live.ran, live.woken)),
             joins: joins.get(&live.actor).copied(),
@@ -44,7 +45,8 @@ impl World {
     /// Which task waits for the end of which one. A task that waits for several is here with one of
     /// them.
     fn joins(&self) -> BTreeMap<Actor, Actor> {
-        let tasks = self.tasks.borrow();
+        let agenda = self.agenda.borrow();
+        let tasks = &agenda.tasks;
         let by_address = tasks.iter().map(|(id, live)| (id.get().get(), live.actor));
         let by_address: BTreeMap<_, _> = by_address.collect();
         let mut joins = BTreeMap::new();
@@ -73,14 +75,14 @@ impl World {
     fn blocked(&self) -> Vec<Blocked> {
         let mut blocked = Vec::new();
         for (executor, pool) in self.pools.borrow().iter().enumerate() {
-            let workers = 0..pool.busy.len();
+            let slots = pool.slots.iter().enumerate();
             blocked.extend(
-                workers
-                    .filter(|&worker| pool.busy[worker].get())
-                    .map(|worker| Blocked {
+                slots
+                    .filter(|(_, slot)| slot.is_busy.get())
+                    .map(|(worker, slot)| Blocked {
                         executor,
                         worker,
-                        by: pool.busy_with[worker].get(),
+                        by: slot.actor.get(),
                     }),
             );
         }

@@ -154,9 +154,11 @@ impl World {
         }
         // What a destructor waits for may still happen.
         let failure = self.failure.take();
+        self.last_step.set(self.limits.steps);
         let mut step = Step::Failed;
         simulated::run_apart(|| step = self.step(None));
         self.failure.replace(failure);
+        self.last_step.set(0);
         if step == Step::Failed {
             self.give_up();
         }

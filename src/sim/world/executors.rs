@@ -1,6 +1,6 @@
 //! The executors of a world: how they are started and ended, and what they tell of their tasks.
 
-use alloc::{collections::VecDeque, rc::Rc, sync::Arc, vec::Vec};
+use alloc::{rc::Rc, sync::Arc, vec::Vec};
 use core::{cell::Cell, mem};
 
 use super::{
@@ -9,13 +9,13 @@ use super::{
         record::{Actor, Named, What},
     },
     Due, Live, Work, World,
-    pool::Pool,
+    pool::{Pool, Slot},
     threads::{Abandoned, shut_down_elsewhere},
 };
 use crate::{
     executor::{
         Executor, TaskInfo,
-        simulated::{self, Ended, ExecutorId, Simulated},
+        simulated::{self, Ended, ExecutorId, Simulated, Simulation},
     },
     task::{Id, Runnable, TaskEnd},
 };
@@ -30,8 +30,7 @@ impl World {
             Work::Task { pool: number, .. } => pools[usize::from(number)].id == pool.id,
             _ => false,
         };
-        let (own, others): (VecDeque<_>, _) = self.due.take().into_iter().partition(is_own);
-        self.due.replace(others);
+        let own = self.agenda.borrow_mut().remove(is_own);
         let held = self.take_held(is_own);
         drop(pools);
         let own = own.into_iter().chain(held);
@@ -103,8 +102,8 @@ impl World {
                 by: self.acting.get(),
             },
         );
-        self.record.borrow_mut().name(actor, &named);
-        let key = self.tasks.borrow_mut().insert(
+        self.agenda.borrow_mut().record.name(actor, &named);
+        let key = self.agenda.borrow_mut().tasks.insert(
             id,
             Live {
                 actor,
@@ -123,13 +122,13 @@ impl World {
 
     /// Notes that a call has become ready, or has begun to wait.
     pub(super) fn mark(&self, id: Id) {
-        if let Some(live) = self.tasks.borrow_mut().get_mut(id) {
+        if let Some(live) = self.agenda.borrow_mut().tasks.get_mut(id) {
             live.since = self.now.get();
         }
     }
 
     fn has_ended(&self, id: Id, how: TaskEnd, is_detached: bool) {
-        let live = self.tasks.borrow_mut().remove(id);
+        let live = self.agenda.borrow_mut().tasks.remove(id);
         if let Some(live) = live {
             self.note(live.actor, What::Ended(how));
             let by_fault = self.panicked.get() == Some(live.actor);
@@ -141,8 +140,8 @@ impl World {
 }
 
 impl simulated::World for World {
-    fn number(&self) -> u64 {
-        self.number
+    fn simulation(&self) -> &Arc<Simulation> {
+        &self.simulation
     }
 
     fn ambient(&self) -> &Executor {
@@ -157,10 +156,7 @@ impl simulated::World for World {
         let pool = Rc::new(Pool {
             id: simulated.id(),
             place: self.place.get(),
-            busy: (0..simulated.workers()).map(|_| Cell::new(false)).collect(),
-            busy_with: (0..simulated.workers())
-                .map(|_| Cell::new(Actor::MAIN))
-                .collect(),
+            slots: (0..simulated.workers()).map(|_| Slot::default()).collect(),
             simulated,
             next_worker: Cell::new(0),
             is_closing: Cell::new(false),
@@ -224,7 +220,7 @@ impl simulated::World for World {
     fn armed(&self, deadline: u64) {
         let until = deadline.saturating_sub(self.start);
         let event = self.event(self.acting.get(), What::Armed { until });
-        self.record.borrow_mut().keep(event);
+        self.agenda.borrow_mut().record.keep(event);
     }
 
     fn ended(&self, _: ExecutorId, task: &TaskInfo<'_>, how: TaskEnd) {

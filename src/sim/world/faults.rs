@@ -12,8 +12,9 @@ use super::{
         faults::{Fate, Faults},
         record::{Actor, Fault, What},
     },
-    Due, Live, World,
+    Due, World,
     later::Act,
+    tasks::Key,
 };
 use crate::executor::simulated::Task;
 
@@ -101,18 +102,16 @@ impl World {
     pub(super) fn enqueue(&self, due: Due) {
         match &self.injected {
             Some(injected) => self.enqueue_late(injected, due),
-            None => self.due.borrow_mut().push_back(due),
+            None => self.agenda.borrow_mut().due.push_back(due),
         }
     }
 
     #[cold]
     fn enqueue_late(&self, injected: &Injected, due: Due) {
-        match delay(
-            &mut self.chance(),
-            About::Delay,
-            injected.faults.late_wakeups,
-        ) {
-            0 => self.due.borrow_mut().push_back(due),
+        let rate = injected.faults.late_wakeups;
+        let delay = delay(&mut self.chance(), About::Delay, rate);
+        match delay {
+            0 => self.agenda.borrow_mut().due.push_back(due),
             delay => {
                 self.note_fault(due.actor, Fault::LateWakeup);
                 self.later(self.now.get().saturating_add(delay), Act::Queue(due));
@@ -157,17 +156,31 @@ impl World {
 
     /// How a task is polled.
     #[cold]
-    pub(super) fn manner(&self, injected: &Injected, live: &mut Live, task: &Task) -> Manner {
+    pub(super) fn manner(
+        &self,
+        injected: &Injected,
+        actor: Actor,
+        key: Key,
+        task: &Task,
+    ) -> Manner {
         let faults = &injected.faults;
-        if live.is_expendable && self.chance().happens(About::Poll, faults.cancellations) {
-            self.note_fault(live.actor, Fault::Cancelled);
+        let mut agenda = self.agenda.borrow_mut();
+        let Some(live) = agenda.tasks.by_key(key) else {
+            return Manner::Usual;
+        };
+        let (is_expendable, was_arranged) = (live.is_expendable, live.is_arranged);
+        drop(agenda);
+        if is_expendable && self.chance().happens(About::Poll, faults.cancellations) {
+            self.note_fault(actor, Fault::Cancelled);
             return Manner::Dropped;
         }
         // Each second poll arranges none. Otherwise spurious polls could go on for ever, and no
         // deadlock would be found.
-        live.is_arranged =
-            !live.is_arranged && self.arrange_poll(faults, live.actor, || task.waker());
-        self.budget(faults, live.actor)
+        let is_arranged = !was_arranged && self.arrange_poll(faults, actor, || task.waker());
+        if let Some(live) = self.agenda.borrow_mut().tasks.by_key(key) {
+            live.is_arranged = is_arranged;
+        }
+        self.budget(faults, actor)
     }
 
     /// How the main future is polled.
@@ -200,7 +213,8 @@ impl World {
             false => 0,
             true => 1 + draw() as usize % SMALL_BUDGET,
         };
-        match self.chance().decide(About::Poll, 1 + SMALL_BUDGET, decide) {
+        let decision = self.chance().decide(About::Poll, 1 + SMALL_BUDGET, decide);
+        match decision {
             0 => Manner::Usual,
             some => {
                 self.note_fault(actor, Fault::SmallBudget);
@@ -225,6 +239,7 @@ impl World {
             is_active
         });
         let fires = is_active && chance.happens(About::Site, probability);
+        drop(chance);
         if fires {
             self.note_fault(self.acting.get(), Fault::Site);
         }
@@ -246,10 +261,10 @@ impl World {
                 _ => 2 + some_delay(draw),
             },
         };
-        match self
+        let decision = self
             .chance()
-            .decide(About::Poll, 2 + (1 << LONGEST), decide)
-        {
+            .decide(About::Poll, 2 + (1 << LONGEST), decide);
+        match decision {
             0 => Fate::Open,
             1 => Fate::Now,
             2 => Fate::AtNextPoll,

@@ -59,7 +59,7 @@ impl Kept {
 impl World {
     /// Chooses in this way, instead of the one in the settings.
     pub(in crate::sim) fn use_strategy(&self, strategy: Box<dyn Strategy>) {
-        self.chooser.replace(Chooser::Other(strategy));
+        self.agenda.borrow_mut().chooser = Chooser::Other(strategy);
     }
 
     /// Takes what was kept.
@@ -68,10 +68,10 @@ impl World {
             // A call may be adding to it (rule 2 of `threads`).
             return Kept::default();
         }
-        let mut record = self.record.borrow_mut();
-        let (events, tasks) = record.all().unwrap_or_default();
+        let mut agenda = self.agenda.borrow_mut();
+        let (events, tasks) = agenda.record.all().unwrap_or_default();
         Kept {
-            decisions: self.chance.borrow_mut().made(),
+            decisions: agenda.chance.made(),
             events,
             tasks,
             until: self.failed_after.get(),

@@ -81,7 +81,7 @@ impl World {
         while let Some(act) = self.take_later(time) {
             match act {
                 Act::Call(call) => call(self),
-                Act::Queue(due) => self.due.borrow_mut().push_back(due),
+                Act::Queue(due) => self.agenda.borrow_mut().due.push_back(due),
             }
         }
         self.collect_injected();

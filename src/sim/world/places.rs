@@ -18,7 +18,8 @@ use super::{
         net::Network,
         record::Actor,
     },
-    Work, World,
+    Due, Work, World,
+    agenda::Agenda,
     threads::is_call_thread,
 };
 use crate::{
@@ -102,18 +103,19 @@ impl World {
         drop(pools);
         let mut main = None;
         let spawn = || main = Some(TaskBuilder::new().name(name).spawn_local(task));
-        simulated::run_apart(|| pool.simulated.as_worker(0, spawn));
+        simulated::run_apart(|| pool.simulated.worker(0).act(spawn));
         let number = Actor(self.spawned.get());
-        let mut tasks = self.tasks.borrow_mut();
+        let mut agenda = self.agenda.borrow_mut();
+        let Agenda { tasks, record, .. } = &mut *agenda;
         if let Some(live) = tasks.by_actor(number) {
             live.named.spawned = given;
             // Whoever cancels it kills the host.
             live.is_expendable = false;
-            self.record.borrow_mut().name(number, &live.named);
+            record.name(number, &live.named);
             self.watched.rename(number, &live.named);
         }
-        drop(tasks);
-        self.collect(executor, &pool, 0, None);
+        drop(agenda);
+        self.collect(executor, &pool, 0);
         main
     }
 
@@ -146,15 +148,9 @@ impl World {
             .filter(|pool| pool.place == place && !pool.has_ended.get());
         let own: Vec<_> = own.map(|pool| pool.id).collect();
         drop(pools);
-        let is_call = |work: &Work| matches!(work, Work::Call(call) if call.0 == place);
-        let (calls, others) = self
-            .due
-            .take()
-            .into_iter()
-            .partition(|due| is_call(&due.work));
-        let calls: alloc::collections::VecDeque<_> = calls;
-        self.due.replace(others);
-        let held = self.take_held(|due| is_call(&due.work));
+        let is_call = |due: &Due| matches!(&due.work, Work::Call(call) if call.0 == place);
+        let calls = self.agenda.borrow_mut().remove(is_call);
+        let held = self.take_held(is_call);
         self.end_calls_of(place);
         simulated::run_apart(|| {
             for id in own {

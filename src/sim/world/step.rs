@@ -1,15 +1,12 @@
 //! The steps of a run.
 
-use alloc::collections::VecDeque;
-use core::{mem, task::Poll};
+use core::task::Poll;
 
 use super::{
-    super::{
-        failure::Kind,
-        host::Place,
-        record::{Actor, What},
-    },
+    super::{failure::Kind, host::Place, record::Actor},
     Due, Work, World,
+    acting::Acting,
+    agenda::Agenda,
     faults::Manner,
     main_waker::MainIsReady,
     pool::Pool,
@@ -44,17 +41,21 @@ impl World {
     /// Runs steps until this is true after one of them.
     #[inline]
     pub(super) fn steps_until(&self, limit: Option<u64>, is_enough: impl Fn() -> bool) -> Step {
+        let is_inside = self.depth.get() > 0;
+        let mut acting = Acting::begin(self);
         loop {
-            if self.failure.borrow().is_some() {
+            if self.steps.get() >= self.last_step.get() && self.is_over(is_inside) {
                 return Step::Failed;
             }
-            if let Some(due) = self.choose() {
-                match self.run_due(due) {
+            if let Some(due) = self.begin_step(is_inside) {
+                match self.run_due(due, &mut acting) {
                     Ok(()) if is_enough() => return Step::Ran,
                     Ok(()) => continue,
                     Err(Abandoned) => return Step::Abandoned,
                 }
             }
+            acting.leave();
+            self.collect_injected();
             // Woken by another thread, or not polled yet.
             if self.wake_main() || self.end_closed() {
                 continue;
@@ -65,6 +66,22 @@ impl World {
         }
     }
 
+    /// Whether the run has failed. It does at its last step, if something could run after that.
+    #[cold]
+    fn is_over(&self, is_inside: bool) -> bool {
+        if self.failure.borrow().is_none() {
+            let mut agenda = self.agenda.borrow_mut();
+            let Some(due) = self.choose(&mut agenda, is_inside) else {
+                return false;
+            };
+            // What was taken is dropped with everything else.
+            agenda.due.push_back(due);
+            drop(agenda);
+            self.fail(Kind::Steps(self.limits.steps));
+        }
+        true
+    }
+
     /// Goes on to the next timer or event. Returns what the step has done, if that is all.
     #[inline(never)]
     fn let_time_pass(&self, limit: Option<u64>) -> Option<Step> {
@@ -72,7 +89,7 @@ impl World {
         match (self.next_event(), limit) {
             (Some(next), limit) if limit.is_none_or(|limit| next <= limit) => {
                 self.pass_to(next.max(now));
-                (self.depth.get() > 0).then_some(Step::TimePassed)
+                (self.depth.get() > 1).then_some(Step::TimePassed)
             }
             (_, Some(limit)) => {
                 self.pass_to(limit.max(now));
@@ -109,120 +126,121 @@ impl World {
         true
     }
 
-    /// Takes what is to run next.
+    /// Takes what is to run next, and notes that it runs.
     #[inline(always)]
-    fn choose(&self) -> Option<Due> {
-        let mut due = self.due.borrow_mut();
-        if due.is_empty() {
-            return None;
-        }
-        let chosen = match self.depth.get() {
-            0 => self.choose_of(&due),
-            _ => self.choose_inside(&mut due)?,
-        };
-        // The first one takes the place of the chosen one.
-        let first = due.pop_front()?;
-        Some(match chosen {
-            0 => first,
-            _ => mem::replace(&mut due[chosen - 1], first),
-        })
+    fn begin_step(&self, is_inside: bool) -> Option<Due> {
+        let mut agenda = self.agenda.borrow_mut();
+        let due = self.choose(&mut agenda, is_inside)?;
+        let step = self.steps.get() + 1;
+        self.steps.set(step);
+        let now = self.now.get();
+        agenda.begin(&due, step, now, now - self.start);
+        Some(due)
     }
 
+    /// Takes what is to run next. `is_inside`: polls are blocked on the stack.
     #[inline(always)]
-    fn choose_of(&self, due: &VecDeque<Due>) -> usize {
-        let mut chooser = self.chooser.borrow_mut();
-        chooser.choose(due, &mut self.chance.borrow_mut())
+    fn choose(&self, agenda: &mut Agenda, is_inside: bool) -> Option<Due> {
+        if agenda.due.is_empty() {
+            return None;
+        }
+        let chosen = match is_inside {
+            false => agenda.choose(),
+            true => self.choose_inside(agenda)?,
+        };
+        agenda.take(chosen)
     }
 
     /// Chooses while polls are blocked on the stack. Their workers run nothing.
     #[cold]
-    fn choose_inside(&self, due: &mut VecDeque<Due>) -> Option<usize> {
+    fn choose_inside(&self, agenda: &mut Agenda) -> Option<usize> {
         let pools = self.pools.borrow();
         let can_run = |due: &Due| match &due.work {
-            Work::Main => self.poll_main.get().is_some() && !pools[0].busy[0].get(),
+            Work::Main => self.poll_main.get().is_some() && !pools[0].slots[0].is_busy.get(),
             Work::Task { pool, task, .. } => pools[usize::from(*pool)].free_worker(task).is_some(),
             Work::Call(_) | Work::Resume(_) => true,
         };
         // If there are many, most can run, and it would take long to look at all of them.
-        if due.len() > FEW {
-            let chosen = self.choose_of(due);
-            if can_run(&due[chosen]) {
+        if agenda.due.len() > FEW {
+            let chosen = agenda.choose();
+            if can_run(&agenda.due[chosen]) {
                 return Some(chosen);
             }
         }
         // Those that can run go to the front, in their order.
-        let all = mem::take(due);
-        let (ready, blocked): (VecDeque<_>, VecDeque<_>) = all.into_iter().partition(can_run);
-        let chosen = (!ready.is_empty()).then(|| self.choose_of(&ready));
-        *due = ready;
-        due.extend(blocked);
+        let blocked = agenda.remove(|due| !can_run(due));
+        let chosen = (!agenda.due.is_empty()).then(|| agenda.choose());
+        agenda.due.extend(blocked);
         chosen
     }
 
     #[inline(always)]
-    fn run_due(&self, due: Due) -> Result<(), Abandoned> {
-        let steps = self.steps.get() + 1;
-        self.steps.set(steps);
-        if steps > self.limits.steps {
-            self.fail(Kind::Steps(self.limits.steps));
-            // What was taken is dropped with everything else.
-            self.due.borrow_mut().push_back(due);
-            return Ok(());
+    fn run_due(&self, due: Due, acting: &mut Acting<'_>) -> Result<(), Abandoned> {
+        let Due { actor, work, .. } = due;
+        self.watched.step(self.steps.get(), actor);
+        self.acting.set(actor);
+        match work {
+            Work::Task { pool, key, task } => self.run_task(actor, pool, key, task, acting),
+            other => {
+                acting.acts.leave();
+                self.run_other(actor, other)?;
+            }
         }
-        let actor = due.actor;
-        self.watched.step(steps, actor);
-        self.note_here(actor, What::Ran { by: due.by });
-        let before = self.acting.replace(actor);
-        let place = self.place.get();
-        self.depth.set(self.depth.get() + 1);
-        match due.work {
-            Work::Task { pool, key, task } => self.run_task(actor, due.by, pool, key, task),
-            Work::Main => self.run_main_once(),
-            Work::Call(call) => self.begin_call(actor, call.0, call.1)?,
-            Work::Resume(thread) => self.resume_call(thread)?,
+        if self.simulation.take_pushed() {
+            self.collect_injected();
         }
-        self.depth.set(self.depth.get() - 1);
-        self.collect_injected();
         self.wake_main();
-        self.acting.set(before);
-        self.place.set(place);
         if self.charge > 0 {
+            acting.leave();
             self.pass_to(self.now.get().saturating_add(self.charge));
         }
         Ok(())
     }
 
-    #[inline(always)]
-    fn run_task(&self, actor: Actor, by: Actor, number: u16, key: Key, task: Task) {
-        let pool = self.pools.borrow()[usize::from(number)].clone();
-        let (mut manner, mut woken) = (Manner::Usual, None);
-        if let Some(live) = self.tasks.borrow_mut().by_key(key) {
-            live.since = self.now.get();
-            live.ran = self.steps.get();
-            live.woken = by;
-            if let Some(injected) = &self.injected {
-                manner = self.manner(injected, live, &task);
-            }
+    #[inline(never)]
+    fn run_other(&self, actor: Actor, work: Work) -> Result<(), Abandoned> {
+        match work {
+            Work::Main => self.run_main_once(),
+            Work::Call(call) => self.begin_call(actor, call.0, call.1)?,
+            Work::Resume(thread) => self.resume_call(thread)?,
+            Work::Task { .. } => unreachable!("`run_task` runs it"),
         }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn run_task(&self, actor: Actor, number: u16, key: Key, task: Task, acting: &mut Acting<'_>) {
+        let manner = match &self.injected {
+            None => Manner::Usual,
+            Some(injected) => self.manner(injected, actor, key, &task),
+        };
+        acting.use_pool(number);
+        let Acting { pool, acts, .. } = &*acting;
         let worker = pool.free_worker(&task);
         let worker = worker.expect("a worker that is free, or the task would not be chosen");
         self.place.set(pool.place);
-        pool.busy[worker].set(true);
-        pool.busy_with[worker].set(actor);
-        match manner {
-            Manner::Usual => woken = pool.simulated.run(worker, task, None),
-            Manner::Budget(operations) => {
-                woken = pool.simulated.run(worker, task, Some(operations));
+        let (slot, worker) = (&pool.slots[worker], pool.simulated.worker(worker));
+        slot.begin(actor);
+        let woken = match manner {
+            // SAFETY: `acting` keeps the pool until it has left.
+            Manner::Usual => unsafe { worker.run(acts, task, None) },
+            // SAFETY: as above.
+            Manner::Budget(operations) => unsafe { worker.run(acts, task, Some(operations)) },
+            Manner::Dropped => {
+                worker.discard(task);
+                None
             }
-            Manner::Dropped => pool.simulated.discard(worker, task),
+        };
+        slot.is_busy.set(false);
+        worker.take_queued(|task| self.push(number, task));
+        if let Some(task) = woken {
+            let pool = number;
+            self.queue(actor, actor, Work::Task { pool, key, task });
         }
-        pool.busy[worker].set(false);
-        let woken = woken.map(|task| Work::Task {
-            pool: number,
-            key,
-            task,
-        });
-        self.collect(number, &pool, worker, woken);
+        if pool.is_closing.get() {
+            acts.leave();
+            self.end_closing(pool);
+        }
     }
 
     #[inline(never)]
@@ -232,32 +250,33 @@ impl World {
         };
         let pool = self.pools.borrow()[0].clone();
         self.place.set(Place::MAIN);
-        pool.busy[0].set(true);
-        pool.busy_with[0].set(Actor::MAIN);
+        pool.slots[0].begin(Actor::MAIN);
         match self.manner_of_main() {
             Manner::Budget(operations) => budget::refill_to(operations),
             Manner::Usual | Manner::Dropped => budget::refill(),
         }
         // SAFETY: `run_main` has set it, and takes it back before the future goes. It was taken
         // out here, so no other call is under way.
-        let polled = pool.simulated.as_worker(0, || unsafe { (*poll)() });
-        pool.busy[0].set(false);
+        let polled = pool.simulated.worker(0).act(|| unsafe { (*poll)() });
+        pool.slots[0].is_busy.set(false);
         match polled {
             Poll::Pending => self.poll_main.set(Some(poll)),
             Poll::Ready(()) => self.main_is_over.set(true),
         }
-        self.collect(0, &pool, 0, None);
+        self.collect(0, &pool, 0);
+        self.end_closing(&pool);
     }
 
-    /// Takes over what a worker has queued, and then the task that it has run, if that was woken
-    /// meanwhile.
+    /// Takes over what a worker has queued.
     #[inline(always)]
-    pub(super) fn collect(&self, number: u16, pool: &Pool, worker: usize, woken: Option<Work>) {
-        pool.simulated
-            .take_queued(worker, |task| self.push(number, task));
-        if let Some(work) = woken {
-            self.queue(self.acting.get(), work);
-        }
+    pub(super) fn collect(&self, number: u16, pool: &Pool, worker: usize) {
+        let push = |task| self.push(number, task);
+        pool.simulated.worker(worker).take_queued(push);
+    }
+
+    /// Ends an executor that was shut down in a poll, once none of its workers is in one.
+    #[cold]
+    fn end_closing(&self, pool: &Pool) {
         if pool.is_closing.get() && !pool.is_busy() {
             self.end(pool);
         }
@@ -267,16 +286,14 @@ impl World {
     /// while they are blocked.
     pub(super) fn collect_from_busy(&self) {
         for (number, pool) in (0..).zip(&*self.pools.borrow()) {
-            for worker in (0..pool.busy.len()).filter(|&worker| pool.busy[worker].get()) {
-                let push = |task| self.push(number, task);
-                pool.simulated.take_queued(worker, push);
+            for worker in (0..pool.slots.len()).filter(|&worker| pool.slots[worker].is_busy.get()) {
+                self.collect(number, pool, worker);
             }
         }
         self.collect_injected();
     }
 
     /// Takes over what was queued from elsewhere than the executors' own workers.
-    #[inline(always)]
     pub(super) fn collect_injected(&self) {
         for (number, pool) in (0..).zip(&*self.pools.borrow()) {
             pool.simulated.take_injected(|task| self.push(number, task));
@@ -284,19 +301,13 @@ impl World {
     }
 
     fn push(&self, pool: u16, task: Task) {
-        let mut tasks = self.tasks.borrow_mut();
-        let known = tasks.key(task.id());
-        let key = known.expect("a task is known from its spawn to its end");
-        let live = tasks.by_key(key).expect("a key leads to its task");
-        let actor = live.actor;
-        drop(tasks);
-        self.queue(actor, Work::Task { pool, key, task });
+        let (key, actor) = self.agenda.borrow_mut().tasks.known(task.id());
+        self.queue(actor, self.acting.get(), Work::Task { pool, key, task });
     }
 
-    /// Queues what the actor that acts now has made ready.
+    /// Queues what `by` has made ready.
     #[inline(always)]
-    fn queue(&self, actor: Actor, work: Work) {
-        let by = self.acting.get();
+    fn queue(&self, actor: Actor, by: Actor, work: Work) {
         self.note_woken(actor, by);
         self.enqueue(Due { actor, by, work });
     }

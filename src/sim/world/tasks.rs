@@ -63,10 +63,12 @@ impl Tasks {
         Some(self.lives.remove(key.index()))
     }
 
-    /// The key of a task.
+    /// The key of a task, and its number.
     #[inline]
-    pub(super) fn key(&self, id: Id) -> Option<Key> {
-        self.keys.get(&id).copied()
+    pub(super) fn known(&self, id: Id) -> (Key, Actor) {
+        let known = self.keys.get(&id);
+        let key = *known.expect("a task is known from its spawn to its end");
+        (key, self.lives[key.index()].actor)
     }
 
     #[inline]
@@ -80,7 +82,7 @@ impl Tasks {
     }
 
     pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Live> {
-        let key = self.key(id)?;
+        let key = *self.keys.get(&id)?;
         self.by_key(key)
     }
 

@@ -13,7 +13,7 @@
 //! and from then on reads only what calls never write, to report the failure (rule 2). So the
 //! thread that has the baton may still use the world.
 
-use alloc::{collections::VecDeque, rc::Rc, sync::Arc, vec::Vec};
+use alloc::{rc::Rc, sync::Arc, vec::Vec};
 use core::{
     cell::{Cell, RefCell},
     mem,
@@ -196,7 +196,7 @@ impl World {
             self.place.set(call.place);
         }
         // Once the world is abandoned, it is too late to look for these.
-        let last: Vec<Event> = self.record.borrow().last().copied().collect();
+        let last: Vec<Event> = self.agenda.borrow().record.last().copied().collect();
         let mut order = order;
         loop {
             thread.baton.order(order);
@@ -293,8 +293,7 @@ impl World {
     pub(super) fn begin_no_call(&self) {
         self.threads.is_over.set(true);
         let is_new = |due: &Due| matches!(due.work, Work::Call(..));
-        let (new, others): (VecDeque<_>, _) = self.due.take().into_iter().partition(is_new);
-        self.due.replace(others);
+        let new = self.agenda.borrow_mut().remove(is_new);
         drop(new);
         drop(self.take_held(is_new));
     }

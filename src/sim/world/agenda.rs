@@ -1,0 +1,82 @@
+//! [`Agenda`]: what a step needs of the world before it begins, and writes once it has ended.
+
+use alloc::collections::VecDeque;
+use core::mem;
+
+use super::{
+    super::{
+        chance::Chance,
+        record::{Actor, Event, Record, What},
+        scheduler::Chooser,
+    },
+    Due, Work,
+    tasks::Tasks,
+};
+
+/// What is ready, how the next one is chosen, and the book in which that is kept. It is one cell of
+/// the world, so a step looks once whether all of it is free. No code of a user runs while it is
+/// in use.
+pub(super) struct Agenda {
+    pub(super) due: VecDeque<Due>,
+    pub(super) chooser: Chooser,
+    pub(super) chance: Chance,
+    pub(super) record: Record,
+    pub(super) tasks: Tasks,
+}
+
+impl Agenda {
+    pub(super) fn new(chooser: Chooser, chance: Chance, record: Record) -> Self {
+        Self {
+            due: VecDeque::new(),
+            chooser,
+            chance,
+            record,
+            tasks: Tasks::default(),
+        }
+    }
+
+    /// Chooses one of those that are ready, by its place. There must be one.
+    #[inline(always)]
+    pub(super) fn choose(&mut self) -> usize {
+        self.chooser.choose(&self.due, &mut self.chance)
+    }
+
+    /// Takes the one at this place out. The first one takes its place.
+    #[inline(always)]
+    pub(super) fn take(&mut self, chosen: usize) -> Option<Due> {
+        self.due.swap_remove_front(chosen)
+    }
+
+    /// Notes that a step begins, at a time since the start.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, due: &Due, step: u64, now: u64, at: u64) {
+        let (actor, by) = (due.actor, due.by);
+        let what = What::Ran { by };
+        self.record.add(Event {
+            at,
+            step,
+            actor,
+            what,
+        });
+        if let Work::Task { key, .. } = due.work
+            && let Some(live) = self.tasks.by_key(key)
+        {
+            live.since = now;
+            live.ran = step;
+            live.woken = by;
+        }
+    }
+
+    /// Takes out all of this kind, in their order.
+    pub(super) fn remove(&mut self, is_one: impl FnMut(&Due) -> bool) -> VecDeque<Due> {
+        let all = mem::take(&mut self.due);
+        let (removed, others) = all.into_iter().partition(is_one);
+        self.due = others;
+        removed
+    }
+
+    /// Whether something that this actor does is ready.
+    pub(super) fn is_ready(&self, actor: Actor) -> bool {
+        self.due.iter().any(|due| due.actor == actor)
+    }
+}
