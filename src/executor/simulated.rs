@@ -45,7 +45,7 @@ use crate::{
 };
 
 pub(crate) use super::worker::{
-    current::ActsAs,
+    current::{ActsAs, Part},
     simulated::{RunBy, Simulation},
 };
 
@@ -60,8 +60,8 @@ pub(crate) trait World {
     /// The number of workers of an executor whose builder does not say it.
     fn default_workers(&self) -> usize;
 
-    /// A new executor has been started.
-    fn started(&self, executor: Simulated);
+    /// A new executor has been started, with these workers.
+    fn started(&self, executor: Simulated, workers: Vec<OwnWorker>);
 
     /// An executor is to be shut down, and does not take anything new from now on. Returns whether
     /// it has ended, which it cannot while one of its workers is in a poll.
@@ -206,50 +206,51 @@ pub(crate) fn run_call(executor: &Executor, call: task::Runnable) {
     entered::enter(executor, || call.run());
 }
 
-/// An executor whose workers have no threads.
+/// An executor whose workers have no threads. They belong to the world.
 pub(crate) struct Simulated {
     shared: Arc<Shared>,
-    workers: Vec<Worker>,
 }
 
-/// One of its workers.
-#[derive(Clone, Copy)]
-pub(crate) struct OneWorker<'a>(&'a Worker);
+/// A worker without a thread.
+pub(crate) struct OwnWorker {
+    worker: Worker,
+    part: Part,
+}
 
-impl OneWorker<'_> {
+impl OwnWorker {
     /// Runs a task once, with a budget of so many operations if one is given. Returns the task if
     /// it was woken meanwhile.
     ///
     /// This thread goes on to act as the worker, until `acts` acts as another one or is dropped.
     ///
     /// # Safety
-    /// The executor is alive until then.
+    /// This stays where it is until then.
     #[inline(always)]
     pub(crate) unsafe fn run(
-        self,
+        &self,
         acts: &ActsAs,
         task: Task,
         operations: Option<u64>,
     ) -> Option<Task> {
-        // SAFETY: a worker of the executor, which is alive by this function's contract.
-        unsafe { acts.worker(self.0) };
-        self.0.run_simulated(task.0, operations).map(Task)
+        // SAFETY: the part is the worker's, which stays where it is by this function's contract.
+        unsafe { acts.play(&self.worker, self.part) };
+        self.worker.run_simulated(task.0, operations).map(Task)
     }
 
     /// Cancels a task.
-    pub(crate) fn discard(self, task: Task) {
-        self.0.discard_simulated(task.0);
+    pub(crate) fn discard(&self, task: Task) {
+        self.worker.discard_simulated(task.0);
     }
 
     /// Calls `f` as this worker.
-    pub(crate) fn act<R>(self, f: impl FnOnce() -> R) -> R {
-        self.0.as_current(f)
+    pub(crate) fn act<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.worker.as_current(f)
     }
 
     /// Takes all that it has queued.
     #[inline(always)]
-    pub(crate) fn take_queued(self, mut take: impl FnMut(Task)) {
-        self.0.take_queued(|runnable| take(Task(runnable)));
+    pub(crate) fn take_queued(&self, mut take: impl FnMut(Task)) {
+        self.worker.take_queued(|runnable| take(Task(runnable)));
     }
 }
 
@@ -277,15 +278,6 @@ impl Task {
 impl Simulated {
     pub(crate) fn id(&self) -> ExecutorId {
         ExecutorId::of(Arc::as_ptr(&self.shared))
-    }
-
-    pub(crate) fn workers(&self) -> usize {
-        self.workers.len()
-    }
-
-    #[inline(always)]
-    pub(crate) fn worker(&self, index: usize) -> OneWorker<'_> {
-        OneWorker(&self.workers[index])
     }
 
     /// Takes all that was queued by threads that are not its workers.
@@ -330,22 +322,22 @@ impl Simulated {
         self.shared.close();
     }
 
-    /// Drops everything that is left. None of the workers may be in a poll. `queued` is what was
-    /// taken from the queues before.
-    pub(crate) fn end(&self, queued: impl IntoIterator<Item = Task>) {
+    /// Drops everything that is left. These are the workers, none of which may be in a poll.
+    /// `queued` is what was taken from the queues before.
+    pub(crate) fn end(&self, workers: &[&OwnWorker], queued: impl IntoIterator<Item = Task>) {
         self.shared.close();
         for task in queued {
             let worker = match task.run_by() {
                 RunBy::Any => 0,
                 RunBy::Only(worker) => worker,
             };
-            self.workers[worker].give_back(task.0);
+            workers[worker].worker.give_back(task.0);
         }
-        for worker in 0..self.workers() {
+        for worker in 0..workers.len() {
             self.shared.arrive(worker);
         }
-        for worker in &self.workers {
-            worker.end_simulated();
+        for own in workers {
+            own.worker.end_simulated();
         }
     }
 }
@@ -376,17 +368,19 @@ pub(super) fn start(world: &dyn World, workers: usize, settings: Builder) -> io:
         let hooks = observed(settings.hooks, id);
         Shared::simulated(&lanes, hooks, world.simulation().clone())
     });
-    let workers = (0..).zip(lanes);
+    let workers = (0..).zip(lanes).map(|(index, lanes)| {
+        let worker = Worker::new(shared.clone(), index, lanes);
+        let part = Part::of(&worker);
+        OwnWorker { worker, part }
+    });
+    let workers: Vec<_> = workers.collect();
+    for own in &workers {
+        own.worker.begin_simulated();
+    }
     let simulated = Simulated {
-        workers: workers
-            .map(|(index, lanes)| Worker::new(shared.clone(), index, lanes))
-            .collect(),
         shared: shared.clone(),
     };
-    for worker in &simulated.workers {
-        worker.begin_simulated();
-    }
-    world.started(simulated);
+    world.started(simulated, workers);
     Ok(Executor {
         shared,
         threads: Vec::new(),

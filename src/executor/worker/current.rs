@@ -81,6 +81,18 @@ impl Drop for Current {
     }
 }
 
+/// What a thread needs to act as a worker, wherever that is.
+#[cfg(feature = "sim")]
+#[derive(Clone, Copy)]
+pub(crate) struct Part(*const Forks);
+
+#[cfg(feature = "sim")]
+impl Part {
+    pub(in crate::executor) fn of(worker: &Worker) -> Self {
+        Self(&raw const *worker.shared().forks[worker.index()])
+    }
+}
+
 /// Lets the code of this thread belong to one worker after the other, and to none at first. The
 /// drop restores what was set before.
 #[cfg(feature = "sim")]
@@ -96,14 +108,13 @@ impl ActsAs {
         }
     }
 
-    /// Lets the code belong to a worker.
+    /// Lets the code belong to a worker, whose part this is.
     ///
     /// # Safety
-    /// The worker stays where it is until another call, or the drop.
+    /// The worker stays where it is until another call, or the drop. The part is that worker's.
     #[inline(always)]
-    pub(in crate::executor) unsafe fn worker(&self, worker: &Worker) {
-        let forks = &raw const *worker.shared().forks[worker.index()];
-        self.set(worker, forks);
+    pub(in crate::executor) unsafe fn play(&self, worker: &Worker, part: Part) {
+        self.set(worker, part.0);
     }
 
     /// Lets the code belong to no worker.

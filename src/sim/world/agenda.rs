@@ -44,7 +44,11 @@ impl Agenda {
     /// Takes the one at this place out. The first one takes its place.
     #[inline(always)]
     pub(super) fn take(&mut self, chosen: usize) -> Option<Due> {
-        self.due.swap_remove_front(chosen)
+        let first = self.due.pop_front()?;
+        Some(match chosen {
+            0 => first,
+            _ => mem::replace(&mut self.due[chosen - 1], first),
+        })
     }
 
     /// Notes that a step begins, at a time since the start.

@@ -75,16 +75,11 @@ impl World {
     fn blocked(&self) -> Vec<Blocked> {
         let mut blocked = Vec::new();
         for (executor, pool) in self.pools.borrow().iter().enumerate() {
-            let slots = pool.slots.iter().enumerate();
-            blocked.extend(
-                slots
-                    .filter(|(_, slot)| slot.is_busy.get())
-                    .map(|(worker, slot)| Blocked {
-                        executor,
-                        worker,
-                        by: slot.actor.get(),
-                    }),
-            );
+            blocked.extend(pool.busy().map(|(worker, _, by)| Blocked {
+                executor,
+                worker,
+                by,
+            }));
         }
         blocked
     }

@@ -1,7 +1,7 @@
 //! The executors of a world: how they are started and ended, and what they tell of their tasks.
 
 use alloc::{rc::Rc, sync::Arc, vec::Vec};
-use core::{cell::Cell, mem};
+use core::mem;
 
 use super::{
     super::{
@@ -9,13 +9,13 @@ use super::{
         record::{Actor, Named, What},
     },
     Due, Live, Work, World,
-    pool::{Pool, Slot},
+    pool::Pool,
     threads::{Abandoned, shut_down_elsewhere},
 };
 use crate::{
     executor::{
         Executor, TaskInfo,
-        simulated::{self, Ended, ExecutorId, Simulated, Simulation},
+        simulated::{self, Ended, ExecutorId, OwnWorker, Simulated, Simulation},
     },
     task::{Id, Runnable, TaskEnd},
 };
@@ -36,7 +36,7 @@ impl World {
         let own = own.into_iter().chain(held);
         let own: Vec<_> = own.filter_map(Due::into_task).collect();
         let place = self.place.replace(pool.place);
-        pool.simulated.end(own);
+        pool.end(own);
         self.place.set(place);
     }
 
@@ -152,16 +152,8 @@ impl simulated::World for World {
         self.workers
     }
 
-    fn started(&self, simulated: Simulated) {
-        let pool = Rc::new(Pool {
-            id: simulated.id(),
-            place: self.place.get(),
-            slots: (0..simulated.workers()).map(|_| Slot::default()).collect(),
-            simulated,
-            next_worker: Cell::new(0),
-            is_closing: Cell::new(false),
-            has_ended: Cell::new(false),
-        });
+    fn started(&self, simulated: Simulated, workers: Vec<OwnWorker>) {
+        let pool = Rc::new(Pool::new(simulated, workers, self.place.get()));
         let mut pools = self.pools.borrow_mut();
         // One that has ended makes room. The first one is the main executor's place.
         let ended = pools.iter_mut().skip(1).find(|pool| pool.has_ended.get());

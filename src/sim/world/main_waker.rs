@@ -20,8 +20,11 @@ pub(super) enum MainIsReady {
 
 impl MainWaker {
     pub(super) fn new() -> Self {
+        let parker = Parker::new();
+        // So that it is ready.
+        parker.waker().wake_by_ref();
         Self {
-            parker: Parker::new(),
+            parker,
             is_new: Cell::new(true),
         }
     }
@@ -38,13 +41,13 @@ impl MainWaker {
     /// Whether the main future has become ready since the last [`take`](Self::take).
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
-        self.parker.is_woken() || self.is_new.get()
+        self.parker.is_woken()
     }
 
     /// Takes note that the main future, which is ready, is going to be polled.
     pub(super) fn take(&self) -> MainIsReady {
-        let is_woken = self.parker.take_wake();
-        match self.is_new.take() && !is_woken {
+        self.parker.take_wake();
+        match self.is_new.take() {
             true => MainIsReady::New,
             false => MainIsReady::Woken,
         }

@@ -103,7 +103,7 @@ impl World {
         drop(pools);
         let mut main = None;
         let spawn = || main = Some(TaskBuilder::new().name(name).spawn_local(task));
-        simulated::run_apart(|| pool.simulated.worker(0).act(spawn));
+        simulated::run_apart(|| pool.first().worker.act(spawn));
         let number = Actor(self.spawned.get());
         let mut agenda = self.agenda.borrow_mut();
         let Agenda { tasks, record, .. } = &mut *agenda;
@@ -115,7 +115,7 @@ impl World {
             self.watched.rename(number, &live.named);
         }
         drop(agenda);
-        self.collect(executor, &pool, 0);
+        self.collect(executor, &pool.first().worker);
         main
     }
 

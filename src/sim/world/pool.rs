@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 
 use super::super::{host::Place, record::Actor};
-use crate::executor::simulated::{ExecutorId, RunBy, Simulated, Task};
+use crate::executor::simulated::{ExecutorId, OwnWorker, RunBy, Simulated, Task};
 
 /// An executor of the world.
 pub(super) struct Pool {
@@ -12,61 +12,117 @@ pub(super) struct Pool {
     /// The simulated machine that it belongs to.
     pub(super) place: Place,
     pub(super) simulated: Simulated,
-    /// What each worker does.
-    pub(super) slots: Vec<Slot>,
-    pub(super) next_worker: Cell<usize>,
+    slots: Vec<Slot>,
+    next_worker: Cell<usize>,
     /// Whether it is to be ended once none of its workers is in a poll.
     pub(super) is_closing: Cell<bool>,
     pub(super) has_ended: Cell<bool>,
 }
 
-/// What a worker does.
+/// A worker, and what it does.
 pub(super) struct Slot {
-    /// Whether it is in a poll.
-    pub(super) is_busy: Cell<bool>,
-    /// In whose poll it is, or was last.
-    pub(super) actor: Cell<Actor>,
+    pub(super) worker: OwnWorker,
+    /// In whose poll it is, or [`NOBODY`].
+    actor: Cell<Actor>,
 }
 
-impl Default for Slot {
-    fn default() -> Self {
-        Self {
-            is_busy: Cell::new(false),
-            actor: Cell::new(Actor::MAIN),
-        }
-    }
-}
+/// No task has this number.
+const NOBODY: Actor = Actor::TIMER;
 
 impl Slot {
     /// A poll begins.
     #[inline]
     pub(super) fn begin(&self, actor: Actor) {
-        self.is_busy.set(true);
         self.actor.set(actor);
+    }
+
+    /// A poll ends.
+    #[inline]
+    pub(super) fn end(&self) {
+        self.actor.set(NOBODY);
+    }
+
+    #[inline]
+    fn is_free(&self) -> bool {
+        self.actor.get() == NOBODY
     }
 }
 
 impl Pool {
+    pub(super) fn new(simulated: Simulated, workers: Vec<OwnWorker>, place: Place) -> Self {
+        let slot = |worker| Slot {
+            worker,
+            actor: Cell::new(NOBODY),
+        };
+        Self {
+            id: simulated.id(),
+            place,
+            simulated,
+            slots: workers.into_iter().map(slot).collect(),
+            next_worker: Cell::new(0),
+            is_closing: Cell::new(false),
+            has_ended: Cell::new(false),
+        }
+    }
+
     /// A worker that is not in a poll, and may run this.
     #[inline(always)]
-    pub(super) fn free_worker(&self, task: &Task) -> Option<usize> {
-        let is_free = |&worker: &usize| !self.slots[worker].is_busy.get();
+    pub(super) fn free_worker(&self, task: &Task) -> Option<&Slot> {
         match task.run_by() {
-            RunBy::Only(worker) => Some(worker).filter(is_free),
+            RunBy::Only(worker) => Some(&self.slots[worker]).filter(|slot| slot.is_free()),
             RunBy::Any => {
-                let (first, all) = (self.next_worker.get(), self.slots.len());
-                let worker = match is_free(&first) {
-                    true => first,
-                    false => (first..all).chain(0..first).find(is_free)?,
-                };
-                let next = worker + 1;
-                self.next_worker.set(if next == all { 0 } else { next });
-                Some(worker)
+                let next = self.next_worker.get();
+                let slot = &self.slots[next];
+                match slot.is_free() {
+                    true => {
+                        self.has_run(next);
+                        Some(slot)
+                    }
+                    false => self.next_free_worker(next),
+                }
             }
         }
     }
 
+    #[cold]
+    fn next_free_worker(&self, after: usize) -> Option<&Slot> {
+        let all = (after..self.slots.len()).chain(0..after);
+        let worker = all.into_iter().find(|&at| self.slots[at].is_free())?;
+        self.has_run(worker);
+        Some(&self.slots[worker])
+    }
+
+    /// The next one is the next to run something.
+    #[inline(always)]
+    fn has_run(&self, worker: usize) {
+        let next = worker + 1;
+        let is_last = next == self.slots.len();
+        self.next_worker.set(if is_last { 0 } else { next });
+    }
+
+    /// The first worker, on which the main future runs.
+    pub(super) fn first(&self) -> &Slot {
+        &self.slots[0]
+    }
+
+    pub(super) fn is_first_busy(&self) -> bool {
+        !self.first().is_free()
+    }
+
     pub(super) fn is_busy(&self) -> bool {
-        self.slots.iter().any(|slot| slot.is_busy.get())
+        self.busy().next().is_some()
+    }
+
+    /// The workers that are in a poll, with their indices and those whose polls they are.
+    pub(super) fn busy(&self) -> impl Iterator<Item = (usize, &OwnWorker, Actor)> {
+        let slots = self.slots.iter().enumerate();
+        let busy = slots.filter(|(_, slot)| !slot.is_free());
+        busy.map(|(index, slot)| (index, &slot.worker, slot.actor.get()))
+    }
+
+    /// Drops everything that is left, and what was taken from the queues before.
+    pub(super) fn end(&self, queued: impl IntoIterator<Item = Task>) {
+        let workers: Vec<_> = self.slots.iter().map(|slot| &slot.worker).collect();
+        self.simulated.end(&workers, queued);
     }
 }

@@ -13,7 +13,10 @@ use super::{
     tasks::Key,
     threads::Abandoned,
 };
-use crate::{executor::simulated::Task, waker::budget};
+use crate::{
+    executor::simulated::{OwnWorker, Task},
+    waker::budget,
+};
 
 /// What a step has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +159,7 @@ impl World {
     fn choose_inside(&self, agenda: &mut Agenda) -> Option<usize> {
         let pools = self.pools.borrow();
         let can_run = |due: &Due| match &due.work {
-            Work::Main => self.poll_main.get().is_some() && !pools[0].slots[0].is_busy.get(),
+            Work::Main => self.poll_main.get().is_some() && !pools[0].is_first_busy(),
             Work::Task { pool, task, .. } => pools[usize::from(*pool)].free_worker(task).is_some(),
             Work::Call(_) | Work::Resume(_) => true,
         };
@@ -216,10 +219,10 @@ impl World {
         };
         acting.use_pool(number);
         let Acting { pool, acts, .. } = &*acting;
-        let worker = pool.free_worker(&task);
-        let worker = worker.expect("a worker that is free, or the task would not be chosen");
+        let slot = pool.free_worker(&task);
+        let slot = slot.expect("a worker that is free, or the task would not be chosen");
         self.place.set(pool.place);
-        let (slot, worker) = (&pool.slots[worker], pool.simulated.worker(worker));
+        let worker = &slot.worker;
         slot.begin(actor);
         let woken = match manner {
             // SAFETY: `acting` keeps the pool until it has left.
@@ -231,8 +234,8 @@ impl World {
                 None
             }
         };
-        slot.is_busy.set(false);
-        worker.take_queued(|task| self.push(number, task));
+        slot.end();
+        self.collect(number, worker);
         if let Some(task) = woken {
             let pool = number;
             self.queue(actor, actor, Work::Task { pool, key, task });
@@ -250,28 +253,28 @@ impl World {
         };
         let pool = self.pools.borrow()[0].clone();
         self.place.set(Place::MAIN);
-        pool.slots[0].begin(Actor::MAIN);
+        let slot = pool.first();
+        slot.begin(Actor::MAIN);
         match self.manner_of_main() {
             Manner::Budget(operations) => budget::refill_to(operations),
             Manner::Usual | Manner::Dropped => budget::refill(),
         }
         // SAFETY: `run_main` has set it, and takes it back before the future goes. It was taken
         // out here, so no other call is under way.
-        let polled = pool.simulated.worker(0).act(|| unsafe { (*poll)() });
-        pool.slots[0].is_busy.set(false);
+        let polled = slot.worker.act(|| unsafe { (*poll)() });
+        slot.end();
         match polled {
             Poll::Pending => self.poll_main.set(Some(poll)),
             Poll::Ready(()) => self.main_is_over.set(true),
         }
-        self.collect(0, &pool, 0);
+        self.collect(0, &slot.worker);
         self.end_closing(&pool);
     }
 
     /// Takes over what a worker has queued.
     #[inline(always)]
-    pub(super) fn collect(&self, number: u16, pool: &Pool, worker: usize) {
-        let push = |task| self.push(number, task);
-        pool.simulated.worker(worker).take_queued(push);
+    pub(super) fn collect(&self, number: u16, worker: &OwnWorker) {
+        worker.take_queued(|task| self.push(number, task));
     }
 
     /// Ends an executor that was shut down in a poll, once none of its workers is in one.
@@ -286,8 +289,8 @@ impl World {
     /// while they are blocked.
     pub(super) fn collect_from_busy(&self) {
         for (number, pool) in (0..).zip(&*self.pools.borrow()) {
-            for worker in (0..pool.slots.len()).filter(|&worker| pool.slots[worker].is_busy.get()) {
-                self.collect(number, pool, worker);
+            for (_, worker, _) in pool.busy() {
+                self.collect(number, worker);
             }
         }
         self.collect_injected();

@@ -278,11 +278,11 @@ impl Parker {
     /// to be taken.
     #[inline]
     pub fn is_woken(&self) -> bool {
-        let elsewhere = self.take_from_elsewhere();
-        self.with_own(|own| {
-            own.woken |= elsewhere;
-            own.woken
-        })
+        self.with_own(|own| own.woken)
+            || self.take_from_elsewhere() && {
+                self.with_own(|own| own.woken = true);
+                true
+            }
     }
 
     /// Blocks the thread until there is a wake-up that no earlier call has taken, and takes it.
