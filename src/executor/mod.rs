@@ -1,10 +1,14 @@
 //! A work-stealing executor: tasks on many threads.
 //!
-//! Each worker has a queue of its own. Idle workers steal from it if polls take long or if its
+//! Each worker has queues of its own. Idle workers steal from them if polls take long or if their
 //! owner is stuck in one. Tasks spawned from other threads arrive through an injector. A task that
 //! waited for a task that ends runs next on the same worker. A worker with nothing to do watches
 //! the other workers while they are busy, and then sleeps (`sleep.rs` has the proof that no wake-up
 //! is missed).
+//!
+//! A worker runs what its tasks spawn newest first, and what is woken oldest first. A recursion
+//! that spawns a task for each call therefore runs depth first: the number of its tasks that exist
+//! at a time grows with its depth and the number of workers, and not with the number of its calls.
 //!
 //! # Fairness
 //! No task that is due waits forever behind other tasks, however they wake each other and however
@@ -14,7 +18,12 @@
 //!   runs in a row. The bounds below count only the other runs;
 //! * its tasks of [high priority](Priority::High), oldest first: at most 32 in a row while it has
 //!   others;
-//! * the tasks in its own queue, oldest first: the oldest within 64 runs;
+//! * the tasks that were spawned by tasks on this worker, newest first: at most 32 in a row while
+//!   it has tasks of the next kind. The oldest of them runs within 512 runs of the two kinds;
+//! * the other tasks in its own queue, which were woken, have yielded, or were taken from
+//!   elsewhere, oldest first: at most 32 in a row while it has spawned ones. The oldest runs within
+//!   33 runs of the two kinds. At least one in 64 of all runs is of the two kinds while there are
+//!   any;
 //! * the tasks that are pinned to it, oldest first: the oldest within 80 runs, and at least one in
 //!   eight runs while there are more;
 //! * the tasks in the injector, in batches of up to 64: the oldest of normal priority within 61
@@ -133,6 +142,7 @@ pub(crate) mod biased;
 #[cfg(feature = "blocking")]
 mod blocking;
 mod builder;
+pub(crate) mod deques;
 pub(crate) mod driver;
 #[cfg(feature = "io")]
 mod driver_handle;
@@ -347,8 +357,8 @@ impl Executor {
     /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on
     /// by itself.
     ///
-    /// If it is called on one of the executor's own workers, the task goes to that worker's queue,
-    /// as with [`spawn`].
+    /// If it is called on one of the executor's own workers, the task goes to that worker, as with
+    /// [`spawn`], and runs there before those that were spawned earlier.
     ///
     /// # Example
     /// ```

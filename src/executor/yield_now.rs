@@ -9,7 +9,9 @@ use core::{
 
 /// Lets the other tasks that are due on the same worker run first.
 ///
-/// The task goes to the end of its worker's queue. Under another crate's executor the task is woken
+/// The task goes to the end of its worker's queue. If no other task is in that queue, then of the
+/// tasks that were spawned on that worker and have not run yet, 32 run first, or all if there are
+/// fewer ([fairness](crate::executor#fairness)). Under another crate's executor the task is woken
 /// at once, and that executor decides when it runs again.
 ///
 /// # Example

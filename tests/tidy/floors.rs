@@ -14,6 +14,7 @@ use super::{
 const FLOORS: [&[&str]; 4] = [
     &[
         "biased",
+        "deques",
         "fork_join",
         "gate",
         "guard",

@@ -296,10 +296,8 @@ impl Shared {
 
     pub(super) fn everything_injected(&self) -> Vec<Runnable> {
         let mut all = Vec::new();
-        for queues in [&self.high, &self.normal] {
-            queues
-                .injector
-                .take(usize::MAX, |runnable| all.push(runnable));
+        for injector in [&self.high_injector, &self.injector] {
+            injector.take(usize::MAX, |runnable| all.push(runnable));
         }
         for inbox in &self.inboxes {
             inbox.take(usize::MAX, |runnable| all.push(runnable));

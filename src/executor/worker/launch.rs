@@ -76,6 +76,7 @@ pub(in crate::executor) fn launch(
         unsafe { Registry::enter(shared, runnable.as_ptr(), runnable.metadata(), lane, near) };
     }
     match worker {
+        Some(worker) if lane == Lane::Normal => worker.push_launched(runnable),
         Some(worker) => worker.push(runnable, lane),
         None => shared.inject(runnable, lane),
     }
@@ -99,7 +100,17 @@ impl Worker {
             launch(&self.shared, Some(self), runnable, Lane::Normal);
         } else {
             self.counters().spawned.increment();
-            self.push_normal(runnable);
+            self.push_spawned(runnable);
         }
+    }
+
+    /// Pushes a new task of the normal lane.
+    fn push_launched(&self, runnable: Runnable) {
+        #[cfg(feature = "sim")]
+        // A simulation takes all that is queued, in the order in which it was queued.
+        if self.shared.is_simulated() {
+            return self.push(runnable, Lane::Normal);
+        }
+        self.push_spawned(runnable);
     }
 }

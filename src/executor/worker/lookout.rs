@@ -326,7 +326,7 @@ impl Worker {
             let polls = self.shared().counters[i].polls.get();
             let before = self.lookout.seen[i].get();
             if before.polls != polls {
-                let is_busy = !self.shared().normal.stealers[i].is_empty();
+                let is_busy = self.shared().stealers[i].has_normal();
                 let time = view.now - before.since;
                 if before.is_busy && is_busy && time >= PATIENCE {
                     self.judge(time, polls - before.polls);
@@ -362,8 +362,7 @@ impl Worker {
         let shared = self.shared();
         let stuck = |&i: &usize| view.now - self.lookout.seen[i].get().since >= STUCK;
         let found = self.others().filter(stuck).any(|i| {
-            let (high, normal) = (&shared.high, &shared.normal);
-            let found = self.queues.rescue_from(i, high, normal, MOST_STOLEN);
+            let found = self.queues.rescue_from(&shared.stealers[i], MOST_STOLEN);
             if found {
                 record!(shared.hooks, Some(self.index()), Steal(i));
             }
@@ -387,8 +386,7 @@ impl Worker {
             } else {
                 return None;
             };
-            let (high, normal) = (&shared.high, &shared.normal);
-            let stolen = self.queues.steal_from(i, high, normal, most)?;
+            let stolen = self.queues.steal_from(&shared.stealers[i], most)?;
             if most == 1 {
                 let patience = 2 * stuck_for;
                 self.lookout.seen[i].set(Seen { patience, ..seen });
@@ -405,10 +403,9 @@ impl Worker {
     /// Steals one task from any other worker, regardless of that worker's progress. For a closed
     /// executor.
     pub(super) fn steal_to_discard(&self) -> Option<Runnable> {
-        let shared = self.shared();
-        let (high, normal) = (&shared.high, &shared.normal);
-        let one = |i| self.queues.steal_from(i, high, normal, 1);
-        self.others().find_map(one)
+        let stealers = &self.shared().stealers;
+        let mut others = self.others();
+        others.find_map(|i| self.queues.steal_from(&stealers[i], 1))
     }
 }
 

@@ -1,8 +1,8 @@
 //! One worker: its queues, its LIFO slot, and its loop.
 //!
 //! # The way of a spawned task
-//! 1. `launch.rs` makes the task, counts it, and pushes its runnable: on a worker into that
-//!    worker's own queue ([`Worker::push`]), on any other thread into the injector
+//! 1. `launch.rs` makes the task, counts it, and pushes its runnable: on a worker onto that
+//!    worker's own stack of spawned tasks, on any other thread into the injector
 //!    ([`Shared::inject`]).
 //! 2. The push wakes a sleeping worker if no worker is looking for work (`sleep.rs`).
 //! 3. A worker takes its next runnable by turns from the LIFO slot, its own queues and the injector
@@ -156,7 +156,7 @@ impl Worker {
             watches_polls: shared.hooks.watch_polls(),
             shared,
             index,
-            queues: Queues::new(lanes.normal, lanes.high),
+            queues: Queues::new(lanes.0),
             runs: Cell::new(0),
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
@@ -209,6 +209,14 @@ impl Worker {
         }
     }
 
+    /// Queues a new runnable of the normal lane, which runs before those that were queued earlier.
+    #[inline]
+    fn push_spawned(&self, runnable: Runnable) {
+        let inject = |runnable| self.inject(runnable);
+        self.queues.push_spawned(runnable, inject);
+        self.notify();
+    }
+
     #[inline]
     fn push_normal(&self, runnable: Runnable) {
         match self.queues.push(runnable, |runnable| self.inject(runnable)) {
@@ -219,7 +227,7 @@ impl Worker {
 
     #[cold]
     fn inject(&self, runnable: Runnable) {
-        self.shared.normal.injector.push(runnable);
+        self.shared.injector.push(runnable);
         self.shared.pushed();
     }
 
@@ -245,7 +253,7 @@ impl Worker {
             _ => {
                 let is_alone = self.queues.has_nothing_to_steal();
                 let inject = |runnable| self.inject(runnable);
-                self.queues.push_behind(runnable, inject);
+                self.queues.push_yielded(runnable, inject);
                 if !is_alone {
                     self.notify();
                 }

@@ -1,4 +1,4 @@
-//! What an executor's workers share: the injector, the stealers, the sleep protocol, the registry,
+//! What an executor's workers share: the injectors, the stealers, the sleep protocol, the registry,
 //! the counters.
 //!
 //! # What keeps it alive
@@ -16,7 +16,6 @@
 
 use alloc::{sync::Arc, vec::Vec};
 
-use crossbeam_deque::{Stealer, Worker as LocalQueue};
 use crossbeam_utils::CachePadded;
 
 #[cfg(feature = "sim")]
@@ -26,6 +25,7 @@ use super::{Worker, current, engaged::Engaged};
 use crate::executor::trace::Recorder;
 use crate::{
     executor::{
+        deques::{Deques, Stealer},
         driver::Driver,
         fork_join::Forks,
         gate::Gate,
@@ -66,43 +66,29 @@ const MOST_FORKS: usize = 1024;
 const FORKS_IN_A_SIMULATION: usize = 16;
 
 /// The queues of one worker from which the others steal.
-pub(in crate::executor) struct Lanes {
-    pub(super) normal: LocalQueue<Runnable>,
-    pub(super) high: LocalQueue<Runnable>,
-}
+pub(in crate::executor) struct Lanes(pub(super) Deques<Runnable>);
 
 impl Lanes {
     /// Empty queues for each of the workers.
     pub(in crate::executor) fn of(workers: usize) -> Vec<Self> {
-        let lanes = |_| Self {
-            normal: LocalQueue::new_fifo(),
-            high: LocalQueue::new_fifo(),
-        };
-        (0..workers).map(lanes).collect()
+        (0..workers).map(|_| Self(Deques::new())).collect()
     }
 
     /// Makes a steal that finds nothing.
     pub(in crate::executor) fn steal_nothing(&self) {
-        let _nothing = self.normal.stealer().steal();
+        self.0.stealer().steal_nothing();
     }
 }
 
-/// A lane that all workers serve: the tasks from other threads, and the stealers of each worker's
-/// queue.
-pub(in crate::executor) struct LaneQueues {
-    pub(super) injector: CachePadded<Inbox<EntryLink>>,
-    pub(super) stealers: Vec<Stealer<Runnable>>,
-}
-
-impl LaneQueues {
-    fn has_work(&self) -> bool {
-        !self.injector.is_empty() || self.stealers.iter().any(|stealer| !stealer.is_empty())
-    }
-}
+/// Tasks that other threads queue for any worker.
+pub(super) type Injector = CachePadded<Inbox<EntryLink>>;
 
 pub(in crate::executor) struct Shared {
-    pub(super) normal: LaneQueues,
-    pub(super) high: LaneQueues,
+    pub(super) injector: Injector,
+    /// The same, of high priority.
+    pub(super) high_injector: Injector,
+    /// The queues of each worker, for the others.
+    pub(super) stealers: Vec<Stealer<Runnable>>,
     /// The tasks that other threads queue for one worker alone.
     pub(super) inboxes: Vec<CachePadded<Inbox<EntryLink>>>,
     /// The forks of each worker, which other workers may take.
@@ -137,13 +123,10 @@ impl Shared {
     fn with_forks(most: usize, lanes: &[Lanes], hooks: Hooks) -> Self {
         let workers = lanes.len();
         let driver = Arc::new(Driver::new(workers));
-        let queues = |queue: fn(&Lanes) -> &LocalQueue<Runnable>| LaneQueues {
-            injector: CachePadded::new(Inbox::new()),
-            stealers: lanes.iter().map(|lanes| queue(lanes).stealer()).collect(),
-        };
         Self {
-            normal: queues(|lanes| &lanes.normal),
-            high: queues(|lanes| &lanes.high),
+            injector: CachePadded::new(Inbox::new()),
+            high_injector: CachePadded::new(Inbox::new()),
+            stealers: lanes.iter().map(|lanes| lanes.0.stealer()).collect(),
             inboxes: (0..workers)
                 .map(|_| CachePadded::new(Inbox::new()))
                 .collect(),
@@ -212,7 +195,8 @@ impl Shared {
 
     /// Whether there is something to run in any queue that all workers serve.
     pub(in crate::executor) fn has_work(&self) -> bool {
-        self.normal.has_work() || self.high.has_work() || self.has_forks()
+        let is_queued = self.stealers.iter().any(|stealer| !stealer.is_empty());
+        is_queued || self.has_injected() || self.has_forks()
     }
 
     /// Whether there is a side of a join that another worker could take.
@@ -221,7 +205,7 @@ impl Shared {
     }
 
     pub(in crate::executor) fn has_injected(&self) -> bool {
-        !self.normal.injector.is_empty() || !self.high.injector.is_empty()
+        !self.injector.is_empty() || !self.high_injector.is_empty()
     }
 
     /// The mean length of recent polls, in nanoseconds: a hint.
@@ -272,12 +256,11 @@ impl Shared {
     pub(in crate::executor) fn inject(&self, runnable: Runnable, lane: Lane) {
         match lane {
             Lane::Normal | Lane::High => {
-                let queues = if lane == Lane::High {
-                    &self.high
-                } else {
-                    &self.normal
+                let injector = match lane == Lane::High {
+                    true => &self.high_injector,
+                    false => &self.injector,
                 };
-                queues.injector.push(runnable);
+                injector.push(runnable);
                 self.sleep.notify_from_outside(self.need());
             }
             Lane::Pinned(worker) => {
@@ -318,8 +301,7 @@ impl Shared {
     }
 
     pub(in crate::executor) fn metrics(&self) -> Metrics {
-        let queued = |i: usize| self.normal.stealers[i].len() + self.high.stealers[i].len();
-        Metrics::of(&self.counters, &self.outside, queued)
+        Metrics::of(&self.counters, &self.outside, |i| self.stealers[i].len())
     }
 }
 

@@ -2,20 +2,16 @@
 //! served. Everything else goes through the functions here.
 
 use alloc::{collections::VecDeque, vec::Vec};
-use core::{
-    cell::{Cell, RefCell},
-    hint,
-};
-
-use crossbeam_deque::{Steal, Stealer, Worker as LocalQueue};
+use core::cell::{Cell, RefCell};
 
 use self::turn::Turns;
-use super::shared::{LaneQueues, Runnable};
+use super::shared::Runnable;
+use crate::executor::deques::{Deques, Stealer};
 
 mod turn;
 
-/// How many tasks the normal queue holds. Further tasks go to the injector, whose queue takes no
-/// memory.
+/// How many tasks of the normal lane the stack and the queue each hold. Further tasks go to the
+/// injector, whose queue takes no memory.
 pub(super) const MOST_QUEUED: usize = 1 << 14;
 
 pub(super) struct Queues {
@@ -24,8 +20,8 @@ pub(super) struct Queues {
     /// Whether a push goes to the slot, which is so while the task that waited for the one that has
     /// just ended is being woken.
     slot_is_open: Cell<bool>,
-    high: LocalQueue<Runnable>,
-    normal: LocalQueue<Runnable>,
+    /// The tasks that other workers may take.
+    deques: Deques<Runnable>,
     /// The tasks that only this worker may run.
     pinned: RefCell<VecDeque<Runnable>>,
     turns: Turns,
@@ -40,12 +36,11 @@ pub(super) enum Pushed {
 }
 
 impl Queues {
-    pub(super) fn new(normal: LocalQueue<Runnable>, high: LocalQueue<Runnable>) -> Self {
+    pub(super) fn new(deques: Deques<Runnable>) -> Self {
         Self {
             slot: Cell::new(None),
             slot_is_open: Cell::new(false),
-            high,
-            normal,
+            deques,
             pinned: RefCell::default(),
             turns: Turns::default(),
         }
@@ -59,9 +54,17 @@ impl Queues {
         self.slot_is_open.set(false);
     }
 
-    /// Pushes a task of the normal lane: into the slot if that is open and its turn, and otherwise
-    /// into the queue. If the queue is full, `inject` gets the task.
-    // Always: a spawn and a wake-up both inline it, or each pays for a call, 20 instructions.
+    /// Pushes a task of the normal lane that this worker has just spawned. If there are too many,
+    /// `inject` gets the task.
+    #[inline(always)]
+    pub(super) fn push_spawned(&self, runnable: Runnable, inject: impl FnOnce(Runnable)) {
+        let pushed = self.deques.push_spawned(runnable, MOST_QUEUED);
+        pushed.unwrap_or_else(inject);
+    }
+
+    /// Pushes a task of the normal lane that was woken: into the slot if that is open and its turn,
+    /// and otherwise into the queue. If the queue is full, `inject` gets the task.
+    // Always: a wake-up inlines it, or pays for a call, 20 instructions.
     #[inline(always)]
     pub(super) fn push(&self, runnable: Runnable, inject: impl FnOnce(Runnable)) -> Pushed {
         if self.slot_is_open.get() && self.turns.slot_is_due() {
@@ -76,18 +79,26 @@ impl Queues {
         Pushed::Queued
     }
 
-    /// Pushes a task of the normal lane behind all others. If the queue is full, `inject` gets it.
+    /// Pushes a task of the normal lane behind all others in the queue. If the queue is full,
+    /// `inject` gets it.
     #[inline(always)]
     pub(super) fn push_behind(&self, runnable: Runnable, inject: impl FnOnce(Runnable)) {
-        if self.normal.len() < MOST_QUEUED {
-            self.normal.push(runnable);
-        } else {
-            inject(runnable);
+        let pushed = self.deques.push_woken(runnable, MOST_QUEUED);
+        pushed.unwrap_or_else(inject);
+    }
+
+    /// Pushes a task that has yielded behind all others.
+    #[inline(always)]
+    pub(super) fn push_yielded(&self, runnable: Runnable, inject: impl FnOnce(Runnable)) {
+        if self.deques.woken() == 0 {
+            // Otherwise the queue's turn could come before many of the spawned tasks have run.
+            self.turns.begin_streak();
         }
+        self.push_behind(runnable, inject);
     }
 
     pub(super) fn push_high(&self, runnable: Runnable) {
-        self.high.push(runnable);
+        self.deques.push_high(runnable);
     }
 
     /// Pushes tasks that only this worker may run. Returns how many there are.
@@ -97,17 +108,21 @@ impl Queues {
         pinned.len()
     }
 
-    /// Pushes tasks of an executor that has closed, to be dropped. The normal queue takes all.
+    /// Pushes tasks of an executor that has closed, to be dropped. The queue takes all.
     pub(super) fn push_cancelled(&self, cancelled: Vec<Runnable>) {
-        for runnable in cancelled {
-            self.normal.push(runnable);
-        }
+        cancelled.into_iter().for_each(|one| self.push_beyond(one));
+    }
+
+    /// Pushes a task of the normal lane behind all others in the queue, even if that is full.
+    fn push_beyond(&self, runnable: Runnable) {
+        let pushed = self.deques.push_woken(runnable, usize::MAX);
+        pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
     }
 
     /// Whether another worker could steal nothing here.
     #[inline]
     pub(super) fn has_nothing_to_steal(&self) -> bool {
-        self.normal.is_empty() && self.high.is_empty()
+        self.deques.is_empty()
     }
 
     /// Whether all queues are empty. The slot is not looked at: an idle worker's is empty.
@@ -119,62 +134,34 @@ impl Queues {
         !self.pinned.borrow().is_empty()
     }
 
-    /// Takes a task from any of the queues but the pinned one, in no particular order.
+    /// Takes a task from any of the queues but the pinned one: first all of high priority, then all
+    /// that were woken, oldest first.
     pub(super) fn pop(&self) -> Option<Runnable> {
-        let next = self.slot.take().or_else(|| self.high.pop());
-        next.or_else(|| self.normal.pop())
+        let next = self.slot.take().or_else(|| self.deques.pop_high());
+        next.or_else(|| self.deques.pop_woken())
+            .or_else(|| self.deques.pop_newest_spawned())
     }
 
-    /// Steals from the other worker with that index: up to half of a queue, and at most `most`
-    /// tasks. Returns the first of them.
-    pub(super) fn steal_from(
-        &self,
-        worker: usize,
-        high: &LaneQueues,
-        normal: &LaneQueues,
-        most: usize,
-    ) -> Option<Runnable> {
-        let stolen = steal(&high.stealers[worker], &self.high, most);
-        stolen.or_else(|| steal(&normal.stealers[worker], &self.normal, most))
+    /// Steals from another worker: up to half of the tasks of a kind, and at most `most`. Returns
+    /// the first of them.
+    pub(super) fn steal_from(&self, other: &Stealer<Runnable>, most: usize) -> Option<Runnable> {
+        match most {
+            1 => self.deques.steal_one_from(other),
+            _ => self.deques.steal_half_of(other, most),
+        }
     }
 
-    /// Moves tasks from the other worker with that index into these queues: up to half of each of
-    /// its queues, and at most `most` tasks. Returns whether there were any. Does not retry.
-    pub(super) fn rescue_from(
-        &self,
-        worker: usize,
-        high: &LaneQueues,
-        normal: &LaneQueues,
-        most: usize,
-    ) -> bool {
-        let rescue = |lane: &LaneQueues, own| {
-            let stolen = lane.stealers[worker].steal_batch_with_limit(own, most);
-            stolen.is_success()
-        };
-        let any_high = rescue(high, &self.high);
-        rescue(normal, &self.normal) || any_high
+    /// Moves tasks from another worker into these queues: up to half of each kind, and at most
+    /// `most` of each. Returns whether there were any. Does not retry.
+    pub(super) fn rescue_from(&self, other: &Stealer<Runnable>, most: usize) -> bool {
+        self.deques.rescue_from(other, most)
     }
 
     /// The lengths of the queues: normal, high and pinned.
     #[cfg(test)]
     pub(super) fn lengths(&self) -> [usize; 3] {
         let pinned = self.pinned.borrow().len();
-        [self.normal.len(), self.high.len(), pinned]
-    }
-}
-
-/// Steals up to half of a queue, and at most `most` tasks. Retries while other workers are stealing
-/// from it.
-fn steal(from: &Stealer<Runnable>, own: &LocalQueue<Runnable>, most: usize) -> Option<Runnable> {
-    loop {
-        let stolen = match most {
-            1 => from.steal(),
-            _ => from.steal_batch_with_limit_and_pop(own, most),
-        };
-        match stolen {
-            Steal::Success(runnable) => return Some(runnable),
-            Steal::Empty => return None,
-            Steal::Retry => hint::spin_loop(),
-        }
+        let deques = &self.deques;
+        [deques.spawned() + deques.woken(), deques.high(), pinned]
     }
 }

@@ -1,19 +1,29 @@
 //! The scheduling policy: which task a worker runs next.
 //!
 //! The LIFO slot comes first. It holds the task that waited for the one that has just ended. Then
-//! come the queues, each oldest first: the high lane, the worker's own queue, the tasks pinned to
-//! the worker, and last the injector. Every source that comes late in this order comes first at
-//! regular intervals, which the constants below give. No task starves behind others, however they
+//! come the high lane, the tasks that the worker has spawned, the tasks in its queue, the tasks
+//! pinned to it, and last the injector. Spawned tasks run newest first, all others oldest first.
+//! Every source that comes late in this order comes first at regular intervals, which the constants
+//! below give, and so does the oldest spawned task. No task starves behind others, however they
 //! wake each other. The executor's documentation promises the bounds that follow from the
 //! constants.
+//!
+//! # Why newest first
+//! A recursion that spawns a task for each call then runs depth first. The number of its tasks that
+//! exist at a time grows with its depth, and not with the number of its calls, so they stay in the
+//! cache. A thief takes the oldest of them, which is the largest part of the work. And a task that
+//! has spawned others and awaits them in order is woken by the last of them to run, after which all
+//! the others have ended, instead of by each.
+//!
+//! A task that was woken is woken by something that happened outside of this stack of calls, and
+//! runs in the order of these events. A task that yields runs after those that it lets run first.
 
 use core::cell::Cell;
 
-use crossbeam_deque::Worker as LocalQueue;
-
+use super::Queues;
 use crate::executor::worker::{
     Worker,
-    shared::{LaneQueues, Runnable},
+    shared::{Injector, Runnable},
 };
 
 /// The number of runs after which a worker checks the injector first, and the driver.
@@ -28,16 +38,27 @@ const RESCUE_INTERVAL: u64 = 16;
 const SLOT_STREAK: u32 = 16;
 /// The largest number of consecutive runs from the high lane.
 const HIGH_STREAK: u32 = 32;
+/// The largest number of consecutive runs of spawned tasks while the queue has others, and of tasks
+/// of the queue while there are spawned ones.
+const STREAK: u32 = 32;
+/// The number of streaks of spawned tasks after which the oldest of them runs.
+const OLDEST_INTERVAL: u32 = 8;
 /// The largest number of tasks that a worker takes at once from the injector or from its inbox.
 const BATCH: usize = 64;
 
 /// Which source is due.
-#[derive(Default)]
 pub(super) struct Turns {
     /// The number of consecutive runs from the slot, so far.
     slot_streak: Cell<u32>,
     /// The number of consecutive runs from the high lane, so far.
     high_streak: Cell<u32>,
+    /// The number of spawned tasks that run before the queue is due.
+    spawned_left: Cell<u32>,
+    /// While the queue is due: the number of its tasks that run before the next spawned one, or 0
+    /// if it has just become due.
+    woken_left: Cell<u32>,
+    /// The number of streaks of spawned tasks before the oldest of them is due.
+    oldest: Cell<u32>,
     /// The run at which the next late source is due.
     next: Cell<u64>,
     /// The run at which the injector is due.
@@ -46,7 +67,29 @@ pub(super) struct Turns {
     rescue: Cell<u64>,
 }
 
+impl Default for Turns {
+    fn default() -> Self {
+        Self {
+            slot_streak: Cell::new(0),
+            high_streak: Cell::new(0),
+            spawned_left: Cell::new(STREAK),
+            woken_left: Cell::new(0),
+            oldest: Cell::new(OLDEST_INTERVAL),
+            next: Cell::new(0),
+            injector: Cell::new(0),
+            rescue: Cell::new(0),
+        }
+    }
+}
+
 impl Turns {
+    /// Begins a streak of spawned tasks.
+    #[inline(always)]
+    pub(super) fn begin_streak(&self) {
+        self.spawned_left.set(STREAK);
+        self.woken_left.set(0);
+    }
+
     /// Whether the next run may come from the slot.
     #[inline]
     pub(super) fn slot_is_due(&self) -> bool {
@@ -74,15 +117,65 @@ impl Worker {
             }
         }
         self.next_high()
-            .or_else(|| self.queues.normal.pop())
+            .or_else(|| self.next_normal())
             .or_else(|| self.next_pinned())
             .or_else(|| self.next_injected())
-            .or_else(|| self.queues.high.pop())
+            .or_else(|| self.queues.deques.pop_high())
+    }
+
+    /// Takes a spawned task or one from the queue, by turns.
+    #[inline(always)]
+    fn next_normal(&self) -> Option<Runnable> {
+        let Queues { deques, turns, .. } = &self.queues;
+        let left = turns.spawned_left.get();
+        if left == 0 {
+            return self.next_after_streak();
+        }
+        if let Some(spawned) = deques.pop_newest_spawned() {
+            turns.spawned_left.set(left - 1);
+            return Some(spawned);
+        }
+        turns.spawned_left.set(STREAK);
+        deques.pop_woken()
+    }
+
+    /// Takes the oldest spawned task if it is due, or else one from the queue, which is due.
+    #[inline(never)]
+    fn next_after_streak(&self) -> Option<Runnable> {
+        let Queues { deques, turns, .. } = &self.queues;
+        let mut left = turns.woken_left.get();
+        if left == 0 {
+            // Not those that are queued while these run, such as a task that yields each time.
+            left = (deques.woken() as u32).min(STREAK);
+            turns.woken_left.set(left);
+            let streaks = turns.oldest.get() - 1;
+            turns.oldest.set(streaks);
+            if streaks == 0 {
+                turns.oldest.set(OLDEST_INTERVAL);
+                if left == 0 {
+                    turns.begin_streak();
+                }
+                if let Some(oldest) = deques.pop_oldest_spawned() {
+                    return Some(oldest);
+                }
+            }
+        }
+        if left > 0 {
+            if let Some(woken) = deques.pop_woken() {
+                match left {
+                    1 => turns.begin_streak(),
+                    _ => turns.woken_left.set(left - 1),
+                }
+                return Some(woken);
+            }
+        }
+        turns.begin_streak();
+        self.next_normal()
     }
 
     #[inline]
     fn next_high(&self) -> Option<Runnable> {
-        if self.queues.high.is_empty() {
+        if self.queues.deques.high() == 0 {
             return None;
         }
         let streak = self.queues.turns.high_streak.get();
@@ -91,7 +184,7 @@ impl Worker {
             return None;
         }
         self.queues.turns.high_streak.set(streak + 1);
-        self.queues.high.pop()
+        self.queues.deques.pop_high()
     }
 
     pub(in crate::executor::worker) fn next_pinned(&self) -> Option<Runnable> {
@@ -116,8 +209,7 @@ impl Worker {
     /// Takes a task that arrived while this worker had nothing to run: a pinned one, or one that a
     /// hook has pushed.
     pub(in crate::executor::worker) fn next_own(&self) -> Option<Runnable> {
-        let own = self.next_pinned().or_else(|| self.queues.high.pop());
-        own.or_else(|| self.queues.normal.pop())
+        self.next_pinned().or_else(|| self.queues.pop())
     }
 
     /// Whether this worker's own queues hold a task.
@@ -160,11 +252,11 @@ impl Worker {
             self.rescue_in_turn();
             // At least one, however many there are already: new tasks of this worker must not keep
             // the injected ones out forever.
-            let room = BATCH.saturating_sub(self.queues.high.len()).max(1);
-            let injector = &self.shared().high.injector;
-            injector.take(room, |runnable| self.queues.high.push(runnable));
-            let injected = take_batch(&self.shared().normal, &self.queues.normal);
-            if injected.is_some() || !self.queues.high.is_empty() {
+            let room = BATCH.saturating_sub(self.queues.deques.high()).max(1);
+            let injector = &self.shared().high_injector;
+            injector.take(room, |runnable| self.queues.push_high(runnable));
+            let injected = self.take_batch();
+            if injected.is_some() || self.queues.deques.high() > 0 {
                 self.tell_of_injected();
             }
             if injected.is_some() {
@@ -173,7 +265,7 @@ impl Worker {
             }
         }
         let pinned = self.next_pinned();
-        if pinned.is_some() && !self.queues.normal.is_empty() {
+        if pinned.is_some() && self.queues.deques.has_normal() {
             // It runs before a task in the queue that may not have been announced, because it was
             // next.
             self.notify();
@@ -210,8 +302,18 @@ impl Worker {
 
     /// Moves a batch from the injector to this worker's own queues, and returns the first task.
     pub(in crate::executor::worker) fn take_injected(&self) -> Option<Runnable> {
-        let high = take_batch(&self.shared().high, &self.queues.high);
-        high.or_else(|| take_batch(&self.shared().normal, &self.queues.normal))
+        let high = first_of_batch(&self.shared().high_injector, |runnable| {
+            self.queues.push_high(runnable);
+        });
+        high.or_else(|| self.take_batch())
+    }
+
+    /// Moves a batch of the normal lane from the injector to this worker's queue, and returns the
+    /// first task.
+    fn take_batch(&self) -> Option<Runnable> {
+        first_of_batch(&self.shared().injector, |runnable| {
+            self.queues.push_beyond(runnable);
+        })
     }
 
     /// Whether a task is due that only this worker can run.
@@ -224,12 +326,12 @@ impl Worker {
     }
 }
 
-/// Moves a batch from an injector to a worker's own queue, and returns the first task.
-fn take_batch(from: &LaneQueues, own: &LocalQueue<Runnable>) -> Option<Runnable> {
+/// Takes a batch from an injector, passes all but the first task to `push`, and returns the first.
+fn first_of_batch(injector: &Injector, push: impl Fn(Runnable)) -> Option<Runnable> {
     let mut first = None;
-    from.injector.take(BATCH, |runnable| match first {
+    injector.take(BATCH, |runnable| match first {
         None => first = Some(runnable),
-        Some(_) => own.push(runnable),
+        Some(_) => push(runnable),
     });
     first
 }

@@ -41,7 +41,7 @@ fn waiting(worker: &Worker, lane: Lane, tasks: usize) -> Vec<JoinHandle<()>> {
 /// Drops the cancelled tasks, as a thread that is not a worker does.
 fn drop_elsewhere(worker: &Worker) {
     let mut cancelled = Vec::new();
-    let injector = &worker.shared().normal.injector;
+    let injector = &worker.shared().injector;
     injector.take(usize::MAX, |runnable| cancelled.push(runnable));
     drop(cancelled);
 }

@@ -3,7 +3,9 @@
 use alloc::{string::String, vec::Vec};
 use core::{future::poll_fn, panic::Location, task::Poll};
 
-use super::{BATCH, HIGH_STREAK, INJECTOR_INTERVAL, RESCUE_INTERVAL, SLOT_STREAK};
+use super::{
+    BATCH, HIGH_STREAK, INJECTOR_INTERVAL, OLDEST_INTERVAL, RESCUE_INTERVAL, SLOT_STREAK, STREAK,
+};
 use crate::executor::{
     registry::Lane,
     worker::{
@@ -133,7 +135,10 @@ struct Letters(Vec<(Id, char)>);
 
 impl Letters {
     fn task(&mut self, letter: char) -> Runnable {
-        let task = task();
+        self.named(letter, task())
+    }
+
+    fn named(&mut self, letter: char, task: Runnable) -> Runnable {
         // The id may be that of a task that has ended.
         self.0.retain(|&(id, _)| id != task.id());
         self.0.push((task.id(), letter));
@@ -185,6 +190,100 @@ fn at_most_32_in_a_row_come_from_the_high_lane_while_there_are_others() {
     }
     let all = "h".repeat(HIGH_STREAK as usize + 1);
     assert_eq!(letters.runs(&worker, 33), all, "there are no normal tasks");
+}
+
+/// Pushes a task for each letter: as spawned by the worker if it is in lower case, and otherwise as
+/// woken.
+fn push_all(worker: &Worker, letters: &mut Letters, all: &str) {
+    for letter in all.chars() {
+        let task = letters.task(letter);
+        match letter.is_lowercase() {
+            true => worker.push_spawned(task),
+            false => worker.push(task, NORMAL),
+        }
+    }
+}
+
+#[test]
+fn what_was_spawned_runs_newest_first_and_what_was_woken_oldest_first() {
+    let [worker, _other] = two_workers();
+    let mut letters = Letters(Vec::new());
+    push_all(&worker, &mut letters, "aXbYcZ");
+    assert_eq!(letters.runs(&worker, 6), "cbaXYZ");
+}
+
+#[test]
+fn spawned_tasks_and_woken_ones_run_in_streaks_of_32() {
+    let [worker, _other] = two_workers();
+    let mut letters = Letters(Vec::new());
+    let (spawned, woken) = ("s".repeat(32), "W".repeat(32));
+    push_all(&worker, &mut letters, &spawned.repeat(3));
+    push_all(&worker, &mut letters, &woken.repeat(2));
+    push_all(&worker, &mut letters, "WW");
+    let row = [&*spawned, &woken].concat();
+    assert_eq!(letters.runs(&worker, 162), row.repeat(2) + &spawned + "WW");
+    assert!(worker.next().is_none());
+    // A streak begins anew after a woken task ran because nothing was spawned.
+    push_all(&worker, &mut letters, &spawned[1..]);
+    assert_eq!(letters.runs(&worker, 31), spawned[1..]);
+    push_all(&worker, &mut letters, "W");
+    assert_eq!(letters.runs(&worker, 1), "W");
+    push_all(&worker, &mut letters, &[&*spawned, "sW"].concat());
+    assert_eq!(letters.runs(&worker, 34), spawned.clone() + "Ws");
+}
+
+#[test]
+fn who_is_woken_comes_within_33_runs_however_many_are_spawned() {
+    let [worker, _other] = two_workers();
+    let mut letters = Letters(Vec::new());
+    for before in 0..=2 * STREAK {
+        push_all(&worker, &mut letters, &"s".repeat(100));
+        letters.runs(&worker, before as usize);
+        push_all(&worker, &mut letters, "W");
+        let runs = letters.runs(&worker, STREAK as usize + 1);
+        assert!(runs.contains('W'), "{before}: {runs}");
+    }
+    worker.discard_queued();
+}
+
+#[test]
+fn who_yields_comes_after_the_next_32_that_were_spawned() {
+    let [worker, _other] = two_workers();
+    let mut letters = Letters(Vec::new());
+    for before in [0, 1, 31] {
+        push_all(&worker, &mut letters, &"s".repeat(before));
+        assert_eq!(letters.runs(&worker, before), "s".repeat(before));
+        let yielding = letters.named('Y', busy());
+        push_all(&worker, &mut letters, &"s".repeat(64));
+        worker.run(yielding);
+        let row = "s".repeat(STREAK as usize) + "Y";
+        assert_eq!(letters.runs(&worker, 66), row.repeat(2));
+        worker.discard_queued();
+    }
+}
+
+#[test]
+fn the_oldest_that_was_spawned_comes_within_512_runs() {
+    let runs = (OLDEST_INTERVAL * STREAK) as usize;
+    for (woken, expected) in [(0, runs), (32, 2 * runs - 32)] {
+        let [worker, _other] = two_workers();
+        let mut letters = Letters(Vec::new());
+        // They yield each time.
+        for _ in 0..woken {
+            worker.push(letters.named('Y', busy()), NORMAL);
+        }
+        push_all(&worker, &mut letters, "ons");
+        push_all(&worker, &mut letters, &"s".repeat(600));
+        let before = letters.runs(&worker, expected);
+        assert!(!before.contains('o'), "{before}");
+        assert_eq!(letters.runs(&worker, 1), "o");
+        assert!(expected < 512, "the executor's documentation says 512");
+        // The next oldest is `n`.
+        let before = letters.runs(&worker, runs + woken * 8);
+        assert!(!before.contains('n'), "{before}");
+        assert_eq!(letters.runs(&worker, 1), "n");
+        worker.discard_queued();
+    }
 }
 
 #[test]
