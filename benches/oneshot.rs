@@ -83,13 +83,15 @@ macro_rules! contestant {
     }};
 }
 
-fn contestants() -> [Contestant; 5] {
+/// The last one is the floor: the least that such a channel takes.
+fn contestants() -> [Contestant; 6] {
     [
         contestant!("joint", joint::oneshot::channel),
         contestant!("oneshot", oneshot::channel),
         contestant!("tokio", tokio::sync::oneshot::channel),
         contestant!("futures", futures_channel::oneshot::channel),
         contestant!("async-oneshot", async_oneshot::oneshot),
+        contestant!("floor", joint_benches::bare::channel::channel),
     ]
 }
 

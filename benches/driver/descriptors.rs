@@ -8,10 +8,10 @@ use joint_benches::{
     table::Row,
 };
 
-const CONNECTIONS: usize = 100;
+pub(crate) const CONNECTIONS: usize = 100;
 
 /// The number of messages through a connection or a pipe; fewer if each row runs once.
-fn messages() -> usize {
+pub(crate) fn messages() -> usize {
     Options::read().of(1_000, 10)
 }
 

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 mod busy;
 mod descriptors;
+mod floor;
 mod million;
 mod timers;
 
@@ -27,13 +28,14 @@ use joint_benches::{
     table::Table,
 };
 
-/// A table in which all have the same rows.
+/// A table in which all have the same rows, and some rows a floor.
 macro_rules! table {
-    ($title:expr, $seconds:expr, $all:expr, $rows:expr) => {
+    ($title:expr, $seconds:expr, $all:expr, $rows:expr, $floor:expr) => {
         Table::new($title, Duration::from_secs($seconds))
             .with("joint", $all.0, $rows)
             .with("tokio", $all.1, $rows)
             .with("smol", $all.2, $rows)
+            .with_floor($floor)
     };
 }
 
@@ -41,16 +43,50 @@ fn main() {
     let alone = (Joint::start(1), &DrivenTokioLocal {}, Smol::start(1));
     let both = (Joint::start(2), DrivenTokioPool::start(2), Smol::start(2));
     let tables = [
-        table!("timers, one worker", 1, alone, timers::one_worker()),
-        table!("timers, two workers", 3, both, timers::two_workers()),
-        table!("a million timers, one worker", 5, alone, million::rows()).heavy(),
-        table!("descriptors, one worker", 5, alone, descriptors::rows()).heavy(),
-        table!("descriptors, two workers", 10, both, descriptors::rows()).heavy(),
+        table!(
+            "timers, one worker",
+            1,
+            alone,
+            timers::one_worker(),
+            floor::timers(false)
+        ),
+        table!(
+            "timers, two workers",
+            3,
+            both,
+            timers::two_workers(),
+            floor::timers(true)
+        ),
+        table!(
+            "a million timers, one worker",
+            5,
+            alone,
+            million::rows(),
+            floor::a_million()
+        )
+        .heavy(),
+        table!(
+            "descriptors, one worker",
+            5,
+            alone,
+            descriptors::rows(),
+            floor::descriptors(1)
+        )
+        .heavy(),
+        table!(
+            "descriptors, two workers",
+            10,
+            both,
+            descriptors::rows(),
+            floor::descriptors(2)
+        )
+        .heavy(),
         table!(
             "beside a task that yields every 45 us, two workers",
             10,
             both,
-            busy::rows()
+            busy::rows(),
+            busy::floor()
         )
         .heavy(),
     ];

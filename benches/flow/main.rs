@@ -16,6 +16,7 @@ mod vocabularies;
 
 use counts::Contestant;
 use joint_benches::{
+    bare::{Bare, BarePool},
     locals::{
         queue::{AsyncTaskQueue, JointQueue},
         tokio::TokioLocal,
@@ -42,7 +43,8 @@ fn two_workers() -> Table {
         joint_benches::pools::forte::Forte::start(WORKERS),
         rows::all(),
     );
-    table
+    let pool = BarePool::start(WORKERS);
+    table.with_floor(rows::all().into_iter().map(|row| row.of(pool)))
 }
 
 fn one_thread() -> Table {
@@ -50,6 +52,7 @@ fn one_thread() -> Table {
         .with("joint queue", &JointQueue, rows::all())
         .with("async-task queue", &AsyncTaskQueue, rows::all())
         .with("tokio", &TokioLocal {}, rows::all())
+        .with_floor(rows::all().into_iter().map(|row| row.of(&Bare)))
 }
 
 /// The contestant that is written for the row: what the work itself costs.

@@ -10,6 +10,7 @@ mod heap;
 
 use heap::Memory;
 use joint_benches::{
+    bare::{Bare, FLOOR},
     locals::queue::{AsyncTaskQueue, JointQueue},
     options::Options,
     pools::{
@@ -61,6 +62,7 @@ const CONTESTANTS: &[(&str, Child)] = &[
     ("forte", |state, count| {
         measure(joint_benches::pools::forte::Forte::start(1), state, count)
     }),
+    (FLOOR, |state, count| measure(&Bare, state, count)),
 ];
 
 /// Tasks that are polled before the next ones are spawned, so that no queue grows.
@@ -162,7 +164,7 @@ fn print(options: &Options, report: &mut Report) {
                     contestant: (*name).to_owned(),
                     value: Some(figures[kind]),
                     ratio: figures[kind] / asked[0][kind],
-                    is_peer: !name.starts_with("joint"),
+                    is_peer: !name.starts_with("joint") && *name != FLOOR,
                 })
                 .collect();
             report.row(title, &row, "bytes", &figures);

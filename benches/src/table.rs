@@ -9,6 +9,7 @@ use std::{
 use criterion::{Criterion, Throughput};
 
 use super::{
+    bare::FLOOR,
     options::Options,
     report::{Measured, Report},
 };
@@ -24,6 +25,14 @@ pub struct Row<R: 'static> {
     pub operations: u64,
     /// Does the row once, and returns how long that took.
     pub run: fn(&'static R) -> Duration,
+}
+
+impl<R: Sync> Row<R> {
+    /// Returns the title, the number of operations, and the row's work with a runtime.
+    pub fn of(self, runtime: &'static R) -> (&'static str, u64, Run) {
+        let run: Run = Box::new(move || (self.run)(runtime));
+        (self.title, self.operations, run)
+    }
 }
 
 struct Contestant {
@@ -93,11 +102,7 @@ impl Table {
         runtime: &'static R,
         rows: impl IntoIterator<Item = Row<R>>,
     ) -> Self {
-        let rows = rows.into_iter().map(|row| {
-            let run: Run = Box::new(move || (row.run)(runtime));
-            (row.title, row.operations, run)
-        });
-        self.with_runs(name, rows)
+        self.with_runs(name, rows.into_iter().map(|row| row.of(runtime)))
     }
 
     /// Adds a contestant whose rows, each with its number of operations, are closures.
@@ -136,6 +141,15 @@ impl Table {
             runs,
         });
         self
+    }
+
+    /// Adds the [floor](crate::bare) of each row that has one.
+    ///
+    /// # Panics
+    ///
+    /// As [`with_runs`](Self::with_runs).
+    pub fn with_floor(self, rows: impl IntoIterator<Item = (&'static str, u64, Run)>) -> Self {
+        self.with_runs(FLOOR, rows).floor()
     }
 
     /// Marks the last contestant as a floor: the least work that a row can take. A floor is not a

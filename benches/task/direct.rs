@@ -1,4 +1,4 @@
-//! The two task crates without an executor: each row drives its tasks by hand.
+//! The two task crates, and the floor, without an executor: each row drives its tasks by hand.
 
 /// Both crates offer the interface that the rows need, so the rows are written once.
 macro_rules! peer {
@@ -7,7 +7,7 @@ macro_rules! peer {
             use std::{
                 cell::{Cell, RefCell},
                 collections::VecDeque,
-                future::{Future, pending},
+                future::{Future, pending, poll_fn},
                 hint::black_box,
                 pin::{Pin, pin},
                 ptr::NonNull,
@@ -133,9 +133,20 @@ macro_rules! peer {
 
             /// A wake-up from outside, and the run that it causes.
             pub(crate) fn wakes(times: u32) -> Duration {
-                let (runnable, handle) = spawn(pending::<()>(), place);
-                let waker = runnable.waker();
+                thread_local! {
+                    static WAKER: Cell<Option<Waker>> = const { Cell::new(None) };
+                }
+                let future = async {
+                    poll_fn(|cx| {
+                        WAKER.set(Some(cx.waker().clone()));
+                        Poll::Ready(())
+                    })
+                    .await;
+                    pending::<()>().await;
+                };
+                let (runnable, handle) = spawn(future, place);
                 runnable.run();
+                let waker = WAKER.take().expect("the task has run");
                 let taken = timed(|| {
                     for _ in 0..times {
                         waker.wake_by_ref();
@@ -212,3 +223,4 @@ peer!(async_task_task: async_task::spawn, async_task::Runnable, |future, schedul
     task.detach();
     runnable
 });
+peer!(floor: joint_benches::bare::spawn, joint_benches::bare::Runnable, joint_benches::bare::spawn_detached);

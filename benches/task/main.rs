@@ -11,14 +11,14 @@
 use std::time::Duration;
 
 use criterion::Criterion;
-use joint_benches::{options::Options, table::median};
+use joint_benches::{bare::FLOOR, options::Options, table::median};
 
 #[macro_use]
 mod rows;
 mod direct;
 mod queued;
 
-use direct::{async_task_task, joint_task};
+use direct::{async_task_task, floor, joint_task};
 
 /// Does one thing a number of times, and returns how long that took.
 type Path = fn(u32) -> Duration;
@@ -47,13 +47,17 @@ fn direct() -> Comparison {
             vec![$(Compared {
                 title: $title,
                 times: $times,
-                paths: vec![Some(joint_task::$path), Some(async_task_task::$path)],
+                paths: vec![
+                    Some(joint_task::$path),
+                    Some(async_task_task::$path),
+                    Some(floor::$path),
+                ],
             }),*]
         };
     }
     Comparison {
         title: "task",
-        contestants: &["joint", "async-task"],
+        contestants: &["joint", "async-task", FLOOR],
         rows: rows! {
             "spawn, run, join, drop": spawn_run_join * 5_000;
             "the same, the waiter came first": waiter_first * 5_000;
@@ -70,7 +74,7 @@ fn direct() -> Comparison {
 }
 
 fn queued() -> Comparison {
-    use queued::{with_async_task, with_joint, with_tokio};
+    use queued::{with_async_task, with_floor, with_joint, with_tokio};
 
     macro_rules! monoio {
         (rows::$path:ident) => {{
@@ -94,13 +98,14 @@ fn queued() -> Comparison {
                     Some(with_async_task::$rows::$path),
                     Some(with_tokio::$rows::$path),
                     monoio!($rows::$path),
+                    Some(with_floor::$rows::$path),
                 ],
             }),*]
         };
     }
     Comparison {
         title: "task in a queue",
-        contestants: &["joint", "async-task", "tokio", "monoio"],
+        contestants: &["joint", "async-task", "tokio", "monoio", FLOOR],
         rows: rows! {
             "spawn and join, the waiter came first": rows::spawn_join * 2_000;
             "spawn 1,000, join them": rows::spawn_join_many * STORM;

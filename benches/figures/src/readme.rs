@@ -307,7 +307,7 @@ mod tests {
                     value,
                     ratio: ratio(n, value),
                     is_peer: !columns[n].starts_with("joint")
-                        && !["plain recursion", "by hand"].contains(&columns[n]),
+                        && !["plain recursion", "by hand", "floor"].contains(&columns[n]),
                 })
             };
             table.rows.push(figures::FigureRow {
