@@ -8,12 +8,14 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
+    task::{Context, Wake, Waker},
     time::Duration,
 };
 
 use joint::{
-    Executor, JoinSet, LocalExecutor, TaskBuilder, TaskLocal, async_scope, block_on, join_async,
-    oneshot, shared,
+    Executor, JoinSet, LocalExecutor, TaskBuilder, TaskLocal, async_scope, block_on,
+    executor::current_worker,
+    join_async, oneshot, shared,
     sim::{self, Builder, Scheduler},
     spawn, spawn_blocking, spawn_detached, spawn_local,
     time::{interval, now, sleep, timeout},
@@ -160,7 +162,7 @@ fn an_executor_that_the_program_builds_is_simulated() {
         let executor = Executor::builder().workers(3).build().unwrap();
         let dropped = Rc::new(Cell::new(false));
         let tasks: Vec<_> = (0..9)
-            .map(|n| executor.spawn_on(n % 3, async move { joint::executor::current_worker() }))
+            .map(|n| executor.spawn_on(n % 3, async move { current_worker() }))
             .collect();
         let mut workers = Vec::new();
         for task in tasks {
@@ -176,6 +178,96 @@ fn an_executor_that_the_program_builds_is_simulated() {
         (metrics.spawned, metrics.finished)
     });
     assert_eq!(counts, (10, 9));
+}
+
+/// The worlds below are never idle, so nothing is found by a look that waits for that.
+fn busy(program: impl Future<Output = ()>) {
+    let settings = Builder::new(1).scheduler(Scheduler::RoundRobin);
+    let steps = 4 * MORE_THAN_A_QUEUE_HOLDS as u64;
+    settings.max_steps(steps).run(program).unwrap();
+}
+
+const MORE_THAN_A_QUEUE_HOLDS: usize = (1 << 14) + 100;
+
+#[test]
+fn a_wake_up_by_another_executor_arrives_while_tasks_run() {
+    busy(async {
+        let executor = Executor::builder().workers(2).build().unwrap();
+        let mut waits = Vec::new();
+        for worker in [None, Some(1)] {
+            let (sender, receiver) = oneshot::channel::<u32>();
+            let wait = async move { receiver.await.unwrap() };
+            let task = match worker {
+                None => executor.spawn(wait),
+                Some(worker) => executor.spawn_on(worker, wait),
+            };
+            waits.push((sender, task));
+        }
+        for _ in 0..100 {
+            yield_now().await;
+        }
+        for (sender, task) in waits {
+            sender.send(7).unwrap();
+            while !task.is_finished() {
+                yield_now().await;
+            }
+        }
+    });
+}
+
+#[test]
+fn what_a_queue_does_not_hold_runs_while_tasks_run() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    busy(async {
+        for _ in 0..MORE_THAN_A_QUEUE_HOLDS {
+            let ran = ran.clone();
+            spawn_detached(async move {
+                ran.fetch_add(1, Relaxed);
+            });
+        }
+        while ran.load(Relaxed) < MORE_THAN_A_QUEUE_HOLDS {
+            yield_now().await;
+        }
+    });
+}
+
+/// Records on which worker it is woken.
+#[derive(Default)]
+struct Where(Mutex<Vec<Option<usize>>>);
+
+impl Wake for Where {
+    fn wake(self: Arc<Self>) {
+        self.0.lock().unwrap().push(current_worker());
+    }
+}
+
+#[test]
+fn what_a_timer_wakes_between_two_steps_is_on_no_worker() {
+    let woken = Arc::new(Where::default());
+    let waker = Waker::from(woken.clone());
+    let arm = || {
+        let mut timer = Box::pin(sleep(SECOND));
+        let polled = timer.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        timer
+    };
+    let task = || spawn(async { assert!(current_worker().is_some()) });
+    let settings = || Builder::new(1).scheduler(Scheduler::RoundRobin);
+    // The time passes because nothing is ready, and with each step.
+    let idle = settings().run(async {
+        let (_timer, _task) = (arm(), task());
+        sleep(2 * SECOND).await;
+    });
+    idle.unwrap();
+    let charged = settings().charge(SECOND / 4).run(async {
+        let _timer = arm();
+        let tasks: Vec<_> = (0..9).map(|_| task()).collect();
+        for task in tasks {
+            task.await;
+        }
+    });
+    charged.unwrap();
+    assert_eq!(*woken.0.lock().unwrap(), [None, None]);
 }
 
 #[test]
