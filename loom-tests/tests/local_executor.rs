@@ -20,9 +20,10 @@ use joint::{
     model::{LocalInbox, sites_seen},
     task::{self, Runnable},
     waker::{ThinWaker, park::Parker},
+    yield_now,
 };
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Wakes, assert_killed, model, model_bounded};
+use loom_tests::{Wakes, assert_killed, model, model_bounded, rmws_of};
 
 /// What another thread writes before it pushes or wakes.
 struct Cell(UnsafeCell<u32>);
@@ -386,6 +387,24 @@ fn the_end_against_the_drop_of_the_handle() {
         drop(executor);
         assert_eq!(drops.load(Relaxed), 1);
         dropping.join().unwrap();
+    });
+}
+
+/// No read-modify-write for each yield: those of the whole are the same for any number of them.
+#[test]
+fn a_yield_takes_none() {
+    model(|| {
+        let taken = |yields: usize| {
+            let executor = LocalExecutor::new();
+            let yields = async move {
+                for _ in 0..yields {
+                    yield_now().await;
+                }
+            };
+            rmws_of(|| executor.block_on(executor.spawn(yields)))
+        };
+        let [none, some] = [0, 3].map(taken);
+        assert_eq!(some, none);
     });
 }
 

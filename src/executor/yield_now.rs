@@ -14,6 +14,10 @@ use core::{
 /// fewer ([fairness](crate::executor#fairness)). Under another crate's executor the task is woken
 /// at once, and that executor decides when it runs again.
 ///
+/// # Cost
+/// Under the executors of this crate, and under any other that is made of [`task`](crate::task):
+/// no atomic read-modify-write, besides those of the queue.
+///
 /// # Example
 /// ```
 /// joint::block_on(async {

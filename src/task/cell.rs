@@ -37,6 +37,7 @@ use core::{
 use super::{
     EndedTask, PanicPayload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
     header::{Head, Header, OnAgain, Ran, Task, VTable, WAKER},
+    polled,
     state::{OnFinish, OnIdle, Snapshot},
     unwind,
 };
@@ -229,9 +230,11 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             return Ran::Ended(unsafe { Self::cancel_from(task, seen) });
         }
         // SAFETY: passed on from the caller.
-        match unwind::catch(|| unsafe { Self::poll(task) }) {
+        let poll = || unwind::catch(|| unsafe { Self::poll(task) });
+        let (result, wakes_itself) = polled::watch(task, poll);
+        match result {
             // SAFETY: as above; the poll was pending.
-            Ok(Poll::Pending) => unsafe { Self::idle(task, seen, again) },
+            Ok(Poll::Pending) => unsafe { Self::idle(task, seen.less(wakes_itself), again) },
             // SAFETY: as above; the poll is over, and the output is not in the stage.
             Ok(Poll::Ready(output)) => unsafe { Self::finish(task, seen, output) },
             // SAFETY: as above; the panic has emptied the stage.
@@ -268,7 +271,8 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// Ends a run whose poll was pending.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen` and was pending, and gives it up.
+    /// The caller has the runnable, whose run was pending and consumes the wake-ups of `seen`, and
+    /// gives it up.
     #[inline]
     unsafe fn idle(task: Task, seen: Snapshot, again: OnAgain) -> Ran {
         // SAFETY: the runnable keeps the task alive, and its metadata is an `M`.

@@ -4,7 +4,7 @@
 use core::{fmt, panic::Location, ptr::NonNull};
 
 use super::{
-    Link, PanicPayload, ScheduleInfo,
+    Link, PanicPayload, ScheduleInfo, polled,
     state::{OnRelease, OnWake, State},
 };
 use crate::{
@@ -377,13 +377,20 @@ pub(super) const WAKER: waker::VTable = {
             // SAFETY: `_held` is that waker.
             return unsafe { wake_by_ref(header) };
         }
-        // SAFETY: the caller holds a waker, and gives it up.
+        if polled::wake(task) {
+            // SAFETY: the caller holds a waker, and gives it up.
+            return unsafe { drop(header) };
+        }
+        // SAFETY: as above.
         let outcome = unsafe { task.state() }.wake_by_value();
         // SAFETY: this is the state word's answer, and the schedule function is not stored.
         unsafe { task.after_release(outcome) }
     }
     unsafe fn wake_by_ref(header: NonNull<waker::Header>) {
         let task = Task::of(header);
+        if polled::wake(task) {
+            return;
+        }
         // SAFETY: the caller holds a waker, or runs the task.
         if let OnWake::Schedule = unsafe { task.state() }.wake() {
             // SAFETY: this is the state word's answer. A running task has unconsumed wake-ups, so

@@ -21,6 +21,16 @@
 //! * An idle task without a handle or a waker is scheduled once more, so that its executor drops
 //!   it. If the end of a run leaves the task so, that run drops it.
 //! * Waking a task while it runs, however often, runs it once more.
+//! * A task that wakes itself takes no atomic operation but one load (see below).
+//!
+//! # A task that wakes itself
+//! A future asks for its next run by waking its own task in its poll and being pending, as
+//! [`yield_now`](crate::yield_now) and a [refused operation](crate::waker::budget) do. The runnable
+//! then goes back to the executor as it is: [`Waker::wake_by_ref`](core::task::Waker::wake_by_ref)
+//! and the end of the run take no atomic read-modify-write. If the task was also woken from
+//! elsewhere since its last run, the end of the run takes one. This needs the feature `std`, for a
+//! thread-local. Without it, and for a wake-up by another thread, or by code of a task that is
+//! polled inside of this poll, the wake-up takes one, and the end of the run another.
 //!
 //! # An executor in thirty lines
 //! It needs a queue, a loop that runs the queued tasks, and a way to sleep. A task knows only the
@@ -293,6 +303,7 @@ mod join;
 mod link;
 #[cfg(feature = "std")]
 mod local;
+mod polled;
 mod runnable;
 mod schedule;
 mod state;

@@ -76,11 +76,14 @@ impl<M> Runnable<M> {
     ///
     /// # Cost
     /// One atomic read-modify-write besides those of the future: either to become idle, or to
-    /// complete the join word. A task that ends detached and with no waker left takes none.
+    /// complete the join word. A task that ends detached and with no waker left takes none, and so
+    /// does a poll in which the task [wakes itself](super#a-task-that-wakes-itself), unless other
+    /// threads wake it too.
     ///
     /// # Happens-before
     /// Everything before a wake-up that this run consumes, and everything in earlier runs, happens
-    /// before the poll.
+    /// before the poll. For a runnable that came through a queue, the latter takes an edge by that
+    /// queue, which sending a value to another thread always has.
     ///
     /// # Panics
     /// A panic of the future becomes the task's result, or passes through, as
@@ -294,7 +297,7 @@ impl<M> Runnable<M> {
     ///
     /// # Safety
     /// `raw` came from [`into_raw`](Runnable::into_raw) of a runnable with the same `M`, which was
-    /// called once for each call of this function.
+    /// called once for each call of this function, and happens before it.
     pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
         Self {
             task: Task::from_ptr(raw),

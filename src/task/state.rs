@@ -12,7 +12,9 @@
 //! The word starts as `HANDLE + WAKE`, or as `WAKE` for a task that is spawned detached. **A
 //! runnable exists, queued or running, exactly when `WAKES > 0` and the task has not ended.** The
 //! thread that raises `WAKES` from 0 schedules. A run ends by subtracting the wake-ups that it saw.
-//! A task that has ended keeps `WAKES > 0` forever, so late wakers schedule nothing.
+//! If the task has woken itself in that poll, which writes nothing here (`polled.rs`), its run
+//! subtracts one less, and so mostly nothing. A task that has ended keeps `WAKES > 0` forever, so
+//! late wakers schedule nothing.
 //!
 //! # Reachable states
 //! | state | `HANDLE` | `FINISHED` | `WAKES` | `REFS` | who can reach the task |
@@ -38,6 +40,7 @@
 //! | drop waker | last of `REFS`, no `HANDLE`, not `FINISHED`, `WAKES` 0 | orphan: bury it |
 //! | run ends pending | `WAKES` n -> 0 | leave; without `HANDLE` and `REFS`: orphan |
 //! | run ends pending | `WAKES` n + m -> m | reschedule; `CANCELLED`: drop the future, and end |
+//! | run that has woken its task ends pending | `WAKES` n + m -> m + 1 | as above. Without a write if n is 1 |
 //! | the runner finishes | no `HANDLE`, no `REFS` | free; else `FINISHED` is added |
 //! | the handle finishes | no `REFS` | free; else `HANDLE` becomes `FINISHED` |
 //! | handle dropped | `FINISHED`, no `REFS` | free |
@@ -47,6 +50,12 @@
 //! The word counts instead of toggling, because additions and subtractions are one instruction
 //! each, while a `fetch_or` whose result is used is a loop on some machines. Any number of wake-ups
 //! while a task runs costs one more run.
+//!
+//! # What orders the runs
+//! Each run happens before the next one. After a run that has written to the word, the word makes
+//! that edge: the end of the run releases, and the next run acquires. After a run that leaves the
+//! word as it is, the queue makes it. Every queue does, because a runnable that is sent to another
+//! thread must arrive whole. The thread that frees is ordered after the last run, and so after all.
 //!
 //! # Why a task is freed exactly once
 //! Three parties hold a task: the handle (`HANDLE`), the wakers (`REFS`), and the *finisher*, which
@@ -114,6 +123,13 @@ impl Snapshot {
 
     fn wakes(self) -> u64 {
         self.0 / WAKE
+    }
+
+    /// Returns the value that the end of a run goes by. A task that has woken itself while it ran
+    /// keeps one wake-up, so its run consumes one less.
+    #[inline]
+    pub(super) fn less(self, wakes_itself: bool) -> Self {
+        Self(self.0 - u64::from(wakes_itself) * WAKE)
     }
 
     /// Returns whether there is no handle and no waker, so that only a runner can reach the task.
@@ -270,13 +286,13 @@ impl State {
     #[inline]
     pub(super) fn run(&self) -> Snapshot {
         // ORDERING: run. Acquire: the previous run's writes to the future are visible (`idle`,
-        // Release), and so is everything before the wake-ups that this run consumes (`wake`,
-        // Release).
+        // Release, unless the queue makes that edge), and so is everything before the wake-ups that
+        // this run consumes (`wake`, Release).
         Snapshot(self.0.load(order!(run: Acquire)))
     }
 
-    /// Returns whether the task was woken since a run started from `seen`. Once this is true, it
-    /// stays true until that run ends.
+    /// Returns whether the task has more wake-ups than those of `seen`, which its run consumes.
+    /// Once this is true, it stays true until that run ends.
     #[inline]
     pub(super) fn is_woken_since(&self, seen: Snapshot) -> bool {
         // ORDERING: woken_look. Relaxed: no other memory is read because of it, and the end of the
@@ -284,10 +300,14 @@ impl State {
         Snapshot(self.0.load(order!(woken_look: Relaxed))).wakes() != seen.wakes()
     }
 
-    /// Ends a pending run that started from `seen`.
+    /// Ends a pending run, and consumes the wake-ups of `seen`. These are the ones that it started
+    /// from, [`less`](Snapshot::less) one if the task has woken itself.
     #[inline]
     pub(super) fn idle(&self, seen: Snapshot) -> OnIdle {
         let consumed = seen.wakes();
+        if consumed == 0 {
+            return self.keep();
+        }
         if consumed >= wake_limit() / 2 {
             return self.consume_part();
         }
@@ -309,6 +329,21 @@ impl State {
             return OnIdle::Orphan;
         }
         OnIdle::Leave
+    }
+
+    /// Ends a pending run that consumes nothing, because the task has woken itself, and had only
+    /// one wake-up when the run started.
+    #[inline]
+    fn keep(&self) -> OnIdle {
+        // ORDERING: keep. Relaxed: this run still has the runnable, and the queue orders it before
+        // the next run. That run sees the wake-ups that this look misses, or leaves them (`idle`).
+        let now = Snapshot(self.0.load(order!(keep: Relaxed)));
+        if !now.is_cancelled() {
+            return OnIdle::Reschedule;
+        }
+        // ORDERING: keep_cancel. Acquire, as for `idle_cancel`.
+        fence(order!(keep_cancel: Acquire));
+        OnIdle::Cancel(now)
     }
 
     /// Consumes only some of the wake-ups if there are very many, because wakers that find too many

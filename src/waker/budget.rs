@@ -4,7 +4,8 @@
 //! tasks, and its own timeouts from being checked. Each operation of [`io`](crate::io) and
 //! [`time`](crate::time) that is ready therefore takes one from the budget, which is refilled at
 //! each poll of a task ([`refill`]). Once the budget is used up, the next operation is *refused*:
-//! it wakes the task, and is pending without having done anything ([`poll_proceed`]).
+//! it wakes the task, and is pending without having done anything ([`poll_proceed`]). For a task of
+//! this crate, that takes no atomic read-modify-write.
 //!
 //! After each refused operation, one more is allowed. It is for a future that is polled in the same
 //! task after the one that has used up the budget, such as its sibling in a join, so that both make

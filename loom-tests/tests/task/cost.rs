@@ -6,7 +6,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use joint::{JoinHandle, task::Runnable};
+use joint::{
+    JoinHandle,
+    task::{Polled, Runnable},
+};
 use loom_tests::{Wakes, rmws_of};
 
 use crate::world::{
@@ -212,5 +215,108 @@ fn a_task_that_is_cancelled_while_it_runs_takes_two_to_end() {
         *place.lock().unwrap() = Some(handle);
         // The abort, the consumption of the wake-ups, and the end in the join word.
         assert_eq!(rmws_of(|| runnable.run()), 1 + 2);
+    });
+}
+
+/// Wakes its task by reference in its first `times` polls, and is then ready.
+fn wakes_itself(mut times: usize) -> impl Future<Output = ()> + Send {
+    poll_fn(move |cx| {
+        if times == 0 {
+            return Poll::Ready(());
+        }
+        times -= 1;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+}
+
+/// Polls a task that wakes itself.
+fn polled_again(runnable: Runnable) -> Runnable {
+    match runnable.poll() {
+        Polled::Woken(runnable) => runnable,
+        polled => panic!("it has woken itself: {polled:?}"),
+    }
+}
+
+#[test]
+fn a_poll_that_wakes_its_own_task_takes_none() {
+    explore(|world| {
+        let mut runnable = world.spawn_detached(ZeroSized, wakes_itself(2)).take();
+        for _ in 0..2 {
+            let mut again = None;
+            assert_eq!(rmws_of(|| again = Some(polled_again(runnable))), 0);
+            runnable = again.expect("polled");
+        }
+        assert_eq!(rmws_of(|| runnable.run()), 0, "the end");
+    });
+}
+
+#[test]
+fn a_run_that_wakes_its_own_task_takes_none() {
+    explore(|world| {
+        let (runnable, handle) = spawn(world, wakes_itself(1));
+        // The slot that the schedule function pushes to is an atomic of loom itself, and is not
+        // counted.
+        assert_eq!(rmws_of(|| assert!(runnable.run())), 0);
+        assert_eq!(rmws_of(|| world.drain()), 1, "the end");
+        assert_eq!(poll_once(handle), Poll::Ready(()));
+    });
+}
+
+#[test]
+fn a_poll_that_wakes_its_own_task_by_value_takes_what_the_waker_takes() {
+    explore(|world| {
+        let future = poll_fn(|cx: &mut Context<'_>| {
+            cx.waker().clone().wake();
+            Poll::<()>::Pending
+        });
+        let runnable = world.spawn_detached(ZeroSized, future).take();
+        let mut again = None;
+        assert_eq!(rmws_of(|| again = Some(polled_again(runnable))), 2);
+    });
+}
+
+/// The wake-ups from before a poll are consumed at its end, so the counter does not grow.
+#[test]
+fn a_poll_that_wakes_its_own_task_takes_one_if_another_wake_up_came_before() {
+    explore(|world| {
+        let runnable = world.spawn_detached(ZeroSized, wakes_itself(9)).take();
+        let waker = waker_of(&runnable);
+        let mut runnable = runnable;
+        for wakes in [1, 2, 0, 3, 0, 0] {
+            (0..wakes).for_each(|_| waker.wake_by_ref());
+            let mut again = None;
+            let taken = rmws_of(|| again = Some(polled_again(runnable)));
+            assert_eq!(taken, usize::from(wakes > 0));
+            runnable = again.expect("polled");
+        }
+    });
+}
+
+/// A poll inside of a poll: each task wakes itself for nothing, and the inner one's code wakes the
+/// outer task as any other code does.
+#[test]
+fn a_poll_inside_of_a_poll_leaves_the_outer_one_as_it_was() {
+    explore(|world| {
+        let mut inner = Some(world.spawn_detached(ZeroSized, wakes_itself(1)).take());
+        let future = poll_fn(move |cx: &mut Context<'_>| {
+            if let Some(inner) = inner.take() {
+                assert_eq!(rmws_of(|| drop(polled_again(inner))), 0);
+                assert_eq!(rmws_of(|| cx.waker().wake_by_ref()), 0);
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        });
+        let outer = world.spawn_detached(ZeroSized, future).take();
+        let outer = polled_again(outer);
+        let waker = waker_of(&outer);
+        let from_inside = poll_fn(move |_: &mut Context<'_>| {
+            assert_eq!(rmws_of(|| waker.wake_by_ref()), 1, "not its own task");
+            Poll::Ready(())
+        });
+        let (inside, handle) = world.spawn_at::<1, _>(ZeroSized, from_inside);
+        inside.take().run();
+        drop(handle);
+        outer.run();
     });
 }

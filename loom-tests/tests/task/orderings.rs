@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use joint::model::sites_seen;
 use loom_tests::assert_killed;
 
-use crate::{cancel, release, wake, world::Schedule::ZeroSized};
+use crate::{cancel, itself, release, wake, world::Schedule::ZeroSized};
 
 macro_rules! killed {
     ($($site:ident by $file:ident :: $model:ident ($how:ident);)*) => {$(
@@ -38,6 +38,7 @@ killed! {
     run by wake::wake_by_reference_against_run(ZeroSized);
     idle by wake::wake_by_reference_against_run(ZeroSized);
     idle_cancel by cancel::abort_against_run(ZeroSized);
+    keep_cancel by itself::abort_against_a_yield(ZeroSized);
     idle_orphan by release::last_waker_dropped_against_idle(ZeroSized);
     finish_look by release::detach_against_completion(ZeroSized);
     finish by release::detach_against_completion(ZeroSized);

@@ -29,9 +29,10 @@ use crate::task::JoinHandle;
 ///
 /// # Wake-ups
 /// A wake-up on the executor's own thread puts the task into a private queue. It costs one atomic
-/// read-modify-write on the task's own word, and none on the queue. A wake-up from another thread
-/// costs one more, and if it finds the executor asleep, it also wakes the executor. Neither kind
-/// waits, and neither allocates except to grow the queue.
+/// read-modify-write on the task's own word, and none on the queue. A task that wakes itself, as
+/// [`yield_now`](crate::yield_now) does, takes none. A wake-up from another thread costs one more
+/// than the first kind, and if it finds the executor asleep, it also wakes the executor. No wake-up
+/// waits, and none allocates except to grow the queue.
 ///
 /// # Dropping
 /// Cancels every task that has not ended, and drops its future on this thread before the drop

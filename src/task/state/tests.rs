@@ -108,6 +108,20 @@ fn of_very_many_wake_ups_a_run_consumes_a_part() {
     assert_eq!((outcome, word), (OnIdle::Leave, HANDLE));
 }
 
+/// However often it does, the counter does not grow.
+#[test]
+fn a_run_of_a_task_that_wakes_itself_leaves_one_wake_up() {
+    for wakes in [1, 2, 7] {
+        let end = |state: &State| state.idle(state.run().less(true));
+        let (outcome, word) = after(HANDLE + wakes * WAKE, end);
+        assert_eq!((outcome, word), (OnIdle::Reschedule, HANDLE + WAKE));
+        let cancelled = HANDLE + CANCELLED + wakes * WAKE;
+        let (outcome, word) = after(cancelled, end);
+        assert!(matches!(outcome, OnIdle::Cancel(seen) if seen.is_cancelled()));
+        assert_eq!(word, HANDLE + CANCELLED + WAKE);
+    }
+}
+
 #[test]
 fn wakers_are_counted_up_to_the_limit() {
     let most = (ref_limit() - 1) * REF;
@@ -141,8 +155,9 @@ enum Handle {
 enum Runner {
     None,
     Queued,
-    /// The value of the word when the run began.
-    Polls(u64),
+    /// The value of the word when the run began, less one wake-up if `true`: the task has woken
+    /// itself.
+    Polls(u64, bool),
     /// The future is gone, and the join word comes next.
     Ends(u64),
     /// The finisher.
@@ -233,7 +248,7 @@ impl World {
                 w.schedule();
             });
         }
-        let polls = matches!(self.runner, Runner::Polls(_));
+        let polls = matches!(self.runner, Runner::Polls(..));
         let may_wake = Snapshot(self.word).wakes() <= MOST;
         if (self.wakers > 0 || polls) && self.wakers < MOST {
             step(&|w| {
@@ -289,18 +304,25 @@ impl World {
                 let seen = w.make(State::run);
                 w.runner = match seen.is_cancelled() {
                     true => Runner::Ends(seen.0),
-                    false => Runner::Polls(seen.0),
+                    false => Runner::Polls(seen.0, false),
                 };
             }),
-            Runner::Polls(seen) => {
+            Runner::Polls(seen, wakes_itself) => {
+                if !wakes_itself {
+                    let less = Snapshot(seen).less(true);
+                    step(&|w| w.runner = Runner::Polls(less.0, true));
+                }
                 step(&|w| w.runner = Runner::Ends(seen));
                 step(&|w| {
                     w.runner = Runner::None;
                     match w.make(|state| state.idle(Snapshot(seen))) {
-                        OnIdle::Leave => {}
+                        OnIdle::Leave => assert!(!wakes_itself, "a lost wake-up: {w:?}"),
                         OnIdle::Reschedule => w.schedule(),
                         OnIdle::Cancel(seen) => w.runner = Runner::Ends(seen.0),
-                        OnIdle::Orphan => w.free(),
+                        OnIdle::Orphan => {
+                            assert!(!wakes_itself, "a lost wake-up: {w:?}");
+                            w.free();
+                        }
                     }
                 });
             }
