@@ -289,7 +289,8 @@ impl Simulated {
     pub(crate) fn next_timer(&self) -> Option<u64> {
         let all = self.shared.driver.all_timers().iter();
         let used = all.filter(|timers| timers.earliest() != NEVER);
-        used.map(|timers| timers.settle())
+        let now = clock::now();
+        used.map(|timers| timers.settle(now))
             .min()
             .filter(|&next| next != NEVER)
     }

@@ -173,13 +173,13 @@ impl<R: EventSource> Driver<R> {
     }
 
     /// Like [`earliest`](Driver::earliest), but ignores timers that were given up before the call.
-    fn settled(&self) -> u64 {
+    fn settled(&self, now: u64) -> u64 {
         loop {
             let first = self.timers.iter().min_by_key(|timers| timers.earliest());
             let Some((timers, earliest)) = first.map(|timers| (timers, timers.earliest())) else {
                 return NEVER;
             };
-            if earliest == NEVER || timers.settle() == earliest {
+            if earliest == NEVER || timers.settle(now) == earliest {
                 return earliest;
             }
         }
@@ -293,7 +293,7 @@ impl<R: EventSource> Keeper<'_, R> {
     pub(crate) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
         let now = clock::now();
         let limit = limit.map_or(NEVER, |limit| clock::after(now, limit));
-        let until = self.set_asleep_until(limit);
+        let until = self.set_asleep_until(limit, now);
         if until > now {
             self.wait(until, now);
         }
@@ -312,9 +312,9 @@ impl<R: EventSource> Keeper<'_, R> {
 
     /// Writes down until when the keeper sleeps, and returns that time: the earliest deadline or
     /// the limit.
-    fn set_asleep_until(&self, limit: u64) -> u64 {
+    fn set_asleep_until(&self, limit: u64, now: u64) -> u64 {
         loop {
-            let until = self.driver.settled().min(limit);
+            let until = self.driver.settled(now).min(limit);
             // At least 1, so that the very first instant is not mistaken for `AWAKE`.
             // ORDERING: asleep. Acquire, with `hurry`: the look that follows sees every deadline
             // that was announced before.
@@ -388,16 +388,16 @@ mod tests {
     #[test]
     fn a_deadline_that_was_given_up_is_not_waited_for() {
         let driver = driver();
-        assert_eq!(driver.settled(), NEVER);
+        assert_eq!(driver.settled(0), NEVER);
         let timers = driver.timers(0);
         let insert = |deadline| timers.insert(deadline, Waker::noop().clone()).unwrap().0;
         // Too many to be all swept when one is removed.
         let keys: Vec<_> = (0..100).map(insert).collect();
         for (key, now) in keys.iter().zip(0..) {
-            assert_eq!(driver.settled(), now);
+            assert_eq!(driver.settled(0), now);
             assert!(timers.remove(key).is_some());
         }
-        assert_eq!(driver.settled(), NEVER);
+        assert_eq!(driver.settled(0), NEVER);
     }
 
     #[test]

@@ -93,12 +93,12 @@ impl Timers {
     }
 
     /// Like [`earliest`](Timers::earliest), but ignores timers that were given up before the call.
-    pub(crate) fn settle(&self) -> u64 {
+    pub(crate) fn settle(&self, now: u64) -> u64 {
         let mut queue = self.lock();
         let Some(queue) = queue.as_mut() else {
             return NEVER;
         };
-        queue.settle();
+        queue.settle(now);
         self.publish(queue);
         queue.earliest()
     }

@@ -1,35 +1,47 @@
-//! [`Queue`]: deadlines in order, each with a value, in two arrays and nothing else.
+//! [`Queue`]: deadlines in order, each with a value. Near ones are sorted, and far ones wait in
+//! buckets, because most timers are timeouts that are given up before they come near.
 //!
-//! `heap` is a heap with four children to a node. The four lie side by side in 64 bytes. An entry
-//! names its place in `slots`.
+//! An entry is a deadline with the place of its timer in [`Slots`]. It is in one of three:
 //!
-//! | slot | `value` | `link` |
+//! | where | order | which entries |
 //! |---|---|---|
-//! | armed | present | the turn of its entry |
-//! | fired | none | nothing |
-//! | free | none | the next free place, or `END` |
+//! | `heap` | sorted | the first [`FEW`], those that were late when they were inserted, and those of a small bucket that was opened |
+//! | `run` | sorted | those of a large bucket that have the deadline at which it was opened |
+//! | [`Far`] | in buckets, by time | all others |
 //!
-//! A place is armed by `insert`, fired by `pop`, and free after `release`. A timer takes 16 bytes
-//! in `heap` and, with a waker, 24 bytes in `slots`.
+//! Heap and run are near. When the first bucket may have something earlier than they have, and
+//! that is due, the bucket is opened. A timer takes 16 bytes for its entry and, with a waker, 24
+//! bytes in its slot.
 //!
-//! If a timer is given up, its entry stays behind in the heap. The entry is dead, which means that
-//! its slot is not armed, or is armed in another turn. For this reason no index into the heap has
-//! to be kept for a timer. Giving up a timer costs a look at the next [`SWEPT`] entries in a round
-//! through the heap (`sweep`). The dead entries among them are removed, so dead entries stay few.
-//! Dead entries at the top are removed when a caller asks for the [earliest](Queue::settle).
+//! If a timer that is far is given up, its entry is removed at once. If it is near, its entry stays
+//! behind. The entry is dead then, which means that its slot is not armed, or is armed in another
+//! turn. For this reason no index into the heap has to be kept for a timer. Giving up a timer costs
+//! a look at the next [`SWEPT`] entries in a round through the heap (`sweep`). The dead entries
+//! among them are removed, so dead entries stay few. Those of the run are all due, and leave with
+//! it.
 //!
 //! Equal deadlines are ordered by their turn, a number that grows with each insertion. It has 32
 //! bits, which keeps an entry small. If the next turn would overflow, which happens once in 4
 //! billion insertions, all entries are renumbered.
 
-use alloc::vec::Vec;
-use core::{mem, ops::Range};
+mod far;
+mod heap;
+mod slots;
 
+use alloc::{boxed::Box, vec::Vec};
+use core::{cmp::Reverse, mem};
+
+use self::{
+    far::Far,
+    heap::Heap,
+    slots::{Home, Slots},
+};
 use super::super::clock::NEVER;
 
-const CHILDREN: usize = 4;
 /// Not a place, because there are never so many places.
 const END: u32 = u32::MAX;
+/// The number of entries that are sorted without being worth a bucket.
+const FEW: usize = 64;
 /// The number of entries that are looked at for each entry that dies.
 const SWEPT: usize = 4;
 /// The capacity up to which an empty queue keeps its memory.
@@ -37,7 +49,7 @@ const KEPT: usize = 1024;
 
 /// Compared by the deadline and then by the turn, as one number, without a branch.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+pub(super) struct Entry {
     deadline: u64,
     place: u32,
     turn: u32,
@@ -49,37 +61,31 @@ impl Entry {
     }
 }
 
-struct Slot<W> {
-    value: Option<W>,
-    link: u32,
-}
-
 pub(super) struct Queue<W> {
-    heap: Vec<Entry>,
-    slots: Vec<Slot<W>>,
-    /// The first free place, or `END`.
-    free: u32,
-    /// The number of places that are armed or fired.
-    taken: usize,
+    slots: Slots<W>,
+    heap: Heap,
+    /// The first is the last.
+    run: Vec<Entry>,
+    far: Far,
     /// The turn of the next insertion.
     turn: u32,
-    /// The entries from this index on have been looked at in this round.
+    /// The entries of the heap from this index on have been looked at in this round.
     swept: usize,
 }
 
-/// Memory that an empty queue does not need. It holds no values.
-pub(super) struct Spare<W> {
-    _heap: Vec<Entry>,
-    _slots: Vec<Slot<W>>,
+/// Memory that the queue does not need. It holds no values.
+pub(super) enum Spare<W> {
+    Bucket { _entries: Vec<Entry> },
+    All { _queue: Box<Queue<W>> },
 }
 
 impl<W> Queue<W> {
     pub(super) const fn new() -> Self {
         Self {
-            heap: Vec::new(),
-            slots: Vec::new(),
-            free: END,
-            taken: 0,
+            slots: Slots::new(),
+            heap: Heap::new(),
+            run: Vec::new(),
+            far: Far::new(),
             turn: 0,
             swept: 0,
         }
@@ -88,69 +94,158 @@ impl<W> Queue<W> {
     /// Returns the earliest deadline of the armed timers, or `NEVER`; or an earlier deadline, of a
     /// timer that was given up.
     pub(super) fn earliest(&self) -> u64 {
-        self.heap.first().map_or(NEVER, |entry| entry.deadline)
+        self.nearest().min(self.far.earliest())
+    }
+
+    /// Returns the earliest deadline of the entries that are near, or `NEVER`.
+    fn nearest(&self) -> u64 {
+        let deadline = |entry: Option<Entry>| entry.map_or(NEVER, |entry| entry.deadline);
+        deadline(self.heap.first()).min(deadline(self.run.last().copied()))
     }
 
     pub(super) fn insert(&mut self, deadline: u64, value: W) -> u32 {
         let turn = self.next_turn();
-        let place = self.take_place(value, turn);
+        let place = self.slots.take(value);
         let entry = Entry {
             deadline,
             turn,
             place,
         };
-        self.heap.push(entry);
-        self.rise(self.heap.len() - 1, entry);
+        if self.heap.len() >= FEW && self.far.takes(deadline) {
+            self.put_far(entry);
+        } else {
+            self.put_near(entry);
+        }
         place
+    }
+
+    fn put_far(&mut self, entry: Entry) {
+        let stand = self.far.insert(entry);
+        self.slots.set_home(entry, Home::Far(stand));
+    }
+
+    fn put_near(&mut self, entry: Entry) {
+        self.heap.push(entry);
+        self.slots.set_home(entry, Home::Near);
     }
 
     /// Removes dead entries from the top. Until another timer is given up,
     /// [`earliest`](Queue::earliest) is then the deadline of an armed timer.
-    pub(super) fn settle(&mut self) {
-        while self.heap.first().is_some_and(|&first| self.is_dead(first)) {
-            self.take_out(0);
+    pub(super) fn settle(&mut self, now: u64) {
+        loop {
+            while (self.heap.first()).is_some_and(|first| self.slots.is_dead(first)) {
+                self.heap.take_out(0);
+            }
+            while (self.run.last()).is_some_and(|&first| self.slots.is_dead(first)) {
+                self.run.pop();
+            }
+            if self.far.knows_earliest() || self.nearest() <= self.far.earliest() {
+                return;
+            }
+            self.approach(now);
         }
-    }
-
-    fn is_dead(&self, entry: Entry) -> bool {
-        let slot = &self.slots[entry.place as usize];
-        slot.link != entry.turn || slot.value.is_none()
     }
 
     /// Returns the value of a taken place, or `None` if it has fired.
     pub(super) fn armed(&mut self, place: u32) -> Option<&mut W> {
-        self.slots[place as usize].value.as_mut()
+        self.slots.armed(place)
     }
 
     /// Fires the first timer, if it is due.
     pub(super) fn pop(&mut self, now: u64) -> Option<W> {
         loop {
-            let first = *self.heap.first()?;
-            if first.deadline > now {
-                return None;
+            let far = self.far.earliest();
+            if far <= now && far <= self.nearest() && !self.far.is_empty() {
+                self.approach(now);
+                continue;
             }
-            let is_dead = self.is_dead(first);
-            self.take_out(0);
-            if !is_dead {
-                return self.slots[first.place as usize].value.take();
+            let first = self.pop_nearest(now)?;
+            if let Some(value) = self.slots.fire(first) {
+                return Some(value);
             }
         }
     }
 
-    /// Frees a taken place. Returns its value if it has not fired, and memory if it was the last of
-    /// many.
-    pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Spare<W>>) {
-        let slot = &mut self.slots[place as usize];
-        let value = slot.value.take();
-        slot.link = self.free;
-        self.free = place;
-        self.taken -= 1;
-        if self.taken == 0 {
-            self.heap.clear();
-        } else if value.is_some() {
-            self.sweep();
+    /// Removes the first entry that is near, if it is due.
+    fn pop_nearest(&mut self, now: u64) -> Option<Entry> {
+        let (heap, run) = (self.heap.first(), self.run.last().copied());
+        let run_is_first = match (heap, run) {
+            (Some(heap), Some(run)) => run.key() < heap.key(),
+            (None, _) => true,
+            (_, None) => false,
+        };
+        let first = if run_is_first { run } else { heap }?;
+        if first.deadline > now {
+            return None;
         }
-        (value, self.spare())
+        if run_is_first {
+            self.run.pop();
+        } else {
+            self.heap.take_out(0);
+        }
+        Some(first)
+    }
+
+    /// Makes the first bucket smaller, or learns its lowest deadline.
+    #[cold]
+    fn approach(&mut self, now: u64) {
+        if !self.far.has_begun(now) {
+            let Self {
+                slots, heap, far, ..
+            } = self;
+            return far.thin_out(|entry, home| {
+                slots.set_home(entry, home);
+                if home == Home::Near {
+                    heap.push(entry);
+                }
+            });
+        }
+        let mut entries = self.far.open(now);
+        let are_few = entries.len() <= FEW;
+        for entry in entries.drain(..) {
+            if are_few {
+                self.put_near(entry);
+            } else if self.far.takes(entry.deadline) {
+                self.put_far(entry);
+            } else {
+                self.run.push(entry);
+                self.slots.set_home(entry, Home::Near);
+            }
+        }
+        // Usually they are in order already, because a bucket is in the order of insertion as long
+        // as nothing is removed from it.
+        self.run.sort_unstable_by_key(|entry| Reverse(entry.key()));
+        drop(self.far.keep(entries));
+    }
+
+    /// Frees a taken place. Returns its value if it has not fired, and memory that is not needed.
+    pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Spare<W>>) {
+        let freed = self.slots.free(place);
+        let mut spare = None;
+        let value = freed.map(|(value, home)| {
+            match home {
+                Home::Near => self.sweep(),
+                Home::Far(stand) => {
+                    let (moved, entries) = self.far.remove(stand);
+                    if let Some(moved) = moved {
+                        self.slots.set_home(moved, Home::Far(stand));
+                    }
+                    if entries.capacity() > 0 {
+                        spare = Some(Spare::Bucket { _entries: entries });
+                    }
+                }
+            }
+            value
+        });
+        if self.slots.taken() == 0 {
+            self.heap.clear();
+            self.run.clear();
+            if self.slots.capacity() > KEPT {
+                let _queue = Box::new(mem::replace(self, Self::new()));
+                spare = Some(Spare::All { _queue });
+            }
+        }
+        (value, spare)
     }
 
     fn sweep(&mut self) {
@@ -163,52 +258,19 @@ impl<W> Queue<W> {
                 return;
             };
             self.swept = next;
-            if self.is_dead(self.heap[next]) {
-                self.take_out(next);
+            if self.slots.is_dead(self.heap.at(next)) {
+                self.heap.take_out(next);
             }
         }
     }
 
-    fn spare(&mut self) -> Option<Spare<W>> {
-        if self.taken > 0 || self.slots.capacity() <= KEPT {
-            return None;
-        }
-        let empty = mem::replace(self, Self::new());
-        Some(Spare {
-            _heap: empty.heap,
-            _slots: empty.slots,
-        })
-    }
-
     /// Returns the values of all armed timers.
     pub(super) fn into_values(self) -> Vec<W> {
-        let values = self.slots.into_iter().filter_map(|slot| slot.value);
-        values.collect()
-    }
-
-    fn take_place(&mut self, value: W, turn: u32) -> u32 {
-        let place = self.free;
-        if let Some(slot) = self.slots.get_mut(place as usize) {
-            self.free = mem::replace(&mut slot.link, turn);
-            slot.value = Some(value);
-            self.taken += 1;
-            return place;
-        }
-        let place = u32::try_from(self.slots.len()).unwrap_or(END);
-        assert!(
-            place != END,
-            "more than 4 billion timers are armed on one worker"
-        );
-        self.slots.push(Slot {
-            value: Some(value),
-            link: turn,
-        });
-        self.taken += 1;
-        place
+        self.slots.into_values()
     }
 
     fn next_turn(&mut self) -> u32 {
-        if self.heap.is_empty() {
+        if self.slots.taken() == 0 {
             self.turn = 0;
         } else if self.turn == u32::MAX {
             self.number_anew();
@@ -217,74 +279,19 @@ impl<W> Queue<W> {
         self.turn - 1
     }
 
-    /// Renumbers all entries. A sorted array is a heap.
+    /// Renumbers all entries, without changing their order. Dead entries stay dead, because each
+    /// gets a number of its own.
     #[cold]
     fn number_anew(&mut self) {
-        let mut heap = mem::take(&mut self.heap);
-        heap.retain(|&entry| !self.is_dead(entry));
-        heap.sort_unstable_by_key(|entry| entry.key());
+        let near = self.heap.entries_mut().iter_mut().chain(&mut self.run);
+        let mut all: Vec<_> = near.chain(self.far.entries_mut()).collect();
+        all.sort_unstable_by_key(|entry| entry.turn);
         self.turn = 0;
-        for entry in &mut heap {
-            entry.turn = self.turn;
-            self.slots[entry.place as usize].link = self.turn;
+        for entry in all {
+            self.slots.set_turn(entry, self.turn);
             self.turn += 1;
         }
-        self.heap = heap;
     }
-
-    /// Removes an entry from the heap, and fills the gap with the last entry.
-    fn take_out(&mut self, index: usize) {
-        let Some(last) = self.heap.pop() else { return };
-        if index == self.heap.len() {
-            return;
-        }
-        if index > 0 && last.key() < self.heap[parent(index)].key() {
-            self.rise(index, last);
-        } else {
-            self.sink(index, last);
-        }
-    }
-
-    /// Puts an entry into the gap, or further up.
-    fn rise(&mut self, mut gap: usize, entry: Entry) {
-        while gap > 0 {
-            let above = self.heap[parent(gap)];
-            if above.key() < entry.key() {
-                break;
-            }
-            self.heap[gap] = above;
-            gap = parent(gap);
-        }
-        self.heap[gap] = entry;
-    }
-
-    /// Puts an entry into the gap, or further down.
-    fn sink(&mut self, mut gap: usize, entry: Entry) {
-        while let Some(least) = self.least_child(gap) {
-            let below = self.heap[least];
-            if entry.key() < below.key() {
-                break;
-            }
-            self.heap[gap] = below;
-            gap = least;
-        }
-        self.heap[gap] = entry;
-    }
-
-    fn least_child(&self, index: usize) -> Option<usize> {
-        let children = children(index);
-        let end = children.end.min(self.heap.len());
-        (children.start..end).min_by_key(|&child| self.heap[child].key())
-    }
-}
-
-const fn parent(index: usize) -> usize {
-    (index - 1) / CHILDREN
-}
-
-const fn children(index: usize) -> Range<usize> {
-    let first = CHILDREN * index + 1;
-    first..first + CHILDREN
 }
 
 #[cfg(test)]

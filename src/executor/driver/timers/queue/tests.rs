@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::*;
+use super::{heap::parent, *};
 
 /// xorshift64*, which gives the same numbers each time.
 struct Random(u64);
@@ -17,23 +17,30 @@ impl Random {
 }
 
 impl<W> Queue<W> {
+    /// Checks that each armed timer has one entry that lives, and that all is where it should be.
     #[track_caller]
     fn assert_whole(&self) {
-        let armed = self.slots.iter().filter(|slot| slot.value.is_some());
-        let live = self.heap.iter().filter(|&&entry| !self.is_dead(entry));
-        let mut places: Vec<_> = live.map(|entry| entry.place).collect();
+        let live = |&&entry: &&Entry| !self.slots.is_dead(entry);
+        let near = self.heap.entries().iter().chain(&self.run).filter(live);
+        let mut places: Vec<_> = near.map(|entry| entry.place).collect();
+        self.far.assert_whole(|entry, stand| {
+            assert_eq!(self.slots.home(entry.place), Home::Far(stand));
+            places.push(entry.place);
+        });
         places.sort_unstable();
         places.dedup();
-        assert_eq!(armed.count(), places.len());
-        for (index, entry) in self.heap.iter().enumerate() {
-            assert!(index == 0 || self.heap[parent(index)].key() < entry.key());
+        assert_eq!(self.slots.assert_whole(), places.len());
+        let heap = self.heap.entries();
+        for (index, entry) in heap.iter().enumerate() {
+            assert!(index == 0 || heap[parent(index)].key() < entry.key());
         }
-        let (mut free, mut next) = (0, self.free);
-        while next != END {
-            free += 1;
-            next = self.slots[next as usize].link;
-        }
-        assert_eq!(free + self.taken, self.slots.len());
+        assert!(self.run.is_sorted_by(|a, b| a.key() > b.key()));
+        assert!(self.run.iter().all(|entry| !self.far.takes(entry.deadline)));
+    }
+
+    /// The number of entries that there is room for.
+    fn capacity(&self) -> usize {
+        self.heap.capacity() + self.run.capacity() + self.far.capacity()
     }
 }
 
@@ -57,66 +64,182 @@ impl Reference {
     }
 }
 
-fn step(random: &mut Random, deadlines: u64, queue: &mut Queue<u64>, reference: &mut Reference) {
-    match random.below(8) {
-        0..4 => {
-            let deadline = random.below(deadlines);
-            let place = queue.insert(deadline, reference.inserted);
-            let key = (deadline, reference.inserted);
-            assert_eq!(reference.armed.insert(key, place), None);
-            reference.inserted += 1;
-        }
-        4 | 5 if !reference.armed.is_empty() => {
-            let nth = usize::try_from(random.below(reference.armed.len() as u64)).unwrap();
-            let (&key, &place) = reference.armed.iter().nth(nth).unwrap();
-            reference.armed.remove(&key);
-            assert_eq!(queue.armed(place), Some(&mut { key.1 }));
-            assert_eq!(queue.release(place).0, Some(key.1));
-        }
-        6 => {
-            let now = random.below(deadlines);
-            assert_eq!(queue.pop(now), reference.pop(now));
-        }
-        _ => {
-            if let Some(place) = reference.fired.pop() {
-                assert_eq!(queue.armed(place), None);
-                assert_eq!(queue.release(place).0, None);
-            }
-        }
-    }
+/// A queue, and a map that does the same.
+struct Both {
+    queue: Queue<u64>,
+    reference: Reference,
+    random: Random,
+    now: u64,
 }
 
-fn against_the_reference(seed: u64, deadlines: u64, mut queue: Queue<u64>) {
-    let (mut random, mut reference) = (Random(seed), Reference::default());
-    let steps = if cfg!(miri) { 200 } else { 4000 };
-    for _ in 0..steps {
-        step(&mut random, deadlines, &mut queue, &mut reference);
-        let earliest = reference.armed.keys().next().map_or(NEVER, |key| key.0);
-        assert!(queue.earliest() <= earliest);
-        if random.below(4) == 0 {
-            queue.settle();
-            assert_eq!(queue.earliest(), earliest);
-        }
-        if random.below(16) == 0 {
-            queue.assert_whole();
+impl Both {
+    fn new(seed: u64) -> Self {
+        Self {
+            queue: Queue::new(),
+            reference: Reference::default(),
+            random: Random(seed),
+            now: 0,
         }
     }
-    while let Some(number) = queue.pop(NEVER) {
-        assert_eq!(reference.pop(NEVER), Some(number));
+
+    fn insert(&mut self, deadline: u64) {
+        let number = self.reference.inserted;
+        let place = self.queue.insert(deadline, number);
+        let before = self.reference.armed.insert((deadline, number), place);
+        assert_eq!(before, None);
+        self.reference.inserted += 1;
     }
-    assert!(reference.armed.is_empty());
-    for place in reference.fired.drain(..) {
-        assert_eq!(queue.release(place).0, None);
+
+    /// Gives up one that is armed: the earliest, or any.
+    fn give_up(&mut self) {
+        let armed = &mut self.reference.armed;
+        let limit = [1, armed.len() as u64][self.random.below(2) as usize];
+        let nth = self.random.below(limit) as usize;
+        let (&key, &place) = armed.iter().nth(nth).expect("one is armed");
+        armed.remove(&key);
+        assert_eq!(self.queue.armed(place), Some(&mut { key.1 }));
+        assert_eq!(self.queue.release(place).0, Some(key.1));
     }
-    queue.assert_whole();
-    assert_eq!(queue.taken, 0);
+
+    fn pop(&mut self, now: u64) -> bool {
+        let popped = self.queue.pop(now);
+        assert_eq!(popped, self.reference.pop(now));
+        popped.is_some()
+    }
+
+    fn release_fired(&mut self) {
+        if let Some(place) = self.reference.fired.pop() {
+            assert_eq!(self.queue.armed(place), None);
+            assert_eq!(self.queue.release(place).0, None);
+        }
+    }
+
+    /// Deadlines below a limit, and times that go back and forth.
+    fn step_below(&mut self, limit: u64) {
+        match self.random.below(8) {
+            0..4 => {
+                let deadline = self.random.below(limit);
+                self.insert(deadline);
+            }
+            4 | 5 if !self.reference.armed.is_empty() => self.give_up(),
+            6 => {
+                let now = self.random.below(limit);
+                self.pop(now);
+            }
+            _ => self.release_fired(),
+        }
+    }
+
+    /// Deadlines from the past to the end of time, and a time that passes: by nothing, by a little,
+    /// to a deadline and a little on, or by years.
+    fn step_in_time(&mut self) {
+        match self.random.below(16) {
+            0..7 => {
+                let ahead = self.some_while();
+                let deadline = self.now.saturating_add(ahead);
+                self.insert(deadline.min(NEVER - 1));
+            }
+            7 => {
+                let ago = self.some_while();
+                self.insert(self.now.saturating_sub(ago));
+            }
+            8..12 if !self.reference.armed.is_empty() => self.give_up(),
+            12 => {
+                let ahead = self.some_while() >> self.random.below(40);
+                self.now = self.now.saturating_add(ahead).min(NEVER - 1);
+            }
+            13 => {
+                let next = self.reference.armed.keys().next().map_or(0, |key| key.0);
+                self.now = self.now.max(next.saturating_add(self.random.below(3)));
+                self.now = self.now.min(NEVER - 1);
+            }
+            14 => while self.pop(self.now) {},
+            _ => self.release_fired(),
+        }
+    }
+
+    /// A duration of any magnitude.
+    fn some_while(&mut self) -> u64 {
+        let bits = self.random.below(62);
+        self.random.below(64) << bits >> 6
+    }
+
+    fn check(&mut self) {
+        let earliest = self
+            .reference
+            .armed
+            .keys()
+            .next()
+            .map_or(NEVER, |key| key.0);
+        assert!(self.queue.earliest() <= earliest);
+        if self.random.below(4) == 0 {
+            self.queue.settle(self.now);
+            assert_eq!(self.queue.earliest(), earliest);
+        }
+        if self.random.below(16) == 0 {
+            self.queue.assert_whole();
+        }
+    }
+
+    fn finish(mut self) {
+        while self.pop(NEVER) {}
+        assert!(self.reference.armed.is_empty());
+        while !self.reference.fired.is_empty() {
+            self.release_fired();
+        }
+        self.queue.assert_whole();
+        assert_eq!(self.queue.slots.taken(), 0);
+    }
 }
 
 /// A few deadlines make ties, which fire in the order of insertion.
 #[test]
 fn random_operations_do_what_an_ordered_map_does() {
-    for (seed, deadlines) in [(1, 1), (2, 4), (3, 64), (4, 10_000), (5, 1 << 30)] {
-        against_the_reference(seed, deadlines, Queue::new());
+    for (seed, limit) in [(1, 1), (2, 4), (3, 64), (4, 10_000), (5, 1 << 30)] {
+        let mut both = Both::new(seed);
+        for _ in 0..if cfg!(miri) { 200 } else { 4000 } {
+            both.step_below(limit);
+            both.check();
+        }
+        both.finish();
+    }
+}
+
+#[test]
+fn while_time_passes_too() {
+    for seed in 1..if cfg!(miri) { 2 } else { 40 } {
+        let mut both = Both::new(seed);
+        // So that others are far.
+        for i in 0..seed * 10 {
+            both.insert((NEVER - 1) >> (i % 50));
+        }
+        for _ in 0..if cfg!(miri) { 200 } else { 2000 } {
+            both.step_in_time();
+            both.check();
+        }
+        both.finish();
+    }
+}
+
+/// Many timers in one bucket, of which the earliest is given up each time.
+#[test]
+fn the_earliest_is_known_while_the_earliest_are_given_up() {
+    const COUNT: u64 = if cfg!(miri) { 300 } else { 3_000 };
+    for shift in [0, 1, 4, 10, 30] {
+        for now in [0, 1 << 40, 1 << 41] {
+            let mut both = Both::new(shift + 1);
+            for i in 0..COUNT {
+                let ahead = [i, COUNT - i, both.random.below(COUNT)][i as usize % 3];
+                both.insert((1 << 41) + (ahead << shift));
+            }
+            while let Some(first) = both.reference.armed.first_entry() {
+                let ((deadline, number), place) = first.remove_entry();
+                both.queue.settle(now);
+                assert_eq!(both.queue.earliest(), deadline);
+                assert_eq!(both.queue.release(place).0, Some(number));
+            }
+            both.finish();
+        }
     }
 }
 
@@ -124,26 +247,30 @@ fn random_operations_do_what_an_ordered_map_does() {
 fn turns_that_run_out_are_given_anew() {
     let seeds = if cfg!(miri) { 2 } else { 6 };
     for seed in 1..seeds {
-        let (mut queue, mut reference) = (Queue::new(), Reference::default());
-        // There is always one timer, so that the turns do not restart at the first by themselves.
-        queue.insert(NEVER, 0);
-        queue.turn = u32::MAX - 20;
-        let mut random = Random(seed);
-        for _ in 0..200 {
-            step(&mut random, 3, &mut queue, &mut reference);
-            queue.assert_whole();
+        for limit in [3, 1 << 20] {
+            let mut both = Both::new(seed);
+            // Always so many timers that others are far, and the turns do not restart at the first
+            // by themselves.
+            for _ in 0..FEW {
+                both.queue.insert(NEVER, 0);
+            }
+            both.queue.turn = u32::MAX - 200;
+            for _ in 0..500 {
+                both.step_below(limit);
+                both.queue.assert_whole();
+            }
+            assert!(both.queue.turn < 1000, "the turns have been renumbered");
         }
-        assert!(queue.turn < 1000, "the turns have been renumbered");
     }
     let mut queue = Queue::new();
     queue.insert(7, 0);
     queue.turn = u32::MAX - 2;
-    for number in 1..10 {
+    for number in 1..100 {
         queue.insert(7, number);
         queue.assert_whole();
     }
-    assert!(queue.turn < 20, "the turns have been renumbered");
-    for number in 0..10 {
+    assert!(queue.turn < 200, "the turns have been renumbered");
+    for number in 0..100 {
         assert_eq!(queue.pop(7), Some(number));
     }
 }
@@ -164,7 +291,7 @@ fn nothing_is_fired_before_its_deadline() {
 fn a_timer_takes_forty_bytes() {
     use core::task::Waker;
     assert_eq!(size_of::<Entry>(), 16);
-    assert!(size_of::<usize>() != 8 || size_of::<Slot<Waker>>() == 24);
+    assert!(size_of::<usize>() != 8 || Slots::<Waker>::EACH == 24);
 }
 
 const MANY: u64 = if cfg!(miri) { 1100 } else { 1_000_000 };
@@ -188,7 +315,7 @@ fn a_million_are_fired_in_order_and_their_memory_is_given_back() {
         given_back = queue.release(place).1.is_some();
     }
     assert!(given_back, "the last release frees the memory");
-    assert_eq!((queue.heap.capacity(), queue.slots.capacity()), (0, 0));
+    assert_eq!((queue.slots.capacity(), queue.capacity()), (0, 0));
     queue.insert(1, 1);
     assert_eq!(queue.pop(1), Some(1));
 }
@@ -205,7 +332,27 @@ fn those_that_were_given_up_stay_few() {
         assert!(value.is_some());
         // An earlier deadline, a later one, or one in between.
         places[one] = queue.insert([0, random.below(1000), 1000 + n][n as usize % 3], n);
-        assert!(queue.heap.len() <= 1500, "{} for 1,000", queue.heap.len());
+        let near = queue.heap.len() + queue.run.len();
+        assert!(near + queue.far.len() <= 1500, "{near} near, of 1,000");
+    }
+    queue.assert_whole();
+}
+
+/// Bursts of timers, each at another time, of which one is left.
+#[test]
+fn the_room_of_those_that_were_given_up_is_given_back() {
+    let (mut queue, burst) = (Queue::new(), if cfg!(miri) { 200 } else { 10_000 });
+    let mut now = 0;
+    for n in 0..100 {
+        now += 1 << 30;
+        let places: Vec<_> = (0..burst).map(|i| queue.insert(now + i, i)).collect();
+        for place in &places[1..] {
+            assert!(queue.release(*place).0.is_some());
+        }
+        let armed = n + 1;
+        assert!(queue.capacity() <= armed * 4 * FEW + 8 * FEW);
+        queue.settle(now);
+        assert_eq!(queue.earliest(), 1 << 30);
     }
     queue.assert_whole();
 }
@@ -214,7 +361,9 @@ fn those_that_were_given_up_stay_few() {
 fn an_empty_queue_keeps_a_little_room() {
     let mut queue = Queue::new();
     let places: Vec<_> = (0..KEPT as u64).map(|n| queue.insert(n, n)).collect();
-    assert!(places.iter().all(|&place| queue.release(place).1.is_none()));
+    for place in places {
+        assert!(!matches!(queue.release(place).1, Some(Spare::All { .. })));
+    }
     let capacity = queue.slots.capacity();
     queue.insert(1, 1);
     assert_eq!(queue.slots.capacity(), capacity);
