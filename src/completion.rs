@@ -7,6 +7,7 @@
 //! | `DONE` (1) | completed | completer, once |
 //! | `DETACHED` (2) | the waiter has detached and never reads the word again | waiter, last act |
 //! | `ABANDONED` (3) | the completer has finished without completing | completer, once |
+//! | `IN_ROOM` (4) | not completed, the first waker is registered, and is in the [`Room`] | waiter, once |
 //!
 //! | operation | instruction | old value, and what to do with it |
 //! |---|---|---|
@@ -18,37 +19,40 @@
 //! No operation leaves a state in which the other side has to wait. Each is at most one load and
 //! one exchange, plus one plain store if a registration finds the end and must restore it.
 //!
-//! For waiters that follow one another on one word, see `succession.rs`.
+//! For waiters that follow one another on one word, see `succession.rs`. For a word with a room
+//! beside it, whose completer looks before it finishes, see `room.rs`.
 //!
 //! **The law.** After its exchange, a side touches only what the exchange returned, unless the
 //! returned value gives it the shared state. The other side may free the word at once.
 
 use core::{
     fmt,
-    future::Future,
-    marker::PhantomData,
-    pin::Pin,
+    mem::MaybeUninit,
     ptr::{self, NonNull},
-    task::{Context, Poll, Waker},
+    sync::atomic::Ordering,
+    task::{Poll, Waker},
 };
-#[cfg(feature = "std")]
-use std::time::{Duration, Instant};
 
-#[cfg(feature = "std")]
-use crate::{sync::clock, waker::park};
 use crate::{
     sync::{AtomicPtr, Retire, const_unless_modelled, order},
     waker::{ThinWaker, WakerId},
 };
 
+mod room;
+mod sides;
 mod succession;
+
+pub use room::{Room, Space};
+pub use sides::{Abandoned, Completer, Waiter};
 
 const PENDING: *mut () = ptr::null_mut();
 const DONE: *mut () = ptr::without_provenance_mut(1);
 const DETACHED: *mut () = ptr::without_provenance_mut(2);
 const ABANDONED: *mut () = ptr::without_provenance_mut(3);
+const IN_ROOM: *mut () = ptr::without_provenance_mut(4);
 
-/// An atomic word between one completer and one waiter. It is exactly one pointer in size.
+/// An atomic word between one completer and one waiter. It is exactly one pointer in size, or three
+/// if it is created [with room](Completion::with_room) for a waker.
 ///
 /// Use it in one of two ways: [`split`](Completion::split) it into a [`Completer`] and a [`Waiter`]
 /// that borrow it, or embed it in a type of your own and drive it with the `raw_*` functions. The
@@ -61,7 +65,11 @@ const ABANDONED: *mut () = ptr::without_provenance_mut(3);
 ///
 /// # Progress and cost
 /// Every operation is wait-free on machines with an atomic swap, and makes at most one load and one
-/// atomic read-modify-write.
+/// atomic read-modify-write. To complete or abandon a word with room takes one more of each if the
+/// waiter registers or detaches at that very moment.
+///
+/// A waker of another crate is boxed while it is registered. With room, only a waker that replaces
+/// the first one is.
 ///
 /// # Example
 /// ```
@@ -74,19 +82,20 @@ const ABANDONED: *mut () = ptr::without_provenance_mut(3);
 ///     assert_eq!(waiter.blocking_wait(), Ok(()));
 /// });
 /// ```
-#[repr(transparent)]
-pub struct Completion {
+#[repr(C)]
+pub struct Completion<S = ()> {
     word: AtomicPtr<()>,
+    space: S,
 }
 
 /// The outcome of the completer's exchange: what the completer must still do.
 #[derive(Debug)]
 #[must_use = "a returned waker must be woken, and the completer owns what a detached waiter has left"]
-pub enum Completed {
+pub enum Completed<W = ThinWaker> {
     /// No waker is registered. The completer must not touch the word again.
     Unobserved,
     /// The waiter's waker. The completer must wake it by value, and must touch nothing else.
-    Wake(ThinWaker),
+    Wake(W),
     /// The waiter has detached. The state that both shared now belongs to the completer alone.
     Detached,
 }
@@ -94,10 +103,10 @@ pub enum Completed {
 /// The outcome of the waiter's last exchange: what the waiter must still do.
 #[derive(Debug)]
 #[must_use = "the waiter owns what a completer that has finished has left"]
-pub enum Detached {
+pub enum Detached<W = ThinWaker> {
     /// The completer has not finished. The waiter must drop the registered waker, if there is one,
     /// and must touch nothing else.
-    Pending(Option<ThinWaker>),
+    Pending(Option<W>),
     /// The completer has finished. The state that both shared now belongs to the waiter alone.
     Finished(Ended),
 }
@@ -144,112 +153,8 @@ impl Completion {
         /// Creates a word that is not completed and has no waker registered.
         #[must_use]
         pub fn new() -> Self {
-            Self { word: AtomicPtr::new(PENDING) }
+            Self { word: AtomicPtr::new(PENDING), space: () }
         }
-    }
-
-    /// Resets the word and splits it into its two sides.
-    ///
-    /// If a [`Waiter`] of an earlier split was leaked while it was registered, its waker is leaked
-    /// with it.
-    #[must_use = "dropping both sides abandons and detaches the word"]
-    pub fn split(&mut self) -> (Completer<'_>, Waiter<'_>) {
-        *self = Self::new();
-        let completion: *const Self = self;
-        (
-            Completer {
-                completion,
-                lifetime: PhantomData,
-            },
-            Waiter {
-                completion,
-                registration: Registration::new(),
-                ended: None,
-                lifetime: PhantomData,
-            },
-        )
-    }
-
-    /// Completes. This is the completer's last act, unless it returns [`Completed::Detached`].
-    ///
-    /// # Safety
-    /// `this` is alive up to the exchange, and this is the completer's only call of `raw_complete`
-    /// or `raw_abandon`.
-    #[inline]
-    pub unsafe fn raw_complete(this: *const Self) -> Completed {
-        // ORDERING: complete. Release: a waiter that reads DONE (`poll`, `register` and `detach`,
-        // all Acquire) sees what the completer wrote. Acquire: the returned waker was written
-        // before `register` (Release), and a detached waiter's accesses come before `detach`
-        // (Release). There is only one location, so no total order is needed.
-        // SAFETY: passed on from the caller.
-        unsafe { Self::finish(this, DONE, order!(complete: AcqRel)) }
-    }
-
-    /// Finishes without completing. This is the completer's last act, unless it returns
-    /// [`Completed::Detached`].
-    ///
-    /// # Safety
-    /// As for [`raw_complete`](Completion::raw_complete).
-    #[inline]
-    pub unsafe fn raw_abandon(this: *const Self) -> Completed {
-        // ORDERING: abandon. As for `complete`: the completer's accesses are over before the waiter
-        // frees the shared state.
-        // SAFETY: passed on from the caller.
-        unsafe { Self::finish(this, ABANDONED, order!(abandon: AcqRel)) }
-    }
-
-    /// # Safety
-    /// As for `raw_complete`.
-    #[inline]
-    unsafe fn finish(
-        this: *const Self,
-        how: *mut (),
-        order: core::sync::atomic::Ordering,
-    ) -> Completed {
-        // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
-        // during the call.
-        let word = unsafe { &(*this).word };
-        let before = word.swap(how, order);
-        match before {
-            PENDING => Completed::Unobserved,
-            DETACHED => Completed::Detached,
-            _ => {
-                debug_assert!(
-                    before != DONE && before != ABANDONED,
-                    "the completer has finished twice"
-                );
-                // SAFETY: only the waiter writes any other value, and that value is a waker's word,
-                // which the exchange hands over.
-                Completed::Wake(unsafe { waker_of(before) })
-            }
-        }
-    }
-
-    /// Returns how the completer finished, or `None` if it has not finished or the waiter has
-    /// detached. For the waiter.
-    ///
-    /// # Safety
-    /// `this` is alive.
-    #[inline]
-    pub unsafe fn raw_ended(this: *const Self) -> Option<Ended> {
-        // SAFETY: alive by this function's contract.
-        let word = unsafe { &(*this).word };
-        // ORDERING: poll. Acquire, with the Release of `complete` and `abandon`: what the completer
-        // wrote is visible.
-        ended(word.load(order!(poll: Acquire)))
-    }
-
-    /// Returns whether the waiter has detached. For the completer.
-    ///
-    /// # Safety
-    /// `this` is alive, and the completer has not finished.
-    #[inline]
-    pub unsafe fn raw_is_detached(this: *const Self) -> bool {
-        // SAFETY: alive by this function's contract.
-        let word = unsafe { &(*this).word };
-        // ORDERING: is_detached. Relaxed: the answer is only a hint, since a completer that acts on
-        // it makes an exchange first.
-        word.load(order!(is_detached: Relaxed)) == DETACHED
     }
 
     /// Returns the word of the waiter's waker, if one is registered. It is only to be compared: its
@@ -265,6 +170,160 @@ impl Completion {
         let word = word.load(order!(registered: Relaxed));
         let is_waker = ![PENDING, DONE, DETACHED, ABANDONED].contains(&word);
         is_waker.then(|| word.addr())
+    }
+}
+
+impl Completion<Room> {
+    const_unless_modelled! {
+        /// Creates a word that is not completed and has no waker registered, with room for the
+        /// first waker beside it. It is three pointers in size.
+        ///
+        /// Use it where wakers of other crates are expected, because the first one to be registered
+        /// needs no memory then. Wakers of this crate's tasks and parked threads never do.
+        ///
+        /// # Example
+        /// ```
+        /// use joint::{Completion, completion::Room};
+        ///
+        /// let mut completion: Completion<Room> = Completion::with_room();
+        /// let (completer, waiter) = completion.split();
+        /// completer.complete();
+        /// assert_eq!(joint::block_on(waiter), Ok(()));
+        /// ```
+        #[must_use]
+        pub fn with_room() -> Self {
+            Self { word: AtomicPtr::new(PENDING), space: Room::new() }
+        }
+    }
+}
+
+impl<S: Space> Completion<S> {
+    /// Resets the word and splits it into its two sides.
+    ///
+    /// If a [`Waiter`] of an earlier split was leaked while it was registered, its waker is leaked
+    /// with it.
+    #[must_use = "dropping both sides abandons and detaches the word"]
+    pub fn split(&mut self) -> (Completer<'_, S>, Waiter<'_, S>) {
+        *self = Self {
+            word: AtomicPtr::new(PENDING),
+            space: S::new(),
+        };
+        let completion: *const Self = self;
+        (Completer::new(completion), Waiter::new(completion))
+    }
+
+    /// Completes. This is the completer's last act, unless it returns [`Completed::Detached`].
+    ///
+    /// # Safety
+    /// `this` is alive up to the exchange, and this is the completer's only call of `raw_complete`
+    /// or `raw_abandon`.
+    #[inline]
+    pub unsafe fn raw_complete(this: *const Self) -> Completed<S::Waker> {
+        // ORDERING: complete. Release: a waiter that reads DONE (`poll`, `register` and `detach`,
+        // all Acquire) sees what the completer wrote. Acquire: the returned waker was written
+        // before `register` (Release), and a detached waiter's accesses come before `detach`
+        // (Release). There is only one location, so no total order is needed.
+        // SAFETY: passed on from the caller.
+        unsafe { Self::finish(this, DONE, order!(complete: AcqRel)) }
+    }
+
+    /// Finishes without completing. This is the completer's last act, unless it returns
+    /// [`Completed::Detached`].
+    ///
+    /// # Safety
+    /// As for [`raw_complete`](Completion::raw_complete).
+    #[inline]
+    pub unsafe fn raw_abandon(this: *const Self) -> Completed<S::Waker> {
+        // ORDERING: abandon. As for `complete`: the completer's accesses are over before the waiter
+        // frees the shared state.
+        // SAFETY: passed on from the caller.
+        unsafe { Self::finish(this, ABANDONED, order!(abandon: AcqRel)) }
+    }
+
+    /// # Safety
+    /// As for `raw_complete`.
+    #[inline]
+    unsafe fn finish(this: *const Self, how: *mut (), order: Ordering) -> Completed<S::Waker> {
+        // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
+        // during the call.
+        let word = unsafe { &(*this).word };
+        // SAFETY: this only computes an address.
+        let room = S::room(unsafe { &raw const (*this).space });
+        let copy = match room {
+            None => None,
+            Some(room) => {
+                // ORDERING: look. Acquire: a waker in the room was written before `register`
+                // (Release), and a detached waiter's accesses come before `detach` (Release).
+                let look = || word.load(order!(look: Acquire));
+                let mut seen = look();
+                if seen == PENDING {
+                    // ORDERING: unobserved, missed. Release: a waiter that reads the end sees what
+                    // the completer wrote (`poll`, `register` and `detach`, all Acquire). The
+                    // waiter has published nothing. Relaxed if it now has, because `look` follows.
+                    let (done, failed) = (order!(unobserved: Release), order!(missed: Relaxed));
+                    if word.compare_exchange(seen, how, done, failed).is_ok() {
+                        return Completed::Unobserved;
+                    }
+                    seen = look();
+                }
+                Some(match seen {
+                    DETACHED => return Completed::Detached,
+                    // SAFETY: the room is alive up to the exchange, and published.
+                    IN_ROOM => unsafe { Room::copy(room) },
+                    _ => MaybeUninit::uninit(),
+                })
+            }
+        };
+        let before = word.swap(how, order);
+        match before {
+            PENDING => Completed::Unobserved,
+            DETACHED => Completed::Detached,
+            _ => {
+                debug_assert!(
+                    before != DONE && before != ABANDONED,
+                    "the completer has finished twice"
+                );
+                // SAFETY: only the waiter writes any other value, and that value is a waker's word,
+                // which the exchange hands over. A waker that was in the room when it was looked at
+                // is either still there or gone from there forever.
+                Completed::Wake(unsafe { Self::registered(before, copy) })
+            }
+        }
+    }
+
+    /// Returns how the completer finished, or `None` if it has not finished or the waiter has
+    /// detached. For the waiter.
+    ///
+    /// # Safety
+    /// `this` is alive.
+    #[inline]
+    pub unsafe fn raw_ended(this: *const Self) -> Option<Ended> {
+        // SAFETY: passed on from the caller.
+        ended(unsafe { Self::seen_by_waiter(this) })
+    }
+
+    /// # Safety
+    /// As for `raw_ended`.
+    #[inline]
+    unsafe fn seen_by_waiter(this: *const Self) -> *mut () {
+        // SAFETY: alive by this function's contract.
+        let word = unsafe { &(*this).word };
+        // ORDERING: poll. Acquire, with the Release of `complete`, `abandon` and `take`: what the
+        // completer wrote is visible.
+        word.load(order!(poll: Acquire))
+    }
+
+    /// Returns whether the waiter has detached. For the completer.
+    ///
+    /// # Safety
+    /// `this` is alive, and the completer has not finished.
+    #[inline]
+    pub unsafe fn raw_is_detached(this: *const Self) -> bool {
+        // SAFETY: alive by this function's contract.
+        let word = unsafe { &(*this).word };
+        // ORDERING: is_detached. Relaxed: the answer is only a hint, since a completer that acts on
+        // it makes an exchange first.
+        word.load(order!(is_detached: Relaxed)) == DETACHED
     }
 
     /// Returns `Ready` if the completer has finished, and otherwise registers `waker` to be woken
@@ -288,33 +347,68 @@ impl Completion {
         registration: &mut Registration,
     ) -> Poll<Ended> {
         // SAFETY: passed on from the caller.
-        if let Some(ended) = unsafe { Self::raw_ended(this) } {
+        let seen = unsafe { Self::seen_by_waiter(this) };
+        if let Some(ended) = ended(seen) {
             return Poll::Ready(ended);
         }
         if registration.0.is_of(waker) {
             return Poll::Pending;
         }
         // SAFETY: passed on from the caller.
-        unsafe { Self::register(this, waker.clone(), registration) }
+        unsafe { Self::register(this, seen, waker.clone(), registration) }
     }
 
     /// # Safety
-    /// As for `raw_poll`.
+    /// As for `raw_poll`. The waiter saw `seen` in the word, which was no end.
     #[inline(never)]
     unsafe fn register(
         this: *const Self,
+        seen: *mut (),
         waker: Waker,
         registration: &mut Registration,
     ) -> Poll<Ended> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
         let words = WakerId::of(&waker);
-        let raw = ThinWaker::from(waker).into_raw();
+        // SAFETY: this only computes an address.
+        let raw = match S::room(unsafe { &raw const (*this).space }) {
+            Some(room) if seen == PENDING => {
+                // SAFETY: alive by this function's contract, and the waiter has seen `PENDING`.
+                unsafe { Room::put(room, waker) };
+                IN_ROOM
+            }
+            _ => ThinWaker::from(waker).into_raw().as_ptr(),
+        };
         // ORDERING: register. Release: the completer that takes the waker sees all of it
-        // (`complete`, Acquire). Acquire: if the completer finished first, its result is visible
-        // (`complete`, Release).
-        let before = word.swap(raw.as_ptr(), order!(register: AcqRel));
+        // (`complete` and `look`, Acquire). Acquire: if the completer finished first, its result is
+        // visible (`complete` and `take`, Release).
+        let before = word.swap(raw, order!(register: AcqRel));
+        if before == PENDING {
+            registration.0 = words;
+            return Poll::Pending;
+        }
+        // SAFETY: passed on from the caller. The exchange put `raw` in, and took `before` out.
+        unsafe { Self::registered_after(this, before, raw, words, registration) }
+    }
+
+    /// Completes a registration that put `raw` in the place of an end or of an older waker.
+    ///
+    /// # Safety
+    /// As for `raw_poll`. The waiter's exchange put `raw` in, and took `before` out, which was not
+    /// `PENDING`.
+    #[inline(never)]
+    unsafe fn registered_after(
+        this: *const Self,
+        before: *mut (),
+        raw: *mut (),
+        words: WakerId,
+        registration: &mut Registration,
+    ) -> Poll<Ended> {
+        // SAFETY: alive by this function's contract, and this is the waiter.
+        let copy = unsafe { Self::copy_room(this) };
         if let Some(ended) = ended(before) {
+            // SAFETY: alive by this function's contract.
+            let word = unsafe { &(*this).word };
             // ORDERING: restore. Release: what the completer wrote is passed on to a waiter that
             // would succeed this one (`succeed_ended`, Acquire). This waiter itself saw it through
             // its exchange. The end is restored before the waker is dropped, because dropping the
@@ -322,7 +416,7 @@ impl Completion {
             word.store(before, order!(restore: Release));
             // SAFETY: this is the word that the exchange put in. The completer has finished without
             // seeing it, and the store has overwritten it, so it is ours again.
-            drop(unsafe { ThinWaker::from_raw(raw) });
+            drop(unsafe { Self::registered(raw, copy) });
             return Poll::Ready(ended);
         }
         debug_assert!(
@@ -330,12 +424,36 @@ impl Completion {
             "the waiter has polled after it had detached"
         );
         registration.0 = words;
-        if before != PENDING {
-            // SAFETY: a value that is neither an end nor a sentinel is an older waker, which the
-            // exchange hands back.
-            drop(unsafe { waker_of(before) });
-        }
+        // SAFETY: a value that is neither an end nor a sentinel is an older waker, which the
+        // exchange hands back.
+        drop(unsafe { Self::registered(before, copy) });
         Poll::Pending
+    }
+
+    /// Copies what is in the room, if there is one.
+    ///
+    /// # Safety
+    /// `this` is alive, and the caller is the waiter.
+    #[inline]
+    unsafe fn copy_room(this: *const Self) -> Option<MaybeUninit<Waker>> {
+        // SAFETY: this only computes an address.
+        let room = S::room(unsafe { &raw const (*this).space })?;
+        // SAFETY: passed on from the caller.
+        Some(unsafe { Room::copy(room) })
+    }
+
+    /// # Safety
+    /// `word` is that of a waker, which the caller owns. If it is `IN_ROOM`, `copy` is that waker.
+    #[inline]
+    unsafe fn registered(word: *mut (), copy: Option<MaybeUninit<Waker>>) -> S::Waker {
+        match copy {
+            // SAFETY: passed on from the caller.
+            Some(waker) if word == IN_ROOM => unsafe { waker.assume_init() }.into(),
+            // SAFETY: passed on from the caller.
+            Some(_) => unsafe { replaced_waker_of(word) }.into(),
+            // SAFETY: passed on from the caller.
+            None => unsafe { waker_of(word) }.into(),
+        }
     }
 
     /// Detaches the waiter. This is the waiter's last act, unless it returns
@@ -344,13 +462,15 @@ impl Completion {
     /// # Safety
     /// `this` is alive up to the exchange, and this is the waiter's only call of `raw_detach`.
     #[inline]
-    pub unsafe fn raw_detach(this: *const Self) -> Detached {
+    pub unsafe fn raw_detach(this: *const Self) -> Detached<S::Waker> {
+        // SAFETY: alive up to the exchange, and this is the waiter.
+        let copy = unsafe { Self::copy_room(this) };
         // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
         // during the call.
         let word = unsafe { &(*this).word };
         // ORDERING: detach. Release: the waiter's accesses are over before a completer that reads
-        // DETACHED frees the shared state (`complete`, Acquire). Acquire: if the completer finished
-        // first, its result is visible (`complete`, Release).
+        // DETACHED frees the shared state (`complete` and `look`, Acquire). Acquire: if the
+        // completer finished first, its result is visible (`complete` and `take`, Release).
         let before = word.swap(DETACHED, order!(detach: AcqRel));
         if let Some(ended) = ended(before) {
             return Detached::Finished(ended);
@@ -359,14 +479,15 @@ impl Completion {
         let registered = before != PENDING;
         // SAFETY: a value that is no sentinel is the waker that this waiter registered, which the
         // exchange hands back.
-        Detached::Pending(registered.then(|| unsafe { waker_of(before) }))
+        Detached::Pending(registered.then(|| unsafe { Self::registered(before, copy) }))
     }
 }
 
-impl Retire for Completion {
+impl<S: Space> Retire for Completion<S> {
     #[inline]
     fn retire(&mut self) {
         self.word.retire();
+        self.space.retire();
     }
 }
 
@@ -376,7 +497,7 @@ impl Default for Completion {
     }
 }
 
-impl fmt::Debug for Completion {
+impl<S> fmt::Debug for Completion<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // ORDERING: debug. Relaxed: only printed.
         let state = match self.word.load(order!(debug: Relaxed)) {
@@ -409,192 +530,12 @@ unsafe fn waker_of(word: *mut ()) -> ThinWaker {
     unsafe { ThinWaker::from_raw(raw) }
 }
 
-/// The side that completes. If it is dropped without completing, it abandons the word, and the
-/// [`Waiter`] ends with an error instead of hanging.
+/// As [`waker_of`], for a waker that has replaced the one in the room.
 ///
-/// # Example
-/// ```
-/// use joint::{Abandoned, Completion};
-///
-/// let mut completion = Completion::new();
-/// let (completer, waiter) = completion.split();
-/// drop(completer);
-/// assert_eq!(waiter.blocking_wait(), Err(Abandoned));
-/// ```
-#[must_use = "dropping a completer without `complete` tells the waiter that it will never complete"]
-pub struct Completer<'a> {
-    completion: *const Completion,
-    lifetime: PhantomData<&'a Completion>,
-}
-
-// SAFETY: a completer makes one exchange on the word, which any thread may make.
-unsafe impl Send for Completer<'_> {}
-// SAFETY: by reference it only makes an atomic load.
-unsafe impl Sync for Completer<'_> {}
-
-impl Completer<'_> {
-    /// Completes, and wakes the waiter if it is waiting.
-    ///
-    /// # Cost
-    /// One atomic read-modify-write, besides the wake-up.
-    pub fn complete(self) {
-        let this = core::mem::ManuallyDrop::new(self);
-        // SAFETY: the borrow keeps the word alive, and a completer finishes once, because `self` is
-        // consumed and not dropped.
-        wake(unsafe { Completion::raw_complete(this.completion) });
-    }
-
-    /// Returns whether the [`Waiter`] was dropped before the end, so that no one is left to wake.
-    pub fn is_detached(&self) -> bool {
-        // SAFETY: the borrow keeps the word alive, and finishing consumes the completer.
-        unsafe { Completion::raw_is_detached(self.completion) }
-    }
-}
-
-impl Drop for Completer<'_> {
-    fn drop(&mut self) {
-        // SAFETY: the borrow keeps the word alive, and `complete` does not drop.
-        wake(unsafe { Completion::raw_abandon(self.completion) });
-    }
-}
-
-impl fmt::Debug for Completer<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Completer")
-            .field("is_detached", &self.is_detached())
-            .finish()
-    }
-}
-
-fn wake(completed: Completed) {
-    if let Completed::Wake(waker) = completed {
-        waker.wake();
-    }
-}
-
-/// The completer was dropped without completing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Abandoned;
-
-impl fmt::Display for Abandoned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the completer was dropped without completing")
-    }
-}
-
-impl core::error::Error for Abandoned {}
-
-/// The side that waits, as a future or by a blocking wait with or without a deadline. Dropping it
-/// detaches it.
-///
-/// After the first answer, every further poll or wait gives the same answer.
-///
-/// # Example
-/// ```
-/// use joint::Completion;
-/// use std::time::Duration;
-///
-/// let mut completion = Completion::new();
-/// let (completer, mut waiter) = completion.split();
-/// assert!(!waiter.blocking_wait_timeout(Duration::from_millis(1)));
-/// completer.complete();
-/// assert!(waiter.blocking_wait_timeout(Duration::MAX));
-/// assert_eq!(waiter.blocking_wait(), Ok(()));
-/// ```
-#[must_use = "dropping a waiter detaches it: await it, or call one of its blocking functions"]
-pub struct Waiter<'a> {
-    completion: *const Completion,
-    registration: Registration,
-    /// How the completer finished. Once this is set, the word is not touched again.
-    ended: Option<Ended>,
-    lifetime: PhantomData<&'a Completion>,
-}
-
-// SAFETY: a waiter makes atomic operations on the word, which any thread may make.
-unsafe impl Send for Waiter<'_> {}
-// SAFETY: by reference it only makes an atomic load.
-unsafe impl Sync for Waiter<'_> {}
-
-impl Waiter<'_> {
-    /// Returns whether the completer has finished, so that a wait would return at once.
-    pub fn is_finished(&self) -> bool {
-        // SAFETY: the borrow keeps the word alive.
-        self.ended.is_some() || unsafe { Completion::raw_ended(self.completion) }.is_some()
-    }
-
-    /// Blocks the thread until the completer has finished.
-    ///
-    /// # Errors
-    /// [`Abandoned`] if the completer was dropped without completing.
-    #[cfg(feature = "std")]
-    pub fn blocking_wait(self) -> Result<(), Abandoned> {
-        park::block_on(self)
-    }
-
-    /// Blocks the thread until the completer has finished, for `limit` at most. Returns whether the
-    /// completer has finished.
-    ///
-    /// A limit beyond the range of the clock is no limit. A limit of zero only checks, and
-    /// registers nothing.
-    ///
-    /// To learn how the completer finished, call [`blocking_wait`](Waiter::blocking_wait) or await
-    /// the waiter. Both return at once then.
-    #[cfg(feature = "std")]
-    pub fn blocking_wait_timeout(&mut self, limit: Duration) -> bool {
-        if limit.is_zero() {
-            return self.is_finished();
-        }
-        park::block_on_timeout(Pin::new(self), limit).is_some()
-    }
-
-    /// Blocks the thread until the completer has finished, or until `deadline`. Returns whether the
-    /// completer has finished. If the deadline has passed, it only checks.
-    #[cfg(feature = "std")]
-    pub fn blocking_wait_deadline(&mut self, deadline: Instant) -> bool {
-        if deadline <= clock::now() {
-            return self.is_finished();
-        }
-        park::block_on_deadline(Pin::new(self), deadline).is_some()
-    }
-}
-
-impl Future for Waiter<'_> {
-    type Output = Result<(), Abandoned>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        if this.ended.is_none() {
-            // SAFETY: the borrow keeps the word alive, and the waiter detaches only when the waiter
-            // is dropped.
-            let poll = unsafe {
-                Completion::raw_poll(this.completion, cx.waker(), &mut this.registration)
-            };
-            let Poll::Ready(ended) = poll else {
-                return Poll::Pending;
-            };
-            this.ended = Some(ended);
-        }
-        Poll::Ready(match this.ended {
-            Some(Ended::Done) => Ok(()),
-            _ => Err(Abandoned),
-        })
-    }
-}
-
-impl Drop for Waiter<'_> {
-    fn drop(&mut self) {
-        if self.ended.is_none() {
-            // SAFETY: the borrow keeps the word alive, and this is the waiter's last act. Only the
-            // word is shared.
-            drop(unsafe { Completion::raw_detach(self.completion) });
-        }
-    }
-}
-
-impl fmt::Debug for Waiter<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiter")
-            .field("is_finished", &self.is_finished())
-            .finish()
-    }
+/// # Safety
+/// As for `waker_of`.
+#[cold]
+unsafe fn replaced_waker_of(word: *mut ()) -> Waker {
+    // SAFETY: passed on from the caller.
+    unsafe { waker_of(word) }.into()
 }

@@ -189,7 +189,7 @@ impl ThinWaker {
     /// Turns the waker into its word, which owns what the waker owned. Turn it back with
     /// [`ThinWaker::from_raw`].
     ///
-    /// The word is never null, and never an address below 4. The place that stores the word may use
+    /// The word is never null, and never an address below 8. The place that stores the word may use
     /// these values for other purposes.
     #[inline]
     pub fn into_raw(self) -> NonNull<()> {

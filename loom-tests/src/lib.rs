@@ -10,6 +10,7 @@ mod asked;
 mod stacks;
 
 use std::{
+    cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::Path,
     process::{Command, Stdio},
@@ -74,6 +75,34 @@ fn explained(models: impl FnOnce()) {
 }
 
 const EXPLAIN: &str = "JOINT_LOOM_EXPLAIN";
+
+/// Does the same as [`model`] twice, so that each side of a handshake comes first once: the thread
+/// that calls [`others_first`], and the threads that it has started before.
+///
+/// loom remembers only the last access of each location. A thread that looks at a location before
+/// its exchange thereby hides what another thread has read there before, and the exchange is not
+/// tried before that. It is if the thread comes first.
+pub fn model_from_both_sides(f: impl Fn() + Send + Sync + 'static) {
+    let f = Arc::new(f);
+    for others in [false, true] {
+        OTHERS_FIRST.set(others);
+        let f = f.clone();
+        model(move || f());
+    }
+}
+
+/// The place in a [`model_from_both_sides`] where the other threads may come first. It makes no
+/// edge from them to the caller.
+pub fn others_first() {
+    if OTHERS_FIRST.get() {
+        // The threads take turns in the order in which they were started.
+        lab::thread::spawn(|| {}).join().unwrap();
+    }
+}
+
+std::thread_local! {
+    static OTHERS_FIRST: Cell<bool> = const { Cell::new(false) };
+}
 
 /// Returns how many atomic read-modify-writes `f` makes.
 pub fn rmws_of<R>(f: impl FnOnce() -> R) -> usize {

@@ -4,6 +4,8 @@
 //! The completer writes a result before its exchange, and the waiter writes a request before each
 //! of its exchanges. The side that is told to free the rest accesses both cells exclusively and
 //! then frees them. This fails unless everything that the other side did happens before it.
+//!
+//! Each model runs for a word alone, and for one with a room beside it.
 #![cfg(joint_loom)]
 
 use std::{
@@ -14,29 +16,55 @@ use std::{
 
 use joint::{
     Completion,
-    completion::{Completed, Detached, Ended, Registration},
+    completion::{Completed, Detached, Ended, Registration, Room, Space},
 };
 use loom::alloc::Track;
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Wakes, assert_killed, model, rmws_of};
+use loom_tests::{Wakes, assert_killed, model, model_from_both_sides, others_first, rmws_of};
 
-struct Shared {
-    word: Completion,
+/// With a room or without.
+trait Kind: Space + 'static {
+    fn completion() -> Completion<Self>
+    where
+        Self: Sized;
+}
+
+impl Kind for () {
+    fn completion() -> Completion {
+        Completion::new()
+    }
+}
+
+impl Kind for Room {
+    fn completion() -> Completion<Self> {
+        Completion::with_room()
+    }
+}
+
+struct Shared<S> {
+    word: Completion<S>,
     request: UnsafeCell<()>,
     result: UnsafeCell<()>,
     _leak: Track<()>,
 }
 
-#[derive(Clone, Copy)]
-struct Link(NonNull<Shared>);
+struct Link<S>(NonNull<Shared<S>>);
+
+impl<S> Clone for Link<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Link<S> {}
 
 // SAFETY: each side uses the memory only as the word allows.
-unsafe impl Send for Link {}
+unsafe impl<S> Send for Link<S> {}
 
-impl Link {
+impl<S: Kind> Link<S> {
     fn new() -> Self {
         let shared = Box::new(Shared {
-            word: Completion::new(),
+            word: S::completion(),
             request: UnsafeCell::new(()),
             result: UnsafeCell::new(()),
             _leak: Track::new(()),
@@ -44,7 +72,7 @@ impl Link {
         Self(NonNull::from(Box::leak(shared)))
     }
 
-    fn word(self) -> *const Completion {
+    fn word(self) -> *const Completion<S> {
         // SAFETY: this only computes an address, in memory that the caller has not given up.
         unsafe { &raw const (*self.0.as_ptr()).word }
     }
@@ -78,20 +106,20 @@ impl Link {
         };
         match completed {
             Completed::Unobserved => {}
-            Completed::Wake(waker) => waker.wake(),
+            Completed::Wake(waker) => waker.into().wake(),
             Completed::Detached => self.free(),
         }
     }
 }
 
 /// The waiter, which remembers what it registered.
-struct Waiter {
-    link: Link,
+struct Waiter<S> {
+    link: Link<S>,
     registration: Registration,
 }
 
-impl Waiter {
-    fn new(link: Link) -> Self {
+impl<S: Kind> Waiter<S> {
+    fn new(link: Link<S>) -> Self {
         Self {
             link,
             registration: Registration::new(),
@@ -135,18 +163,20 @@ impl Waiter {
 
 /// Runs the waiter's part against the completer's, and returns after both. Every check of an
 /// ordering must precede the join.
-fn against<R>(how: Ended, waiter: impl FnOnce(Waiter) -> R) -> R {
+fn against<S: Kind, R>(how: Ended, waiter: impl FnOnce(Waiter<S>) -> R) -> R {
     let link = Link::new();
     let completer = thread::spawn(move || link.finish(how));
+    others_first();
     let outcome = waiter(Waiter::new(link));
     completer.join().unwrap();
     outcome
 }
 
-fn poll(how: Ended) {
-    model(move || {
-        let link = Link::new();
+fn poll<S: Kind>(how: Ended) {
+    model_from_both_sides(move || {
+        let link = Link::<S>::new();
         let completer = thread::spawn(move || link.finish(how));
+        others_first();
         let mut waiter = Waiter::new(link);
         let wakes = Wakes::new();
         let ready = waiter.poll(&wakes, how);
@@ -161,9 +191,9 @@ fn poll(how: Ended) {
     });
 }
 
-fn poll_again_with_the_same_waker(how: Ended) {
-    model(move || {
-        let (wakes, pending) = against(how, |mut waiter| {
+fn poll_again_with_the_same_waker<S: Kind>(how: Ended) {
+    model_from_both_sides(move || {
+        let (wakes, pending) = against(how, |mut waiter: Waiter<S>| {
             let wakes = Wakes::new();
             let pending = !waiter.poll(&wakes, how);
             if pending && !waiter.poll(&wakes, how) {
@@ -176,10 +206,11 @@ fn poll_again_with_the_same_waker(how: Ended) {
     });
 }
 
-fn poll_again_with_another_waker(how: Ended) {
-    model(move || {
-        let link = Link::new();
+fn poll_again_with_another_waker<S: Kind>(how: Ended) {
+    model_from_both_sides(move || {
+        let link = Link::<S>::new();
         let completer = thread::spawn(move || link.finish(how));
+        others_first();
         let mut waiter = Waiter::new(link);
         let (first, last) = (Wakes::new(), Wakes::new());
         let polled = waiter.poll(&first, how);
@@ -195,15 +226,15 @@ fn poll_again_with_another_waker(how: Ended) {
     });
 }
 
-fn detach(how: Ended) {
-    model(move || {
-        against(how, |waiter| waiter.detach(how, false));
+fn detach<S: Kind>(how: Ended) {
+    model_from_both_sides(move || {
+        against(how, |waiter: Waiter<S>| waiter.detach(how, false));
     });
 }
 
-fn poll_then_detach(how: Ended) {
-    model(move || {
-        let (wakes, woken) = against(how, |mut waiter| {
+fn poll_then_detach<S: Kind>(how: Ended) {
+    model_from_both_sides(move || {
+        let (wakes, woken) = against(how, |mut waiter: Waiter<S>| {
             let wakes = Wakes::new();
             let woken = !waiter.poll(&wakes, how) && waiter.detach(how, true);
             (wakes, woken)
@@ -213,96 +244,208 @@ fn poll_then_detach(how: Ended) {
     });
 }
 
-#[test]
-fn complete_against_poll() {
-    poll(Ended::Done);
+/// Two wakers, of which the last replaces the first, and then nobody is left to be woken.
+fn poll_with_two_wakers_then_detach<S: Kind>(how: Ended) {
+    model_from_both_sides(move || {
+        let (first, last) = (Wakes::new(), Wakes::new());
+        against(how, |mut waiter: Waiter<S>| {
+            let ready = [&first, &last].iter().any(|wakes| waiter.poll(wakes, how));
+            if !ready {
+                waiter.detach(how, true);
+            }
+        });
+        assert!(first.count() + last.count() <= 1);
+        assert_eq!((first.wakers(), last.wakers()), (0, 0));
+    });
 }
 
-#[test]
-fn complete_against_poll_again_with_the_same_waker() {
-    poll_again_with_the_same_waker(Ended::Done);
+/// What a waiter does that has registered the first of two wakers before.
+type Then<S> = fn(&mut Waiter<S>, &[Arc<Wakes>; 2], Ended) -> bool;
+
+/// The waiter has registered before the completer begins, and detaches unless it finds the end.
+fn registered_before<S: Kind>(how: Ended, then: Then<S>) {
+    model_from_both_sides(move || {
+        let wakes = [Wakes::new(), Wakes::new()];
+        let link = Link::<S>::new();
+        let mut waiter = Waiter::new(link);
+        assert!(!waiter.poll(&wakes[0], how));
+        let completer = thread::spawn(move || link.finish(how));
+        others_first();
+        if !then(&mut waiter, &wakes, how) {
+            waiter.detach(how, true);
+        }
+        completer.join().unwrap();
+        assert!(wakes[0].count() + wakes[1].count() <= 1);
+        assert_eq!((wakes[0].wakers(), wakes[1].wakers()), (0, 0));
+    });
 }
 
-#[test]
-fn complete_against_poll_again_with_another_waker() {
-    poll_again_with_another_waker(Ended::Done);
+fn registered_then_detach<S: Kind>(how: Ended) {
+    registered_before::<S>(how, |_, _, _| false);
 }
 
-#[test]
-fn complete_against_detach() {
-    detach(Ended::Done);
+fn registered_then_poll_again<S: Kind>(how: Ended) {
+    registered_before::<S>(how, |waiter, wakes, how| waiter.poll(&wakes[0], how));
 }
 
-#[test]
-fn complete_against_poll_then_detach() {
-    poll_then_detach(Ended::Done);
+fn registered_then_poll_with_another_waker<S: Kind>(how: Ended) {
+    registered_before::<S>(how, |waiter, wakes, how| waiter.poll(&wakes[1], how));
 }
 
-#[test]
-fn abandon_against_poll() {
-    poll(Ended::Abandoned);
+macro_rules! each {
+    ($kind:ty) => {
+        #[test]
+        fn complete_against_poll() {
+            poll::<$kind>(Ended::Done);
+        }
+
+        #[test]
+        fn complete_against_poll_again_with_the_same_waker() {
+            poll_again_with_the_same_waker::<$kind>(Ended::Done);
+        }
+
+        #[test]
+        fn complete_against_poll_again_with_another_waker() {
+            poll_again_with_another_waker::<$kind>(Ended::Done);
+        }
+
+        #[test]
+        fn complete_against_detach() {
+            detach::<$kind>(Ended::Done);
+        }
+
+        #[test]
+        fn complete_against_poll_then_detach() {
+            poll_then_detach::<$kind>(Ended::Done);
+        }
+
+        #[test]
+        fn complete_against_poll_with_two_wakers_then_detach() {
+            poll_with_two_wakers_then_detach::<$kind>(Ended::Done);
+        }
+
+        #[test]
+        fn abandon_against_poll() {
+            poll::<$kind>(Ended::Abandoned);
+        }
+
+        #[test]
+        fn abandon_against_poll_again_with_the_same_waker() {
+            poll_again_with_the_same_waker::<$kind>(Ended::Abandoned);
+        }
+
+        #[test]
+        fn abandon_against_poll_again_with_another_waker() {
+            poll_again_with_another_waker::<$kind>(Ended::Abandoned);
+        }
+
+        #[test]
+        fn abandon_against_detach() {
+            detach::<$kind>(Ended::Abandoned);
+        }
+
+        #[test]
+        fn abandon_against_poll_then_detach() {
+            poll_then_detach::<$kind>(Ended::Abandoned);
+        }
+
+        #[test]
+        fn complete_against_detach_of_a_registered_waiter() {
+            registered_then_detach::<$kind>(Ended::Done);
+        }
+
+        #[test]
+        fn complete_against_poll_of_a_registered_waiter() {
+            registered_then_poll_again::<$kind>(Ended::Done);
+        }
+
+        #[test]
+        fn complete_against_another_waker_of_a_registered_waiter() {
+            registered_then_poll_with_another_waker::<$kind>(Ended::Done);
+        }
+
+        #[test]
+        fn abandon_against_poll_of_a_registered_waiter() {
+            registered_then_poll_again::<$kind>(Ended::Abandoned);
+        }
+    };
 }
 
-#[test]
-fn abandon_against_poll_again_with_the_same_waker() {
-    poll_again_with_the_same_waker(Ended::Abandoned);
+each!(());
+
+mod with_room {
+    use super::*;
+
+    each!(Room);
 }
 
-#[test]
-fn abandon_against_poll_again_with_another_waker() {
-    poll_again_with_another_waker(Ended::Abandoned);
-}
-
-#[test]
-fn abandon_against_detach() {
-    detach(Ended::Abandoned);
-}
-
-#[test]
-fn abandon_against_poll_then_detach() {
-    poll_then_detach(Ended::Abandoned);
-}
-
-#[test]
-fn each_operation_makes_one_exchange_at_most() {
-    model(|| {
+fn assert_rmws<S: Kind>(of_end_after_detach: usize) {
+    model(move || {
         let wakes = Wakes::new();
-        let link = Link::new();
+        let link = Link::<S>::new();
         let mut waiter = Waiter::new(link);
         assert_eq!(rmws_of(|| waiter.poll(&wakes, Ended::Done)), 1);
         assert_eq!(rmws_of(|| waiter.poll(&wakes, Ended::Done)), 0);
+        assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
+        assert_eq!(rmws_of(|| waiter.poll(&wakes, Ended::Done)), 0);
+
+        let link = Link::<S>::new();
+        let mut waiter = Waiter::new(link);
+        assert!(!waiter.poll(&wakes, Ended::Done));
         let other = Wakes::new();
         assert_eq!(rmws_of(|| waiter.poll(&other, Ended::Done)), 1);
         assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
         assert_eq!(rmws_of(|| waiter.poll(&other, Ended::Done)), 0);
 
-        let link = Link::new();
+        let link = Link::<S>::new();
+        let mut waiter = Waiter::new(link);
+        assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
+        assert_eq!(rmws_of(|| waiter.poll(&wakes, Ended::Done)), 0);
+
+        let link = Link::<S>::new();
         let waiter = Waiter::new(link);
         assert_eq!(rmws_of(|| waiter.detach(Ended::Done, false)), 1);
-        assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
+        assert_eq!(rmws_of(|| link.finish(Ended::Done)), of_end_after_detach);
     });
+}
+
+#[test]
+fn each_operation_makes_one_exchange_at_most() {
+    assert_rmws::<()>(1);
+}
+
+#[test]
+fn each_operation_with_room_makes_one_exchange_at_most() {
+    assert_rmws::<Room>(0);
 }
 
 /// Each half of each ordering is needed: without it, the model that is named here fails.
 macro_rules! caught {
-    ($($name:ident: $site:literal to $weaker:ident by $model:ident($how:ident);)*) => {$(
+    ($($name:ident: $site:literal to $weaker:ident by $model:ident::<$kind:ty>($how:ident);)*) => {$(
         #[test]
         fn $name() {
-            assert_killed($site, Ordering::$weaker, || $model(Ended::$how));
+            assert_killed($site, Ordering::$weaker, || $model::<$kind>(Ended::$how));
         }
     )*};
 }
 
 caught! {
-    weakened_complete_release_is_caught: "completion::complete" to Acquire by poll(Done);
-    weakened_complete_acquire_is_caught: "completion::complete" to Release by poll(Done);
-    weakened_complete_acquire_is_caught_by_detach: "completion::complete" to Release by detach(Done);
-    weakened_abandon_release_is_caught: "completion::abandon" to Acquire by poll(Abandoned);
-    weakened_abandon_acquire_is_caught: "completion::abandon" to Release by poll(Abandoned);
-    weakened_abandon_acquire_is_caught_by_detach: "completion::abandon" to Release by detach(Abandoned);
-    weakened_register_release_is_caught: "completion::register" to Acquire by poll(Done);
-    weakened_register_acquire_is_caught: "completion::register" to Release by poll(Done);
-    weakened_detach_release_is_caught: "completion::detach" to Acquire by detach(Done);
-    weakened_detach_acquire_is_caught: "completion::detach" to Release by detach(Done);
-    weakened_poll_is_caught: "completion::poll" to Relaxed by poll(Done);
+    weakened_complete_release_is_caught: "completion::complete" to Acquire by poll::<()>(Done);
+    weakened_complete_acquire_is_caught: "completion::complete" to Release by poll::<()>(Done);
+    weakened_complete_acquire_is_caught_by_detach: "completion::complete" to Release by detach::<()>(Done);
+    weakened_abandon_release_is_caught: "completion::abandon" to Acquire by poll::<()>(Abandoned);
+    weakened_abandon_acquire_is_caught: "completion::abandon" to Release by poll::<()>(Abandoned);
+    weakened_abandon_acquire_is_caught_by_detach: "completion::abandon" to Release by detach::<()>(Abandoned);
+    weakened_register_release_is_caught: "completion::register" to Acquire by poll::<()>(Done);
+    weakened_register_acquire_is_caught: "completion::register" to Release by poll::<()>(Done);
+    weakened_detach_release_is_caught: "completion::detach" to Acquire by detach::<()>(Done);
+    weakened_detach_acquire_is_caught: "completion::detach" to Release by detach::<()>(Done);
+    weakened_poll_is_caught: "completion::poll" to Relaxed by poll::<()>(Done);
+    weakened_look_is_caught: "completion::look" to Relaxed by poll::<Room>(Done);
+    weakened_look_is_caught_by_detach: "completion::look" to Relaxed by detach::<Room>(Done);
+    weakened_unobserved_is_caught: "completion::unobserved" to Relaxed by poll::<Room>(Done);
+    weakened_register_release_is_caught_with_room: "completion::register" to Acquire by poll::<Room>(Done);
+    weakened_complete_release_is_caught_with_room: "completion::complete" to Acquire by registered_then_poll_again::<Room>(Done);
+    weakened_abandon_release_is_caught_with_room: "completion::abandon" to Acquire by registered_then_poll_again::<Room>(Abandoned);
+    weakened_complete_acquire_is_caught_with_room: "completion::complete" to Release by registered_then_poll_with_another_waker::<Room>(Done);
 }

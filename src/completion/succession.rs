@@ -22,7 +22,7 @@ impl Completion {
     const_unless_modelled! {
         /// Creates a word with a registered waiter, given the word of its waker.
         pub(crate) fn with_registered(waker: NonNull<()>) -> Self {
-            Self { word: AtomicPtr::new(waker.as_ptr()) }
+            Self { word: AtomicPtr::new(waker.as_ptr()), space: () }
         }
     }
 

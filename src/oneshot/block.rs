@@ -13,13 +13,14 @@ use core::{mem::MaybeUninit, ptr::NonNull};
 
 use crate::{
     Completion,
+    completion::Room,
     sync::{Retire, UnsafeCell, heap},
 };
 
 /// The block of a channel. The word comes first, so that its address is that of the block.
 #[repr(C)]
 pub(super) struct Block<T> {
-    word: Completion,
+    word: Completion<Room>,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -29,7 +30,7 @@ impl<T> Block<T> {
     pub(super) fn allocate() -> NonNull<Self> {
         let this = heap::allocate::<Self>();
         let value = Self {
-            word: Completion::new(),
+            word: Completion::with_room(),
             value: UnsafeCell::new(MaybeUninit::uninit()),
         };
         // SAFETY: the block is fresh and ours.
@@ -40,7 +41,7 @@ impl<T> Block<T> {
     /// Returns the word as a raw pointer, because no reference may be held across an exchange:
     /// after it, the other end may free the block.
     #[inline]
-    pub(super) fn word(this: NonNull<Self>) -> *const Completion {
+    pub(super) fn word(this: NonNull<Self>) -> *const Completion<Room> {
         this.as_ptr().cast()
     }
 
@@ -105,7 +106,7 @@ impl<T> Owned<T> {
         // SAFETY: the block is ours alone, and is not freed here.
         let word = unsafe { &mut (*block.as_ptr()).word };
         word.retire();
-        *word = Completion::new();
+        *word = Completion::with_room();
         // SAFETY: the word is new, and this is the only call for it. There is no other end that
         // could have registered or detached.
         let _unobserved = unsafe { Completion::raw_complete(word) };

@@ -30,10 +30,11 @@
 //! | send, then receive in any way | 1 |
 //! | poll, send, poll again | 2, not counting the waker's own |
 //! | send, then drop the receiver; drop the sender, then receive | 1 |
-//! | drop or close the receiver, then send or drop the sender | 2 |
+//! | drop or close the receiver, then send or drop the sender | 1 |
 //!
-//! A channel makes at most one allocation. A waker of another crate is boxed while it is
-//! registered. The waker of a blocking call is not boxed.
+//! A channel makes at most one allocation, with [room](crate::completion::Room) for the receiver's
+//! waker. If the receiver is polled with a second waker, and that one is of another crate, it is
+//! boxed while it is registered.
 //!
 //! # Example
 //! ```
@@ -59,7 +60,7 @@ pub use sender::Sender;
 /// Creates a channel for one value, and returns its two ends.
 ///
 /// # Cost
-/// At most one allocation, of a block that holds the value and one word. No atomic
+/// At most one allocation, of a block that holds the value and three words. No atomic
 /// read-modify-writes.
 ///
 /// # Example

@@ -13,7 +13,7 @@ use std::{
 use crate::common::{counting, poll_with};
 use joint::{
     Abandoned, Completion, block_on,
-    completion::{Completed, Detached, Ended, Registration},
+    completion::{Completed, Detached, Ended, Registration, Room},
     waker::ThinWaker,
 };
 
@@ -21,6 +21,7 @@ use joint::{
 fn the_word_is_one_pointer() {
     assert_eq!(size_of::<Completion>(), size_of::<usize>());
     assert_eq!(size_of::<Option<ThinWaker>>(), size_of::<usize>());
+    assert_eq!(size_of::<Completion<Room>>(), 3 * size_of::<usize>());
 }
 
 #[test]
@@ -157,6 +158,34 @@ fn the_raw_calls_tell_each_side_what_is_left_to_do() {
     // SAFETY: the completer's one call.
     let completed = unsafe { Completion::raw_abandon(word) };
     assert!(matches!(completed, Completed::Detached));
+}
+
+#[test]
+fn a_word_with_room_wakes_the_last_waker_once_and_drops_the_others() {
+    let mut completion = Completion::with_room();
+    for polls in 1..4 {
+        let wakers = [counting(), counting(), counting()];
+        for leave in [false, true] {
+            let (completer, mut waiter) = completion.split();
+            for (_, waker) in &wakers[..polls] {
+                assert_eq!(poll_with(&mut waiter, waker), Poll::Pending);
+                assert_eq!(poll_with(&mut waiter, waker), Poll::Pending);
+            }
+            if leave {
+                drop(waiter);
+                assert!(completer.is_detached());
+                completer.complete();
+                continue;
+            }
+            completer.complete();
+            assert_eq!(poll_with(&mut waiter, Waker::noop()), Poll::Ready(Ok(())));
+        }
+        for (i, (wakes, _)) in wakers.iter().enumerate() {
+            assert_eq!(wakes.count(), usize::from(i + 1 == polls));
+            assert_eq!(Arc::strong_count(wakes), 2);
+        }
+    }
+    assert_eq!(format!("{completion:?}"), "Completion(Detached)");
 }
 
 #[test]

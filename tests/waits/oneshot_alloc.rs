@@ -5,7 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, RawWakerVTable, Wake, Waker},
     time::{Duration, Instant},
 };
 
@@ -110,20 +110,28 @@ fn a_small_channel_is_one_allocation_at_most() {
     assert!(allocations(send) <= 1);
 }
 
+struct Foreign;
+
+impl Wake for Foreign {
+    fn wake(self: Arc<Self>) {}
+}
+
+fn foreign() -> [Waker; 2] {
+    [Arc::new(Foreign), Arc::new(Foreign)].map(Waker::from)
+}
+
 #[test]
-fn a_foreign_waker_takes_one_more_at_most() {
-    struct Foreign;
-    impl Wake for Foreign {
-        fn wake(self: Arc<Self>) {}
-    }
-    let wakers = [Arc::new(Foreign), Arc::new(Foreign)].map(Waker::from);
+fn a_foreign_waker_takes_no_memory_and_a_second_one_a_box() {
+    let wakers = foreign();
     let wait = || {
         let (tx, mut rx) = channel();
+        assert!(!poll(&mut rx, &wakers[0]));
         assert!(!poll(&mut rx, &wakers[0]));
         tx.send(LARGE).unwrap();
         assert!(poll(&mut rx, &wakers[0]));
     };
-    assert!(matches!(allocations(wait), 1..=2));
+    assert_eq!(allocations_at_first(wait), 1);
+    assert_eq!(allocations(wait), 1);
     let wait_with_another = || {
         let (tx, mut rx) = channel::<Large>();
         assert!(!poll(&mut rx, &wakers[0]));
@@ -131,7 +139,45 @@ fn a_foreign_waker_takes_one_more_at_most() {
         drop(rx);
         drop(tx);
     };
-    assert!(matches!(allocations(wait_with_another), 1..=3));
+    assert_eq!(allocations_at_first(wait_with_another), 2);
+    allocations(wait_with_another);
+}
+
+#[test]
+fn a_word_with_room_allocates_nothing_for_a_foreign_waker() {
+    let [waker, other] = foreign();
+    let wait = |first: &Waker, last: &Waker| {
+        let mut completion = Completion::with_room();
+        let (completer, mut waiter) = completion.split();
+        for waker in [first, last] {
+            let mut cx = Context::from_waker(waker);
+            assert!(Pin::new(&mut waiter).poll(&mut cx).is_pending());
+        }
+        completer.complete();
+        assert!(waiter.is_finished());
+    };
+    assert_eq!(allocations_at_first(|| wait(&waker, &waker)), 0);
+    assert_eq!(allocations_at_first(|| wait(&waker, &other)), 1);
+}
+
+#[test]
+fn a_waker_whose_clone_panics_is_not_registered() {
+    const TABLE: RawWakerVTable =
+        RawWakerVTable::new(|_| panic!("no clone"), |_| (), |_| (), |_| ());
+    // SAFETY: the functions use no data, and the waker is never cloned.
+    let waker = unsafe { Waker::new(std::ptr::null(), &TABLE) };
+    let [foreign, _] = foreign();
+    let wait = || {
+        let (tx, mut rx) = channel();
+        let polled = catch_unwind(AssertUnwindSafe(|| poll(&mut rx, &waker)));
+        assert!(polled.is_err());
+        assert!(!poll(&mut rx, &foreign));
+        let polled = catch_unwind(AssertUnwindSafe(|| poll(&mut rx, &waker)));
+        assert!(polled.is_err());
+        tx.send(LARGE).unwrap();
+        assert!(poll(&mut rx, &foreign));
+    };
+    allocations(wait);
 }
 
 #[test]

@@ -1,0 +1,221 @@
+//! The two sides of a word that borrow it: [`Completer`] and [`Waiter`].
+
+use core::{
+    fmt,
+    future::Future,
+    marker::PhantomData,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+#[cfg(feature = "std")]
+use std::time::{Duration, Instant};
+
+use super::{Completed, Completion, Ended, Registration, Space};
+#[cfg(feature = "std")]
+use crate::{sync::clock, waker::park};
+
+/// The side that completes. If it is dropped without completing, it abandons the word, and the
+/// [`Waiter`] ends with an error instead of hanging.
+///
+/// # Example
+/// ```
+/// use joint::{Abandoned, Completion};
+///
+/// let mut completion = Completion::new();
+/// let (completer, waiter) = completion.split();
+/// drop(completer);
+/// assert_eq!(waiter.blocking_wait(), Err(Abandoned));
+/// ```
+#[must_use = "dropping a completer without `complete` tells the waiter that it will never complete"]
+pub struct Completer<'a, S: Space = ()> {
+    completion: *const Completion<S>,
+    lifetime: PhantomData<&'a Completion<S>>,
+}
+
+// SAFETY: a completer makes one exchange on the word, which any thread may make.
+unsafe impl<S: Space> Send for Completer<'_, S> {}
+// SAFETY: by reference it only makes an atomic load.
+unsafe impl<S: Space> Sync for Completer<'_, S> {}
+
+impl<S: Space> Completer<'_, S> {
+    pub(super) fn new(completion: *const Completion<S>) -> Self {
+        Self {
+            completion,
+            lifetime: PhantomData,
+        }
+    }
+
+    /// Completes, and wakes the waiter if it is waiting.
+    ///
+    /// # Cost
+    /// One atomic read-modify-write, besides the wake-up.
+    pub fn complete(self) {
+        let this = core::mem::ManuallyDrop::new(self);
+        // SAFETY: the borrow keeps the word alive, and a completer finishes once, because `self` is
+        // consumed and not dropped.
+        wake(unsafe { Completion::raw_complete(this.completion) });
+    }
+
+    /// Returns whether the [`Waiter`] was dropped before the end, so that no one is left to wake.
+    pub fn is_detached(&self) -> bool {
+        // SAFETY: the borrow keeps the word alive, and finishing consumes the completer.
+        unsafe { Completion::raw_is_detached(self.completion) }
+    }
+}
+
+impl<S: Space> Drop for Completer<'_, S> {
+    fn drop(&mut self) {
+        // SAFETY: the borrow keeps the word alive, and `complete` does not drop.
+        wake(unsafe { Completion::raw_abandon(self.completion) });
+    }
+}
+
+impl<S: Space> fmt::Debug for Completer<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completer")
+            .field("is_detached", &self.is_detached())
+            .finish()
+    }
+}
+
+fn wake<W: Into<Waker>>(completed: Completed<W>) {
+    if let Completed::Wake(waker) = completed {
+        waker.into().wake();
+    }
+}
+
+/// The completer was dropped without completing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abandoned;
+
+impl fmt::Display for Abandoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the completer was dropped without completing")
+    }
+}
+
+impl core::error::Error for Abandoned {}
+
+/// The side that waits, as a future or by a blocking wait with or without a deadline. Dropping it
+/// detaches it.
+///
+/// After the first answer, every further poll or wait gives the same answer.
+///
+/// # Example
+/// ```
+/// use joint::Completion;
+/// use std::time::Duration;
+///
+/// let mut completion = Completion::new();
+/// let (completer, mut waiter) = completion.split();
+/// assert!(!waiter.blocking_wait_timeout(Duration::from_millis(1)));
+/// completer.complete();
+/// assert!(waiter.blocking_wait_timeout(Duration::MAX));
+/// assert_eq!(waiter.blocking_wait(), Ok(()));
+/// ```
+#[must_use = "dropping a waiter detaches it: await it, or call one of its blocking functions"]
+pub struct Waiter<'a, S: Space = ()> {
+    completion: *const Completion<S>,
+    registration: Registration,
+    /// How the completer finished. Once this is set, the word is not touched again.
+    ended: Option<Ended>,
+    lifetime: PhantomData<&'a Completion<S>>,
+}
+
+// SAFETY: a waiter makes atomic operations on the word, which any thread may make.
+unsafe impl<S: Space> Send for Waiter<'_, S> {}
+// SAFETY: by reference it only makes an atomic load.
+unsafe impl<S: Space> Sync for Waiter<'_, S> {}
+
+impl<S: Space> Waiter<'_, S> {
+    pub(super) fn new(completion: *const Completion<S>) -> Self {
+        Self {
+            completion,
+            registration: Registration::new(),
+            ended: None,
+            lifetime: PhantomData,
+        }
+    }
+
+    /// Returns whether the completer has finished, so that a wait would return at once.
+    pub fn is_finished(&self) -> bool {
+        // SAFETY: the borrow keeps the word alive.
+        self.ended.is_some() || unsafe { Completion::raw_ended(self.completion) }.is_some()
+    }
+
+    /// Blocks the thread until the completer has finished.
+    ///
+    /// # Errors
+    /// [`Abandoned`] if the completer was dropped without completing.
+    #[cfg(feature = "std")]
+    pub fn blocking_wait(self) -> Result<(), Abandoned> {
+        park::block_on(self)
+    }
+
+    /// Blocks the thread until the completer has finished, for `limit` at most. Returns whether the
+    /// completer has finished.
+    ///
+    /// A limit beyond the range of the clock is no limit. A limit of zero only checks, and
+    /// registers nothing.
+    ///
+    /// To learn how the completer finished, call [`blocking_wait`](Waiter::blocking_wait) or await
+    /// the waiter. Both return at once then.
+    #[cfg(feature = "std")]
+    pub fn blocking_wait_timeout(&mut self, limit: Duration) -> bool {
+        if limit.is_zero() {
+            return self.is_finished();
+        }
+        park::block_on_timeout(Pin::new(self), limit).is_some()
+    }
+
+    /// Blocks the thread until the completer has finished, or until `deadline`. Returns whether the
+    /// completer has finished. If the deadline has passed, it only checks.
+    #[cfg(feature = "std")]
+    pub fn blocking_wait_deadline(&mut self, deadline: Instant) -> bool {
+        if deadline <= clock::now() {
+            return self.is_finished();
+        }
+        park::block_on_deadline(Pin::new(self), deadline).is_some()
+    }
+}
+
+impl<S: Space> Future for Waiter<'_, S> {
+    type Output = Result<(), Abandoned>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if this.ended.is_none() {
+            // SAFETY: the borrow keeps the word alive, and the waiter detaches only when the waiter
+            // is dropped.
+            let poll = unsafe {
+                Completion::raw_poll(this.completion, cx.waker(), &mut this.registration)
+            };
+            let Poll::Ready(ended) = poll else {
+                return Poll::Pending;
+            };
+            this.ended = Some(ended);
+        }
+        Poll::Ready(match this.ended {
+            Some(Ended::Done) => Ok(()),
+            _ => Err(Abandoned),
+        })
+    }
+}
+
+impl<S: Space> Drop for Waiter<'_, S> {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            // SAFETY: the borrow keeps the word alive, and this is the waiter's last act. Only the
+            // word is shared.
+            drop(unsafe { Completion::raw_detach(self.completion) });
+        }
+    }
+}
+
+impl<S: Space> fmt::Debug for Waiter<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiter")
+            .field("is_finished", &self.is_finished())
+            .finish()
+    }
+}
