@@ -1,6 +1,5 @@
 //! The executor beside its peers: every row of what tasks do, with two workers each and on one
-//! thread; a burst of two million tasks; fork and join on the stack; and how the time changes from
-//! one worker to all.
+//! thread; a burst of two million tasks; and fork and join on the stack.
 //!
 //! The tables are printed first. With `JOINT_CRITERION=1` the same rows then run under criterion,
 //! for figures with a history.
@@ -16,7 +15,6 @@ mod fork_join;
 #[cfg(joint_peers)]
 mod nexosim;
 mod rows;
-mod scaling;
 
 use joint_benches::{
     bare::{Bare, BarePool, InPlace},
@@ -110,5 +108,5 @@ fn main() {
         bursts(),
         fork_join::table(Duration::from_secs(2)),
     ];
-    joint_benches::table::main("executor", &tables, scaling::print);
+    joint_benches::table::main("executor", &tables, |_, _| ());
 }

@@ -8,7 +8,14 @@ use super::{
 };
 
 /// The benches whose figures are shown, in the order of the tables.
-pub(crate) const BENCHES: [&str; 5] = ["executor", "flow", "driver", "memory", "simulation"];
+pub(crate) const BENCHES: [&str; 6] = [
+    "executor",
+    "scaling",
+    "flow",
+    "driver",
+    "memory",
+    "simulation",
+];
 
 /// Where the benches write their figures.
 pub(crate) fn folder() -> PathBuf {

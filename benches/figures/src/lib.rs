@@ -6,9 +6,11 @@
 //! This is a package apart from the benches because `cargo xtask` uses it too, and must not compile
 //! their peers.
 
+mod curves;
 mod figures;
 mod plot;
 mod readme;
 
+pub use curves::{Curve, Panel, curves};
 pub use figures::{Figure, Place, placement_line};
 pub use readme::write;

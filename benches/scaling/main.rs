@@ -1,0 +1,224 @@
+//! How the time of each row changes from one worker to all processors, beside the peers: the rows
+//! of tasks, work that is divided, the same work on each worker at once, fork and join, timers, and
+//! descriptors.
+//!
+//! A run with n workers is kept on n processors, of those that the program may use. All contestants
+//! at all numbers of workers take turns. Beside each figure stands its *efficiency*: the speed-up
+//! over one worker, divided by the number of workers. 1 is the best possible, for rows that can be
+//! divided at all. For rows of the same work on each worker, the figure is divided by the number of
+//! workers, so that the same holds for them.
+//!
+//! `cargo xtask bench scaling`, or `cargo bench -p joint-benches --bench scaling`; with `-- FILTER`
+//! only the rows whose titles contain it; with `-- --test` each row runs once. The program needs
+//! nothing beside itself: it can be copied to a machine with more processors, and run there with
+//! `--bench`. It prints tables, and draws the curves into `scaling.svg`, in the folder that
+//! `JOINT_BENCH_OUT` names or in the current one.
+
+use std::{env, fs, path::PathBuf, time::Duration};
+
+#[path = "../driver/descriptors.rs"]
+mod descriptors;
+mod forks;
+mod processors;
+#[path = "../executor/rows.rs"]
+mod rows;
+mod work;
+
+use joint_benches::{
+    bare::FLOOR,
+    driven::{Driven, smol::Smol},
+    options::Options,
+    pools::{
+        async_executor::AsyncExecutorStatic,
+        joint::Joint,
+        nio::Nio,
+        tokio::{DrivenTokioPool, TokioPool},
+    },
+    report::{Measured, Report},
+    runtime::{Pool, leak},
+    table::{Run, Table},
+};
+use joint_figures::{Curve, Panel};
+use processors::Processors;
+use work::NamedRun;
+
+/// The rows whose figures are kept, for `docs/measured.md`.
+const KEPT: [&str; 9] = [
+    "spawn and join",
+    "10k spawned inside, joined",
+    "10k spawned outside, joined",
+    "fan of 1k, 1 us of work each",
+    "fan of 200, 20 us of work each",
+    "spawn and join, on each",
+    "fan of 1k, on each",
+    "100 tasks yield, on each",
+    "ping-pong, on each",
+];
+
+/// A contestant: its name, and its rows with a number of workers.
+type Contestant = (&'static str, fn(usize) -> Vec<NamedRun>);
+
+const OF_TASKS: &[Contestant] = &[
+    ("joint", tasks::<Joint>),
+    ("tokio", tasks::<TokioPool>),
+    ("async-executor static", tasks::<AsyncExecutorStatic>),
+    ("nio", tasks::<Nio>),
+    #[cfg(joint_peers)]
+    ("forte", |workers| {
+        // A pool of forte has no more than 32 members.
+        match workers {
+            ..=30 => tasks::<joint_benches::pools::forte::Forte>(workers),
+            _ => Vec::new(),
+        }
+    }),
+    (FLOOR, |workers| {
+        work::shares(workers).chain(work::rings(workers)).collect()
+    }),
+];
+
+const OF_FORKS: &[Contestant] = &[
+    ("joint", |workers| forks::with_joint(workers).into()),
+    ("chili", |workers| forks::with_chili(workers).into()),
+    ("rayon", |workers| forks::with_rayon(workers).into()),
+];
+
+const OF_DRIVERS: &[Contestant] = &[
+    ("joint", driver::<Joint>),
+    ("tokio", driver::<DrivenTokioPool>),
+    ("smol", driver::<Smol>),
+];
+
+fn tasks<R: Pool>(workers: usize) -> Vec<NamedRun> {
+    let runtime = R::start(workers);
+    let rows = rows::inside().into_iter().chain(rows::outside());
+    let rows = rows.chain(work::divided()).map(|row| row.of(runtime));
+    rows.chain(work::on_each(runtime, workers)).collect()
+}
+
+fn driver<R: Driven + Pool>(workers: usize) -> Vec<NamedRun> {
+    let runtime = R::start(workers);
+    let rows = descriptors::rows().into_iter();
+    let rows = rows.map(|row| row.of(runtime));
+    rows.chain(work::timers_on_each(runtime, workers)).collect()
+}
+
+/// One worker, and then more, up to all processors: every number up to four, and powers of two
+/// above.
+fn worker_counts(all: usize) -> Vec<usize> {
+    let mut counts: Vec<_> = (1..all)
+        .filter(|count| *count <= 4 || count.is_power_of_two())
+        .collect();
+    counts.push(all);
+    counts
+}
+
+struct Scaling<'a> {
+    options: &'a Options,
+    report: &'a mut Report,
+    processors: &'static Processors,
+    counts: Vec<usize>,
+    panels: Vec<Panel>,
+}
+
+impl Scaling<'_> {
+    /// Measures a table of each contestant at each number of workers.
+    fn print(&mut self, title: &'static str, contestants: &[Contestant], is_heavy: bool) {
+        let titles = contestants[0].1(1);
+        let titles = titles.iter().map(|row| row.0);
+        if self.options.wants_none_of(title, titles) {
+            return;
+        }
+        let mut table = Table::new(title, Duration::from_secs(5));
+        if is_heavy {
+            table = table.heavy();
+        }
+        for (name, rows) in contestants {
+            for &workers in &self.counts {
+                let processors = self.processors;
+                let rows = processors.on_first(workers, || rows(workers));
+                let rows = rows.into_iter().map(|(title, operations, run)| {
+                    let run: Run = Box::new(move || processors.on_first(workers, &run));
+                    (title, operations, run)
+                });
+                table = table.with_runs(format!("{name} {workers}"), rows);
+            }
+        }
+        let names: Vec<_> = contestants.iter().map(|contestant| contestant.0).collect();
+        println!("\n| {title} | workers | {} |", names.join(" | "));
+        println!("|{}", "---|".repeat(2 + names.len()));
+        table.each_row(self.options, self.report, |row, figures, report| {
+            let figures: Vec<_> = figures.chunks(self.counts.len()).collect();
+            let efficiency = |of_one: &[Measured], n: usize| {
+                let (one, many) = (of_one[0].value?, of_one[n].value?);
+                Some(one / many / self.counts[n] as f64)
+            };
+            for (n, workers) in self.counts.iter().enumerate() {
+                let cells = figures.iter().map(|of_one| match efficiency(of_one, n) {
+                    Some(part) => {
+                        format!("{:.1} ({part:.2})", of_one[n].value.unwrap_or(f64::NAN))
+                    }
+                    None => "-".to_owned(),
+                });
+                let cells: Vec<_> = cells.collect();
+                println!("| {row} | {workers} | {} |", cells.join(" | "));
+            }
+            if KEPT.contains(&row) {
+                keep(row, &names, &figures, &self.counts, report);
+            }
+            let curves = names.iter().zip(&figures).map(|(name, of_one)| Curve {
+                name: (*name).to_owned(),
+                points: (0..self.counts.len())
+                    .filter_map(|n| Some((self.counts[n], efficiency(of_one, n)?)))
+                    .collect(),
+            });
+            self.panels.push(Panel {
+                title: row.to_owned(),
+                curves: curves.filter(|curve| !curve.points.is_empty()).collect(),
+            });
+        });
+    }
+}
+
+/// Records how long each contestant takes, as a part of its own time with one worker.
+fn keep(row: &str, names: &[&str], figures: &[&[Measured]], counts: &[usize], report: &mut Report) {
+    for (n, workers) in counts.iter().enumerate().skip(1) {
+        let parts = names.iter().zip(figures).map(|(name, of_one)| {
+            let part = of_one[n].value.zip(of_one[0].value);
+            let part = part.map(|(many, one)| many / one);
+            Measured {
+                contestant: (*name).to_owned(),
+                value: part,
+                ratio: part.unwrap_or(f64::NAN),
+                is_peer: !name.starts_with("joint") && *name != FLOOR,
+            }
+        });
+        let table = format!("time with {workers} workers, as a part of one's");
+        report.record_row(&table, row, "part", &parts.collect::<Vec<_>>());
+    }
+}
+
+fn main() {
+    let processors = leak(Processors::of_this_process());
+    let options = Options::read();
+    let mut report = Report::start("scaling", &options);
+    println!("{}", processors.in_words());
+    println!("In the tables below, beside each figure: its efficiency.");
+    let mut scaling = Scaling {
+        options: &options,
+        report: &mut report,
+        processors,
+        counts: worker_counts(processors.count()),
+        panels: Vec::new(),
+    };
+    scaling.print("scaling: tasks", OF_TASKS, false);
+    scaling.print("scaling: fork and join", OF_FORKS, false);
+    scaling.print("scaling: timers and descriptors", OF_DRIVERS, true);
+    let panels = scaling.panels;
+    report.end();
+    if !options.once && !panels.is_empty() {
+        let folder = PathBuf::from(env::var_os("JOINT_BENCH_OUT").unwrap_or_else(|| ".".into()));
+        let path = folder.join("scaling.svg");
+        fs::write(&path, joint_figures::curves(&panels)).expect("the picture can be written");
+        println!("\nThe curves are in {}.", path.display());
+    }
+}

@@ -1,0 +1,233 @@
+//! The rows that only this bench has: work that is divided, and the same work on each worker at
+//! once.
+
+use std::{
+    future::{Future, poll_fn},
+    hint::{black_box, spin_loop},
+    pin::pin,
+    sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Release},
+    task::Poll,
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint_benches::{
+    bare::{Bare, on_threads},
+    driven::Driven,
+    options::Options,
+    runtime::Runtime,
+    table::{Row, Run},
+};
+
+use super::rows::{FAN, fan_out};
+
+pub(crate) type NamedRun = (&'static str, u64, Run);
+
+/// How many timers are armed in one poll.
+const BATCH: usize = 64;
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// About a microsecond of work that shares nothing.
+fn microsecond() {
+    let mut state = black_box(1u64);
+    for _ in 0..800 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005) ^ (state >> 33);
+    }
+    black_box(state);
+}
+
+/// One task that spawns others, with work for all workers.
+pub(crate) fn divided<R: Runtime>() -> [Row<R>; 2] {
+    let row = |title, operations, run| Row {
+        title,
+        operations,
+        run,
+    };
+    [
+        row("fan of 1k, 1 us of work each", 1_000, work::<R, 1_000, 1>),
+        row("fan of 200, 20 us of work each", 200, work::<R, 200, 20>),
+    ]
+}
+
+fn work<R: Runtime, const TASKS: usize, const MICROSECONDS: usize>(
+    runtime: &'static R,
+) -> Duration {
+    runtime.run(async move {
+        let start = Instant::now();
+        fan_out(runtime, TASKS, |_| async {
+            (0..MICROSECONDS).for_each(|_| microsecond());
+        })
+        .await;
+        start.elapsed()
+    })
+}
+
+/// The floor of divided work: a thread for each worker, with an equal share from the start.
+pub(crate) fn shares(workers: usize) -> impl Iterator<Item = NamedRun> {
+    divided::<Bare>().into_iter().map(move |row| {
+        let microseconds = if row.operations == 200 { 20 } else { 1 };
+        let all = row.operations as usize * microseconds;
+        let run: Run = Box::new(move || {
+            on_threads(workers, |i| {
+                let share = all * (i + 1) / workers - all * i / workers;
+                (0..share).for_each(|_| microsecond());
+            })
+        });
+        (row.title, row.operations, run)
+    })
+}
+
+fn turns() -> usize {
+    Options::read().of(1_000, 20)
+}
+
+async fn spawn_join<R: Runtime>(runtime: &'static R) {
+    for i in 0..turns() {
+        black_box(R::join(runtime.spawn(async move { i })).await);
+    }
+}
+
+async fn fan<R: Runtime>(runtime: &'static R) {
+    fan_out(runtime, FAN, |i| async move { i }).await;
+}
+
+async fn yields<R: Runtime>(runtime: &'static R) {
+    let one = |_| async {
+        for _ in 0..turns() / 10 {
+            R::yield_now().await;
+        }
+    };
+    fan_out(runtime, 100, one).await;
+}
+
+async fn ping_pong<R: Runtime>(runtime: &'static R) {
+    for i in 0..turns() {
+        let (there, ball) = oneshot::channel::<usize>();
+        let (back, ball_again) = oneshot::channel::<usize>();
+        let pong = runtime.spawn(async move {
+            let ball = ball.await.expect("a ball");
+            back.send(ball).expect("the receiver waits");
+        });
+        there.send(i).expect("the receiver waits");
+        black_box(ball_again.await.expect("a ball"));
+        R::join(pong).await;
+    }
+}
+
+async fn arm_and_drop<R: Driven>(_: &'static R) {
+    for _ in 0..turns() {
+        poll_fn(|cx| {
+            for _ in 0..BATCH {
+                let _ = black_box(pin!(R::sleep(HOUR)).poll(cx));
+            }
+            Poll::Ready(())
+        })
+        .await;
+        R::yield_now().await;
+    }
+}
+
+/// The same work on each worker at once. The best is a time that does not change.
+pub(crate) fn on_each<R: Runtime>(runtime: &'static R, workers: usize) -> [NamedRun; 4] {
+    let all = All { runtime, workers };
+    [
+        all.row("spawn and join, on each", turns(), spawn_join::<R>),
+        all.row("fan of 1k, on each", FAN, fan::<R>),
+        all.row(
+            "100 tasks yield, on each",
+            100 * (turns() / 10),
+            yields::<R>,
+        ),
+        all.row("ping-pong, on each", turns(), ping_pong::<R>),
+    ]
+}
+
+/// As above, with timers.
+pub(crate) fn timers_on_each<R: Driven>(runtime: &'static R, workers: usize) -> [NamedRun; 1] {
+    let all = All { runtime, workers };
+    [all.row(
+        "arm and drop, 1 h, on each",
+        BATCH * turns(),
+        arm_and_drop::<R>,
+    )]
+}
+
+/// The floor: a bare ring on each of that many threads.
+pub(crate) fn rings(workers: usize) -> [NamedRun; 4] {
+    fn ring<F>(work: impl Fn(&'static Bare) -> F + Sync, workers: usize) -> Duration
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        on_threads(workers, |_| Bare.run(work(&Bare))) / workers as u32
+    }
+    let [a, b, c, d] = on_each(&Bare, workers).map(|(title, operations, _)| (title, operations));
+    [
+        (a.0, a.1, Box::new(move || ring(spawn_join, workers))),
+        (b.0, b.1, Box::new(move || ring(fan, workers))),
+        (c.0, c.1, Box::new(move || ring(yields, workers))),
+        (d.0, d.1, Box::new(move || ring(ping_pong, workers))),
+    ]
+}
+
+/// A runtime with that many workers, each of which is to do the same.
+struct All<R: 'static> {
+    runtime: &'static R,
+    workers: usize,
+}
+
+impl<R: Runtime> All<R> {
+    fn row<F>(
+        &self,
+        title: &'static str,
+        operations: usize,
+        work: impl Fn(&'static R) -> F + Copy + Send + 'static,
+    ) -> NamedRun
+    where
+        F: Future<Output = ()> + Send,
+    {
+        let Self { runtime, workers } = *self;
+        let run: Run = Box::new(move || on_all(runtime, workers, work));
+        (title, operations as u64, run)
+    }
+}
+
+/// The time from when all have begun until all have ended, divided by their number.
+fn on_all<R, F>(
+    runtime: &'static R,
+    workers: usize,
+    work: impl Fn(&'static R) -> F + Copy + Send + 'static,
+) -> Duration
+where
+    R: Runtime,
+    F: Future<Output = ()> + Send,
+{
+    static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+    BEGUN.store(0, Release);
+    let one = |_| {
+        runtime.spawn_outside(async move {
+            BEGUN.fetch_add(1, AcqRel);
+            // If one worker has two of them, the other one does not begin.
+            let patience = Instant::now() + Duration::from_millis(100);
+            while BEGUN.load(Acquire) < workers && Instant::now() < patience {
+                thread::yield_now();
+                spin_loop();
+            }
+            let start = Instant::now();
+            work(runtime).await;
+            (start, Instant::now())
+        })
+    };
+    let all: Vec<_> = (0..workers).map(one).collect();
+    let times = runtime.run(async {
+        let mut times = Vec::new();
+        for task in all {
+            times.push(R::join(task).await);
+        }
+        times
+    });
+    let start = times.iter().map(|times| times.0).min();
+    let end = times.iter().map(|times| times.1).max();
+    let taken = end.zip(start).map(|(end, start)| end - start);
+    taken.unwrap_or_default() / workers as u32
+}
