@@ -224,3 +224,67 @@ fn the_workers_of_an_executor_with_pending_timers_sleep_until_the_first() {
         seen.assert_rest(workers as u64, &elsewhere);
     }
 }
+
+/// A task that waits for a descriptor costs nothing until the descriptor is ready.
+#[cfg(feature = "io")]
+#[test]
+fn the_workers_of_an_executor_with_an_open_listener_sleep_until_a_connection() {
+    use joint::io::TcpListener;
+
+    let elsewhere = Elsewhere::new();
+    for workers in [1, 2, 4] {
+        let seen = Seen::new("open", workers);
+        let listening = seen.executor.spawn(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let accepting = spawn(async move { listener.accept().await.map(drop) });
+            (address, accepting)
+        });
+        let (address, accepting) = block_on(listening);
+        seen.assert_rest(workers as u64, &elsewhere);
+        let _connection = std::net::TcpStream::connect(address).unwrap();
+        block_on(accepting).unwrap();
+        seen.assert_rest(workers as u64, &elsewhere);
+    }
+}
+
+/// One watches, so that nothing is stuck behind a long poll. It is only one, however many there
+/// are.
+#[test]
+fn of_many_idle_workers_one_watches_a_busy_one_and_the_others_sleep() {
+    const WORKERS: usize = 8;
+
+    let executor = Executor::builder().workers(WORKERS).build().unwrap();
+    let _busy = executor.spawn_on(0, async {
+        loop {
+            spawn(async {}).await;
+        }
+    });
+    let parks = || {
+        let workers = executor.metrics().workers;
+        workers
+            .iter()
+            .map(|worker| worker.parks)
+            .collect::<Vec<_>>()
+    };
+    // The system may keep the busy worker from its processor, and then the watcher sleeps. The
+    // next watcher may be another worker.
+    let seen = (0..500).any(|_| {
+        let before = parks();
+        while parks().iter().sum::<u64>() < before.iter().sum::<u64>() + LOOKS {
+            thread::yield_now();
+        }
+        let after = parks();
+        before
+            .iter()
+            .zip(&after)
+            .filter(|(before, after)| before != after)
+            .count()
+            == 1
+    });
+    assert!(
+        seen,
+        "more than one worker looks again and again: {:?}",
+        parks()
+    );
+}

@@ -8,12 +8,13 @@ use super::{
 };
 
 /// The benches whose figures are shown, in the order of the tables.
-pub(crate) const BENCHES: [&str; 6] = [
+pub(crate) const BENCHES: [&str; 7] = [
     "executor",
     "scaling",
     "flow",
     "driver",
     "memory",
+    "idle",
     "simulation",
 ];
 

@@ -29,7 +29,7 @@ pub struct Place<'a> {
     pub row: &'a str,
     /// `ns`, `ms`, `bytes`, `part` for a table that compares each contestant with itself, `runs`,
     /// where each peer is compared with joint's contestant that works in the same way, or
-    /// `allocations` or `polls`, which are counts.
+    /// `allocations`, `polls` or `wake-ups`, which are counts.
     pub unit: &'a str,
     /// `near`, `far`, `busy` or `alone`.
     pub placement: &'a str,
@@ -118,7 +118,7 @@ impl FigureTable {
 
     /// Whether each figure is shown with two digits behind the point, instead of its ratio.
     pub(crate) fn shows_hundredths(&self) -> bool {
-        matches!(&*self.unit, "part" | "allocations" | "polls")
+        matches!(&*self.unit, "part" | "allocations" | "polls" | "wake-ups")
     }
 
     /// Whether it compares this crate's times or sizes with others.
@@ -188,7 +188,10 @@ impl Figures {
                 .ok_or("\"is_peer\" is not a boolean")?,
         };
         let unit = word("unit")?;
-        if !matches!(&*unit, "bytes" | "runs" | "allocations" | "polls") {
+        if !matches!(
+            &*unit,
+            "bytes" | "runs" | "allocations" | "polls" | "wake-ups"
+        ) {
             self.placements.insert(placement);
         }
         let rows = &mut self.table(word("table")?, unit).rows;
