@@ -32,7 +32,7 @@ use core::{
     future::Future,
     mem,
     pin::pin,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 use std::{
@@ -146,6 +146,8 @@ pub(super) struct World {
     agenda: RefCell<Agenda>,
     spawned: Cell<u32>,
     later: RefCell<BinaryHeap<Reverse<Later>>>,
+    /// The wakers of the timers that have fired, for its memory alone.
+    fired: Cell<Vec<Waker>>,
     laters: Cell<u64>,
     start: u64,
     now: Cell<u64>,
@@ -211,6 +213,7 @@ impl World {
             agenda: RefCell::new(Agenda::new(chooser, chance, Record::new(keeps_all))),
             spawned: Cell::new(0),
             later: RefCell::default(),
+            fired: Cell::default(),
             laters: Cell::new(0),
             start,
             now: Cell::new(start),

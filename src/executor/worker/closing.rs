@@ -294,15 +294,20 @@ impl Shared {
         }
     }
 
-    pub(super) fn everything_injected(&self) -> Vec<Runnable> {
+    fn everything_injected(&self) -> Vec<Runnable> {
         let mut all = Vec::new();
+        self.each_injected(|runnable| all.push(runnable));
+        all
+    }
+
+    /// Takes everything from the injectors and inboxes. `take` pushes nothing there.
+    pub(super) fn each_injected(&self, mut take: impl FnMut(Runnable)) {
         for injector in [&self.high_injector, &self.injector] {
-            injector.take(usize::MAX, |runnable| all.push(runnable));
+            injector.take(usize::MAX, &mut take);
         }
         for inbox in &self.inboxes {
-            inbox.take(usize::MAX, |runnable| all.push(runnable));
+            inbox.take(usize::MAX, &mut take);
         }
-        all
     }
 }
 

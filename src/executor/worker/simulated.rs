@@ -159,9 +159,6 @@ impl Shared {
 
     /// Takes all that other threads have queued for any worker.
     pub(in crate::executor) fn take_injected(&self, take: impl FnMut(Runnable)) {
-        let is_empty = !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty());
-        if !is_empty {
-            self.everything_injected().into_iter().for_each(take);
-        }
+        self.each_injected(take);
     }
 }

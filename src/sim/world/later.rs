@@ -90,13 +90,14 @@ impl World {
     }
 
     fn fire(&self, time: u64) {
-        let mut wakers = Vec::new();
+        let mut wakers = self.fired.take();
         for pool in self.pools.borrow().iter() {
             pool.simulated.fire(time, &mut wakers);
         }
-        for waker in wakers {
+        for waker in wakers.drain(..) {
             let _ = catch_unwind(AssertUnwindSafe(|| self.wake_timer(waker)));
         }
+        self.fired.set(wakers);
     }
 
     fn take_later(&self, time: u64) -> Option<Act> {

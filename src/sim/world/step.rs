@@ -58,7 +58,6 @@ impl World {
                 }
             }
             acting.leave();
-            self.collect_injected();
             // Woken by another thread, or not polled yet.
             if self.wake_main() || self.end_closed() {
                 continue;
@@ -98,6 +97,8 @@ impl World {
                 self.pass_to(limit.max(now));
                 Some(Step::AtLimit)
             }
+            // By a thread that is none of the world's.
+            (_, None) if self.collect_injected() => None,
             // The waits of polls that are blocked beneath the end of the main future.
             (_, None) if self.main_is_over.get() => Some(Step::Failed),
             (_, None) => {
@@ -296,11 +297,17 @@ impl World {
         self.collect_injected();
     }
 
-    /// Takes over what was queued from elsewhere than the executors' own workers.
-    pub(super) fn collect_injected(&self) {
+    /// Takes over what was queued from elsewhere than the executors' own workers. Returns whether
+    /// there was anything.
+    pub(super) fn collect_injected(&self) -> bool {
+        let mut any = false;
         for (number, pool) in (0..).zip(&*self.pools.borrow()) {
-            pool.simulated.take_injected(|task| self.push(number, task));
+            pool.simulated.take_injected(|task| {
+                any = true;
+                self.push(number, task);
+            });
         }
+        any
     }
 
     fn push(&self, pool: u16, task: Task) {
