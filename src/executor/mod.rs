@@ -167,6 +167,7 @@ pub mod local;
 mod metrics;
 mod process;
 pub(crate) mod registry;
+pub(crate) mod room;
 mod scope;
 mod shutdown;
 #[cfg(feature = "sim")]

@@ -6,7 +6,8 @@
 //! when its future is gone. A task that is ready, or woken, before its first poll is over is never
 //! entered. An entry is one word, the task's address, and owns nothing: while the future exists, so
 //! does the task. In turn the task's metadata, its [`EntryLink`], is the entry's address, and the
-//! entry lies in a [`Chunk`], whose head says which executor and which lane the task belongs to.
+//! entry lies in a chunk ([`Room`]), whose head says which executor and which lane the task belongs
+//! to.
 //!
 //! Each worker has entries of its own for the normal lane, behind a lock that costs the worker
 //! nothing until the executor closes. The worker enters its tasks there, and strikes off those that
@@ -23,10 +24,8 @@
 //!    woken can therefore always reach the queues that it is to be put into. Before that the
 //!    workers keep the owner alive.
 
-use alloc::{alloc::handle_alloc_error, sync::Arc, vec::Vec};
+use alloc::{sync::Arc, vec::Vec};
 use core::{
-    alloc::Layout,
-    cell::UnsafeCell,
     marker::PhantomData,
     ptr::{self, NonNull},
 };
@@ -34,7 +33,7 @@ use std::sync::PoisonError;
 
 use crossbeam_utils::CachePadded;
 
-use super::biased::Biased;
+use super::{biased::Biased, room};
 use crate::{
     sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, order},
     task,
@@ -92,15 +91,31 @@ impl<K> EntryLink<K> {
     /// change by which the task became idle.
     #[inline]
     pub(crate) fn home(&self) -> Option<Origin<K>> {
-        let chunk = Chunk::<K>::of(self.entry())?;
-        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive. Its head is
-        // never written.
-        Some(unsafe { chunk.as_ref() }.home)
+        let head = room::head_of::<Head<K>>(self.entry())?;
+        // SAFETY: the room lives as long as the executor, which the entry keeps alive.
+        Some(unsafe { head.as_ref() }.home)
     }
 
     #[inline]
     pub(crate) fn is_entered(&self) -> bool {
         !self.entry().is_null()
+    }
+
+    #[inline]
+    fn enter(
+        &self,
+        room: &mut Room<K>,
+        owner: &Arc<K>,
+        task: NonNull<()>,
+        lane: Lane,
+        shard: usize,
+    ) {
+        let owner = Arc::as_ptr(owner);
+        let home = Origin { owner, lane };
+        let entry = room.enter(task, || Head { home, shard });
+        // ORDERING: place. Relaxed: the end of this run publishes it to every thread that wakes the
+        // task later.
+        self.0.store(entry, order!(place: Relaxed));
     }
 }
 
@@ -120,50 +135,14 @@ impl<K> Clone for Origin<K> {
 
 impl<K> Copy for Origin<K> {}
 
-/// The size and the alignment of a chunk. An entry's chunk is found by the entry's address.
-const CHUNK: usize = 1024;
-const HEAD: usize = 32;
-pub(crate) const ENTRIES: usize = (CHUNK - HEAD) / size_of::<*mut ()>();
-
-#[repr(C, align(1024))]
-struct Chunk<K> {
+/// What all entries of a chunk share.
+struct Head<K> {
     home: Origin<K>,
     shard: usize,
-    /// An entry in use is a task's address. A free entry is the address of the next free one, made
-    /// odd.
-    entries: UnsafeCell<[*mut (); ENTRIES]>,
 }
 
-const _: () = assert!(
-    size_of::<Chunk<()>>() == CHUNK,
-    "the address of an entry gives that of its chunk"
-);
-
-/// A free entry that is followed by `next`.
-fn free(next: *mut ()) -> *mut () {
-    next.map_addr(|address| address | 1)
-}
-
-/// Room for entries of one lane. A thread that touches it has exclusive access.
-struct Room<K> {
-    chunks: Vec<NonNull<Chunk<K>>>,
-    /// The first free entry, or null.
-    free: *mut (),
-    live: usize,
-}
-
-impl<K> Default for Room<K> {
-    fn default() -> Self {
-        Self {
-            chunks: Vec::new(),
-            free: ptr::null_mut(),
-            live: 0,
-        }
-    }
-}
-
-// SAFETY: the chunks belong to the room, except for their heads, which are never written.
-unsafe impl<K> Send for Room<K> {}
+/// Entries of one lane.
+type Room<K> = room::Room<Head<K>>;
 
 /// A worker's entries of the normal lane.
 struct Own<K> {
@@ -227,10 +206,12 @@ impl<K: RegistryOwner> Registry<K> {
     ) {
         let own = &owner.registry().shards[worker].normal;
         let enter = |room: &mut Room<K>| {
-            if room.free.is_null() {
-                room.take_back(own);
+            if room.is_full() {
+                let returned = core::mem::replace(&mut lock(&own.returned).0, ptr::null_mut());
+                // SAFETY: the list has entries of this room.
+                unsafe { room.take_back(returned) };
             }
-            room.enter(owner, task, place, Lane::Normal, worker);
+            place.enter(room, owner, task, Lane::Normal, worker);
         };
         // SAFETY: rule 1. No other call is under way, because `enter` calls no code of a user.
         unsafe { own.room.enter(enter) };
@@ -260,7 +241,7 @@ impl<K: RegistryOwner> Registry<K> {
             Lane::Pinned(worker) => (&shards[worker].pinned, worker),
             Lane::High | Lane::Normal => (&shards[near].high, near),
         };
-        lock(room).enter(owner, task, place, lane, shard);
+        place.enter(&mut lock(room), owner, task, lane, shard);
     }
 
     /// Strikes a task off, if it was entered. `worker` returns the index of the worker of the same
@@ -274,14 +255,11 @@ impl<K: RegistryOwner> Registry<K> {
         worker: impl FnOnce(*const K) -> Option<usize>,
     ) {
         let entry = place.entry();
-        let Some(chunk) = Chunk::<K>::of(entry) else {
+        let Some(head) = room::head_of::<Head<K>>(entry) else {
             return;
         };
-        // SAFETY: the chunk lives as long as the executor, which the entry keeps alive. Its head is
-        // never written.
-        let home = unsafe { (*chunk.as_ptr()).home };
-        // SAFETY: as above.
-        let shard = unsafe { (*chunk.as_ptr()).shard };
+        // SAFETY: the room lives as long as the executor, which the entry keeps alive.
+        let Head { home, shard } = unsafe { head.read() };
         // SAFETY: the entry keeps the executor alive.
         let registry = ptr::from_ref(unsafe { (*home.owner).registry() });
         // SAFETY: as above, until the end of this function, except for what `forget_left` says.
@@ -341,12 +319,13 @@ impl<K: RegistryOwner> Registry<K> {
         let registry = owner.registry();
         let live = |shard: &CachePadded<Shard<K>>| {
             let normal = shard.normal.room.with_lock(|room| {
-                let free = core::mem::replace(&mut room.free, ptr::null_mut());
-                room.take_back(&shard.normal);
-                room.free = free;
-                room.live
+                let returned = &mut lock(&shard.normal.returned).0;
+                let returned = core::mem::replace(returned, ptr::null_mut());
+                // SAFETY: the list has entries of this room.
+                unsafe { room.count_off(returned) };
+                room.live()
             });
-            normal + lock(&shard.high).live + lock(&shard.pinned).live
+            normal + lock(&shard.high).live() + lock(&shard.pinned).live()
         };
         let left = registry.shards.iter().map(live).sum();
         if left > 0 {
@@ -372,16 +351,16 @@ impl<K: RegistryOwner> Registry<K> {
         let mut runnables = Vec::new();
         shard.normal.room.with_lock(|room| {
             let _returned = lock(&shard.normal.returned);
-            room.cancel(&mut runnables);
+            cancel(room, &mut runnables);
         });
-        lock(&shard.high).cancel(&mut runnables);
+        cancel(&lock(&shard.high), &mut runnables);
         runnables
     }
 
     /// Cancels every waiting task that is pinned to a worker and whose runnable does not exist.
     pub(crate) fn cancel_pinned(&self, worker: usize) -> Vec<Runnable<K>> {
         let mut runnables = Vec::new();
-        lock(&self.shards[worker].pinned).cancel(&mut runnables);
+        cancel(&lock(&self.shards[worker].pinned), &mut runnables);
         runnables
     }
 
@@ -389,7 +368,7 @@ impl<K: RegistryOwner> Registry<K> {
     #[cfg(test)]
     pub(crate) fn room(&self, worker: usize, lane: Lane) -> (usize, usize) {
         let shard = &self.shards[worker];
-        let of = |room: &mut Room<K>| (room.chunks.len(), room.live);
+        let of = |room: &mut Room<K>| (room.chunks(), room.live());
         match lane {
             Lane::Normal => shard.normal.room.with_lock(of),
             Lane::High => of(&mut lock(&shard.high)),
@@ -407,7 +386,7 @@ impl<K: RegistryOwner> Registry<K> {
 
     /// Whether a worker has pinned tasks that have not ended.
     pub(crate) fn has_pinned(&self, worker: usize) -> bool {
-        lock(&self.shards[worker].pinned).live > 0
+        lock(&self.shards[worker].pinned).live() > 0
     }
 }
 
@@ -422,129 +401,16 @@ impl<K> Own<K> {
     unsafe fn return_entry(&self, entry: *mut ()) {
         let mut returned = lock(&self.returned);
         // SAFETY: the entry is the caller's, and from here on the list's.
-        unsafe { entry.cast::<*mut ()>().write(free(returned.0)) };
+        unsafe { room::link(entry, returned.0) };
         returned.0 = entry;
     }
 }
 
-impl<K> Room<K> {
-    #[inline]
-    fn enter(
-        &mut self,
-        owner: &Arc<K>,
-        task: NonNull<()>,
-        place: &EntryLink<K>,
-        lane: Lane,
-        shard: usize,
-    ) {
-        if self.free.is_null() {
-            self.grow(owner, lane, shard);
-        }
-        let entry = self.free;
-        // SAFETY: this is a free entry of a chunk of this room.
-        let next = unsafe { entry.cast::<*mut ()>().replace(task.as_ptr()) };
-        self.free = next.map_addr(|address| address & !1);
-        self.live += 1;
-        // ORDERING: place. Relaxed: the end of this run publishes it to every thread that wakes the
-        // task later.
-        place.0.store(entry, order!(place: Relaxed));
-    }
-
-    /// # Safety
-    /// `entry` is one of this room's, and was in use until now.
-    #[inline]
-    unsafe fn give_back(&mut self, entry: *mut ()) {
-        // SAFETY: by this function's contract.
-        unsafe { entry.cast::<*mut ()>().write(free(self.free)) };
-        self.free = entry;
-        self.live -= 1;
-    }
-
-    /// Takes back the entries that other threads have struck off, and counts them as no longer
-    /// live. The room must have no free entry.
-    #[cold]
-    fn take_back(&mut self, own: &Own<K>) {
-        self.free = core::mem::replace(&mut lock(&own.returned).0, ptr::null_mut());
-        let mut entry = self.free;
-        while !entry.is_null() {
-            self.live -= 1;
-            // SAFETY: this is a free entry of a chunk of this room.
-            let next = unsafe { entry.cast::<*mut ()>().read() };
-            entry = next.map_addr(|address| address & !1);
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self, owner: &Arc<K>, lane: Lane, shard: usize) {
-        let chunk = Chunk::new(Arc::as_ptr(owner), lane, shard);
-        self.chunks.push(chunk);
-        // SAFETY: the chunk is fresh.
-        let entries = unsafe { &raw mut (*chunk.as_ptr()).entries }.cast::<*mut ()>();
-        for i in (0..ENTRIES).rev() {
-            // SAFETY: the entry is inside the chunk.
-            let entry = unsafe { entries.add(i) };
-            // SAFETY: as above.
-            unsafe { entry.write(free(self.free)) };
-            self.free = entry.cast();
-        }
-    }
-
-    fn cancel(&self, runnables: &mut Vec<Runnable<K>>) {
-        self.each_task(|task| {
-            // SAFETY: an entry in use means that its future still exists. All its tasks have an
-            // `EntryLink`.
-            runnables.extend(unsafe { Runnable::raw_abort(task) });
-        });
-    }
-
-    /// Calls `f` with each task that is entered. The caller holds every lock of rule 2.
-    fn each_task(&self, mut f: impl FnMut(NonNull<()>)) {
-        for chunk in &self.chunks {
-            // SAFETY: a chunk lives as long as the room.
-            let entries = unsafe { &raw const (*chunk.as_ptr()).entries }.cast::<*mut ()>();
-            for i in 0..ENTRIES {
-                // SAFETY: the entry is inside the chunk.
-                let entry = unsafe { entries.add(i) };
-                // SAFETY: no other thread touches the entries now: rule 2.
-                let task = unsafe { entry.read() };
-                let task = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0);
-                task.into_iter().for_each(&mut f);
-            }
-        }
-    }
-}
-
-impl<K> Chunk<K> {
-    fn new(owner: *const K, lane: Lane, shard: usize) -> NonNull<Self> {
-        let layout = Layout::new::<Self>();
-        // SAFETY: the layout's size is not zero.
-        let chunk = unsafe { alloc::alloc::alloc(layout) }.cast::<Self>();
-        let Some(chunk) = NonNull::new(chunk) else {
-            handle_alloc_error(layout)
-        };
-        let empty = Self {
-            home: Origin { owner, lane },
-            shard,
-            entries: UnsafeCell::new([ptr::null_mut(); ENTRIES]),
-        };
-        // SAFETY: the memory is fresh, and has that layout.
-        unsafe { chunk.write(empty) };
-        chunk
-    }
-
-    /// Returns the chunk that an entry lies in.
-    #[inline]
-    fn of(entry: *mut ()) -> Option<NonNull<Self>> {
-        NonNull::new(entry.map_addr(|address| address & !(CHUNK - 1)).cast())
-    }
-}
-
-impl<K> Drop for Room<K> {
-    fn drop(&mut self) {
-        for chunk in self.chunks.drain(..) {
-            // SAFETY: the chunk was made by `Chunk::new`. No entry is in use, because each of those
-            // keeps the executor alive.
-            unsafe { alloc::alloc::dealloc(chunk.as_ptr().cast(), Layout::new::<Chunk<K>>()) };
-        }
-    }
+/// Cancels the tasks that are entered. The caller holds every lock of rule 2.
+fn cancel<K>(room: &Room<K>, runnables: &mut Vec<Runnable<K>>) {
+    room.each_task(|task| {
+        // SAFETY: an entry in use means that its future still exists. All its tasks have an
+        // `EntryLink`.
+        runnables.extend(unsafe { Runnable::raw_abort(task) });
+    });
 }

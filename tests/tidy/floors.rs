@@ -21,6 +21,7 @@ const FLOORS: [&[&str]; 4] = [
         "inbox",
         "metrics",
         "process",
+        "room",
         "sleep",
         "span",
         "task_info",

@@ -6,7 +6,8 @@ use core::{future::pending, panic::Location};
 use crate::{
     JoinHandle,
     executor::{
-        registry::{ENTRIES, Lane, Registry},
+        registry::{Lane, Registry},
+        room::ENTRIES,
         worker::{
             Worker,
             harness::two_workers,
