@@ -247,8 +247,7 @@ fn a_wake_up_from_elsewhere_ends_the_sleep_of_the_main_future() {
 }
 
 /// Preemption bound 3.
-#[test]
-fn a_wake_up_from_elsewhere_runs_a_task_of_a_sleeping_executor() {
+fn wake_of_a_task_from_elsewhere() {
     model_bounded(3, || {
         let cell = Cell::new();
         let executor = LocalExecutor::new();
@@ -267,6 +266,11 @@ fn a_wake_up_from_elsewhere_runs_a_task_of_a_sleeping_executor() {
         });
         assert_eq!(executor.block_on(task), 7);
     });
+}
+
+#[test]
+fn a_wake_up_from_elsewhere_runs_a_task_of_a_sleeping_executor() {
+    wake_of_a_task_from_elsewhere();
 }
 
 /// The same, driven by another waker.
@@ -457,6 +461,7 @@ killed! {
     push_acquires: "executor::local::inbox::push" -> Release by pushes_against_sleep;
     take_acquires: "executor::local::inbox::take" -> Relaxed by pushes_against_take;
     sleep_releases: "executor::local::inbox::sleep" -> Relaxed by pushes_against_sleep;
+    the_entry_is_seen: "executor::local::state::woken" -> Relaxed by wake_of_a_task_from_elsewhere;
     notify_releases: "waker::park::parker::notify" -> Relaxed by wake_against_look;
     take_of_a_wake_up_acquires: "waker::park::parker::take" -> Relaxed by wake_against_look;
     release_releases: "waker::park::parker::release" -> Relaxed by main_waker_against_end;

@@ -411,7 +411,7 @@ impl Source {
 /// A local executor's inbox, for models that play the owner themselves.
 #[cfg(feature = "std")]
 #[allow(missing_debug_implementations, reason = "only models use it")]
-pub struct LocalInbox(crate::executor::local::inbox::Inbox);
+pub struct LocalInbox(crate::executor::local::inbox::Inbox<()>);
 
 #[cfg(feature = "std")]
 #[allow(missing_docs, reason = "only models use it")]

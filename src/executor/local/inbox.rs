@@ -21,7 +21,10 @@
 //! Rule 1: the exchange is the last thing that a push touches. From then on the owner may run the
 //! task and end, and free both. Rule 2: the thread that takes a waker out of the word owns it.
 
-use core::ptr::{self, NonNull};
+use core::{
+    marker::PhantomData,
+    ptr::{self, NonNull},
+};
 
 use crate::{
     sync::{AtomicPtr, Retire, order},
@@ -33,7 +36,8 @@ use crate::{
 /// boxed waker to at least 4, and a `ThinWaker` uses only the lowest bit.
 const WAKER: usize = 2;
 
-pub(crate) struct Inbox(AtomicPtr<()>);
+/// Tasks with metadata `M`.
+pub(crate) struct Inbox<M>(AtomicPtr<()>, PhantomData<fn() -> M>);
 
 /// The meaning of a word.
 enum Word {
@@ -70,9 +74,9 @@ unsafe fn untagged(word: *mut ()) -> ThinWaker {
     unsafe { ThinWaker::from_raw(word) }
 }
 
-impl Inbox {
+impl<M> Inbox<M> {
     pub(crate) fn new() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()))
+        Self(AtomicPtr::new(ptr::null_mut()), PhantomData)
     }
 
     /// Hands over a runnable, and wakes the owner if it sleeps. Any thread may call this.
@@ -81,7 +85,7 @@ impl Inbox {
     /// # Safety
     /// The inbox is alive until its owner has the runnable. Only the owner runs or drops runnables
     /// from here.
-    pub(crate) unsafe fn push(this: *const Self, runnable: Runnable) {
+    pub(crate) unsafe fn push(this: *const Self, runnable: Runnable<M>) {
         // SAFETY: the inbox is alive until the exchange that succeeds, and is not touched after it
         // (rule 1).
         let head = unsafe { &(*this).0 };
@@ -95,7 +99,7 @@ impl Inbox {
             };
             // SAFETY: `pushed` came from `into_raw`, and no other thread has it before the
             // exchange.
-            let link = unsafe { Runnable::<()>::raw_link(pushed) };
+            let link = unsafe { Runnable::<M>::raw_link(pushed) };
             // ORDERING: push_link. Relaxed: `push` publishes it.
             link.set(below, order!(push_link: Relaxed));
             // ORDERING: push, push_again. Release, with `take` (Acquire): the owner sees the link
@@ -124,7 +128,7 @@ impl Inbox {
     /// Passes what was pushed to `each`, oldest first. Only the owner may call this. It is one load
     /// if nothing was pushed.
     #[inline]
-    pub(crate) fn take(&self, each: impl FnMut(Runnable)) {
+    pub(crate) fn take(&self, each: impl FnMut(Runnable<M>)) {
         // ORDERING: take_look. Relaxed: a push that it misses is found by the next look, or causes
         // `sleep` to fail.
         if let Word::Runnables(_) = read(self.0.load(order!(take_look: Relaxed))) {
@@ -136,7 +140,7 @@ impl Inbox {
     /// Takes the owner's waker back if no push has taken it, or else takes what was pushed. Only
     /// the owner may call this.
     #[inline]
-    pub(crate) fn rise(&self, each: impl FnMut(Runnable)) -> Option<ThinWaker> {
+    pub(crate) fn rise(&self, each: impl FnMut(Runnable<M>)) -> Option<ThinWaker> {
         // ORDERING: rise_look. Relaxed: as for `take_look`. If a waker is here, the owner has put
         // it here.
         match read(self.0.load(order!(rise_look: Relaxed))) {
@@ -145,7 +149,7 @@ impl Inbox {
         }
     }
 
-    fn empty(&self, each: impl FnMut(Runnable)) -> Option<ThinWaker> {
+    fn empty(&self, each: impl FnMut(Runnable<M>)) -> Option<ThinWaker> {
         // ORDERING: take. Acquire, with `push` (Release): the links are visible.
         let taken = self.0.swap(ptr::null_mut(), order!(take: Acquire));
         match read(taken) {
@@ -178,7 +182,7 @@ impl Inbox {
     }
 }
 
-impl Retire for Inbox {
+impl<M> Retire for Inbox<M> {
     fn retire(&mut self) {
         self.0.retire();
     }
@@ -189,12 +193,12 @@ impl Retire for Inbox {
 /// # Safety
 /// `last` heads a list of addresses that [`Inbox::push`] has linked, and the list belongs to the
 /// caller.
-unsafe fn reversed(last: NonNull<()>) -> impl Iterator<Item = Runnable> {
+unsafe fn reversed<M>(last: NonNull<()>) -> impl Iterator<Item = Runnable<M>> {
     let mut turned = ptr::null_mut();
     let mut left = Some(last);
     while let Some(this) = left {
         // SAFETY: this is the address of a runnable, which has not been rebuilt from it yet.
-        let link = unsafe { Runnable::<()>::raw_link(this) };
+        let link = unsafe { Runnable::<M>::raw_link(this) };
         // ORDERING: turn_look, turn. Relaxed: `take` has made the links visible, and the list
         // belongs to this thread.
         left = NonNull::new(link.get(order!(turn_look: Relaxed)));
@@ -204,7 +208,7 @@ unsafe fn reversed(last: NonNull<()>) -> impl Iterator<Item = Runnable> {
     core::iter::from_fn(move || {
         let this = NonNull::new(turned)?;
         // SAFETY: as above.
-        let link = unsafe { Runnable::<()>::raw_link(this) };
+        let link = unsafe { Runnable::<M>::raw_link(this) };
         // ORDERING: next. Relaxed: as for `turn`.
         turned = link.get(order!(next: Relaxed));
         // SAFETY: the address is in the list once, and came from `into_raw`.

@@ -7,7 +7,7 @@ use core::{
 };
 
 pub(crate) mod inbox;
-pub(crate) mod register;
+mod register;
 mod run;
 mod state;
 

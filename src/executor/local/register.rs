@@ -1,122 +1,117 @@
 //! The register of a local executor's waiting tasks. The executor's end has to find them, and no
-//! queue holds them.
+//! queue holds them. It also tells a waker which executor a task belongs to.
 //!
-//! A task is entered the first time that a poll of it is pending, and struck off when its future is
-//! gone. A task that is ready at its first poll is never entered. The entry is not a reference: a
-//! task that can no longer be woken or joined still ends.
+//! A task is entered the first time that a poll of it is pending and it was not woken meanwhile, and
+//! struck off when its future is gone. A task that is ready at its first poll is never entered. An
+//! entry is one word, and is not a reference: a task that can no longer be woken or joined still
+//! ends. In turn the task's metadata is the address of its [`Entry`].
 //!
 //! Invariant: a task's future is polled and dropped by its own executor alone, which is then the
 //! current executor of its thread.
 
-use core::{
-    future::Future,
-    mem::ManuallyDrop,
-    num::NonZeroU32,
-    pin::Pin,
-    task::{Context, Poll, Waker},
+use core::ptr::{self, NonNull};
+
+use super::state::LocalState;
+use crate::{
+    executor::room::{self, Room},
+    sync::UnsafeCell,
+    task,
 };
 
-use slab::Slab;
+/// The right and the duty to run a task of a local executor once.
+pub(super) type Runnable = task::Runnable<Entry>;
 
-use super::state;
-use crate::sync::UnsafeCell;
+/// The executor, for all entries of its register.
+struct Home(*const LocalState);
 
-/// Wakers that are lent. The task of each is alive while its future exists, and so while its entry
-/// is here.
-pub(super) struct Register(UnsafeCell<Slab<ManuallyDrop<Waker>>>);
+/// The waiting tasks. Each is alive while its future exists, and so while it is entered.
+pub(super) struct Register(UnsafeCell<Room<Home>>);
+
+/// The metadata of each task: the address of its entry, or null.
+pub(super) struct Entry(UnsafeCell<*mut ()>);
+
+// SAFETY: the task's runner writes it before the task is idle for the first time. Other threads read
+// it after they have acquired that (`home`).
+unsafe impl Sync for Entry {}
+// SAFETY: it is an address, and `home` says why it is followed.
+unsafe impl Send for Entry {}
+
+impl Entry {
+    pub(super) fn none() -> Self {
+        Self(UnsafeCell::new(ptr::null_mut()))
+    }
+
+    #[inline]
+    fn get(&self) -> *mut () {
+        // SAFETY: no thread writes it at the same time, as above.
+        self.0.with(|entry| unsafe { *entry })
+    }
+
+    #[inline]
+    pub(super) fn is_entered(&self) -> bool {
+        !self.get().is_null()
+    }
+
+    /// The executor of a task that is entered. The caller is its thread, or has acquired the change
+    /// by which the task became idle.
+    #[inline]
+    pub(super) fn home(&self) -> *const LocalState {
+        let home = room::head_of::<Home>(self.get());
+        let home = home.expect("the task is entered");
+        // SAFETY: the task has not ended, so it is entered, and its executor waits for it.
+        unsafe { home.as_ref() }.0
+    }
+}
 
 impl Register {
     pub(super) fn new() -> Self {
-        Self(UnsafeCell::new(Slab::new()))
+        Self(UnsafeCell::new(Room::default()))
     }
 
     /// Each use must be over before anything else of the executor is called.
-    fn with<R>(&self, f: impl FnOnce(&mut Slab<ManuallyDrop<Waker>>) -> R) -> R {
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut Room<Home>) -> R) -> R {
         // SAFETY: the register stays on its thread, and no two uses overlap, because `f` does not
         // lead back here.
-        self.0.with_mut(|slab| f(unsafe { &mut *slab }))
+        self.0.with_mut(|room| f(unsafe { &mut *room }))
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.with(|slab| slab.is_empty())
+        self.with(|room| room.live() == 0)
     }
 
-    /// Wakes all entered tasks, which puts them into a queue.
-    pub(super) fn wake_all(&self) {
-        self.with(|slab| slab.iter().for_each(|(_, waker)| waker.wake_by_ref()));
+    /// Enters a task of the executor `home`, whose register this is.
+    ///
+    /// # Safety
+    /// The caller is the task's runner. The task has this entry, and is not in any register yet.
+    #[inline(never)]
+    pub(super) unsafe fn enter(&self, task: NonNull<()>, entry: &Entry, home: *const LocalState) {
+        let place = self.with(|room| room.enter(task, || Home(home)));
+        // SAFETY: the task has not been idle yet, so no other thread reads it.
+        entry.0.with_mut(|entry| unsafe { *entry = place });
     }
 
-    fn insert(&self, waker: ManuallyDrop<Waker>) -> Key {
-        self.with(|slab| {
-            let key = u32::try_from(slab.vacant_key() + 1).ok();
-            // Checked before anything is entered, because an entry without its key would never be
-            // struck off.
-            let key = key.expect("a `LocalExecutor` cannot have 2^32 - 1 tasks or more that wait");
-            slab.insert(waker);
-            Key(NonZeroU32::new(key))
-        })
-    }
-
-    fn remove(&self, key: NonZeroU32) {
-        self.with(|slab| slab.remove(key.get() as usize - 1));
-    }
-}
-
-/// A task's future, which enters itself into the register of the executor that polls it.
-pub(super) struct Registered<F> {
-    // Dropped before the task is struck off, so that the executor waits for it.
-    future: F,
-    key: Key,
-}
-
-/// The number of an entry, above 0.
-struct Key(Option<NonZeroU32>);
-
-impl<F> Registered<F> {
-    pub(super) fn new(future: F) -> Self {
-        Self {
-            future,
-            key: Key(None),
-        }
-    }
-}
-
-impl<F: Future> Future for Registered<F> {
-    type Output = F::Output;
-
+    /// Strikes a task off.
+    ///
+    /// # Safety
+    /// The task is in this register, and its future is gone.
     #[inline]
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: `future` is pinned with `self` and is not moved out. `key` is never pinned.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: as above.
-        let poll = unsafe { Pin::new_unchecked(&mut this.future) }.poll(cx);
-        if poll.is_pending() && this.key.0.is_none() {
-            this.key = enter(cx.waker());
-        }
-        poll
+    pub(super) unsafe fn strike_off(&self, entry: &Entry) {
+        let entry = entry.get();
+        // SAFETY: by this function's contract.
+        self.with(|room| unsafe { room.give_back(entry) });
     }
-}
 
-#[inline(never)]
-fn enter(waker: &Waker) -> Key {
-    // SAFETY: the copy is lent. It is not dropped, and it is gone with the entry, before the task
-    // is.
-    let lent = unsafe {
-        core::ptr::from_ref(waker)
-            .cast::<ManuallyDrop<Waker>>()
-            .read()
-    };
-    state::with_current(|state| state.map_or(Key(None), |state| state.register().insert(lent)))
-}
-
-impl Drop for Key {
-    #[inline]
-    fn drop(&mut self) {
-        let Some(key) = self.0 else { return };
-        state::with_current(|state| {
-            if let Some(state) = state {
-                state.register().remove(key);
-            }
+    /// Cancels all entered tasks, and passes the runnables of those that are idle to `each`.
+    pub(super) fn cancel_all(&self, mut each: impl FnMut(Runnable)) {
+        self.with(|room| {
+            room.each_task(|task| {
+                // SAFETY: an entry in use means that its future still exists, and that it has an
+                // `Entry`. Only this thread drops the future.
+                if let Some(runnable) = unsafe { Runnable::raw_abort(task) } {
+                    each(runnable);
+                }
+            });
         });
     }
 }

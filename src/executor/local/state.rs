@@ -1,8 +1,8 @@
 //! [`LocalState`]: everything that belongs to one local executor, and its loop.
 //!
-//! Only its own thread uses it, except for the inbox. Its address is in the schedule functions of
-//! its tasks. It outlives every use of the address: a thread that calls such a function has a task
-//! that is not finished, and the executor's end waits until all tasks are.
+//! Only its own thread uses it, except for the inbox. Its tasks that wait know its address by their
+//! entries in the register. It outlives every use of the address: a thread that schedules a task has
+//! a task that is not finished, and the executor's end waits until all tasks are.
 //!
 //! Order of work: tasks run first in, first out. Once the main future is woken, it takes its turn
 //! like a task that was queued behind all tasks that were due. Tasks that other threads have woken
@@ -25,12 +25,12 @@ use crossbeam_utils::CachePadded;
 use super::{
     LocalMetrics,
     inbox::Inbox,
-    register::{Register, Registered},
+    register::{Entry, Register, Runnable},
 };
 use crate::{
     executor::guard::guarded,
-    sync::{Retire, UnsafeCell, heap, this_thread, thread::ThreadId, thread_local},
-    task::{Builder, Copied, JoinHandle, Polled, Runnable, Schedule, ScheduleInfo},
+    sync::{Retire, UnsafeCell, fence, heap, order, this_thread, thread::ThreadId, thread_local},
+    task::{Builder, EndedTask, JoinHandle, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
     waker::{
         ThinWaker, budget,
         park::{Parked, Parker, Turns, park_until},
@@ -57,7 +57,7 @@ pub(in crate::executor) struct LocalState {
     polls: Cell<u64>,
     parks: Cell<u64>,
     /// Kept apart, because other threads write it.
-    inbox: CachePadded<Inbox>,
+    inbox: CachePadded<Inbox<Entry>>,
 }
 
 thread_local! {
@@ -108,31 +108,60 @@ impl Queue {
     }
 }
 
-/// A state's address, in its tasks' schedule functions.
-#[derive(Clone, Copy)]
-struct Address(*const LocalState);
+/// The tasks' schedule function. It finds the executor by the task's [`Entry`], and takes no memory.
+struct Scheduler;
 
-// SAFETY: `schedule` uses only the parts that may be shared, and the others on their own thread.
-unsafe impl Send for Address {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Address {}
-
-impl Schedule for Address {
+impl Schedule<Entry> for Scheduler {
     #[inline]
     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+        // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the entry is
+        // as the runner has written it.
+        fence(order!(woken: Acquire));
+        let home = runnable.metadata().home();
         // SAFETY: there is a runnable, so the task is not finished, and the state is alive. The
         // field is never written.
-        let thread = unsafe { (*self.0).thread };
+        let thread = unsafe { (*home).thread };
         if thread == this_thread() {
             // SAFETY: the state is alive as above, and this is its thread.
-            return unsafe { &*self.0 }.push(runnable);
+            return unsafe { &*home }.push(runnable);
         }
         // SAFETY: the state is alive as above, and nothing is read here.
-        let inbox = unsafe { &raw const (*self.0).inbox };
+        let inbox = unsafe { &raw const (*home).inbox };
         // SAFETY: the inbox is alive until the owner has the runnable. A `CachePadded` starts with
         // what it pads.
         unsafe { Inbox::push(inbox.cast(), runnable) };
     }
+
+    #[inline]
+    fn pending(&self, task: &PendingTask<'_, Entry>) {
+        if !task.metadata().is_entered() && !task.is_woken() {
+            // SAFETY: the runner has lent the task, and it is not in any register yet.
+            unsafe { enter(task) };
+        }
+    }
+
+    #[inline]
+    fn ended(&self, task: &EndedTask<'_, Entry>, _: TaskEnd) {
+        if task.metadata().is_entered() {
+            // SAFETY: this task keeps the state alive, and this is its thread.
+            let state = unsafe { &*task.metadata().home() };
+            // SAFETY: the runner calls this, and the task's future is gone.
+            unsafe { state.register.strike_off(task.metadata()) };
+        }
+    }
+}
+
+/// Enters a task that waits for the first time.
+///
+/// # Safety
+/// The caller is the task's runner, and the task is not in any register yet.
+unsafe fn enter(task: &PendingTask<'_, Entry>) {
+    with_current(|state| {
+        let state = state.expect("only its own executor runs a task");
+        // SAFETY: by this function's contract. The task is this executor's, because no other one
+        // has it.
+        unsafe { state.register.enter(task.as_ptr(), task.metadata(), state) };
+    });
 }
 
 /// Restores a cell's earlier value, also on unwind.
@@ -202,10 +231,6 @@ impl LocalState {
         }
     }
 
-    pub(super) fn register(&self) -> &Register {
-        &self.register
-    }
-
     pub(super) fn metrics(&self) -> LocalMetrics {
         LocalMetrics {
             spawned: self.spawned.get(),
@@ -229,18 +254,16 @@ impl LocalState {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let schedule = Copied(Address(self));
-        let builder = Builder::new().spawned_at(spawned);
+        let builder = Builder::new().spawned_at(spawned).metadata(Entry::none());
         // SAFETY: the runnables are run and dropped on this thread alone: the schedule function
         // hands them to this state, which stays here, and which ends only when there can be no more
         // of them. An output that may not be sent is touched only by this thread's runs, and by a
         // handle that is not sent. Everything else may be sent and shared, and may live without
         // limit.
-        let (runnable, handle) =
-            unsafe { builder.spawn_unchecked(|()| Registered::new(future), schedule) };
+        let (runnable, handle) = unsafe { builder.spawn_unchecked(|_| future, Scheduler) };
         self.spawned.set(self.spawned.get() + 1);
         self.push(runnable);
-        handle
+        handle.without_metadata()
     }
 
     /// Queues a runnable, on the home thread.
@@ -411,7 +434,8 @@ impl LocalState {
     /// Cancels all tasks, and waits for wake-ups of them that are under way on other threads.
     fn close(&self) {
         self.drive(|| {
-            self.register.wake_all();
+            self.register
+                .cancel_all(|runnable| self.queue.push(runnable));
             loop {
                 drop(self.rise());
                 while let Some(runnable) = self.queue.pop() {
