@@ -45,7 +45,7 @@ pub(crate) use model::{
 #[cfg(all(joint_loom, feature = "io"))]
 pub(crate) use model::{AtomicWaker, OnceLock};
 #[cfg(all(joint_loom, feature = "std"))]
-pub(crate) use model::{Mutex, MutexGuard, asymmetric, thread, thread_local};
+pub(crate) use model::{Mutex, MutexGuard, asymmetric, looks, thread, thread_local};
 
 #[cfg(all(not(joint_loom), feature = "io"))]
 pub(crate) use atomic_waker::AtomicWaker;
@@ -58,6 +58,8 @@ pub(crate) use core::sync::atomic::AtomicU64;
 pub(crate) use core::sync::atomic::{AtomicPtr, AtomicUsize, fence};
 #[cfg(not(joint_loom))]
 pub(crate) use real::UnsafeCell;
+#[cfg(all(not(joint_loom), feature = "std"))]
+pub(crate) use real::looks;
 #[cfg(all(not(joint_loom), target_has_atomic = "64"))]
 pub(crate) use real::{ref_limit, wake_limit};
 #[cfg(all(not(joint_loom), feature = "std"))]
@@ -192,6 +194,18 @@ mod real {
     impl Retire for core::sync::atomic::AtomicUsize {
         #[inline(always)]
         fn retire(&mut self) {}
+    }
+
+    /// Looks up to `most` times, with a short pause in between, until `see` returns true. Returns
+    /// whether it has.
+    #[cfg(feature = "std")]
+    pub(crate) fn looks(most: usize, see: impl Fn() -> bool) -> bool {
+        (0..most).any(|look| {
+            if look > 0 {
+                core::hint::spin_loop();
+            }
+            see()
+        })
     }
 
     /// The number of unconsumed wake-ups of a task from which on wakers take theirs back: half of

@@ -110,41 +110,19 @@ fn a_million_take_less_than_48_bytes_each_and_give_them_back() {
     }));
 }
 
-/// Frees what the queues' library still holds of threads that have ended.
-///
-/// It frees a queue's old buffers, and what it knows of a thread, as other threads use its queues.
-/// Until then they are in lists of up to 64 entries, one for each thread. They are taken from there
-/// when a list is full, or when its thread ends. So this steals often, on two threads that end.
-fn collect_garbage() {
-    for _ in 0..2 {
-        let thread = thread::spawn(|| {
-            let stealer = crossbeam_deque::Worker::<()>::new_fifo().stealer();
-            for _ in 0..8192 {
-                assert!(stealer.steal().is_empty());
-            }
-        });
-        thread.join().unwrap();
-    }
-}
-
 #[test]
 fn executors_that_end_with_timers_leave_no_memory_behind() {
     let _alone = alone();
     let live = |executors: usize| {
-        // On a thread of its own, because it uses queues.
-        let thread = thread::spawn(move || {
-            for _ in 0..executors {
-                let executor = executor(2);
-                block_on(executor.spawn(async {
-                    for n in 0..200 {
-                        spawn(sleep(HOUR + n * MILLI)).detach();
-                    }
-                    sleep(MILLI).await;
-                }));
-            }
-        });
-        thread.join().unwrap();
-        collect_garbage();
+        for _ in 0..executors {
+            let executor = executor(2);
+            block_on(executor.spawn(async {
+                for n in 0..200 {
+                    spawn(sleep(HOUR + n * MILLI)).detach();
+                }
+                sleep(MILLI).await;
+            }));
+        }
         BYTES.load(Relaxed)
     };
     // What is made once stays. That is also the global executor: a task whose poll has begun when

@@ -334,9 +334,6 @@ impl Executor {
         }
         asymmetric::prepare()?;
         let lanes = Lanes::of(workers);
-        // The first steal or growth of a queue sets up, under a lock, what all queues of the
-        // program share. Done here, it cannot be half done at a later fork.
-        lanes[0].steal_nothing();
         let shared = Arc::new(Shared::new(&lanes, settings.hooks));
         let mut executor = Self {
             shared: shared.clone(),

@@ -174,6 +174,11 @@ impl<T> Biased<T> {
 }
 
 #[cfg(feature = "std")]
+mod deques;
+#[cfg(feature = "std")]
+pub use deques::{Deques, Stealer};
+
+#[cfg(feature = "std")]
 mod blocked;
 #[cfg(feature = "std")]
 pub use blocked::attend_while_blocked;

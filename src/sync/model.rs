@@ -108,6 +108,13 @@ pub fn rmw_count() -> usize {
     RMWS.get()
 }
 
+/// Looks once. More looks would only repeat what the model tries by itself: each other thread runs
+/// before the look, or after it.
+#[cfg(feature = "std")]
+pub(crate) fn looks(_most: usize, see: impl Fn() -> bool) -> bool {
+    see()
+}
+
 /// Returns the limit of a normal build, or the one that a run has set in order to reach it.
 pub(crate) fn wake_limit() -> u64 {
     WAKE_LIMIT.get()

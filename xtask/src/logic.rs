@@ -122,9 +122,10 @@ const QUICK: [&str; 4] = [
 
 /// The models that run a file, by the beginning of its path. The whole executor uses threads of the
 /// system, which no model runs.
-const MODELS: [(&str, &[&str]); 18] = [
+const MODELS: [(&str, &[&str]); 19] = [
     ("src/completion", &["completion", "shared"]),
     ("src/executor/biased", &["biased"]),
+    ("src/executor/deques", &["deques"]),
     ("src/executor/driver/keeper", &["blocked", "driver"]),
     ("src/executor/driver/reactor", &["readiness"]),
     ("src/executor/driver/reserve", &["driver"]),

@@ -73,11 +73,6 @@ impl Lanes {
     pub(in crate::executor) fn of(workers: usize) -> Vec<Self> {
         (0..workers).map(|_| Self(Deques::new())).collect()
     }
-
-    /// Makes a steal that finds nothing.
-    pub(in crate::executor) fn steal_nothing(&self) {
-        self.0.stealer().steal_nothing();
-    }
 }
 
 /// Tasks that other threads queue for any worker.

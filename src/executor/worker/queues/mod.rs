@@ -142,19 +142,16 @@ impl Queues {
             .or_else(|| self.deques.pop_newest_spawned())
     }
 
-    /// Steals from another worker: up to half of the tasks of a kind, and at most `most`. Returns
-    /// the first of them.
+    /// Steals from another worker: up to half of its tasks of each kind, and at most `most`.
+    /// Returns the first of them.
     pub(super) fn steal_from(&self, other: &Stealer<Runnable>, most: usize) -> Option<Runnable> {
-        match most {
-            1 => self.deques.steal_one_from(other),
-            _ => self.deques.steal_half_of(other, most),
-        }
+        self.deques.steal_and_pop(other, most)
     }
 
     /// Moves tasks from another worker into these queues: up to half of each kind, and at most
-    /// `most` of each. Returns whether there were any. Does not retry.
+    /// `most`. Returns whether there were any.
     pub(super) fn rescue_from(&self, other: &Stealer<Runnable>, most: usize) -> bool {
-        self.deques.rescue_from(other, most)
+        self.deques.steal_from(other, most)
     }
 
     /// The lengths of the queues: normal, high and pinned.

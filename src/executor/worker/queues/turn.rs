@@ -175,7 +175,7 @@ impl Worker {
 
     #[inline]
     fn next_high(&self) -> Option<Runnable> {
-        if self.queues.deques.high() == 0 {
+        if !self.queues.deques.has_high() {
             return None;
         }
         let streak = self.queues.turns.high_streak.get();
@@ -256,7 +256,7 @@ impl Worker {
             let injector = &self.shared().high_injector;
             injector.take(room, |runnable| self.queues.push_high(runnable));
             let injected = self.take_batch();
-            if injected.is_some() || self.queues.deques.high() > 0 {
+            if injected.is_some() || self.queues.deques.has_high() {
                 self.tell_of_injected();
             }
             if injected.is_some() {
