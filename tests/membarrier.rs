@@ -54,6 +54,13 @@ fn prepare_child() {
 
 /// Has the kernel refuse `membarrier` to all threads of this process.
 fn refuse_membarrier() {
+    refuse(None);
+    // SAFETY: it takes numbers alone: a query.
+    assert_eq!(unsafe { libc::syscall(libc::SYS_membarrier, 0, 0, 0) }, -1);
+}
+
+/// Has the kernel refuse one command of `membarrier`, or all, to all threads of this process.
+fn refuse(command: Option<libc::c_int>) {
     let statement = |code: u32, jump_false, value| libc::sock_filter {
         code: u16::try_from(code).unwrap(),
         jt: 0,
@@ -62,13 +69,30 @@ fn refuse_membarrier() {
     };
     let number = u32::try_from(libc::SYS_membarrier).unwrap();
     let error = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EPERM).unwrap();
-    let mut filter = [
-        // The number of the call is what the data begin with.
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, number),
-        statement(libc::BPF_RET | libc::BPF_K, 0, error),
-        statement(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
-    ];
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let differs = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    // The number of the call is what the data begin with.
+    let mut filter = vec![statement(load, 0, 0)];
+    match command {
+        None => filter.push(statement(differs, 1, number)),
+        Some(command) => {
+            let low_half = if cfg!(target_endian = "little") {
+                16
+            } else {
+                20
+            };
+            filter.push(statement(differs, 3, number));
+            // The first argument.
+            filter.push(statement(load, 0, low_half));
+            filter.push(statement(differs, 1, u32::try_from(command).unwrap()));
+        }
+    }
+    filter.push(statement(libc::BPF_RET | libc::BPF_K, 0, error));
+    filter.push(statement(
+        libc::BPF_RET | libc::BPF_K,
+        0,
+        libc::SECCOMP_RET_ALLOW,
+    ));
     let program = libc::sock_fprog {
         len: u16::try_from(filter.len()).unwrap(),
         filter: filter.as_mut_ptr(),
@@ -88,8 +112,6 @@ fn refuse_membarrier() {
         let error = io::Error::last_os_error();
         skip(&format!("no seccomp filter can be installed here: {error}"));
     }
-    // SAFETY: it takes numbers alone: a query.
-    assert_eq!(unsafe { libc::syscall(libc::SYS_membarrier, 0, 0, 0) }, -1);
 }
 
 fn executor() -> io::Result<Executor> {
@@ -161,6 +183,24 @@ fn refused_from_the_start_it_is_done_without() {
     }
     prepare_child();
     refuse_membarrier();
+    let executor = executor().unwrap();
+    let meet = std::sync::Barrier::new(2);
+    let both = executor.install(|| join(|| meet.wait(), || meet.wait()));
+    assert_ne!(both.0.is_leader(), both.1.is_leader());
+}
+
+/// The query and the registration say that the barrier is there. Only the call itself shows that it
+/// is not.
+#[test]
+fn if_the_barrier_alone_is_refused_from_the_start_it_is_done_without() {
+    if !is_child() {
+        let child = child_of("if_the_barrier_alone_is_refused_from_the_start_it_is_done_without");
+        let Some(text) = written(&child) else { return };
+        assert_eq!(child.status.code(), Some(0), "{text}");
+        return;
+    }
+    prepare_child();
+    refuse(Some(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED));
     let executor = executor().unwrap();
     let meet = std::sync::Barrier::new(2);
     let both = executor.install(|| join(|| meet.wait(), || meet.wait()));

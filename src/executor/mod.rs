@@ -266,9 +266,11 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// # Sandboxes
 /// On Linux the first executor of a process checks whether it may use the system call `membarrier`,
 /// and all executors rely on the answer from then on. A seccomp filter that refuses the call must
-/// be installed before the first executor is started. The executors then do without it. If the call
-/// is refused later, the next thread that needs it aborts the program with a message that says so,
-/// because it can neither continue safely nor wait. Building another executor is an error then.
+/// be installed before the first executor is started. The executors then do without it, as they do
+/// where the call takes more than 20 microseconds, because the system emulates it or traces the
+/// program. Each spawn then pays for a fence. If the call is refused later, the next thread that
+/// needs it aborts the program with a message that says so, because it can neither continue safely
+/// nor wait. Building another executor is an error then.
 ///
 /// # Detached tasks
 /// A task that was detached, or spawned by [`spawn_detached`](Executor::spawn_detached), lives
