@@ -13,7 +13,6 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll, Waker},
-    thread,
     time::Duration,
 };
 

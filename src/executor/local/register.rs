@@ -1,9 +1,9 @@
 //! The register of a local executor's waiting tasks. The executor's end has to find them, and no
 //! queue holds them. It also tells a waker which executor a task belongs to.
 //!
-//! A task is entered the first time that a poll of it is pending and it was not woken meanwhile, and
-//! struck off when its future is gone. A task that is ready at its first poll is never entered. An
-//! entry is one word, and is not a reference: a task that can no longer be woken or joined still
+//! A task is entered the first time that a poll of it is pending and it was not woken meanwhile,
+//! and struck off when its future is gone. A task that is ready at its first poll is never entered.
+//! An entry is one word, and is not a reference: a task that can no longer be woken or joined still
 //! ends. In turn the task's metadata is the address of its [`Entry`].
 //!
 //! Invariant: a task's future is polled and dropped by its own executor alone, which is then the
@@ -30,8 +30,8 @@ pub(super) struct Register(UnsafeCell<Room<Home>>);
 /// The metadata of each task: the address of its entry, or null.
 pub(super) struct Entry(UnsafeCell<*mut ()>);
 
-// SAFETY: the task's runner writes it before the task is idle for the first time. Other threads read
-// it after they have acquired that (`home`).
+// SAFETY: the task's runner writes it before the task is idle for the first time. Other threads
+// read it after they have acquired that (`home`).
 unsafe impl Sync for Entry {}
 // SAFETY: it is an address, and `home` says why it is followed.
 unsafe impl Send for Entry {}
