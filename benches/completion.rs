@@ -1,0 +1,328 @@
+//! A word in place, and what is waited for on another thread, beside `AtomicWaker` and channels.
+//!
+//! The contestants take turns round by round, so each ratio compares runs at the same time on the
+//! same machine. Each waits with the waker of an `Arc`, which is a foreign one to all of them.
+//!
+//! `cargo bench -p joint-benches --bench completion`; with `-- --test` each row runs once.
+
+use std::{
+    cell::UnsafeCell,
+    future::{Future, IntoFuture},
+    hint::black_box,
+    mem::MaybeUninit,
+    pin::Pin,
+    ptr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicPtr, Ordering},
+        mpsc,
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread,
+    time::{Duration, Instant},
+};
+
+use atomic_waker::AtomicWaker;
+use joint::{Completion, completion::Room};
+use joint_benches::{bare, options::Options, table::median};
+
+/// One pair of a side that completes and a side that waits.
+trait Pair: Send {
+    /// What both sides borrow, if it is not allocated.
+    type Place: Send + Sync;
+    type Completer<'a>: Send;
+    type Waiter<'a>;
+
+    fn place() -> Self::Place;
+    fn split(place: &mut Self::Place) -> (Self::Completer<'_>, Self::Waiter<'_>);
+    fn complete(completer: Self::Completer<'_>);
+    /// Polls, and returns whether the answer was there.
+    fn poll(waiter: &mut Self::Waiter<'_>, waker: &Waker) -> bool;
+}
+
+fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> bool {
+    match Pin::new(future).poll(&mut Context::from_waker(waker)) {
+        Poll::Ready(output) => {
+            black_box(output);
+            true
+        }
+        Poll::Pending => false,
+    }
+}
+
+macro_rules! completion {
+    ($name:ident, $space:ty, $new:expr) => {
+        struct $name;
+
+        impl Pair for $name {
+            type Place = Completion<$space>;
+            type Completer<'a> = joint::Completer<'a, $space>;
+            type Waiter<'a> = joint::Waiter<'a, $space>;
+
+            fn place() -> Self::Place {
+                $new
+            }
+            fn split(place: &mut Self::Place) -> (Self::Completer<'_>, Self::Waiter<'_>) {
+                place.split()
+            }
+            fn complete(completer: Self::Completer<'_>) {
+                completer.complete();
+            }
+            fn poll(waiter: &mut Self::Waiter<'_>, waker: &Waker) -> bool {
+                poll(waiter, waker)
+            }
+        }
+    };
+}
+
+completion!(WithRoom, Room, Completion::with_room());
+completion!(OneWord, (), Completion::new());
+
+/// `AtomicWaker` and a flag, as its documentation shows it.
+struct Flag;
+
+impl Pair for Flag {
+    type Place = (AtomicWaker, AtomicBool);
+    type Completer<'a> = &'a Self::Place;
+    type Waiter<'a> = &'a Self::Place;
+
+    fn place() -> Self::Place {
+        (AtomicWaker::new(), AtomicBool::new(false))
+    }
+    fn split(place: &mut Self::Place) -> (Self::Completer<'_>, Self::Waiter<'_>) {
+        *place = Self::place();
+        (place, place)
+    }
+    fn complete((waker, flag): Self::Completer<'_>) {
+        flag.store(true, Ordering::Release);
+        waker.wake();
+    }
+    fn poll((own, flag): &mut Self::Waiter<'_>, waker: &Waker) -> bool {
+        if flag.load(Ordering::Acquire) {
+            return true;
+        }
+        own.register(waker);
+        flag.load(Ordering::Acquire)
+    }
+}
+
+/// The floor: one exchange on each side. A waiter can register once, and cannot leave.
+struct Bare;
+
+struct BareWord {
+    word: AtomicPtr<()>,
+    waker: UnsafeCell<MaybeUninit<Waker>>,
+}
+
+// SAFETY: the waker is written before the exchange that shows it, and read after that.
+unsafe impl Sync for BareWord {}
+
+impl Pair for Bare {
+    type Place = BareWord;
+    type Completer<'a> = &'a BareWord;
+    type Waiter<'a> = &'a BareWord;
+
+    fn place() -> Self::Place {
+        BareWord {
+            word: AtomicPtr::new(ptr::null_mut()),
+            waker: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+    fn split(place: &mut Self::Place) -> (Self::Completer<'_>, Self::Waiter<'_>) {
+        *place = Self::place();
+        (place, place)
+    }
+    fn complete(bare: Self::Completer<'_>) {
+        let done = ptr::without_provenance_mut(1);
+        if !bare.word.swap(done, Ordering::AcqRel).is_null() {
+            // SAFETY: the waiter has written it, and the exchange took it.
+            let waker = unsafe { bare.waker.get().read() };
+            // SAFETY: as above.
+            unsafe { waker.assume_init() }.wake();
+        }
+    }
+    fn poll(bare: &mut Self::Waiter<'_>, waker: &Waker) -> bool {
+        let done = ptr::without_provenance_mut(1);
+        if bare.word.load(Ordering::Acquire) == done {
+            return true;
+        }
+        // SAFETY: the completer reads it only after the exchange.
+        unsafe { bare.waker.get().write(MaybeUninit::new(waker.clone())) };
+        let waits = ptr::without_provenance_mut(2);
+        bare.word.swap(waits, Ordering::AcqRel) == done
+    }
+}
+
+macro_rules! channel {
+    ($name:ident, $sender:ty, $receiver:ty, $($channel:tt)+) => {
+        struct $name;
+
+        impl Pair for $name {
+            type Place = ();
+            type Completer<'a> = $sender;
+            type Waiter<'a> = <$receiver as IntoFuture>::IntoFuture;
+
+            fn place() {}
+            fn split((): &mut ()) -> (Self::Completer<'_>, Self::Waiter<'_>) {
+                let (sender, receiver) = $($channel)+();
+                (sender, receiver.into_future())
+            }
+            // Some channels send by value and some by reference.
+            #[allow(unused_mut)]
+            fn complete(mut sender: Self::Completer<'_>) {
+                let _ = black_box(sender.send(black_box(1)));
+            }
+            fn poll(waiter: &mut Self::Waiter<'_>, waker: &Waker) -> bool {
+                poll(waiter, waker)
+            }
+        }
+    };
+}
+
+channel!(
+    Joint,
+    joint::oneshot::Sender<u64>,
+    joint::oneshot::Receiver<u64>,
+    joint::oneshot::channel
+);
+channel!(
+    Oneshot,
+    oneshot::Sender<u64>,
+    oneshot::AsyncReceiver<u64>,
+    oneshot::async_channel
+);
+channel!(
+    Tokio,
+    tokio::sync::oneshot::Sender<u64>,
+    tokio::sync::oneshot::Receiver<u64>,
+    tokio::sync::oneshot::channel
+);
+channel!(
+    Futures,
+    futures_channel::oneshot::Sender<u64>,
+    futures_channel::oneshot::Receiver<u64>,
+    futures_channel::oneshot::channel
+);
+channel!(
+    AsyncOneshot,
+    async_oneshot::Sender<u64>,
+    async_oneshot::Receiver<u64>,
+    async_oneshot::oneshot
+);
+channel!(
+    Floor,
+    bare::channel::Sender<u64>,
+    bare::channel::Receiver<u64>,
+    bare::channel::channel
+);
+
+/// Nanoseconds for one wait on one thread: poll, complete, poll again.
+fn together<P: Pair>(waker: &Waker, times: u32) -> f64 {
+    let start = Instant::now();
+    for _ in 0..times {
+        let mut place = P::place();
+        let (completer, mut waiter) = P::split(&mut place);
+        assert!(!P::poll(&mut waiter, waker));
+        P::complete(completer);
+        assert!(P::poll(&mut waiter, waker));
+    }
+    nanos(start.elapsed(), times)
+}
+
+/// The same, with all completed by another thread after all have been polled. Counts what both
+/// threads do, without their waits for each other.
+fn apart<P: Pair>(waker: &Waker, times: u32) -> f64 {
+    let mut places: Vec<_> = (0..times).map(|_| P::place()).collect();
+    let (to_other, polled) = mpsc::sync_channel(1);
+    let (to_here, completed) = mpsc::sync_channel(1);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let completers: Vec<P::Completer<'_>> = polled.recv().expect("they are sent");
+            let start = Instant::now();
+            completers.into_iter().for_each(P::complete);
+            let _ = to_here.send(start.elapsed());
+        });
+        let start = Instant::now();
+        let (completers, mut waiters): (Vec<_>, Vec<_>) = places.iter_mut().map(P::split).unzip();
+        assert!(!waiters.iter_mut().any(|waiter| P::poll(waiter, waker)));
+        let mut time = start.elapsed();
+        to_other.send(completers).expect("the thread waits");
+        time += completed.recv().expect("the thread answers");
+        let start = Instant::now();
+        assert!(waiters.iter_mut().all(|waiter| P::poll(waiter, waker)));
+        drop(waiters);
+        nanos(time + start.elapsed(), times)
+    })
+}
+
+fn nanos(time: Duration, times: u32) -> f64 {
+    time.as_secs_f64() * 1e9 / f64::from(times)
+}
+
+/// One way to wait, some times: nanoseconds for each.
+type Way = fn(&Waker, u32) -> f64;
+
+/// A contestant, and how it waits on one thread and across two.
+struct Contestant {
+    name: &'static str,
+    ways: [Way; 2],
+}
+
+fn contestant<P: Pair>(name: &'static str) -> Contestant {
+    Contestant {
+        name,
+        ways: [together::<P>, apart::<P>],
+    }
+}
+
+struct Counted;
+
+impl Wake for Counted {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// Medians over the rounds: of each contestant's time, and of the ratio of the first one's time to
+/// it.
+fn table(title: &str, contestants: &[Contestant], options: &Options) {
+    let (rounds, times) = options.of((201, 1000), (1, 1));
+    let waker = Waker::from(Arc::new(Counted));
+    println!("| {title} | contestant | ns | joint takes |");
+    println!("|---|---|---|---|");
+    for (way, row) in ["on one thread", "across two threads"].iter().enumerate() {
+        if !options.wants(title, row) {
+            continue;
+        }
+        let turn = |_| -> Vec<f64> {
+            let turns = contestants.iter().map(|c| c.ways[way](&waker, times));
+            turns.collect()
+        };
+        turn(0);
+        let rounds: Vec<_> = (0..rounds).map(turn).collect();
+        for (i, contestant) in contestants.iter().enumerate() {
+            let ns = median(rounds.iter().map(|round| round[i]));
+            let part = median(rounds.iter().map(|round| round[0] / round[i]));
+            println!("| {row} | {} | {ns:.1} | {part:.2} |", contestant.name);
+        }
+    }
+    println!();
+}
+
+fn main() {
+    let options = Options::read();
+    let in_place = [
+        contestant::<WithRoom>("joint, with room"),
+        contestant::<OneWord>("joint, one word"),
+        contestant::<Flag>("atomic-waker"),
+        contestant::<Bare>("floor"),
+    ];
+    table("wait in place", &in_place, &options);
+    let channels = [
+        contestant::<Joint>("joint"),
+        contestant::<Oneshot>("oneshot"),
+        contestant::<Tokio>("tokio"),
+        contestant::<Futures>("futures"),
+        contestant::<AsyncOneshot>("async-oneshot"),
+        contestant::<Floor>("floor"),
+    ];
+    table("wait for a channel", &channels, &options);
+}
