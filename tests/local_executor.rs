@@ -135,6 +135,34 @@ fn a_task_is_spawned_from_inside() {
 }
 
 #[test]
+fn a_task_without_a_handle_ends_here() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let executor = LocalExecutor::new();
+    let output = AtHome::new(&drops);
+    executor.spawn_detached(async move {
+        yield_now().await;
+        output
+    });
+    assert!(executor.try_tick() && executor.try_tick());
+    assert_eq!(drops.load(Relaxed), 1);
+    assert!(executor.is_empty());
+    let wakers = Rc::new(RefCell::new(Vec::new()));
+    for _ in 0..2 {
+        let (wakers, guard) = (wakers.clone(), AtHome::new(&drops));
+        executor.spawn_detached(poll_fn(move |cx| {
+            let _ = &guard;
+            wakers.borrow_mut().push(cx.waker().clone());
+            Poll::<()>::Pending
+        }));
+    }
+    assert!(executor.try_tick(), "one waits, and the other one is due");
+    assert_eq!(executor.metrics().spawned, 3);
+    drop(executor);
+    assert_eq!(drops.load(Relaxed), 3);
+    wakers.take().into_iter().for_each(Waker::wake);
+}
+
+#[test]
 fn outside_of_one_spawn_local_says_what_to_do() {
     let text = panic_text(|| drop(spawn_local(async {})));
     assert!(text.contains("use `LocalExecutor::spawn`"), "{text}");

@@ -412,6 +412,18 @@ fn a_yield_takes_none() {
     });
 }
 
+#[test]
+fn a_detached_task_takes_none() {
+    model(|| {
+        let executor = LocalExecutor::new();
+        let taken = rmws_of(|| {
+            executor.spawn_detached(async { Rc::new(7) });
+            assert!(executor.try_tick());
+        });
+        assert_eq!(taken, 0);
+    });
+}
+
 /// A sleeper must not sleep after the inbox has said that something was pushed.
 #[test]
 #[should_panic(expected = "was pushed, and nobody will wake")]

@@ -151,9 +151,8 @@ impl<M, N: cell::Name> Builder<M, N> {
         M: Send + Sync + 'static,
         N: 'static,
     {
-        let task = self.allocate(false, future, schedule);
-        // SAFETY: a fresh task has one runnable, which no one else has yet.
-        unsafe { Runnable::from_task(task) }
+        // SAFETY: by the bounds, everything may be sent and shared, and borrows nothing.
+        unsafe { self.spawn_detached_unchecked(future, schedule) }
     }
 
     /// Makes a task of a future that must stay on this thread, as
@@ -208,6 +207,41 @@ impl<M, N: cell::Name> Builder<M, N> {
         // that type.
         let handle = unsafe { JoinHandle::from_task(task) };
         (runnable, handle)
+    }
+
+    /// Makes a task without a handle of any future and any schedule function.
+    ///
+    /// # Safety
+    /// As for [`spawn_unchecked`](Builder::spawn_unchecked). The output is dropped by the run that
+    /// ends the task.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::task::Builder;
+    /// use std::cell::Cell;
+    ///
+    /// let ran = Cell::new(false);
+    /// let future = |_: &()| async { ran.set(true) };
+    /// // SAFETY: the runnable stays on this thread, and is gone before `ran`.
+    /// let runnable = unsafe { Builder::new().spawn_detached_unchecked(future, |_| {}) };
+    /// runnable.run();
+    /// assert!(ran.get());
+    /// ```
+    #[track_caller]
+    pub unsafe fn spawn_detached_unchecked<'a, F, Fut, S>(
+        self,
+        future: F,
+        schedule: S,
+    ) -> Runnable<M>
+    where
+        F: FnOnce(&'a M) -> Fut,
+        Fut: Future + 'a,
+        S: Schedule<M>,
+        M: 'a,
+    {
+        let task = self.allocate(false, future, schedule);
+        // SAFETY: a fresh task has one runnable, which no one else has yet.
+        unsafe { Runnable::from_task(task) }
     }
 
     #[track_caller]

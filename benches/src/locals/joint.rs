@@ -24,6 +24,13 @@ impl Runtime for JointLocal {
         spawn_local(future)
     }
 
+    fn spawn_detached<F>(&'static self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        EXECUTOR.with(|executor| executor.spawn_detached(future));
+    }
+
     cancelled_by_drop!(JoinHandle);
 
     fn yield_now() -> impl Future<Output = ()> + Send {

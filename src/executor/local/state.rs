@@ -1,8 +1,8 @@
 //! [`LocalState`]: everything that belongs to one local executor, and its loop.
 //!
 //! Only its own thread uses it, except for the inbox. Its tasks that wait know its address by their
-//! entries in the register. It outlives every use of the address: a thread that schedules a task has
-//! a task that is not finished, and the executor's end waits until all tasks are.
+//! entries in the register. It outlives every use of the address: a thread that schedules a task
+//! has a task that is not finished, and the executor's end waits until all tasks are.
 //!
 //! Order of work: tasks run first in, first out. Once the main future is woken, it takes its turn
 //! like a task that was queued behind all tasks that were due. Tasks that other threads have woken
@@ -108,7 +108,8 @@ impl Queue {
     }
 }
 
-/// The tasks' schedule function. It finds the executor by the task's [`Entry`], and takes no memory.
+/// The tasks' schedule function. It finds the executor by the task's [`Entry`], and takes no
+/// memory.
 struct Scheduler;
 
 impl Schedule<Entry> for Scheduler {
@@ -149,6 +150,11 @@ impl Schedule<Entry> for Scheduler {
             unsafe { state.register.strike_off(task.metadata()) };
         }
     }
+}
+
+#[inline]
+fn builder(spawned: &'static Location<'static>) -> Builder<Entry> {
+    Builder::new().spawned_at(spawned).metadata(Entry::none())
 }
 
 /// Enters a task that waits for the first time.
@@ -254,16 +260,29 @@ impl LocalState {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let builder = Builder::new().spawned_at(spawned).metadata(Entry::none());
         // SAFETY: the runnables are run and dropped on this thread alone: the schedule function
         // hands them to this state, which stays here, and which ends only when there can be no more
         // of them. An output that may not be sent is touched only by this thread's runs, and by a
         // handle that is not sent. Everything else may be sent and shared, and may live without
         // limit.
-        let (runnable, handle) = unsafe { builder.spawn_unchecked(|_| future, Scheduler) };
+        let (runnable, handle) = unsafe { builder(spawned).spawn_unchecked(|_| future, Scheduler) };
+        self.launch(runnable);
+        handle.without_metadata()
+    }
+
+    pub(super) fn spawn_detached<F: Future + 'static>(
+        &self,
+        spawned: &'static Location<'static>,
+        future: F,
+    ) {
+        // SAFETY: as for `spawn`, and there is no handle.
+        self.launch(unsafe { builder(spawned).spawn_detached_unchecked(|_| future, Scheduler) });
+    }
+
+    #[inline]
+    fn launch(&self, runnable: Runnable) {
         self.spawned.set(self.spawned.get() + 1);
         self.push(runnable);
-        handle.without_metadata()
     }
 
     /// Queues a runnable, on the home thread.
