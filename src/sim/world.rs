@@ -386,14 +386,23 @@ impl World {
 
     /// Ends the run, unless it has failed before.
     pub(super) fn fail(&self, kind: Kind) {
-        let mut failure = self.failure.borrow_mut();
-        if failure.is_none() {
+        if self.failure.borrow().is_none() {
             let agenda = self.agenda.borrow();
             let last = agenda.record.last().copied().collect();
-            *failure = Some(self.failure_with(kind, last));
-            self.last_step.set(0);
             self.failed_after.set(agenda.record.kept());
+            drop(agenda);
+            self.replace_failure(Some(self.failure_with(kind, last)));
         }
+    }
+
+    /// Sets how the run has failed, or that it has not. Returns what was set before.
+    fn replace_failure(&self, failure: Option<Failure>) -> Option<Failure> {
+        let last_step = match failure {
+            None => self.limits.steps,
+            Some(_) => 0,
+        };
+        self.last_step.set(last_step);
+        self.failure.replace(failure)
     }
 
     fn take_failure(&self) -> Failure {

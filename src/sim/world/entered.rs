@@ -153,12 +153,10 @@ impl World {
             resume_unwind(Box::new(RunHasEnded));
         }
         // What a destructor waits for may still happen.
-        let failure = self.failure.take();
-        self.last_step.set(self.limits.steps);
+        let failure = self.replace_failure(None);
         let mut step = Step::Failed;
         simulated::run_apart(|| step = self.step(None));
-        self.failure.replace(failure);
-        self.last_step.set(0);
+        self.replace_failure(failure);
         if step == Step::Failed {
             self.give_up();
         }
