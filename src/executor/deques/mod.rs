@@ -293,3 +293,133 @@ impl<T> Stealer<T> {
         moved.unwrap_or_default()
     }
 }
+
+// Here and not in `tests`, so that Miri sees the races without an executor around them.
+#[cfg(test)]
+mod tests {
+    use alloc::{boxed::Box, vec::Vec};
+    use core::{
+        iter,
+        sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    };
+    use std::thread;
+
+    use super::{Deques, Stealer};
+    use crate::sync::asymmetric;
+
+    const TASKS: usize = if cfg!(miri) { 200 } else { 100_000 };
+
+    /// Pushes a task of one of the kinds.
+    fn push(deques: &Deques<Box<usize>>, task: usize) {
+        let (new, most) = (Box::new(task), usize::MAX);
+        match task % 4 {
+            0 => deques.push_high(new),
+            1 => deques.push_woken(new, most).expect("there is no limit"),
+            _ => deques.push_spawned(new, most).expect("there is no limit"),
+        }
+    }
+
+    fn pop(deques: &Deques<Box<usize>>) -> Option<Box<usize>> {
+        let next = deques.pop_high().or_else(|| deques.pop_woken());
+        next.or_else(|| deques.pop_newest_spawned())
+    }
+
+    #[test]
+    fn an_owner_against_thieves() {
+        asymmetric::prepare().unwrap();
+        let (deques, over) = (Deques::new(), AtomicUsize::new(0));
+        let thief = |stealer: Stealer<Box<usize>>| {
+            let (own, mut taken) = (Deques::new(), Vec::new());
+            let mut round = 0;
+            while over.load(Relaxed) == 0 {
+                round += 1;
+                taken.extend(own.steal_and_pop(&stealer, [1, 5, 256][round % 3]));
+                taken.extend(iter::from_fn(|| pop(&own)));
+                thread::yield_now();
+            }
+            taken
+        };
+        let mut all = thread::scope(|s| {
+            let thieves = [(); 2].map(|()| {
+                let stealer = deques.stealer();
+                s.spawn(|| thief(stealer))
+            });
+            let mut own = Vec::new();
+            for task in 0..TASKS {
+                push(&deques, task);
+                if task % 3 == 0 {
+                    own.extend(pop(&deques));
+                    own.extend(deques.pop_oldest_spawned());
+                }
+                if task % 64 == 0 {
+                    thread::yield_now();
+                }
+            }
+            own.extend(iter::from_fn(|| pop(&deques)));
+            over.store(1, Relaxed);
+            for thief in thieves {
+                own.extend(thief.join().expect("no panics"));
+            }
+            own
+        });
+        all.sort_unstable();
+        assert!(all.into_iter().map(|task| *task).eq(0..TASKS));
+    }
+
+    #[test]
+    fn half_of_each_kind_is_taken_oldest_first_and_keeps_its_order() {
+        let (deques, thief) = (Deques::new(), Deques::new());
+        (0..16).for_each(|task| push(&deques, task));
+        let stealer = deques.stealer();
+        assert_eq!(stealer.len(), 16);
+        let first = thief.steal_and_pop(&stealer, 256);
+        assert_eq!(first.as_deref(), Some(&0));
+        assert_eq!(stealer.len(), 8);
+        let rest = |deques| iter::from_fn(|| pop(deques)).map(|task| *task).collect();
+        let (taken, left): (Vec<_>, Vec<_>) = (rest(&thief), rest(&deques));
+        assert_eq!(taken, [4, 1, 5, 7, 6, 3, 2]);
+        assert_eq!(left, [8, 12, 9, 13, 15, 14, 11, 10]);
+        assert!(stealer.is_empty() && thief.steal_and_pop(&stealer, 256).is_none());
+    }
+
+    #[test]
+    fn no_more_than_asked_for_are_taken_and_of_high_priority_first() {
+        for (most, expected) in [(1, &[0][..]), (2, &[0, 4]), (4, &[0, 4, 1, 5])] {
+            let (deques, mut tasks) = (Deques::new(), Vec::new());
+            (0..16).for_each(|task| push(&deques, task));
+            deques.stealer().steal(most, &mut tasks);
+            assert!(tasks.iter().map(|task| **task).eq(expected.iter().copied()));
+        }
+    }
+
+    #[test]
+    fn a_full_queue_returns_the_task() {
+        let deques = Deques::new();
+        for task in 0..256 {
+            assert_eq!(deques.push_woken(task, 256), Ok(()));
+            assert_eq!(deques.push_spawned(task, 256), Ok(()));
+        }
+        assert_eq!(deques.push_woken(256, 256), Err(256));
+        assert_eq!(deques.pop_woken(), Some(0));
+        assert_eq!(deques.push_woken(256, 256), Ok(()));
+        assert_eq!(deques.push_spawned(256, 256), Err(256));
+        assert_eq!(deques.pop_newest_spawned(), Some(255));
+        assert_eq!(deques.push_spawned(256, 256), Ok(()));
+    }
+
+    /// A theft pays, and a look at empty queues does not.
+    #[test]
+    fn one_heavy_fence_is_made_for_all_kinds_and_none_for_nothing() {
+        let fences = || asymmetric::HEAVY_FENCES.get();
+        let (deques, thief) = (Deques::new(), Deques::new());
+        let (stealer, before) = (deques.stealer(), fences());
+        assert!(!thief.steal_from(&stealer, 256));
+        assert_eq!(fences() - before, 0);
+        (0..16).for_each(|task| push(&deques, task));
+        assert_eq!(fences() - before, 0);
+        assert!(thief.steal_from(&stealer, 256));
+        assert_eq!(fences() - before, 1);
+        iter::from_fn(|| pop(&thief)).for_each(drop);
+        assert_eq!(fences() - before, 1);
+    }
+}
