@@ -28,6 +28,8 @@ pub(crate) mod heap;
 #[cfg(joint_loom)]
 #[allow(missing_docs, reason = "only models use it")]
 pub(crate) mod model;
+#[cfg(feature = "io")]
+mod prefetch;
 #[cfg(feature = "std")]
 mod punctual;
 #[cfg(feature = "std")]
@@ -35,6 +37,8 @@ mod renewed;
 #[cfg(feature = "std")]
 mod this_thread;
 
+#[cfg(feature = "io")]
+pub(crate) use self::prefetch::prefetch;
 #[cfg(feature = "std")]
 pub(crate) use self::{punctual::punctually, renewed::Renewed, this_thread::this_thread};
 

@@ -32,7 +32,7 @@ use alloc::{boxed::Box, vec::Vec};
 use core::{cmp::Reverse, mem};
 
 use self::{
-    far::Far,
+    far::{Far, Stand},
     heap::Heap,
     slots::{Home, Slots},
 };
@@ -76,7 +76,7 @@ pub(super) struct Queue<W> {
 /// Memory that the queue does not need. It holds no values.
 pub(super) enum Spare<W> {
     Bucket { _entries: Vec<Entry> },
-    All { _queue: Box<Queue<W>> },
+    All { _queue: Queue<W> },
 }
 
 impl<W> Queue<W> {
@@ -219,33 +219,32 @@ impl<W> Queue<W> {
     }
 
     /// Frees a taken place. Returns its value if it has not fired, and memory that is not needed.
-    pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Spare<W>>) {
-        let freed = self.slots.free(place);
+    pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Box<Spare<W>>>) {
+        let (value, home) = self.slots.free(place);
         let mut spare = None;
-        let value = freed.map(|(value, home)| {
-            match home {
-                Home::Near => self.sweep(),
-                Home::Far(stand) => {
-                    let (moved, entries) = self.far.remove(stand);
-                    if let Some(moved) = moved {
-                        self.slots.set_home(moved, Home::Far(stand));
-                    }
-                    if entries.capacity() > 0 {
-                        spare = Some(Spare::Bucket { _entries: entries });
-                    }
-                }
-            }
-            value
-        });
+        match home {
+            Home::Far(stand) if value.is_some() => spare = self.leave(stand),
+            Home::Near if value.is_some() && self.slots.taken() > 0 => self.sweep(),
+            _ => {}
+        }
         if self.slots.taken() == 0 {
             self.heap.clear();
             self.run.clear();
             if self.slots.capacity() > KEPT {
-                let _queue = Box::new(mem::replace(self, Self::new()));
-                spare = Some(Spare::All { _queue });
+                let _queue = mem::replace(self, Self::new());
+                spare = Some(Box::new(Spare::All { _queue }));
             }
         }
         (value, spare)
+    }
+
+    /// Removes an entry that is far.
+    fn leave(&mut self, stand: Stand) -> Option<Box<Spare<W>>> {
+        let (moved, entries) = self.far.remove(stand);
+        if let Some(moved) = moved {
+            self.slots.set_home(moved, Home::Far(stand));
+        }
+        (entries.capacity() > 0).then(|| Box::new(Spare::Bucket { _entries: entries }))
     }
 
     fn sweep(&mut self) {

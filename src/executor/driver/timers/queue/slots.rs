@@ -86,15 +86,15 @@ impl<W> Slots<W> {
         place
     }
 
-    /// Frees a taken place. Returns its value and where its entry was, if it had not fired.
-    pub(super) fn free(&mut self, place: u32) -> Option<(W, Home)> {
+    /// Frees a taken place. Returns its value, if it had not fired, and where its entry was then.
+    pub(super) fn free(&mut self, place: u32) -> (Option<W>, Home) {
         let slot = &mut self.slots[place as usize];
         let home = slot.home();
         let value = slot.value.take();
         slot.link = self.free;
         self.free = place;
         self.taken -= 1;
-        Some((value?, home))
+        (value, home)
     }
 
     /// Returns the value of a taken place, or `None` if it has fired.
