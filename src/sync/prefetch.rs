@@ -7,7 +7,7 @@ pub(crate) fn prefetch<T>(address: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch is a hint. It neither faults nor changes anything, whatever the address.
+        // SAFETY: a prefetch is a hint, which neither faults nor changes anything.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]

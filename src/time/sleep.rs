@@ -67,9 +67,8 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// waker is woken.
 ///
 /// # Cost
-/// Arming it takes a lock that other workers do not use, and O(log n) for n timers of the worker.
-/// Polling it again with the same waker takes the lock. Dropping it while it is armed takes the
-/// lock and O(log n).
+/// Arming it, polling it again with the same waker, and dropping it while it is armed each take a
+/// lock that other workers do not use, and are O(1) while the deadline is [far](super#cost).
 ///
 /// # Example
 /// ```

@@ -2,17 +2,18 @@
 //! of all threads that are not workers.
 //!
 //! The queue is under a lock. Usually only its owner takes the lock, and nobody holds it for longer
-//! than it takes to fire a batch. No code of a user runs under it. Wakers are cloned before the
-//! lock is taken, and dropped and woken after it is released, because each of these may panic, or
-//! may arm and drop other timers here.
+//! than it takes to fire a batch, or to open a bucket of timers that are near (`queue.rs`). No code
+//! of a user runs under it. Wakers are cloned before the lock is taken, and dropped and woken after
+//! it is released, because each of these may panic, or may arm and drop other timers here.
 //!
 //! | operation | cost | what is done outside the lock |
 //! |---|---|---|
-//! | insert | O(log n) | the caller has cloned the waker |
+//! | insert | O(1) if more than a few timers are armed | the caller has cloned the waker |
 //! | poll, if fired or with the registered waker | O(1) | |
 //! | poll, with another waker | O(1), locks twice | the clone before the second lock, the drop of the old waker after it |
-//! | remove | O(1), or O(log n) if the next search for the earliest, or a sweep, finds the dead entry | the caller drops the waker |
-//! | fire | O(log n) for each; one load if nothing is due | the caller wakes |
+//! | remove | O(1) if far, and otherwise as for a heap of those that are near | the caller drops the waker |
+//! | fire | one load if nothing is due; for each, once in its life, a sort among those that are near, and before that a move for each bucket that it was in | the caller wakes |
+//! | settle | O(1); the size of the first bucket if its earliest timer was given up, for one in eight of its timers at most | |
 //!
 //! Beside the lock is the earliest deadline, for threads that must know how long they may sleep. It
 //! is written under the lock. It is a hint, because the queue may have changed since.
@@ -93,6 +94,7 @@ impl Timers {
     }
 
     /// Like [`earliest`](Timers::earliest), but ignores timers that were given up before the call.
+    /// If a timer is due at `now`, returns its deadline or an earlier one.
     pub(crate) fn settle(&self, now: u64) -> u64 {
         let mut queue = self.lock();
         let Some(queue) = queue.as_mut() else {
@@ -168,7 +170,8 @@ impl Timers {
     }
 
     /// Takes the wakers of up to one batch of timers whose deadline is not after `now`: the
-    /// earliest first, and equal deadlines in the order of insertion.
+    /// earliest first, and equal deadlines in the order of insertion. If deadlines differ by less
+    /// than 4096 ns, the order of insertion may count too.
     pub(crate) fn fire(&self, now: u64, woken: &mut Vec<Waker>) -> Fired {
         if self.earliest() > now {
             return Fired::All;

@@ -5,8 +5,8 @@
 //!
 //! | where | order | which entries |
 //! |---|---|---|
-//! | `heap` | sorted | the first [`FEW`], those that were late when they were inserted, and those of a small bucket that was opened |
-//! | `run` | sorted | those of a large bucket that have the deadline at which it was opened |
+//! | `heap` | by deadline, then by turn | the first [`FEW`], those that were late when they were inserted, and those of a small bucket that was opened |
+//! | `run` | by turn | those of a large bucket that are due and have about the same deadline |
 //! | [`Far`] | in buckets, by time | all others |
 //!
 //! Heap and run are near. When the first bucket may have something earlier than they have, and
@@ -44,6 +44,11 @@ const END: u32 = u32::MAX;
 const FEW: usize = 64;
 /// The number of entries that are looked at for each entry that dies.
 const SWEPT: usize = 4;
+/// Due timers whose deadlines differ by fewer nanoseconds than this may fire in the order of
+/// insertion, which is probably the order of their tasks in memory. In the exact order of their
+/// deadlines, many tasks that fell asleep one after another would each be a miss of all caches. To
+/// wake a thread takes longer than this difference.
+pub(super) const TOGETHER: u64 = 1 << 12;
 /// The capacity up to which an empty queue keeps its memory.
 const KEPT: usize = 1024;
 
@@ -64,8 +69,10 @@ impl Entry {
 pub(super) struct Queue<W> {
     slots: Slots<W>,
     heap: Heap,
-    /// The first is the last.
+    /// Due, and in the order of insertion, from the last to the first.
     run: Vec<Entry>,
+    /// The earliest deadline that the run had.
+    run_start: u64,
     far: Far,
     /// The turn of the next insertion.
     turn: u32,
@@ -85,6 +92,7 @@ impl<W> Queue<W> {
             slots: Slots::new(),
             heap: Heap::new(),
             run: Vec::new(),
+            run_start: 0,
             far: Far::new(),
             turn: 0,
             swept: 0,
@@ -92,15 +100,19 @@ impl<W> Queue<W> {
     }
 
     /// Returns the earliest deadline of the armed timers, or `NEVER`; or an earlier deadline, of a
-    /// timer that was given up.
+    /// timer that has fired or was given up.
     pub(super) fn earliest(&self) -> u64 {
         self.nearest().min(self.far.earliest())
     }
 
-    /// Returns the earliest deadline of the entries that are near, or `NEVER`.
+    /// Returns the earliest deadline of the entries that are near, or an earlier one if there is a
+    /// run; or `NEVER`.
     fn nearest(&self) -> u64 {
-        let deadline = |entry: Option<Entry>| entry.map_or(NEVER, |entry| entry.deadline);
-        deadline(self.heap.first()).min(deadline(self.run.last().copied()))
+        let heap = self.heap.first().map_or(NEVER, |entry| entry.deadline);
+        match self.run.is_empty() {
+            true => heap,
+            false => heap.min(self.run_start),
+        }
     }
 
     pub(super) fn insert(&mut self, deadline: u64, value: W) -> u32 {
@@ -130,7 +142,8 @@ impl<W> Queue<W> {
     }
 
     /// Removes dead entries from the top. Until another timer is given up,
-    /// [`earliest`](Queue::earliest) is then the deadline of an armed timer.
+    /// [`earliest`](Queue::earliest) is then the deadline of an armed timer, or one that has passed
+    /// if a timer is due.
     pub(super) fn settle(&mut self, now: u64) {
         loop {
             while (self.heap.first()).is_some_and(|first| self.slots.is_dead(first)) {
@@ -168,54 +181,65 @@ impl<W> Queue<W> {
 
     /// Removes the first entry that is near, if it is due.
     fn pop_nearest(&mut self, now: u64) -> Option<Entry> {
-        let (heap, run) = (self.heap.first(), self.run.last().copied());
-        let run_is_first = match (heap, run) {
-            (Some(heap), Some(run)) => run.key() < heap.key(),
-            (None, _) => true,
-            (_, None) => false,
-        };
-        let first = if run_is_first { run } else { heap }?;
-        if first.deadline > now {
-            return None;
+        let first = self.heap.first();
+        // Entries of the heap that are not earlier than the run were inserted after all of it.
+        if !self.run.is_empty() && first.is_none_or(|first| first.deadline >= self.run_start) {
+            return self.run.pop();
         }
-        if run_is_first {
-            self.run.pop();
-        } else {
-            self.heap.take_out(0);
-        }
+        let first = first.filter(|first| first.deadline <= now)?;
+        self.heap.take_out(0);
         Some(first)
     }
 
-    /// Makes the first bucket smaller, or learns its lowest deadline.
+    /// Opens the first bucket if its lowest deadline is known, and otherwise learns that.
     #[cold]
     fn approach(&mut self, now: u64) {
-        if !self.far.has_begun(now) {
-            let Self {
-                slots, heap, far, ..
-            } = self;
-            return far.thin_out(|entry, home| {
-                slots.set_home(entry, home);
-                if home == Home::Near {
-                    heap.push(entry);
-                }
-            });
+        let (is_known, is_crowded) = (self.far.knows_earliest(), self.far.is_crowded());
+        if !is_known && !(is_crowded && self.far.has_begun(now)) {
+            return self.thin_out();
         }
-        let mut entries = self.far.open(now);
-        let are_few = entries.len() <= FEW;
+        let lowest = self.far.earliest();
+        let mut entries = self.far.open(now, is_known);
         for entry in entries.drain(..) {
-            if are_few {
-                self.put_near(entry);
-            } else if self.far.takes(entry.deadline) {
+            if is_crowded && self.far.takes(entry.deadline) {
                 self.put_far(entry);
-            } else {
+            } else if is_crowded && is_known {
                 self.run.push(entry);
                 self.slots.set_home(entry, Home::Near);
+            } else {
+                self.put_near(entry);
             }
+        }
+        drop(self.far.keep(entries));
+        if !self.run.is_empty() {
+            self.run_start = lowest;
+            self.join_run();
+        }
+    }
+
+    fn thin_out(&mut self) {
+        let Self {
+            slots, heap, far, ..
+        } = self;
+        far.thin_out(|entry, home| {
+            slots.set_home(entry, home);
+            if home == Home::Near {
+                heap.push(entry);
+            }
+        });
+    }
+
+    /// Completes a new run: with the entries of the heap that belong into it, and in order. None of
+    /// the heap is earlier than the run, because the lowest deadline of the bucket was known.
+    fn join_run(&mut self) {
+        let belongs = |first: &Entry| !self.far.takes(first.deadline);
+        while let Some(first) = self.heap.first().filter(belongs) {
+            self.heap.take_out(0);
+            self.run.push(first);
         }
         // Usually they are in order already, because a bucket is in the order of insertion as long
         // as nothing is removed from it.
-        self.run.sort_unstable_by_key(|entry| Reverse(entry.key()));
-        drop(self.far.keep(entries));
+        self.run.sort_unstable_by_key(|entry| Reverse(entry.turn));
     }
 
     /// Frees a taken place. Returns its value if it has not fired, and memory that is not needed.

@@ -23,12 +23,14 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use super::{END, Entry, FEW, slots::Home};
+use super::{END, Entry, FEW, TOGETHER, slots::Home};
 use crate::executor::driver::clock::NEVER;
 
 const BITS: u32 = 6;
 const DIGITS: usize = 1 << BITS;
 const LEVELS: usize = u64::BITS.div_ceil(BITS) as usize;
+/// The buckets below this one end within [`TOGETHER`] nanoseconds.
+const SHORT: usize = DIGITS * (TOGETHER.ilog2() / BITS + 1) as usize;
 /// How many buffers are kept for the next buckets.
 const SPARES: usize = 8;
 
@@ -145,16 +147,29 @@ impl Far {
         (moved.copied(), Vec::new())
     }
 
-    /// Takes the entries of the first bucket, which begins at or before `now`, and moves the base
-    /// into it: to its lowest deadline or to `now`, whichever is earlier. The entries that still
+    /// Takes the entries of the first bucket, which has begun at `now`, and moves the base into it:
+    /// to its lowest deadline or to `now`, whichever is earlier. If `may_take_all`, and the bucket
+    /// is short and all of it is due, the base moves to its highest deadline. Entries that still
     /// belong [here](Far::takes) are to be inserted again.
-    pub(super) fn open(&mut self, now: u64) -> Vec<Entry> {
+    pub(super) fn open(&mut self, now: u64, may_take_all: bool) -> Vec<Entry> {
         let at = self.first();
         let entries = mem::take(&mut self.buckets[at].entries);
-        let lowest = entries.iter().map(|entry| entry.deadline).min();
-        self.base = lowest.map_or(now, |lowest| lowest.min(now));
+        let (mut lowest, mut highest) = (NEVER, 0);
+        for entry in &entries {
+            lowest = lowest.min(entry.deadline);
+            highest = highest.max(entry.deadline);
+        }
+        self.base = match may_take_all && at < SHORT && highest <= now {
+            true => highest,
+            false => lowest.min(now),
+        };
         self.vacate(at);
         entries
+    }
+
+    /// Returns whether the first bucket has more than a few entries.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.buckets[self.first()].entries.len() > FEW
     }
 
     /// Returns whether the first bucket begins at or before `now`.

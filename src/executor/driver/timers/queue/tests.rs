@@ -1,6 +1,6 @@
 //! Compares queues with an ordered map that does the same.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter};
 
 use super::{heap::parent, *};
 
@@ -34,7 +34,7 @@ impl<W> Queue<W> {
         for (index, entry) in heap.iter().enumerate() {
             assert!(index == 0 || heap[parent(index)].key() < entry.key());
         }
-        assert!(self.run.is_sorted_by(|a, b| a.key() > b.key()));
+        assert!(self.run.is_sorted_by(|a, b| a.turn > b.turn));
         assert!(self.run.iter().all(|entry| !self.far.takes(entry.deadline)));
     }
 
@@ -53,14 +53,20 @@ struct Reference {
 }
 
 impl Reference {
-    fn pop(&mut self, now: u64) -> Option<u64> {
-        let entry = self.armed.first_entry()?;
-        let (deadline, number) = *entry.key();
-        if deadline > now {
-            return None;
-        }
-        self.fired.push(entry.remove());
-        Some(number)
+    /// Fires a timer, or checks that none is due. It may be any of those that are due, if no other
+    /// is much earlier, or has the same deadline and was inserted before.
+    fn pop(&mut self, now: u64, popped: Option<u64>) {
+        let Some((&(earliest, _), _)) = self.armed.first_key_value() else {
+            return assert_eq!(popped, None);
+        };
+        assert_eq!(popped.is_some(), earliest <= now, "{earliest} at {now}");
+        let Some(number) = popped else { return };
+        let end = now.min(earliest.saturating_add(TOGETHER - 1));
+        let mut due = self.armed.range(..=(end, u64::MAX));
+        let (&key, _) = (due.find(|(key, _)| key.1 == number)).expect("one that is due");
+        let mut same = self.armed.range((key.0, 0)..);
+        assert_eq!(same.next().map(|(&first, _)| first), Some(key));
+        self.fired.extend(self.armed.remove(&key));
     }
 }
 
@@ -101,9 +107,9 @@ impl Both {
         assert_eq!(self.queue.release(place).0, Some(key.1));
     }
 
-    fn pop(&mut self, now: u64) -> bool {
-        let popped = self.queue.pop(now);
-        assert_eq!(popped, self.reference.pop(now));
+    fn pop(&mut self) -> bool {
+        let popped = self.queue.pop(self.now);
+        self.reference.pop(self.now, popped);
         popped.is_some()
     }
 
@@ -114,7 +120,7 @@ impl Both {
         }
     }
 
-    /// Deadlines below a limit, and times that go back and forth.
+    /// Deadlines below a limit, and a time that passes up to that limit.
     fn step_below(&mut self, limit: u64) {
         match self.random.below(8) {
             0..4 => {
@@ -123,8 +129,8 @@ impl Both {
             }
             4 | 5 if !self.reference.armed.is_empty() => self.give_up(),
             6 => {
-                let now = self.random.below(limit);
-                self.pop(now);
+                self.now += self.random.below(limit - self.now) / 16;
+                self.pop();
             }
             _ => self.release_fired(),
         }
@@ -153,7 +159,7 @@ impl Both {
                 self.now = self.now.max(next.saturating_add(self.random.below(3)));
                 self.now = self.now.min(NEVER - 1);
             }
-            14 => while self.pop(self.now) {},
+            14 => while self.pop() {},
             _ => self.release_fired(),
         }
     }
@@ -174,7 +180,8 @@ impl Both {
         assert!(self.queue.earliest() <= earliest);
         if self.random.below(4) == 0 {
             self.queue.settle(self.now);
-            assert_eq!(self.queue.earliest(), earliest);
+            let settled = self.queue.earliest();
+            assert!(settled == earliest || settled.max(earliest) <= self.now);
         }
         if self.random.below(16) == 0 {
             self.queue.assert_whole();
@@ -182,7 +189,8 @@ impl Both {
     }
 
     fn finish(mut self) {
-        while self.pop(NEVER) {}
+        self.now = NEVER;
+        while self.pop() {}
         assert!(self.reference.armed.is_empty());
         while !self.reference.fired.is_empty() {
             self.release_fired();
@@ -219,6 +227,32 @@ fn while_time_passes_too() {
         }
         both.finish();
     }
+}
+
+/// Those in the heap too. One that comes after the first have fired, and is earlier, is the next.
+#[test]
+fn due_timers_that_are_close_fire_in_the_order_of_insertion() {
+    let mut queue = Queue::new();
+    let (start, count) = (5 * TOGETHER, 2 * FEW as u64);
+    queue.insert(start + 10 * TOGETHER, u64::MAX);
+    for number in 0..FEW as u64 {
+        queue.insert(start + 9 - number % 9, number);
+    }
+    for number in FEW as u64..count {
+        queue.insert(start + 2 * FEW as u64 - number, number);
+    }
+    assert_eq!(queue.pop(start - 1), None);
+    let first = iter::from_fn(|| queue.pop(start + TOGETHER)).take(FEW);
+    assert!(first.eq(0..FEW as u64));
+    queue.insert(start, count);
+    queue.insert(start + 1, count + 1);
+    let fire = iter::from_fn(|| queue.pop(start + TOGETHER));
+    assert!(
+        fire.eq(iter::once(count)
+            .chain(FEW as u64..count)
+            .chain([count + 1]))
+    );
+    assert_eq!(queue.earliest(), start + 10 * TOGETHER);
 }
 
 /// Many timers in one bucket, of which the earliest is given up each time.
@@ -305,10 +339,10 @@ fn a_million_are_fired_in_order_and_their_memory_is_given_back() {
     queue.assert_whole();
     let mut last = (0, 0);
     for _ in 0..MANY / 2 {
-        let deadline = queue.earliest();
-        let number = queue.pop(NEVER).unwrap();
-        assert!(last <= (deadline, number));
-        last = (deadline, number);
+        let now = queue.earliest();
+        let number = queue.pop(now).unwrap();
+        assert!(last <= (now, number));
+        last = (now, number);
     }
     let mut given_back = false;
     for place in places {
