@@ -7,7 +7,7 @@
 #![cfg(target_os = "linux")]
 
 use std::{
-    env, io,
+    env, fs, io,
     os::unix::process::ExitStatusExt,
     process::{Command, Output},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
@@ -118,6 +118,16 @@ fn executor() -> io::Result<Executor> {
     Executor::builder().workers(2).build()
 }
 
+/// Waits until the thread that registers for the call has ended, so that only `others` are left.
+fn wait_for_registration(others: usize) {
+    while fs::read_dir("/proc/self/task").unwrap().count() > others {
+        thread::yield_now();
+    }
+}
+
+/// The threads of a child: the test's own, and the one that waits for the test.
+const OWN: usize = 2;
+
 /// What the child has written, unless it could not show its case.
 fn written(child: &Output) -> Option<String> {
     let text = String::from_utf8_lossy(&child.stderr).into_owned();
@@ -144,6 +154,7 @@ fn refused_to_a_running_executor_it_ends_the_program() {
     prepare_child();
     let executor = executor().unwrap();
     executor.install(|| ());
+    wait_for_registration(OWN + 2);
     refuse_membarrier();
     // To take a side of a join needs the barrier.
     let taken = AtomicBool::new(false);
@@ -157,6 +168,27 @@ fn refused_to_a_running_executor_it_ends_the_program() {
     });
 }
 
+/// To register takes milliseconds in a program of several threads. Until it is done, executors do
+/// without.
+#[test]
+fn refused_while_the_program_registers_it_is_done_without() {
+    if !is_child() {
+        let child = child_of("refused_while_the_program_registers_it_is_done_without");
+        let Some(text) = written(&child) else { return };
+        assert_eq!(child.status.code(), Some(0), "{text}");
+        return;
+    }
+    prepare_child();
+    refuse(Some(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
+    for _ in 0..2 {
+        let executor = executor().unwrap();
+        let meet = std::sync::Barrier::new(2);
+        let both = executor.install(|| join(|| meet.wait(), || meet.wait()));
+        assert_ne!(both.0.is_leader(), both.1.is_leader());
+        wait_for_registration(OWN + 2);
+    }
+}
+
 #[test]
 fn refused_before_another_executor_that_one_is_not_built() {
     if !is_child() {
@@ -167,6 +199,7 @@ fn refused_before_another_executor_that_one_is_not_built() {
     }
     prepare_child();
     drop(executor().unwrap());
+    wait_for_registration(OWN);
     refuse_membarrier();
     let error = executor().unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::Unsupported);

@@ -265,12 +265,14 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 ///
 /// # Sandboxes
 /// On Linux the first executor of a process checks whether it may use the system call `membarrier`,
-/// and all executors rely on the answer from then on. A seccomp filter that refuses the call must
-/// be installed before the first executor is started. The executors then do without it, as they do
-/// where the call takes more than 20 microseconds, because the system emulates it or traces the
-/// program. Each spawn then pays for a fence. If the call is refused later, the next thread that
-/// needs it aborts the program with a message that says so, because it can neither continue safely
-/// nor wait. Building another executor is an error then.
+/// and all executors rely on the answer from then on. If the program has several threads by then,
+/// the check takes some milliseconds on a thread of its own, and the executors do without the call
+/// meanwhile. A seccomp filter that refuses the call must be installed before the first executor is
+/// started. The executors then do without it, as they do where the call takes more than 20
+/// microseconds, because the system emulates it or traces the program. Each spawn then pays for a
+/// fence. If the call is refused later, the next thread that needs it aborts the program with a
+/// message that says so, because it can neither continue safely nor wait. Building another executor
+/// is an error then.
 ///
 /// # Detached tasks
 /// A task that was detached, or spawned by [`spawn_detached`](Executor::spawn_detached), lives

@@ -19,6 +19,19 @@
 //! not reveal how many processors will have to be interrupted, because most programs have only one
 //! thread by then.
 //!
+//! # Getting there
+//! To be allowed to make the call, a program registers. The kernel then waits until all processors
+//! have scheduled, which takes 4 to 14 ms, unless the program has only one thread. Starting an
+//! executor must not take that long. In a program of several threads [`prepare`] therefore starts
+//! one more, which registers. Until it has done so, both sides make real fences.
+//!
+//! The change takes two steps with a barrier between them. First, heavy fences use the call, and
+//! light ones are still real. Then the barrier. Then, light fences cost nothing. Suppose that a
+//! heavy fence that has not seen the first step meets a light one that has seen the second. The
+//! heavy side wrote, and then read that it need not call. It read that before its thread passed the
+//! barrier, because the first step was written before the barrier began. So its write came before
+//! the barrier too, and the light side, which has seen what was written after the barrier, sees it.
+//!
 //! # When the system changes its mind
 //! A program can install a seccomp filter that refuses the call after the threads have started. A
 //! heavy fence is impossible then, and the program ends with a message. It would not be enough if
@@ -34,7 +47,7 @@ use core::{
     sync::atomic::{AtomicUsize, Ordering, compiler_fence, fence},
 };
 use std::{
-    io,
+    io, thread,
     time::{Duration, Instant},
 };
 
@@ -42,11 +55,14 @@ use super::order;
 
 /// [`prepare`] has not been called yet. Works as `BY_BOTH`.
 const UNKNOWN: usize = 0;
-const BY_BOTH: usize = 1;
-const BY_SYSTEM: usize = 2;
+/// A thread finds out. Works as `BY_BOTH`.
+const ASKING: usize = 1;
+const BY_BOTH: usize = 2;
+/// On the way to `BY_SYSTEM`: heavy fences use the call, and light fences are still real ones.
+const BY_BOTH_AND_SYSTEM: usize = 3;
+const BY_SYSTEM: usize = 4;
 
-/// Which side makes the real fence. It is set once, because if it changed later, a heavy fence that
-/// has not seen the change could meet a light fence that has, and neither would be a real fence.
+/// Which side makes the real fence.
 static WHO_PAYS: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
 /// The call is used if it takes no longer, which is six times what it takes to interrupt another
@@ -56,35 +72,68 @@ const WORTH_IT: Duration = Duration::from_micros(20);
 /// this thread loses its processor meanwhile.
 const TRIES: usize = 8;
 
-/// Finds out what the system supports, and what pays. Call this before starting threads that use
-/// the fences. The first call makes up to [`TRIES`] barriers, and mostly one. Later calls make
-/// none.
+/// Finds out what the system supports, and what pays, or starts a thread that does so. Call this
+/// before starting threads that use the fences. The first call times up to [`TRIES`] barriers, and
+/// mostly one.
 ///
 /// # Errors
 /// Returns an error if the system supported the call earlier, and refuses it now.
 pub(crate) fn prepare() -> io::Result<()> {
-    // Register on every call, because a child of a fork has to register for itself.
-    let registered = system::register();
-    // ORDERING: who_pays_known. Relaxed: a hint, which saves the barriers.
-    let who = match WHO_PAYS.load(order!(who_pays_known: Relaxed)) {
-        UNKNOWN if registered.is_ok() => who_should_pay(time_of_barrier),
-        _ => BY_BOTH,
-    };
-    // ORDERING: who_pays, who_pays_already. Relaxed: starting the threads publishes it, so that
-    // their fences agree.
-    let settled = WHO_PAYS.compare_exchange(
-        UNKNOWN,
-        who,
-        order!(who_pays: Relaxed),
-        order!(who_pays_already: Relaxed),
-    );
-    match registered {
-        Err(error) if settled == Err(BY_SYSTEM) => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            format!("{}", Refused(error)),
-        )),
-        _ => Ok(()),
+    // ORDERING: who_pays_known. Relaxed: nothing is read that another thread has written.
+    let known = WHO_PAYS.load(order!(who_pays_known: Relaxed));
+    match known {
+        BY_BOTH => return Ok(()),
+        // The child of a fork has to register for itself.
+        BY_SYSTEM | BY_BOTH_AND_SYSTEM => {
+            return system::register().map_err(|error| {
+                io::Error::new(io::ErrorKind::Unsupported, format!("{}", Refused(error)))
+            });
+        }
+        _ => {}
     }
+    if system::answers_at_once() {
+        // If the state is `ASKING`, this is the child of a fork, and the thread that asks is in
+        // the parent.
+        decide();
+        return Ok(());
+    }
+    // ORDERING: who_asks, who_asks_already. Relaxed: only one thread may start the other.
+    let ours = WHO_PAYS.compare_exchange(
+        UNKNOWN,
+        ASKING,
+        order!(who_asks: Relaxed),
+        order!(who_asks_already: Relaxed),
+    );
+    if ours.is_ok() {
+        let thread = thread::Builder::new().name("joint-membarrier".into());
+        // Without a thread for it, the caller waits.
+        if thread.spawn(decide).is_err() {
+            decide();
+        }
+    }
+    Ok(())
+}
+
+/// Decides who pays, once for the program. Other threads may use the fences meanwhile.
+fn decide() {
+    let who = match system::register() {
+        Ok(()) => who_should_pay(time_of_barrier),
+        Err(_) => BY_BOTH,
+    };
+    if who == BY_SYSTEM {
+        // ORDERING: both_pay. Relaxed: the barrier below publishes it. A heavy fence that has not
+        // seen this looked before its thread passed that barrier, and so wrote before that what it
+        // lets the light side see.
+        WHO_PAYS.store(BY_BOTH_AND_SYSTEM, order!(both_pay: Relaxed));
+        if system::barrier().is_ok() {
+            // ORDERING: system_pays. Release: a light side that reads this (`who_pays_light`,
+            // Acquire) is behind the barrier, and sees what was written before it.
+            WHO_PAYS.store(BY_SYSTEM, order!(system_pays: Release));
+            return;
+        }
+    }
+    // ORDERING: nobody_else. Relaxed: until now all sides have made real fences, and they still do.
+    WHO_PAYS.store(BY_BOTH, order!(nobody_else: Relaxed));
 }
 
 /// Decides by the time of some barriers. A barrier that fails, although the system says that it
@@ -124,8 +173,9 @@ impl fmt::Display for Refused {
 /// The fence of the frequent side.
 #[inline(always)]
 pub(crate) fn light(order: Ordering) {
-    // ORDERING: who_pays_light. Relaxed: see `prepare`.
-    if WHO_PAYS.load(order!(who_pays_light: Relaxed)) == BY_SYSTEM {
+    // ORDERING: who_pays_light. Acquire: what heavy sides wrote whose fences are only real ones is
+    // visible (`system_pays`, Release).
+    if WHO_PAYS.load(order!(who_pays_light: Acquire)) == BY_SYSTEM {
         compiler_fence(order);
     } else {
         fence(order);
@@ -137,8 +187,10 @@ pub(crate) fn light(order: Ordering) {
 pub(crate) fn heavy(order: Ordering) {
     #[cfg(test)]
     HEAVY_FENCES.set(HEAVY_FENCES.get() + 1);
-    // ORDERING: who_pays_heavy. Relaxed: see `prepare`.
-    if WHO_PAYS.load(order!(who_pays_heavy: Relaxed)) == BY_SYSTEM {
+    // The look comes after the write that the light side is to see: `decide` relies on it.
+    compiler_fence(Ordering::SeqCst);
+    // ORDERING: who_pays_heavy. Relaxed: see `decide`.
+    if WHO_PAYS.load(order!(who_pays_heavy: Relaxed)) >= BY_BOTH_AND_SYSTEM {
         if let Err(error) = system::barrier() {
             end(error);
         }
@@ -159,7 +211,7 @@ fn end(error: io::Error) -> ! {
 // Miri does not support the call, and ends a program that makes it.
 #[cfg(all(target_os = "linux", not(miri)))]
 mod system {
-    use std::{io, thread};
+    use std::{fs, io, os::unix::fs::MetadataExt, thread};
 
     use rustix::{
         io::Errno,
@@ -168,6 +220,12 @@ mod system {
 
     /// The number of tries of a barrier for which the kernel has no memory.
     const TRIES: u32 = 1_000;
+
+    /// Returns whether `register` takes only microseconds, because the program has one thread.
+    pub(super) fn answers_at_once() -> bool {
+        // The folder has two links, and one from each thread. If it cannot be read, be safe.
+        fs::metadata("/proc/self/task").is_ok_and(|tasks| tasks.nlink() <= 3)
+    }
 
     pub(super) fn register() -> io::Result<()> {
         let can = |query: MembarrierQuery| {
@@ -200,6 +258,10 @@ mod system {
 #[cfg(any(not(target_os = "linux"), miri))]
 mod system {
     use std::io;
+
+    pub(super) fn answers_at_once() -> bool {
+        true
+    }
 
     pub(super) fn register() -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
