@@ -61,6 +61,12 @@ fn refuse_membarrier() {
 
 /// Has the kernel refuse one command of `membarrier`, or all, to all threads of this process.
 fn refuse(command: Option<libc::c_int>) {
+    let error = u32::try_from(libc::EPERM).unwrap();
+    answer(command, libc::SECCOMP_RET_ERRNO | error);
+}
+
+/// Has the kernel answer one command of `membarrier`, or all, to all threads of this process.
+fn answer(command: Option<libc::c_int>, answer: u32) {
     let statement = |code: u32, jump_false, value| libc::sock_filter {
         code: u16::try_from(code).unwrap(),
         jt: 0,
@@ -68,7 +74,6 @@ fn refuse(command: Option<libc::c_int>) {
         k: value,
     };
     let number = u32::try_from(libc::SYS_membarrier).unwrap();
-    let error = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EPERM).unwrap();
     let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
     let differs = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     // The number of the call is what the data begin with.
@@ -87,7 +92,7 @@ fn refuse(command: Option<libc::c_int>) {
             filter.push(statement(differs, 1, u32::try_from(command).unwrap()));
         }
     }
-    filter.push(statement(libc::BPF_RET | libc::BPF_K, 0, error));
+    filter.push(statement(libc::BPF_RET | libc::BPF_K, 0, answer));
     filter.push(statement(
         libc::BPF_RET | libc::BPF_K,
         0,
@@ -187,6 +192,59 @@ fn refused_while_the_program_registers_it_is_done_without() {
         assert_ne!(both.0.is_leader(), both.1.is_leader());
         wait_for_registration(OWN + 2);
     }
+}
+
+/// The thread that has registered, or 0.
+#[cfg(target_arch = "x86_64")]
+static REGISTERED: std::sync::atomic::AtomicI64 = std::sync::atomic::AtomicI64::new(0);
+
+/// The calling thread.
+#[cfg(target_arch = "x86_64")]
+fn own_id() -> i64 {
+    // SAFETY: it takes nothing.
+    unsafe { libc::syscall(libc::SYS_gettid) }
+}
+
+/// Has the kernel send a signal to the thread that registers, whose handler refuses.
+#[cfg(target_arch = "x86_64")]
+fn catch_registration() {
+    extern "C" fn refuse(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        REGISTERED.store(own_id(), Relaxed);
+        // SAFETY: the kernel passes the registers of the interrupted call, which are ours alone.
+        let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+        let result = usize::try_from(libc::REG_RAX).expect("an index");
+        context.uc_mcontext.gregs[result] = -i64::from(libc::EPERM);
+    }
+    let refuse: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = refuse;
+    // SAFETY: all fields may be zero.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = refuse as usize;
+    action.sa_flags = libc::SA_SIGINFO;
+    // SAFETY: the action is read during the call, and its function makes no call that a handler may
+    // not make.
+    let set = unsafe { libc::sigaction(libc::SIGSYS, &raw const action, std::ptr::null_mut()) };
+    assert_eq!(set, 0);
+    let register = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+    answer(Some(register), libc::SECCOMP_RET_TRAP);
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_thread_that_starts_the_first_executor_does_not_wait_for_the_registration() {
+    const TEST: &str =
+        "the_thread_that_starts_the_first_executor_does_not_wait_for_the_registration";
+    if !is_child() {
+        let child = child_of(TEST);
+        let Some(text) = written(&child) else { return };
+        assert_eq!(child.status.code(), Some(0), "{text}");
+        return;
+    }
+    prepare_child();
+    catch_registration();
+    let _executor = executor().unwrap();
+    wait_for_registration(OWN + 2);
+    let registered = REGISTERED.load(Relaxed);
+    assert!(registered != 0 && registered != own_id(), "{registered}");
 }
 
 #[test]
