@@ -260,6 +260,10 @@ fn of_many_idle_workers_one_watches_a_busy_one_and_the_others_sleep() {
             spawn(async {}).await;
         }
     });
+    // Each has had something to do, and looks out after it.
+    for worker in 1..WORKERS {
+        block_on(executor.spawn_on(worker, async {}));
+    }
     let parks = || {
         let workers = executor.metrics().workers;
         workers
@@ -269,9 +273,9 @@ fn of_many_idle_workers_one_watches_a_busy_one_and_the_others_sleep() {
     };
     // The system may keep the busy worker from its processor, and then the watcher sleeps. The
     // next watcher may be another worker.
-    let seen = (0..500).any(|_| {
+    let seen = (0..1_000).any(|_| {
         let before = parks();
-        while parks().iter().sum::<u64>() < before.iter().sum::<u64>() + LOOKS {
+        while parks().iter().sum::<u64>() < before.iter().sum::<u64>() + 5 * LOOKS {
             thread::yield_now();
         }
         let after = parks();
