@@ -56,54 +56,23 @@ pub(super) struct Chance {
     /// What the program draws itself. It has a stream of its own, so that a run with fewer
     /// decisions draws the same numbers.
     program: ChaCha8Rng,
+    /// `None`: decisions are drawn, and not kept.
+    script: Option<Box<Script>>,
+}
+
+#[derive(Default)]
+struct Script {
     /// The decisions to make instead of drawing them.
-    replayed: Option<Box<[Replayed; About::ALL.len()]>>,
+    replayed: Option<[Replayed; About::ALL.len()]>,
+    /// The decisions that were made, if they are kept.
     made: Option<Vec<Decision>>,
 }
 
-impl Chance {
-    pub(super) fn new(seed: u64) -> Self {
-        let stream = |number| {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream(number);
-            rng
-        };
-        Self {
-            decisions: stream(DECISIONS),
-            program: stream(PROGRAM),
-            replayed: None,
-            made: None,
-        }
-    }
-
-    /// Makes the decisions of an earlier run.
-    pub(super) fn replay(&mut self, decisions: &[Decision]) {
-        let of = |about| decisions.iter().filter(move |one| one.about == about);
-        let made = About::ALL.map(|about| (of(about).map(|one| one.made).collect(), 0));
-        self.replayed = Some(Box::new(made));
-    }
-
-    /// Keeps the decisions, so that they can be replayed.
-    pub(super) fn keep(&mut self) {
-        self.made = Some(Vec::new());
-    }
-
-    /// Returns the decisions that were kept.
-    pub(super) fn made(&mut self) -> Vec<Decision> {
-        self.made.take().unwrap_or_default()
-    }
-
-    /// Decides for a number below `bound`, which is not 0. `draw` chooses one, with a source of
-    /// random numbers.
-    #[inline(always)]
-    pub(super) fn decide(
-        &mut self,
-        about: About,
-        bound: usize,
-        draw: impl FnOnce(&mut dyn FnMut() -> u32) -> usize,
-    ) -> usize {
+impl Script {
+    /// Decides as [`Chance::decide`] does.
+    fn decide(&mut self, about: About, bound: usize, draw: impl FnOnce() -> usize) -> usize {
         let decision = match &mut self.replayed {
-            None => draw(&mut || self.decisions.next_u32()),
+            None => draw(),
             Some(replayed) => {
                 let (list, next) = &mut replayed[about as usize];
                 let decision = list.get(*next).map_or(0, |&decision| decision as usize);
@@ -119,6 +88,57 @@ impl Chance {
             });
         }
         decision
+    }
+}
+
+impl Chance {
+    pub(super) fn new(seed: u64) -> Self {
+        let stream = |number| {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            rng.set_stream(number);
+            rng
+        };
+        Self {
+            decisions: stream(DECISIONS),
+            program: stream(PROGRAM),
+            script: None,
+        }
+    }
+
+    /// Makes the decisions of an earlier run.
+    pub(super) fn replay(&mut self, decisions: &[Decision]) {
+        let of = |about| decisions.iter().filter(move |one| one.about == about);
+        let made = About::ALL.map(|about| (of(about).map(|one| one.made).collect(), 0));
+        self.script.get_or_insert_default().replayed = Some(made);
+    }
+
+    /// Keeps the decisions, so that they can be replayed.
+    pub(super) fn keep(&mut self) {
+        self.script.get_or_insert_default().made = Some(Vec::new());
+    }
+
+    /// Returns the decisions that were kept.
+    pub(super) fn made(&mut self) -> Vec<Decision> {
+        let script = self.script.as_mut();
+        script
+            .and_then(|script| script.made.take())
+            .unwrap_or_default()
+    }
+
+    /// Decides for a number below `bound`, which is not 0. `draw` chooses one, with a source of
+    /// random numbers.
+    #[inline(always)]
+    pub(super) fn decide(
+        &mut self,
+        about: About,
+        bound: usize,
+        draw: impl FnOnce(&mut dyn FnMut() -> u32) -> usize,
+    ) -> usize {
+        let draw = || draw(&mut || self.decisions.next_u32());
+        match &mut self.script {
+            None => draw(),
+            Some(script) => script.decide(about, bound, draw),
+        }
     }
 
     /// Decides for any number below `bound`, all of which are equally likely.
