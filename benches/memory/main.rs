@@ -11,7 +11,10 @@ mod heap;
 use heap::Memory;
 use joint_benches::{
     bare::{Bare, FLOOR},
-    locals::queue::{AsyncTaskQueue, JointQueue},
+    locals::{
+        joint::JointLocal,
+        queue::{AsyncTaskQueue, JointQueue},
+    },
     options::Options,
     pools::{
         async_executor::{AsyncExecutor, AsyncExecutorStatic},
@@ -37,6 +40,9 @@ type Child = fn(State, usize);
 const CONTESTANTS: &[(&str, Child)] = &[
     ("joint", |state, count| {
         measure(Joint::start(1), state, count)
+    }),
+    ("joint LocalExecutor", |state, count| {
+        measure(&JointLocal, state, count)
     }),
     ("joint queue", |state, count| {
         measure(&JointQueue, state, count)

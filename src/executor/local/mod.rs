@@ -34,6 +34,12 @@ use crate::task::JoinHandle;
 /// than the first kind, and if it finds the executor asleep, it also wakes the executor. No wake-up
 /// waits, and none allocates except to grow the queue.
 ///
+/// # Memory
+/// A task takes 48 bytes and its future, or its output if that is larger, in one allocation. A task
+/// that has waited takes 8 bytes more until it ends: its entry in a list, by which the drop of the
+/// executor finds the tasks that wait. The list is allocated in pieces of 1,024 bytes, and the
+/// queue takes 8 bytes for each task that is due. Both keep their largest size.
+///
 /// # Dropping
 /// Cancels every task that has not ended, and drops its future on this thread before the drop
 /// returns: first the tasks that are due, oldest first, and then the waiting tasks, in no

@@ -76,15 +76,11 @@ impl Register {
         self.0.with_mut(|room| f(unsafe { &mut *room }))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.with(|room| room.live() == 0)
-    }
-
     /// Enters a task of the executor `home`, whose register this is.
     ///
     /// # Safety
     /// The caller is the task's runner. The task has this entry, and is not in any register yet.
-    #[inline(never)]
+    #[inline]
     pub(super) unsafe fn enter(&self, task: NonNull<()>, entry: &Entry, home: *const LocalState) {
         let place = self.with(|room| room.enter(task, || Home(home)));
         // SAFETY: the task has not been idle yet, so no other thread reads it.

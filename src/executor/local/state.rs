@@ -51,9 +51,9 @@ pub(in crate::executor) struct LocalState {
     is_driven: Cell<bool>,
     /// Whether a push will be noticed without waking any thread.
     is_awake: Cell<bool>,
-    /// Whether a task is being run.
-    is_running: Cell<bool>,
     spawned: Cell<u64>,
+    /// How many tasks have ended.
+    ended: Cell<u64>,
     polls: Cell<u64>,
     parks: Cell<u64>,
     /// Kept apart, because other threads write it.
@@ -143,12 +143,13 @@ impl Schedule<Entry> for Scheduler {
 
     #[inline]
     fn ended(&self, task: &EndedTask<'_, Entry>, _: TaskEnd) {
-        if task.metadata().is_entered() {
-            // SAFETY: this task keeps the state alive, and this is its thread.
-            let state = unsafe { &*task.metadata().home() };
-            // SAFETY: the runner calls this, and the task's future is gone.
-            unsafe { state.register.strike_off(task.metadata()) };
-        }
+        with_own(|state| {
+            state.ended.set(state.ended.get() + 1);
+            if task.metadata().is_entered() {
+                // SAFETY: the runner calls this, and the task's future is gone.
+                unsafe { state.register.strike_off(task.metadata()) };
+            }
+        });
     }
 }
 
@@ -161,13 +162,16 @@ fn builder(spawned: &'static Location<'static>) -> Builder<Entry> {
 ///
 /// # Safety
 /// The caller is the task's runner, and the task is not in any register yet.
+#[inline(never)]
 unsafe fn enter(task: &PendingTask<'_, Entry>) {
-    with_current(|state| {
-        let state = state.expect("only its own executor runs a task");
-        // SAFETY: by this function's contract. The task is this executor's, because no other one
-        // has it.
-        unsafe { state.register.enter(task.as_ptr(), task.metadata(), state) };
-    });
+    // SAFETY: by this function's contract.
+    with_own(|state| unsafe { state.register.enter(task.as_ptr(), task.metadata(), state) });
+}
+
+/// Calls `f` with the executor of the task that this thread has just run or dropped.
+#[inline]
+fn with_own(f: impl FnOnce(&LocalState)) {
+    with_current(|state| f(state.expect("only its own executor runs and drops a task")));
 }
 
 /// Restores a cell's earlier value, also on unwind.
@@ -229,8 +233,8 @@ impl LocalState {
             parker: Parker::new(),
             is_driven: Cell::new(false),
             is_awake: Cell::new(false),
-            is_running: Cell::new(false),
             spawned: Cell::new(0),
+            ended: Cell::new(0),
             polls: Cell::new(0),
             parks: Cell::new(0),
             inbox: CachePadded::new(Inbox::new()),
@@ -247,8 +251,7 @@ impl LocalState {
 
     /// Whether all tasks have ended.
     pub(super) fn is_empty(&self) -> bool {
-        // A task whose first poll is under way is neither queued nor entered.
-        self.due() == 0 && self.register.is_empty() && !self.is_running.get()
+        self.ended.get() == self.spawned.get()
     }
 
     pub(in crate::executor) fn spawn<F>(
@@ -353,6 +356,7 @@ impl LocalState {
 
     /// Runs the tasks that are due, up to `turns` and up to the next look at the inbox, and returns
     /// how many it has run.
+    #[inline]
     pub(super) fn run_some(&self, turns: usize) -> usize {
         let turns = turns.min(INBOX_INTERVAL);
         self.take_inbox();
@@ -365,14 +369,13 @@ impl LocalState {
         turns
     }
 
-    #[inline]
+    // Always: it has a second caller, and the compiler would not inline it into the loop of
+    // `run_some`, which costs 20 instructions for each task.
+    #[inline(always)]
     fn run(&self, runnable: Runnable) {
         self.polls.set(self.polls.get() + 1);
-        let outer = Restore::set(&self.is_running, true);
         budget::refill();
-        let polled = runnable.poll();
-        drop(outer);
-        match polled {
+        match runnable.poll() {
             Polled::Pending | Polled::Ended(None) => {}
             Polled::Woken(runnable) => self.queue.push(runnable),
             Polled::Ended(Some(waiter)) => guarded(|| waiter.wake()),
@@ -460,7 +463,7 @@ impl LocalState {
                 while let Some(runnable) = self.queue.pop() {
                     guarded(|| drop(runnable));
                 }
-                if self.register.is_empty() {
+                if self.is_empty() {
                     return;
                 }
                 if self.sleep_as(self.parker.waker().into()).is_ok() {
