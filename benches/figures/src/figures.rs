@@ -79,6 +79,13 @@ impl FigureRow {
         figures.find(|figure| figure.contestant == contestant)
     }
 
+    /// The least work that the row can take.
+    pub(crate) fn floor(&self) -> Option<&Figure> {
+        let is_own = |figure: &Figure| figure.contestant.starts_with("joint");
+        let mut figures = self.figures.iter();
+        figures.find(|figure| !figure.is_peer && !is_own(figure))
+    }
+
     /// The peer with the smallest ratio.
     pub(crate) fn best_peer(&self) -> Option<&Figure> {
         let peers = self.figures.iter().filter(|figure| figure.is_peer);
@@ -267,6 +274,13 @@ pub(crate) mod tests {
             Some("nio")
         );
         assert_eq!(one.rows[1].of("nio"), None);
+        assert_eq!(one.rows[0].floor(), None);
+        let mut with_floor = one.rows[0].clone();
+        with_floor.figures[1].is_peer = false;
+        assert_eq!(
+            with_floor.floor().map(|floor| &*floor.contestant),
+            Some("tokio")
+        );
         assert_eq!(
             one.rows[1].of("tokio").map(|figure| figure.ratio),
             Some(10.0)

@@ -81,7 +81,8 @@ fn replaced(name: &str, page: &str, section: &str) -> Result<String, String> {
 
 /// The README's section: ten rows, and every row in which joint is behind.
 fn short(figures: &Figures) -> Result<String, String> {
-    let mut text = "\n| row | joint | tokio | best peer |\n|---|---|---|---|\n".to_owned();
+    let mut text =
+        "\n| row | joint | tokio | best peer | floor |\n|---|---|---|---|---|\n".to_owned();
     for (title, row) in TEN {
         let table = figures.tables.iter().find(|table| table.title == title);
         let found = table.and_then(|table| {
@@ -98,7 +99,12 @@ fn short(figures: &Figures) -> Result<String, String> {
             format!("{:.2} {}", peer.ratio, peer.contestant)
         });
         let own = format!("{:.1} {}", row.figures[0].value, table.unit);
-        text += &format!("| {title}: {} | {own} | {tokio} | {best} |\n", row.title);
+        let floor = row.floor();
+        let floor = floor.map_or(String::new(), |floor| format!("{:.2}", floor.ratio));
+        text += &format!(
+            "| {title}: {} | {own} | {tokio} | {best} | {floor} |\n",
+            row.title
+        );
     }
     text += "\n| joint is behind in | rows |\n|---|---|\n";
     let mut elsewhere = 0;
