@@ -83,7 +83,7 @@ pub(super) struct Queue<W> {
 /// Memory that the queue does not need. It holds no values.
 pub(super) enum Spare<W> {
     Bucket { _entries: Vec<Entry> },
-    All { _queue: Queue<W> },
+    All { _queue: Box<Queue<W>> },
 }
 
 impl<W> Queue<W> {
@@ -195,7 +195,8 @@ impl<W> Queue<W> {
     #[cold]
     fn approach(&mut self, now: u64) {
         let (is_known, is_crowded) = (self.far.knows_earliest(), self.far.is_crowded());
-        if !is_known && !(is_crowded && self.far.has_begun(now)) {
+        let may_open = is_known || (is_crowded && self.far.has_begun(now));
+        if !may_open {
             return self.thin_out();
         }
         let lowest = self.far.earliest();
@@ -243,7 +244,7 @@ impl<W> Queue<W> {
     }
 
     /// Frees a taken place. Returns its value if it has not fired, and memory that is not needed.
-    pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Box<Spare<W>>>) {
+    pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Spare<W>>) {
         let (value, home) = self.slots.free(place);
         let mut spare = None;
         match home {
@@ -255,20 +256,20 @@ impl<W> Queue<W> {
             self.heap.clear();
             self.run.clear();
             if self.slots.capacity() > KEPT {
-                let _queue = mem::replace(self, Self::new());
-                spare = Some(Box::new(Spare::All { _queue }));
+                let _queue = Box::new(mem::replace(self, Self::new()));
+                spare = Some(Spare::All { _queue });
             }
         }
         (value, spare)
     }
 
     /// Removes an entry that is far.
-    fn leave(&mut self, stand: Stand) -> Option<Box<Spare<W>>> {
+    fn leave(&mut self, stand: Stand) -> Option<Spare<W>> {
         let (moved, entries) = self.far.remove(stand);
         if let Some(moved) = moved {
             self.slots.set_home(moved, Home::Far(stand));
         }
-        (entries.capacity() > 0).then(|| Box::new(Spare::Bucket { _entries: entries }))
+        (entries.capacity() > 0).then(|| Spare::Bucket { _entries: entries })
     }
 
     fn sweep(&mut self) {

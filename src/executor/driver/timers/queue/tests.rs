@@ -397,7 +397,7 @@ fn an_empty_queue_keeps_a_little_room() {
     let places: Vec<_> = (0..KEPT as u64).map(|n| queue.insert(n, n)).collect();
     for place in places {
         let (_, spare) = queue.release(place);
-        assert!(!matches!(spare.as_deref(), Some(Spare::All { .. })));
+        assert!(!matches!(spare, Some(Spare::All { .. })));
     }
     let capacity = queue.slots.capacity();
     queue.insert(1, 1);
