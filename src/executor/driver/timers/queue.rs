@@ -200,7 +200,7 @@ impl<W> Queue<W> {
             return self.thin_out();
         }
         let lowest = self.far.earliest();
-        let mut entries = self.far.open(now, is_known);
+        let mut entries = self.far.open(now);
         for entry in entries.drain(..) {
             if is_crowded && self.far.takes(entry.deadline) {
                 self.put_far(entry);

@@ -148,10 +148,10 @@ impl Far {
     }
 
     /// Takes the entries of the first bucket, which has begun at `now`, and moves the base into it:
-    /// to its lowest deadline or to `now`, whichever is earlier. If `may_take_all`, and the bucket
-    /// is short and all of it is due, the base moves to its highest deadline. Entries that still
-    /// belong [here](Far::takes) are to be inserted again.
-    pub(super) fn open(&mut self, now: u64, may_take_all: bool) -> Vec<Entry> {
+    /// to its lowest deadline or to `now`, whichever is earlier; or to its highest deadline, if the
+    /// bucket is short and all of it is due. Entries that still belong [here](Far::takes) are to be
+    /// inserted again.
+    pub(super) fn open(&mut self, now: u64) -> Vec<Entry> {
         let at = self.first();
         let entries = mem::take(&mut self.buckets[at].entries);
         let (mut lowest, mut highest) = (NEVER, 0);
@@ -159,7 +159,7 @@ impl Far {
             lowest = lowest.min(entry.deadline);
             highest = highest.max(entry.deadline);
         }
-        self.base = match may_take_all && at < SHORT && highest <= now {
+        self.base = match at < SHORT && highest <= now {
             true => highest,
             false => lowest.min(now),
         };

@@ -229,6 +229,20 @@ fn while_time_passes_too() {
     }
 }
 
+/// Many that are close, of which the time has come for some.
+#[test]
+fn of_those_that_are_close_only_those_that_are_due_fire() {
+    let (mut queue, start) = (Queue::new(), 5 * TOGETHER);
+    for number in 0..4 * FEW as u64 {
+        queue.insert(start + number, number);
+    }
+    for number in 0..4 * FEW as u64 {
+        assert_eq!(queue.pop(start + number), Some(number));
+        assert_eq!(queue.pop(start + number), None);
+        queue.assert_whole();
+    }
+}
+
 /// Those in the heap too. One that comes after the first have fired, and is earlier, is the next.
 #[test]
 fn due_timers_that_are_close_fire_in_the_order_of_insertion() {
