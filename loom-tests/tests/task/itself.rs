@@ -74,9 +74,9 @@ fn ended(mut result: Kept<JoinResult<Value>>) -> bool {
     }
 }
 
-/// The wake-up of another thread is not lost in the one of its own.
+/// The wake-up of another thread is not lost in the one of its own. At most three preemptions.
 fn wake(how: Schedule, times: usize, by: By) {
-    explore(move |world| {
+    explore_bounded(3, move |world| {
         let arrived = Flag::new();
         let (runnable, handle) = world.spawn(how, Yields::new(world, times, &arrived));
         let waker = waker_of(&runnable);
@@ -186,8 +186,9 @@ pub(crate) fn abort_and_yield_in_one_poll_against_wake(how: Schedule) {
     });
 }
 
+/// At most three preemptions.
 pub(crate) fn drop_of_the_handle_against_a_yield(how: Schedule) {
-    explore(move |world| {
+    explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, Yields::new(world, 1, &Flag::new()));
         let other = world.start(move || drop(handle));
         world.run_and_drain(runnable);
