@@ -1,4 +1,5 @@
-//! What a [`Completion`] has beside its word: nothing, or a [`Room`] for its first waker.
+//! What a [`Completion`](super::Completion) has beside its word: nothing, or a [`Room`] for its
+//! first waker.
 //!
 //! The rules of the room:
 //!

@@ -267,7 +267,8 @@ fn a_run_that_wakes_its_own_task_takes_none() {
 fn a_poll_that_wakes_its_own_task_by_value_takes_what_the_waker_takes() {
     explore(|world| {
         let future = poll_fn(|cx: &mut Context<'_>| {
-            cx.waker().clone().wake();
+            let waker = cx.waker().clone();
+            waker.wake();
             Poll::<()>::Pending
         });
         let runnable = world.spawn_detached(ZeroSized, future).take();
