@@ -1,8 +1,8 @@
 //! Floors: the least work that a row can take, as contestants that nobody would use.
 //!
-//! A task is one block from a list (`blocks.rs`) of free ones, with a function pointer, and a waker is
-//! its address. Nothing is counted and nothing is checked. A task must be woken at most once before
-//! it is polled, by the thread that runs it, and neither after its end nor while it is being
+//! A task is one block from a list of free ones (`blocks.rs`), with a function pointer, and a waker
+//! is its address. Nothing is counted and nothing is checked. A task must be woken at most once
+//! before it is polled, by the thread that runs it, and neither after its end nor while it is being
 //! cancelled. The rows do no more.
 
 mod blocks;
