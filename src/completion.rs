@@ -260,8 +260,13 @@ impl<S: Space> Completion<S> {
                     // ORDERING: unobserved, missed. Release: a waiter that reads the end sees what
                     // the completer wrote (`poll`, `register` and `detach`, all Acquire). The
                     // waiter has published nothing. Relaxed if it now has, because `look` follows.
-                    let (done, failed) = (order!(unobserved: Release), order!(missed: Relaxed));
-                    if word.compare_exchange(seen, how, done, failed).is_ok() {
+                    let exchange = word.compare_exchange(
+                        seen,
+                        how,
+                        order!(unobserved: Release),
+                        order!(missed: Relaxed),
+                    );
+                    if exchange.is_ok() {
                         return Completed::Unobserved;
                     }
                     seen = look();

