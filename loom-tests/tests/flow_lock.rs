@@ -13,7 +13,9 @@ use std::{
 
 use joint_flow::lock::{Closed, FlowLock, Permit, Take};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Wakes, assert_killed, model, model_bounded};
+use loom_tests::{
+    Drops, Wakes, assert_killed, model, model_bounded, model_from_both_sides, others_first,
+};
 
 fn poll(take: &mut Take, wakes: &Arc<Wakes>) -> Poll<Result<Permit, Closed>> {
     Pin::new(take).poll(&mut Context::from_waker(&wakes.waker()))
@@ -73,7 +75,7 @@ fn release_against_take() {
 
 /// A release against the poll of a request that waits already.
 fn release_against_poll() {
-    model(|| {
+    model_from_both_sides(|| {
         let (lock, drops) = (FlowLock::new(1), Drops::default());
         let value = Arc::new(drops.value());
         let held = lock.try_take(1).unwrap();
@@ -86,6 +88,7 @@ fn release_against_poll() {
                 drop(held);
             }
         });
+        others_first();
         if let Poll::Ready(permit) = poll(&mut take, &wakes) {
             value.take();
             drop(permit.unwrap());
