@@ -28,7 +28,7 @@ use joint_benches::{bare, options::Options, table::median};
 
 /// One pair of a side that completes and a side that waits.
 trait Pair: Send {
-    /// What both sides borrow, if it is not allocated.
+    /// The value that both sides borrow if nothing is allocated.
     type Place: Send + Sync;
     type Completer<'a>: Send;
     type Waiter<'a>;

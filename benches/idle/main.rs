@@ -20,7 +20,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// The time until all threads sleep that will.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// What there is to do. `None` if the contestant cannot do it.
+/// What the workers have to do, or `None` if the contestant cannot do it.
 type State<R> = (&'static str, Option<fn(&'static R)>);
 
 /// A contestant's name, and what its process does with a row and a time.
@@ -135,7 +135,7 @@ fn sleeps() -> Option<u64> {
     Some(count)
 }
 
-/// What a process of its own prints.
+/// The output of a contestant's process.
 fn ask(contestant: &str, row: &str, options: &Options) -> Option<f64> {
     let program = env::current_exe().expect("the path of this program");
     let child = Command::new(program)

@@ -38,7 +38,7 @@ use joint_benches::{
 enum State {
     Queued,
     Waiting,
-    /// They are the calls of a recursion. What is read is the peak of the memory that it takes.
+    /// The tasks are the calls of a recursion, and the peak of its memory is read.
     Recursing,
 }
 

@@ -18,7 +18,7 @@ use std::{
 
 use super::blocks;
 
-/// What each task begins with.
+/// The first part of each task.
 pub(super) struct Head {
     run: unsafe fn(NonNull<Head>),
     /// The next one in the queue of those that were spawned outside.

@@ -52,7 +52,7 @@ impl Drop for Watching {
 
 /// The result of a task that must have ended. Returns true if there is an output, which is looked
 /// at.
-fn ended(mut result: Kept<JoinResult<Value>>) -> bool {
+pub(crate) fn ended(mut result: Kept<JoinResult<Value>>) -> bool {
     match poll_once(&mut *result) {
         Poll::Ready(Ok(output)) => {
             output.look();
@@ -60,7 +60,7 @@ fn ended(mut result: Kept<JoinResult<Value>>) -> bool {
         }
         Poll::Ready(Err(JoinError::Cancelled)) => false,
         Poll::Ready(Err(JoinError::Panicked(panic))) => panic.resume(),
-        Poll::Pending => panic!("a cancelled task has not ended"),
+        Poll::Pending => panic!("the task has not ended"),
     }
 }
 

@@ -9,12 +9,14 @@ use std::{
     task::{Context, Poll},
 };
 
-use joint::{JoinError, JoinHandle, task::JoinResult};
+use joint::JoinHandle;
 use loom_tests::Value;
 
-use crate::world::{
-    By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
-    waker_of,
+use crate::{
+    cancel::ended,
+    world::{
+        By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of,
+    },
 };
 
 /// Wakes its task in its first `times` polls. From then on it is ready as soon as the flag is up.
@@ -58,19 +60,6 @@ impl Drop for Yields {
         if self.flag.is_up() {
             self.seen.raise();
         }
-    }
-}
-
-/// Whether a task that must have ended has an output, which is looked at.
-fn ended(mut result: Kept<JoinResult<Value>>) -> bool {
-    match poll_once(&mut *result) {
-        Poll::Ready(Ok(output)) => {
-            output.look();
-            true
-        }
-        Poll::Ready(Err(JoinError::Cancelled)) => false,
-        Poll::Ready(Err(JoinError::Panicked(panic))) => panic.resume(),
-        Poll::Pending => panic!("the task has not ended"),
     }
 }
 
