@@ -7,7 +7,9 @@ use std::{
 
 use nexosim::dev_hooks::Executor;
 
-use super::rows::{MANY, OUTSIDE_DETACHED, PING_PONG_OUTSIDE, all_detached, all_ping_pong, count};
+use super::rows::{
+    MANY, OUTSIDE_DETACHED, PING_PONG_OUTSIDE, all_detached, all_ping_pong, count, turns,
+};
 use joint_benches::{runtime::leak, table::Run};
 
 /// The rows that it can do.
@@ -26,6 +28,6 @@ pub(crate) fn rows(workers: usize) -> [(&'static str, u64, Run); 2] {
         move || timed(&|executor| all_ping_pong(|player| executor.spawn_and_forget(player)));
     [
         (OUTSIDE_DETACHED, MANY as u64, Box::new(detached)),
-        (PING_PONG_OUTSIDE, 1_000, Box::new(ping_pong)),
+        (PING_PONG_OUTSIDE, turns() as u64, Box::new(ping_pong)),
     ]
 }

@@ -17,7 +17,7 @@ use joint_benches::{
 pub(crate) const MANY: usize = 10_000;
 pub(crate) const FAN: usize = 1_000;
 /// A thousand; fewer if each row runs once.
-fn turns() -> usize {
+pub(crate) fn turns() -> usize {
     Options::read().of(1_000, 20)
 }
 
