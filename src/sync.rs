@@ -23,6 +23,11 @@ pub(crate) mod asymmetric;
 pub(crate) mod cache;
 #[cfg(feature = "std")]
 pub(crate) mod clock;
+#[cfg_attr(
+    not(feature = "std"),
+    allow(dead_code, reason = "used only by the caches, which need threads")
+)]
+pub(crate) mod depot;
 #[cfg(not(joint_loom))]
 pub(crate) mod heap;
 #[cfg(joint_loom)]
@@ -44,7 +49,7 @@ pub(crate) use self::{punctual::punctually, renewed::Renewed, this_thread::this_
 
 #[cfg(joint_loom)]
 pub(crate) use model::{
-    AtomicPtr, AtomicU64, AtomicUsize, UnsafeCell, fence, heap, ref_limit, wake_limit,
+    AtomicPtr, AtomicU64, AtomicUsize, UnsafeCell, fence, heap, nulls, ref_limit, wake_limit,
 };
 #[cfg(all(joint_loom, feature = "io"))]
 pub(crate) use model::{AtomicWaker, OnceLock};
@@ -60,10 +65,10 @@ pub(crate) use std::sync::OnceLock;
 pub(crate) use core::sync::atomic::AtomicU64;
 #[cfg(not(joint_loom))]
 pub(crate) use core::sync::atomic::{AtomicPtr, AtomicUsize, fence};
-#[cfg(not(joint_loom))]
-pub(crate) use real::UnsafeCell;
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub(crate) use real::looks;
+#[cfg(not(joint_loom))]
+pub(crate) use real::{UnsafeCell, nulls};
 #[cfg(all(not(joint_loom), target_has_atomic = "64"))]
 pub(crate) use real::{ref_limit, wake_limit};
 #[cfg(all(not(joint_loom), feature = "std"))]
@@ -152,7 +157,7 @@ pub(crate) trait Retire {
 
 #[cfg(not(joint_loom))]
 mod real {
-    use core::sync::atomic::AtomicPtr;
+    use core::{ptr, sync::atomic::AtomicPtr};
 
     use super::Retire;
 
@@ -187,6 +192,11 @@ mod real {
     impl<T> Retire for AtomicPtr<T> {
         #[inline(always)]
         fn retire(&mut self) {}
+    }
+
+    /// Returns an array of null pointers.
+    pub(crate) const fn nulls<T, const N: usize>() -> [AtomicPtr<T>; N] {
+        [const { AtomicPtr::new(ptr::null_mut()) }; N]
     }
 
     #[cfg(target_has_atomic = "64")]

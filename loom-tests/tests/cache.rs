@@ -1,11 +1,12 @@
-//! Models of each thread's cache of blocks (`sync/cache.rs`), on a heap that records the state of
-//! each block. A block has one user at a time, whichever thread's cache it is taken from, and the
-//! threads give all blocks back when they end.
+//! Models of each thread's cache of blocks (`sync/cache.rs`), and of the depot between the threads
+//! (`sync/depot.rs`), on a heap that records the state of each block. A block has one user at a
+//! time, whichever thread's cache it is taken from. The threads give all blocks back when they end,
+//! and the depot loses none.
 #![cfg(joint_loom)]
 
 use std::{
     alloc::Layout,
-    array,
+    array, iter,
     ptr::{self, NonNull},
     sync::{
         Arc,
@@ -16,14 +17,16 @@ use std::{
     },
 };
 
-use joint::model::Cache;
+use joint::model::{Cache, Depot};
 use loom_tests::{
+    assert_killed,
     lab::{cell::UnsafeCell, sync::atomic::AtomicPtr, thread},
-    model,
+    model, model_from_both_sides, others_first,
 };
 
-/// What fits into a block.
-type Filling = [u64; 2];
+/// What fits into a block. The model's cells are larger than real ones, and the first block of a
+/// batch contains one.
+type Filling = [u64; 16];
 const LAYOUT: Layout = Layout::new::<Filling>();
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +50,7 @@ struct Heap {
     /// Boxed, so that the address that identifies a block never changes.
     blocks: Box<[Block]>,
     addresses: Vec<NonNull<u8>>,
+    depot: Depot,
     /// Not an atomic of the model, so it makes no edges.
     handed_out: AtomicUsize,
 }
@@ -57,9 +61,10 @@ unsafe impl Send for Heap {}
 unsafe impl Sync for Heap {}
 
 impl Heap {
-    fn new(blocks: usize) -> Self {
+    /// Creates a heap with as many blocks, and room for as many batches in its depot.
+    fn new(blocks: usize, batches: usize, batch: usize) -> Self {
         let block = |_| Block {
-            memory: UnsafeCell::new([0; 2]),
+            memory: UnsafeCell::new([0; 16]),
             state: UnsafeCell::new(Fresh),
         };
         let blocks: Box<[_]> = (0..blocks).map(block).collect();
@@ -68,6 +73,7 @@ impl Heap {
         Self {
             addresses: blocks.iter().map(address).collect(),
             blocks,
+            depot: Depot::new(batches, batch * LAYOUT.size()),
             handed_out: AtomicUsize::new(0),
         }
     }
@@ -86,19 +92,19 @@ impl Heap {
 
     fn allocate(&self, cache: &Cache) -> NonNull<u8> {
         let block = cache
-            .take(LAYOUT)
+            .take(LAYOUT, &self.depot)
             .unwrap_or_else(|| self.addresses[self.handed_out.fetch_add(1, Relaxed)]);
         self.change(block, &[Fresh, GivenUp], Used);
         // Overwrites whatever the cache had written there.
         // SAFETY: this user has exclusive access, as the line above has checked.
-        unsafe { block.cast::<Filling>().write([u64::MAX; 2]) };
+        unsafe { block.cast::<Filling>().write([u64::MAX; 16]) };
         block
     }
 
     fn release(&self, cache: &Cache, block: NonNull<u8>) {
         self.change(block, &[Used], GivenUp);
         // SAFETY: the block has this layout, and its user releases it.
-        if !unsafe { cache.put(block, LAYOUT) } {
+        if !unsafe { cache.put(block, LAYOUT, &self.depot) } {
             self.take_back(block);
         }
     }
@@ -114,6 +120,13 @@ impl Heap {
         });
     }
 
+    /// Takes back what waits in the depot, and returns how many blocks that were.
+    fn take_all(&self) -> usize {
+        let cache = Cache::new(isize::MAX as usize);
+        let waiting = iter::from_fn(|| cache.take(LAYOUT, &self.depot));
+        waiting.map(|block| self.take_back(block)).count()
+    }
+
     fn assert_all_back(&self) {
         for block in &self.blocks[..self.handed_out.load(Relaxed)] {
             // SAFETY: the model has checked that no thread writes it.
@@ -123,7 +136,7 @@ impl Heap {
     }
 }
 
-/// Two threads, and the mail from each to the other.
+/// Two threads, and the mail from each to the other. Nothing waits in the depot.
 struct World {
     heap: Heap,
     mail: [AtomicPtr<u8>; 2],
@@ -160,7 +173,7 @@ impl World {
 fn blocks_travel(most: usize, order: Ordering) {
     model(move || {
         let world = Arc::new(World {
-            heap: Heap::new(6),
+            heap: Heap::new(6, 0, 1),
             mail: array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
             order,
         });
@@ -184,7 +197,7 @@ fn blocks_travel(most: usize, order: Ordering) {
 
 #[test]
 fn blocks_that_travel_have_one_user_at_a_time_and_all_come_back() {
-    blocks_travel(usize::MAX, AcqRel);
+    blocks_travel(isize::MAX as usize, AcqRel);
 }
 
 #[test]
@@ -197,5 +210,130 @@ fn so_do_those_that_a_cache_has_no_room_for() {
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn a_block_that_travels_without_an_edge_is_a_race() {
-    blocks_travel(usize::MAX, Relaxed);
+    blocks_travel(isize::MAX as usize, Relaxed);
+}
+
+/// How many batches the depot has room for, where something waits there.
+const BATCHES: usize = 4;
+
+/// What a thread does with the depot, if its cache has room for one batch.
+#[derive(Clone, Copy)]
+enum Does {
+    /// Releases blocks that it was sent, and so gives as many batches.
+    Give(usize),
+    /// Uses as many blocks at a time.
+    Take(usize),
+}
+use Does::{Give, Take};
+
+impl Does {
+    /// How many blocks it is to be sent.
+    fn expects(self, batch: usize) -> usize {
+        match self {
+            Give(batches) => (1 + batches) * batch,
+            Take(_) => 0,
+        }
+    }
+
+    fn run(self, heap: &Heap, batch: usize, sent: Sent) {
+        let cache = Cache::new(batch * LAYOUT.size());
+        let used = match self {
+            Give(_) => sent.0,
+            Take(blocks) => (0..blocks).map(|_| heap.allocate(&cache)).collect(),
+        };
+        for block in used {
+            heap.release(&cache, block);
+        }
+        heap.close(&cache);
+    }
+}
+
+/// Blocks that are sent to a thread.
+struct Sent(Vec<NonNull<u8>>);
+// SAFETY: the sender does not use them any more.
+unsafe impl Send for Sent {}
+
+/// Fills the depot with some batches of as many blocks. Then the threads run, the first of which is
+/// the model's.
+fn exchange(batches: usize, batch: usize, threads: &'static [Does]) {
+    let run = move || {
+        let heap = Arc::new(Heap::new(40, BATCHES, batch));
+        let nothing = Cache::new(0);
+        let send = |count| Sent((0..count).map(|_| heap.allocate(&nothing)).collect());
+        let mut sent: Vec<_> = threads
+            .iter()
+            .map(|does| send(does.expects(batch)))
+            .collect();
+        let first = Give(batches);
+        let filling = send(first.expects(batch));
+        first.run(&heap, batch, filling);
+        let own = sent.remove(0);
+        let others = threads[1..].iter().zip(sent).map(|(&does, sent)| {
+            let heap = heap.clone();
+            thread::spawn(move || does.run(&heap, batch, sent))
+        });
+        let others: Vec<_> = others.collect();
+        others_first();
+        threads[0].run(&heap, batch, own);
+        for thread in others {
+            thread.join().unwrap();
+        }
+        heap.take_all();
+        // As many batches fit in as at first.
+        let last = Give(BATCHES + 1);
+        last.run(&heap, batch, send(last.expects(batch)));
+        assert_eq!(heap.take_all(), BATCHES * batch);
+        heap.assert_all_back();
+    };
+    model_from_both_sides(run);
+}
+
+fn one_gives_what_another_takes() {
+    exchange(0, 1, &[Take(1), Give(1)]);
+}
+
+fn one_takes_while_another_gives() {
+    exchange(2, 1, &[Take(1), Give(1)]);
+}
+
+#[test]
+fn a_batch_that_is_given_is_taken_once() {
+    one_gives_what_another_takes();
+    exchange(0, 2, &[Take(2), Give(1)]);
+    exchange(0, 1, &[Take(1), Give(1), Give(1)]);
+    exchange(1, 1, &[Take(1), Take(1), Give(1)]);
+}
+
+#[test]
+fn the_rest_of_a_chain_is_put_back() {
+    one_takes_while_another_gives();
+    exchange(2, 2, &[Take(1), Take(3)]);
+    exchange(3, 1, &[Take(2), Give(1)]);
+}
+
+#[test]
+fn a_full_depot_takes_no_more() {
+    let threads = &[Give(1), Give(1)];
+    exchange(BATCHES - 1, 1, threads);
+    exchange(BATCHES, 1, threads);
+    exchange(BATCHES, 1, &[Give(1), Take(1)]);
+}
+
+fn killed(site: &str, model: impl FnOnce()) {
+    assert_killed(&format!("sync::depot::{site}"), Relaxed, model);
+}
+
+#[test]
+fn pushing_is_release() {
+    killed("push", one_gives_what_another_takes);
+}
+
+#[test]
+fn taking_is_acquire() {
+    killed("take", one_gives_what_another_takes);
+}
+
+#[test]
+fn putting_back_is_acquire() {
+    killed("put_back", one_takes_while_another_gives);
 }

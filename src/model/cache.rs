@@ -1,8 +1,19 @@
-//! One thread's cache of blocks, for models with a heap of their own.
+//! The threads' caches of blocks, for models with a heap of their own.
 
 use core::{alloc::Layout, ptr::NonNull};
 
-use crate::sync::cache;
+use crate::sync::{cache, depot};
+
+/// What the caches exchange.
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct Depot(depot::Depot);
+
+#[allow(missing_docs, reason = "only models use it")]
+impl Depot {
+    pub fn new(most: usize, bytes: usize) -> Self {
+        Self(depot::Depot::new(most, bytes))
+    }
+}
 
 /// A cache that its thread closes.
 #[allow(missing_debug_implementations, reason = "only models use it")]
@@ -14,16 +25,16 @@ impl Cache {
         Self(cache::Cache::new(most))
     }
 
-    pub fn take(&self, layout: Layout) -> Option<NonNull<u8>> {
-        self.0.take(layout)
+    pub fn take(&self, layout: Layout, depot: &Depot) -> Option<NonNull<u8>> {
+        self.0.take(layout, &depot.0, || true)
     }
 
     /// # Safety
     /// The block was allocated with this layout, whose size is a multiple of its alignment and not
     /// 0, and belongs to the caller.
-    pub unsafe fn put(&self, block: NonNull<u8>, layout: Layout) -> bool {
+    pub unsafe fn put(&self, block: NonNull<u8>, layout: Layout, depot: &Depot) -> bool {
         // SAFETY: the caller promises it.
-        unsafe { self.0.put(block, layout, || true) }
+        unsafe { self.0.put(block, layout, &depot.0, || true) }
     }
 
     pub fn close(&self, give_back: impl FnMut(NonNull<u8>, Layout)) {

@@ -10,7 +10,7 @@ pub use crate::sync::model::{
 };
 
 mod cache;
-pub use cache::Cache;
+pub use cache::{Cache, Depot};
 
 /// The executor's queue for tasks from other threads.
 #[cfg(feature = "std")]

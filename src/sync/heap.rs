@@ -6,6 +6,11 @@
 //! allocation. This takes a tenth of the instructions of a general allocator, and no atomic
 //! operation. A thread keeps at most 1 MiB, and frees it when the thread ends. `cache.rs` has the
 //! lists.
+//!
+//! Where tasks are spawned by one thread and end on another, blocks would pile up on one and run
+//! out on the other. What a thread has no room for therefore waits, up to 4 MiB for all threads,
+//! for one that has none left. It travels in batches of 4 KiB, each of which takes a handful of
+//! atomic operations (`depot.rs`), and it is kept until the program ends.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::{alloc::Layout, ptr::NonNull};
@@ -64,10 +69,19 @@ pub(crate) unsafe fn release<T>(block: NonNull<T>) {
 mod kept {
     use core::{alloc::Layout, ptr::NonNull};
 
-    use super::{super::cache::Cache, dealloc};
+    use super::{
+        super::{cache::Cache, depot::Depot},
+        dealloc,
+    };
 
     /// How many bytes a thread keeps. This is enough for bursts of some ten thousand tasks.
     const KEPT: usize = 1024 * 1024;
+    /// How many bytes go from one thread to another at a time.
+    const BATCH: usize = 4096;
+    /// How many bytes wait for a thread that needs them, at most.
+    const WAITING: usize = 4 * KEPT;
+
+    static DEPOT: Depot = Depot::new(WAITING / BATCH, BATCH);
 
     std::thread_local! {
         static CACHE: Cache = const { Cache::new(KEPT) };
@@ -92,7 +106,10 @@ mod kept {
     #[inline]
     pub(super) fn take(layout: Layout) -> Option<NonNull<u8>> {
         // After its thread-locals are destroyed, a thread uses the allocator directly.
-        CACHE.try_with(|cache| cache.take(layout)).ok().flatten()
+        CACHE
+            .try_with(|cache| cache.take(layout, &DEPOT, will_close))
+            .ok()
+            .flatten()
     }
 
     /// Keeps a block if there is room. Returns whether it does.
@@ -102,18 +119,23 @@ mod kept {
     #[inline]
     pub(super) unsafe fn put(block: NonNull<u8>, layout: Layout) -> bool {
         // After its thread-locals are destroyed, a thread keeps nothing.
-        let will_close = || CLOSE.try_with(|_| ()).is_ok();
-        // SAFETY: passed on from the caller.
         CACHE
-            .try_with(|cache| unsafe { cache.put(block, layout, will_close) })
+            // SAFETY: passed on from the caller.
+            .try_with(|cache| unsafe { cache.put(block, layout, &DEPOT, will_close) })
             .unwrap_or(false)
+    }
+
+    /// Whether the thread's cache will be closed, because its thread-locals are still to be
+    /// destroyed.
+    fn will_close() -> bool {
+        CLOSE.try_with(|_| ()).is_ok()
     }
 
     #[cfg(test)]
     mod tests {
         use super::{
             super::{alloc, allocate, layout, release},
-            KEPT, Layout, NonNull, dealloc, put, take,
+            KEPT, Layout, NonNull, WAITING, dealloc, put, take,
         };
         use alloc::vec::Vec;
         use std::{sync::mpsc::channel, thread};
@@ -132,15 +154,20 @@ mod kept {
 
         #[test]
         #[cfg_attr(miri, ignore = "under Miri each block is freed at once")]
-        fn more_than_a_thread_keeps_goes_back_to_the_allocator() {
-            let blocks: Vec<_> = (0..=KEPT / 64).map(|_| allocate::<[u64; 8]>()).collect();
+        fn more_than_all_threads_keep_goes_back_to_the_allocator() {
+            let layout = Layout::new::<[u64; 8]>();
+            let blocks: Vec<_> = (0..2 * (KEPT + WAITING) / layout.size())
+                .map(|_| allocate::<[u64; 8]>())
+                .collect();
             for block in blocks {
                 // SAFETY: just allocated as that type.
                 unsafe { release(block) };
             }
-            let layout = Layout::new::<[u64; 8]>();
             let kept: Vec<_> = core::iter::from_fn(|| take(layout)).collect();
-            assert_eq!(kept.len(), KEPT / layout.size());
+            let most = (KEPT + WAITING) / layout.size();
+            // Blocks of other tests may wait as well.
+            let least = most - WAITING / 2 / layout.size();
+            assert!((least..=most).contains(&kept.len()));
             for block in kept {
                 // SAFETY: allocated with that layout, and taken out.
                 unsafe { dealloc(block.as_ptr(), layout) };

@@ -2,18 +2,16 @@
 //! everything back.
 
 use std::{
-    cell::Cell,
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    ptr,
     sync::{Arc, Barrier},
-    task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker},
+    task::{Context, Wake, Waker},
     time::{Duration, Instant},
 };
 
 use crate::counting::{Bomb, COUNT};
-use joint::shared::{Sender, Shared, Wait, channel};
+use joint::shared::{Shared, Wait, channel};
 
 /// How many blocks `f` allocates on a thread that keeps none yet. All of them, but for small ones
 /// that the thread keeps to use again, must have been given back when it ends.
@@ -176,51 +174,6 @@ fn a_blocking_wait_that_gives_up_takes_its_place_again() {
     };
     // The block, two places, and the thread's parker, which is kept.
     assert!(allocations(wait) <= 1 + 2 + 1);
-}
-
-/// It stays on its thread, and does not outlive the slot.
-fn waker_whose_clone_sends(slot: &Cell<Option<Sender<u32>>>) -> Waker {
-    static TABLE: RawWakerVTable = RawWakerVTable::new(
-        |data| {
-            // SAFETY: the data is the slot, which the caller keeps alive, on the same thread.
-            let slot = unsafe { &*data.cast::<Cell<Option<Sender<u32>>>>() };
-            slot.take().into_iter().for_each(|tx| tx.send(1));
-            RawWaker::new(data, &TABLE)
-        },
-        |_| {},
-        |_| {},
-        |_| {},
-    );
-    // SAFETY: the table does nothing but look at the slot, where the waker is cloned by the one who
-    // made it.
-    unsafe { Waker::new(ptr::from_ref(slot).cast(), &TABLE) }
-}
-
-#[test]
-fn all_places_are_given_back_when_the_value_has_come_and_not_with_it() {
-    // More than a thread keeps.
-    const WAITERS: usize = if cfg!(miri) { 100 } else { 200_000 };
-    let (tx, shared) = channel();
-    let before = COUNT.get().live;
-    let mut waits: Vec<_> = (0..WAITERS)
-        .map(|_| register(&shared, Waker::noop()))
-        .collect();
-    let waiting = COUNT.get().live - before;
-    assert!(waiting >= 2 * WAITERS as isize, "a place and a waker each");
-    // One more comes, and finds that the wait has ended while it came.
-    let slot = Cell::new(Some(tx));
-    let waker = waker_whose_clone_sends(&slot);
-    let mut late = shared.wait();
-    let poll = Pin::new(&mut late).poll(&mut Context::from_waker(&waker));
-    assert_eq!(poll, Poll::Ready(Ok(&1)));
-    for wait in &mut waits {
-        let mut cx = Context::from_waker(Waker::noop());
-        assert!(Pin::new(wait).poll(&mut cx).is_ready());
-    }
-    let kept = COUNT.get().live - before;
-    // The vector, and 1 MiB of blocks of two words at least.
-    assert!(kept <= 1 + 1024 * 1024 / 16, "{kept} are kept");
-    assert_eq!(shared.get(), Some(&1));
 }
 
 #[test]

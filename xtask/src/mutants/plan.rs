@@ -109,11 +109,19 @@ pub(crate) fn plan(root: &Path) -> io::Result<Vec<Place>> {
     for folder in ["src", "flow/src"] {
         collect(root, &root.join(folder), &mut files)?;
     }
-    // The switches to the model are no part of what is modelled.
-    let switches = ["src/sync", "src/model/", "flow/src/sync"];
+    // The switches to the model are no part of what is modelled, nor are operations that the model
+    // replaces or that no model runs.
+    let not_modelled = [
+        "src/sync.rs",
+        "src/sync/asymmetric.rs",
+        "src/sync/model",
+        "src/sync/renewed.rs",
+        "src/model/",
+        "flow/src/sync",
+    ];
     let sources = files
         .iter()
-        .filter(|(path, _)| !switches.iter().any(|switch| path.starts_with(switch)))
+        .filter(|(path, _)| !not_modelled.iter().any(|start| path.starts_with(start)))
         .map(|(path, text)| Source::new(path, text));
     Ok(sources.flat_map(|source| places(&source)).collect())
 }
