@@ -49,7 +49,7 @@ pub(crate) use self::{punctual::punctually, renewed::Renewed, this_thread::this_
 
 #[cfg(joint_loom)]
 pub(crate) use model::{
-    AtomicPtr, AtomicU64, AtomicUsize, UnsafeCell, fence, heap, nulls, ref_limit, wake_limit,
+    AtomicPtr, AtomicU64, AtomicUsize, UnsafeCell, fence, heap, ref_limit, wake_limit,
 };
 #[cfg(all(joint_loom, feature = "io"))]
 pub(crate) use model::{AtomicWaker, OnceLock};
@@ -65,10 +65,10 @@ pub(crate) use std::sync::OnceLock;
 pub(crate) use core::sync::atomic::AtomicU64;
 #[cfg(not(joint_loom))]
 pub(crate) use core::sync::atomic::{AtomicPtr, AtomicUsize, fence};
+#[cfg(not(joint_loom))]
+pub(crate) use real::UnsafeCell;
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub(crate) use real::looks;
-#[cfg(not(joint_loom))]
-pub(crate) use real::{UnsafeCell, nulls};
 #[cfg(all(not(joint_loom), target_has_atomic = "64"))]
 pub(crate) use real::{ref_limit, wake_limit};
 #[cfg(all(not(joint_loom), feature = "std"))]
@@ -143,7 +143,23 @@ macro_rules! const_unless_modelled {
     };
 }
 
-pub(crate) use {const_unless_modelled, order, site_order};
+/// Makes an array whose elements are all made by the same expression. It is constant, except under
+/// the model.
+#[cfg(not(joint_loom))]
+macro_rules! array_of {
+    ($element:expr; $length:expr) => {
+        [const { $element }; $length]
+    };
+}
+
+#[cfg(joint_loom)]
+macro_rules! array_of {
+    ($element:expr; $length:expr) => {
+        core::array::from_fn::<_, { $length }, _>(|_| $element)
+    };
+}
+
+pub(crate) use {array_of, const_unless_modelled, order, site_order};
 #[cfg(feature = "std")]
 pub(crate) use {named_recheck, recheck};
 
@@ -157,7 +173,7 @@ pub(crate) trait Retire {
 
 #[cfg(not(joint_loom))]
 mod real {
-    use core::{ptr, sync::atomic::AtomicPtr};
+    use core::sync::atomic::AtomicPtr;
 
     use super::Retire;
 
@@ -192,11 +208,6 @@ mod real {
     impl<T> Retire for AtomicPtr<T> {
         #[inline(always)]
         fn retire(&mut self) {}
-    }
-
-    /// Returns an array of null pointers.
-    pub(crate) const fn nulls<T, const N: usize>() -> [AtomicPtr<T>; N] {
-        [const { AtomicPtr::new(ptr::null_mut()) }; N]
     }
 
     #[cfg(target_has_atomic = "64")]

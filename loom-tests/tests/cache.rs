@@ -21,7 +21,7 @@ use joint::model::{Cache, Depot};
 use loom_tests::{
     assert_killed,
     lab::{cell::UnsafeCell, sync::atomic::AtomicPtr, thread},
-    model, model_from_both_sides, others_first,
+    model, model_bounded, model_from_both_sides, others_first,
 };
 
 /// What fits into a block. The model's cells are larger than real ones, and the first block of a
@@ -73,7 +73,7 @@ impl Heap {
         Self {
             addresses: blocks.iter().map(address).collect(),
             blocks,
-            depot: Depot::new(batches, batch * LAYOUT.size()),
+            depot: Depot::new(batches * batch * LAYOUT.size(), batch * LAYOUT.size()),
             handed_out: AtomicUsize::new(0),
         }
     }
@@ -120,7 +120,7 @@ impl Heap {
         });
     }
 
-    /// Takes back what waits in the depot, and returns how many blocks that were.
+    /// Takes back what waits in the depot, and returns how many blocks there were.
     fn take_all(&self) -> usize {
         let cache = Cache::new(isize::MAX as usize);
         let waiting = iter::from_fn(|| cache.take(LAYOUT, &self.depot));
@@ -256,7 +256,11 @@ unsafe impl Send for Sent {}
 /// Fills the depot with some batches of as many blocks. Then the threads run, the first of which is
 /// the model's.
 fn exchange(batches: usize, batch: usize, threads: &'static [Does]) {
-    let run = move || {
+    model_from_both_sides(exchanging(batches, batch, threads));
+}
+
+fn exchanging(batches: usize, batch: usize, threads: &'static [Does]) -> impl Fn() {
+    move || {
         let heap = Arc::new(Heap::new(40, BATCHES, batch));
         let nothing = Cache::new(0);
         let send = |count| Sent((0..count).map(|_| heap.allocate(&nothing)).collect());
@@ -284,8 +288,7 @@ fn exchange(batches: usize, batch: usize, threads: &'static [Does]) {
         last.run(&heap, batch, send(last.expects(batch)));
         assert_eq!(heap.take_all(), BATCHES * batch);
         heap.assert_all_back();
-    };
-    model_from_both_sides(run);
+    }
 }
 
 fn one_gives_what_another_takes() {
@@ -309,6 +312,12 @@ fn the_rest_of_a_chain_is_put_back() {
     one_takes_while_another_gives();
     exchange(2, 2, &[Take(1), Take(3)]);
     exchange(3, 1, &[Take(2), Give(1)]);
+}
+
+#[test]
+fn two_rests_are_put_back_within_3_preemptions() {
+    let threads = &[Take(1), Take(1), Give(1)];
+    model_bounded(3, exchanging(2, 1, threads));
 }
 
 #[test]

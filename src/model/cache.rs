@@ -10,8 +10,8 @@ pub struct Depot(depot::Depot);
 
 #[allow(missing_docs, reason = "only models use it")]
 impl Depot {
-    pub fn new(most: usize, bytes: usize) -> Self {
-        Self(depot::Depot::new(most, bytes))
+    pub fn new(most: usize, batch: usize) -> Self {
+        Self(depot::Depot::new(most, batch))
     }
 }
 

@@ -24,8 +24,13 @@ pub(super) struct Free {
     next: Option<NonNull<Free>>,
 }
 
-/// The kept blocks of one size, newest first.
-type List = Cell<Option<NonNull<Free>>>;
+/// The kept blocks of one size.
+struct List {
+    /// The block that was put last.
+    first: Cell<Option<NonNull<Free>>>,
+    /// How many more blocks may be kept. 0 unless the cache is open.
+    room: Cell<usize>,
+}
 
 /// Whether a cache may keep blocks.
 #[derive(Clone, Copy, PartialEq)]
@@ -39,13 +44,9 @@ enum State {
 /// The cache of one thread. It has no drop, so that a thread-local with a cache is accessed without
 /// a check whether it is alive. Its user must [`close`](Cache::close) it.
 pub(crate) struct Cache {
-    /// One list for each size.
     lists: [List; SIZES],
-    /// How many bytes it may keep.
-    most: isize,
-    /// How many more bytes it may keep. 0 unless it is open. Less than 0 if it took a batch when it
-    /// was full of other blocks.
-    room: Cell<isize>,
+    /// How many bytes of each size it may keep.
+    most: usize,
     state: Cell<State>,
 }
 
@@ -60,18 +61,20 @@ pub(super) const fn index(layout: Layout) -> usize {
     layout.size() / ALIGN - 1
 }
 
+/// Returns the layout of the blocks in a list.
+const fn layout_of(index: usize) -> Layout {
+    match Layout::from_size_align((index + 1) * ALIGN, ALIGN) {
+        Ok(layout) => layout,
+        Err(_) => panic!("the largest size that is kept is not that large"),
+    }
+}
+
 impl Cache {
-    /// Creates a cache that keeps up to `most` bytes, or up to a batch more while its thread uses
-    /// up the batch.
+    /// Creates a cache that keeps up to `most` bytes of each size.
     pub(crate) const fn new(most: usize) -> Self {
-        assert!(
-            most <= isize::MAX as usize,
-            "a cache keeps at most half of the memory"
-        );
         Self {
-            lists: [const { Cell::new(None) }; SIZES],
-            most: most as isize,
-            room: Cell::new(0),
+            lists: [const { List::new() }; SIZES],
+            most,
             state: Cell::new(State::New),
         }
     }
@@ -82,8 +85,8 @@ impl Cache {
     }
 
     /// Returns the last block that was put with this layout, or one from the depot, if there is
-    /// any. The first call of this or of [`put`](Self::put) asks `will_close` whether the cache
-    /// will be closed. If not, the cache never keeps anything.
+    /// any. The first time that it matters, `will_close` is asked whether the cache will be closed.
+    /// If not, the cache never keeps anything.
     #[inline]
     pub(crate) fn take(
         &self,
@@ -94,21 +97,10 @@ impl Cache {
         if !is_kept(layout) {
             return None;
         }
-        match self.pop(layout) {
+        match self.list(layout).pop() {
             None => self.fetch(layout, depot, will_close),
             kept => kept,
         }
-    }
-
-    #[inline]
-    fn pop(&self, layout: Layout) -> Option<NonNull<u8>> {
-        let list = self.list(layout);
-        let block = list.get()?;
-        // SAFETY: a kept block is ours, and has been written by `put`.
-        let free = unsafe { block.read() };
-        list.set(free.next);
-        self.grow(layout.size());
-        Some(block.cast())
     }
 
     /// Takes a batch from the depot, and a block from the batch. The cache has no such block.
@@ -120,17 +112,18 @@ impl Cache {
         will_close: impl FnOnce() -> bool,
     ) -> Option<NonNull<u8>> {
         let blocks = depot.batch(layout)?;
-        if !self.is_open(will_close) {
+        let list = self.list(layout);
+        if !self.is_open(will_close) || list.room.get() < blocks {
             return None;
         }
         let first = depot.take(layout)?;
-        self.list(layout).set(Some(first));
-        self.shrink(blocks * layout.size());
-        self.pop(layout)
+        list.first.set(Some(first));
+        list.room.set(list.room.get() - blocks);
+        list.pop()
     }
 
     /// Keeps a block if there is room, and returns whether it does. To make room, other blocks of
-    /// this layout go to the depot.
+    /// this layout go to the depot. `will_close` is as in [`take`](Self::take).
     ///
     /// # Safety
     /// The block was allocated with this layout, whose size is a multiple of its alignment and not
@@ -143,67 +136,56 @@ impl Cache {
         depot: &Depot,
         will_close: impl FnOnce() -> bool,
     ) -> bool {
-        if !is_kept(layout) || !self.has_room(layout) && !self.make_room(layout, depot, will_close)
-        {
+        if !is_kept(layout) {
             return false;
         }
         let list = self.list(layout);
+        if list.room.get() == 0 && !self.make_room(layout, depot, will_close) {
+            return false;
+        }
         let block = block.cast::<Free>();
-        let next = list.get();
+        let next = list.first.get();
         // SAFETY: a size that is a multiple of `ALIGN` and not 0 has room for an aligned pointer.
         unsafe { block.write(Free { next }) };
-        list.set(Some(block));
-        self.shrink(layout.size());
+        list.first.set(Some(block));
+        list.room.set(list.room.get() - 1);
         true
-    }
-
-    #[inline]
-    fn has_room(&self, layout: Layout) -> bool {
-        self.room.get() >= layout.size() as isize
-    }
-
-    #[inline]
-    fn grow(&self, bytes: usize) {
-        self.room.set(self.room.get() + bytes as isize);
-    }
-
-    #[inline]
-    fn shrink(&self, bytes: usize) {
-        self.room.set(self.room.get() - bytes as isize);
     }
 
     /// Opens a new cache, or gives a batch from an open one to the depot. Returns whether there is
     /// now room for a block.
     #[cold]
     fn make_room(&self, layout: Layout, depot: &Depot, will_close: impl FnOnce() -> bool) -> bool {
-        self.is_open(will_close)
-            && (self.has_room(layout) || self.give(layout, depot) && self.has_room(layout))
+        if !self.is_open(will_close) {
+            return false;
+        }
+        if self.list(layout).room.get() == 0 {
+            self.give(layout, depot);
+        }
+        self.list(layout).room.get() > 0
     }
 
-    /// Gives the newest blocks of this layout to the depot, if there are enough and it has room.
-    fn give(&self, layout: Layout, depot: &Depot) -> bool {
+    /// Gives a batch from a full list to the depot, if that has room.
+    fn give(&self, layout: Layout, depot: &Depot) {
         let list = self.list(layout);
-        let (Some(first), Some(blocks)) = (list.get(), depot.batch(layout)) else {
-            return false;
+        let (Some(blocks), Some(first)) = (depot.batch(layout), list.first.get()) else {
+            return;
         };
+        if blocks > self.most / layout.size() || !depot.reserve(layout) {
+            return;
+        }
         let mut last = first;
         for _ in 1..blocks {
             // SAFETY: a kept block is ours, and has been written by `put`.
-            let Some(next) = (unsafe { last.read() }).next else {
-                return false;
-            };
-            last = next;
-        }
-        if !depot.reserve() {
-            return false;
+            let free = unsafe { last.read() };
+            last = free.next.expect("a full list has a batch");
         }
         // SAFETY: as above.
         let rest = unsafe { last.replace(Free { next: None }) }.next;
-        list.set(rest);
+        list.first.set(rest);
         // SAFETY: these are that many blocks of this layout, and the list no longer has them.
         unsafe { depot.give(layout, first) };
-        self.grow(blocks * layout.size());
-        true
+        list.room.set(list.room.get() + blocks);
     }
 
     /// Opens the cache if it is new and `will_close`. Returns whether it is open.
@@ -213,7 +195,9 @@ impl Cache {
             self.state.set(State::Closed);
             if will_close() {
                 self.state.set(State::Open);
-                self.room.set(self.most);
+                for (index, list) in self.lists.iter().enumerate() {
+                    list.room.set(self.most / layout_of(index).size());
+                }
             }
         }
         self.state.get() == State::Open
@@ -221,15 +205,32 @@ impl Cache {
 
     /// Gives all blocks back to where they were allocated, and keeps nothing from now on.
     pub(crate) fn close(&self, mut give_back: impl FnMut(NonNull<u8>, Layout)) {
-        for size in (ALIGN..=LARGEST).step_by(ALIGN) {
-            let layout =
-                Layout::from_size_align(size, ALIGN).expect("the size is at most `LARGEST`");
-            while let Some(block) = self.pop(layout) {
-                give_back(block, layout);
-            }
-        }
         self.state.set(State::Closed);
-        self.room.set(0);
+        for (index, list) in self.lists.iter().enumerate() {
+            while let Some(block) = list.pop() {
+                give_back(block, layout_of(index));
+            }
+            list.room.set(0);
+        }
+    }
+}
+
+impl List {
+    const fn new() -> Self {
+        Self {
+            first: Cell::new(None),
+            room: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<NonNull<u8>> {
+        let block = self.first.get()?;
+        // SAFETY: a kept block is its thread's, and has been written by `put`.
+        let free = unsafe { block.read() };
+        self.first.set(free.next);
+        self.room.set(self.room.get() + 1);
+        Some(block.cast())
     }
 }
 
@@ -367,76 +368,91 @@ mod tests {
         assert!(!put(&endless, layout), "`endless` is asked only once");
     }
 
+    /// Takes a block beside a depot, and frees it. Returns whether there was one.
+    fn take_beside(depot: &Depot, cache: &Cache, layout: Layout) -> bool {
+        let block = cache.take(layout, depot, || true);
+        if let Some(block) = block {
+            // SAFETY: it was allocated with this layout, and was taken out.
+            unsafe { dealloc(block.as_ptr(), layout) };
+        }
+        block.is_some()
+    }
+
     #[test]
     fn what_one_cache_has_no_room_for_goes_to_another_a_batch_at_a_time() {
         const BATCH: usize = 4;
         let layout = layout(16);
-        let depot = Depot::new(3, BATCH * 16 + 8);
+        let depot = Depot::new(3 * BATCH * 16, BATCH * 16);
         let (full, empty) = (Cache::new(5 * 16), Cache::new(5 * 16));
-        // Three batches in the depot, and then as many blocks as the cache may keep.
-        let blocks = (0..100).filter(|_| put_beside(&depot, &full, layout));
-        assert_eq!(blocks.count(), 3 * BATCH + 5);
-        let taken: BTreeSet<_> =
-            core::iter::from_fn(|| empty.take(layout, &depot, || true)).collect();
-        assert_eq!(taken.len(), 3 * BATCH);
-        for block in taken {
-            // SAFETY: it was allocated with this layout, and was taken out.
-            unsafe { dealloc(block.as_ptr(), layout) };
-        }
-        // There is room for another now.
-        let blocks = (0..100).filter(|_| put_beside(&depot, &full, layout));
-        assert_eq!(blocks.count(), 3 * BATCH);
+        // Three batches in the depot, and as many blocks as the cache may keep.
+        let put = || {
+            (0..100)
+                .filter(|_| put_beside(&depot, &full, layout))
+                .count()
+        };
+        assert_eq!(put(), 3 * BATCH + 5);
+        let take = || {
+            (0..100)
+                .filter(|_| take_beside(&depot, &empty, layout))
+                .count()
+        };
+        assert_eq!(take(), 3 * BATCH);
+        assert_eq!(put(), 3 * BATCH, "there is room for as many again");
+        assert!(take_beside(&depot, &empty, layout));
+        assert_eq!(close(&empty).len(), BATCH - 1);
+        assert!(!take_beside(&depot, &empty, layout), "it is closed");
         assert_eq!(close(&full).len(), 5);
-        let last = Cache::new(0);
-        let block = last.take(layout, &depot, || true).unwrap();
-        // SAFETY: it was allocated with this layout, and was taken out.
-        unsafe { dealloc(block.as_ptr(), layout) };
-        // A cache that has no room keeps what is left of its batch, and no more.
-        assert!(!put(&last, layout));
-        assert_eq!(close(&last).len(), BATCH - 1);
-        assert!(last.take(layout, &depot, || true).is_none(), "it is closed");
-        for _ in 0..2 {
-            let next = Cache::new(0);
-            let block = next.take(layout, &depot, || true).unwrap();
-            // SAFETY: it was allocated with this layout, and was taken out.
-            unsafe { dealloc(block.as_ptr(), layout) };
-            close(&next);
-        }
-        assert!(Cache::new(0).take(layout, &depot, || true).is_none());
+        let last = Cache::new(BATCH * 16);
+        assert_eq!(
+            (0..100)
+                .filter(|_| take_beside(&depot, &last, layout))
+                .count(),
+            2 * BATCH
+        );
     }
 
     #[test]
-    fn a_cache_that_will_not_be_closed_takes_nothing_from_the_depot() {
+    fn a_cache_exchanges_only_what_it_may_keep_and_will_give_back() {
         let layout = layout(32);
-        let depot = Depot::new(1, 64);
+        let depot = Depot::new(64, 64);
         let full = Cache::new(64);
-        assert!((0..4).all(|_| put_beside(&depot, &full, layout)));
+        assert_eq!(
+            (0..9).filter(|_| put_beside(&depot, &full, layout)).count(),
+            4
+        );
         assert!(Cache::new(64).take(layout, &depot, || false).is_none());
+        let little = Cache::new(63);
+        assert!(!take_beside(&depot, &little, layout));
+        assert!(put_beside(&depot, &little, layout));
+        assert!(!put_beside(&Depot::new(64, 64), &little, layout));
         let other = Cache::new(64);
-        let block = other.take(layout, &depot, || true).unwrap();
-        // SAFETY: it was allocated with this layout, and was taken out.
-        unsafe { dealloc(block.as_ptr(), layout) };
-        assert_eq!((close(&full).len(), close(&other).len()), (2, 1));
+        assert!(take_beside(&depot, &other, layout));
+        assert_eq!(
+            [full, little, other].map(|cache| close(&cache).len()),
+            [2, 1, 1]
+        );
     }
 
     #[test]
-    fn only_whole_batches_of_one_size_travel() {
-        let depot = Depot::new(9, 4 * 32);
-        let cache = Cache::new(10 * 32);
-        assert!((0..7).all(|_| put_beside(&depot, &cache, layout(32))));
-        assert!((0..3).all(|_| put_beside(&depot, &cache, layout(24))));
-        // There is room for three more of 8, whose blocks never travel.
-        assert!((0..3).all(|_| put_beside(&depot, &cache, layout(8))));
-        assert!(!put_beside(&depot, &cache, layout(8)));
-        assert!(!put_beside(&depot, &cache, layout(24)), "no batch");
-        assert!(put_beside(&depot, &cache, layout(32)), "a batch of 4");
-        let other = Cache::new(0);
-        for size in [8, 24] {
-            assert!(other.take(layout(size), &depot, || true).is_none());
+    fn one_size_takes_no_room_from_another() {
+        let depot = Depot::new(96, 96);
+        let cache = Cache::new(96);
+        let put = |size| {
+            (0..99)
+                .filter(|_| put_beside(&depot, &cache, layout(size)))
+                .count()
+        };
+        assert_eq!([32, 24, 32].map(put), [6, 8, 0]);
+        if size_of::<usize>() == 8 {
+            assert_eq!(put(8), 12, "a block of 8 has no room for two addresses");
         }
-        let block = other.take(layout(32), &depot, || true).unwrap();
-        // SAFETY: it was allocated with this layout, and was taken out.
-        unsafe { dealloc(block.as_ptr(), layout(32)) };
-        assert_eq!((close(&cache).len(), close(&other).len()), (4 + 3 + 3, 3));
+        let other = Cache::new(96);
+        let take = |size| {
+            (0..99)
+                .filter(|_| take_beside(&depot, &other, layout(size)))
+                .count()
+        };
+        assert_eq!([32, 24].map(take), [3, 4]);
+        close(&cache);
     }
 }

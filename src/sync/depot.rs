@@ -12,9 +12,9 @@
 //! | take, the rest | `swap(rest, Acquire)` | batches that were given in between, which are given again |
 //!
 //! A thread uses a batch only after the exchange has made it the thread's own. Giving does not look
-//! into the chain, so it does not matter whether the first batch has been taken and given again
-//! since the first look. A chain that is taken is empty until the rest is back. Another thread that
-//! looks in between finds nothing, and asks the allocator.
+//! into the chain: only the address of its first batch counts, even if that has been taken, freed
+//! and given again since the first look. A chain that is taken is empty until the rest is back.
+//! Another thread that looks in between finds nothing, and asks the allocator.
 //!
 //! Both operations are lock-free: a retry means that another thread has given or taken.
 
@@ -24,9 +24,9 @@ use core::{
 };
 
 use super::{
-    AtomicPtr, AtomicUsize, UnsafeCell,
+    AtomicPtr, AtomicUsize, UnsafeCell, array_of,
     cache::{Free, SIZES, index},
-    const_unless_modelled, nulls, order,
+    const_unless_modelled, order,
 };
 
 /// What the first block of a batch contains.
@@ -62,53 +62,67 @@ impl Batch {
     }
 }
 
+/// The batches of one size that no thread has.
+struct Chain {
+    first: AtomicPtr<Batch>,
+    /// How many there are, and how many are on the way to or from the chain.
+    batches: AtomicUsize,
+}
+
+impl Chain {
+    const_unless_modelled! {
+        fn new() -> Chain {
+            Chain {
+                first: AtomicPtr::new(ptr::null_mut()),
+                batches: AtomicUsize::new(0),
+            }
+        }
+    }
+}
+
 /// The batches that no thread has.
 pub(crate) struct Depot {
-    /// One chain for each size.
-    chains: [AtomicPtr<Batch>; SIZES],
-    /// How many batches there are in all chains, and on the way to them.
-    batches: AtomicUsize,
-    /// How many there may be.
+    chains: [Chain; SIZES],
+    /// How many bytes of each size there may be.
     most: usize,
     /// How many bytes a batch has.
-    bytes: usize,
+    batch: usize,
 }
 
 impl Depot {
     const_unless_modelled! {
-        /// Creates a depot of up to `most` batches of `bytes` each.
-        pub(crate) fn new(most: usize, bytes: usize) -> Depot {
+        /// Creates a depot for up to `most` bytes of each size, in batches of `batch` bytes.
+        pub(crate) fn new(most: usize, batch: usize) -> Depot {
             Depot {
-                chains: nulls(),
-                batches: AtomicUsize::new(0),
+                chains: array_of!(Chain::new(); SIZES),
                 most,
-                bytes,
+                batch,
             }
         }
     }
 
-    fn chain(&self, layout: Layout) -> &AtomicPtr<Batch> {
+    fn chain(&self, layout: Layout) -> &Chain {
         &self.chains[index(layout)]
     }
 
     /// Returns how many blocks of this layout make a batch, or `None` if such blocks do not travel,
     /// because a batch's pointers do not fit into one.
     pub(super) fn batch(&self, layout: Layout) -> Option<usize> {
-        (layout.size() >= size_of::<Batch>()).then(|| (self.bytes / layout.size()).max(1))
+        (layout.size() >= size_of::<Batch>()).then(|| (self.batch / layout.size()).max(1))
     }
 
     /// Reserves a place for a batch. Returns false if there is none. Otherwise a batch must be
     /// [given](Self::give).
-    pub(super) fn reserve(&self) -> bool {
+    pub(super) fn reserve(&self, layout: Layout) -> bool {
+        let count = &self.chain(layout).batches;
+        let most = self.most / self.batch;
         // ORDERING: count, reserve, reserve_again. Relaxed: only the number counts, and no batch is
         // found by it.
-        let mut batches = self.batches.load(order!(count: Relaxed));
-        while batches < self.most {
+        let mut batches = count.load(order!(count: Relaxed));
+        while batches < most {
             let done = order!(reserve: Relaxed);
             let failed = order!(reserve_again: Relaxed);
-            let reserved = self
-                .batches
-                .compare_exchange(batches, batches + 1, done, failed);
+            let reserved = count.compare_exchange(batches, batches + 1, done, failed);
             match reserved {
                 Ok(_) => return true,
                 Err(other) => batches = other,
@@ -133,7 +147,7 @@ impl Depot {
     /// # Safety
     /// The chain from `first` to `last` is the caller's alone, and its blocks have this layout.
     unsafe fn push(&self, layout: Layout, first: NonNull<Batch>, last: NonNull<Batch>) {
-        let chain = self.chain(layout);
+        let chain = &self.chain(layout).first;
         // ORDERING: before_push, push_again. Relaxed: the address is only written down.
         let mut next = chain.load(order!(before_push: Relaxed));
         loop {
@@ -156,11 +170,11 @@ impl Depot {
     pub(super) fn take(&self, layout: Layout) -> Option<NonNull<Free>> {
         let chain = self.chain(layout);
         // ORDERING: is_empty. Relaxed: a guess, which spares an empty chain the exchange.
-        if chain.load(order!(is_empty: Relaxed)).is_null() {
+        if chain.first.load(order!(is_empty: Relaxed)).is_null() {
             return None;
         }
         // ORDERING: take. Acquire, with the Release of `push`, for each batch of the chain.
-        let first = chain.swap(ptr::null_mut(), order!(take: Acquire));
+        let first = chain.first.swap(ptr::null_mut(), order!(take: Acquire));
         let first = NonNull::new(first)?;
         // SAFETY: the chain is ours, because it came out of the exchange.
         let rest = unsafe { Batch::next(first) };
@@ -168,7 +182,7 @@ impl Depot {
             self.put_back(layout, rest);
         }
         // ORDERING: leave. Relaxed: as for `reserve`.
-        self.batches.fetch_sub(1, order!(leave: Relaxed));
+        chain.batches.fetch_sub(1, order!(leave: Relaxed));
         Some(first.cast())
     }
 
@@ -178,13 +192,14 @@ impl Depot {
         // ORDERING: put_back. Acquire, with the Release of `push`, for what has been given since
         // `take`. Not Release: nothing has been written into the rest since its batches were
         // pushed, and those pushes release it also to whoever takes it from this exchange.
-        let given = self.chain(layout).swap(rest, order!(put_back: Acquire));
+        let chain = &self.chain(layout).first;
+        let given = chain.swap(rest, order!(put_back: Acquire));
         let Some(first) = NonNull::new(given) else {
             return;
         };
         let mut last = first;
-        // SAFETY: the chain is ours, because it came out of the exchange. It is short, because it
-        // has been given since `take`.
+        // The chain is short, unless another thread has put back its rest meanwhile.
+        // SAFETY: it is ours, because it came out of the exchange.
         while let Some(next) = NonNull::new(unsafe { Batch::next(last) }) {
             last = next;
         }

@@ -11,11 +11,10 @@
 
 use core::{
     alloc::Layout,
-    array,
     cell::{Cell, RefCell},
     mem::{self, ManuallyDrop},
     ops::BitOr,
-    ptr::{self, NonNull},
+    ptr::NonNull,
     sync::atomic::Ordering,
 };
 use std::{
@@ -376,11 +375,6 @@ macro_rules! integer {
 }
 
 atomic!(AtomicPtr<T>, *mut T, {});
-/// Returns an array of null pointers.
-pub(crate) fn nulls<T, const N: usize>() -> [AtomicPtr<T>; N] {
-    array::from_fn(|_| AtomicPtr::new(ptr::null_mut()))
-}
-
 integer!(AtomicU64, u64, { fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub });
 integer!(AtomicUsize, usize, {
     fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub, fetch_or Or bitor
