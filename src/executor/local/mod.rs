@@ -50,6 +50,9 @@ use crate::task::JoinHandle;
 ///
 /// A task that owns its executor through an `Rc` keeps both alive.
 ///
+/// If a task calls `std::process::exit`, and the executor is in a thread-local, its tasks are not
+/// dropped.
+///
 /// # Handles
 /// If a task's output is `Send`, its handle may be sent to another thread, to await or cancel the
 /// task there. The future is dropped on this thread in any case.

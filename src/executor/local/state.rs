@@ -213,10 +213,15 @@ impl Deref for Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
+        if self.is_awake.get() {
+            // A poll below this frame has ended the process, which destroys the thread-local that
+            // holds the executor. That poll's task never ends, so the drop does not wait for it,
+            // and leaves all memory to the end of the process.
+            return;
+        }
         self.close();
         // SAFETY: all tasks have ended, so no other thread can reach it.
-        let state = unsafe { self.0.as_mut() };
-        state.inbox.retire();
+        unsafe { self.0.as_mut() }.inbox.retire();
         // SAFETY: the state is ours alone, initialised, and not used after this.
         unsafe { self.0.drop_in_place() };
         // SAFETY: allocated in `new` as a `LocalState`.
