@@ -201,10 +201,16 @@ fn measured(values: impl Iterator<Item = f64>) -> Vec<Measured> {
 
 fn print_recursion(options: &Options, report: &mut Report) {
     let title = "memory of a recursion, one worker";
-    report.head(title, CONTESTANTS.iter().map(|contestant| contestant.0));
+    // The frames of a plain recursion take too little to be seen.
+    let names = || {
+        CONTESTANTS
+            .iter()
+            .map(|contestant| contestant.0)
+            .filter(|name| *name != FLOOR)
+    };
+    report.head(title, names());
     let n = if options.once { 10 } else { FIB };
-    let asked = CONTESTANTS.iter();
-    let figures = measured(asked.map(|(name, _)| ask(name, State::Recursing, n)[1]));
+    let figures = measured(names().map(|name| ask(name, State::Recursing, n)[1]));
     if figures[0].value.is_some_and(f64::is_nan) {
         println!("\nThe system does not report the resident memory.");
         return;
