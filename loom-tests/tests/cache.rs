@@ -24,7 +24,7 @@ use loom_tests::{
     model, model_bounded, model_from_both_sides, others_first,
 };
 
-/// What fits into a block. The model's cells are larger than real ones, and the first block of a
+/// The content of a block. The model's cells are larger than real ones, and the first block of a
 /// batch contains one.
 type Filling = [u64; 16];
 const LAYOUT: Layout = Layout::new::<Filling>();
@@ -216,7 +216,7 @@ fn a_block_that_travels_without_an_edge_is_a_race() {
 /// How many batches the depot has room for, where something waits there.
 const BATCHES: usize = 4;
 
-/// What a thread does with the depot, if its cache has room for one batch.
+/// A thread's part in the exchange. Its cache has room for one batch.
 #[derive(Clone, Copy)]
 enum Does {
     /// Releases blocks that it was sent, and so gives as many batches.

@@ -4,7 +4,7 @@ use core::{alloc::Layout, ptr::NonNull};
 
 use crate::sync::{cache, depot};
 
-/// What the caches exchange.
+/// The depot between the caches.
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Depot(depot::Depot);
 

@@ -29,7 +29,7 @@ use super::{
     const_unless_modelled, order,
 };
 
-/// What the first block of a batch contains.
+/// The content of the first block of a batch.
 #[repr(C)]
 struct Batch {
     /// The list of the batch's blocks, of which this is the first.

@@ -8,10 +8,10 @@
 //! `cache.rs` has the lists.
 //!
 //! Where tasks are spawned by one thread and end on another, blocks would pile up on one and run
-//! out on the other. What a thread has no room for therefore waits for one that has none left, up
-//! to another 1 MiB of each size for all threads. It travels in batches of 4 KiB, each of which
-//! takes a handful of atomic operations (`depot.rs`). What no thread needs is kept until the
-//! program ends.
+//! out on the other. Blocks that a thread has no room for therefore wait for a thread that has none
+//! left, up to another 1 MiB of each size for all threads. They travel in batches of 4 KiB, each of
+//! which takes a handful of atomic operations (`depot.rs`). Blocks that no thread needs are kept
+//! until the program ends.
 
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::{alloc::Layout, ptr::NonNull};
@@ -265,7 +265,7 @@ mod kept {
                 drop(to_there);
                 cache.close(free);
             });
-            // What is still in the depot.
+            // The blocks that are still in the depot.
             let last = Cache::new(most);
             while let Some(block) = last.take(layout, &depot, || true) {
                 free(block, layout);
