@@ -77,9 +77,15 @@ const OF_TASKS: &[Contestant] = &[
 ];
 
 const OF_FORKS: &[Contestant] = &[
-    ("joint", |workers| forks::with_joint(workers).into()),
-    ("chili", |workers| forks::with_chili(workers).into()),
-    ("rayon", |workers| forks::with_rayon(workers).into()),
+    ("joint", |workers| {
+        forks::with::<joint::Executor>(workers).into()
+    }),
+    ("chili", |workers| {
+        forks::with::<chili::ThreadPool>(workers).into()
+    }),
+    ("rayon", |workers| {
+        forks::with::<rayon::ThreadPool>(workers).into()
+    }),
 ];
 
 const OF_DRIVERS: &[Contestant] = &[

@@ -82,6 +82,7 @@ macro_rules! detached_by_drop {
 
 pub mod bare;
 pub mod driven;
+pub mod forks;
 pub mod locals;
 pub mod options;
 pub mod placement;

@@ -1,0 +1,122 @@
+//! fib by two closures, of which another thread may take one: on joint, chili, rayon and forte.
+
+use std::{hint::black_box, num::NonZero};
+
+use joint::Executor;
+
+/// Threads that fork and join on the stack.
+pub trait Forks {
+    /// Starts so many threads, or one less if the caller takes part.
+    fn start(threads: usize) -> Self;
+
+    /// Computes a Fibonacci number.
+    fn fib(&self, n: u32) -> u64;
+}
+
+/// The floor: the same calls, without the offer to another thread.
+pub fn plain(n: u32) -> u64 {
+    match n {
+        0 | 1 => u64::from(n),
+        _ => plain(black_box(n - 1)) + plain(black_box(n - 2)),
+    }
+}
+
+impl Forks for Executor {
+    fn start(threads: usize) -> Self {
+        let executor = Self::builder().workers(threads).build();
+        executor.expect("threads can be started")
+    }
+
+    fn fib(&self, n: u32) -> u64 {
+        fn fib(n: u32) -> u64 {
+            if n < 2 {
+                return u64::from(n);
+            }
+            let (one, other) = joint::join(|| fib(black_box(n - 1)), || fib(black_box(n - 2)));
+            one + other
+        }
+        self.install(|| fib(n))
+    }
+}
+
+impl Forks for chili::ThreadPool {
+    fn start(threads: usize) -> Self {
+        Self::with_config(chili::Config {
+            thread_count: NonZero::new(threads),
+            ..chili::Config::default()
+        })
+    }
+
+    fn fib(&self, n: u32) -> u64 {
+        fn fib(scope: &mut chili::Scope<'_>, n: u32) -> u64 {
+            if n < 2 {
+                return u64::from(n);
+            }
+            let (one, other) = scope.join(
+                |scope| fib(scope, black_box(n - 1)),
+                |scope| fib(scope, black_box(n - 2)),
+            );
+            one + other
+        }
+        fib(&mut self.scope(), n)
+    }
+}
+
+impl Forks for rayon::ThreadPool {
+    fn start(threads: usize) -> Self {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("threads can be started")
+    }
+
+    fn fib(&self, n: u32) -> u64 {
+        fn fib(n: u32) -> u64 {
+            if n < 2 {
+                return u64::from(n);
+            }
+            let (one, other) = rayon::join(|| fib(black_box(n - 1)), || fib(black_box(n - 2)));
+            one + other
+        }
+        self.install(|| fib(n))
+    }
+}
+
+/// A pool of forte, whose threads end when this is dropped. The pool itself never ends.
+#[cfg(joint_peers)]
+pub struct Forte(&'static forte::ThreadPool);
+
+#[cfg(joint_peers)]
+impl Forte {
+    /// Starts the threads of a pool that has none.
+    pub fn on(pool: &'static forte::ThreadPool, threads: usize) -> Self {
+        pool.resize_to(threads - 1);
+        Self(pool)
+    }
+}
+
+#[cfg(joint_peers)]
+impl Forks for Forte {
+    fn start(threads: usize) -> Self {
+        Self::on(crate::runtime::leak(forte::ThreadPool::new()), threads)
+    }
+
+    fn fib(&self, n: u32) -> u64 {
+        fn fib(worker: &forte::Worker, n: u32) -> u64 {
+            if n < 2 {
+                return u64::from(n);
+            }
+            let (one, other) = worker.join(
+                |worker| fib(worker, black_box(n - 1)),
+                |worker| fib(worker, black_box(n - 2)),
+            );
+            one + other
+        }
+        self.0.with_worker(|worker| fib(worker, n))
+    }
+}
+
+#[cfg(joint_peers)]
+impl Drop for Forte {
+    fn drop(&mut self) {
+        self.0.depopulate();
+    }
+}
