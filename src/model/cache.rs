@@ -1,5 +1,6 @@
 //! The threads' caches of blocks, for models with a heap of their own.
 
+use alloc::boxed::Box;
 use core::{alloc::Layout, ptr::NonNull};
 
 use crate::sync::{cache, depot};
@@ -15,14 +16,14 @@ impl Depot {
     }
 }
 
-/// A cache that its thread closes.
+/// A cache that its thread closes. Not on the stack, because the threads of a model have little.
 #[allow(missing_debug_implementations, reason = "only models use it")]
-pub struct Cache(cache::Cache);
+pub struct Cache(Box<cache::Cache>);
 
 #[allow(missing_docs, reason = "only models use it")]
 impl Cache {
     pub fn new(most: usize) -> Self {
-        Self(cache::Cache::new(most))
+        Self(Box::new(cache::Cache::new(most)))
     }
 
     pub fn take(&self, layout: Layout, depot: &Depot) -> Option<NonNull<u8>> {

@@ -19,17 +19,31 @@ const LARGEST: usize = 256;
 /// How many sizes are kept.
 pub(super) const SIZES: usize = LARGEST / ALIGN;
 
-/// The content of a kept block: the address of the next one.
+/// The number of strands in a list, a power of two.
+const STRANDS: usize = 8;
+
+/// The content of a kept block: the address of the next one in its strand.
 pub(super) struct Free {
     next: Option<NonNull<Free>>,
 }
 
-/// The kept blocks of one size.
+/// The kept blocks of one size, a stack.
+///
+/// Blocks that are freed in another order than they were allocated in lie in memory in no order. If
+/// each block had the address of the next, a thread whose processor has other things in its cache
+/// would wait for them one after the other. The blocks are therefore put on several strands in
+/// turn, and the processor, which knows the addresses of the next `STRANDS` of them, fetches these
+/// at the same time.
 struct List {
-    /// The block that was put last.
-    first: Cell<Option<NonNull<Free>>>,
-    /// How many more blocks may be kept. 0 unless the cache is open.
-    room: Cell<usize>,
+    /// The last block of each strand.
+    strands: [Cell<Option<NonNull<Free>>>; STRANDS],
+    /// How many blocks all strands have. The next one goes to the strand of that number, modulo
+    /// their number.
+    count: Cell<usize>,
+    /// How many blocks the strands may have. 0 unless the cache is open.
+    most: Cell<usize>,
+    /// A batch from the depot, of which some blocks may have been taken. It counts against `most`.
+    batch: Cell<Option<NonNull<Free>>>,
 }
 
 /// Whether a cache may keep blocks.
@@ -103,23 +117,25 @@ impl Cache {
         }
     }
 
-    /// Takes a batch from the depot, and a block from the batch. The cache has no such block.
-    #[cold]
+    /// Takes a block from the last batch of the depot, or from the next one. The strands are empty.
+    #[inline(never)]
     fn fetch(
         &self,
         layout: Layout,
         depot: &Depot,
         will_close: impl FnOnce() -> bool,
     ) -> Option<NonNull<u8>> {
-        let blocks = depot.batch(layout)?;
         let list = self.list(layout);
-        if !self.is_open(will_close) || list.room.get() < blocks {
+        if let Some(block) = list.pop_of_batch() {
+            return Some(block);
+        }
+        let blocks = depot.batch(layout)?;
+        if !self.is_open(will_close) || list.most.get() < blocks {
             return None;
         }
-        let first = depot.take(layout)?;
-        list.first.set(Some(first));
-        list.room.set(list.room.get() - blocks);
-        list.pop()
+        list.batch.set(Some(depot.take(layout)?));
+        list.most.set(list.most.get() - blocks);
+        list.pop_of_batch()
     }
 
     /// Keeps a block if there is room, and returns whether it does. To make room, other blocks of
@@ -140,15 +156,11 @@ impl Cache {
             return false;
         }
         let list = self.list(layout);
-        if list.room.get() == 0 && !self.make_room(layout, depot, will_close) {
+        if !list.has_room() && !self.make_room(layout, depot, will_close) {
             return false;
         }
-        let block = block.cast::<Free>();
-        let next = list.first.get();
         // SAFETY: a size that is a multiple of `ALIGN` and not 0 has room for an aligned pointer.
-        unsafe { block.write(Free { next }) };
-        list.first.set(Some(block));
-        list.room.set(list.room.get() - 1);
+        unsafe { list.push(block.cast()) };
         true
     }
 
@@ -159,33 +171,32 @@ impl Cache {
         if !self.is_open(will_close) {
             return false;
         }
-        if self.list(layout).room.get() == 0 {
+        let list = self.list(layout);
+        if !list.has_room() {
             self.give(layout, depot);
         }
-        self.list(layout).room.get() > 0
+        list.has_room()
     }
 
     /// Gives a batch from a full list to the depot, if that has room.
     fn give(&self, layout: Layout, depot: &Depot) {
         let list = self.list(layout);
-        let (Some(blocks), Some(first)) = (depot.batch(layout), list.first.get()) else {
+        let Some(blocks) = depot.batch(layout) else {
             return;
         };
-        if blocks > self.most / layout.size() || !depot.reserve(layout) {
+        if blocks > list.count.get() || !depot.reserve(layout) {
             return;
         }
-        let mut last = first;
-        for _ in 1..blocks {
-            // SAFETY: a kept block is ours, and has been written by `put`.
-            let free = unsafe { last.read() };
-            last = free.next.expect("a full list has a batch");
+        let mut first = None;
+        for _ in 0..blocks {
+            let block = list.pop().expect("they have been counted").cast::<Free>();
+            // SAFETY: a kept block is ours, and has room for a pointer.
+            unsafe { block.write(Free { next: first }) };
+            first = Some(block);
         }
-        // SAFETY: as above.
-        let rest = unsafe { last.replace(Free { next: None }) }.next;
-        list.first.set(rest);
+        let first = first.expect("a batch has at least one block");
         // SAFETY: these are that many blocks of this layout, and the list no longer has them.
         unsafe { depot.give(layout, first) };
-        list.room.set(list.room.get() + blocks);
     }
 
     /// Opens the cache if it is new and `will_close`. Returns whether it is open.
@@ -196,7 +207,7 @@ impl Cache {
             if will_close() {
                 self.state.set(State::Open);
                 for (index, list) in self.lists.iter().enumerate() {
-                    list.room.set(self.most / layout_of(index).size());
+                    list.most.set(self.most / layout_of(index).size());
                 }
             }
         }
@@ -207,10 +218,10 @@ impl Cache {
     pub(crate) fn close(&self, mut give_back: impl FnMut(NonNull<u8>, Layout)) {
         self.state.set(State::Closed);
         for (index, list) in self.lists.iter().enumerate() {
-            while let Some(block) = list.pop() {
+            while let Some(block) = list.pop().or_else(|| list.pop_of_batch()) {
                 give_back(block, layout_of(index));
             }
-            list.room.set(0);
+            list.most.set(0);
         }
     }
 }
@@ -218,20 +229,60 @@ impl Cache {
 impl List {
     const fn new() -> Self {
         Self {
-            first: Cell::new(None),
-            room: Cell::new(0),
+            strands: [const { Cell::new(None) }; STRANDS],
+            count: Cell::new(0),
+            most: Cell::new(0),
+            batch: Cell::new(None),
         }
     }
 
     #[inline]
-    fn pop(&self) -> Option<NonNull<u8>> {
-        let block = self.first.get()?;
-        // SAFETY: a kept block is its thread's, and has been written by `put`.
-        let free = unsafe { block.read() };
-        self.first.set(free.next);
-        self.room.set(self.room.get() + 1);
-        Some(block.cast())
+    fn has_room(&self) -> bool {
+        self.count.get() < self.most.get()
     }
+
+    #[inline]
+    fn strand(&self, number: usize) -> &Cell<Option<NonNull<Free>>> {
+        &self.strands[number % STRANDS]
+    }
+
+    /// # Safety
+    /// The block is the caller's to give up, and has room for an aligned pointer.
+    #[inline]
+    unsafe fn push(&self, block: NonNull<Free>) {
+        let count = self.count.get();
+        let strand = self.strand(count);
+        // SAFETY: passed on from the caller.
+        unsafe { block.write(Free { next: strand.get() }) };
+        strand.set(Some(block));
+        self.count.set(count + 1);
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<NonNull<u8>> {
+        let before = self.count.get().checked_sub(1)?;
+        let block = pop(self.strand(before))?;
+        self.count.set(before);
+        Some(block)
+    }
+
+    /// Takes the next block of the batch from the depot.
+    #[inline]
+    fn pop_of_batch(&self) -> Option<NonNull<u8>> {
+        let block = pop(&self.batch)?;
+        self.most.set(self.most.get() + 1);
+        Some(block)
+    }
+}
+
+/// Takes the first of the blocks that are linked behind each other.
+#[inline]
+fn pop(first: &Cell<Option<NonNull<Free>>>) -> Option<NonNull<u8>> {
+    let block = first.get()?;
+    // SAFETY: a kept block is its thread's, and has been written when it was put.
+    let free = unsafe { block.read() };
+    first.set(free.next);
+    Some(block.cast())
 }
 
 #[cfg(test)]
@@ -242,7 +293,7 @@ mod tests {
         vec::Vec,
     };
 
-    use super::{ALIGN, Cache, Depot, LARGEST, Layout, NonNull};
+    use super::{ALIGN, Cache, Depot, LARGEST, Layout, NonNull, STRANDS};
 
     /// A depot without room.
     static FULL: Depot = Depot::new(0, 64);
@@ -291,7 +342,7 @@ mod tests {
     #[test]
     fn the_last_block_that_was_put_is_the_first_to_be_taken() {
         let (cache, layout) = (Cache::new(1000), layout(16));
-        let blocks: Vec<_> = (0..5).map(|_| allocate(layout)).collect();
+        let blocks: Vec<_> = (0..3 * STRANDS + 1).map(|_| allocate(layout)).collect();
         for &block in &blocks {
             // SAFETY: the block is fresh.
             assert!(unsafe { cache.put(block, layout, &FULL, || true) });

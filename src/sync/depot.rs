@@ -62,7 +62,9 @@ impl Batch {
     }
 }
 
-/// The batches of one size that no thread has.
+/// The batches of one size that no thread has. Alone on its cache lines, because threads that use
+/// different sizes have nothing to share.
+#[repr(align(128))]
 struct Chain {
     first: AtomicPtr<Batch>,
     /// How many there are, and how many are on the way to or from the chain.
