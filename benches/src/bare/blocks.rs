@@ -1,10 +1,14 @@
 //! Blocks of memory, which each thread keeps for its next tasks: the cheapest allocator for one
-//! thread.
+//! thread. Lists of blocks go from a thread that only frees to one that only takes.
 
 use std::{
     alloc::{Layout, alloc, dealloc, handle_alloc_error},
     cell::Cell,
     ptr::{NonNull, null_mut},
+    sync::atomic::{
+        AtomicPtr,
+        Ordering::{Acquire, Relaxed, Release},
+    },
 };
 
 /// The sizes are multiples of this, and it is the alignment.
@@ -13,6 +17,8 @@ const UNIT: usize = 16;
 const KINDS: usize = 32;
 /// No list becomes longer, because a thread that only frees would keep everything.
 const MOST: usize = 16_384;
+/// A list of this length goes to another thread, if none is on the way.
+const GIVEN: usize = 256;
 
 struct Free {
     next: *mut Free,
@@ -22,6 +28,20 @@ struct Free {
 
 thread_local! {
     static FREE: [Cell<*mut Free>; KINDS] = const { [const { Cell::new(null_mut()) }; KINDS] };
+}
+
+/// Lists on the way from one thread to another.
+static ON_THE_WAY: [AtomicPtr<Free>; KINDS] = [const { AtomicPtr::new(null_mut()) }; KINDS];
+
+/// Returns the first block of the thread's list, or of one that is on the way.
+#[inline]
+fn first(kind: usize) -> Option<NonNull<Free>> {
+    let first = FREE.with(|free| free[kind].get());
+    NonNull::new(first).or_else(|| {
+        let on_the_way = &ON_THE_WAY[kind];
+        NonNull::new(on_the_way.load(Relaxed))?;
+        NonNull::new(on_the_way.swap(null_mut(), Acquire))
+    })
 }
 
 const fn layout(size: usize) -> Layout {
@@ -36,8 +56,7 @@ const fn layout(size: usize) -> Layout {
 pub(super) fn take(size: usize) -> NonNull<u8> {
     let kind = size.div_ceil(UNIT);
     if kind < KINDS {
-        let first = FREE.with(|free| free[kind].get());
-        if let Some(first) = NonNull::new(first) {
+        if let Some(first) = first(kind) {
             // SAFETY: the list's blocks are free, and `put` has written to them.
             let next = unsafe { first.as_ref() }.next;
             FREE.with(|free| free[kind].set(next));
@@ -63,14 +82,22 @@ pub(super) unsafe fn put(block: NonNull<u8>, size: usize) {
         // SAFETY: if it is not null, it is a free block that this function has written to.
         let length = unsafe { next.as_ref() }.map_or(0, |next| next.length);
         if length < MOST {
-            let first = block.cast::<Free>();
+            let first = block.cast::<Free>().as_ptr();
             let length = length + 1;
             // SAFETY: a block has at least 16 bytes, and the caller no longer uses it.
             unsafe { first.write(Free { next, length }) };
-            FREE.with(|free| free[kind].set(first.as_ptr()));
+            let is_given = length % GIVEN == 0 && give(kind, first);
+            FREE.with(|free| free[kind].set(if is_given { null_mut() } else { first }));
             return;
         }
     }
     // SAFETY: `take` has allocated it with this layout.
     unsafe { dealloc(block.as_ptr(), layout(size)) };
+}
+
+/// Gives a list to another thread, if none is on the way.
+#[cold]
+fn give(kind: usize, list: *mut Free) -> bool {
+    let given = ON_THE_WAY[kind].compare_exchange(null_mut(), list, Release, Relaxed);
+    given.is_ok()
 }

@@ -21,8 +21,10 @@ use super::{
 };
 use crate::runtime::{Pool, Runtime};
 
-/// How often the thread looks before it sleeps: some ten microseconds.
-const LOOKS: usize = 1_000;
+/// How often the thread looks before it sleeps: some hundred microseconds.
+const LOOKS: usize = 200;
+/// How long it waits between two looks: about a microsecond.
+const PAUSE: usize = 16;
 
 /// The end of a task is one exchange, and so is spawning one outside. Tasks that are spawned inside
 /// run on the thread that calls [`run`](Runtime::run), because each is shorter than its way to
@@ -73,7 +75,8 @@ impl BarePool {
                 if looks > LOOKS {
                     self.sleep();
                 }
-                spin_loop();
+                // Each look takes the line of the queue from the thread that spawns.
+                (0..PAUSE).for_each(|_| spin_loop());
             };
             runnable.run();
             while let Some(runnable) = ring::pop() {
