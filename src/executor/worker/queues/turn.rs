@@ -41,8 +41,9 @@ const HIGH_STREAK: u32 = 32;
 /// The largest number of consecutive runs of spawned tasks while the queue has others, and of tasks
 /// of the queue while there are spawned ones.
 const STREAK: u32 = 32;
-/// The number of streaks of spawned tasks after which the oldest of them runs.
-const OLDEST_INTERVAL: u32 = 8;
+/// The number of runs after which the oldest spawned task runs. Runs and not streaks, because a
+/// yield begins a streak anew.
+const OLDEST_INTERVAL: u64 = 480;
 /// The largest number of tasks that a worker takes at once from the injector or from its inbox.
 const BATCH: usize = 64;
 
@@ -57,10 +58,10 @@ pub(super) struct Turns {
     /// While the queue is due: the number of its tasks that run before the next spawned one, or 0
     /// if it has just become due.
     woken_left: Cell<u32>,
-    /// The number of streaks of spawned tasks before the oldest of them is due.
-    oldest: Cell<u32>,
     /// The run at which the next late source is due.
     next: Cell<u64>,
+    /// The run at which the oldest spawned task is due.
+    oldest: Cell<u64>,
     /// The run at which the injector is due.
     injector: Cell<u64>,
     /// The number of turns of the injector that pass before the next look for stuck workers.
@@ -74,8 +75,8 @@ impl Default for Turns {
             high_streak: Cell::new(0),
             spawned_left: Cell::new(STREAK),
             woken_left: Cell::new(0),
-            oldest: Cell::new(OLDEST_INTERVAL),
             next: Cell::new(0),
+            oldest: Cell::new(OLDEST_INTERVAL),
             injector: Cell::new(0),
             rescue: Cell::new(0),
         }
@@ -139,7 +140,7 @@ impl Worker {
         deques.pop_woken()
     }
 
-    /// Takes the oldest spawned task if it is due, or else one from the queue, which is due.
+    /// Takes a task from the queue, which is due.
     #[inline(never)]
     fn next_after_streak(&self) -> Option<Runnable> {
         let Queues { deques, turns, .. } = &self.queues;
@@ -147,18 +148,6 @@ impl Worker {
         if left == 0 {
             // Not those that are queued while these run, such as a task that yields each time.
             left = (deques.woken() as u32).min(STREAK);
-            turns.woken_left.set(left);
-            let streaks = turns.oldest.get() - 1;
-            turns.oldest.set(streaks);
-            if streaks == 0 {
-                turns.oldest.set(OLDEST_INTERVAL);
-                if left == 0 {
-                    turns.begin_streak();
-                }
-                if let Some(oldest) = deques.pop_oldest_spawned() {
-                    return Some(oldest);
-                }
-            }
         }
         if left > 0 {
             if let Some(woken) = deques.pop_woken() {
@@ -236,9 +225,10 @@ impl Worker {
         self.queues.turns.next.set(0);
     }
 
-    /// Takes a task from a source that is due: one of the normal lane from the injector, or else a
-    /// pinned one. Injected tasks of the high lane are moved to this worker's high queue, which
-    /// comes first anyway.
+    /// Takes a task from a source that is due: one of the normal lane from the injector, or else
+    /// the oldest spawned one, or else a pinned one. The next run looks at those that are left.
+    /// Injected tasks of the high lane are moved to this worker's high queue, which comes first
+    /// anyway.
     #[cold]
     fn next_in_turn(&self) -> Option<Runnable> {
         let runs = self.runs();
@@ -247,7 +237,9 @@ impl Worker {
             self.queues.turns.injector.set(runs + INJECTOR_INTERVAL);
             self.attend_in_turn();
         }
-        self.queues.turns.next.set(self.queues.turns.injector.get());
+        let turns = &self.queues.turns;
+        let next = turns.injector.get().min(turns.oldest.get());
+        turns.next.set(next);
         if is_injectors {
             self.rescue_in_turn();
             // At least one, however many there are already: new tasks of this worker must not keep
@@ -260,8 +252,15 @@ impl Worker {
                 self.tell_of_injected();
             }
             if injected.is_some() {
-                self.fetch_pinned();
+                turns.next.set(0);
                 return injected;
+            }
+        }
+        if runs >= turns.oldest.get() {
+            let spawned = self.next_oldest();
+            if spawned.is_some() {
+                turns.next.set(0);
+                return spawned;
             }
         }
         let pinned = self.next_pinned();
@@ -271,6 +270,21 @@ impl Worker {
             self.notify();
         }
         pinned
+    }
+
+    /// Takes the oldest spawned task, which is due, as a part of the streak of spawned tasks. If
+    /// the queue is due as well, takes a task from there, and the spawned one is next.
+    fn next_oldest(&self) -> Option<Runnable> {
+        let Queues { deques, turns, .. } = &self.queues;
+        let left = turns.spawned_left.get();
+        if left == 0 {
+            turns.woken_left.set(1);
+            return self.next_after_streak();
+        }
+        turns.oldest.set(self.runs() + OLDEST_INTERVAL);
+        let oldest = deques.pop_oldest_spawned();
+        turns.spawned_left.set(left - u32::from(oldest.is_some()));
+        oldest
     }
 
     /// Steals from workers that are stuck in a poll, if that is due. While polls are long, it is

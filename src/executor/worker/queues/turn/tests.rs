@@ -17,6 +17,8 @@ use crate::executor::{
 };
 use crate::task::Id;
 
+mod replay;
+
 /// Whether a worker with only this task has something of its own, and something that is pinned.
 fn has_alone(bring: impl FnOnce(&Worker)) -> (bool, bool) {
     let [worker, _other] = two_workers();
@@ -264,24 +266,24 @@ fn who_yields_comes_after_the_next_32_that_were_spawned() {
 
 #[test]
 fn the_oldest_that_was_spawned_comes_within_512_runs() {
-    let runs = (OLDEST_INTERVAL * STREAK) as usize;
-    for (woken, expected) in [(0, runs), (32, 2 * runs - 32)] {
+    let runs = OLDEST_INTERVAL as usize;
+    for yielding in [0, 32] {
         let [worker, _other] = two_workers();
         let mut letters = Letters(Vec::new());
-        // They yield each time.
-        for _ in 0..woken {
+        for _ in 0..yielding {
             worker.push(letters.named('Y', busy()), NORMAL);
         }
         push_all(&worker, &mut letters, "ons");
-        push_all(&worker, &mut letters, &"s".repeat(600));
-        let before = letters.runs(&worker, expected);
+        push_all(&worker, &mut letters, &"s".repeat(2 * runs));
+        // A streak has just ended by then, after which one other task comes first.
+        let before = letters.runs(&worker, runs + 1);
         assert!(!before.contains('o'), "{before}");
         assert_eq!(letters.runs(&worker, 1), "o");
-        assert!(expected < 512, "the executor's documentation says 512");
+        assert!(runs + 1 < 512, "the executor's documentation says 512");
         // The next oldest is `n`.
-        let before = letters.runs(&worker, runs + woken * 8);
+        let before = letters.runs(&worker, runs - 1);
         assert!(!before.contains('n'), "{before}");
-        assert_eq!(letters.runs(&worker, 1), "n");
+        assert!(letters.runs(&worker, 2).contains('n'));
         worker.discard_queued();
     }
 }
@@ -309,7 +311,7 @@ fn who_comes_from_outside_comes_each_61_runs_and_brings_the_pinned_ones_along() 
     assert_eq!(letters.runs(&worker, 1), ".");
     worker.shared().inject(letters.task('i'), NORMAL);
     worker.shared().inject(letters.task('p'), PINNED);
-    let expected = ".".repeat(60) + "i...p.";
+    let expected = ".".repeat(60) + "ip....";
     assert_eq!(letters.runs(&worker, 66), expected);
 }
 
