@@ -39,6 +39,24 @@ fn a_task_can_end_the_program() {
             })
         })
     });
+    in_child(|| {
+        LOCAL.with(|local| {
+            local.spawn_detached(pending::<()>());
+            local.spawn_detached(async { exit(0) });
+            while local.try_tick() {}
+        })
+    });
+    // In a task that has run another one itself.
+    in_child(|| {
+        LOCAL.with(|local| {
+            local.spawn_detached(async {
+                LOCAL.with(|local| local.spawn_detached(async {}));
+                assert!(LOCAL.with(LocalExecutor::try_tick));
+                exit(0)
+            });
+            local.try_tick()
+        });
+    });
     // The caller's executor ends with the program, and its tasks with it.
     in_child(|| {
         EXECUTOR.with(|executor| {

@@ -51,6 +51,9 @@ pub(in crate::executor) struct LocalState {
     is_driven: Cell<bool>,
     /// Whether a push will be noticed without waking any thread.
     is_awake: Cell<bool>,
+    /// Whether a `try_tick` is under way, which alone does not make this awake: a `run` may be
+    /// asleep.
+    is_ticking: Cell<bool>,
     spawned: Cell<u64>,
     /// How many tasks have ended.
     ended: Cell<u64>,
@@ -213,7 +216,7 @@ impl Deref for Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        if self.is_awake.get() {
+        if self.is_awake.get() || self.is_ticking.get() {
             // A poll below this frame has ended the process, which destroys the thread-local that
             // holds the executor. That poll's task never ends, so the drop does not wait for it,
             // and leaves all memory to the end of the process.
@@ -238,6 +241,7 @@ impl LocalState {
             parker: Parker::new(),
             is_driven: Cell::new(false),
             is_awake: Cell::new(false),
+            is_ticking: Cell::new(false),
             spawned: Cell::new(0),
             ended: Cell::new(0),
             polls: Cell::new(0),
@@ -394,6 +398,7 @@ impl LocalState {
         let Some(runnable) = self.queue.pop() else {
             return false;
         };
+        let _ticking = Restore::set(&self.is_ticking, true);
         self.enter(|| self.run(runnable));
         true
     }
