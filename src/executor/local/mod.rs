@@ -7,6 +7,7 @@ use core::{
 };
 
 pub(crate) mod inbox;
+mod queue;
 mod register;
 mod run;
 mod state;

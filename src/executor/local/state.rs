@@ -18,18 +18,18 @@ use core::{
     ptr::{self, NonNull},
     task::{Context, Poll},
 };
-use std::collections::VecDeque;
 
 use crossbeam_utils::CachePadded;
 
 use super::{
     LocalMetrics,
     inbox::Inbox,
+    queue::Queue,
     register::{Entry, Register, Runnable},
 };
 use crate::{
     executor::guard::guarded,
-    sync::{Retire, UnsafeCell, fence, heap, order, this_thread, thread::ThreadId, thread_local},
+    sync::{Retire, fence, heap, order, this_thread, thread::ThreadId, thread_local},
     task::{Builder, EndedTask, JoinHandle, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
     waker::{
         ThinWaker, budget,
@@ -82,33 +82,6 @@ pub(in crate::executor) fn without_current<R>(f: impl FnOnce() -> R) -> R {
         let _outer = Restore::set(current, ptr::null());
         f()
     })
-}
-
-/// The runnables that are due, for one thread.
-struct Queue(UnsafeCell<VecDeque<Runnable>>);
-
-impl Queue {
-    /// `f` must not call anything that leads back here.
-    #[inline]
-    fn with<R>(&self, f: impl FnOnce(&mut VecDeque<Runnable>) -> R) -> R {
-        // SAFETY: the queue stays on its thread, and no two uses overlap.
-        self.0.with_mut(|queue| f(unsafe { &mut *queue }))
-    }
-
-    #[inline]
-    fn push(&self, runnable: Runnable) {
-        self.with(|queue| queue.push_back(runnable));
-    }
-
-    #[inline]
-    fn pop(&self) -> Option<Runnable> {
-        self.with(VecDeque::pop_front)
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.with(|queue| queue.len())
-    }
 }
 
 /// The tasks' schedule function. It finds the executor by the task's [`Entry`], and takes no
@@ -236,7 +209,7 @@ impl LocalState {
     fn new() -> Self {
         Self {
             thread: this_thread(),
-            queue: Queue(UnsafeCell::new(VecDeque::new())),
+            queue: Queue::new(),
             register: Register::new(),
             parker: Parker::new(),
             is_driven: Cell::new(false),
