@@ -615,8 +615,8 @@ fn the_rest_of_a_batch_taken_without_a_search_is_found() {
     batch_without_search(Forget::Nothing);
 }
 
-/// The queue that is stolen from is crossbeam's, which has its own proof. This model checks what
-/// the protocol does with it. Preemption bound 3.
+/// The queue that is stolen from is a count here. The executor's queues have models of their own
+/// (`deques`). This model checks what the protocol does with a queue. Preemption bound 3.
 #[test]
 fn a_pop_and_a_steal_take_each_task_once() {
     model_bounded(3, || {
