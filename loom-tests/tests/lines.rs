@@ -1,27 +1,38 @@
 //! What each path costs in cache lines that move from one core to another: the table *Many cores*
-//! of the executor's documentation, as far as its parts are joint's own.
+//! of the executor's documentation. Counted here are tasks, the counts of idle workers, the queues
+//! and thefts, the injector, the rooms of waking threads, the register of waiting tasks, the depot
+//! of blocks, and timers. The rest of the table follows from the source: the counters of a worker,
+//! the count of spawns from outside, and the waiters for a descriptor.
 //!
 //! A line moves if a core accesses it that has no copy, because another core has written it since.
+//! The full fences that the workers make where the system has no `membarrier` are counted as well:
+//! they are those that the models make.
+//!
 //! The models here have one thread, which acts for one core after the other, so the count does not
 //! depend on a schedule. What one call makes is taken for one line: a task is 48 bytes and a
 //! future.
 #![cfg(joint_loom)]
 
 use std::{
+    alloc::{Layout, alloc, dealloc},
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     future::{Future, pending, ready},
     pin::{Pin, pin},
+    ptr::NonNull,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{
+            AtomicUsize,
+            Ordering::{Relaxed, SeqCst},
+        },
     },
     task::{Context, Poll, Wake, Waker},
 };
 
 use joint::{
     model::{
-        Registry, Sleep, Timers,
+        Cache, Depot, Deques, Forks, Inbox, Registry, Sleep, Timers, Visitors,
         observe::{Act, Made, Observer, Operation, set_observer},
     },
     task::{self, Runnable},
@@ -34,10 +45,13 @@ struct Cores {
     lines: BTreeMap<u64, u64>,
     /// The cores that have a copy of each line. One that has just been written has one copy.
     copies: BTreeMap<u64, BTreeSet<usize>>,
-    /// The line for all that is being made, or else each has its own.
-    line: Option<u64>,
+    /// The lines for what is being made, one for each place. All further places are on the last of
+    /// them. Outside of `on_lines` there are none, and each place has a line of its own.
+    next_lines: Vec<u64>,
     core: usize,
     moves: usize,
+    /// The number of full fences.
+    fences: usize,
 }
 
 thread_local! {
@@ -63,7 +77,11 @@ impl Cores {
 fn made(_: Made, _: &'static std::panic::Location<'static>) -> u64 {
     CORES.with_borrow_mut(|cores| {
         let place = cores.lines.len() as u64 + 1;
-        let line = cores.line.unwrap_or(place);
+        let line = match cores.next_lines[..] {
+            [] => place,
+            [last] => last,
+            _ => cores.next_lines.remove(0),
+        };
         cores.lines.insert(place, line);
         cores.copies.entry(line).or_default().insert(cores.core);
         place
@@ -73,7 +91,11 @@ fn made(_: Made, _: &'static std::panic::Location<'static>) -> u64 {
 fn begins(operation: Operation) {
     let is_write = match operation.act {
         Act::Load | Act::Read => false,
-        Act::Fence | Act::Park | Act::Unpark(_) => return,
+        Act::Fence => {
+            let is_full = operation.order == SeqCst;
+            return CORES.with_borrow_mut(|cores| cores.fences += usize::from(is_full));
+        }
+        Act::Park | Act::Unpark(_) => return,
         _ => true,
     };
     CORES.with_borrow_mut(|cores| cores.access(operation.place, is_write));
@@ -93,13 +115,20 @@ fn count(world: impl Fn() + Send + Sync + 'static) {
     });
 }
 
+/// Makes something whose places lie on these lines, in the order in which they are made.
+fn on_lines<T>(lines: &[u64], make: impl FnOnce() -> T) -> T {
+    CORES.with_borrow_mut(|cores| {
+        let first = cores.lines.len() as u64 + 1;
+        cores.next_lines = lines.iter().map(|line| first + line).collect();
+    });
+    let made = make();
+    CORES.with_borrow_mut(|cores| cores.next_lines.clear());
+    made
+}
+
 /// Makes something that lies on one line.
 fn on_one_line<T>(make: impl FnOnce() -> T) -> T {
-    let line = CORES.with_borrow(|cores| cores.lines.len() as u64 + 1);
-    CORES.with_borrow_mut(|cores| cores.line = Some(line));
-    let made = make();
-    CORES.with_borrow_mut(|cores| cores.line = None);
-    made
+    on_lines(&[0], make)
 }
 
 /// Does something on a core, and returns how many lines moved.
@@ -110,6 +139,13 @@ fn moves_on(core: usize, f: impl FnOnce()) -> usize {
     });
     f();
     CORES.with_borrow(|cores| cores.moves) - before
+}
+
+/// Does something, and returns how many full fences it has made.
+fn fences_of(f: impl FnOnce()) -> usize {
+    let before = CORES.with_borrow(|cores| cores.fences);
+    f();
+    CORES.with_borrow(|cores| cores.fences) - before
 }
 
 fn queue(runnable: Runnable) {
@@ -236,6 +272,167 @@ fn a_search_moves_the_counts_and_the_next_push_moves_them_back() {
     });
 }
 
+/// The lines of a worker's queues. The bias is made first, and then the rings of spawned tasks, of
+/// woken ones and of those of high priority: each with its head, its tail, its limit and its slots.
+/// A unit test of `executor/deques` holds where each of them begins.
+const QUEUES: [u64; 15] = [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 1];
+/// The number of slots on a line.
+const SLOTS: usize = 8;
+
+type Tasks = Deques<usize>;
+
+/// Queues with slots for one kind of tasks, which are all on one line.
+fn queues(push: fn(&Tasks, usize)) -> Tasks {
+    let queues = on_lines(&QUEUES, Tasks::new);
+    on_one_line(|| (0..SLOTS).for_each(|task| push(&queues, task)));
+    empty(&queues);
+    queues
+}
+
+fn empty(queues: &Tasks) {
+    let next = || queues.pop_high().or_else(|| queues.pop_woken());
+    while next().or_else(|| queues.pop_newest_spawned()).is_some() {}
+}
+
+/// The lines that a theft moves to the thief, and those that the owner's next run moves back. The
+/// tasks come on top.
+fn theft(push: fn(&Tasks, usize)) -> (usize, usize) {
+    let moved = Arc::new(Mutex::new((0, 0)));
+    let result = moved.clone();
+    count(move || {
+        let (mut own, mut thief) = (None, None);
+        moves_on(0, || own = Some(queues(push)));
+        moves_on(1, || thief = Some(queues(push)));
+        let (own, thief) = (own.unwrap(), thief.unwrap());
+        let stealer = own.stealer();
+        // The first theft copies what is only read.
+        for _ in 0..2 {
+            assert_eq!(moves_on(0, || (0..2).for_each(|task| push(&own, task))), 0);
+            let to_thief = moves_on(1, || {
+                assert!(!stealer.is_empty());
+                assert!(thief.steal_and_pop(&stealer, 1).is_some());
+                empty(&thief);
+            });
+            let back = moves_on(0, || empty(&own));
+            *moved.lock().unwrap() = (to_thief, back);
+        }
+    });
+    *result.lock().unwrap()
+}
+
+#[test]
+fn a_theft_moves_a_line_or_two_of_the_queues_and_one_of_the_slots() {
+    assert_eq!(theft(Tasks::push_spawned), (2, 1), "the queues, the slots");
+    assert_eq!(theft(Tasks::push_woken), (3, 2), "and the woken tasks");
+    assert_eq!(theft(Tasks::push_high), (4, 2), "which lie on two lines");
+}
+
+/// An idle worker reads the ends of the queues, which its owner has written.
+#[test]
+fn a_look_at_the_queues_of_a_busy_worker_moves_nothing_back() {
+    count(|| {
+        let own = queues(Tasks::push_spawned);
+        let stealer = own.stealer();
+        let run = || {
+            own.push_spawned(7);
+            assert!(own.pop_newest_spawned().is_some());
+        };
+        for expected in [3, 1] {
+            assert_eq!(moves_on(0, run), 0);
+            assert_eq!(moves_on(1, || assert!(stealer.is_empty())), expected);
+        }
+        assert_eq!(moves_on(0, run), 0);
+    });
+}
+
+fn injected() -> Runnable {
+    on_one_line(|| task::spawn_detached(ready(()), queue))
+}
+
+#[test]
+fn a_push_from_outside_moves_the_injector_and_the_task_before_it() {
+    count(|| {
+        let injector = on_one_line(Inbox::new);
+        let push = || injector.push(injected());
+        let run = |tasks| {
+            let mut taken = 0;
+            injector.take(usize::MAX, |task| {
+                taken += 1;
+                task.run();
+            });
+            assert_eq!(taken, tasks);
+        };
+        moves_on(0, push);
+        moves_on(0, || run(1));
+        assert_eq!(moves_on(2, push), 1, "the injector");
+        assert_eq!(moves_on(2, push), 0, "the same thread again");
+        assert_eq!(moves_on(3, push), 2, "the injector, and the last task");
+        assert_eq!(moves_on(0, || run(3)), 4, "the injector, and the tasks");
+        assert_eq!(moves_on(3, push), 1);
+        assert_eq!(moves_on(0, || run(1)), 2);
+    });
+}
+
+#[test]
+fn waking_threads_move_a_line_only_if_they_share_a_room() {
+    count(|| {
+        let visitors = Visitors::new();
+        let visit = |room| {
+            assert!(visitors.enter(room));
+            // SAFETY: entered above.
+            let is_hold_ours = unsafe { Visitors::leave(&raw const visitors, room) };
+            assert!(!is_hold_ours);
+        };
+        moves_on(2, || visit(0));
+        moves_on(3, || visit(1));
+        assert_eq!(moves_on(2, || visit(0)), 0);
+        assert_eq!(moves_on(3, || visit(1)), 0);
+        assert_eq!(moves_on(3, || visit(0)), 1);
+        assert_eq!(moves_on(2, || visit(0)), 1);
+    });
+}
+
+/// Blocks that one thread frees go to another in batches of two here. The first block of a batch
+/// holds the address of the next batch. What else the blocks hold is not counted: each of them
+/// moves in any case when a new task is written into it.
+#[test]
+fn a_batch_of_blocks_moves_the_chain_of_its_size_and_its_first_block() {
+    /// The model's cells are larger than real ones.
+    const BLOCK: Layout = Layout::new::<[u64; 16]>();
+    count(|| {
+        // Blocks of one size use one chain.
+        let depot = on_one_line(|| Depot::new(8 * BLOCK.size(), 2 * BLOCK.size()));
+        let caches = [(); 2].map(|()| Cache::new(2 * BLOCK.size()));
+        let put = |core: usize, block: NonNull<u8>| {
+            // SAFETY: allocated with that layout, and ours.
+            assert!(unsafe { caches[core].put(block, BLOCK, &depot) });
+        };
+        let take = |core: usize| caches[core].take(BLOCK, &depot);
+        let allocated = || {
+            // SAFETY: the size is not zero.
+            NonNull::new(unsafe { alloc(BLOCK) }).unwrap()
+        };
+        let free = |block: NonNull<u8>, layout| {
+            // SAFETY: allocated with that layout, and given up.
+            unsafe { dealloc(block.as_ptr(), layout) };
+        };
+        let give = || (0..2).for_each(|_| put(0, allocated()));
+        moves_on(0, give);
+        // The cache of core 1 opens at its first use, and then takes a batch.
+        moves_on(0, give);
+        moves_on(1, || free(take(1).unwrap(), BLOCK));
+        moves_on(1, || free(take(1).unwrap(), BLOCK));
+        assert_eq!(moves_on(0, give), 1, "the chain");
+        let mut blocks = Vec::new();
+        let moved = moves_on(1, || blocks.extend([take(1).unwrap(), take(1).unwrap()]));
+        assert_eq!(moved, 2, "the chain, and the batch");
+        blocks.into_iter().for_each(|block| free(block, BLOCK));
+        let left = moves_on(1, || assert!(take(1).is_none()));
+        assert_eq!(left, 0, "the depot is empty");
+        caches.iter().for_each(|cache| cache.close(free));
+    });
+}
+
 /// What a task waits for. It is no atomic of joint's, and so not counted.
 #[derive(Clone, Default)]
 struct Event(Arc<Mutex<(bool, Option<Waker>)>>);
@@ -294,7 +491,8 @@ fn a_task_that_waits_is_registered_on_its_own_worker() {
 }
 
 /// The list in which its entry goes back stays with the worker that returns entries, until the
-/// worker that they belong to needs room, or a third one returns an entry.
+/// worker that they belong to needs room, or a third one returns an entry. The entry itself moves
+/// too, but is no atomic, and so not counted.
 #[test]
 fn a_waiting_task_that_ends_elsewhere_moves_itself_alone() {
     count(|| {
@@ -316,6 +514,49 @@ fn a_waiting_task_that_ends_elsewhere_moves_itself_alone() {
         // The first one makes copies of what is only read.
         round();
         assert_eq!(round(), 1);
+    });
+}
+
+/// The numbers that the executor's documentation gives under *Sandboxes*.
+#[test]
+fn without_membarrier_a_task_makes_two_full_fences_and_six_if_it_waits_once() {
+    count(|| {
+        let (queues, sleep, registry) = (Tasks::new(), Sleep::new(2), Registry::new(2));
+        let spawn_and_run = || {
+            queues.push_spawned(7);
+            sleep.notify();
+            assert!(queues.pop_newest_spawned().is_some());
+        };
+        let wake_and_run = || {
+            queues.push_woken(7);
+            sleep.notify();
+            assert!(queues.pop_woken().is_some());
+        };
+        // The first pushes make room.
+        spawn_and_run();
+        wake_and_run();
+        assert_eq!(fences_of(spawn_and_run), 2);
+        assert_eq!(fences_of(wake_and_run), 2);
+        let mut waits = None;
+        let first_wait = fences_of(|| waits = Some(waiting(&registry, 0)));
+        assert_eq!(first_wait, 1);
+        let (event, handle) = waits.unwrap();
+        let end = fences_of(|| {
+            event.happen();
+            registry.woken().expect("it was woken").run(Some(0));
+        });
+        assert_eq!(end, 1);
+        take(handle);
+    });
+}
+
+#[test]
+fn without_membarrier_a_join_makes_one_full_fence() {
+    count(|| {
+        let forks = Forks::new(4);
+        // SAFETY: one thread.
+        let join = || _ = unsafe { forks.join(|| (), || ()) };
+        assert_eq!(fences_of(join), 1);
     });
 }
 

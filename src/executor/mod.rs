@@ -68,26 +68,44 @@
 //! or a timer that another thread arms meanwhile, may be late by that much.
 //!
 //! # Many cores
-//! What a task costs in cache lines that move from one core to another. A task is 48 bytes and its
-//! future, so a small one lies on one line or two, which are counted as one here.
+//! What a task costs in cache lines that move to a core because another core has written them. A
+//! task is 48 bytes and its future, so a small one lies on one line or two, which are counted as
+//! one here.
 //!
 //! | path | lines that move |
 //! |---|---|
 //! | spawn, run, wake, wait, end, join, cancel, arm a timer and fire it, all on one worker | none |
 //! | a push, while no worker begins or ends a search | none |
 //! | a push, after a worker has begun or ended a search | 1: the counts of idle workers |
-//! | a task is stolen | 1, and 2 or 3 of the queue: both its ends and the place |
-//! | it is joined by a task that did not wait for it yet | 1: the task, back |
+//! | an idle worker looks at another worker | 1: its counters; and those that have changed of 3 lines of its queues and of its forks |
+//! | an idle worker steals tasks | 1 of the queues, or 2 if some of the tasks were not spawned there; 1 for each 8 tasks, which are the places in the queue; and the tasks |
+//! | the next run of the worker that they were stolen from | the 1 or 2 of the queues, back |
+//! | a stolen task is joined by a task that did not wait for it yet | 1: the task, back |
 //! | it is joined by a task that waited for it | 1: that task, which runs next on the thief |
 //! | a task is woken by another worker, which runs it | 1: the task |
-//! | it ends there | none, or 1: the list of entries that go back to its first worker |
-//! | a task is spawned or woken by a thread that is not a worker | 1 or 2 of the injector, and the task |
+//! | a task that has waited ends on another worker than the one that it waited on | 1: its entry among the owned tasks, of which 8 are on a line; and 1 if a third worker was there since: the list of entries that go back |
+//! | a task is spawned by a thread that is not a worker | 1: the injector; and 2 if another such thread has spawned since: the count of such spawns, and the task that is last in the injector |
+//! | a task is woken by a thread that is not a worker | 2: the task, and the injector; and 2 if another such thread has woken a task since: the last task in the injector, and one of 32 rooms, if the two threads have the same |
+//! | a worker takes tasks from the injector | 1: the injector; and the tasks |
+//! | one worker spawns tasks of up to 256 bytes, and another one ends them, again and again | each block, back; and for every 4 KiB of them 3: the depot's words for that size, there and back, and the first block |
 //! | a timer is fired by another worker | 1: the queue of timers, and what a wake-up costs |
 //! | a descriptor becomes ready, in the driver of another worker | 1: the waiters, and what a wake-up costs |
 //!
-//! The workers write no line in common, as long as all of them are busy, with two exceptions, which
-//! are rare: the epoch of the queues of `crossbeam`, about once in 800 polls; and, if there are
-//! descriptors, the lock of the driver, at most once in 20 microseconds for each worker.
+//! While all workers are busy with tasks of their own, no line is written by two of them, with two
+//! exceptions, which are rare. If there are descriptors, each worker takes the lock of the driver,
+//! at most once in 20 microseconds. And every 61 to 976 runs a worker looks whether another one is
+//! stuck, and writes down the mean length of recent polls if that has changed by more than an
+//! eighth.
+//!
+//! On Linux the workers spawn and run tasks without a fence. Instead, a theft makes one call of
+//! `membarrier`, and so does the worker that watches when it finds something to do or goes to sleep
+//! while others are busy. The call interrupts every processor that runs a thread of the program at
+//! that moment, so it takes longer the more of them there are. On a virtual machine with two
+//! processors it took 0.3 microseconds while the other processor ran no thread of the program, and
+//! 3.1 microseconds otherwise. The first executor of a program times the call when it starts, and
+//! all executors do without it if it takes more than 20 microseconds. That measurement cannot
+//! foresee how many processors will be running later. [Sandboxes](Executor#sandboxes) says what a
+//! task costs without the call.
 //!
 //! # Overview
 //! | to | use |
@@ -291,10 +309,15 @@ use crate::{oneshot, sync::asymmetric, task::JoinHandle};
 /// the check takes some milliseconds on a thread of its own, and the executors do without the call
 /// meanwhile. A seccomp filter that refuses the call must be installed before the first executor is
 /// started. The executors then do without it, as they do where the call takes more than 20
-/// microseconds, because the system emulates it or traces the program. Each spawn then pays for a
-/// fence. If the call is refused later, the next thread that needs it aborts the program with a
-/// message that says so, because it can neither continue safely nor wait. Building another executor
-/// is an error then.
+/// microseconds, because the system emulates it or traces the program. If the call is refused
+/// later, the next thread that needs it aborts the program with a message that says so, because it
+/// can neither continue safely nor wait. Building another executor is an error then.
+///
+/// Without the call, and on other systems, the workers make a full fence for each spawn, each
+/// wake-up and each run of a task, for the first wait of a task and for its end if it has waited,
+/// and one or two for each [`join()`] whose second side another worker could take. A task that is
+/// spawned and runs to its end without waiting then costs two fences, and one that also waits once
+/// costs six. The section [many cores](self#many-cores) says what the call itself costs.
 ///
 /// # Detached tasks
 /// A task that was detached, or spawned by [`spawn_detached`](Executor::spawn_detached), lives

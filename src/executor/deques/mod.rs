@@ -40,6 +40,9 @@ pub(crate) struct Deques<T> {
 /// Another worker's side.
 pub(crate) struct Stealer<T>(Arc<CachePadded<Rings<T>>>);
 
+/// In this order, so that a theft of spawned tasks moves one cache line of this: that of the bias
+/// and of the first ring.
+#[repr(C)]
 struct Rings<T> {
     bias: Bias,
     /// The tasks that the worker has spawned. The owner takes the newest.
@@ -304,7 +307,7 @@ mod tests {
     };
     use std::thread;
 
-    use super::{Deques, Stealer};
+    use super::{Deques, Rings, Stealer};
     use crate::sync::asymmetric;
 
     const TASKS: usize = if cfg!(miri) { 200 } else { 100_000 };
@@ -405,6 +408,22 @@ mod tests {
         assert_eq!(deques.push_spawned(256, 256), Err(256));
         assert_eq!(deques.pop_newest_spawned(), Some(255));
         assert_eq!(deques.push_spawned(256, 256), Ok(()));
+    }
+
+    /// The executor's documentation counts them so, and a model (`lines`) relies on it.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn the_bias_and_the_spawned_tasks_are_on_one_cache_line_and_the_woken_ones_on_the_next() {
+        use core::mem::{offset_of, size_of};
+        type Queues = Rings<usize>;
+        let places = [
+            offset_of!(Queues, bias),
+            offset_of!(Queues, spawned),
+            offset_of!(Queues, woken),
+            offset_of!(Queues, high),
+            size_of::<Queues>(),
+        ];
+        assert_eq!(places, [0, 24, 64, 104, 144]);
     }
 
     /// A theft pays, and a look at empty queues does not.
