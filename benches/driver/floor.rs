@@ -1,4 +1,4 @@
-//! The least work of each row: timers that are appended to a bucket, with the clock read once for
+//! The floor of each row: timers that are appended to a bucket, with the clock read once for
 //! each, and the same messages by blocking system calls on the same sockets, without a runtime.
 
 use std::{

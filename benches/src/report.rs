@@ -20,8 +20,8 @@ pub struct Measured {
     pub value: Option<f64>,
     /// The median of the rounds' ratios to the first contestant.
     pub ratio: f64,
-    /// Whether the contestant is another crate's, and not joint's own or a floor (the least work
-    /// that a row can take).
+    /// Whether the contestant is another crate's, and not joint's own or a floor (the same work
+    /// with little machinery).
     pub is_peer: bool,
 }
 

@@ -152,7 +152,7 @@ impl Table {
         self.with_runs(FLOOR, rows).floor()
     }
 
-    /// Marks the last contestant as a floor: the least work that a row can take. A floor is not a
+    /// Marks the last contestant as a floor: the work of a row with little machinery. A floor is not a
     /// peer.
     ///
     /// # Panics

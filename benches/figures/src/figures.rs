@@ -13,8 +13,8 @@ pub struct Figure {
     pub value: f64,
     /// The ratio to the first contestant of the row.
     pub ratio: f64,
-    /// Whether the contestant is another crate's, and not joint's own or a floor (the least work
-    /// that a row can take).
+    /// Whether the contestant is another crate's, and not joint's own or a floor (the same work
+    /// with little machinery).
     pub is_peer: bool,
 }
 
@@ -79,7 +79,7 @@ impl FigureRow {
         figures.find(|figure| figure.contestant == contestant)
     }
 
-    /// The least work that the row can take.
+    /// The same work with little machinery.
     pub(crate) fn floor(&self) -> Option<&Figure> {
         let is_own = |figure: &Figure| figure.contestant.starts_with("joint");
         let mut figures = self.figures.iter();

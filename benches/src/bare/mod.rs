@@ -1,4 +1,4 @@
-//! Floors: the least work that a row can take, as contestants that nobody would use.
+//! Floors: the work of a row with little machinery, as contestants that nobody would use.
 //!
 //! A task is one block from a list of free ones (`blocks.rs`), with a function pointer, and a waker
 //! is its address. Nothing is counted and nothing is checked. A task must be woken at most once
