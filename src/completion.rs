@@ -64,9 +64,11 @@ const IN_ROOM: *mut () = ptr::without_provenance_mut(4);
 /// before the completer sees the waker or the detachment.
 ///
 /// # Progress and cost
-/// Every operation is wait-free on machines with an atomic swap, and makes at most one load and one
-/// atomic read-modify-write. To complete or abandon a word with room takes one more of each if the
-/// waiter registers or detaches at that very moment.
+/// Every operation makes at most one load and one atomic read-modify-write, a swap. To complete or
+/// abandon a word with room takes a compare-exchange instead, and one more of each if the waiter
+/// registers or detaches at that very moment. Nothing is retried, so every operation is wait-free
+/// on machines that have these two as instructions. Where the compiler makes a loop of them, it is
+/// lock-free.
 ///
 /// A waker of another crate is boxed while it is registered. With room, only a waker that replaces
 /// the first one is.

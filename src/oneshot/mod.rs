@@ -22,8 +22,9 @@
 //! before it closed or dropped the receiver happens before a `send` that gives the value back.
 //!
 //! # Progress and cost
-//! Every operation that does not block is wait-free on machines with an atomic swap, apart from the
-//! allocator and the user's own wakers and destructors. Nothing spins.
+//! Every operation that does not block is wait-free on machines that have an atomic swap and an
+//! atomic compare-exchange as instructions, apart from the allocator and the user's own wakers and
+//! destructors. On other machines it is lock-free. Nothing spins.
 //!
 //! | path | atomic read-modify-writes in total |
 //! |---|---|
@@ -31,6 +32,8 @@
 //! | poll, send, poll again | 2, not counting the waker's own |
 //! | send, then drop the receiver; drop the sender, then receive | 1 |
 //! | drop or close the receiver, then send or drop the sender | 1 |
+//!
+//! The sender's end makes one more if the receiver registers a waker or closes at that very moment.
 //!
 //! A channel makes at most one allocation, with [room](crate::completion::Room) for the receiver's
 //! waker. If the receiver is polled with a second waker, and that one is of another crate, it is

@@ -58,7 +58,9 @@ impl<T> Sender<T> {
     /// value with it.
     ///
     /// # Cost
-    /// One atomic read-modify-write, besides the wake-up. Wait-free.
+    /// One atomic read-modify-write, or two if the receiver registers a waker or closes at that
+    /// very moment, besides the wake-up. Wait-free where the [module](super#progress-and-cost) says
+    /// so.
     ///
     /// # Errors
     /// Returns the value in a [`SendError`] if the receiver has been dropped or closed.

@@ -11,10 +11,10 @@
 //!
 //! # Progress and cost
 //! There is no lock, nothing spins, and there is no state in which one side has to wait for
-//! another. Sending, checking, polling again and ceasing to wait are wait-free on machines with an
-//! atomic swap, apart from the allocator and the user's own wakers and destructors. The first poll
-//! of a waiter that has to wait is lock-free, because it may have to retry if other waiters start
-//! at the same time.
+//! another. Sending, checking, polling again and ceasing to wait are wait-free on machines that
+//! have an atomic swap, add and compare-exchange as instructions, apart from the allocator and the
+//! user's own wakers and destructors. The first poll of a waiter that has to wait is lock-free,
+//! because it may have to retry if other waiters start at the same time.
 //!
 //! | path | loads | atomic read-modify-writes |
 //! |---|---|---|
