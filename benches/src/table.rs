@@ -152,8 +152,8 @@ impl Table {
         self.with_runs(FLOOR, rows).floor()
     }
 
-    /// Marks the last contestant as a floor: the work of a row with little machinery. A floor is not a
-    /// peer.
+    /// Marks the last contestant as a floor: the work of a row with little machinery. A floor is
+    /// not a peer.
     ///
     /// # Panics
     ///
