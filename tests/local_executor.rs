@@ -656,7 +656,7 @@ fn the_last_waker_of_a_detached_task_dropped_on_another_thread_ends_it_here() {
 }
 
 #[test]
-fn the_end_cancels_what_is_due_and_then_what_waits() {
+fn the_end_cancels_what_is_due_and_then_what_waits_and_last_what_was_woken_elsewhere() {
     let log: Log<&str> = Log::default();
     struct Logs(Log<&'static str>, &'static str);
     impl Drop for Logs {
@@ -670,14 +670,23 @@ fn the_end_cancels_what_is_due_and_then_what_waits() {
         let _waits = waits;
         pending::<()>().await;
     });
+    let (sender, receiver) = channel();
+    let woken = Logs(log.clone(), "woken elsewhere");
+    let woken = executor.spawn(async move {
+        let _woken = woken;
+        give_waker(move |waker| sender.send(waker).unwrap()).await;
+    });
     executor.block_on(yield_now());
     let due = ["due first", "due second"].map(|name| {
         let due = Logs(log.clone(), name);
         executor.spawn(async move { drop(due) })
     });
+    let wakes = move || receiver.recv().unwrap().wake();
+    thread::spawn(wakes).join().unwrap();
     drop(executor);
-    assert_eq!(*log.borrow(), ["due first", "due second", "waits"]);
-    for task in due.into_iter().chain([waits]) {
+    let expected = ["due first", "due second", "waits", "woken elsewhere"];
+    assert_eq!(*log.borrow(), expected);
+    for task in due.into_iter().chain([waits, woken]) {
         assert!(matches!(block_on(task.result()), Err(JoinError::Cancelled)));
     }
 }

@@ -18,7 +18,7 @@
 //! never early. It is late by the time that the system needs to wake a thread, and by the polls
 //! that its worker runs first. Timers with the same deadline and the same worker fire in the order
 //! in which they were armed. If two deadlines are less than five microseconds apart and both have
-//! passed, their timers may fire in that order too.
+//! passed, their timers may fire in the order in which they were armed, too.
 //!
 //! The workers of an executor serve its timers between polls, while they are idle, and while they
 //! are blocked in a [`block_on`](crate::block_on). If the worker that serves them begins a long
@@ -34,7 +34,8 @@
 //!
 //! # Cost
 //! A timer needs no descriptor, no other object of the system, and no allocation of its own. While
-//! it is armed, it takes 40 bytes in the queue of its worker. Arming it and disarming it in time
+//! it is armed, it takes 40 bytes in the queue of its worker. The queue's vectors double as they
+//! grow: a million timers take less than 48 bytes each. Arming a timer and disarming it in time
 //! cost O(1), under a lock that other workers do not use: a deadline that is far away waits among
 //! others of about the same time, and is sorted only when that time comes.
 

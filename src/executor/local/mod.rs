@@ -43,11 +43,12 @@ use crate::task::JoinHandle;
 ///
 /// # Dropping
 /// Cancels every task that has not ended, and drops its future on this thread before the drop
-/// returns: first the tasks that are due, oldest first, and then the waiting tasks, in no
-/// particular order. The waiter of such a task learns that it was
-/// [cancelled](crate::JoinError::Cancelled). If another thread is in the middle of waking a task,
-/// the drop blocks until that thread has passed the task on, which takes a few instructions. Wakers
-/// and handles that outlive the executor do nothing more, on any thread.
+/// returns: first the tasks that are due, oldest first, then the waiting tasks, in no particular
+/// order, and last those that other threads have woken and that have not been fetched since. The
+/// waiter of such a task learns that it was [cancelled](crate::JoinError::Cancelled). If another
+/// thread is in the middle of waking a task, the drop blocks until that thread has passed the task
+/// on, which takes a few instructions. Wakers and handles that outlive the executor do nothing
+/// more, on any thread.
 ///
 /// A task that owns its executor through an `Rc` keeps both alive.
 ///
