@@ -9,6 +9,11 @@
 //! A worker runs what its tasks spawn newest first, and what is woken oldest first. A recursion
 //! that spawns a task for each call therefore runs depth first: the number of its tasks that exist
 //! at a time grows with its depth and the number of workers, and not with the number of its calls.
+//! A task that is awaited right after its spawn runs next, unless another one is due by the bounds
+//! below.
+//!
+//! There is one exception: a worker that already has 16,384 tasks of one of these two kinds, or
+//! more, puts further ones into the injector. They run oldest first, on any worker.
 //!
 //! # Fairness
 //! No task that is due waits forever behind other tasks, however they wake each other and however

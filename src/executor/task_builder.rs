@@ -22,7 +22,7 @@ pub enum Priority {
     /// Takes turns with all other tasks.
     #[default]
     Normal,
-    /// Runs before tasks of normal priority, which still get one in 33 runs: see
+    /// Runs before tasks of normal priority, which still get at least one in 64 runs: see
     /// [`TaskBuilder::priority`].
     High,
 }

@@ -73,6 +73,40 @@ fn joined_in_any_order() {
 }
 
 #[test]
+fn a_task_that_is_awaited_right_after_its_spawn_runs_next_and_then_the_one_that_awaits_it() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let logs = {
+        let log = log.clone();
+        move |name: &'static str| log.lock().unwrap().push(name)
+    };
+    let executor = executor(1);
+    block_on(executor.spawn(async move {
+        let yields = spawn({
+            let logs = logs.clone();
+            async move {
+                yield_now().await;
+                logs("yields");
+            }
+        });
+        // It has run and yielded when this task is next.
+        yield_now().await;
+        let log_in = |name| {
+            let logs = logs.clone();
+            spawn(async move { logs(name) })
+        };
+        let others = ["first", "second"].map(log_in);
+        log_in("awaited").await;
+        logs("awaits");
+        for other in others {
+            other.await;
+        }
+        yields.await;
+    }));
+    let expected = ["awaited", "awaits", "second", "first", "yields"];
+    assert_eq!(*log.lock().unwrap(), expected);
+}
+
+#[test]
 fn fan_out_of_ten_thousand() {
     let executor = executor(2);
     let sum = executor.spawn(async {

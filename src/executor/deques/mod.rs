@@ -12,9 +12,12 @@
 //! costs a heavy fence, which is one for all three queues and all tasks that are taken. A thief
 //! therefore looks before, by plain loads, whether there is anything to take.
 //!
-//! Rejected: a queue whose pop is an exchange with the thieves, such as crossbeam's, which costs 20
-//! cycles for each task; and a private queue that is shared on request, because an owner in a long
+//! Rejected: a queue whose pop is an exchange with the thieves, such as crossbeam's, because every
+//! task would pay for it; and a private queue that is shared on request, because an owner in a long
 //! poll answers no request.
+//!
+//! # Memory
+//! A ring has no memory until it first holds a task. It doubles when it is full, and never shrinks.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{cell::Cell, marker::PhantomData};
@@ -101,14 +104,16 @@ impl<T> Deques<T> {
         Stealer(self.rings.clone())
     }
 
-    /// Pushes a task that the worker has spawned. Returns it if there are `most` of them already.
+    /// Pushes a task that the worker has spawned. Returns it if the ring is full and has at least
+    /// `most` of them. A ring that stolen or injected tasks have made larger takes more than
+    /// `most`.
     #[inline(always)]
     pub(crate) fn push_spawned(&self, task: T, most: usize) -> Result<(), T> {
         self.push(&self.rings.spawned, task, most)
     }
 
-    /// Pushes a task behind the others that were not spawned by the worker. Returns it if there are
-    /// `most` of them already.
+    /// Pushes a task behind the others that were not spawned by the worker. Returns it in the same
+    /// case as [`push_spawned`](Deques::push_spawned).
     #[inline(always)]
     pub(crate) fn push_woken(&self, task: T, most: usize) -> Result<(), T> {
         self.push(&self.rings.woken, task, most)

@@ -60,15 +60,21 @@ fn without_a_hook_no_task_is_watched() {
 
 #[test]
 fn what_is_more_than_a_queue_holds_goes_to_the_injector() {
-    let [worker, _other] = two_workers();
-    for _ in 0..MOST_QUEUED {
-        worker.push_normal(task());
+    for push in [Worker::push_spawned, Worker::push_normal] {
+        let [worker, _other] = two_workers();
+        for _ in 0..MOST_QUEUED {
+            push(&worker, task());
+        }
+        assert_eq!(worker.queues.lengths(), [MOST_QUEUED, 0, 0]);
+        assert!(!worker.shared().has_injected());
+        let more = [task(), task()];
+        let ids = more.each_ref().map(|task| task.id());
+        more.into_iter().for_each(|task| push(&worker, task));
+        assert_eq!(worker.queues.lengths(), [MOST_QUEUED, 0, 0]);
+        let mut taken = Vec::new();
+        worker.shared().injector.take(3, |task| taken.push(task));
+        assert!(taken.iter().map(|task| task.id()).eq(ids), "oldest first");
     }
-    assert_eq!(worker.queues.lengths(), [MOST_QUEUED, 0, 0]);
-    assert!(!worker.shared().has_injected());
-    worker.push_normal(task());
-    assert_eq!(worker.queues.lengths(), [MOST_QUEUED, 0, 0]);
-    assert!(worker.shared().has_injected());
 }
 
 /// Panics when it is dropped.

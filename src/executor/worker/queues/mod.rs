@@ -11,7 +11,8 @@ use crate::executor::deques::{Deques, Stealer};
 mod turn;
 
 /// How many tasks of the normal lane the stack and the queue each hold. Further tasks go to the
-/// injector, whose queue takes no memory.
+/// injector, whose queue takes no memory. A batch that is stolen or comes from the injector is
+/// always held, and the room that it has made stays.
 pub(super) const MOST_QUEUED: usize = 1 << 14;
 
 pub(super) struct Queues {

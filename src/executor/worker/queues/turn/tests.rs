@@ -304,6 +304,31 @@ fn who_is_pinned_comes_each_4_runs_while_there_are_more() {
 }
 
 #[test]
+fn a_task_of_normal_priority_comes_within_64_runs_however_many_of_all_others_there_are() {
+    for own in ["s", "W"] {
+        let [worker, _other] = two_workers();
+        let mut letters = Letters(Vec::new());
+        push_all(&worker, &mut letters, &own.repeat(20));
+        for _ in 0..600 {
+            worker.push(letters.task('h'), HIGH);
+            worker.push(letters.task('p'), PINNED);
+        }
+        let runs: String = (0..600)
+            .map(|_| {
+                if !worker.shared().has_injected() {
+                    worker.shared().inject(letters.task('i'), NORMAL);
+                }
+                letters.runs(&worker, 1)
+            })
+            .collect();
+        assert!(['h', 'p', 'i'].iter().all(|&kind| runs.contains(kind)));
+        let longest = runs.split(own).map(str::len).max();
+        assert!(longest < Some(64), "{longest:?}: {runs}");
+        worker.discard_queued();
+    }
+}
+
+#[test]
 fn who_comes_from_outside_comes_each_61_runs_and_brings_the_pinned_ones_along() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
