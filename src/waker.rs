@@ -380,6 +380,23 @@ fn is_own(waker: &Waker) -> bool {
     ptr::eq(waker.vtable(), &OWN)
 }
 
+/// Returns whether a waker is a foreign one, and does not stand for a [`Header`]: whether a
+/// [`ThinWaker`] made from it would be [foreign](ThinWaker::is_foreign).
+///
+/// # Example
+/// ```
+/// use joint::{task, waker};
+/// use std::task::Waker;
+///
+/// let (runnable, _handle) = task::spawn(async {}, |_| {});
+/// assert!(!waker::is_foreign(&runnable.waker()));
+/// assert!(waker::is_foreign(Waker::noop()));
+/// ```
+#[inline]
+pub fn is_foreign(waker: &Waker) -> bool {
+    !is_own(waker)
+}
+
 /// The identity of a [`Waker`], by which a future remembers the waker that it has registered,
 /// without holding it.
 ///

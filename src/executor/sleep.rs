@@ -46,6 +46,10 @@
 //! searches. A worker that is about to watch or sleep looks once more at the injector and at its
 //! inbox, after a full fence of its own (`urgent`). This is the same race with the same two cases.
 //!
+//! A push may be left unannounced if the task is the only one of its worker and the very next that
+//! the worker runs (`notify_unless`, and a task that yields alone). Whatever that task does then,
+//! the next push is announced. A worker that puts another run before it notifies for it.
+//!
 //! A worker rests on its own thread's parker, or in the [driver](super::driver), which has room for
 //! one worker: the **keeper**. The keeper also rises by itself when there is something to do in the
 //! driver. The other workers are woken before it.
@@ -260,17 +264,29 @@ impl Sleep {
     /// is another need that is not met.
     #[inline]
     pub(crate) fn notify(&self, need: Need) -> Woke {
+        self.notify_unless(need, || false)
+    }
+
+    /// Like [`notify`](Sleep::notify), but wakes nobody if `runs_next` returns true: the pushed
+    /// task is the only one, and the caller runs it next. It is asked only if a worker would be
+    /// woken.
+    #[inline]
+    pub(crate) fn notify_unless(&self, need: Need, runs_next: impl FnOnce() -> bool) -> Woke {
         // ORDERING: push_fence. SeqCst: P2 of the handshake, with `sleep_fence` and `found_fence`.
         asymmetric::light(order!(push_fence: SeqCst));
         // ORDERING: push_look. Relaxed: ordered by the fence.
         let counts = Counts(self.counts.load(order!(push_look: Relaxed)));
-        if counts.needs_lookout() {
-            return self.wake_one(Need::Lookout);
+        let unmet = if counts.needs_lookout() {
+            Need::Lookout
+        } else if need == Need::Hands && counts.has_hands() {
+            Need::Hands
+        } else {
+            return Woke::Nobody;
+        };
+        match runs_next() {
+            true => Woke::Nobody,
+            false => self.wake_one(unmet),
         }
-        if need == Need::Hands && counts.has_hands() {
-            return self.wake_one(Need::Hands);
-        }
-        Woke::Nobody
     }
 
     /// Called by any other thread after a push. Also wakes a worker if none is active.

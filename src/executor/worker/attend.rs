@@ -19,8 +19,9 @@ use crate::executor::{
         Keeper, clock,
         timers::{Fired, Timers},
     },
-    guard::wake_all,
+    guard::guarded,
 };
+use crate::waker;
 
 /// The number of batches of timers that fire before the woken tasks run, because their tasks are
 /// then still in the cache.
@@ -28,6 +29,16 @@ const BATCHES: usize = 2;
 
 /// The shortest time between two checks of the descriptors by a busy worker, in nanoseconds.
 const LOOK_INTERVAL: u64 = 20_000;
+
+/// What a worker does after it has attended to the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It runs a task from its queues, if there is one. A worker that wakes a single task then
+    /// need not wake another worker for it, which takes longer than a short poll.
+    Runs,
+    /// Anything else, for any time.
+    Other,
+}
 
 /// What attending to the driver has led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +62,7 @@ pub(super) struct Attendant {
 
 impl Worker {
     /// Attends to the driver when there is nothing to run.
-    pub(super) fn attend(&self) -> Attended {
+    pub(super) fn attend(&self, then: Then) -> Attended {
         let driver = &self.shared().driver;
         if !driver.is_used() {
             return Attended::FoundNothing;
@@ -59,7 +70,7 @@ impl Worker {
         let keeper = self.look_at_sources();
         let now = clock::now();
         self.visit(now);
-        self.wake_ready(keeper, driver.all_timers(), now)
+        self.wake_ready(keeper, driver.all_timers(), now, then)
     }
 
     /// Attends to the driver in its turn.
@@ -82,7 +93,8 @@ impl Worker {
         let other = self.attendant.next_timers.get();
         let all = driver.all_timers();
         self.attendant.next_timers.set((other + 1) % all.len());
-        self.wake_ready(keeper, [&all[self.index()], &all[other]], now);
+        let timers = [&all[self.index()], &all[other]];
+        self.wake_ready(keeper, timers, now, Then::Runs);
     }
 
     /// Asks the system which descriptors are ready, if there are any and no other worker keeps the
@@ -99,7 +111,7 @@ impl Worker {
         let driver = &self.shared().driver;
         let now = clock::now();
         self.leave_driver(now);
-        self.wake_ready(Some(keeper), driver.all_timers(), now);
+        self.wake_ready(Some(keeper), driver.all_timers(), now, Then::Other);
     }
 
     /// Wakes the tasks for which the keeper has found something, and those whose deadline is not
@@ -109,6 +121,7 @@ impl Worker {
         keeper: Option<Keeper<'_>>,
         timers: impl IntoIterator<Item = &'a Arc<Timers>>,
         now: u64,
+        then: Then,
     ) -> Attended {
         // Taken out, because a waker's code could call this again.
         let mut woken = self.attendant.woken.take();
@@ -116,12 +129,12 @@ impl Worker {
             keeper.leave(&mut woken);
         }
         let mut any = !woken.is_empty();
-        wake_all(woken.drain(..));
+        self.wake_all(woken.drain(..), then);
         for timers in timers {
             for _ in 0..BATCHES {
                 let fired = timers.fire(now, &mut woken);
                 any |= !woken.is_empty();
-                wake_all(woken.drain(..));
+                self.wake_all(woken.drain(..), then);
                 if fired == Fired::All {
                     break;
                 }
@@ -131,6 +144,20 @@ impl Worker {
         match any {
             true => Attended::WokeTasks,
             false => Attended::FoundNothing,
+        }
+    }
+
+    /// Wakes all wakers. A panic of one does not keep the others from being woken.
+    fn wake_all(&self, wakers: impl IntoIterator<Item = Waker>, then: Then) {
+        for waker in wakers {
+            let is_foreign = waker::is_foreign(&waker);
+            if is_foreign && then == Then::Runs && !self.queues.has_nothing_to_steal() {
+                // It may run any code for any time, so nothing runs next.
+                self.notify();
+            }
+            self.runs_next.set(then == Then::Runs && !is_foreign);
+            guarded(|| waker.wake());
+            self.runs_next.set(false);
         }
     }
 

@@ -6,6 +6,11 @@ use crate::executor::driver::Keeper;
 #[derive(Default)]
 pub(super) struct Attendant {}
 
+pub(super) enum Then {
+    Runs,
+    Other,
+}
+
 pub(super) enum Attended {
     FoundNothing,
     #[allow(dead_code, reason = "nothing to attend to")]
@@ -13,7 +18,7 @@ pub(super) enum Attended {
 }
 
 impl Worker {
-    pub(super) fn attend(&self) -> Attended {
+    pub(super) fn attend(&self, _: Then) -> Attended {
         Attended::FoundNothing
     }
 

@@ -11,7 +11,7 @@
 
 use core::time::Duration;
 
-use super::{Worker, current};
+use super::{Worker, attend::Then, current};
 use crate::{executor::apart::run_apart, waker::park};
 
 /// How often a blocked worker of a closed executor looks for tasks to drop.
@@ -60,7 +60,7 @@ impl Worker {
         if shared.is_closed() {
             self.close_down_blocked();
         }
-        self.attend();
+        self.attend(Then::Other);
         let look = shared.driver.next_blocked_look();
         match shared.is_closed() {
             // A push to a closed executor does not unpark a blocked worker.

@@ -24,7 +24,11 @@ use alloc::vec::Vec;
 use core::{cell::Cell, hint, mem, time::Duration};
 use std::time::Instant;
 
-use super::{Worker, attend::Attended, shared::Runnable};
+use super::{
+    Worker,
+    attend::{Attended, Then},
+    shared::Runnable,
+};
 use crate::executor::{
     fork_join::job::Taken,
     sleep::{Parking, Slept, Watched},
@@ -145,7 +149,7 @@ impl Lookout {
 impl Worker {
     /// Looks for work elsewhere, rests while there is none, and runs what it finds.
     pub(super) fn look_out(&self) {
-        if let Attended::WokeTasks = self.attend() {
+        if let Attended::WokeTasks = self.attend(Then::Runs) {
             // The tasks that were woken may all run elsewhere.
             if self.has_own() {
                 return;

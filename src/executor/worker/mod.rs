@@ -82,6 +82,8 @@ pub(super) struct Worker {
     name: RefCell<String>,
     /// Whether a task of another executor is being disposed of.
     is_elsewhere: Cell<bool>,
+    /// Whether this worker is waking tasks, and runs one of them next if there is no other.
+    runs_next: Cell<bool>,
     closing: Closing,
     lookout: Lookout,
     helper: Helper,
@@ -160,6 +162,7 @@ impl Worker {
             runs: Cell::new(0),
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
+            runs_next: Cell::new(false),
             closing: Closing::default(),
         }
     }
@@ -239,9 +242,18 @@ impl Worker {
 
     #[inline]
     pub(super) fn notify(&self) {
-        if let Woke::One = self.shared.sleep.notify(self.shared.need()) {
+        let woke = (self.shared.sleep).notify_unless(self.shared.need(), || self.runs_it_next());
+        if let Woke::One = woke {
             self.counters().wakes.increment();
         }
+    }
+
+    /// Whether the one task that another worker could take is the next one that this worker runs,
+    /// and no other worker has to keep the driver meanwhile.
+    #[cold]
+    fn runs_it_next(&self) -> bool {
+        let is_alone = || self.shared.stealers[self.index].len() == 1;
+        self.runs_next.get() && is_alone() && !self.leaves_driver()
     }
 
     /// Queues a runnable that was woken during its own run. If it is the only one, no other worker

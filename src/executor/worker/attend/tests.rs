@@ -1,18 +1,27 @@
 //! Whose timers a worker fires, and when, by counts.
 
-use alloc::{sync::Arc, task::Wake};
+use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
+    future::poll_fn,
+    mem::replace,
+    panic::Location,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    task::Waker,
+    task::{Poll, Waker},
 };
+use std::sync::mpsc;
 
-use super::{Attended, BATCHES, LOOK_INTERVAL};
-use crate::executor::{
-    driver::clock,
-    worker::{
-        Worker,
-        harness::{two_workers, wakes_of},
+use super::{Attended, BATCHES, LOOK_INTERVAL, Then};
+use crate::{
+    executor::{
+        driver::clock,
+        registry::Lane,
+        worker::{
+            Worker,
+            harness::{two_workers, wakes_of},
+            launch::{launch, new_task},
+        },
     },
+    task::JoinHandle,
 };
 
 #[derive(Default)]
@@ -38,22 +47,22 @@ fn with_nothing_to_run_a_worker_fires_what_is_due_anywhere_and_says_so() {
     let [worker, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
     assert_eq!(
-        worker.attend(),
+        worker.attend(Then::Runs),
         Attended::FoundNothing,
         "the driver was never used"
     );
     arm(&worker, 0, clock::NEVER - 1, &wakes);
     assert_eq!(
-        worker.attend(),
+        worker.attend(Then::Runs),
         Attended::FoundNothing,
         "the timer is not due"
     );
     for owner in 0..3 {
         arm(&worker, owner, 0, &wakes);
-        assert_eq!(worker.attend(), Attended::WokeTasks);
+        assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
         assert_eq!(wakes.0.load(Relaxed), owner + 1);
         assert_eq!(
-            worker.attend(),
+            worker.attend(Then::Runs),
             Attended::FoundNothing,
             "the timer has fired"
         );
@@ -91,9 +100,9 @@ fn what_is_fired_at_once_is_bounded() {
     for _ in 0..(BATCHES + 1) * BATCH {
         arm(&worker, 1, 0, &wakes);
     }
-    assert_eq!(worker.attend(), Attended::WokeTasks);
+    assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
     assert_eq!(wakes.0.load(Relaxed), BATCHES * BATCH);
-    assert_eq!(worker.attend(), Attended::WokeTasks);
+    assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
     assert_eq!(wakes.0.load(Relaxed), (BATCHES + 1) * BATCH);
 }
 
@@ -144,4 +153,83 @@ fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
     assert_eq!(wakes_of(&worker, hurry), 1);
     let _reserve = worker.shared().driver.reserve();
     assert_eq!(wakes_of(&worker, hurry), 0);
+}
+
+/// A task that waits, and a waker for it. The task ends in its next run.
+fn waiting(worker: &Worker) -> (JoinHandle<()>, Waker) {
+    let (sender, wakers) = mpsc::channel();
+    let mut has_run = false;
+    let future = poll_fn(move |cx| match replace(&mut has_run, true) {
+        true => Poll::Ready(()),
+        false => {
+            sender.send(cx.waker().clone()).expect("the test waits");
+            Poll::Pending
+        }
+    });
+    let (runnable, handle) = new_task(Location::caller(), future);
+    launch(worker.shared(), Some(worker), runnable, Lane::Normal);
+    worker.as_current(|| {
+        let runnable = worker.next_queued().expect("the task was launched");
+        worker.run(runnable);
+    });
+    (handle, wakers.recv().expect("the task has been polled"))
+}
+
+/// What a worker in a test finds due at the driver.
+#[derive(Clone, Copy)]
+enum Due {
+    Task,
+    Foreign,
+}
+
+/// How many workers a worker wakes that attends to the driver while another one sleeps.
+fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
+    let [worker, _other] = two_workers();
+    let timers = worker.shared().driver.timers(0);
+    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    let _reserve = worker.shared().driver.reserve();
+    let mut handles = Vec::new();
+    for (due, deadline) in due.iter().zip(0..) {
+        let waker = match due {
+            Due::Task => {
+                let (handle, waker) = waiting(&worker);
+                handles.push(handle);
+                waker
+            }
+            Due::Foreign => Waker::noop().clone(),
+        };
+        assert!(timers.insert(deadline, waker).is_ok());
+    }
+    let wakes = wakes_of(&worker, || worker.as_current(|| attend(&worker)));
+    worker.as_current(|| worker.discard_queued());
+    wakes
+}
+
+#[test]
+fn who_runs_the_one_task_next_that_it_has_woken_wakes_nobody_for_it() {
+    use Due::{Foreign, Task};
+
+    let runs = |worker: &Worker| assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
+    let is_blocked = |worker: &Worker| assert_eq!(worker.attend(Then::Other), Attended::WokeTasks);
+    for (due, wakes) in [
+        (&[Task][..], 0),
+        (&[Task, Task], 1),
+        (&[Foreign], 0),
+        (&[Foreign, Task], 0),
+        // The foreign waker may run for any time before the worker runs the task.
+        (&[Task, Foreign], 1),
+    ] {
+        assert_eq!(wakes_for(due, runs), wakes);
+        assert_eq!(wakes_for(due, Worker::attend_in_turn), wakes);
+    }
+    assert_eq!(wakes_for(&[Task], is_blocked), 1);
+}
+
+#[test]
+fn who_would_leave_the_driver_wakes_another_also_for_one_task() {
+    let attend = |worker: &Worker| {
+        worker.shared().set_poll_time(usize::MAX);
+        worker.attend(Then::Runs);
+    };
+    assert_eq!(wakes_for(&[Due::Task], attend), 1);
 }
