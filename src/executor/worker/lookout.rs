@@ -46,13 +46,16 @@ const LONGEST_WATCH: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 4;
 /// The number of looks at the injector before a search.
 const LINGER: u32 = 4;
+/// The number of runs after which a worker that runs dry, but is never idle, measures its polls
+/// again.
+const JUDGED_RUNS: u64 = 64;
 /// The largest number of tasks that are stolen at once.
 const MOST_STOLEN: usize = 256;
 
 /// What a worker remembers of the other workers.
 pub(super) struct Lookout {
     seen: Vec<Cell<Seen>>,
-    /// When this worker last became active, and its number of runs at that time.
+    /// When this worker last became active or measured its polls, and its number of runs then.
     began: Cell<(Instant, u64)>,
     random: Cell<u32>,
 }
@@ -149,6 +152,9 @@ impl Lookout {
 impl Worker {
     /// Looks for work elsewhere, rests while there is none, and runs what it finds.
     pub(super) fn look_out(&self) {
+        if self.runs() - self.lookout.began.get().1 >= JUDGED_RUNS {
+            self.judge_anew();
+        }
         if let Attended::WokeTasks = self.attend(Then::Runs) {
             // The tasks that were woken may all run elsewhere.
             if self.has_own() {
@@ -178,7 +184,7 @@ impl Worker {
         shared
             .sleep
             .found(|| shared.has_work() || self.leaves_driver());
-        self.lookout.began.set((Instant::now(), self.runs()));
+        self.begin();
         match found {
             Some(Found::Task(runnable)) => self.take_up(runnable),
             Some(Found::Fork(taken)) => taken.run(),
@@ -262,7 +268,20 @@ impl Worker {
         })
     }
 
-    /// Measures how long this worker's polls were since it last became active.
+    /// Begins to measure this worker's polls.
+    fn begin(&self) {
+        self.lookout.began.set((Instant::now(), self.runs()));
+    }
+
+    /// Measures how long this worker's polls were, and begins again. Without this, a worker for
+    /// which the driver always has something would act on what it measured when it was idle last.
+    #[cold]
+    fn judge_anew(&self) {
+        self.judge_own_polls();
+        self.begin();
+    }
+
+    /// Measures how long this worker's polls were since it last began to.
     fn judge_own_polls(&self) {
         let (began, runs) = self.lookout.began.get();
         let runs = self.runs() - runs;

@@ -86,6 +86,27 @@ fn the_time_of_a_poll_is_measured_of_oneself() {
 }
 
 #[test]
+fn the_time_of_a_poll_is_measured_of_who_is_never_idle_too() {
+    let [worker, _other] = two_workers();
+    let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
+    worker.lookout.began.set((before(Instant::now(), LONG), 0));
+    (1..JUDGED_RUNS).for_each(|_| worker.run(task()));
+    // It runs dry, and finds something at once.
+    let look_out = || {
+        let shared = worker.shared();
+        shared.inject(task(), crate::executor::registry::Lane::Normal);
+        worker.look_out();
+    };
+    look_out();
+    assert_eq!((worker.runs(), time()), (JUDGED_RUNS, Duration::ZERO));
+    look_out();
+    assert!(time() >= LONG / JUDGED_RUNS as u32, "{:?}", time());
+    let measured = time();
+    look_out();
+    assert_eq!(time(), measured, "it has begun again");
+}
+
+#[test]
 fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half() {
     let [worker, other] = two_workers();
     let now = Instant::now() + LONG;
