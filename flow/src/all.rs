@@ -29,9 +29,10 @@ use crate::{
 /// If it is polled again after it was ready, or after a future panicked.
 ///
 /// # Cost
-/// Polls only futures that were woken. Up to 8 futures in a tuple or an array allocate nothing,
-/// except for the first time on each thread. The waker of another crate's executor is boxed each
-/// time that it is registered.
+/// Up to 3 futures get the waker of the task, and each poll polls all of them that have not ended.
+/// Of more futures, only those that were woken are polled. 4 to 8 futures in a tuple or an array
+/// allocate nothing, except for the first time on each thread. The waker of another crate's
+/// executor is then boxed each time that it is registered.
 ///
 /// # Example
 /// ```

@@ -58,7 +58,7 @@
 //! # Cost
 //! | piece | allocations | polls and atomic operations |
 //! |---|---|---|
-//! | [`race()`], [`all()`], [`try_all`], [`all_ready`], [`quorum()`], [`any()`] | none for up to 8 futures in a tuple or an array, except for the first on a thread | each future is polled once, and then once for each time that it was woken |
+//! | [`race()`], [`all()`], [`try_all`], [`all_ready`], [`quorum()`], [`any()`] | none for up to 8 futures in a tuple or an array, except for the first of more than 3 on a thread | up to 3 futures are all polled each time; of more, each is polled once, and then once for each time that it was woken |
 //! | [`choose`](choice::choose) | none | each poll polls all branches up to the first that is ready |
 //! | [`spawn`] | three, and those of [`joint::spawn`] | two read-modify-writes for each poll that is pending |
 //! | [`Collection`] | two for each child, its task included | O(1) to add and to end |

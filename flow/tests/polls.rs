@@ -1,5 +1,6 @@
-//! A combinator polls a child once at first, and then once for each time that it was woken: the sum
-//! of polls is the number of children plus the number of wake-ups.
+//! A combinator of more than three polls a child once at first, and then once for each time that it
+//! was woken: the sum of polls is the number of children plus the number of wake-ups. Of up to
+//! three, it polls all that have not ended, and they wait with the waker of the task.
 
 use std::{
     cell::RefCell,
@@ -12,7 +13,7 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint_flow::{all, race};
+use joint_flow::{all, quorum, race};
 
 /// What a child has seen.
 #[derive(Default)]
@@ -65,7 +66,7 @@ impl Wake for Wakes {
 }
 
 /// Sizes around those at which the words change.
-const SIZES: [usize; 12] = [1, 2, 8, 9, 63, 64, 65, 128, 129, 4096, 4097, 10_000];
+const SIZES: [usize; 12] = [4, 5, 8, 9, 63, 64, 65, 128, 129, 4096, 4097, 10_000];
 
 #[test]
 fn only_children_that_were_woken_are_polled_and_from_left_to_right() {
@@ -121,8 +122,69 @@ fn only_children_that_were_woken_are_polled_and_from_left_to_right() {
 }
 
 #[test]
+fn up_to_three_children_are_polled_each_time_with_the_tasks_waker() {
+    let wakes = Arc::new(Wakes::default());
+    let waker = Waker::from(wakes.clone());
+    let mut cx = Context::from_waker(&waker);
+    for count in 1..=3 {
+        let (futures, of_all) = children(count);
+        let mut all = Box::pin(all(futures));
+        let (futures, of_race) = children(count);
+        let mut race = Box::pin(race(futures));
+        let (futures, of_quorum) = children(count);
+        let succeed = |child: Child| async { Ok::<_, ()>(child.await) };
+        let mut quorum = Box::pin(quorum(
+            count,
+            futures.into_iter().map(succeed).collect::<Vec<_>>(),
+        ));
+        let seen = [of_all, of_race, of_quorum];
+        let last = count - 1;
+        for _ in 0..3 {
+            assert!(all.as_mut().poll(&mut cx).is_pending());
+            assert!(race.as_mut().poll(&mut cx).is_pending());
+            assert!(quorum.as_mut().poll(&mut cx).is_pending());
+            for seen in &seen {
+                let mut seen = seen.borrow_mut();
+                assert!(seen.polls.drain(..).eq(0..count));
+                for child in &seen.wakers {
+                    assert!(child.as_ref().is_some_and(|child| child.will_wake(&waker)));
+                }
+            }
+        }
+        // The first ones end, and are polled no more.
+        for seen in &seen {
+            seen.borrow_mut().ended[..last].fill(true);
+        }
+        for polled in [0, last] {
+            if last > 0 {
+                assert!(all.as_mut().poll(&mut cx).is_pending());
+                assert!(quorum.as_mut().poll(&mut cx).is_pending());
+                for seen in [&seen[0], &seen[2]] {
+                    assert!(seen.borrow_mut().polls.drain(..).eq(polled..count));
+                }
+            }
+        }
+        for seen in &seen {
+            seen.borrow_mut().ended[last] = true;
+        }
+        assert!(all.as_mut().poll(&mut cx).is_ready());
+        assert_eq!(race.as_mut().poll(&mut cx), Poll::Ready((0, 0)));
+        assert!(quorum.as_mut().poll(&mut cx).is_ready());
+        let polls = seen.map(|seen| seen.take().polls);
+        assert_eq!(
+            polls,
+            [[last], [0], [last]],
+            "a race ends with the first that is ready"
+        );
+    }
+    drop(waker);
+    let kept = (Arc::strong_count(&wakes), wakes.0.load(Relaxed));
+    assert_eq!(kept, (1, 0), "a combinator keeps no waker");
+}
+
+#[test]
 fn a_child_that_has_ended_is_not_polled_when_it_is_woken_again() {
-    let (futures, seen) = children(3);
+    let (futures, seen) = children(4);
     let mut all = pin!(all(futures));
     let mut cx = Context::from_waker(Waker::noop());
     assert!(all.as_mut().poll(&mut cx).is_pending());
@@ -137,7 +199,7 @@ fn a_child_that_has_ended_is_not_polled_when_it_is_woken_again() {
         wakers[1].wake_by_ref();
         assert!(all.as_mut().poll(&mut cx).is_pending());
     }
-    assert_eq!(seen.borrow().polls, [0, 1, 2, 1]);
+    assert_eq!(seen.borrow().polls, [0, 1, 2, 3, 1]);
 }
 
 #[test]
@@ -164,12 +226,12 @@ fn a_race_polls_no_loser_after_the_winner() {
     }
 }
 
-/// A combinator that has ended, or was dropped, holds no waker of its task, even if a waker of a
-/// child is still alive.
+/// A combinator of many that has ended, or was dropped, holds no waker of its task, even if a waker
+/// of a child is still alive.
 #[test]
 fn the_tasks_waker_is_given_up_at_the_end() {
     for ends in [false, true] {
-        let (futures, seen) = children(2);
+        let (futures, seen) = children(4);
         let mut race = Box::pin(race(futures));
         let wakes = Arc::new(Wakes::default());
         let waker = Waker::from(wakes.clone());
@@ -197,18 +259,20 @@ fn the_tasks_waker_is_given_up_at_the_end() {
 /// The waker of the last poll is woken, and no other.
 #[test]
 fn another_task_takes_over() {
-    let (futures, seen) = children(2);
-    let mut all = pin!(all(futures));
-    let (first, second) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
-    for wakes in [&first, &second] {
-        let waker = Waker::from(wakes.clone());
-        assert!(
-            all.as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_pending()
-        );
+    for count in [2, 4] {
+        let (futures, seen) = children(count);
+        let mut all = pin!(all(futures));
+        let (first, second) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
+        for wakes in [&first, &second] {
+            let waker = Waker::from(wakes.clone());
+            assert!(
+                all.as_mut()
+                    .poll(&mut Context::from_waker(&waker))
+                    .is_pending()
+            );
+        }
+        seen.borrow().wakers[0].as_ref().unwrap().wake_by_ref();
+        assert_eq!((first.0.load(Relaxed), second.0.load(Relaxed)), (0, 1));
+        assert_eq!(Arc::strong_count(&first), 1);
     }
-    seen.borrow().wakers[0].as_ref().unwrap().wake_by_ref();
-    assert_eq!((first.0.load(Relaxed), second.0.load(Relaxed)), (0, 1));
-    assert_eq!(Arc::strong_count(&first), 1);
 }

@@ -135,8 +135,10 @@ impl<S: Stages> Children for S {
         self.stage(child).poll(cx)
     }
 
-    fn first(self: Pin<&mut Self>, child: usize) -> Self::First {
-        (child, self.stage(child).output())
+    fn poll_first(self: Pin<&mut Self>, child: usize, cx: &mut Context<'_>) -> Poll<Self::First> {
+        self.stage(child)
+            .poll_output(cx)
+            .map(|output| (child, output))
     }
 
     fn outputs(self: Pin<&mut Self>) -> Self::Outputs {

@@ -87,8 +87,8 @@ pub trait Children {
     /// has ended is pending.
     fn poll(self: Pin<&mut Self>, child: usize, cx: &mut Context<'_>) -> Poll<()>;
 
-    /// Takes the output of a child that has ended.
-    fn first(self: Pin<&mut Self>, child: usize) -> Self::First;
+    /// Polls one child. If it is ready, the future is dropped, and its output returned.
+    fn poll_first(self: Pin<&mut Self>, child: usize, cx: &mut Context<'_>) -> Poll<Self::First>;
 
     /// Takes the outputs of all children, which have ended.
     fn outputs(self: Pin<&mut Self>) -> Self::Outputs;

@@ -20,17 +20,30 @@ impl<F: Future> Stage<F> {
         Self::Running(future.into_future())
     }
 
-    pub(crate) fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    /// Polls the future, if it has not ended.
+    fn poll_future(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         // SAFETY: nothing is moved out of the reference.
-        let this = unsafe { self.as_mut().get_unchecked_mut() };
+        let this = unsafe { self.get_unchecked_mut() };
         let Self::Running(future) = this else {
             return Poll::Pending;
         };
         // SAFETY: the stage is pinned, and the future leaves it only by being dropped in place.
         let future = unsafe { Pin::new_unchecked(future) };
-        let output = ready!(future.poll(cx));
+        future.poll(cx)
+    }
+
+    /// Polls the future, and keeps its output.
+    pub(crate) fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let output = ready!(self.as_mut().poll_future(cx));
         self.set(Self::Done(output));
         Poll::Ready(())
+    }
+
+    /// Polls the future, and returns its output.
+    pub(crate) fn poll_output(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let output = ready!(self.as_mut().poll_future(cx));
+        self.set(Self::Gone);
+        Poll::Ready(output)
     }
 
     /// Takes the output, if the child has ended.

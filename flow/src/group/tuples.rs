@@ -41,9 +41,13 @@ macro_rules! tuples {
                 }
             }
 
-            fn first(self: Pin<&mut Self>, child: usize) -> Self::First {
+            fn poll_first(
+                self: Pin<&mut Self>,
+                child: usize,
+                cx: &mut Context<'_>,
+            ) -> Poll<Self::First> {
                 match child {
-                    $($index => $OneOf::$F(self.$field().output()),)+
+                    $($index => self.$field().poll_output(cx).map($OneOf::$F),)+
                     _ => no_child(),
                 }
             }

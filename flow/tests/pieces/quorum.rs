@@ -247,21 +247,30 @@ fn losers_are_kept_and_awaited_or_dropped() {
 /// A loser that was woken together with the winner, and was not polled, loses no wake-up.
 #[test]
 fn a_loser_that_was_woken_with_the_winner_is_polled() {
-    let (senders, receivers): (Vec<_>, Vec<_>) = (0..3).map(|_| oneshot::channel()).unzip();
-    let mut cx = Context::from_waker(Waker::noop());
-    let mut first = quorum(1, receivers).keep_losers();
-    assert!(pin!(&mut first).poll(&mut cx).is_pending());
-    senders
-        .into_iter()
-        .for_each(|sender| sender.send('x').unwrap());
-    let Poll::Ready((values, losers)) = pin!(first).poll(&mut cx) else {
-        panic!("one has succeeded");
-    };
-    assert_eq!(values, Ok(vec![Some('x'), None, None]));
-    assert_eq!(
-        pin!(losers).poll(&mut cx),
-        Poll::Ready(vec![(1, Ok('x')), (2, Ok('x'))])
-    );
+    for count in [3, 5] {
+        let channels = (0..count).map(|_| oneshot::channel());
+        let (senders, receivers): (Vec<_>, Vec<_>) = channels.unzip();
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut first = quorum(1, receivers).keep_losers();
+        assert!(pin!(&mut first).poll(&mut cx).is_pending());
+        senders
+            .into_iter()
+            .for_each(|sender| sender.send('x').unwrap());
+        let Poll::Ready((values, losers)) = pin!(first).poll(&mut cx) else {
+            panic!("one has succeeded");
+        };
+        let values = values.unwrap();
+        assert!(
+            values
+                .into_iter()
+                .eq((0..count).map(|n| (n == 0).then_some('x')))
+        );
+        let losers = pin!(losers).poll(&mut cx);
+        assert_eq!(
+            losers,
+            Poll::Ready((1..count).map(|n| (n, Ok('x'))).collect())
+        );
+    }
 }
 
 /// Cell: any: first success.
