@@ -274,6 +274,30 @@ fn two_handles_are_cloned_at_once() {
     });
 }
 
+fn both_sides_leave() {
+    model(|| {
+        let drops = Drops::default();
+        let (driver, task) = from_future(Counts {
+            ends_in: NEVER,
+            polls: Arc::default(),
+            state: drops.value(),
+            output: Some(drops.value()),
+            request: None,
+        });
+        let thread = thread::spawn(move || drop(task));
+        drop(driver);
+        thread.join().unwrap();
+        drops.assert_all_of(2);
+    });
+}
+
+/// Cell: cancellation: a destructor that cancels again destroys nothing twice. The side that leaves
+/// last frees the memory.
+#[test]
+fn the_last_handle_against_the_drop_of_the_driver() {
+    both_sides_leave();
+}
+
 /// What the page of the module `task` says. The two of a send, or of a sender's drop, are
 /// `shared`'s.
 #[test]
@@ -297,9 +321,9 @@ fn the_cost_in_read_modify_writes() {
         );
         assert_eq!(
             rmws_of(|| assert!(driver.as_mut().poll(&mut cx).is_ready())),
-            1 + 2
+            2 + 2
         );
-        assert_eq!(rmws_of(|| task.cancel()), 1);
+        assert_eq!(rmws_of(|| task.cancel()), 0);
         drop(task);
 
         let (driver, task) = from_future(future(NEVER));
@@ -329,6 +353,7 @@ macro_rules! caught {
             let killed = [$(concat!("flow::task::", $site)),*];
             two_polls();
             two_handles_leave();
+            both_sides_leave();
             for (site, asked) in sites_seen() {
                 let listed = asked == Ordering::Relaxed || killed.contains(&&*site);
                 assert!(listed || !site.starts_with("flow::task"), "no model kills `{site}`");
@@ -338,10 +363,13 @@ macro_rules! caught {
 }
 
 caught! {
-    weakened_suspend_is_caught: "state::suspend" to Relaxed by two_polls();
-    weakened_suspend_failed_is_caught: "state::suspend_failed" to Relaxed by two_polls();
+    weakened_suspend_release_is_caught: "state::suspend" to Acquire by two_polls();
+    weakened_suspend_acquire_is_caught: "state::suspend" to Release by two_polls();
     weakened_cancel_release_is_caught: "state::cancel" to Acquire by two_polls();
     weakened_cancel_acquire_is_caught: "state::cancel" to Release by two_polls();
+    weakened_left_alone_is_caught: "state::left_alone" to Relaxed by both_sides_leave();
+    weakened_side_leaves_release_is_caught: "state::leave" to Acquire by both_sides_leave();
+    weakened_side_leaves_acquire_is_caught: "state::leave" to Release by both_sides_leave();
     weakened_last_is_caught: "canceller::last" to Relaxed by two_handles_leave();
     weakened_leave_release_is_caught: "canceller::leave" to Acquire by two_handles_leave();
     weakened_leave_acquire_is_caught: "canceller::leave" to Release by two_handles_leave();

@@ -15,7 +15,7 @@ use std::{
 use super::list::List;
 use crate::{
     sync::{Mutex, MutexGuard},
-    task::{Cancel, Cell, Driver, Sink},
+    task::{Canceller, Driver, Sink},
 };
 
 pub(super) enum Decision<E> {
@@ -33,7 +33,7 @@ enum Decided<E> {
 pub(super) struct Members<E>(Mutex<Inner<E>>);
 
 struct Inner<E> {
-    children: List<Arc<dyn Cancel>>,
+    children: List<Canceller>,
     decided: Decided<E>,
     waiter: Option<Waker>,
     until_empty: bool,
@@ -108,7 +108,7 @@ impl<E> Members<E> {
         drop((waiter, decided));
     }
 
-    fn pop(&self) -> Option<Arc<dyn Cancel>> {
+    fn pop(&self) -> Option<Canceller> {
         self.lock().children.pop()
     }
 }
@@ -126,10 +126,10 @@ impl<E: Send + 'static> Members<E> {
         }
         let members = this.clone();
         let key = inner.children.next_key();
-        let cell = Cell::new(future, Member { members, key });
-        inner.children.push(cell.clone());
+        let (driver, child) = Driver::pair(future, Member { members, key });
+        inner.children.push(child);
         drop(inner);
-        Some(Driver::new(cell))
+        Some(driver)
     }
 }
 
@@ -139,8 +139,9 @@ struct Rest<'a, E>(&'a Members<E>);
 
 impl<E> Rest<'_, E> {
     fn cancel(&self) {
+        // A child has one handle, whose drop cancels it.
         while let Some(child) = self.0.pop() {
-            child.cancel();
+            drop(child);
         }
     }
 }

@@ -1,13 +1,12 @@
 //! [`Canceller`]: the right of a task's handles to cancel its future. The last one that is dropped
 //! does it.
 //!
-//! The handles are counted in the cell, and have one reference to it together. An `Arc` of its own
-//! for what cancels would be one more allocation for each task.
+//! The handles are counted in the cell, and have one reference to it together.
 
-use std::{mem::ManuallyDrop, ops::Deref, process::abort, ptr, sync::Arc};
+use std::{ops::Deref, process::abort, ptr::NonNull};
 
-use super::cell::Cancel;
-use crate::sync::{AtomicUsize, order};
+use super::{cell::Cancel, state::Side};
+use crate::sync::{AtomicUsize, Retire, order};
 
 /// The number of handles from which on one more ends the program, as for `Arc`.
 const MOST: usize = isize::MAX as usize;
@@ -41,19 +40,31 @@ impl Handles {
         // the last, what the others did happens before them as well.
         self.0.fetch_sub(1, order!(leave: AcqRel)) == 1
     }
+
+    /// Makes the last access before the memory is freed.
+    pub(super) fn retire(&mut self) {
+        self.0.retire();
+    }
 }
 
-pub(super) struct Canceller {
-    /// A copy of the one reference that all handles have. Only the last one drops it.
-    cell: ManuallyDrop<Arc<dyn Cancel>>,
+/// A handle of a cell. Dropping the last one cancels the future.
+pub(crate) struct Canceller {
+    /// It is alive, because the handles' reference is given up with the last of them.
+    cell: NonNull<dyn Cancel>,
 }
+
+// SAFETY: a cell may be used and freed by any thread: `Cancel` is `Send` and `Sync`.
+unsafe impl Send for Canceller {}
+// SAFETY: as above.
+unsafe impl Sync for Canceller {}
 
 impl Canceller {
-    /// Creates the canceller of the first handle. A cell has one first handle.
-    pub(super) fn first(cell: Arc<dyn Cancel>) -> Self {
-        Self {
-            cell: ManuallyDrop::new(cell),
-        }
+    /// Creates the canceller of the first handle.
+    ///
+    /// # Safety
+    /// The caller gives this the handles' one reference to the cell, which came from a box.
+    pub(super) unsafe fn first(cell: NonNull<dyn Cancel>) -> Self {
+        Self { cell }
     }
 }
 
@@ -61,28 +72,34 @@ impl Deref for Canceller {
     type Target = dyn Cancel;
 
     fn deref(&self) -> &Self::Target {
-        &**self.cell
+        // SAFETY: it is alive (see the field).
+        unsafe { self.cell.as_ref() }
     }
 }
 
 impl Clone for Canceller {
     fn clone(&self) -> Self {
         self.handles().enter();
-        Self {
-            // SAFETY: the field is initialized. The copy is dropped by the last handle alone, and
-            // until then the reference that it is a copy of exists.
-            cell: unsafe { ptr::read(&self.cell) },
-        }
+        Self { cell: self.cell }
     }
 }
 
 impl Drop for Canceller {
     fn drop(&mut self) {
         if self.handles().leave() {
-            // SAFETY: this is the last handle, so nobody has another copy, and the field is not
-            // used again.
-            let cell = unsafe { ManuallyDrop::take(&mut self.cell) };
-            cell.cancel();
+            // It is given up after the cancellation, also if a destructor panics.
+            let _reference = Reference(self.cell);
+            self.cancel();
         }
+    }
+}
+
+/// The handles' reference.
+struct Reference(NonNull<dyn Cancel>);
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        // SAFETY: the last handle gives up the reference here, and the cell came from a box.
+        unsafe { super::cell::leave(self.0, Side::Handles) };
     }
 }

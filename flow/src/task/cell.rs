@@ -1,8 +1,8 @@
 //! [`Cell`]: a future that one side polls and any other side can cancel, and the [`Driver`] that
 //! polls it.
 //!
-//! The cell is in an `Arc`. The driver has one reference, and whoever may cancel has others. The
-//! rules for its content:
+//! The driver has one reference to the cell, and the handles, which may cancel, have one together.
+//! The side that leaves last frees the cell (`State`). The rules for its content:
 //!
 //! 1. Only the side that `State` names touches the content.
 //! 2. The content is dropped field by field, in place, and is never moved. The future is therefore
@@ -15,15 +15,18 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::Arc,
+    ptr::NonNull,
     task::{Context, Poll, Waker},
 };
 
 use super::{
-    canceller::Handles,
-    state::{Begun, Cancelled, State, Suspended},
+    canceller::{Canceller, Handles},
+    state::{Begun, Cancelled, Left, Side, State, Suspended},
 };
-use crate::{payload::discard, sync::UnsafeCell};
+use crate::{
+    payload::discard,
+    sync::{Tracked, UnsafeCell},
+};
 
 /// Where a future's result goes. If the future is cancelled, this is dropped instead.
 pub(crate) trait Sink<T> {
@@ -42,12 +45,15 @@ pub(crate) trait Cancel: Send + Sync {
     fn cancel(&self);
 
     fn handles(&self) -> &Handles;
+
+    fn state(&self) -> &State;
 }
 
-pub(crate) struct Cell<F, S> {
+struct Cell<F, S> {
     state: State,
     handles: Handles,
     content: UnsafeCell<Content<F, S>>,
+    _tracked: Tracked,
 }
 
 struct Content<F, S> {
@@ -70,16 +76,17 @@ where
     F: Future,
     S: Sink<F::Output>,
 {
-    pub(crate) fn new(future: F, sink: S) -> Arc<Self> {
-        Arc::new(Self {
-            state: State::new(),
+    fn allocate(state: State, future: F, sink: S) -> NonNull<Self> {
+        NonNull::from(Box::leak(Box::new(Self {
+            state,
             handles: Handles::new(),
             content: UnsafeCell::new(Content {
                 future: Some(future),
                 sink: Some(sink),
                 waker: None,
             }),
-        })
+            _tracked: Tracked::default(),
+        })))
     }
 
     /// Returns `Ready` if the future has ended or was cancelled. Only the driver calls this.
@@ -208,19 +215,71 @@ impl<F: Send, S: Send> Cancel for Cell<F, S> {
     fn handles(&self) -> &Handles {
         &self.handles
     }
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+}
+
+impl<F, S> Drop for Cell<F, S> {
+    fn drop(&mut self) {
+        self.state.retire();
+        self.handles.retire();
+    }
+}
+
+/// Gives up the reference of a side, and frees the cell if it was the last one.
+///
+/// # Safety
+/// The caller gives up this side's reference, and the cell came from a box.
+pub(super) unsafe fn leave<C: Cancel + ?Sized>(cell: NonNull<C>, side: Side) {
+    // SAFETY: the caller's reference keeps it alive until it is given up, and only the word, which
+    // is atomic, is touched by that.
+    let state = unsafe { cell.as_ref() }.state();
+    if state.leave(side) == Left::Free {
+        // SAFETY: the other side has left too, and it came from a box.
+        drop(unsafe { Box::from_raw(cell.as_ptr()) });
+    }
 }
 
 /// Polls the future of a cell. It is ready once the future has ended or was cancelled, and cancels
 /// the future if it is dropped before.
 pub(crate) struct Driver<F: Future + Send, S: Sink<F::Output> + Send> {
-    /// `None` after the end.
-    cell: Option<Arc<Cell<F, S>>>,
+    /// Alive by the driver's reference, which is given up at the end. `None` after that.
+    cell: Option<NonNull<Cell<F, S>>>,
+}
+
+// SAFETY: the cell is `Send` and `Sync`, and any thread may free it.
+unsafe impl<F: Future + Send, S: Sink<F::Output> + Send> Send for Driver<F, S> {}
+// SAFETY: nothing is done with a shared reference.
+unsafe impl<F: Future + Send, S: Sink<F::Output> + Send> Sync for Driver<F, S> {}
+
+/// Nothing in the cell is pinned with the driver.
+impl<F: Future + Send, S: Sink<F::Output> + Send> Unpin for Driver<F, S> {}
+
+impl<F: Future + Send + 'static, S: Sink<F::Output> + Send + 'static> Driver<F, S> {
+    /// Returns the driver of a future, and its first handle.
+    pub(crate) fn pair(future: F, sink: S) -> (Self, Canceller) {
+        let cell = Cell::allocate(State::new(), future, sink);
+        // SAFETY: the state counts a reference of handles, and these are the first.
+        let canceller = unsafe { Canceller::first(cell) };
+        (Self { cell: Some(cell) }, canceller)
+    }
 }
 
 impl<F: Future + Send, S: Sink<F::Output> + Send> Driver<F, S> {
-    /// Creates the one driver of a cell.
-    pub(crate) fn new(cell: Arc<Cell<F, S>>) -> Self {
+    /// Returns the driver of a future that has no handles.
+    pub(crate) fn alone(future: F, sink: S) -> Self {
+        let cell = Cell::allocate(State::without_handles(), future, sink);
         Self { cell: Some(cell) }
+    }
+
+    /// Gives up the reference, if that was not done before.
+    fn leave(&mut self) {
+        if let Some(cell) = self.cell.take() {
+            // SAFETY: it came from `allocate`, and this is the one reference of the driver.
+            unsafe { leave(cell, Side::Driver) };
+        }
     }
 }
 
@@ -228,12 +287,13 @@ impl<F: Future + Send, S: Sink<F::Output> + Send> Future for Driver<F, S> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(cell) = &self.cell else {
+        let Some(cell) = self.cell else {
             return Poll::Ready(());
         };
-        let polled = cell.poll(cx);
+        // SAFETY: alive by the driver's reference.
+        let polled = unsafe { cell.as_ref() }.poll(cx);
         if polled.is_ready() {
-            self.cell = None;
+            self.leave();
         }
         polled
     }
@@ -241,8 +301,19 @@ impl<F: Future + Send, S: Sink<F::Output> + Send> Future for Driver<F, S> {
 
 impl<F: Future + Send, S: Sink<F::Output> + Send> Drop for Driver<F, S> {
     fn drop(&mut self) {
-        if let Some(cell) = &self.cell {
-            cell.cancel();
+        struct Leave<'a, F: Future + Send, S: Sink<F::Output> + Send>(&'a mut Driver<F, S>);
+
+        impl<F: Future + Send, S: Sink<F::Output> + Send> Drop for Leave<'_, F, S> {
+            fn drop(&mut self) {
+                self.0.leave();
+            }
+        }
+
+        // The reference is given up also if a destructor of the future panics.
+        let this = Leave(self);
+        if let Some(cell) = this.0.cell {
+            // SAFETY: alive by the driver's reference.
+            unsafe { cell.as_ref() }.cancel();
         }
     }
 }

@@ -15,7 +15,7 @@ use joint::{
     task::PanicPayload,
 };
 
-use super::{Cell, Driver, Sink, TaskError, canceller::Canceller};
+use super::{Canceller, Driver, Sink, TaskError};
 
 type Outcome<T> = Result<T, TaskError>;
 
@@ -78,8 +78,8 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let (driver, shared, _) = parts(future);
-    joint::spawn_detached(driver);
+    let (answer, shared) = answer();
+    joint::spawn_detached(Driver::alone(future, answer));
     Task {
         shared,
         canceller: None,
@@ -110,30 +110,20 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let (driver, shared, cell) = parts(future);
-    let canceller = Some(Canceller::first(cell));
+    let (answer, shared) = answer();
+    let (driver, canceller) = Driver::pair(future, answer);
+    let canceller = Some(canceller);
     (driver, Task { shared, canceller })
 }
 
-type Parts<F, T> = (
-    Driver<F, Answer<T>>,
-    Shared<Outcome<T>>,
-    Arc<Cell<F, Answer<T>>>,
-);
-
 #[track_caller]
-fn parts<F>(future: F) -> Parts<F, F::Output>
-where
-    F: Future + Send,
-    F::Output: Send,
-{
+fn answer<T>() -> (Answer<T>, Shared<Outcome<T>>) {
     let (sender, shared) = shared::channel();
     let answer = Answer {
         sender,
         spawned: Location::caller(),
     };
-    let cell = Cell::new(future, answer);
-    (Driver::new(cell.clone()), shared, cell)
+    (answer, shared)
 }
 
 /// Gives the result to the waiters.

@@ -39,9 +39,11 @@
 //! # Cost
 //! In addition to those of the [`joint`] task, which is spawned detached: two allocations; two
 //! atomic read-modify-writes for each poll that is pending, and a clone of the waker for the first
-//! one; one for the poll that is ready, and two for the result. To cancel is one, and if the future
-//! was idle also two for the waiters and the wake-up of the task, whose next run frees it. A clone
-//! of a handle is two. No operation waits for another thread.
+//! one; two for the poll that is ready, and two for the result. To cancel is one, or none if the
+//! task has ended, and if the future was idle also two for the waiters and the wake-up of the task,
+//! whose next run gives up its memory with one. A clone of a handle is two. The drop of the last
+//! handle cancels, and if the task has not ended, it takes one more. No operation waits for another
+//! thread.
 //!
 //! # Example
 //! ```
@@ -65,6 +67,7 @@ mod error;
 mod handle;
 mod state;
 
-pub(crate) use cell::{Cancel, Cell, Driver, Sink};
+pub(crate) use canceller::Canceller;
+pub(crate) use cell::{Driver, Sink};
 pub use error::TaskError;
 pub use handle::{Task, Wait, from_future, spawn, uncancellable};

@@ -1,33 +1,40 @@
-//! [`State`]: who may touch a future that one side polls and another side may cancel.
+//! [`State`]: who may touch a future that one side polls and another side may cancel, and who frees
+//! its memory.
 //!
-//! | word | means | who may touch the future |
+//! | bit | means |
+//! |---|---|
+//! | `TAKEN` | the future is being polled, or has ended |
+//! | `CANCELLED` | it was cancelled |
+//! | `DRIVER_LEFT` | the driver has given up its reference to the memory |
+//! | `HANDLES_LEFT` | the handles have given up theirs, which they have together |
+//!
+//! The word starts at 0, or at `HANDLES_LEFT` if nobody can cancel the future.
+//!
+//! | operation | instruction | what was there -> what to do |
 //! |---|---|---|
-//! | `IDLE` | not polled yet, or suspended | nobody |
-//! | `TAKEN` | being polled, or ended | the poller |
-//! | `CANCELLED` | cancelled | the side that the operation below tells so; in the end nobody |
+//! | begin a poll | `load`, then `+ TAKEN` | `CANCELLED`: nothing is left. Otherwise: poll |
+//! | suspend | `- TAKEN` | `CANCELLED`: the poller drops the future. Otherwise: pending |
+//! | end | none, `TAKEN` stays | the poller drops the future |
+//! | cancel | `load`; unless the driver has left, `or CANCELLED` | neither `TAKEN` nor `CANCELLED`: the canceller drops the future. Otherwise: nothing |
+//! | leave | `load`; unless the other side has left, `+` the bit of this side | the other side has left: free the memory. Otherwise: touch it no more |
 //!
-//! | operation | instruction | before -> what to do |
-//! |---|---|---|
-//! | begin a poll | `compare_exchange(IDLE -> TAKEN)` | `IDLE`: poll. `CANCELLED`: nothing is left |
-//! | suspend | `compare_exchange(TAKEN -> IDLE)` | `TAKEN`: pending. `CANCELLED`: the poller drops the future |
-//! | end | none, the word stays `TAKEN` | the poller drops the future |
-//! | cancel | `swap(CANCELLED)` | `IDLE`: the canceller drops the future. `TAKEN`, `CANCELLED`: nothing |
-//!
-//! Exactly one side is told to drop the future. `CANCELLED` is never left, so only the first
-//! `cancel` can see `IDLE`, and no poll begins after it. A later `cancel`, also one from within a
-//! destructor that runs in the first one, does nothing.
+//! Exactly one side is told to drop the future. `CANCELLED` is never cleared, so only the first
+//! `cancel` can find it and `TAKEN` unset, and no poll begins after it. A later `cancel`, also one
+//! from within a destructor that runs in the first one, does nothing. A side leaves once, after
+//! everything else that it does.
 //!
 //! Rejected: an atomic operation at the end of the future. A canceller that comes later finds
-//! `TAKEN` and leaves, which is what it has to do.
+//! `TAKEN`, or that the driver has left, which is what it has to do: nothing.
 
-use crate::sync::{AtomicUsize, order};
+use crate::sync::{AtomicUsize, Retire, order};
 
-const IDLE: usize = 0;
 const TAKEN: usize = 1;
 const CANCELLED: usize = 2;
+const DRIVER_LEFT: usize = 4;
+const HANDLES_LEFT: usize = 8;
 
 #[derive(Debug)]
-pub(super) struct State(AtomicUsize);
+pub(crate) struct State(AtomicUsize);
 
 /// What a poll that begins has to do.
 #[must_use]
@@ -59,45 +66,97 @@ pub(super) enum Cancelled {
     Nothing,
 }
 
+/// What a side that leaves has to do.
+#[must_use]
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// Touch the memory no more: the other side uses it, and frees it.
+    Other,
+    /// Free the memory.
+    Free,
+}
+
+/// The sides that have a reference to the memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Side {
+    Driver,
+    Handles,
+}
+
 impl State {
     pub(super) fn new() -> Self {
-        Self(AtomicUsize::new(IDLE))
+        Self(AtomicUsize::new(0))
+    }
+
+    /// Creates the state of a future that has no handles.
+    pub(super) fn without_handles() -> Self {
+        Self(AtomicUsize::new(HANDLES_LEFT))
     }
 
     /// Only the poller calls this, when no poll of its own is under way.
     pub(super) fn begin(&self) -> Begun {
-        // ORDERING: begin, begin_failed. Relaxed: one poll of a future happens before the next, and
-        // a canceller that finds IDLE after this has read it from `suspend`. After a failure the
-        // caller touches nothing.
-        let (done, failed) = (order!(begin: Relaxed), order!(begin_failed: Relaxed));
-        match self.0.compare_exchange(IDLE, TAKEN, done, failed) {
-            Ok(_) => Begun::Poll,
-            Err(_) => Begun::Cancelled,
+        // ORDERING: begin_look. Relaxed: after a cancellation the caller touches nothing of the
+        // content.
+        if self.0.load(order!(begin_look: Relaxed)) & CANCELLED != 0 {
+            return Begun::Cancelled;
+        }
+        // ORDERING: begin. Relaxed: one poll of a future happens before the next. A canceller that
+        // finds the future idle before this touches it, and this finds `CANCELLED`.
+        match self.0.fetch_add(TAKEN, order!(begin: Relaxed)) & CANCELLED {
+            0 => Begun::Poll,
+            _ => Begun::Cancelled,
         }
     }
 
     /// Only the poller calls this, after a `begin` that returned `Poll`.
     pub(super) fn suspend(&self) -> Suspended {
         // ORDERING: suspend. Release, with the Acquire of `cancel`: the poll is over before a
-        // canceller drops the future.
-        let done = order!(suspend: Release);
-        // ORDERING: suspend_failed. Acquire, with the Release of `cancel`: what the canceller did
+        // canceller drops the future. Acquire, with the Release of `cancel`: what the canceller did
         // before is visible to the destructors that run here.
-        let failed = order!(suspend_failed: Acquire);
-        match self.0.compare_exchange(TAKEN, IDLE, done, failed) {
-            Ok(_) => Suspended::Idle,
-            Err(_) => Suspended::DropFuture,
+        match self.0.fetch_sub(TAKEN, order!(suspend: AcqRel)) & CANCELLED {
+            0 => Suspended::Idle,
+            _ => Suspended::DropFuture,
         }
     }
 
-    /// Any thread may call this, at any time.
+    /// Each side may call this at any time before it leaves.
     pub(super) fn cancel(&self) -> Cancelled {
+        // ORDERING: cancel_look. Relaxed: nothing is touched after the end.
+        if self.0.load(order!(cancel_look: Relaxed)) & DRIVER_LEFT != 0 {
+            return Cancelled::Nothing;
+        }
         // ORDERING: cancel. Acquire, with the Release of `suspend`: the last poll is over before
-        // the caller drops the future. Release, with the Acquire of `suspend_failed`: what the
-        // caller did before is visible to destructors that run on the poller's side.
-        match self.0.swap(CANCELLED, order!(cancel: AcqRel)) {
-            IDLE => Cancelled::DropFuture,
+        // the caller drops the future. Release, with the Acquire of `suspend`: what the caller did
+        // before is visible to destructors that run on the poller's side.
+        let before = self.0.fetch_or(CANCELLED, order!(cancel: AcqRel));
+        match before & (TAKEN | CANCELLED | DRIVER_LEFT) {
+            0 => Cancelled::DropFuture,
             _ => Cancelled::Nothing,
         }
+    }
+
+    /// Gives up the reference of a side, which calls this once, last.
+    pub(super) fn leave(&self, side: Side) -> Left {
+        let (this, other) = match side {
+            Side::Driver => (DRIVER_LEFT, HANDLES_LEFT),
+            Side::Handles => (HANDLES_LEFT, DRIVER_LEFT),
+        };
+        // ORDERING: left_alone. Acquire, with the Release of `leave`: all that the other side did
+        // with the memory happens before it is freed.
+        if self.0.load(order!(left_alone: Acquire)) & other != 0 {
+            return Left::Free;
+        }
+        // ORDERING: leave. Release: all that this side did with the memory happens before it is
+        // freed (`left_alone`, and the `leave` of the other side). Acquire: the same, if the other
+        // side has left meanwhile.
+        match self.0.fetch_add(this, order!(leave: AcqRel)) & other {
+            0 => Left::Other,
+            _ => Left::Free,
+        }
+    }
+
+    /// Makes the last access before the memory is freed.
+    pub(super) fn retire(&mut self) {
+        self.0.retire();
     }
 }
