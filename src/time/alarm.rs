@@ -112,10 +112,10 @@ impl Alarm {
                     return Poll::Ready(());
                 }
                 Ok(Poll::Ready(())) => {
-                    self.armed = None;
+                    self.forget();
                     return Poll::Ready(());
                 }
-                Err(Closed) => self.armed = None,
+                Err(Closed) => self.forget(),
             }
         }
         if when.has_come() {
@@ -149,7 +149,16 @@ impl Alarm {
     /// Disarms the alarm, and returns the waker if it has not been woken yet.
     pub(super) fn disarm(&mut self) -> Option<Waker> {
         let armed = self.armed.take()?;
-        armed.timers.remove(&armed.key)
+        let waker = armed.timers.remove(&armed.key);
+        DriverHandle::give_back(armed.timers);
+        waker
+    }
+
+    /// Becomes idle, without a timer in any queue.
+    fn forget(&mut self) {
+        if let Some(armed) = self.armed.take() {
+            DriverHandle::give_back(armed.timers);
+        }
     }
 
     fn arm(&mut self, deadline: u64, waker: Waker) {
@@ -157,7 +166,7 @@ impl Alarm {
             let (key, earliest) = timers.insert(deadline, waker)?;
             #[cfg(feature = "sim")]
             handle.armed(deadline);
-            let timers = timers.clone();
+            let timers = handle.share(timers);
             self.armed = Some(Armed { timers, key });
             if earliest == Earliest::Sooner {
                 handle.hurry(deadline);

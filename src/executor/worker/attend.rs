@@ -13,7 +13,7 @@ use core::{
     task::Waker,
 };
 
-use super::{Worker, visits::Visits};
+use super::{Worker, spare::Spare, visits::Visits};
 use crate::executor::{
     driver::{
         Keeper, clock,
@@ -58,6 +58,7 @@ pub(super) struct Attendant {
     next_timers: Cell<usize>,
     /// Always empty; kept for its memory.
     woken: RefCell<Vec<Waker>>,
+    spare: Spare,
 }
 
 impl Worker {
@@ -158,6 +159,21 @@ impl Worker {
             self.runs_next.set(then == Then::Runs && !is_foreign);
             guarded(|| waker.wake());
             self.runs_next.set(false);
+        }
+    }
+
+    /// Returns a reference to this worker's own timers.
+    #[inline]
+    pub(in crate::executor) fn share_timers(&self) -> Arc<Timers> {
+        let spare = self.attendant.spare.take();
+        spare.unwrap_or_else(|| self.shared().driver.timers(self.index()).clone())
+    }
+
+    /// Drops a reference to timers, or keeps it, if they are this worker's own.
+    #[inline]
+    pub(in crate::executor) fn give_back_timers(&self, timers: Arc<Timers>) {
+        if Arc::ptr_eq(&timers, self.shared().driver.timers(self.index())) {
+            self.attendant.spare.keep(timers);
         }
     }
 

@@ -46,6 +46,8 @@ pub(super) mod shared;
 #[cfg(feature = "sim")]
 pub(super) mod simulated;
 #[cfg(feature = "io")]
+mod spare;
+#[cfg(feature = "io")]
 mod visits;
 
 use self::{
