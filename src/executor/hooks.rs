@@ -13,7 +13,7 @@ type EndHook = Box<dyn Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync>;
 type WorkerHook = Box<dyn Fn(usize) + Send + Sync>;
 
 #[derive(Default)]
-pub(super) struct Hooks {
+pub(crate) struct Hooks {
     pub(super) on_spawn: Option<TaskHook>,
     pub(super) before_poll: Option<TaskHook>,
     pub(super) after_poll: Option<TaskHook>,

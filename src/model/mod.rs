@@ -179,6 +179,11 @@ mod deques;
 pub use deques::{Deques, Stealer};
 
 #[cfg(feature = "std")]
+mod executor;
+#[cfg(feature = "std")]
+pub use executor::{End, OwnWorker, outside, without_threads};
+
+#[cfg(feature = "std")]
 mod blocked;
 #[cfg(feature = "std")]
 pub use blocked::attend_while_blocked;

@@ -218,7 +218,7 @@ impl Worker {
 
 impl Shared {
     /// Tells the workers to shut down.
-    pub(in crate::executor) fn close(&self) {
+    pub(crate) fn close(&self) {
         if !self.is_closed() {
             self.gate.close();
             self.sleep.wake_all();

@@ -54,7 +54,7 @@ pub(in crate::executor) fn with_thread_worker<R>(f: impl FnOnce(Option<&Worker>)
 }
 
 /// Runs `f` as if this thread were not a worker.
-pub(in crate::executor) fn without_current<R>(f: impl FnOnce() -> R) -> R {
+pub(crate) fn without_current<R>(f: impl FnOnce() -> R) -> R {
     let _current = Current::set(ptr::null(), ptr::null());
     f()
 }

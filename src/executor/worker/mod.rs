@@ -34,7 +34,7 @@ use core::{
 mod attend;
 mod blocked;
 mod closing;
-pub(super) mod current;
+pub(crate) mod current;
 mod engaged;
 #[cfg(test)]
 mod harness;
@@ -42,7 +42,7 @@ mod help;
 pub(super) mod launch;
 mod lookout;
 mod queues;
-pub(super) mod shared;
+pub(crate) mod shared;
 #[cfg(feature = "sim")]
 pub(super) mod simulated;
 #[cfg(feature = "io")]
@@ -71,7 +71,7 @@ use crate::{
 };
 
 /// One worker. Only its own thread touches it.
-pub(super) struct Worker {
+pub(crate) struct Worker {
     shared: Arc<Shared>,
     index: usize,
     queues: Queues,
@@ -175,7 +175,7 @@ impl Worker {
     }
 
     #[inline]
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
@@ -281,7 +281,7 @@ impl Worker {
     }
 
     /// The whole life of a worker.
-    pub(super) fn main(self) {
+    pub(crate) fn main(self) {
         self.work();
         Hooks::worker(&self.shared.hooks.on_thread_stop, self.index);
     }

@@ -78,7 +78,7 @@ impl Lanes {
 /// Tasks that other threads queue for any worker.
 pub(super) type Injector = CachePadded<Inbox<EntryLink>>;
 
-pub(in crate::executor) struct Shared {
+pub(crate) struct Shared {
     pub(super) injector: Injector,
     /// The same, of high priority.
     pub(super) high_injector: Injector,

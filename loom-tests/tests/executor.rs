@@ -1,0 +1,337 @@
+//! What each path through a whole executor costs in atomic read-modify-writes: the table *Cost in
+//! atomic operations* of the executor's documentation.
+//!
+//! The executor is a real one with one worker, and the model's thread runs that worker's loop. A
+//! task makes each path happen, and counts all operations of joint's own atomics and locks until it
+//! runs again. Each path is taken twice, and counted the second time: an executor that runs has
+//! room in its queues and its registry.
+#![cfg(joint_loom)]
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    future::{Future, pending, poll_fn},
+    ops::Sub,
+    panic::Location,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
+};
+
+use joint::{
+    Executor,
+    model::{
+        FencesTakeTurns,
+        observe::{Act, Made, Observer, Operation, set_observer},
+        outside, without_threads,
+    },
+    spawn, spawn_detached,
+    time::sleep,
+    yield_now,
+};
+use loom_tests::lab;
+
+/// The fences that are free where there is `membarrier`.
+const LIGHT: [&str; 3] = [
+    "executor::biased::enter_fence",
+    "executor::deques::bias::enter_fence",
+    "executor::sleep::push_fence",
+];
+
+const FAR: Duration = Duration::from_secs(3600);
+const SOON: Duration = Duration::from_millis(1);
+
+/// What something costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cost {
+    /// Atomic read-modify-writes, apart from those of locks.
+    rmws: usize,
+    /// Locks that are taken and released.
+    locks: usize,
+    /// Fences that are an instruction everywhere.
+    fences: usize,
+}
+
+impl Sub for Cost {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            rmws: self.rmws - other.rmws,
+            locks: self.locks - other.locks,
+            fences: self.fences - other.fences,
+        }
+    }
+}
+
+thread_local! {
+    static COST: RefCell<Cost> = RefCell::default();
+}
+
+fn made(_: Made, _: &'static Location<'static>) -> u64 {
+    0
+}
+
+fn begins(operation: Operation) {
+    COST.with_borrow_mut(|cost| match operation.act {
+        Act::Swap(_) | Act::Add(_) | Act::Or(_) | Act::Sub(_) | Act::CompareExchange { .. } => {
+            cost.rmws += 1;
+        }
+        Act::Lock => cost.locks += 1,
+        Act::Fence if operation.order == std::sync::atomic::Ordering::SeqCst => {
+            let site = operation.site.expect("each fence has a name");
+            cost.fences += usize::from(!LIGHT.contains(&site));
+        }
+        _ => {}
+    });
+}
+
+/// Returns what a part of a task costs, from where it begins until the task runs again. It runs
+/// twice, and the second time counts.
+macro_rules! cost_of {
+    ($path:block) => {{
+        let mut cost = Cost::default();
+        for _ in 0..2 {
+            COST.take();
+            $path
+            cost = COST.take();
+        }
+        cost
+    }};
+}
+
+/// Something that one task waits for, by no atomic of joint's own.
+#[derive(Clone, Default)]
+struct Event(Arc<Mutex<(bool, Option<Waker>)>>);
+
+impl Event {
+    fn happen(&self) {
+        let mut state = self.0.lock().unwrap();
+        state.0 = true;
+        let waiter = state.1.take();
+        drop(state);
+        waiter.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Future for Event {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.0.lock().unwrap();
+        if std::mem::take(&mut state.0) {
+            return Poll::Ready(());
+        }
+        state.1 = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+/// A task that waits, and its waker. Each time that it is woken, the event happens.
+async fn waiting(event: &Event) -> (joint::JoinHandle<()>, Waker) {
+    let (waker, happens) = (Arc::new(Mutex::new(None)), event.clone());
+    let own = waker.clone();
+    let handle = spawn(poll_fn(move |cx| {
+        own.lock()
+            .unwrap()
+            .get_or_insert_with(|| cx.waker().clone());
+        happens.happen();
+        Poll::Pending
+    }));
+    event.clone().await;
+    let waker = waker.lock().unwrap().take();
+    (handle, waker.expect("it has run"))
+}
+
+/// Lets real time pass, which is what a timer waits for.
+fn let_pass(time: Duration) {
+    let begin = Instant::now();
+    while begin.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+/// Measures all rows of the table.
+async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
+    let event = Event::default();
+    let (handle, waker) = waiting(&event).await;
+    // What lets other tasks run costs nothing. What waits for the event is measured.
+    let yields = cost_of!({ yield_now().await });
+    assert_eq!(yields, Cost::default());
+    let spawned = cost_of!({
+        spawn_detached(async {});
+        yield_now().await;
+    });
+    let waits = cost_of!({
+        let own = event.clone();
+        spawn_detached(async move { own.happen() });
+        event.clone().await;
+    }) - spawned;
+
+    row("yield", yields);
+    row("spawn a detached task, and run it", spawned);
+    row(
+        "spawn a task, run it, and then await it",
+        cost_of!({
+            let handle = spawn(async { 7 });
+            yield_now().await;
+            assert_eq!(handle.await, 7);
+        }),
+    );
+    row(
+        "spawn a task and await it, run it, and run the task that waited",
+        cost_of!({ assert_eq!(spawn(async { 7 }).await, 7) }),
+    );
+    row(
+        "wake a task that waits, and run it until it waits again",
+        cost_of!({
+            waker.wake_by_ref();
+            event.clone().await;
+        }) - waits,
+    );
+    row(
+        "abort a task that waits, and run it to its end",
+        cost_of!({
+            let handle = spawn(pending::<()>());
+            yield_now().await;
+            COST.take();
+            handle.abort();
+            yield_now().await;
+        }),
+    );
+    row(
+        "drop the handle of a task that waits, and run it to its end",
+        cost_of!({
+            let handle = spawn(pending::<()>());
+            yield_now().await;
+            COST.take();
+            drop(handle);
+            yield_now().await;
+        }),
+    );
+    row(
+        "spawn a detached task from another thread, and run it",
+        cost_of!({
+            let own = event.clone();
+            outside(|| executor.spawn_detached(async move { own.happen() }));
+            event.clone().await;
+        }) - waits,
+    );
+    row(
+        "wake a task from another thread, and run it until it waits again",
+        cost_of!({
+            outside(|| waker.wake_by_ref());
+            event.clone().await;
+        }) - waits,
+    );
+    drop(handle);
+    measure_timers(row).await;
+}
+
+/// Polls something that waits.
+async fn poll_once(future: impl Future) {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        assert!(future.as_mut().poll(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// A task that sleeps, and nothing else that costs.
+async fn asleep() -> joint::JoinHandle<()> {
+    loop {
+        COST.take();
+        let sleeper = spawn(sleep(SOON));
+        yield_now().await;
+        // On a busy machine, the time may have passed before its first poll.
+        if !sleeper.is_finished() {
+            return sleeper;
+        }
+    }
+}
+
+async fn measure_timers(mut row: impl FnMut(&'static str, Cost)) {
+    row(
+        "arm a timer that becomes the earliest, and drop it",
+        cost_of!({ poll_once(sleep(FAR)).await }),
+    );
+    let earlier = spawn(sleep(FAR));
+    yield_now().await;
+    row(
+        "arm a timer, and drop it",
+        cost_of!({ poll_once(sleep(2 * FAR)).await }),
+    );
+    drop(earlier);
+    let later = spawn(sleep(FAR));
+    yield_now().await;
+    row(
+        "spawn a task that sleeps, run it, wake it in time, and run it to its end",
+        cost_of!({
+            let sleeper = asleep().await;
+            let_pass(SOON);
+            while !sleeper.is_finished() {
+                yield_now().await;
+            }
+        }),
+    );
+    drop(later);
+}
+
+/// The table in the documentation: what each path costs.
+fn documented() -> BTreeMap<&'static str, Cost> {
+    let docs = include_str!("../../src/executor/mod.rs");
+    let (_, section) = docs
+        .split_once("//! # Cost in atomic operations")
+        .expect("it is there");
+    let (section, _) = section
+        .split_once("//! # ")
+        .expect("another section follows");
+    let rows = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | "))
+        .skip(1);
+    rows.map(|row| {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let number = |cell: usize| cells[cell].parse().expect("a number");
+        let cost = Cost {
+            rmws: number(1),
+            locks: number(2),
+            fences: number(3),
+        };
+        (cells[0], cost)
+    })
+    .collect()
+}
+
+#[test]
+fn each_path_costs_what_the_documentation_says() {
+    let mut builder = loom::model::Builder::new();
+    // One order, but a long one.
+    builder.max_branches = 1_000_000;
+    let counted = Arc::new(Mutex::new(BTreeMap::new()));
+    let rows = counted.clone();
+    lab::check(&builder, move || {
+        let _turns = FencesTakeTurns::new();
+        set_observer(Some(Observer {
+            made,
+            begins,
+            ended: |_| (),
+        }));
+        let (executor, mut workers) = without_threads(1);
+        let worker = workers.pop().expect("one");
+        let (executor, end) = (Arc::new(executor), worker.end());
+        let (own, rows) = (executor.clone(), rows.clone());
+        executor.spawn_detached(async move {
+            measure(&own, |path, cost| {
+                _ = rows.lock().unwrap().insert(path, cost)
+            })
+            .await;
+            end.begin();
+        });
+        worker.main();
+        set_observer(None);
+    });
+    assert_eq!(*counted.lock().unwrap(), documented());
+}
