@@ -41,6 +41,15 @@
 //! | block for a time | `blocking_wait_timeout` | `blocking_recv_timeout` | `blocking_wait_timeout` |
 //! | block until a time | `blocking_wait_deadline` | `blocking_recv_deadline` | `blocking_wait_deadline` |
 //!
+//! # Memory
+//! The blocks of tasks, channels and boxed wakers are kept for others when they are freed (feature
+//! `std`). A thread keeps up to 1 MiB of each size, and frees it when it ends. Blocks that it has
+//! no room for are kept for all threads, up to another 1 MiB of each size, until the program ends.
+//! The sizes are the 32 multiples of 8 up to 256 bytes. A program in which many tasks of one size
+//! have existed at a time therefore retains up to 1 MiB for each thread that has freed some of
+//! them, and 1 MiB for all threads. Larger blocks, and those whose content has an alignment of more
+//! than 8 bytes, go back to the allocator at once.
+//!
 //! # In your own models
 //! Built with `RUSTFLAGS="--cfg joint_loom"`, the crate runs on [loom](https://docs.rs/loom): its
 //! atomics, cells, memory and parked threads take part in `loom::model`. An executor of your own on

@@ -134,6 +134,12 @@
 //! | arm a timer that becomes the earliest, and drop it | 3 | 2 | 0 |
 //! | spawn a task that sleeps, run it, wake it in time, and run it to its end | 5 | 3 | 0 |
 //!
+//! # Memory
+//! A task that is queued takes 8 bytes in a queue of its worker, and a task that waits 8 bytes
+//! among the owned tasks. Both places grow to the largest number of tasks at a time, and keep that
+//! size until the executor is dropped. The memory of tasks that have ended is kept for others: see
+//! [the crate](crate#memory).
+//!
 //! # Overview
 //! | to | use |
 //! |---|---|
