@@ -82,7 +82,7 @@
 //! | spawn, run, wake, wait, end, join, cancel, arm a timer and fire it, all on one worker | none |
 //! | a push, while no worker begins or ends a search | none |
 //! | a push, after a worker has begun or ended a search | 1: the counts of idle workers |
-//! | an idle worker looks at another worker | 1: its counters; and those that have changed of 3 lines of its queues and of its forks |
+//! | an idle worker looks at another worker | 1: its counters; and up to 3 of its queues and 2 of its forks, if those have changed |
 //! | an idle worker steals tasks | 1 of the queues, or 2 if some of the tasks were not spawned there; 1 for each 8 tasks, which are the places in the queue; and the tasks |
 //! | the next run of the worker that they were stolen from | the 1 or 2 of the queues, back |
 //! | a stolen task is joined by a task that did not wait for it yet | 1: the task, back |
