@@ -108,11 +108,11 @@ impl Worker {
     }
 
     /// Attends to the driver as the keeper that has risen.
-    pub(super) fn attend_as(&self, keeper: Keeper<'_>) {
+    pub(super) fn attend_as(&self, keeper: Keeper<'_>) -> Attended {
         let driver = &self.shared().driver;
         let now = clock::now();
         self.leave_driver(now);
-        self.wake_ready(Some(keeper), driver.all_timers(), now, Then::Other);
+        self.wake_ready(Some(keeper), driver.all_timers(), now, Then::Other)
     }
 
     /// Wakes the tasks for which the keeper has found something, and those whose deadline is not

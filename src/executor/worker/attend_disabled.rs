@@ -11,6 +11,7 @@ pub(super) enum Then {
     Other,
 }
 
+#[derive(PartialEq, Eq)]
 pub(super) enum Attended {
     FoundNothing,
     #[allow(dead_code, reason = "nothing to attend to")]
@@ -28,7 +29,7 @@ impl Worker {
 
     pub(super) fn attend_in_turn(&self) {}
 
-    pub(super) fn attend_as(&self, keeper: Keeper) {
+    pub(super) fn attend_as(&self, keeper: Keeper) -> Attended {
         match keeper.0 {}
     }
 

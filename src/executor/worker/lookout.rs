@@ -44,6 +44,8 @@ const FIRST_WATCH: Duration = Duration::from_micros(50);
 const LONGEST_WATCH: Duration = Duration::from_millis(1);
 /// The number of looks at the other workers before a rest, which costs more than a look.
 const LOOKS: u32 = 4;
+/// The same for a worker that has come from the driver.
+const LOOKS_FROM_DRIVER: u32 = 1;
 /// The number of looks at the injector before a search.
 const LINGER: u32 = 4;
 /// The number of runs after which a worker that runs dry, but is never idle, measures its polls
@@ -58,6 +60,10 @@ pub(super) struct Lookout {
     /// When this worker last became active or measured its polls, and its number of runs then.
     began: Cell<(Instant, u64)>,
     random: Cell<u32>,
+    /// Whether this worker's last rest was in the driver, and ended because tasks were woken there.
+    /// Most such workers go back there soon, and who waits for the answer of a task may wait for
+    /// the processor on which this worker still spins.
+    is_from_driver: Cell<bool>,
 }
 
 /// What a worker has seen of another worker.
@@ -123,6 +129,7 @@ impl Lookout {
         Self {
             seen: (0..workers).map(|_| Cell::new(seen)).collect(),
             began: Cell::new((now, 0)),
+            is_from_driver: Cell::new(false),
             random: Cell::new(0x9e37_79b9 ^ (index as u32 + 1).wrapping_mul(0x85eb_ca6b)),
         }
     }
@@ -161,9 +168,16 @@ impl Worker {
                 return;
             }
         }
-        if let Some(injected) = self.linger() {
-            return self.take_up(injected);
+        let is_from_driver = self.lookout.is_from_driver.take();
+        if !is_from_driver {
+            if let Some(injected) = self.linger() {
+                return self.take_up(injected);
+            }
         }
+        let mut looks = match is_from_driver {
+            true => LOOKS_FROM_DRIVER,
+            false => LOOKS,
+        };
         self.judge_own_polls();
         let shared = &**self.shared();
         shared.sleep.search();
@@ -172,7 +186,7 @@ impl Worker {
             expects: false,
         };
         let found = loop {
-            let neighbours = match self.look_round() {
+            let neighbours = match self.look_round(mem::replace(&mut looks, LOOKS)) {
                 Ok(found) => break Some(found),
                 Err(neighbours) => neighbours,
             };
@@ -248,7 +262,8 @@ impl Worker {
         if let Some(mut keeper) = keeper {
             let mut park = |limit| keeper.park(limit);
             self.rest(|| rest(&urgent, Parking::Driver(&mut park)));
-            self.attend_as(keeper);
+            let attended = self.attend_as(keeper);
+            (self.lookout.is_from_driver).set(attended == Attended::WokeTasks);
         } else if let Some(mut reserve) = shared.driver.reserve() {
             let mut park = |limit| reserve.park(limit);
             self.rest(|| rest(&urgent, Parking::Reserve(&mut park)));
@@ -298,9 +313,9 @@ impl Worker {
 
     /// Looks a few times for something to steal. If there is nothing, returns what the other
     /// workers do.
-    fn look_round(&self) -> Result<Found, Neighbours> {
+    fn look_round(&self, looks: u32) -> Result<Found, Neighbours> {
         let mut neighbours = Neighbours::StandStill;
-        for look in 0..LOOKS {
+        for look in 0..looks {
             let view = self.view();
             if view.makes_progress {
                 neighbours = Neighbours::MakeProgress;

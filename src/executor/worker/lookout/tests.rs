@@ -44,8 +44,11 @@ fn who_makes_progress_and_who_is_stuck_is_seen() {
     set_seen(&worker, Instant::now() + LONG, 1, false);
     assert_eq!(view(), (false, false), "not seen for long enough");
     other.counters().polls.set(2);
-    assert_eq!(worker.look_round().err(), Some(Neighbours::MakeProgress));
-    assert_eq!(worker.look_round().err(), Some(Neighbours::StandStill));
+    assert_eq!(
+        worker.look_round(LOOKS).err(),
+        Some(Neighbours::MakeProgress)
+    );
+    assert_eq!(worker.look_round(LOOKS).err(), Some(Neighbours::StandStill));
 }
 
 /// How long a poll seems to take after the second worker has made 10 in 10 seconds.
@@ -171,9 +174,12 @@ fn who_is_stuck_is_found_in_a_look_round() {
     let [worker, other] = two_workers();
     other.queues.push_behind(task(), drop);
     set_seen(&worker, Instant::now() + LONG, 0, false);
-    assert!(worker.look_round().is_err(), "not seen for long enough");
+    assert!(
+        worker.look_round(LOOKS).is_err(),
+        "not seen for long enough"
+    );
     worker.lookout.set_stuck(1);
-    assert!(matches!(worker.look_round(), Ok(Found::Task(_))));
+    assert!(matches!(worker.look_round(LOOKS), Ok(Found::Task(_))));
 }
 
 #[test]
@@ -198,4 +204,37 @@ fn what_comes_from_outside_is_left_to_those_that_are_active() {
     assert!(taken(WORTH_A_STEAL, false, false));
     assert!(taken(0, true, false));
     assert!(taken(0, false, true));
+}
+
+#[cfg(feature = "io")]
+#[test]
+fn who_comes_from_the_driver_with_tasks_does_not_linger() {
+    use core::task::Waker;
+
+    use crate::executor::{driver::clock, registry::Lane};
+
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
+    let timers = shared.driver.timers(0);
+    let arm = |deadline| {
+        assert!(timers.insert(deadline, Waker::noop().clone()).is_ok());
+        shared.driver.hurry(deadline, &shared.sleep, || {});
+    };
+    // Whether it takes what comes from outside before it searches its own queues.
+    let lingers = || {
+        worker.rest_in_place(Keep::IfVacant, |_, _| {});
+        shared.inject(task(), Lane::Normal);
+        worker.push(task(), Lane::Pinned(0));
+        worker.look_out();
+        let lingers = !shared.has_injected();
+        worker.take_injected();
+        worker.next_pinned();
+        lingers
+    };
+    assert!(lingers(), "there is no driver");
+    arm(clock::NEVER - 1);
+    assert!(lingers(), "nothing was due there");
+    arm(0);
+    assert!(!lingers());
+    assert!(lingers(), "nothing was due this time");
 }
