@@ -19,7 +19,7 @@ use std::{io, sync::PoisonError};
 
 use slab::Slab;
 
-use super::readiness::{Cleared, Raised, Readiness, ShortCount, Waiting};
+use super::readiness::{Cleared, Raised, Readiness, ShortCount, Waiter, Waiting};
 use crate::{
     sync::{AtomicWaker, Mutex, MutexGuard},
     waker::budget,
@@ -65,21 +65,26 @@ impl Direction {
     /// Raises an event. See [`Readiness::event`]. The caller must wake the wakers that are appended
     /// to `woken`.
     pub(crate) fn event(&self, short: ShortCount, woken: &mut Vec<Waker>) {
-        if let Raised::Wake = self.readiness.event(short) {
-            self.take_wakers(woken);
-        }
+        self.take_wakers(self.readiness.event(short), woken);
     }
 
     /// Ends the direction: no event will arrive any more. The caller must wake the wakers that are
     /// appended to `woken`.
     pub(crate) fn end(&self, woken: &mut Vec<Waker>) {
-        if let Raised::Wake = self.readiness.end() {
-            self.take_wakers(woken);
+        self.take_wakers(self.readiness.end(), woken);
+    }
+
+    #[inline]
+    fn take_wakers(&self, raised: Raised, woken: &mut Vec<Waker>) {
+        if raised.wake_caller {
+            woken.extend(self.polled.take());
+        }
+        if raised.wake_listed {
+            self.take_listed(woken);
         }
     }
 
-    fn take_wakers(&self, woken: &mut Vec<Waker>) {
-        woken.extend(self.polled.take());
+    fn take_listed(&self, woken: &mut Vec<Waker>) {
         let mut waiters = self.lock();
         woken.extend(waiters.iter_mut().filter_map(|(_, waker)| waker.take()));
     }
@@ -157,7 +162,7 @@ impl Direction {
     ) -> Poll<io::Result<R>> {
         self.poll_by(cx, &mut attempt, |waker| {
             self.polled.register(waker);
-            self.readiness.wait()
+            self.readiness.wait(Waiter::Caller)
         })
     }
 
@@ -188,7 +193,7 @@ impl FdWaiter<'_> {
                 None
             }
         };
-        let waiting = self.direction.readiness.wait();
+        let waiting = self.direction.readiness.wait(Waiter::Listed);
         drop(waiters);
         drop(before);
         waiting

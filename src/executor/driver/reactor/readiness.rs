@@ -3,7 +3,8 @@
 //! | bit | means | set by | cleared by |
 //! |---|---|---|---|
 //! | `READY` | an operation is worth trying | creation, events | an operation that would have blocked |
-//! | `WAITED` | a waiter has registered, and waits for the next event | the waiter | events |
+//! | `CALLED` | the caller of a `poll_…` function has registered, and waits for the next event | the caller | events |
+//! | `LISTED` | a future has registered in the list, and waits for the next event | the future | events |
 //! | `UNSURE` | a short count does not show that there is no more | creation, events | never |
 //! | `GONE` | no event will arrive any more | the end of the executor | never |
 //! | the rest | the tick: the number of events so far | events | |
@@ -12,20 +13,23 @@
 //! set. If the operation would have blocked, the thread clears `READY`, unless an event has arrived
 //! since the look: then the tick has changed. An event that the system reports between the attempt
 //! and the clearing is therefore not lost. If the tick wraps round to the same value between the
-//! two, after at least 2^28 events, the events are mistaken for none.
+//! two, after at least 2^27 events, the events are mistaken for none.
 //!
-//! A waiter registers first, and then sets `WAITED`, unless `READY` is set by now. An event sets
-//! `READY` and clears `WAITED` in one exchange, and then wakes the registered waiters. One of the
-//! two exchanges sees the other.
+//! A waiter registers first, and then sets the bit of its kind, unless `READY` is set by now. An
+//! event sets `READY` and clears the bits of both kinds in one exchange, and then wakes the
+//! registered waiters of each kind whose bit was set. One of the two exchanges sees the other.
 
 use crate::sync::{AtomicUsize, order, recheck};
 
 const READY: usize = 1;
-const WAITED: usize = 1 << 1;
-const UNSURE: usize = 1 << 2;
-const GONE: usize = 1 << 3;
+const CALLED: usize = 1 << 1;
+const LISTED: usize = 1 << 2;
+const UNSURE: usize = 1 << 3;
+const GONE: usize = 1 << 4;
 /// One event.
-const TICK: usize = 1 << 4;
+const TICK: usize = 1 << 5;
+
+const WAITED: usize = CALLED | LISTED;
 
 pub(super) struct Readiness(AtomicUsize);
 
@@ -41,18 +45,32 @@ impl Seen {
     pub(super) fn is_gone(self) -> bool {
         self.0 & GONE != 0
     }
-
-    fn is_waited(self) -> bool {
-        self.0 & WAITED != 0
-    }
 }
 
 /// What to do after an event.
 #[must_use]
-pub(super) enum Raised {
-    /// The registered waiters must be woken.
-    Wake,
-    NobodyWaits,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Raised {
+    /// The registered caller of a `poll_…` function must be woken.
+    pub(super) wake_caller: bool,
+    /// The futures in the list must be woken.
+    pub(super) wake_listed: bool,
+}
+
+/// How a waiter has registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiter {
+    Caller,
+    Listed,
+}
+
+impl Waiter {
+    fn bit(self) -> usize {
+        match self {
+            Self::Caller => CALLED,
+            Self::Listed => LISTED,
+        }
+    }
 }
 
 /// What a waiter must do after it has registered.
@@ -127,9 +145,10 @@ impl Readiness {
             (order!(raise: Release), order!(raise_look: Relaxed)),
             |word| Some(raised(word)),
         );
-        match before {
-            Ok(before) if Seen(before).is_waited() => Raised::Wake,
-            _ => Raised::NobodyWaits,
+        let (Ok(before) | Err(before)) = before;
+        Raised {
+            wake_caller: before & CALLED != 0,
+            wake_listed: before & LISTED != 0,
         }
     }
 
@@ -158,12 +177,14 @@ impl Readiness {
     }
 
     /// Announces a waiter, after it has registered.
-    pub(super) fn wait(&self) -> Waiting {
+    pub(super) fn wait(&self, waiter: Waiter) -> Waiting {
         // ORDERING: wait, wait_look. Relaxed: see `raise`. A waiter that is too late looks again.
         let waits = self.update(
             (order!(wait: Relaxed), order!(wait_look: Relaxed)),
             // RECHECK: wait_again. An event, or the end, between the look and the registration.
-            |word| (!recheck!(wait_again: word & (READY | GONE) != 0)).then_some(word | WAITED),
+            |word| {
+                (!recheck!(wait_again: word & (READY | GONE) != 0)).then_some(word | waiter.bit())
+            },
         );
         match waits {
             Ok(_) => Waiting::Waits,
@@ -196,7 +217,7 @@ impl core::fmt::Debug for Readiness {
         let seen = self.look();
         f.debug_struct("Readiness")
             .field("is_ready", &seen.is_ready())
-            .field("is_waited", &seen.is_waited())
+            .field("is_waited", &(seen.0 & WAITED != 0))
             .field("is_unsure", &(seen.0 & UNSURE != 0))
             .field("is_gone", &seen.is_gone())
             .field("events", &(seen.0 / TICK))
@@ -211,23 +232,34 @@ mod tests {
         *,
     };
 
-    fn is_woken(raised: Raised) -> bool {
-        matches!(raised, Raised::Wake)
+    use super::Waiter::{Caller, Listed};
+
+    /// Which of the two kinds of waiters are woken.
+    fn woken(raised: Raised) -> [bool; 2] {
+        [raised.wake_caller, raised.wake_listed]
     }
 
     #[test]
     fn who_waits_is_woken_by_the_next_event_and_by_no_other() {
-        let readiness = Readiness::new(Exhausted);
-        assert!(!is_woken(readiness.event(Exhausted)));
-        assert_eq!(readiness.wait(), Waiting::Over);
-        assert_eq!(readiness.clear(readiness.look()), Cleared::Done);
-        assert_eq!(readiness.wait(), Waiting::Waits);
-        assert!(is_woken(readiness.event(Exhausted)));
-        assert!(!is_woken(readiness.event(Exhausted)));
-        assert_eq!(readiness.clear(readiness.look()), Cleared::Done);
-        assert_eq!(readiness.wait(), Waiting::Waits);
-        assert!(is_woken(readiness.end()));
-        assert!(!is_woken(readiness.end()));
+        for waiters in [&[Caller][..], &[Listed], &[Caller, Listed]] {
+            let expected = [Caller, Listed].map(|kind| waiters.contains(&kind));
+            let readiness = Readiness::new(Exhausted);
+            let wait = |waiting| {
+                for &waiter in waiters {
+                    assert_eq!(readiness.wait(waiter), waiting);
+                }
+            };
+            assert_eq!(woken(readiness.event(Exhausted)), [false; 2]);
+            wait(Waiting::Over);
+            assert_eq!(readiness.clear(readiness.look()), Cleared::Done);
+            wait(Waiting::Waits);
+            assert_eq!(woken(readiness.event(Exhausted)), expected);
+            assert_eq!(woken(readiness.event(Exhausted)), [false; 2]);
+            assert_eq!(readiness.clear(readiness.look()), Cleared::Done);
+            wait(Waiting::Waits);
+            assert_eq!(woken(readiness.end()), expected);
+            assert_eq!(woken(readiness.end()), [false; 2]);
+        }
     }
 
     #[test]
