@@ -41,6 +41,8 @@ mod punctual;
 mod renewed;
 #[cfg(feature = "std")]
 mod this_thread;
+#[cfg(all(not(joint_loom), feature = "std"))]
+pub(crate) mod wait;
 
 #[cfg(feature = "io")]
 pub(crate) use self::prefetch::prefetch;
@@ -54,13 +56,15 @@ pub(crate) use model::{
 #[cfg(all(joint_loom, feature = "io"))]
 pub(crate) use model::{AtomicWaker, OnceLock};
 #[cfg(all(joint_loom, feature = "std"))]
-pub(crate) use model::{Mutex, MutexGuard, asymmetric, looks, thread, thread_local};
+pub(crate) use model::{Mutex, MutexGuard, asymmetric, looks, thread, thread_local, wait_until};
 
 #[cfg(all(not(joint_loom), feature = "io"))]
 pub(crate) use atomic_waker::AtomicWaker;
 #[cfg(all(not(joint_loom), feature = "io"))]
 pub(crate) use std::sync::OnceLock;
 
+#[cfg(all(not(joint_loom), feature = "std"))]
+pub(crate) use self::wait::wait_until;
 #[cfg(all(not(joint_loom), target_has_atomic = "64"))]
 pub(crate) use core::sync::atomic::AtomicU64;
 #[cfg(not(joint_loom))]

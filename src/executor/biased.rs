@@ -13,11 +13,12 @@
 //!
 //! If O2 comes before R2, R3 sees O1 and waits for the owner to leave. Otherwise O3 sees R1, and
 //! the owner takes the lock, which the other thread holds all the while. The owner is inside for a
-//! few instructions only, and runs no user code there, so R3 waits no longer than that.
+//! few instructions only, and runs no user code there, so R3 waits no longer than that, unless the
+//! system has taken the owner's processor away.
 
 use std::sync::PoisonError;
 
-use crate::sync::{AtomicUsize, Mutex, UnsafeCell, asymmetric, order, recheck, thread};
+use crate::sync::{AtomicUsize, Mutex, UnsafeCell, asymmetric, order, recheck, wait_until};
 
 const NO: usize = 0;
 const YES: usize = 1;
@@ -89,14 +90,47 @@ impl<T> Biased<T> {
             asymmetric::heavy(order!(revoke_fence: SeqCst));
             // ORDERING: wait_for_owner. Acquire, with `step_out`.
             // RECHECK: owner_inside. R3: an owner that has still seen the bias.
-            while recheck!(owner_inside: self.is_inside.load(order!(wait_for_owner: Acquire)) == YES)
-            {
-                thread::yield_now();
-            }
+            wait_until(
+                || !recheck!(owner_inside: self.is_inside.load(order!(wait_for_owner: Acquire)) == YES),
+            );
         }
         // SAFETY: the lock is held, and the owner is not inside the bias and never will be.
         let result = self.value.with_mut(|value| f(unsafe { &mut *value }));
         drop(lock);
         result
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests {
+    use core::{
+        hint,
+        sync::atomic::{AtomicBool, Ordering::Relaxed},
+    };
+
+    use super::Biased;
+    use crate::sync::wait::tests::interrupt;
+
+    /// The owner has lost the processor to another thread, and gets it back although that thread
+    /// has the higher real-time priority.
+    #[test]
+    fn another_thread_lets_an_owner_of_lower_priority_move_on() {
+        let (value, is_coming) = (Biased::new(0), AtomicBool::new(false));
+        let owner = |start_other: &dyn Fn()| {
+            let add = |value: &mut i32| {
+                start_other();
+                while !is_coming.load(Relaxed) {
+                    hint::spin_loop();
+                }
+                *value += 1;
+            };
+            // SAFETY: this thread alone is the owner, and enters once.
+            unsafe { value.enter(add) };
+        };
+        interrupt(owner, || {
+            is_coming.store(true, Relaxed);
+            value.with_lock(|value| *value += 1);
+        });
+        assert!(value.with_lock(|value| *value != 1));
     }
 }

@@ -51,6 +51,14 @@
 //! second for the whole executor, more if it finds tasks to steal, and none if all workers are busy
 //! or all are idle.
 //!
+//! # Progress
+//! A spawn or a wake-up waits for no other thread, unless it is on a worker whose queue is full and
+//! has to grow. Nor does a thief. A worker that takes a task from its own queue, or whose queue
+//! grows, waits while a thief moves tasks out of that queue: at most 256 of them, which takes about
+//! a microsecond. If the system takes the thief's processor away just then, the worker waits
+//! until the thief runs again. The worker sleeps meanwhile, so the thief runs even if it has a
+//! lower real-time priority, which [`Builder::on_thread_start`] can set.
+//!
 //! # Timers and descriptors
 //! A timer of [`time`](crate::time) is served by the executor whose worker first polls it, and a
 //! descriptor of [`io`](crate::io) by the one whose worker registers it. On a thread that is not a

@@ -115,6 +115,14 @@ pub(crate) fn looks(_most: usize, see: impl Fn() -> bool) -> bool {
     see()
 }
 
+/// Lets the other threads run until `is_done` returns true.
+#[cfg(feature = "std")]
+pub(crate) fn wait_until(mut is_done: impl FnMut() -> bool) {
+    while !is_done() {
+        thread::yield_now();
+    }
+}
+
 /// Returns the limit of a normal build, or the one that a run has set in order to reach it.
 pub(crate) fn wake_limit() -> u64 {
     WAKE_LIMIT.get()

@@ -32,7 +32,7 @@ use crate::{
         registry::Registry,
         visitors::Hold,
     },
-    sync::thread,
+    sync::wait_until,
 };
 
 /// The largest number of blocking drops that may be nested on a worker's stack.
@@ -203,16 +203,13 @@ impl Worker {
         let registry = &self.shared().registry;
         // A local future may be dropped on this thread only, so this waits for wake-ups of it that
         // are under way.
-        loop {
+        wait_until(|| {
             self.discard_queued();
-            if let Cancellation::Queued = self.cancel_pinned() {
-                continue;
+            while let Cancellation::Queued = self.cancel_pinned() {
+                self.discard_queued();
             }
-            if !registry.has_pinned(self.index()) {
-                break;
-            }
-            thread::yield_now();
-        }
+            !registry.has_pinned(self.index())
+        });
     }
 }
 
