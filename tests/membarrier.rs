@@ -6,11 +6,15 @@
 //! environment.
 #![cfg(target_os = "linux")]
 
+#[path = "common/child.rs"]
+mod child;
+
 use std::{
+    cell::Cell,
     env, fs, io,
     os::unix::process::ExitStatusExt,
     process::{Command, Output},
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
     thread,
 };
 
@@ -22,9 +26,13 @@ const SKIPPED: i32 = 77;
 
 /// Runs one test of this program again, as a child that is told so.
 fn child_of(test: &str) -> Output {
+    command_of(test).output().unwrap()
+}
+
+fn command_of(test: &str) -> Command {
     let mut child = Command::new(env::current_exe().unwrap());
     child.args([test, "--exact", "--nocapture"]).env(CASE, test);
-    child.output().unwrap()
+    child
 }
 
 fn is_child() -> bool {
@@ -125,9 +133,13 @@ fn executor() -> io::Result<Executor> {
 
 /// Waits until the thread that registers for the call has ended, so that only `others` are left.
 fn wait_for_registration(others: usize) {
-    while fs::read_dir("/proc/self/task").unwrap().count() > others {
+    while count_threads() > others {
         thread::yield_now();
     }
+}
+
+fn count_threads() -> usize {
+    fs::read_dir("/proc/self/task").unwrap().count()
 }
 
 /// The threads of a child: the test's own, and the one that waits for the test.
@@ -196,7 +208,7 @@ fn refused_while_the_program_registers_it_is_done_without() {
 
 /// The thread that has registered, or 0.
 #[cfg(target_arch = "x86_64")]
-static REGISTERED: std::sync::atomic::AtomicI64 = std::sync::atomic::AtomicI64::new(0);
+static REGISTERED: AtomicI64 = AtomicI64::new(0);
 
 /// The calling thread.
 #[cfg(target_arch = "x86_64")]
@@ -205,27 +217,140 @@ fn own_id() -> i64 {
     unsafe { libc::syscall(libc::SYS_gettid) }
 }
 
-/// Has the kernel send a signal to the thread that registers, whose handler refuses.
+/// Has the kernel send a signal to a thread that makes this call, and `handle` answer it.
 #[cfg(target_arch = "x86_64")]
-fn catch_registration() {
-    extern "C" fn refuse(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        REGISTERED.store(own_id(), Relaxed);
-        // SAFETY: the kernel passes the registers of the interrupted call, which are ours alone.
-        let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
-        let result = usize::try_from(libc::REG_RAX).expect("an index");
-        context.uc_mcontext.gregs[result] = -i64::from(libc::EPERM);
-    }
-    let refuse: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = refuse;
+fn catch(
+    command: libc::c_int,
+    handle: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void),
+) {
     // SAFETY: all fields may be zero.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = refuse as usize;
+    action.sa_sigaction = handle as usize;
     action.sa_flags = libc::SA_SIGINFO;
     // SAFETY: the action is read during the call, and its function makes no call that a handler may
     // not make.
     let set = unsafe { libc::sigaction(libc::SIGSYS, &raw const action, std::ptr::null_mut()) };
     assert_eq!(set, 0);
-    let register = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
-    answer(Some(register), libc::SECCOMP_RET_TRAP);
+    answer(Some(command), libc::SECCOMP_RET_TRAP);
+}
+
+/// Sets what a call that a handler answers returns.
+#[cfg(target_arch = "x86_64")]
+fn set_result(context: *mut libc::c_void, to: i64) {
+    // SAFETY: the kernel passes the registers of the interrupted call, which are ours alone.
+    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    let result = usize::try_from(libc::REG_RAX).expect("an index");
+    context.uc_mcontext.gregs[result] = to;
+}
+
+/// Refuses registrations, and notes who asks for one.
+#[cfg(target_arch = "x86_64")]
+fn catch_registration() {
+    extern "C" fn refuse(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        REGISTERED.store(own_id(), Relaxed);
+        set_result(context, -i64::from(libc::EPERM));
+    }
+    catch(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, refuse);
+}
+
+/// The number of calls that `hold` answers before the one that it holds.
+#[cfg(target_arch = "x86_64")]
+static BEFORE_HELD: AtomicI64 = AtomicI64::new(0);
+#[cfg(target_arch = "x86_64")]
+static IS_HELD: AtomicBool = AtomicBool::new(false);
+#[cfg(target_arch = "x86_64")]
+static IS_RELEASED: AtomicBool = AtomicBool::new(false);
+/// The number of calls that threads other than workers have made since the one that was held.
+#[cfg(target_arch = "x86_64")]
+static LATER: AtomicI64 = AtomicI64::new(0);
+#[cfg(target_arch = "x86_64")]
+thread_local! {
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has one kind of call succeed without any effect, and holds one such call, in another thread.
+#[cfg(target_arch = "x86_64")]
+fn hold(command: libc::c_int, before: i64) {
+    extern "C" fn hold(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        if IS_WORKER.get() {
+            // It searches or sleeps.
+        } else if IS_RELEASED.load(Relaxed) {
+            LATER.fetch_add(1, Relaxed);
+        } else if BEFORE_HELD.fetch_sub(1, Relaxed) == 0 {
+            IS_HELD.store(true, Relaxed);
+            while !IS_RELEASED.load(Relaxed) {
+                thread::yield_now();
+            }
+        }
+        set_result(context, 0);
+    }
+    BEFORE_HELD.store(before, Relaxed);
+    catch(command, hold);
+}
+
+/// A process forks while another of its threads finds out whether it has the call, and is held in
+/// this one of its calls. The child does not wait for that thread, which it has not inherited. It
+/// asks as well.
+#[cfg(target_arch = "x86_64")]
+fn fork_while_held(command: libc::c_int, before: i64, is_alone: bool) {
+    let start = || {
+        let builder = Executor::builder().workers(2);
+        let builder = builder.on_thread_start(|_| IS_WORKER.set(true));
+        builder.build().unwrap()
+    };
+    prepare_child();
+    hold(command, before);
+    let _executor = start();
+    while !IS_HELD.load(Relaxed) {
+        if count_threads() == OWN + 2 {
+            return; // It has finished with fewer calls.
+        }
+        thread::yield_now();
+    }
+    child::in_child(|| {
+        IS_RELEASED.store(true, Relaxed);
+        let other = (!is_alone).then(|| thread::spawn(thread::park));
+        let executor = start();
+        wait_for_registration(3 + usize::from(other.is_some()));
+        assert!(LATER.load(Relaxed) > 0, "the child has not asked");
+        // The end of the child ends it.
+        std::mem::forget(executor);
+    });
+    IS_RELEASED.store(true, Relaxed);
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_child_of_a_fork_registers_if_its_parent_has_not_finished() {
+    if !is_child() {
+        let child = child_of("the_child_of_a_fork_registers_if_its_parent_has_not_finished");
+        let Some(text) = written(&child) else { return };
+        assert_eq!(child.status.code(), Some(0), "{text}");
+        return;
+    }
+    let command = libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+    fork_while_held(command, 0, false);
+}
+
+/// The thread of the parent is held in its last barrier, between the two steps of the change. How
+/// many it makes before that depends on how fast they are.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_child_of_a_fork_takes_the_second_step_if_its_parent_has_taken_the_first() {
+    const TEST: &str =
+        "the_child_of_a_fork_takes_the_second_step_if_its_parent_has_taken_the_first";
+    const BEFORE: &str = "JOINT_TEST_BEFORE";
+    if !is_child() {
+        for before in 1..=3 {
+            let mut child = command_of(TEST);
+            let child = child.env(BEFORE, before.to_string()).output().unwrap();
+            let Some(text) = written(&child) else { return };
+            assert_eq!(child.status.code(), Some(0), "{before}: {text}");
+        }
+        return;
+    }
+    let before = env::var(BEFORE).unwrap().parse().unwrap();
+    fork_while_held(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED, before, true);
 }
 
 #[test]

@@ -32,6 +32,10 @@
 //! barrier, because the first step was written before the barrier began. So its write came before
 //! the barrier too, and the light side, which has seen what was written after the barrier, sees it.
 //!
+//! A fork may come in between. The child has one thread, and inherits the state but not the thread
+//! that was to continue. The first call of [`prepare`] in the child therefore continues from that
+//! state. A light fence reads the state alone, so the id of the process costs it nothing.
+//!
 //! # When the system changes its mind
 //! A program can install a seccomp filter that refuses the call after the threads have started. A
 //! heavy fence is impossible then, and the program ends with a message. It would not be enough if
@@ -53,17 +57,21 @@ use std::{
 
 use super::order;
 
-/// [`prepare`] has not been called yet. Works as `BY_BOTH`.
+/// No thread has found out yet. Works as `BY_BOTH`.
 const UNKNOWN: usize = 0;
-/// A thread finds out. Works as `BY_BOTH`.
-const ASKING: usize = 1;
-const BY_BOTH: usize = 2;
+const BY_BOTH: usize = 1;
 /// On the way to `BY_SYSTEM`: heavy fences use the call, and light fences are still real ones.
-const BY_BOTH_AND_SYSTEM: usize = 3;
-const BY_SYSTEM: usize = 4;
+const BY_BOTH_AND_SYSTEM: usize = 2;
+const BY_SYSTEM: usize = 3;
 
 /// Which side makes the real fence.
 static WHO_PAYS: AtomicUsize = AtomicUsize::new(UNKNOWN);
+/// The process of which a thread finds out, or has found out, who pays. The child of a fork
+/// inherits the state, but not the thread that would continue, so one of its own has to. The id
+/// could deceive only a descendant that is given the id of a process whose state it inherited.
+static ASKED_BY: AtomicUsize = AtomicUsize::new(NOBODY);
+/// No process has this id.
+const NOBODY: usize = 0;
 
 /// The call is used if it takes no longer, which is six times what it takes to interrupt another
 /// processor. A light side has to run 2,000 times to pay for such a call.
@@ -81,40 +89,55 @@ const TRIES: usize = 8;
 pub(crate) fn prepare() -> io::Result<()> {
     // ORDERING: who_pays_known. Relaxed: nothing is read that another thread has written.
     let known = WHO_PAYS.load(order!(who_pays_known: Relaxed));
-    match known {
-        BY_BOTH => return Ok(()),
-        // The child of a fork has to register for itself.
-        BY_SYSTEM | BY_BOTH_AND_SYSTEM => {
-            return system::register().map_err(|error| {
-                io::Error::new(io::ErrorKind::Unsupported, format!("{}", Refused(error)))
-            });
-        }
-        _ => {}
+    if known >= BY_BOTH_AND_SYSTEM {
+        // The child of a fork has to register for itself, before it makes a heavy fence.
+        system::register().map_err(|error| {
+            io::Error::new(io::ErrorKind::Unsupported, format!("{}", Refused(error)))
+        })?;
     }
-    if system::answers_at_once() {
-        // If the state is `ASKING`, this is the child of a fork, and the thread that asks is in
-        // the parent.
-        decide();
+    let is_known = known == BY_BOTH || known == BY_SYSTEM;
+    if is_known || !claim(&ASKED_BY, process()) {
         return Ok(());
     }
-    // ORDERING: who_asks, who_asks_already. Relaxed: only one thread may start the other.
-    let ours = WHO_PAYS.compare_exchange(
-        UNKNOWN,
-        ASKING,
-        order!(who_asks: Relaxed),
-        order!(who_asks_already: Relaxed),
-    );
-    if ours.is_ok() {
+    if known == UNKNOWN && !system::answers_at_once() {
         let thread = thread::Builder::new().name("joint-membarrier".into());
         // Without a thread for it, the caller waits.
-        if thread.spawn(decide).is_err() {
-            decide();
+        if thread.spawn(decide).is_ok() {
+            return Ok(());
         }
     }
+    decide();
     Ok(())
 }
 
-/// Decides who pays, once for the program. Other threads may use the fences meanwhile.
+/// Whether this thread is the one that finds out. This returns true to one thread of each process.
+fn claim(asked_by: &AtomicUsize, process: usize) -> bool {
+    // ORDERING: asked. Relaxed: nothing is read that another thread has written.
+    let before = asked_by.load(order!(asked: Relaxed));
+    if before == process {
+        return false;
+    }
+    // ORDERING: ask, ask_not. Relaxed: it only decides which thread it is.
+    let claimed = asked_by.compare_exchange(
+        before,
+        process,
+        order!(ask: Relaxed),
+        order!(ask_not: Relaxed),
+    );
+    claimed.is_ok()
+}
+
+/// The id of this process, where there are forks.
+fn process() -> usize {
+    if cfg!(unix) {
+        std::process::id() as usize
+    } else {
+        NOBODY + 1
+    }
+}
+
+/// Decides who pays, once for the program, by the thread that has the [`claim`]. Other threads may
+/// use the fences meanwhile. In the child of a fork it continues from the state of the parent.
 fn decide() {
     let who = match system::register() {
         Ok(()) => who_should_pay(time_of_barrier),
@@ -363,6 +386,18 @@ mod tests {
     fn a_barrier_that_is_refused_is_not_tried_again() {
         let refused = Err(io::ErrorKind::PermissionDenied.into());
         assert_eq!(decided(&[refused]), (BY_BOTH, 1));
+    }
+
+    #[test]
+    fn one_thread_of_each_process_finds_out() {
+        let asked_by = AtomicUsize::new(NOBODY);
+        for process in [7, 8] {
+            let claims = thread::scope(|s| {
+                let all = [(); 4].map(|()| s.spawn(|| claim(&asked_by, process)));
+                all.map(|thread| thread.join().expect("the thread does not panic"))
+            });
+            assert_eq!(claims.iter().filter(|&&claimed| claimed).count(), 1);
+        }
     }
 
     /// If two threads each write one place and then read the other's, at least one sees the other's
