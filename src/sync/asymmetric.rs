@@ -143,20 +143,24 @@ fn decide() {
         Ok(()) => who_should_pay(time_of_barrier),
         Err(_) => BY_BOTH,
     };
-    if who == BY_SYSTEM {
-        // ORDERING: both_pay. Relaxed: the barrier below publishes it. A heavy fence that has not
-        // seen this looked before its thread passed that barrier, and so wrote before that what it
-        // lets the light side see.
-        WHO_PAYS.store(BY_BOTH_AND_SYSTEM, order!(both_pay: Relaxed));
-        if system::barrier().is_ok() {
-            // ORDERING: system_pays. Release: a light side that reads this (`who_pays_light`,
-            // Acquire) is behind the barrier, and sees what was written before it.
-            WHO_PAYS.store(BY_SYSTEM, order!(system_pays: Release));
-            return;
-        }
+    if who != BY_SYSTEM || let_system_pay().is_err() {
+        // ORDERING: nobody_else. Relaxed: until now all sides have made real fences, and they still
+        // do.
+        WHO_PAYS.store(BY_BOTH, order!(nobody_else: Relaxed));
     }
-    // ORDERING: nobody_else. Relaxed: until now all sides have made real fences, and they still do.
-    WHO_PAYS.store(BY_BOTH, order!(nobody_else: Relaxed));
+}
+
+/// Takes both steps of the change, unless the barrier between them fails.
+fn let_system_pay() -> io::Result<()> {
+    // ORDERING: both_pay. Relaxed: the barrier below publishes it. A heavy fence that has not seen
+    // this looked before its thread passed that barrier, and so wrote before that what it lets the
+    // light side see.
+    WHO_PAYS.store(BY_BOTH_AND_SYSTEM, order!(both_pay: Relaxed));
+    system::barrier()?;
+    // ORDERING: system_pays. Release: a light side that reads this (`who_pays_light`, Acquire) is
+    // behind the barrier, and sees what was written before it.
+    WHO_PAYS.store(BY_SYSTEM, order!(system_pays: Release));
+    Ok(())
 }
 
 /// Decides by the time of some barriers. A barrier that fails, although the system says that it
@@ -303,24 +307,25 @@ std::thread_local! {
 
 #[cfg(all(test, not(miri)))]
 mod tests {
-    use core::{hint, sync::atomic::Ordering::Relaxed};
-    use std::{thread, vec::Vec};
+    use core::{hint, ops::RangeInclusive, sync::atomic::Ordering::Relaxed};
+    use std::{env, eprintln, process::Command, string::String, thread, vec::Vec};
 
     use super::*;
 
-    const ROUNDS: usize = 50_000;
+    const RACES: usize = 50;
+    const ROUNDS: usize = 1_000;
 
     /// An atomic on a cache line of its own, so that a write to it is slow.
     #[repr(align(128))]
     struct Line(AtomicUsize);
 
-    static LIGHT: Line = Line(AtomicUsize::new(0));
-    static HEAVY: Line = Line(AtomicUsize::new(0));
+    /// One for each race of a round, of which both sides begin the first at about the same time.
+    type Lines = [Line; RACES];
+
+    static LIGHT: Lines = [const { Line(AtomicUsize::new(0)) }; RACES];
+    static HEAVY: Lines = [const { Line(AtomicUsize::new(0)) }; RACES];
     static LIGHT_DONE: Line = Line(AtomicUsize::new(0));
     static HEAVY_DONE: Line = Line(AtomicUsize::new(0));
-    /// Both sides write these before each round, so that later writes wait behind them in the store
-    /// buffer.
-    static IN_THE_WAY: [Line; 8] = [const { Line(AtomicUsize::new(0)) }; 8];
 
     fn wait_for(round: usize, place: &Line) {
         let mut looks = 0_u32;
@@ -334,23 +339,95 @@ mod tests {
         }
     }
 
-    /// Runs one side, which in each round writes its own place and then reads the other's. Returns
-    /// what it read.
-    fn side(own: &Line, other: &Line, done: [&Line; 2], barrier: fn(Ordering)) -> Vec<usize> {
-        let rounds = 1..=ROUNDS;
-        rounds
-            .map(|round| {
-                for line in &IN_THE_WAY {
-                    line.0.store(round, Relaxed);
+    /// The processors that this thread may run on.
+    #[cfg(target_os = "linux")]
+    fn processors() -> rustix::thread::CpuSet {
+        rustix::thread::sched_getaffinity(None).expect("the calling thread exists")
+    }
+
+    /// Keeps this thread on the first or the second of these processors, so that both sides run at
+    /// once.
+    #[cfg(target_os = "linux")]
+    fn stay(all: &rustix::thread::CpuSet, place: usize) {
+        use rustix::thread::CpuSet;
+        let mut own = (0..CpuSet::MAX_CPU).filter(|&cpu| all.is_set(cpu));
+        if let Some(cpu) = own.nth(place) {
+            let mut one = CpuSet::new();
+            one.set(cpu);
+            rustix::thread::sched_setaffinity(None, &one).expect("it may run there");
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn processors() {}
+    #[cfg(not(target_os = "linux"))]
+    fn stay(_: &(), _: usize) {}
+
+    /// One of the two sides.
+    struct Side {
+        own: &'static Lines,
+        done: &'static Line,
+        barrier: fn(Ordering),
+        /// The number of different delays before a race, by which this side is at times as slow as
+        /// the other one.
+        delays: usize,
+    }
+
+    const LIGHT_SIDE: Side = Side {
+        own: &LIGHT,
+        done: &LIGHT_DONE,
+        barrier: light,
+        delays: 16,
+    };
+    const HEAVY_SIDE: Side = Side {
+        own: &HEAVY,
+        done: &HEAVY_DONE,
+        barrier: heavy,
+        delays: 1,
+    };
+
+    impl Side {
+        /// In each race of a round writes the own place, and then reads the other's. Returns the
+        /// races in which this side has not seen the other's write.
+        fn run(&self, other: &Self, rounds: RangeInclusive<usize>) -> Vec<usize> {
+            let mut missed = Vec::new();
+            for round in rounds {
+                for race in 0..RACES {
+                    for n in 0..round % self.delays {
+                        hint::black_box(n);
+                    }
+                    self.own[race].0.store(round, Relaxed);
+                    (self.barrier)(Ordering::SeqCst);
+                    if other.own[race].0.load(Relaxed) < round {
+                        missed.push(round * RACES + race);
+                    }
                 }
-                own.0.store(round, Relaxed);
-                barrier(Ordering::SeqCst);
-                let seen = other.0.load(Relaxed);
-                done[0].0.store(round, Relaxed);
-                wait_for(round, done[1]);
-                seen
-            })
-            .collect()
+                self.done.0.store(round, Relaxed);
+                wait_for(round, other.done);
+            }
+            missed
+        }
+    }
+
+    /// Runs both sides, by a function that returns the races in which the first of two sides has
+    /// not seen the other. Panics if there is a race in which neither has.
+    fn both_sides(run: impl Fn(Side, Side) -> Vec<usize> + Sync) {
+        let all = processors();
+        thread::scope(|s| {
+            let light = s.spawn(|| {
+                stay(&all, 0);
+                run(LIGHT_SIDE, HEAVY_SIDE)
+            });
+            let heavy = s.spawn(|| {
+                stay(&all, 1);
+                run(HEAVY_SIDE, LIGHT_SIDE)
+            });
+            let [light, heavy] = [light, heavy].map(|side| side.join().expect("it does not panic"));
+            let mut neither = light;
+            // In order.
+            neither.retain(|round| heavy.binary_search(round).is_ok());
+            assert_eq!(neither, [], "races in which neither saw the other");
+        });
     }
 
     /// Who pays if the barriers take these times, and the number of barriers that were made.
@@ -405,10 +482,55 @@ mod tests {
     #[test]
     fn a_light_and_a_heavy_fence_do_not_pass_each_other() {
         prepare().unwrap();
-        let other = thread::spawn(|| side(&HEAVY, &LIGHT, [&HEAVY_DONE, &LIGHT_DONE], heavy));
-        let by_light = side(&LIGHT, &HEAVY, [&LIGHT_DONE, &HEAVY_DONE], light);
-        let by_heavy = other.join().expect("the thread does not panic");
-        let missed = (0..ROUNDS).filter(|&i| by_light[i] <= i && by_heavy[i] <= i);
-        assert_eq!(missed.count(), 0, "rounds in which neither saw the other");
+        both_sides(|own, other| own.run(&other, 1..=ROUNDS));
+    }
+
+    const CHILD: &str = "JOINT_TEST_CHANGE";
+
+    /// The same, while the system begins to pay.
+    #[test]
+    fn no_fence_passes_another_while_the_change_is_under_way() {
+        if env::var_os(CHILD).is_none() {
+            // In a process of its own, because the change is undone each time.
+            let test = "sync::asymmetric::tests::\
+                no_fence_passes_another_while_the_change_is_under_way";
+            let mut child = Command::new(env::current_exe().unwrap());
+            child.args([test, "--exact", "--nocapture"]).env(CHILD, "");
+            let output = child.output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(text.contains("1 passed"), "{text}");
+            return;
+        }
+        if let Err(error) = system::register() {
+            return eprintln!("skipped: {error}");
+        }
+        const CHANGES: usize = 10;
+        for change in 0..CHANGES {
+            change_in_rounds(ROUNDS / CHANGES, change);
+        }
+    }
+
+    /// The change begins at some time in the first half of the rounds, and the last tenth begins
+    /// after it.
+    fn change_in_rounds(rounds: usize, seed: usize) {
+        for line in LIGHT.iter().chain(&HEAVY).chain([&LIGHT_DONE, &HEAVY_DONE]) {
+            line.0.store(0, Relaxed);
+        }
+        WHO_PAYS.store(UNKNOWN, Relaxed);
+        let last = rounds - rounds / 10;
+        thread::scope(|s| {
+            s.spawn(|| {
+                wait_for(1 + seed * 997 % (rounds / 2), &LIGHT_DONE);
+                let_system_pay().unwrap_or_else(|error| end(error));
+            });
+            both_sides(|own, other| {
+                let mut missed = own.run(&other, 1..=last);
+                while WHO_PAYS.load(Relaxed) != BY_SYSTEM {
+                    thread::yield_now();
+                }
+                missed.extend(own.run(&other, last + 1..=rounds));
+                missed
+            });
+        });
     }
 }

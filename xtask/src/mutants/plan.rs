@@ -109,13 +109,10 @@ pub(crate) fn plan(root: &Path) -> io::Result<Vec<Place>> {
     for folder in ["src", "flow/src"] {
         collect(root, &root.join(folder), &mut files)?;
     }
-    // The switches to the model are no part of what is modelled, nor are operations that the model
-    // replaces or that no model runs.
+    // The switches to the model, and what is there for models alone.
     let not_modelled = [
         "src/sync.rs",
-        "src/sync/asymmetric.rs",
         "src/sync/model",
-        "src/sync/renewed.rs",
         "src/model/",
         "flow/src/sync",
     ];
