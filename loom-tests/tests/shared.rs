@@ -265,6 +265,125 @@ fn succession(act: Act) {
     });
 }
 
+/// A sender against the first handle of a channel, which is polled itself and then dropped.
+fn first_waiter(act: Act, does: impl FnOnce(Shared<Arc<Value>>, &dyn Fn() -> bool)) {
+    let drops = Drops::default();
+    let (tx, shared) = shared::channel();
+    let sender = {
+        let drops = drops.clone();
+        thread::spawn(move || match act {
+            Send => tx.send(Arc::new(drops.value())),
+            Close => drop(tx),
+        })
+    };
+    let sender = std::cell::Cell::new(Some(sender));
+    let join = || {
+        let sender = sender.take();
+        sender.map(|sender| sender.join().unwrap()).is_some()
+    };
+    does(shared, &join);
+    join();
+    drops.assert_all_of(usize::from(act == Send));
+}
+
+fn poll_first(shared: &mut Shared<Arc<Value>>, wakes: &Arc<Wakes>, act: Act) -> Poll<()> {
+    let answer = Pin::new(shared).poll(&mut Context::from_waker(&wakes.waker()));
+    answer.map(|answer| match answer {
+        Ok(value) => act.assert_answer(Ok(&value)),
+        Err(closed) => act.assert_answer(Err(closed)),
+    })
+}
+
+fn first_wake(act: Act) {
+    model(move || {
+        first_waiter(act, |mut shared, join| {
+            let wakes = Wakes::new();
+            let pending = poll_first(&mut shared, &wakes, act).is_pending();
+            join();
+            assert_eq!(wakes.count(), usize::from(pending));
+            assert!(poll_first(&mut shared, &wakes, act).is_ready());
+            assert_eq!(wakes.wakers(), 0);
+        });
+    });
+}
+
+fn first_with_another_waker(act: Act) {
+    model(move || {
+        first_waiter(act, |mut shared, join| {
+            let (first, last) = (Wakes::new(), Wakes::new());
+            let polled = poll_first(&mut shared, &first, act).is_ready();
+            let polled_again = polled || poll_first(&mut shared, &last, act).is_ready();
+            join();
+            assert!(first.count() <= usize::from(!polled && polled_again));
+            assert_eq!(last.count(), usize::from(!polled_again));
+            assert!(poll_first(&mut shared, &last, act).is_ready());
+            drop(shared);
+            assert_eq!((first.wakers(), last.wakers()), (0, 0));
+        });
+    });
+}
+
+/// The waiter is the last handle beside the sender.
+fn first_poll_then_drop(act: Act) {
+    model(move || {
+        first_waiter(act, |mut shared, join| {
+            let wakes = Wakes::new();
+            let ready = poll_first(&mut shared, &wakes, act).is_ready();
+            drop(shared);
+            join();
+            assert!(wakes.count() <= usize::from(!ready));
+            assert_eq!(wakes.wakers(), 0);
+        });
+    });
+}
+
+/// Each of two waiters may be the one that begins the list.
+fn first_and_second(act: Act) {
+    model_bounded(2, move || {
+        first_waiter(act, |mut shared, join| {
+            let mut clone = shared.clone();
+            let other = thread::spawn(move || {
+                let wakes = Wakes::new();
+                let ready = poll_first(&mut clone, &wakes, act).is_ready();
+                drop(clone);
+                assert!(wakes.count() <= usize::from(!ready));
+            });
+            let wakes = Wakes::new();
+            let pending = poll_first(&mut shared, &wakes, act).is_pending();
+            other.join().unwrap();
+            join();
+            assert_eq!(wakes.count(), usize::from(pending));
+            assert!(poll_first(&mut shared, &wakes, act).is_ready());
+            assert_eq!(wakes.wakers(), 0);
+        });
+    });
+}
+
+/// The first handle begins the list, which others then make longer and search.
+fn first_before_others(act: Act) {
+    model_bounded(3, move || {
+        first_waiter(act, |mut shared, join| {
+            let wakes = Wakes::new();
+            let pending = poll_first(&mut shared, &wakes, act).is_pending();
+            let later = Wakes::new();
+            let waits: [_; 3] = std::array::from_fn(|_| {
+                let mut wait = shared.clone();
+                let pending = poll_first(&mut wait, &later, act).is_pending();
+                (wait, usize::from(pending))
+            });
+            join();
+            assert_eq!(wakes.count(), usize::from(pending));
+            assert_eq!(
+                later.count(),
+                waits.iter().map(|(_, pending)| pending).sum()
+            );
+            assert!(poll_first(&mut shared, &wakes, act).is_ready());
+            drop(waits);
+            assert_eq!((wakes.wakers(), later.wakers()), (0, 0));
+        });
+    });
+}
+
 type First = Pin<Box<dyn Future<Output = ()> + std::marker::Send>>;
 
 /// A waiter that owns its `Shared`, in the place where the next search starts. The three other
@@ -411,6 +530,11 @@ models! {
     send_against_succession / close_against_succession: succession;
     send_against_succession_to_one_who_goes / close_against_succession_to_one_who_goes: succession_to_one_who_goes;
     send_against_succession_to_one_who_polls_again / close_against_succession_to_one_who_polls_again: succession_to_one_who_polls_again;
+    send_against_the_first_waiter / close_against_the_first_waiter: first_wake;
+    send_against_the_first_waiters_wakers / close_against_the_first_waiters_wakers: first_with_another_waker;
+    send_against_the_first_waiters_drop / close_against_the_first_waiters_drop: first_poll_then_drop;
+    send_against_the_first_and_second / close_against_the_first_and_second: first_and_second;
+    send_against_the_first_before_others / close_against_the_first_before_others: first_before_others;
     send_against_a_late_comer / close_against_a_late_comer: late_comer;
 }
 
@@ -454,8 +578,19 @@ fn each_path_takes_the_read_modify_writes_that_are_promised() {
         // And one to free the list.
         assert_eq!(rmws_of(|| poll(&mut wait, &other).is_ready()), 1 + 1);
         drop(wait);
-        drop(shared);
+        assert_eq!(rmws_of(|| drop(shared)), 0);
         drops.assert_all_of(2);
+
+        let (tx, mut shared) = shared::channel();
+        let poll_it = |shared: &mut Shared<Arc<Value>>, wakes: &Arc<Wakes>| {
+            rmws_of(|| poll_first(shared, wakes, Send).is_ready())
+        };
+        assert_eq!(poll_it(&mut shared, &wakes), 1);
+        assert_eq!(poll_it(&mut shared, &wakes), 0);
+        assert_eq!(poll_it(&mut shared, &other), 1);
+        assert_eq!(rmws_of(|| tx.send(Arc::new(drops.value()))), 3);
+        assert_eq!(poll_it(&mut shared, &other), 0);
+        assert_eq!(rmws_of(|| drop(shared)), 0);
     });
 }
 
@@ -482,6 +617,8 @@ caught! {
     weakened_sweep_is_caught: "shared::waiters::sweep" to Relaxed by poll_then_drop(Send);
     weakened_resume_is_caught: "shared::waiters::resume" to Relaxed by a_look_goes_on_in_newer_places();
     weakened_pass_is_caught: "shared::waiters::pass" to Relaxed by a_look_goes_on_in_newer_places();
+    weakened_push_of_the_first_is_caught: "shared::waiters::push" to Relaxed by first_wake(Send);
+    weakened_alone_is_caught: "shared::block::alone" to Relaxed by clones_dropped(Send);
     weakened_release_is_caught: "shared::block::release" to Relaxed by clones_dropped(Send);
     weakened_free_is_caught: "shared::block::free" to Relaxed by clones_dropped(Send);
     weakened_succeed_is_caught: "completion::succession::succeed" to Relaxed by succession(Send);

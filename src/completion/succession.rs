@@ -26,6 +26,18 @@ impl Completion {
         }
     }
 
+    /// Registers a waker, given its word, before the completer can see this completion.
+    ///
+    /// # Safety
+    /// `this` is alive and new, and no other thread uses it before it is published. The caller
+    /// takes the waker back if it is not.
+    pub(crate) unsafe fn raw_preset(this: *const Self, waker: NonNull<()>) {
+        // SAFETY: alive by this function's contract.
+        let word = unsafe { &(*this).word };
+        // ORDERING: preset. Relaxed: the publication makes it visible.
+        word.store(waker.as_ptr(), order!(preset: Relaxed));
+    }
+
     /// Takes a registered waiter's waker back. Returns `None` if the completer has finished,
     /// because the completer took the waker.
     ///

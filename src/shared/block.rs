@@ -140,6 +140,13 @@ impl<T> Drop for Handle<T> {
         // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
         // during the call.
         let references = unsafe { &(*self.block.as_ptr()).references };
+        // ORDERING: alone. Acquire, with the Release of `release`: all uses of the block by other
+        // threads come before it is freed. Nobody else can add a reference.
+        if references.load(order!(alone: Acquire)) == 1 {
+            // SAFETY: this is the last reference.
+            unsafe { free(self.block) };
+            return;
+        }
         // ORDERING: release, free. Release, with the fence below: all uses of the block come before
         // it is freed.
         if references.fetch_sub(1, order!(release: Release)) != 1 {

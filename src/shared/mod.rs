@@ -18,23 +18,26 @@
 //!
 //! | path | loads | atomic read-modify-writes |
 //! |---|---|---|
-//! | clone, drop | | 1 |
+//! | clone | | 1 |
+//! | drop | 1 | 1, or none for the last handle |
 //! | check, or the first poll once the value was sent | 1 | |
 //! | the first poll of a waiter that has to wait | 3 to 5 | 2, or 1 and one for each place that it tries, not counting the waker's own |
+//! | the same, of the first `Shared` of a channel, if no other has waited | 2 | 1, not counting the waker's own |
 //! | poll again with the same waker | 2 | |
 //! | poll again with another waker | 2 | 1, not counting the waker's own |
-//! | poll after the wake-up | 2 | 1 |
-//! | drop while waiting | 1 | 2 |
-//! | send, or drop the sender | | 2, or 3 and one for each place if there were waiters |
+//! | poll after the wake-up | 2 | 1, or none for that first one |
+//! | cease to wait | 1 | 2, or 1 for that first one |
+//! | send, or drop the sender | 1 | 2; 3 if only that first one waits; otherwise 3 and one for each place |
 //!
 //! # Memory
-//! The value and five words take one block. In addition, each waiter has a place of three words
-//! while it waits. A later waiter takes over the place of one that has stopped waiting, so there
-//! are never more than twice as many places as the largest number of waiters at one time. A new
-//! place is made as long as fewer than half of the places are free. Finding a free place therefore
-//! takes two tries on average, and in the worst case as many tries as there are places. All places
-//! are freed once the value was sent and every waiter has been polled again or dropped. A waker of
-//! another crate is boxed while it is registered. The waker of a blocking call is not boxed.
+//! The value and six words take one block. One of these words is for the first `Shared` of the
+//! channel, if it waits before any other waiter. Each other waiter has a place of three words while
+//! it waits. A later waiter takes over the place of one that has stopped waiting, so there are never
+//! more than twice as many places as the largest number of waiters at one time. A new place is made
+//! as long as fewer than half of the places are free. Finding a free place therefore takes two tries
+//! on average, and in the worst case as many tries as there are places. All places are freed once
+//! the value was sent and every waiter has been polled again or dropped. A waker of another crate is
+//! boxed while it is registered. The waker of a blocking call is not boxed.
 //!
 //! # Example
 //! ```
@@ -71,7 +74,7 @@ pub use sender::Sender;
 /// Creates a sender, and the first waiter for its value.
 ///
 /// # Cost
-/// At most one allocation, of a block that holds the value and five words. No atomic
+/// At most one allocation, of a block that holds the value and six words. No atomic
 /// read-modify-writes.
 ///
 /// # Example
@@ -84,7 +87,7 @@ pub use sender::Sender;
 #[must_use = "dropping a sender without `send` tells the waiters that no value will come"]
 pub fn channel<T>() -> (Sender<T>, Shared<T>) {
     let (sender, shared) = block::Handle::pair();
-    (Sender::new(sender), Shared::new(shared))
+    (Sender::new(sender), Shared::first(shared))
 }
 
 /// The error of a waiter whose sender was dropped without sending, so that there will be no value.

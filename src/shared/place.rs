@@ -28,7 +28,20 @@ struct Link {
     count: usize,
 }
 
+/// The end of a list that the first waiter has entered. Its word is not in a place, but in
+/// [`Waiters`](super::waiters::Waiters).
+pub(super) const FIRST: *mut Place = ptr::without_provenance_mut(3);
+
 impl Place {
+    /// Returns the place at the head of a list, or `None` at the end, which is null or [`FIRST`].
+    #[inline]
+    pub(super) fn at(list: *mut Self) -> Option<NonNull<Self>> {
+        match list {
+            FIRST => None,
+            list => NonNull::new(list),
+        }
+    }
+
     /// Allocates a place outside any list, with a registered waiter, given the word of its waker.
     pub(super) fn allocate(waker: NonNull<()>) -> NonNull<Self> {
         let this = heap::allocate::<Self>();
@@ -53,7 +66,7 @@ impl Place {
     ///
     /// # Safety
     /// This place belongs to the caller, and has not been published. `next` is the head of a list
-    /// that is alive, or null.
+    /// that is alive, or its end.
     pub(super) unsafe fn put_before(this: NonNull<Self>, next: *mut Self) {
         // SAFETY: passed on from the caller.
         let count = 1 + unsafe { Self::count(next) };
@@ -68,13 +81,13 @@ impl Place {
     /// Returns the number of places in a list.
     ///
     /// # Safety
-    /// `list` is the head of a list that is alive, or null.
+    /// `list` is the head of a list that is alive, or its end.
     pub(super) unsafe fn count(list: *mut Self) -> usize {
         // SAFETY: passed on from the caller.
-        NonNull::new(list).map_or(0, |place| unsafe { Self::link(place) }.count)
+        Self::at(list).map_or(0, |place| unsafe { Self::link(place) }.count)
     }
 
-    /// Returns the rest of the list, or null.
+    /// Returns the rest of the list, or its end.
     ///
     /// # Safety
     /// The place is in a list that is alive.

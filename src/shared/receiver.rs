@@ -52,9 +52,10 @@ impl<T: RefUnwindSafe> UnwindSafe for Shared<T> {}
 impl<T: RefUnwindSafe> RefUnwindSafe for Shared<T> {}
 
 impl<T> Shared<T> {
-    pub(super) fn new(handle: Handle<T>) -> Self {
+    /// Creates the first waiter of a channel.
+    pub(super) fn first(handle: Handle<T>) -> Self {
         Self {
-            waiter: SharedWaiter::new(),
+            waiter: SharedWaiter::first(),
             handle,
         }
     }
@@ -199,7 +200,10 @@ impl<T> Shared<T> {
 impl<T> Clone for Shared<T> {
     #[inline]
     fn clone(&self) -> Self {
-        Self::new(self.handle.clone())
+        Self {
+            waiter: SharedWaiter::new(),
+            handle: self.handle.clone(),
+        }
     }
 }
 

@@ -47,8 +47,9 @@ impl<T> Sender<T> {
     /// If every [`Shared`](super::Shared) was dropped, the value is dropped.
     ///
     /// # Cost
-    /// Two atomic read-modify-writes if there were no waiters. Otherwise three, one more for each
-    /// place of a waiter, and the wake-ups. Wait-free apart from the wake-ups.
+    /// Two atomic read-modify-writes if there were no waiters, three if only the first handle of the
+    /// channel waits, and otherwise three and one for each place of a waiter. One less if every
+    /// `Shared` was dropped. The wake-ups come on top. Wait-free apart from those.
     ///
     /// # Panics
     /// If a waiter's waker panics, the first such panic passes through after the value has been

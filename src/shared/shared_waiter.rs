@@ -1,23 +1,32 @@
 //! [`SharedWaiter`]: a waiter, and its place in the list while it waits.
 
 use core::{
+    mem,
     panic::{RefUnwindSafe, UnwindSafe},
-    ptr::NonNull,
+    ptr,
     task::{Poll, Waker},
 };
 
-use super::{place::Place, waiters::Waiters};
+use super::{
+    place::{FIRST, Place},
+    waiters::Waiters,
+};
 use crate::{
     Completion,
     completion::{Ended, Registration},
     waker::ThinWaker,
 };
 
-/// A waiter. It has a place from its first pending poll until it leaves.
+/// A waiter. It has a place, or the first word, from its first pending poll until it leaves.
 pub(super) struct SharedWaiter {
-    place: Option<NonNull<Place>>,
+    /// A place, `FIRST`, `NOWHERE`, or `BEFORE_FIRST`.
+    place: *mut Place,
     registration: Registration,
 }
+
+const NOWHERE: *mut Place = ptr::null_mut();
+/// The first waiter of a channel has not been polled.
+const BEFORE_FIRST: *mut Place = ptr::without_provenance_mut(1);
 
 // SAFETY: a waiter makes atomic operations on the place's word, which any thread may make.
 unsafe impl Send for SharedWaiter {}
@@ -30,7 +39,15 @@ impl RefUnwindSafe for SharedWaiter {}
 impl SharedWaiter {
     pub(super) const fn new() -> Self {
         Self {
-            place: None,
+            place: NOWHERE,
+            registration: Registration::new(),
+        }
+    }
+
+    /// Creates the one waiter of a channel that may use the first word.
+    pub(super) const fn first() -> Self {
+        Self {
+            place: BEFORE_FIRST,
             registration: Registration::new(),
         }
     }
@@ -55,18 +72,28 @@ impl SharedWaiter {
     /// # Safety
     /// As for `poll`.
     unsafe fn wait(&mut self, waiters: &Waiters, waker: &Waker) -> Poll<Ended> {
-        let Some(place) = self.place else {
+        if self.place == BEFORE_FIRST {
+            self.place = NOWHERE;
+            // SAFETY: this is the first waiter, and forgets it here.
+            if let Some(registration) = unsafe { waiters.enter_first(waker) } {
+                self.place = FIRST;
+                self.registration = registration;
+                return Poll::Pending;
+            }
+        }
+        if self.place == NOWHERE {
             return match waiters.enter(waker) {
                 Ok((place, registration)) => {
-                    self.place = Some(place);
+                    self.place = place.as_ptr();
                     self.registration = registration;
                     Poll::Pending
                 }
                 Err(ended) => Poll::Ready(ended),
             };
-        };
-        let word = Place::word(place);
-        // SAFETY: the place is alive as long as this waiter is inside, and is this waiter's.
+        }
+        let word = Self::word(self.place, waiters);
+        // SAFETY: the word is alive as long as this waiter is inside, or is that of the first
+        // waiter, whose handle keeps it alive. It is this waiter's.
         let poll = unsafe { Completion::raw_poll(word, waker, &mut self.registration) };
         if poll.is_ready() {
             // SAFETY: passed on from the caller.
@@ -82,14 +109,27 @@ impl SharedWaiter {
     /// As for `poll`.
     #[inline]
     pub(super) unsafe fn leave(&mut self, waiters: &Waiters) {
-        let Some(place) = self.place.take() else {
+        let place = mem::replace(&mut self.place, NOWHERE);
+        if place == NOWHERE || place == BEFORE_FIRST {
             return;
-        };
+        }
         self.registration = Registration::new();
-        // SAFETY: the place is alive as long as this waiter is inside. The waiter has registered in
-        // it, and has just forgotten it.
-        let waker: Option<ThinWaker> = unsafe { Completion::raw_vacate(Place::word(place)) };
-        waiters.go_out();
+        // SAFETY: the word is alive as in `wait`. The waiter has registered in it, and has just
+        // forgotten it.
+        let waker: Option<ThinWaker> =
+            unsafe { Completion::raw_vacate(Self::word(place, waiters)) };
+        if place != FIRST {
+            waiters.go_out();
+        }
         drop(waker);
+    }
+
+    /// The word of a waiter that has registered.
+    #[inline]
+    fn word(place: *mut Place, waiters: &Waiters) -> *const Completion {
+        match Place::at(place) {
+            Some(place) => Place::word(place),
+            None => waiters.first(),
+        }
     }
 }

@@ -3,14 +3,16 @@
 //! | word | means | written by |
 //! |---|---|---|
 //! | `OPEN` (null) | not ended, and no waiter has registered yet | creation |
+//! | `FIRST` (3) | not ended, and only the first waiter has registered, in its own word | first waiter, when it enters |
 //! | `L` (a [`Place`]) | not ended; the newest place of the list | waiters, when they push a place |
 //! | `DONE` (1) | there is a value | sender, once |
 //! | `CLOSED` (2) | the sender was dropped without sending | sender, once |
 //!
 //! | operation | instruction | what to do next |
 //! |---|---|---|
-//! | end | `swap(DONE or CLOSED, AcqRel)` | complete the word of each place in the returned list, and wake the wakers that this returns |
+//! | end | `swap(DONE or CLOSED, AcqRel)` | complete the word of each place in the returned list, and that of the first waiter if the list ends with `FIRST`; wake the wakers that this returns |
 //! | check | `load(Acquire)` | nothing |
+//! | enter first | write the first waiter's word, then `compare_exchange(OPEN -> FIRST, Release)` | nothing. A list: enter. The end: ready |
 //! | enter | `inside + 1`, then one of the two below | |
 //! | push | `compare_exchange(L -> fresh, Release)` | nothing. Another `L`: retry. The end: free the fresh place, go out |
 //! | succeed | `DETACHED -> W` in the word of a place of the list | nothing. The end: go out |
@@ -21,6 +23,12 @@
 //! and every waiter inside may walk the list. Each place has a [`Completion`] of its own, which
 //! decides the race between the wake-up of this waiter and its poll, its departure or its
 //! successor.
+//!
+//! **The first waiter.** The first handle of a channel is most often the only one that waits. Its
+//! word is beside the list, and lives as long as the handle, so it is not counted in `inside` and
+//! has no successor. `FIRST` in the list tells the end that there is a waker in the word. Rejected:
+//! a word that the end completes in any case, because that is one more exchange for each sender
+//! that nobody waits for.
 //!
 //! **The bound.** `inside` counts the sender and the waiters that have entered and not yet gone
 //! out. A waiter that enters makes a new place only if there are fewer than twice as many places as
@@ -48,7 +56,7 @@ use core::{
     task::Waker,
 };
 
-use super::place::Place;
+use super::place::{FIRST, Place};
 use crate::{
     Completion,
     completion::{Completed, Ended, Registration},
@@ -73,6 +81,7 @@ pub(super) struct Waiters {
     /// The list that the end has taken. The sender writes it before it goes out, and the thread
     /// that frees the list reads it.
     taken: UnsafeCell<*mut Place>,
+    first: Completion,
 }
 
 impl Waiters {
@@ -82,7 +91,13 @@ impl Waiters {
             inside: AtomicUsize::new(SENDER),
             resume: AtomicPtr::new(ptr::null_mut()),
             taken: UnsafeCell::new(ptr::null_mut()),
+            first: Completion::new(),
         }
+    }
+
+    /// The word of the first waiter.
+    pub(super) fn first(&self) -> *const Completion {
+        &raw const self.first
     }
 
     /// Returns how the wait ended, or `None` if it has not ended.
@@ -122,6 +137,12 @@ impl Waiters {
             // sender.
             return;
         }
+        if taken == FIRST {
+            // As above.
+            // SAFETY: the sender's handle keeps it alive, and the list is taken once.
+            unsafe { wake(self.first(), how) };
+            return;
+        }
         self.taken.with_mut(|place| {
             // SAFETY: no thread reads it before the sender has gone out.
             unsafe { *place = taken }
@@ -132,6 +153,31 @@ impl Waiters {
             how,
         }
         .wake();
+    }
+
+    /// Registers `waker` in the word of the first waiter. Returns `None` if there is a list already,
+    /// or the end.
+    ///
+    /// # Safety
+    /// The caller is the first waiter, and this is its one call.
+    pub(super) unsafe fn enter_first(&self, waker: &Waker) -> Option<Registration> {
+        if self.look() != OPEN {
+            return None;
+        }
+        let waker = waker.clone();
+        let registration = Registration::with_waker(WakerId::of(&waker));
+        let waker = ThinWaker::from(waker).into_raw();
+        // SAFETY: alive by the caller's handle. No other thread uses it before the push.
+        unsafe { Completion::raw_preset(self.first(), waker) };
+        match self.push(OPEN, FIRST) {
+            Ok(()) => Some(registration),
+            Err(_) => {
+                // SAFETY: this is the word from above. No other thread sees it, and this waiter
+                // never uses its own word again.
+                drop(unsafe { ThinWaker::from_raw(waker) });
+                None
+            }
+        }
     }
 
     /// Finds a place for a waiter, and registers `waker` there.
@@ -183,7 +229,7 @@ impl Waiters {
             let place = *fresh.get_or_insert_with(|| Place::allocate(waker));
             // SAFETY: the place is fresh, and the list is alive as above.
             unsafe { Place::put_before(place, list) };
-            match self.push(list, place) {
+            match self.push(list, place.as_ptr()) {
                 Ok(()) => return Ok(place),
                 Err(now) => list = now,
             }
@@ -196,16 +242,14 @@ impl Waiters {
         found
     }
 
-    fn push(&self, list: *mut Place, place: NonNull<Place>) -> Result<(), *mut Place> {
-        // ORDERING: push. Release: the place and its waker are visible to a thread that takes or
-        // walks the list (`done`, `closed` and `look`, Acquire; later pushes are part of the same
-        // release sequence).
+    fn push(&self, list: *mut Place, place: *mut Place) -> Result<(), *mut Place> {
+        // ORDERING: push. Release: the place or the first word, and its waker, are visible to a
+        // thread that takes or walks the list (`done`, `closed` and `look`, Acquire; later pushes
+        // are part of the same release sequence).
         let done: Ordering = order!(push: Release);
         // ORDERING: push_ended. Acquire: as for `look`.
         let failed: Ordering = order!(push_ended: Acquire);
-        let pushed = self
-            .list
-            .compare_exchange(list, place.as_ptr(), done, failed);
+        let pushed = self.list.compare_exchange(list, place, done, failed);
         pushed.map(drop)
     }
 
@@ -218,7 +262,7 @@ impl Waiters {
         // list that the caller has seen.
         let mut at = self.resume.load(order!(resume: Acquire));
         loop {
-            let Some(place) = NonNull::new(at) else {
+            let Some(place) = Place::at(at) else {
                 at = self.look();
                 match ended(at) {
                     Some(ended) => return Err(ended),
@@ -270,7 +314,7 @@ impl Waiters {
     unsafe fn free(&self) {
         // SAFETY: only the sender writes it, and the sender has finished.
         let mut at = self.taken.with(|taken| unsafe { *taken });
-        while let Some(place) = NonNull::new(at) {
+        while let Some(place) = Place::at(at) {
             // SAFETY: a place of the list that is not freed yet.
             at = unsafe { Place::next(place) };
             // SAFETY: no one uses it after this. The end has taken the waker out of its word.
@@ -293,6 +337,7 @@ impl Waiters {
         self.inside.retire();
         self.resume.retire();
         self.taken.retire();
+        self.first.retire();
     }
 }
 
@@ -315,21 +360,35 @@ struct Rest<'a> {
 
 impl Rest<'_> {
     fn wake(&mut self) {
-        while let Some(place) = NonNull::new(mem::replace(&mut self.next, ptr::null_mut())) {
-            // SAFETY: the sender is inside, which keeps the list alive.
-            self.next = unsafe { Place::next(place) };
-            let word = Place::word(place);
-            let completed = match self.how {
-                // SAFETY: alive as above. The list is taken once, so this is the only call for the
-                // place.
-                Ended::Done => unsafe { Completion::raw_complete(word) },
-                // SAFETY: as above.
-                Ended::Abandoned => unsafe { Completion::raw_abandon(word) },
+        while !self.next.is_null() {
+            let at = mem::replace(&mut self.next, ptr::null_mut());
+            let word = match Place::at(at) {
+                Some(place) => {
+                    // SAFETY: the sender is inside, which keeps the list alive.
+                    self.next = unsafe { Place::next(place) };
+                    Place::word(place)
+                }
+                None => self.waiters.first(),
             };
-            if let Completed::Wake(waker) = completed {
-                waker.wake();
-            }
+            // SAFETY: alive as above, or by the sender's handle. The list is taken once.
+            unsafe { wake(word, self.how) };
         }
+    }
+}
+
+/// Completes the word of one waiter, and wakes it.
+///
+/// # Safety
+/// The word is alive, and this is the only call for it.
+unsafe fn wake(word: *const Completion, how: Ended) {
+    let completed = match how {
+        // SAFETY: passed on from the caller.
+        Ended::Done => unsafe { Completion::raw_complete(word) },
+        // SAFETY: passed on from the caller.
+        Ended::Abandoned => unsafe { Completion::raw_abandon(word) },
+    };
+    if let Completed::Wake(waker) = completed {
+        waker.wake();
     }
 }
 
