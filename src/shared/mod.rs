@@ -31,13 +31,13 @@
 //!
 //! # Memory
 //! The value and six words take one block. One of these words is for the first `Shared` of the
-//! channel, if it waits before any other waiter. Each other waiter has a place of three words while
-//! it waits. A later waiter takes over the place of one that has stopped waiting, so there are never
-//! more than twice as many places as the largest number of waiters at one time. A new place is made
-//! as long as fewer than half of the places are free. Finding a free place therefore takes two tries
-//! on average, and in the worst case as many tries as there are places. All places are freed once
-//! the value was sent and every waiter has been polled again or dropped. A waker of another crate is
-//! boxed while it is registered. The waker of a blocking call is not boxed.
+//! channel, if it waits before any other waiter. Each other waiter has a place of three words
+//! while it waits. A later waiter takes over the place of one that has stopped waiting, so there
+//! are never more than twice as many places as the largest number of waiters at one time. A new
+//! place is made as long as fewer than half of the places are free. Finding a free place therefore
+//! takes two tries on average, and in the worst case as many tries as there are places. All places
+//! are freed once the value was sent and every waiter has been polled again or dropped. A waker of
+//! another crate is boxed while it is registered. The waker of a blocking call is not boxed.
 //!
 //! # Example
 //! ```

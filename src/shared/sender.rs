@@ -47,8 +47,8 @@ impl<T> Sender<T> {
     /// If every [`Shared`](super::Shared) was dropped, the value is dropped.
     ///
     /// # Cost
-    /// Two atomic read-modify-writes if there were no waiters, three if only the first handle of the
-    /// channel waits, and otherwise three and one for each place of a waiter. One less if every
+    /// Two atomic read-modify-writes if there were no waiters, three if only the first handle of
+    /// the channel waits, and otherwise three and one for each place of a waiter. One less if every
     /// `Shared` was dropped. The wake-ups come on top. Wait-free apart from those.
     ///
     /// # Panics

@@ -155,8 +155,8 @@ impl Waiters {
         .wake();
     }
 
-    /// Registers `waker` in the word of the first waiter. Returns `None` if there is a list already,
-    /// or the end.
+    /// Registers `waker` in the word of the first waiter. Returns `None` if there is a list already
+    /// or the end has come.
     ///
     /// # Safety
     /// The caller is the first waiter, and this is its one call.
