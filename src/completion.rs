@@ -182,6 +182,8 @@ impl Completion<Room> {
         ///
         /// Use it where wakers of other crates are expected, because the first one to be registered
         /// needs no memory then. Wakers of this crate's tasks and parked threads never do.
+        /// `oneshot` uses it. A task does not: two more words in every task would cost more than a
+        /// box for each of those that another crate's waker waits for.
         ///
         /// # Example
         /// ```

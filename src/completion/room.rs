@@ -22,6 +22,14 @@
 //!
 //! The waiter moves in once and out once, so this is at most one compare-exchange and one exchange.
 //! It is one of the two if the waiter does nothing at that moment.
+//!
+//! **A task's join word has no room.** Room would take two words of every task, whose other parts
+//! are six words and the future, and would help only a join with a waker of another crate. Such a
+//! join pays for the box 21 instructions (of 196, from the spawn to the join) and no atomic
+//! operation, because the block comes from the thread's cache. If the task ends on another thread,
+//! the box is one more cache line to move. No word of a task could serve as room meanwhile: the
+//! link and the metadata belong to the queues and the executor, the place of the spawn is read by
+//! hooks, and the future is being polled.
 
 use core::{
     fmt,

@@ -44,6 +44,9 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 /// * dropping the handle of a task that has ended: 0, or 1 if a waker is left;
 /// * dropping the handle of a task that has not ended: 2.
 ///
+/// A waker of another crate is boxed while it is registered. The box comes from blocks that the
+/// thread keeps, as tasks do, and takes no atomic operation.
+///
 /// An operation that may call a stored schedule function (see [`Copied`](super::Copied)) takes 2
 /// more. No operation waits for another thread.
 ///
