@@ -1,5 +1,6 @@
 //! Models of the executor's sleep protocol (`executor/sleep.rs`), with queues of their own: a queue
-//! is a count of tasks, which plain loads look at.
+//! is a count of tasks, which plain loads look at. `sleep_queues.rs` has models with the real
+//! queues of a worker.
 //!
 //! A worker takes one task and is then blocked by it forever. If a task stays in a queue while its
 //! worker sleeps, that is therefore a deadlock, which the model reports.

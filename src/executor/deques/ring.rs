@@ -11,8 +11,8 @@
 //!
 //! A task at index `i` is in the ring as long as `head <= i < tail`. Both look the same to any
 //! thread that sees the push: `tail` becomes `i` or smaller only if the task is taken, and so does
-//! `head` become larger than `i`. A look that reads the two at different times, therefore never
-//! misses a task that stays where it is, which the sleep protocol needs.
+//! `head` become larger than `i`. A look that reads the two at different times, in either order,
+//! therefore never misses a task that stays where it is, which the sleep protocol needs.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{mem, mem::MaybeUninit};

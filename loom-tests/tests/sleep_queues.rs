@@ -1,0 +1,203 @@
+//! Models of the executor's sleep protocol (`executor/sleep.rs`) on the real queues of a worker
+//! (`executor/deques`): the looks of a worker that goes to sleep, against an owner that pushes and
+//! pops.
+//!
+//! The owner does not run on after the last task that it has popped, as if its poll blocked it. If
+//! another task stays in its queues while the other workers sleep, that is therefore a deadlock,
+//! which the model reports.
+#![cfg(joint_loom)]
+
+use std::sync::{
+    Arc,
+    atomic::Ordering::{AcqRel, Relaxed},
+};
+
+use joint::model::{Deques, Sleep, Stealer};
+use loom_tests::lab::thread;
+use loom_tests::{Drops, Value, assert_killed, model_bounded};
+
+/// What the owner does.
+type Owner = fn(&World, &Deques<Value>, &Drops);
+
+/// Worker 0 is the owner, and active. All other workers begin as lookouts, or sleep.
+struct World {
+    sleep: Sleep,
+    stealer: Stealer<Value>,
+}
+
+impl World {
+    /// As `Worker::push_spawned`.
+    fn push_spawned(&self, deques: &Deques<Value>, task: Value) {
+        deques.push_spawned(task);
+        self.sleep.notify();
+    }
+
+    /// As `Worker::push`.
+    fn push_woken(&self, deques: &Deques<Value>, task: Value) {
+        deques.push_woken(task);
+        self.sleep.notify();
+    }
+
+    fn has_work(&self) -> bool {
+        !self.stealer.is_empty()
+    }
+
+    /// As a worker that looks for work, until there is some.
+    fn look_out(&self, worker: usize) {
+        self.sleep.search();
+        while !self.has_work() {
+            self.sleep.sleep(worker, || false, || self.has_work());
+        }
+        self.sleep.found(|| false);
+    }
+
+    /// As [`look_out`](World::look_out), but takes the task.
+    fn look_out_and_steal(&self, worker: usize) -> Value {
+        let own = Deques::new();
+        self.sleep.search();
+        let task = loop {
+            if let Some(task) = own.steal_and_pop(&self.stealer, 1) {
+                break task;
+            }
+            if !self.sleep.sleep(worker, || false, || self.has_work()) {
+                // The owner was inside when this worker came to steal.
+                thread::yield_now();
+            }
+        };
+        self.sleep.found(|| self.has_work());
+        task
+    }
+}
+
+fn world(workers: usize) -> (Arc<World>, Deques<Value>) {
+    let deques = Deques::new();
+    let world = World {
+        sleep: Sleep::new(workers),
+        stealer: deques.stealer(),
+    };
+    (Arc::new(world), deques)
+}
+
+fn take(task: Option<Value>) {
+    task.expect("the owner has it").take();
+}
+
+/// The owner pushes a task at the index at which it has just popped one.
+fn pop_and_push(world: &World, deques: &Deques<Value>, drops: &Drops) {
+    world.push_spawned(deques, drops.value());
+    take(deques.pop_newest_spawned());
+    world.push_spawned(deques, drops.value());
+}
+
+/// The owner pops the newest of two tasks. The older one stays.
+fn push_and_pop_newest(world: &World, deques: &Deques<Value>, drops: &Drops) {
+    world.push_spawned(deques, drops.value());
+    world.push_spawned(deques, drops.value());
+    take(deques.pop_newest_spawned());
+}
+
+/// The owner pops the older of two tasks. The newest one stays.
+fn push_and_pop_oldest(world: &World, deques: &Deques<Value>, drops: &Drops) {
+    world.push_woken(deques, drops.value());
+    world.push_woken(deques, drops.value());
+    take(deques.pop_woken());
+}
+
+/// The only lookout goes to sleep.
+fn against_sleep(owner: Owner) {
+    model_bounded(3, move || {
+        let ((world, deques), drops) = (world(2), Drops::default());
+        let lookout = {
+            let world = world.clone();
+            thread::spawn(move || world.look_out(1))
+        };
+        owner(&world, &deques, &drops);
+        lookout.join().unwrap();
+        assert!(world.has_work());
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_task_that_is_pushed_after_a_pop_keeps_the_last_lookout_awake() {
+    against_sleep(pop_and_push);
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_task_below_one_that_is_popped_keeps_the_last_lookout_awake() {
+    against_sleep(push_and_pop_newest);
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_task_behind_one_that_is_popped_keeps_the_last_lookout_awake() {
+    against_sleep(push_and_pop_oldest);
+}
+
+/// The only lookout steals the task, or sleeps and is woken for it. Preemption bound 3.
+#[test]
+fn a_task_that_the_owner_leaves_is_stolen() {
+    model_bounded(3, || {
+        let ((world, deques), drops) = (world(2), Drops::default());
+        let lookout = {
+            let world = world.clone();
+            thread::spawn(move || world.look_out_and_steal(1).take())
+        };
+        world.push_spawned(&deques, drops.value());
+        world.push_spawned(&deques, drops.value());
+        if let Some(task) = deques.pop_newest_spawned() {
+            task.take();
+        }
+        lookout.join().unwrap();
+    });
+}
+
+/// The only lookout finds a task elsewhere, which blocks it. A third worker, which sleeps or is
+/// about to, has to take over.
+fn against_found(owner: Owner) {
+    model_bounded(3, move || {
+        let ((world, deques), drops) = (world(3), Drops::default());
+        let finder = {
+            let world = world.clone();
+            thread::spawn(move || {
+                world.sleep.search();
+                world.sleep.found(|| world.has_work());
+            })
+        };
+        let lookout = {
+            let world = world.clone();
+            thread::spawn(move || world.look_out(2))
+        };
+        owner(&world, &deques, &drops);
+        finder.join().unwrap();
+        lookout.join().unwrap();
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn the_last_lookout_that_finds_something_sees_a_task_that_is_pushed_after_a_pop() {
+    against_found(pop_and_push);
+}
+
+macro_rules! killed {
+    ($($name:ident: $site:ident -> $ordering:ident by $model:expr;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                assert_killed(concat!("executor::sleep::", stringify!($site)), $ordering, || $model);
+            }
+        )*
+    };
+}
+
+killed! {
+    push_fence_is_seq_cst: push_fence -> AcqRel by against_sleep(pop_and_push);
+    push_fence_is_there: push_fence -> Relaxed by against_sleep(pop_and_push);
+    push_fence_is_there_for_the_oldest: push_fence -> Relaxed by against_sleep(push_and_pop_oldest);
+    sleep_heavy_fence_is_seq_cst: sleep_heavy_fence -> AcqRel by against_sleep(pop_and_push);
+    sleep_heavy_fence_is_there: sleep_heavy_fence -> Relaxed by against_sleep(pop_and_push);
+    found_heavy_fence_is_seq_cst: found_heavy_fence -> AcqRel by against_found(pop_and_push);
+    found_heavy_fence_is_there: found_heavy_fence -> Relaxed by against_found(pop_and_push);
+}
