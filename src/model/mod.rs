@@ -367,7 +367,7 @@ impl Source {
         ))
     }
 
-    fn direction(&self, write: bool) -> &crate::executor::driver::reactor::direction::Direction {
+    fn direction(&self, write: bool) -> crate::executor::driver::reactor::direction::Direction<'_> {
         use crate::executor::driver::reactor::Interest;
         let interest = if write {
             Interest::Write

@@ -19,25 +19,30 @@ use std::{io, sync::PoisonError};
 
 use slab::Slab;
 
-use super::readiness::{Cleared, Raised, Readiness, ShortCount, Waiter, Waiting};
+use super::{
+    readiness::{Cleared, Raised, Readiness, ShortCount, Waiter, Waiting},
+    source::{Interest, Source},
+};
 use crate::{
     sync::{AtomicWaker, Mutex, MutexGuard},
     waker::budget,
 };
 
-#[derive(Debug)]
-pub(crate) struct Direction {
-    readiness: Readiness,
-    /// The waker of the last caller of a `poll_…` function.
-    polled: AtomicWaker,
-    /// A place for each future that has waited and is not dropped yet. It is empty once an event
-    /// has taken the waker.
-    waiters: Mutex<Slab<Option<Waker>>>,
+/// One direction of a source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Direction<'a> {
+    pub(super) source: &'a Source,
+    pub(super) interest: Interest,
 }
+
+/// A place for each future that has waited and is not dropped yet. It is empty once an event has
+/// taken the waker.
+#[derive(Debug, Default)]
+pub(super) struct Listed(Mutex<Slab<Option<Waker>>>);
 
 /// One future's place in the list. Dropping it removes the place.
 struct FdWaiter<'a> {
-    direction: &'a Direction,
+    direction: &'a Direction<'a>,
     key: Option<usize>,
 }
 
@@ -53,45 +58,53 @@ pub(crate) trait Attempt<R> {
     fn arm(&self) -> io::Result<()>;
 }
 
-impl Direction {
-    pub(super) fn new(short: ShortCount) -> Self {
-        Self {
-            readiness: Readiness::new(short),
-            polled: AtomicWaker::new(),
-            waiters: Mutex::new(Slab::new()),
-        }
+impl<'a> Direction<'a> {
+    #[inline]
+    fn readiness(self) -> &'a Readiness {
+        &self.source.readiness[self.interest as usize]
+    }
+
+    /// The waker of the last caller of a `poll_…` function.
+    #[inline]
+    fn polled(self) -> &'a AtomicWaker {
+        &self.source.polled[self.interest as usize]
+    }
+
+    #[inline]
+    fn listed(self) -> &'a Listed {
+        &self.source.listed[self.interest as usize]
     }
 
     /// Raises an event. See [`Readiness::event`]. The caller must wake the wakers that are appended
     /// to `woken`.
-    pub(crate) fn event(&self, short: ShortCount, woken: &mut Vec<Waker>) {
-        self.take_wakers(self.readiness.event(short), woken);
+    pub(crate) fn event(self, short: ShortCount, woken: &mut Vec<Waker>) {
+        self.take_wakers(self.readiness().event(short), woken);
     }
 
     /// Ends the direction: no event will arrive any more. The caller must wake the wakers that are
     /// appended to `woken`.
-    pub(crate) fn end(&self, woken: &mut Vec<Waker>) {
-        self.take_wakers(self.readiness.end(), woken);
+    pub(crate) fn end(self, woken: &mut Vec<Waker>) {
+        self.take_wakers(self.readiness().end(), woken);
     }
 
     #[inline]
-    fn take_wakers(&self, raised: Raised, woken: &mut Vec<Waker>) {
+    fn take_wakers(self, raised: Raised, woken: &mut Vec<Waker>) {
         if raised.wake_caller {
-            woken.extend(self.polled.take());
+            woken.extend(self.polled().take());
         }
         if raised.wake_listed {
             self.take_listed(woken);
         }
     }
 
-    fn take_listed(&self, woken: &mut Vec<Waker>) {
-        let mut waiters = self.lock();
+    fn take_listed(self, woken: &mut Vec<Waker>) {
+        let mut waiters = self.listed().lock();
         woken.extend(waiters.iter_mut().filter_map(|(_, waker)| waker.take()));
     }
 
     /// Fails if no event will arrive any more.
-    pub(super) fn served(&self) -> io::Result<()> {
-        match self.readiness.look().is_gone() {
+    pub(super) fn served(self) -> io::Result<()> {
+        match self.readiness().look().is_gone() {
             true => Err(gone()),
             false => Ok(()),
         }
@@ -99,28 +112,28 @@ impl Direction {
 
     /// Forgets that the direction was ready. Only allowed if each waiter [asks](Attempt::arm) the
     /// system for an event again.
-    pub(super) fn forget(&self) {
-        self.readiness.clear(self.readiness.look());
+    pub(super) fn forget(self) {
+        self.readiness().clear(self.readiness().look());
     }
 
     /// Tries until the operation is done, or until it would block and no event has arrived since
     /// the look at the word.
-    fn run<R>(&self, attempt: &mut impl Attempt<R>) -> Poll<io::Result<R>> {
+    fn run<R>(self, attempt: &mut impl Attempt<R>) -> Poll<io::Result<R>> {
         loop {
-            let seen = self.readiness.look();
+            let seen = self.readiness().look();
             if !seen.is_ready() && !seen.is_gone() {
                 return Poll::Pending;
             }
             match attempt.attempt() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.readiness.clear(seen) == Cleared::Done && seen.is_gone() {
+                    if self.readiness().clear(seen) == Cleared::Done && seen.is_gone() {
                         return Poll::Ready(Err(gone()));
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(result) => {
                     if attempt.fell_short(&result) {
-                        self.readiness.fell_short(seen);
+                        self.readiness().fell_short(seen);
                     }
                     return Poll::Ready(Ok(result));
                 }
@@ -161,22 +174,24 @@ impl Direction {
         mut attempt: impl Attempt<R>,
     ) -> Poll<io::Result<R>> {
         self.poll_by(cx, &mut attempt, |waker| {
-            self.polled.register(waker);
-            self.readiness.wait(Waiter::Caller)
+            self.polled().register(waker);
+            self.readiness().wait(Waiter::Caller)
         })
     }
 
     /// Tries until the operation does not block, and again at each event.
-    pub(crate) async fn done<R>(&self, mut attempt: impl Attempt<R>) -> io::Result<R> {
+    pub(crate) async fn done<R>(self, mut attempt: impl Attempt<R>) -> io::Result<R> {
         let mut waiter = FdWaiter {
-            direction: self,
+            direction: &self,
             key: None,
         };
         poll_fn(|cx| self.poll_by(cx, &mut attempt, |waker| waiter.wait(waker))).await
     }
+}
 
+impl Listed {
     fn lock(&self) -> MutexGuard<'_, Slab<Option<Waker>>> {
-        self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -185,7 +200,7 @@ impl FdWaiter<'_> {
     fn wait(&mut self, waker: &Waker) -> Waiting {
         // Wakers are cloned and dropped outside the lock, because that may run any code.
         let waker = Some(waker.clone());
-        let mut waiters = self.direction.lock();
+        let mut waiters = self.direction.listed().lock();
         let before = match self.key {
             Some(key) => mem::replace(&mut waiters[key], waker),
             None => {
@@ -193,7 +208,7 @@ impl FdWaiter<'_> {
                 None
             }
         };
-        let waiting = self.direction.readiness.wait(Waiter::Listed);
+        let waiting = self.direction.readiness().wait(Waiter::Listed);
         drop(waiters);
         drop(before);
         waiting
@@ -203,7 +218,7 @@ impl FdWaiter<'_> {
 impl Drop for FdWaiter<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            let waker = self.direction.lock().remove(key);
+            let waker = self.direction.listed().lock().remove(key);
             drop(waker);
         }
     }

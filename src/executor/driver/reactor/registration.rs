@@ -109,7 +109,7 @@ impl Registration {
         }
     }
 
-    fn direction(&self, interest: Interest) -> &Direction {
+    fn direction(&self, interest: Interest) -> Direction<'_> {
         self.source.direction(interest)
     }
 

@@ -4,8 +4,11 @@ use alloc::vec::Vec;
 use core::task::Waker;
 use std::sync::PoisonError;
 
-use super::{direction::Direction, readiness::ShortCount};
-use crate::sync::{Mutex, MutexGuard};
+use super::{
+    direction::{Direction, Listed},
+    readiness::{Readiness, ShortCount},
+};
+use crate::sync::{AtomicWaker, Mutex, MutexGuard};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
@@ -32,26 +35,32 @@ pub(super) struct Asked {
     pub(super) write: bool,
 }
 
+/// Each array has the part of each direction. What an event touches comes first, on one cache line,
+/// because the system reports both directions of most descriptors with each event.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Source {
-    read: Direction,
-    write: Direction,
+    pub(super) readiness: [Readiness; 2],
+    pub(super) polled: [AtomicWaker; 2],
+    pub(super) listed: [Listed; 2],
     asked: Mutex<Asked>,
 }
 
 impl Source {
     pub(crate) fn new(short: ShortCount) -> Self {
         Self {
-            read: Direction::new(short),
-            write: Direction::new(short),
+            readiness: [(); 2].map(|()| Readiness::new(short)),
+            polled: [(); 2].map(|()| AtomicWaker::new()),
+            listed: Default::default(),
             asked: Mutex::new(Asked::default()),
         }
     }
 
-    pub(crate) fn direction(&self, interest: Interest) -> &Direction {
-        match interest {
-            Interest::Read => &self.read,
-            Interest::Write => &self.write,
+    #[inline]
+    pub(crate) fn direction(&self, interest: Interest) -> Direction<'_> {
+        Direction {
+            source: self,
+            interest,
         }
     }
 
@@ -62,17 +71,32 @@ impl Source {
     /// Raises an event. The caller must wake the wakers that are appended to `woken`.
     pub(super) fn event(&self, event: Event, woken: &mut Vec<Waker>) {
         if event.readable {
-            self.read.event(event.short_read, woken);
+            self.direction(Interest::Read)
+                .event(event.short_read, woken);
         }
         if event.writable {
-            self.write.event(event.short_write, woken);
+            self.direction(Interest::Write)
+                .event(event.short_write, woken);
         }
     }
 
     /// Ends both directions: no event will arrive any more. The caller must wake the wakers that
     /// are appended to `woken`.
     pub(crate) fn end(&self, woken: &mut Vec<Waker>) {
-        self.read.end(woken);
-        self.write.end(woken);
+        self.direction(Interest::Read).end(woken);
+        self.direction(Interest::Write).end(woken);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::mem::{align_of, offset_of};
+
+    use super::Source;
+
+    #[test]
+    fn what_an_event_touches_lies_on_one_cache_line() {
+        assert!(align_of::<Source>() >= 64);
+        assert!(offset_of!(Source, listed) <= 64);
     }
 }
