@@ -591,6 +591,10 @@ fn each_path_takes_the_read_modify_writes_that_are_promised() {
         assert_eq!(rmws_of(|| tx.send(Arc::new(drops.value()))), 3);
         assert_eq!(poll_it(&mut shared, &other), 0);
         assert_eq!(rmws_of(|| drop(shared)), 0);
+
+        let (tx, shared) = shared::channel::<Value>();
+        assert_eq!(rmws_of(|| drop(shared)), 1);
+        assert_eq!(rmws_of(|| drop(tx)), 0);
     });
 }
 

@@ -73,6 +73,17 @@ impl<T> Handle<T> {
         references.load(order!(is_last: Relaxed)) == 1
     }
 
+    /// Returns whether this is the only reference. If it is, all that other threads did with the
+    /// block happens before this returns, and nobody else can add a reference.
+    #[inline]
+    pub(super) fn is_alone(&self) -> bool {
+        // SAFETY: alive by this reference.
+        let references = unsafe { &(*self.block.as_ptr()).references };
+        // ORDERING: alone. Acquire, with the Release of `release`: all uses of the block by other
+        // threads come before it is freed.
+        references.load(order!(alone: Acquire)) == 1
+    }
+
     /// Writes the value.
     ///
     /// # Safety
@@ -140,9 +151,7 @@ impl<T> Drop for Handle<T> {
         // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
         // during the call.
         let references = unsafe { &(*self.block.as_ptr()).references };
-        // ORDERING: alone. Acquire, with the Release of `release`: all uses of the block by other
-        // threads come before it is freed. Nobody else can add a reference.
-        if references.load(order!(alone: Acquire)) == 1 {
+        if self.is_alone() {
             // SAFETY: this is the last reference.
             unsafe { free(self.block) };
             return;

@@ -28,6 +28,7 @@
 //! | poll after the wake-up | 2 | 1, or none for that first one |
 //! | cease to wait | 1 | 2, or 1 for that first one |
 //! | send, or drop the sender | 1 | 2; 3 if only that first one waits; otherwise 3 and one for each place |
+//! | drop the sender after every `Shared`, if nobody has waited | 3 | none |
 //!
 //! # Memory
 //! The value and six words take one block. One of these words is for the first `Shared` of the

@@ -94,6 +94,10 @@ impl<T> Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
+        // There is nobody to learn of the end, and no waker that a leaked waiter has left.
+        if self.handle.is_alone() && self.handle.waiters().is_open() {
+            return;
+        }
         // SAFETY: a sender finishes once: `send` does not drop.
         unsafe { self.handle.waiters().end(Ended::Abandoned) };
     }

@@ -112,6 +112,12 @@ impl Waiters {
         ended(self.look())
     }
 
+    /// Returns whether no waiter has registered, and the wait has not ended.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.look() == OPEN
+    }
+
     #[inline]
     fn look(&self) -> *mut Place {
         // ORDERING: look. Acquire, with the Release of `done` and `closed`: what the sender wrote
