@@ -24,6 +24,7 @@ use joint_benches::{
     driven::smol::Smol,
     locals::tokio::DrivenTokioLocal,
     pools::{joint::Joint, tokio::DrivenTokioPool},
+    processors::Processors,
     runtime::Pool,
     table::Table,
 };
@@ -40,7 +41,9 @@ macro_rules! table {
 }
 
 fn main() {
-    let alone = (Joint::start(1), &DrivenTokioLocal {}, Smol::start(1));
+    let processors = Processors::of_this_process();
+    let alone = || (Joint::start(1), &DrivenTokioLocal {}, Smol::start(1));
+    let alone = processors.on_first(1, alone);
     let both = (Joint::start(2), DrivenTokioPool::start(2), Smol::start(2));
     let tables = [
         table!(
@@ -49,7 +52,8 @@ fn main() {
             alone,
             timers::one_worker(),
             floor::timers(false)
-        ),
+        )
+        .on_first_of(processors.clone()),
         table!(
             "timers, two workers",
             3,
@@ -64,6 +68,7 @@ fn main() {
             million::rows(),
             floor::a_million()
         )
+        .on_first_of(processors.clone())
         .heavy(),
         table!(
             "descriptors, one worker",
@@ -72,6 +77,7 @@ fn main() {
             descriptors::rows(),
             floor::descriptors(1)
         )
+        .on_first_of(processors.clone())
         .heavy(),
         table!(
             "descriptors, two workers",

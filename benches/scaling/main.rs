@@ -19,7 +19,6 @@ use std::{env, fs, path::PathBuf, time::Duration};
 #[path = "../driver/descriptors.rs"]
 mod descriptors;
 mod forks;
-mod processors;
 #[path = "../executor/rows.rs"]
 mod rows;
 mod work;
@@ -34,12 +33,12 @@ use joint_benches::{
         nio::Nio,
         tokio::{DrivenTokioPool, TokioPool},
     },
+    processors::Processors,
     report::{Measured, Report},
     runtime::{Pool, leak},
     table::{Run, Table},
 };
 use joint_figures::{Curve, Panel};
-use processors::Processors;
 use work::NamedRun;
 
 /// The rows whose figures are kept, for `docs/measured.md`.

@@ -87,6 +87,7 @@ pub mod locals;
 pub mod options;
 pub mod placement;
 pub mod pools;
+pub mod processors;
 pub mod report;
 pub mod runtime;
 pub mod signal;

@@ -11,6 +11,7 @@ use criterion::{Criterion, Throughput};
 use super::{
     bare::FLOOR,
     options::Options,
+    processors::Processors,
     report::{Measured, Report},
 };
 
@@ -51,6 +52,8 @@ pub struct Table {
     /// The time for each row.
     budget: Duration,
     rounds: &'static Rounds,
+    /// Those of which the rows use the first alone, if they do not use all.
+    one_of: Option<Processors>,
 }
 
 /// Fewer rounds give no median, and more give no better one.
@@ -81,7 +84,15 @@ impl Table {
             contestants: Vec::new(),
             budget,
             rounds: &ROUNDS,
+            one_of: None,
         }
+    }
+
+    /// Keeps each row on the first of these processors, for contestants with one thread. Some of
+    /// them run on this thread, and the others should have been started on that processor.
+    pub fn on_first_of(mut self, processors: Processors) -> Self {
+        self.one_of = Some(processors);
+        self
     }
 
     /// Requests fewer rounds, because one run takes long.
@@ -186,7 +197,11 @@ impl Table {
         for (row, &(title, operations)) in self.rows.iter().enumerate() {
             if options.wants(self.title, title) {
                 report.probe(self.title, title);
-                let rounds = self.measure(row, options.once);
+                let measure = || self.measure(row, options.once);
+                let rounds = match &self.one_of {
+                    Some(processors) => processors.on_first(1, measure),
+                    None => measure(),
+                };
                 let figures = 0..self.contestants.len();
                 let figures = figures.map(|i| self.figure(i, &rounds, operations));
                 each(title, &figures.collect::<Vec<_>>(), report);

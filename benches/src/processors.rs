@@ -4,7 +4,8 @@ use std::thread;
 
 /// The processors in the order in which they are used: one of each core first, package by package,
 /// and then the cores' other threads.
-pub(crate) struct Processors {
+#[derive(Clone)]
+pub struct Processors {
     /// Their numbers, or `None` if the system does not say which there are.
     numbers: Option<Vec<usize>>,
     count: usize,
@@ -12,7 +13,7 @@ pub(crate) struct Processors {
 
 impl Processors {
     /// Those that the program may use, by its affinity mask and its control group.
-    pub(crate) fn of_this_process() -> Self {
+    pub fn of_this_process() -> Self {
         let count = thread::available_parallelism().map_or(1, usize::from);
         let numbers = allowed().map(|mut numbers| {
             let places: Vec<_> = numbers.iter().map(|number| place(*number)).collect();
@@ -27,12 +28,12 @@ impl Processors {
     }
 
     /// How many workers can run at once.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count
     }
 
     /// Returns their numbers in words.
-    pub(crate) fn in_words(&self) -> String {
+    pub fn in_words(&self) -> String {
         match &self.numbers {
             Some(numbers) => {
                 let numbers = numbers.iter().map(usize::to_string);
@@ -48,7 +49,7 @@ impl Processors {
     }
 
     /// Calls `f` on the first `count` processors. A thread that it starts stays there.
-    pub(crate) fn on_first<T>(&self, count: usize, f: impl FnOnce() -> T) -> T {
+    pub fn on_first<T>(&self, count: usize, f: impl FnOnce() -> T) -> T {
         let Some(numbers) = &self.numbers else {
             return f();
         };
