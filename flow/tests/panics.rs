@@ -119,8 +119,8 @@ fn at_every_place(scenario: impl Fn(&Alive)) {
                 1,
                 "{operation:?} {place} leaks"
             );
+            assert!(run.is_ok(), "{operation:?} {place}");
             if is_left {
-                assert!(run.is_ok());
                 break;
             }
             assert!(place < 1000);
@@ -300,6 +300,30 @@ fn of_a_task() {
     }
 }
 
+/// The driver is an ordinary future, so its owner may poll it again after a poll that has panicked.
+#[test]
+fn of_a_task_that_is_polled_again() {
+    at_every_place(|alive| {
+        let (sender, receiver) = oneshot::channel::<Arc<()>>();
+        let (driver, task) = from_future(receiver);
+        let mut driver = Box::pin(driver);
+        let mut waiter = task.clone();
+        part(|| drop(poll(alive, Pin::new(&mut waiter))));
+        part(|| _ = poll(alive, driver.as_mut()));
+        part(|| drop(sender.send(alive.token())));
+        // The poll in which the future ends wakes the waiter, and drops the driver's waker.
+        part(|| _ = poll(alive, driver.as_mut()));
+        part(|| assert!(poll(alive, driver.as_mut()).is_ready()));
+        part(|| task.cancel());
+        drop(task);
+        part(|| assert!(poll(alive, Pin::new(&mut waiter)).is_ready()));
+        drop(waiter);
+        // The handles have given up their reference.
+        part(|| assert!(poll(alive, driver.as_mut()).is_ready()));
+        drop(driver);
+    });
+}
+
 #[test]
 fn of_a_collection() {
     at_every_place(|alive| {
@@ -318,11 +342,15 @@ fn of_a_collection() {
             part(|| _ = poll(alive, driver.as_mut()));
         }
         part(|| drop(poll(alive, Pin::new(&mut collection))));
-        for sender in senders.into_iter().take(2) {
+        let mut senders = senders.into_iter();
+        for sender in senders.by_ref().take(2) {
             part(|| drop(sender.send(alive.token())));
         }
+        // The last child fails.
+        part(|| drop(senders));
         for driver in &mut drivers {
             part(|| _ = poll(alive, driver.as_mut()));
+            part(|| assert!(poll(alive, driver.as_mut()).is_ready()));
         }
         let ended = catch_unwind(AssertUnwindSafe(|| poll(alive, Pin::new(&mut collection))));
         assert!(!matches!(ended, Ok(Poll::Pending)));

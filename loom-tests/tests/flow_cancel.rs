@@ -8,13 +8,14 @@
 #![cfg(joint_loom)]
 
 use std::{
-    future::Future,
+    future::{Future, ready},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, Wake, Waker},
 };
 
 use joint::model::sites_seen;
@@ -296,6 +297,44 @@ fn both_sides_leave() {
 #[test]
 fn the_last_handle_against_the_drop_of_the_driver() {
     both_sides_leave();
+}
+
+/// Panics when it is woken.
+struct Unwakable;
+
+impl Wake for Unwakable {
+    fn wake(self: Arc<Self>) {
+        resume_unwind(Box::new("planned: the waiter"));
+    }
+}
+
+/// Cell: cancellation: cancel against win. The waiter panics when it is woken, so the poll unwinds
+/// after the future's end. The driver is polled again, and the handles leave meanwhile.
+#[test]
+fn the_last_handle_against_a_poll_after_one_that_has_unwound() {
+    model(|| {
+        let alive = Arc::new(());
+        let (driver, task) = from_future(ready(alive.clone()));
+        let mut waiter = task.clone();
+        let unwakable = Waker::from(Arc::new(Unwakable));
+        let polled = Pin::new(&mut waiter).poll(&mut Context::from_waker(&unwakable));
+        assert!(polled.is_pending());
+        let canceller = thread::spawn(move || {
+            // It is the one that wakes the waiter if it cancels an idle future.
+            _ = catch_unwind(AssertUnwindSafe(|| task.cancel()));
+            drop(task);
+        });
+        let waker = Wakes::new().waker();
+        let mut cx = Context::from_waker(&waker);
+        let mut driver = Box::pin(driver);
+        let first = catch_unwind(AssertUnwindSafe(|| driver.as_mut().poll(&mut cx)));
+        drop(waiter);
+        assert!(driver.as_mut().poll(&mut cx).is_ready());
+        canceller.join().unwrap();
+        assert!(driver.as_mut().poll(&mut cx).is_ready());
+        drop((driver, first));
+        assert_eq!(Arc::strong_count(&alive), 1);
+    });
 }
 
 /// What the page of the module `task` says. The two of a send, or of a sender's drop, are

@@ -13,6 +13,7 @@
 use std::{
     any::Any,
     future::Future,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     ptr::NonNull,
@@ -90,8 +91,12 @@ where
     }
 
     /// Returns `Ready` if the future has ended or was cancelled. Only the driver calls this.
+    ///
+    /// # Panics
+    /// If a waiter, a destructor of a cancelled future or the waker of an earlier poll panics. The
+    /// future is over then too.
     fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.state.begin() == Begun::Cancelled {
+        if self.state.begin() == Begun::Over {
             return Poll::Ready(());
         }
         // SAFETY: the poll has begun (rule 1).
@@ -283,6 +288,15 @@ impl<F: Future + Send, S: Sink<F::Output> + Send> Driver<F, S> {
     }
 }
 
+/// Gives up a driver's reference when it is dropped.
+struct Leave<'a, F: Future + Send, S: Sink<F::Output> + Send>(&'a mut Driver<F, S>);
+
+impl<F: Future + Send, S: Sink<F::Output> + Send> Drop for Leave<'_, F, S> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
 impl<F: Future + Send, S: Sink<F::Output> + Send> Future for Driver<F, S> {
     type Output = ();
 
@@ -290,10 +304,12 @@ impl<F: Future + Send, S: Sink<F::Output> + Send> Future for Driver<F, S> {
         let Some(cell) = self.cell else {
             return Poll::Ready(());
         };
+        // Given up also if a waker or a destructor panics: the future is over then.
+        let leave = Leave(&mut self);
         // SAFETY: alive by the driver's reference.
         let polled = unsafe { cell.as_ref() }.poll(cx);
-        if polled.is_ready() {
-            self.leave();
+        if polled.is_pending() {
+            mem::forget(leave);
         }
         polled
     }
@@ -301,14 +317,6 @@ impl<F: Future + Send, S: Sink<F::Output> + Send> Future for Driver<F, S> {
 
 impl<F: Future + Send, S: Sink<F::Output> + Send> Drop for Driver<F, S> {
     fn drop(&mut self) {
-        struct Leave<'a, F: Future + Send, S: Sink<F::Output> + Send>(&'a mut Driver<F, S>);
-
-        impl<F: Future + Send, S: Sink<F::Output> + Send> Drop for Leave<'_, F, S> {
-            fn drop(&mut self) {
-                self.0.leave();
-            }
-        }
-
         // The reference is given up also if a destructor of the future panics.
         let this = Leave(self);
         if let Some(cell) = this.0.cell {

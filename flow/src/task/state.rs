@@ -12,7 +12,7 @@
 //!
 //! | operation | instruction | what was there -> what to do |
 //! |---|---|---|
-//! | begin a poll | `load`, then `+ TAKEN` | `CANCELLED`: nothing is left. Otherwise: poll |
+//! | begin a poll | `load`; unless `TAKEN` or `CANCELLED` is there, `+ TAKEN` | either of them: nothing is left. Otherwise: poll |
 //! | suspend | `- TAKEN` | `CANCELLED`: the poller drops the future. Otherwise: pending |
 //! | end | none, `TAKEN` stays | the poller drops the future |
 //! | cancel | `load`; unless the driver has left, `or CANCELLED` | neither `TAKEN` nor `CANCELLED`: the canceller drops the future. Otherwise: nothing |
@@ -22,6 +22,9 @@
 //! `cancel` can find it and `TAKEN` unset, and no poll begins after it. A later `cancel`, also one
 //! from within a destructor that runs in the first one, does nothing. A side leaves once, after
 //! everything else that it does.
+//!
+//! A poll can unwind after the end, out of a waker. `TAKEN` stays then too, so a poller that polls
+//! again finds it, and does not add it a second time, which would carry into the next bits.
 //!
 //! Rejected: an atomic operation at the end of the future. A canceller that comes later finds
 //! `TAKEN`, or that the driver has left, which is what it has to do: nothing.
@@ -42,8 +45,8 @@ pub(crate) struct State(AtomicUsize);
 pub(super) enum Begun {
     /// Poll the future, which is the caller's until it suspends.
     Poll,
-    /// Nothing: the future was cancelled, and is the canceller's.
-    Cancelled,
+    /// Nothing: the future has ended, or was cancelled and is the canceller's.
+    Over,
 }
 
 /// What a poll that was pending has to do.
@@ -96,15 +99,15 @@ impl State {
     /// Only the poller calls this, when no poll of its own is under way.
     pub(super) fn begin(&self) -> Begun {
         // ORDERING: begin_look. Relaxed: after a cancellation the caller touches nothing of the
-        // content.
-        if self.0.load(order!(begin_look: Relaxed)) & CANCELLED != 0 {
-            return Begun::Cancelled;
+        // content. Only the caller sets `TAKEN`, so it sees its own.
+        if self.0.load(order!(begin_look: Relaxed)) & (TAKEN | CANCELLED) != 0 {
+            return Begun::Over;
         }
         // ORDERING: begin. Relaxed: one poll of a future happens before the next. A canceller that
         // finds the future idle before this touches it, and this finds `CANCELLED`.
         match self.0.fetch_add(TAKEN, order!(begin: Relaxed)) & CANCELLED {
             0 => Begun::Poll,
-            _ => Begun::Cancelled,
+            _ => Begun::Over,
         }
     }
 
@@ -158,5 +161,24 @@ impl State {
     /// Makes the last access before the memory is freed.
     pub(super) fn retire(&mut self) {
         self.0.retire();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Begun, Cancelled, Left, Side, State};
+
+    /// The driver gives up its reference if a poll unwinds, so no driver does this.
+    #[test]
+    fn no_poll_begins_after_one_that_has_unwound_after_the_end() {
+        let state = State::new();
+        assert_eq!(state.begin(), Begun::Poll);
+        for _ in 0..3 {
+            assert_eq!(state.begin(), Begun::Over);
+        }
+        assert_eq!(state.cancel(), Cancelled::Nothing);
+        assert_eq!(state.begin(), Begun::Over);
+        assert_eq!(state.leave(Side::Handles), Left::Other);
+        assert_eq!(state.leave(Side::Driver), Left::Free);
     }
 }
