@@ -214,14 +214,19 @@ impl Cache {
         self.state.get() == State::Open
     }
 
-    /// Gives all blocks back to where they were allocated, and keeps nothing from now on.
+    /// Gives all blocks back to where they were allocated, and keeps nothing from now on, although
+    /// `give_back` may use the cache.
     pub(crate) fn close(&self, mut give_back: impl FnMut(NonNull<u8>, Layout)) {
         self.state.set(State::Closed);
-        for (index, list) in self.lists.iter().enumerate() {
-            while let Some(block) = list.pop().or_else(|| list.pop_of_batch()) {
+        // A block that is taken from a batch makes room, so no list keeps its batch either.
+        let batches = self.lists.each_ref().map(|list| {
+            list.most.set(0);
+            Cell::new(list.batch.take())
+        });
+        for (index, (list, batch)) in self.lists.iter().zip(&batches).enumerate() {
+            while let Some(block) = list.pop().or_else(|| pop(batch)) {
                 give_back(block, layout_of(index));
             }
-            list.most.set(0);
         }
     }
 }
@@ -417,6 +422,40 @@ mod tests {
         // SAFETY: it was allocated with this layout, and was not kept.
         unsafe { dealloc(block.as_ptr(), layout) };
         assert!(!put(&endless, layout), "`endless` is asked only once");
+    }
+
+    #[test]
+    fn what_is_given_back_while_it_closes_cannot_be_put_into_another_list() {
+        let (cache, sizes) = (Cache::new(64), [8, 16, 32].map(layout));
+        assert!(sizes.iter().all(|&layout| put(&cache, layout)));
+        let mut back = Vec::new();
+        cache.close(|block, layout| {
+            // SAFETY: a cache gives each block back with the layout that it was put with.
+            unsafe { dealloc(block.as_ptr(), layout) };
+            back.push(layout);
+            assert!(!sizes.iter().any(|&layout| put(&cache, layout)));
+        });
+        assert_eq!(back, sizes);
+    }
+
+    #[test]
+    fn a_batch_makes_no_room_in_a_cache_that_closes() {
+        let (depot, small, layout) = (Depot::new(64, 64), layout(8), layout(32));
+        let (full, cache) = (Cache::new(64), Cache::new(64));
+        let puts = (0..9).filter(|_| put_beside(&depot, &full, layout));
+        assert_eq!(puts.count(), 4);
+        assert!(put(&cache, small) && take_beside(&depot, &cache, layout));
+        let mut back = Vec::new();
+        cache.close(|block, given| {
+            // SAFETY: a cache gives each block back with the layout that it was put with.
+            unsafe { dealloc(block.as_ptr(), given) };
+            back.push(given);
+            take_beside(&depot, &cache, layout);
+            assert!(!put_beside(&depot, &cache, layout));
+        });
+        assert_eq!(back, [small, layout]);
+        assert!(!put_beside(&depot, &cache, layout));
+        close(&full);
     }
 
     /// Takes a block beside a depot, and frees it. Returns whether there was one.
