@@ -254,8 +254,8 @@ fn two_handles_against_each_other() {
 /// Cell: promise: the last future dropped cancels the producer. Handles that are cloned at once
 /// are all counted.
 #[test]
-fn two_handles_are_cloned_at_once() {
-    model(|| {
+fn two_handles_are_cloned_at_once_within_3_preemptions() {
+    model_bounded(3, || {
         let drops = Drops::default();
         let (driver, task) = from_future(Counts {
             ends_in: NEVER,
