@@ -106,9 +106,11 @@
 //!
 //! While all workers are busy with tasks of their own, no line is written by two of them, with two
 //! exceptions, which are rare. If there are descriptors, each worker takes the lock of the driver,
-//! at most once in 20 microseconds. And every 61 to 976 runs a worker looks whether another one is
-//! stuck, and writes down the mean length of recent polls if that has changed by more than an
-//! eighth.
+//! at most once in 20 microseconds. And the workers share the mean length of recent polls, which
+//! each push reads. A worker that measures polls writes that length if it has changed by more than
+//! an eighth. It measures the polls of the other workers every 61 to 976 runs, when it looks
+//! whether one of them is stuck. It measures its own at most once in 64 runs, when it has run dry
+//! but finds a task in the driver or the injector before it searches.
 //!
 //! On Linux the workers spawn and run tasks without a fence. Instead, a theft makes one call of
 //! `membarrier`, and so does the worker that watches when it finds something to do or goes to sleep
