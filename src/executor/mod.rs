@@ -36,8 +36,8 @@
 //!   the same time.
 //!
 //! A task whose descriptors and timers are always ready gives way after 128 operations: that is the
-//! [budget](crate::io#fairness) of each poll. Its worker then checks the injector and the driver
-//! before it runs the next task.
+//! [budget](crate::io#fairness) of each poll. Its worker then checks the driver before it runs the
+//! next task, and the injector, unless one of its last eight runs came from there.
 //!
 //! A worker that is in a long poll runs nothing else. Other workers take over the tasks in its
 //! queue: an idle one within a millisecond or two, and if none is idle, a busy one that checks

@@ -28,6 +28,9 @@ use crate::executor::worker::{
 
 /// The number of runs after which a worker checks the injector first, and the driver.
 const INJECTOR_INTERVAL: u64 = 61;
+/// The same for the injector where each task uses up its budget. Together with the pinned tasks and
+/// those of the high lane, the injector leaves one run in 64 to the others.
+const HURRIED_INTERVAL: u64 = 8;
 /// The number of runs after which a worker runs a pinned task first, if there were more of them at
 /// the last look.
 const PINNED_INTERVAL: u64 = 4;
@@ -44,6 +47,8 @@ const STREAK: u32 = 32;
 /// The number of runs after which the oldest spawned task runs. Runs and not streaks, because a
 /// yield begins a streak anew.
 const OLDEST_INTERVAL: u64 = 480;
+/// A run that does not come.
+const NEVER: u64 = u64::MAX;
 /// The largest number of tasks that a worker takes at once from the injector or from its inbox.
 const BATCH: usize = 64;
 
@@ -64,6 +69,14 @@ pub(super) struct Turns {
     oldest: Cell<u64>,
     /// The run at which the injector is due.
     injector: Cell<u64>,
+    /// The first run at which the injector may be due again.
+    injector_pause: Cell<u64>,
+    /// The run at which the driver is due.
+    driver: Cell<u64>,
+    /// The run at which a pinned task is due, or [`NEVER`].
+    pinned: Cell<u64>,
+    /// The first run at which a pinned task may be due again.
+    pinned_pause: Cell<u64>,
     /// The number of turns of the injector that pass before the next look for stuck workers.
     rescue: Cell<u64>,
 }
@@ -78,6 +91,10 @@ impl Default for Turns {
             next: Cell::new(0),
             oldest: Cell::new(OLDEST_INTERVAL),
             injector: Cell::new(0),
+            injector_pause: Cell::new(0),
+            driver: Cell::new(0),
+            pinned: Cell::new(NEVER),
+            pinned_pause: Cell::new(0),
             rescue: Cell::new(0),
         }
     }
@@ -89,6 +106,13 @@ impl Turns {
     pub(super) fn begin_streak(&self) {
         self.spawned_left.set(STREAK);
         self.woken_left.set(0);
+    }
+
+    /// Records at which run the next late source is due.
+    fn schedule(&self) {
+        let dues = [&self.injector, &self.driver, &self.oldest, &self.pinned];
+        let first = dues.into_iter().map(Cell::get).min();
+        self.next.set(first.unwrap_or(NEVER));
     }
 
     /// Whether the next run may come from the slot.
@@ -180,6 +204,11 @@ impl Worker {
         self.fetch_pinned();
         let mut pinned = self.queues.pinned.borrow_mut();
         let next = pinned.pop_front();
+        let turns = &self.queues.turns;
+        turns.pinned.set(NEVER);
+        if next.is_some() {
+            turns.pinned_pause.set(self.runs() + PINNED_INTERVAL);
+        }
         self.set_pinned_turn(pinned.len());
         next
     }
@@ -210,37 +239,47 @@ impl Worker {
     pub(in crate::executor::worker) fn set_pinned_turn(&self, pinned: usize) {
         self.counters().pinned.set(pinned as u64);
         if pinned > 0 {
+            let turns = &self.queues.turns;
             let turn = self.runs() + PINNED_INTERVAL;
-            self.queues
-                .turns
-                .next
-                .set(turn.min(self.queues.turns.next.get()));
+            turns.pinned.set(turn.min(turns.pinned.get()));
+            turns.next.set(turn.min(turns.next.get()));
         }
     }
 
-    /// Makes the injector and the driver due. Called when the current task has used up its budget,
-    /// which may have taken long.
+    /// Makes the driver due, and the injector unless a task of it has just run. Called when the
+    /// current task has used up its budget, which may have taken long.
     pub(in crate::executor::worker) fn hurry_turn(&self) {
-        self.queues.turns.injector.set(0);
-        self.queues.turns.next.set(0);
+        let turns = &self.queues.turns;
+        turns.driver.set(0);
+        let injector = turns.injector.get().min(turns.injector_pause.get());
+        turns.injector.set(injector);
+        turns.next.set(0);
+    }
+
+    /// Takes a task from a source that is due. The next run looks at those that are left.
+    #[cold]
+    fn next_in_turn(&self) -> Option<Runnable> {
+        let turns = &self.queues.turns;
+        let runs = self.runs();
+        let is_injectors = runs >= turns.injector.get();
+        if is_injectors || runs >= turns.driver.get() {
+            turns.driver.set(runs + INJECTOR_INTERVAL);
+            self.attend_in_turn();
+        }
+        let late = self.next_late(is_injectors);
+        turns.schedule();
+        late
     }
 
     /// Takes a task from a source that is due: one of the normal lane from the injector, or else
-    /// the oldest spawned one, or else a pinned one. The next run looks at those that are left.
-    /// Injected tasks of the high lane are moved to this worker's high queue, which comes first
-    /// anyway.
-    #[cold]
-    fn next_in_turn(&self) -> Option<Runnable> {
-        let runs = self.runs();
-        let is_injectors = runs >= self.queues.turns.injector.get();
-        if is_injectors {
-            self.queues.turns.injector.set(runs + INJECTOR_INTERVAL);
-            self.attend_in_turn();
-        }
+    /// the oldest spawned one, or else a pinned one. Injected tasks of the high lane are moved to
+    /// this worker's high queue, which comes first anyway.
+    fn next_late(&self, is_injectors: bool) -> Option<Runnable> {
         let turns = &self.queues.turns;
-        let next = turns.injector.get().min(turns.oldest.get());
-        turns.next.set(next);
+        let runs = self.runs();
         if is_injectors {
+            turns.injector.set(runs + INJECTOR_INTERVAL);
+            self.bring_pinned();
             self.rescue_in_turn();
             // At least one, however many there are already: new tasks of this worker must not keep
             // the injected ones out forever.
@@ -252,16 +291,18 @@ impl Worker {
                 self.tell_of_injected();
             }
             if injected.is_some() {
-                turns.next.set(0);
+                turns.injector_pause.set(runs + HURRIED_INTERVAL);
                 return injected;
             }
         }
         if runs >= turns.oldest.get() {
             let spawned = self.next_oldest();
             if spawned.is_some() {
-                turns.next.set(0);
                 return spawned;
             }
+        }
+        if runs < turns.pinned.get() {
+            return None;
         }
         let pinned = self.next_pinned();
         if pinned.is_some() && self.queues.deques.has_normal() {
@@ -270,6 +311,16 @@ impl Worker {
             self.notify();
         }
         pinned
+    }
+
+    /// Looks into the inbox, and makes a pinned task due, unless one has just run.
+    fn bring_pinned(&self) {
+        self.fetch_pinned();
+        if self.queues.has_pinned() {
+            let turns = &self.queues.turns;
+            let turn = self.runs().max(turns.pinned_pause.get());
+            turns.pinned.set(turn.min(turns.pinned.get()));
+        }
     }
 
     /// Takes the oldest spawned task, which is due, as a part of the streak of spawned tasks. If

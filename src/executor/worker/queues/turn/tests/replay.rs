@@ -1,11 +1,12 @@
-//! Schedules of spawned and woken tasks, beside a copy of the two queues: no order of yields,
-//! wake-ups and thefts delays a task beyond the bounds that the executor's documentation promises.
+//! Schedules of tasks of all kinds, beside a copy of the queues: no order of yields, wake-ups,
+//! thefts and refused budgets delays a task beyond the bounds that the executor's documentation
+//! promises.
 
 use alloc::collections::VecDeque;
 use core::{cell::Cell, future::poll_fn, panic::Location, task::Poll};
 use std::thread_local;
 
-use super::{NORMAL, STREAK};
+use super::{BATCH, HIGH, NORMAL, PINNED, STREAK};
 use crate::{
     executor::worker::{Worker, harness::two_workers, launch::new_detached, shared::Runnable},
     task::Id,
@@ -36,6 +37,32 @@ struct Step {
     wakes: u32,
     /// Whether another worker then takes the oldest task that was woken.
     is_robbed: bool,
+    /// Whether the run uses up its budget.
+    is_refused: bool,
+}
+
+/// Which tasks there always are besides the spawned and the woken ones.
+#[derive(Clone, Copy, Debug, Default)]
+struct Always {
+    high: bool,
+    pinned: bool,
+    /// Whether the pinned ones come from another thread.
+    is_pinned_outside: bool,
+    injected: bool,
+}
+
+/// The longest that anything has waited, in runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Longest {
+    /// The oldest tasks that were spawned and woken, in runs of these two kinds.
+    spawned: u32,
+    woken: u32,
+    /// How many of one of the two kinds ran in a row while there were others.
+    in_a_row: u32,
+    /// How many runs of other kinds were in a row.
+    others: u32,
+    pinned: u32,
+    injected: u32,
 }
 
 /// One of the two queues.
@@ -77,10 +104,19 @@ struct Replay {
     thief: Worker,
     spawned: Queue,
     woken: Queue,
+    always: Always,
+    high: VecDeque<Id>,
+    pinned: VecDeque<Id>,
+    injected: VecDeque<Id>,
+    now: Longest,
 }
 
 impl Replay {
     fn new() -> Self {
+        Self::with(Always::default())
+    }
+
+    fn with(always: Always) -> Self {
         let [worker, thief] = two_workers();
         let (spawned, woken) = (Queue::default(), Queue::default());
         let mut replay = Self {
@@ -88,9 +124,59 @@ impl Replay {
             thief,
             spawned,
             woken,
+            always,
+            high: VecDeque::new(),
+            pinned: VecDeque::new(),
+            injected: VecDeque::new(),
+            now: Longest::default(),
         };
         (0..600).for_each(|_| replay.spawn());
+        replay.refill();
         replay
+    }
+
+    /// Puts in what there always is. There are two pinned tasks, because only more than one have
+    /// regular turns.
+    fn refill(&mut self) {
+        let always = self.always;
+        if always.high && self.high.is_empty() {
+            let task = told();
+            self.high.push_back(task.id());
+            self.worker.push(task, HIGH);
+        }
+        while always.pinned && self.pinned.len() < 2 {
+            let task = told();
+            self.pinned.push_back(task.id());
+            match always.is_pinned_outside {
+                true => self.worker.shared().inject(task, PINNED),
+                false => self.worker.push(task, PINNED),
+            }
+        }
+        if always.injected && self.injected.is_empty() {
+            let task = told();
+            self.injected.push_back(task.id());
+            self.worker.shared().inject(task, NORMAL);
+        }
+    }
+
+    /// Runs a task that is neither a spawned nor a woken one, if that is what comes next.
+    fn is_other(&mut self, id: Id) -> bool {
+        let queues = [&mut self.high, &mut self.pinned, &mut self.injected];
+        let from = queues.iter().position(|queue| queue.front() == Some(&id));
+        let now = &mut self.now;
+        now.others += 1;
+        now.pinned += u32::from(self.always.pinned);
+        now.injected += u32::from(self.always.injected);
+        match from {
+            None => now.others = 0,
+            Some(0) => {}
+            Some(1) => now.pinned = 0,
+            Some(_) => now.injected = 0,
+        }
+        from.is_some_and(|from| {
+            queues.into_iter().nth(from).and_then(VecDeque::pop_front);
+            true
+        })
     }
 
     fn spawn(&mut self) {
@@ -109,6 +195,12 @@ impl Replay {
     fn run(&mut self, step: Step) {
         let next = self.worker.next().expect("there are always tasks");
         let id = next.id();
+        if self.is_other(id) {
+            YIELDS.set(false);
+            self.worker.run(next);
+            self.end_of(step);
+            return;
+        }
         let is_spawned = self.woken.tasks.front() != Some(&id);
         self.spawned.count(is_spawned, &self.woken);
         self.woken.count(!is_spawned, &self.spawned);
@@ -128,8 +220,17 @@ impl Replay {
         if is_spawned {
             self.spawn();
         }
+        self.end_of(step);
+    }
+
+    /// What happens in a run besides the end of its task.
+    fn end_of(&mut self, step: Step) {
+        if step.is_refused {
+            self.worker.hurry_turn();
+        }
         (0..step.wakes).for_each(|_| self.wake());
-        if step.is_robbed && !self.woken.tasks.is_empty() {
+        self.refill();
+        if step.is_robbed && self.high.is_empty() && !self.woken.tasks.is_empty() {
             let stealers = &self.thief.shared().stealers;
             let stolen = self.thief.queues.steal_from(&stealers[0], 1);
             assert_eq!(
@@ -140,29 +241,41 @@ impl Replay {
         }
     }
 
-    /// Makes `runs` runs, each as `step` says by what it finds. Returns how long the oldest tasks
-    /// have waited, those that were spawned and those that were woken, and how many of one queue
-    /// ran in a row.
-    fn runs(mut self, runs: u32, mut step: impl FnMut(&Self) -> Step) -> [u32; 3] {
-        let mut longest = [0; 3];
+    /// Makes `runs` runs, each as `step` says by what it finds. Returns the longest waits.
+    fn runs(mut self, runs: u32, mut step: impl FnMut(&Self) -> Step) -> Longest {
+        let mut longest = Longest::default();
         for _ in 0..runs {
             let next = step(&self);
             self.run(next);
             let in_a_row = self.spawned.in_a_row.max(self.woken.in_a_row);
-            let now = [self.spawned.waited, self.woken.waited, in_a_row];
-            longest
-                .iter_mut()
-                .zip(now)
-                .for_each(|(one, now)| *one = now.max(*one));
+            longest = Longest {
+                spawned: longest.spawned.max(self.spawned.waited),
+                woken: longest.woken.max(self.woken.waited),
+                in_a_row: longest.in_a_row.max(in_a_row),
+                others: longest.others.max(self.now.others),
+                pinned: longest.pinned.max(self.now.pinned),
+                injected: longest.injected.max(self.now.injected),
+            };
         }
         self.worker.discard_queued();
+        let injector = &self.worker.shared().injector;
+        injector.take(BATCH, |runnable| self.worker.discard_inside(runnable));
         longest
     }
 }
 
-/// Whether each wait is within the documentation's bound. The run that ends it is not counted.
-fn is_fair([spawned, woken, in_a_row]: [u32; 3]) -> bool {
-    spawned < 512 && woken < 33 && in_a_row <= STREAK
+impl Longest {
+    /// Whether each wait is within the documentation's bound. The run that ends it is not counted.
+    fn is_fair(self, always: Always) -> bool {
+        // Those that come from outside are found within 61 runs.
+        let pinned = if always.is_pinned_outside { 80 } else { 8 };
+        self.spawned < 512
+            && self.woken < 33
+            && self.in_a_row <= STREAK
+            && self.others < 64
+            && self.pinned < pinned
+            && self.injected < 61
+    }
 }
 
 /// Whether nothing is woken, and `before` spawned tasks have run since something was.
@@ -187,10 +300,11 @@ fn a_yield_late_in_each_streak_does_not_keep_the_oldest_out() {
                         yields,
                         wakes: if late.get() == 1 { wakes } else { 0 },
                         is_robbed: is_robbed && yields,
+                        is_refused: false,
                     }
                 });
                 assert!(
-                    is_fair(longest),
+                    longest.is_fair(Always::default()),
                     "{before}, {wakes}, {is_robbed}: {longest:?}"
                 );
             }
@@ -210,21 +324,52 @@ impl Chance {
     }
 }
 
+/// Each kind of which there always is a task, in all combinations.
+fn all_kinds() -> impl Iterator<Item = Always> + Clone {
+    (0..16).map(|bits| Always {
+        high: bits & 1 != 0,
+        pinned: bits & 2 != 0,
+        is_pinned_outside: bits & 4 != 0,
+        injected: bits & 8 != 0,
+    })
+}
+
 #[test]
-fn no_schedule_of_yields_wake_ups_and_thefts_breaks_a_bound() {
-    for seed in 1..=60 {
+fn where_each_run_uses_up_its_budget_no_kind_starves_another() {
+    for always in all_kinds() {
+        for is_refused in [false, true] {
+            let longest = Replay::with(always).runs(2_000, |_| Step {
+                wakes: 1,
+                is_refused,
+                ..Step::default()
+            });
+            assert!(
+                longest.is_fair(always),
+                "{always:?}, {is_refused}: {longest:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_schedule_of_yields_wake_ups_thefts_and_refusals_breaks_a_bound() {
+    for (seed, always) in (1..=64).zip(all_kinds().cycle()) {
         let mut chance = Chance(seed << 32 | 0x9E37_79B9);
         // How often each thing happens is chosen once for each schedule.
-        let often = [(); 3].map(|()| [1, 2, 8, 32, 64, 1 << 20][chance.below(6) as usize]);
+        let often = [(); 4].map(|()| [1, 2, 8, 32, 64, 1 << 20][chance.below(6) as usize]);
         let most = 1 + chance.below(40);
-        let longest = Replay::new().runs(1_200, |replay| Step {
+        let longest = Replay::with(always).runs(1_200, |replay| Step {
             yields: chance.below(often[0]) == 0,
             wakes: match chance.below(often[1]) {
                 0 if replay.woken.tasks.len() < 1_000 => chance.below(most) as u32,
                 _ => 0,
             },
             is_robbed: chance.below(often[2]) == 0,
+            is_refused: chance.below(often[3]) == 0,
         });
-        assert!(is_fair(longest), "{seed}: {often:?}, {most}: {longest:?}");
+        assert!(
+            longest.is_fair(always),
+            "{seed}: {always:?}, {often:?}, {most}: {longest:?}"
+        );
     }
 }
