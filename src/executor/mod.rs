@@ -45,11 +45,11 @@
 //!
 //! # Idle workers
 //! The workers of an executor with nothing to do sleep, and no timer wakes them before it is due,
-//! nor any descriptor before it is ready. While some worker is busy and others are not, one of the
-//! idle workers, and only one, watches: it looks whether a worker is stuck, at first after 50
-//! microseconds, then after twice that time, up to a millisecond. That is about 1,000 wake-ups a
-//! second for the whole executor, more if it finds tasks to steal, and none if all workers are busy
-//! or all are idle.
+//! nor any descriptor before it is ready. Once a busy worker has queued a task, unless it runs that
+//! one next and has no other, one of the idle workers, and only one, watches while any worker is
+//! busy: it looks whether a worker is stuck, at first after 50 microseconds, then after twice that
+//! time, up to a millisecond. That is about 1,000 wake-ups a second for the whole executor, more if
+//! it finds tasks to steal, and none if all workers are busy or all are idle.
 //!
 //! # Progress
 //! A spawn or a wake-up waits for no other thread, unless it is on a worker whose queue is full and

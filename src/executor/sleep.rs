@@ -46,9 +46,10 @@
 //! searches. A worker that is about to watch or sleep looks once more at the injector and at its
 //! inbox, after a full fence of its own (`urgent`). This is the same race with the same two cases.
 //!
-//! A push may be left unannounced if the task is the only one of its worker and the very next that
-//! the worker runs (`notify_unless`, and a task that yields alone). Whatever that task does then,
-//! the next push is announced. A worker that puts another run before it notifies for it.
+//! A push may be left unannounced if the task is the only one that could be taken from its worker,
+//! and the very next that the worker runs (`notify_unless`, and a task that yields alone). Whatever
+//! that task does then, the next push is announced. A worker that puts another run before it, or
+//! another waker, notifies for it first.
 //!
 //! A worker rests on its own thread's parker, or in the [driver](super::driver), which has room for
 //! one worker: the **keeper**. The keeper also rises by itself when there is something to do in the

@@ -151,14 +151,17 @@ impl Worker {
     /// Wakes all wakers. A panic of one does not keep the others from being woken.
     fn wake_all(&self, wakers: impl IntoIterator<Item = Waker>, then: Then) {
         for waker in wakers {
-            let is_foreign = waker::is_foreign(&waker);
-            if is_foreign && then == Then::Runs && !self.queues.has_nothing_to_steal() {
-                // It may run any code for any time, so nothing runs next.
+            if then == Then::Runs && self.has_one() {
+                // It is not next: this waker may run any code for any time.
                 self.notify();
             }
-            self.runs_next.set(then == Then::Runs && !is_foreign);
+            let is_tasks = then == Then::Runs && !waker::is_foreign(&waker);
+            // The wake-up of one of this executor's tasks ends with its push. Other wakers of this
+            // crate have other addresses, and may wake such a task and go on.
+            let task = if is_tasks { waker.data().addr() } else { 0 };
+            self.runs_next.set(task);
             guarded(|| waker.wake());
-            self.runs_next.set(false);
+            self.runs_next.set(0);
         }
     }
 

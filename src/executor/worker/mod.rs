@@ -84,8 +84,9 @@ pub(crate) struct Worker {
     name: RefCell<String>,
     /// Whether a task of another executor is being disposed of.
     is_elsewhere: Cell<bool>,
-    /// Whether this worker is waking tasks, and runs one of them next if there is no other.
-    runs_next: Cell<bool>,
+    /// The address of the task that this worker is waking from outside of a poll, or 0. The
+    /// worker does nothing else before it runs its next task.
+    runs_next: Cell<usize>,
     closing: Closing,
     lookout: Lookout,
     helper: Helper,
@@ -164,7 +165,7 @@ impl Worker {
             runs: Cell::new(0),
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
-            runs_next: Cell::new(false),
+            runs_next: Cell::new(0),
             closing: Closing::default(),
         }
     }
@@ -224,9 +225,10 @@ impl Worker {
 
     #[inline]
     fn push_normal(&self, runnable: Runnable) {
+        let task = runnable.as_ptr().addr().get();
         match self.queues.push(runnable, |runnable| self.inject(runnable)) {
             Pushed::Next => {}
-            Pushed::Queued => self.notify(),
+            Pushed::Queued => self.notify_unless(|| self.runs_it_next(task)),
         }
     }
 
@@ -244,18 +246,28 @@ impl Worker {
 
     #[inline]
     pub(super) fn notify(&self) {
-        let woke = (self.shared.sleep).notify_unless(self.shared.need(), || self.runs_it_next());
+        self.notify_unless(|| false);
+    }
+
+    #[inline]
+    fn notify_unless(&self, runs_next: impl FnOnce() -> bool) {
+        let woke = (self.shared.sleep).notify_unless(self.shared.need(), runs_next);
         if let Woke::One = woke {
             self.counters().wakes.increment();
         }
     }
 
-    /// Whether the one task that another worker could take is the next one that this worker runs,
-    /// and no other worker has to keep the driver meanwhile.
+    /// Whether a task of the normal lane, which has just been pushed, is the next one that this
+    /// worker runs, and no other worker has to keep the driver meanwhile. It is compared with the
+    /// task that is being woken: if they differ, the waker runs other code, which may take long.
     #[cold]
-    fn runs_it_next(&self) -> bool {
-        let is_alone = || self.shared.stealers[self.index].len() == 1;
-        self.runs_next.get() && is_alone() && !self.leaves_driver()
+    fn runs_it_next(&self, task: usize) -> bool {
+        self.runs_next.get() == task && self.has_one() && !self.leaves_driver()
+    }
+
+    /// Whether there is one task that another worker could take, which may not be announced.
+    fn has_one(&self) -> bool {
+        self.shared.stealers[self.index].len() == 1
     }
 
     /// Queues a runnable that was woken during its own run. If it is the only one, no other worker

@@ -2,7 +2,7 @@
 
 use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
-    future::poll_fn,
+    future::{pending, poll_fn},
     mem::replace,
     panic::Location,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -22,7 +22,7 @@ use crate::{
             spare::MOST,
         },
     },
-    task::JoinHandle,
+    task::{self, JoinHandle},
 };
 
 #[derive(Default)]
@@ -157,7 +157,7 @@ fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
 }
 
 /// A task that waits, and a waker for it. The task ends in its next run.
-fn waiting(worker: &Worker) -> (JoinHandle<()>, Waker) {
+fn waiting(worker: &Worker, lane: Lane) -> (JoinHandle<()>, Waker) {
     let (sender, wakers) = mpsc::channel();
     let mut has_run = false;
     let future = poll_fn(move |cx| match replace(&mut has_run, true) {
@@ -168,7 +168,7 @@ fn waiting(worker: &Worker) -> (JoinHandle<()>, Waker) {
         }
     });
     let (runnable, handle) = new_task(Location::caller(), future);
-    launch(worker.shared(), Some(worker), runnable, Lane::Normal);
+    launch(worker.shared(), Some(worker), runnable, lane);
     worker.as_current(|| {
         let runnable = worker.next_queued().expect("the task was launched");
         worker.run(runnable);
@@ -177,10 +177,29 @@ fn waiting(worker: &Worker) -> (JoinHandle<()>, Waker) {
 }
 
 /// What a worker in a test finds due at the driver.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Due {
     Task,
+    HighTask,
+    /// A waker of another crate.
     Foreign,
+    /// A task of this crate, but not of the executor, whose wake-up runs code.
+    Inline,
+    /// The same, and the code wakes a task of the executor first.
+    InlineAndTask,
+}
+
+/// A waker that calls `f` when it is woken, and is not a foreign one.
+fn inline(f: impl Fn() + Send + Sync + 'static) -> Waker {
+    let (runnable, handle) = task::spawn(pending::<()>(), move |runnable| {
+        f();
+        drop(runnable);
+    });
+    handle.detach();
+    let waker = runnable.waker();
+    // It waits from here on.
+    runnable.run();
+    waker
 }
 
 /// How many workers a worker wakes that attends to the driver while another one sleeps.
@@ -191,13 +210,20 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
     let _reserve = worker.shared().driver.reserve();
     let mut handles = Vec::new();
     for (due, deadline) in due.iter().zip(0..) {
+        let mut task = |lane| {
+            let (handle, waker) = waiting(&worker, lane);
+            handles.push(handle);
+            waker
+        };
         let waker = match due {
-            Due::Task => {
-                let (handle, waker) = waiting(&worker);
-                handles.push(handle);
-                waker
-            }
+            Due::Task => task(Lane::Normal),
+            Due::HighTask => task(Lane::High),
             Due::Foreign => Waker::noop().clone(),
+            Due::Inline => inline(|| {}),
+            Due::InlineAndTask => {
+                let task = task(Lane::Normal);
+                inline(move || task.wake_by_ref())
+            }
         };
         assert!(timers.insert(deadline, waker).is_ok());
     }
@@ -208,7 +234,7 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
 
 #[test]
 fn who_runs_the_one_task_next_that_it_has_woken_wakes_nobody_for_it() {
-    use Due::{Foreign, Task};
+    use Due::{Foreign, HighTask, Inline, InlineAndTask, Task};
 
     let runs = |worker: &Worker| assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
     let is_blocked = |worker: &Worker| assert_eq!(worker.attend(Then::Other), Attended::WokeTasks);
@@ -219,9 +245,16 @@ fn who_runs_the_one_task_next_that_it_has_woken_wakes_nobody_for_it() {
         (&[Foreign, Task], 0),
         // The foreign waker may run for any time before the worker runs the task.
         (&[Task, Foreign], 1),
+        (&[Inline], 0),
+        (&[Inline, Task], 0),
+        // So may what this waker runs.
+        (&[Task, Inline], 1),
+        (&[InlineAndTask], 1),
+        // After 32 tasks of high priority another one comes first.
+        (&[HighTask], 1),
     ] {
-        assert_eq!(wakes_for(due, runs), wakes);
-        assert_eq!(wakes_for(due, Worker::attend_in_turn), wakes);
+        assert_eq!(wakes_for(due, runs), wakes, "{due:?}");
+        assert_eq!(wakes_for(due, Worker::attend_in_turn), wakes, "{due:?}");
     }
     assert_eq!(wakes_for(&[Task], is_blocked), 1);
 }
