@@ -23,6 +23,7 @@ use std::{
 
 use joint::model::{FencesTakeTurns, Weakened, sites_seen};
 
+pub mod event;
 pub mod lab;
 pub mod matrix;
 

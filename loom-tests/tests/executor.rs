@@ -13,9 +13,9 @@ use std::{
     future::{Future, pending, poll_fn},
     ops::Sub,
     panic::Location,
-    pin::{Pin, pin},
+    pin::pin,
     sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
+    task::{Poll, Waker},
     time::{Duration, Instant},
 };
 
@@ -30,7 +30,7 @@ use joint::{
     time::sleep,
     yield_now,
 };
-use loom_tests::lab;
+use loom_tests::{event::Event, lab};
 
 /// The fences that are free where there is `membarrier`.
 const LIGHT: [&str; 3] = [
@@ -99,33 +99,6 @@ macro_rules! cost_of {
         }
         cost
     }};
-}
-
-/// Something that one task waits for, by no atomic of joint's own.
-#[derive(Clone, Default)]
-struct Event(Arc<Mutex<(bool, Option<Waker>)>>);
-
-impl Event {
-    fn happen(&self) {
-        let mut state = self.0.lock().unwrap();
-        state.0 = true;
-        let waiter = state.1.take();
-        drop(state);
-        waiter.into_iter().for_each(Waker::wake);
-    }
-}
-
-impl Future for Event {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.0.lock().unwrap();
-        if std::mem::take(&mut state.0) {
-            return Poll::Ready(());
-        }
-        state.1 = Some(cx.waker().clone());
-        Poll::Pending
-    }
 }
 
 /// A task that waits, and its waker. Each time that it is woken, the event happens.

@@ -18,7 +18,7 @@ use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     future::{Future, pending, ready},
-    pin::{Pin, pin},
+    pin::pin,
     ptr::NonNull,
     sync::{
         Arc, Mutex,
@@ -27,7 +27,7 @@ use std::{
             Ordering::{Relaxed, SeqCst},
         },
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Wake, Waker},
 };
 
 use joint::{
@@ -37,7 +37,7 @@ use joint::{
     },
     task::{self, Runnable},
 };
-use loom_tests::model;
+use loom_tests::{event::Event, model};
 
 #[derive(Default)]
 struct Cores {
@@ -439,33 +439,6 @@ fn a_batch_of_blocks_moves_the_chain_of_its_size_and_its_first_block() {
         assert_eq!(left, 0, "the depot is empty");
         caches.iter().for_each(|cache| cache.close(free));
     });
-}
-
-/// What a task waits for. It is no atomic of joint's, and so not counted.
-#[derive(Clone, Default)]
-struct Event(Arc<Mutex<(bool, Option<Waker>)>>);
-
-impl Event {
-    fn happen(&self) {
-        let mut state = self.0.lock().unwrap();
-        state.0 = true;
-        let waiter = state.1.take();
-        drop(state);
-        waiter.expect("a task waits").wake();
-    }
-}
-
-impl Future for Event {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.0.lock().unwrap();
-        if state.0 {
-            return Poll::Ready(());
-        }
-        state.1 = Some(cx.waker().clone());
-        Poll::Pending
-    }
 }
 
 /// A task that waits in the registry of a worker, on whose core this is called.
