@@ -6,7 +6,7 @@ use joint::Executor;
 
 /// Threads that fork and join on the stack.
 pub trait Forks {
-    /// Starts so many threads, or one less if the caller takes part.
+    /// Starts that many threads, or one fewer if the caller takes part.
     fn start(threads: usize) -> Self;
 
     /// Computes a Fibonacci number.

@@ -1,5 +1,5 @@
-//! What each path through a whole executor costs in atomic read-modify-writes: the table *Cost in
-//! atomic operations* of the executor's documentation.
+//! The atomic read-modify-writes of each path through a whole executor: the table *Cost in atomic
+//! operations* of the executor's documentation.
 //!
 //! The executor is a real one with one worker, and the model's thread runs that worker's loop. A
 //! task makes each path happen, and counts all operations of joint's own atomics and locks until it
@@ -42,7 +42,7 @@ const LIGHT: [&str; 3] = [
 const FAR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_millis(1);
 
-/// What something costs.
+/// The cost of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cost {
     /// Atomic read-modify-writes, apart from those of locks.
@@ -129,7 +129,7 @@ fn let_pass(time: Duration) {
 async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
     let event = Event::default();
     let (handle, waker) = waiting(&event).await;
-    // What lets other tasks run costs nothing. What waits for the event is measured.
+    // Letting other tasks run is free. Waiting for the event is not, and is subtracted below.
     let yields = cost_of!({ yield_now().await });
     assert_eq!(yields, Cost::default());
     let spawned = cost_of!({

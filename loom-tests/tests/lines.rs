@@ -401,8 +401,8 @@ fn waking_threads_move_a_line_only_if_they_share_a_room() {
 }
 
 /// Blocks that one thread frees go to another in batches of two here. The first block of a batch
-/// holds the address of the next batch. What else the blocks hold is not counted: each of them
-/// moves in any case when a new task is written into it.
+/// holds the address of the next batch. The rest of each block is not counted,
+/// because it moves in any case when a new task is written into it.
 #[test]
 fn a_batch_of_blocks_moves_the_chain_of_its_size_and_its_first_block() {
     /// The model's cells are larger than real ones.

@@ -16,7 +16,7 @@ use joint::model::{Deques, Sleep, Stealer};
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, assert_killed, model_bounded};
 
-/// What the owner does.
+/// The owner's part.
 type Owner = fn(&World, &Deques<Value>, &Drops);
 
 /// Worker 0 is the owner, and active. All other workers begin as lookouts, or sleep.

@@ -81,7 +81,7 @@
 //! or a timer that another thread arms meanwhile, may be late by that much.
 //!
 //! # Many cores
-//! What a task costs in cache lines that move to a core because another core has written them. A
+//! The table counts the cache lines that move to a core because another core has written them. A
 //! task is 48 bytes and its future, so a small one lies on one line or two, which are counted as
 //! one here.
 //!
@@ -123,11 +123,11 @@
 //! task costs without the call.
 //!
 //! # Cost in atomic operations
-//! What each path costs in atomic read-modify-writes, once the executor has run for a while. The
-//! allocator's own are not counted. A lock is one more to take it and one to release it, if no
-//! other thread wants it. A worker's push, and its pop, also have a fence each that is free where
-//! [`membarrier`](Executor#sandboxes) is, and a full fence elsewhere. A loom model of the whole
-//! executor counts them (`loom-tests/tests/executor.rs`).
+//! The table counts the atomic read-modify-writes of each path, once the executor has run for a
+//! while, without those of the allocator. A lock takes two more, one to lock it and one to unlock
+//! it, if no other thread wants it. Each push and each pop of a worker also has a fence, which is
+//! free where [`membarrier`](Executor#sandboxes) is available, and a full fence elsewhere. A loom
+//! model of the whole executor checks the counts (`loom-tests/tests/executor.rs`).
 //!
 //! | path | read-modify-writes | locks | full fences |
 //! |---|---|---|---|

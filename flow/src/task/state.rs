@@ -69,7 +69,7 @@ pub(super) enum Cancelled {
     Nothing,
 }
 
-/// What a side that leaves has to do.
+/// The duty of a side that leaves.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Left {

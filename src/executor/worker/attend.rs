@@ -30,7 +30,7 @@ const BATCHES: usize = 2;
 /// The shortest time between two checks of the descriptors by a busy worker, in nanoseconds.
 const LOOK_INTERVAL: u64 = 20_000;
 
-/// What a worker does after it has attended to the driver.
+/// The next step of a worker that has attended to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     /// It runs a task from its queues, if there is one. A worker that wakes a single task then

@@ -35,8 +35,8 @@ pub(super) struct Asked {
     pub(super) write: bool,
 }
 
-/// Each array has the part of each direction. What an event touches comes first, on one cache line,
-/// because the system reports both directions of most descriptors with each event.
+/// Each array has one element for each direction. The fields that an event touches come first, on
+/// one cache line, because most events report both directions of a descriptor.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Source {
