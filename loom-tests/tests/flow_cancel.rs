@@ -47,6 +47,19 @@ struct Counts {
     request: Option<Arc<Request>>,
 }
 
+impl Counts {
+    /// Creates a future that never ends by itself.
+    fn forever(drops: &Drops, request: Option<Arc<Request>>) -> Self {
+        Self {
+            ends_in: NEVER,
+            polls: Arc::default(),
+            state: drops.value(),
+            output: Some(drops.value()),
+            request,
+        }
+    }
+}
+
 impl Future for Counts {
     type Output = Arc<Value>;
 
@@ -224,13 +237,7 @@ fn two_handles_leave() {
     model(|| {
         let drops = Drops::default();
         let request = Request::new();
-        let (driver, task) = from_future(Counts {
-            ends_in: NEVER,
-            polls: Arc::default(),
-            state: drops.value(),
-            output: Some(drops.value()),
-            request: Some(request.clone()),
-        });
+        let (driver, task) = from_future(Counts::forever(&drops, Some(request.clone())));
         let other = task.clone();
         let thread = thread::spawn(move || {
             request.0.with_mut(|_| ());
@@ -257,13 +264,7 @@ fn two_handles_against_each_other() {
 fn two_handles_are_cloned_at_once_within_3_preemptions() {
     model_bounded(3, || {
         let drops = Drops::default();
-        let (driver, task) = from_future(Counts {
-            ends_in: NEVER,
-            polls: Arc::default(),
-            state: drops.value(),
-            output: Some(drops.value()),
-            request: None,
-        });
+        let (driver, task) = from_future(Counts::forever(&drops, None));
         let (kept, other) = (task.clone(), task.clone());
         let thread = thread::spawn(move || drop((other.clone(), other)));
         drop((task.clone(), task));
@@ -278,13 +279,7 @@ fn two_handles_are_cloned_at_once_within_3_preemptions() {
 fn both_sides_leave() {
     model(|| {
         let drops = Drops::default();
-        let (driver, task) = from_future(Counts {
-            ends_in: NEVER,
-            polls: Arc::default(),
-            state: drops.value(),
-            output: Some(drops.value()),
-            request: None,
-        });
+        let (driver, task) = from_future(Counts::forever(&drops, None));
         let thread = thread::spawn(move || drop(task));
         drop(driver);
         thread.join().unwrap();
