@@ -1,8 +1,7 @@
 //! While all workers are busy with tasks of their own, no cache line is written by two of them.
-//! What an executor has allocated when it starts, and until each worker has done everything once,
-//! is compared before and after each of many steps of one worker, while the others are blocked. A
-//! write that is taken back before the next comparison is not seen, and neither are writes to
-//! statics.
+//! The test compares the memory of an executor, allocated until each worker has done everything
+//! once, before and after each of many steps of one worker, while the others are blocked. It does
+//! not see a write that is taken back before the next comparison, nor writes to statics.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

@@ -21,9 +21,9 @@
 //! instructions in which it moves tasks: 256 at most (`worker/lookout.rs`), 1.5 ns each. Fewer for
 //! each visit would cost more heavy fences. If the system takes the thief's processor away in
 //! between, the owner waits for that too, and after some looks sleeps, so that the thief can run
-//! even if it has a lower priority. A thief waits for nobody. If the owner
-//! is inside even after some looks, because the system has taken its processor away, or if another
-//! thief is there, the thief gives up.
+//! even if it has a lower priority. A thief waits for nobody. If the owner is inside even after
+//! some looks, because the system has taken its processor away, or if another thief is there, the
+//! thief gives up.
 //!
 //! `executor/biased.rs` is a lock for an owner that others disturb more often. There the bias never
 //! comes back.

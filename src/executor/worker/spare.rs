@@ -38,7 +38,7 @@ impl Spare {
     pub(super) fn take(&self) -> Option<Arc<Timers>> {
         let left = self.count.get().checked_sub(1)?;
         self.count.set(left);
-        // SAFETY: the address came from `into_raw`, and this owned so many references to it.
+        // SAFETY: the address came from `into_raw`. The reference was counted, and no longer is.
         Some(unsafe { Arc::from_raw(self.timers.get()) })
     }
 

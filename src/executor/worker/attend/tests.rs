@@ -176,7 +176,7 @@ fn waiting(worker: &Worker, lane: Lane) -> (JoinHandle<()>, Waker) {
     (handle, wakers.recv().expect("the task has been polled"))
 }
 
-/// What a worker in a test finds due at the driver.
+/// A waker that is due at the driver.
 #[derive(Clone, Copy, Debug)]
 enum Due {
     Task,

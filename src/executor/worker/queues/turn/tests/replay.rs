@@ -29,7 +29,7 @@ fn told() -> Runnable {
     new_detached(Location::caller(), yields)
 }
 
-/// What happens in one run.
+/// The events of one run.
 #[derive(Clone, Copy, Default)]
 struct Step {
     yields: bool,
@@ -223,7 +223,7 @@ impl Replay {
         self.end_of(step);
     }
 
-    /// What happens in a run besides the end of its task.
+    /// Does the rest of a step, after the task has run.
     fn end_of(&mut self, step: Step) {
         if step.is_refused {
             self.worker.hurry_turn();
