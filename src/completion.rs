@@ -33,10 +33,8 @@ use core::{
     task::{Poll, Waker},
 };
 
-use crate::{
-    sync::{AtomicPtr, Retire, const_unless_modelled, order},
-    waker::{ThinWaker, WakerId},
-};
+use crate::waker::{ThinWaker, WakerId};
+use joint_switch::{AtomicPtr, Retire, const_unless_modelled, order};
 
 mod room;
 mod sides;
@@ -164,7 +162,6 @@ impl Completion {
     ///
     /// # Safety
     /// The word is alive.
-    #[cfg(feature = "sim")]
     pub(crate) unsafe fn raw_registered(this: *const Self) -> Option<usize> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };

@@ -16,7 +16,7 @@ use core::{
     task::{RawWaker, RawWakerVTable, Waker},
 };
 
-use crate::sync::heap;
+use joint_switch::heap;
 
 #[cfg(feature = "std")]
 pub mod budget;

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint::Executor;
+use joint_executor::Executor;
 
 #[cfg(joint_peers)]
 use joint_benches::forks::Forte;

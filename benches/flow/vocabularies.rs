@@ -147,7 +147,7 @@ impl Vocabulary for ByHand {
     }
 
     fn spawn<F: Work>(future: F) -> JoinHandle<()> {
-        joint::spawn(future)
+        joint_executor::spawn(future)
     }
 
     async fn all<F: Work>(tasks: Vec<JoinHandle<()>>) {
@@ -157,7 +157,7 @@ impl Vocabulary for ByHand {
     }
 
     fn storm<F: Work>(futures: impl Iterator<Item = F>) -> Handles {
-        Handles(futures.map(joint::spawn).collect())
+        Handles(futures.map(joint_executor::spawn).collect())
     }
 
     fn collection<F: Work>() -> usize {
@@ -168,7 +168,7 @@ impl Vocabulary for ByHand {
     fn add<F: Work>(collection: &mut usize, future: F) {
         *collection += 1;
         LEFT.start(*collection);
-        joint::spawn_detached(async {
+        joint_executor::spawn_detached(async {
             future.await;
             LEFT.done();
         });
@@ -198,7 +198,7 @@ impl Vocabulary for ByHand {
 
 impl Timed for ByHand {
     fn delay(duration: Duration) -> impl Future<Output = ()> + Send {
-        joint::time::sleep(duration)
+        joint_executor::time::sleep(duration)
     }
 
     fn yield_now() -> impl Future<Output = ()> + Send {

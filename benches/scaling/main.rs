@@ -77,7 +77,7 @@ const OF_TASKS: &[Contestant] = &[
 
 const OF_FORKS: &[Contestant] = &[
     ("joint", |workers| {
-        forks::with::<joint::Executor>(workers).into()
+        forks::with::<joint_executor::Executor>(workers).into()
     }),
     ("chili", |workers| {
         forks::with::<chili::ThreadPool>(workers).into()

@@ -4,12 +4,12 @@ use std::cell::Cell;
 #[cfg(unix)]
 use std::{fs::File, io};
 
-use joint::sim::{Builder, Explore, Failure, Scheduler};
 use joint_benches::{
     options::Options,
     report::{Measured, Report},
     table::median,
 };
+use joint_executor::sim::{Builder, Explore, Failure, Scheduler};
 
 use super::bugs::{Bug, Joint, Version, networked, timed, timeless};
 

@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use joint::spawn_local;
+use joint_executor::spawn_local;
 
 use super::bugs::Runtime;
 
@@ -22,7 +22,7 @@ impl Runtime for Local {
     }
 
     fn yield_now() -> impl Future<Output = ()> + Send {
-        joint::yield_now()
+        joint_executor::yield_now()
     }
 }
 

@@ -9,16 +9,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint::{
-    LocalExecutor,
-    sim::{Builder, Scheduler},
-};
 use joint_benches::{
     bare,
     options::Options,
     report::Report,
     runtime::Yield,
     table::{Run, Table},
+};
+use joint_executor::{
+    LocalExecutor,
+    sim::{Builder, Scheduler},
 };
 
 use super::{
@@ -195,7 +195,7 @@ pub(crate) fn print_day(options: &Options, report: &mut Report) {
     let total = options.of(Duration::from_secs(86_400), Duration::from_secs(60));
     let row = |run: Run| [("1,000 tasks sleep", NANOS_IN_MILLI, run)];
     let simulated = move || {
-        let tasks = sleepers::<Joint, _>(tasks, total, joint::time::sleep);
+        let tasks = sleepers::<Joint, _>(tasks, total, joint_executor::time::sleep);
         simulate(&Scheduler::Random, tasks)
     };
     let tokio = move || paused(sleepers::<Tokio, _>(tasks, total, tokio::time::sleep));

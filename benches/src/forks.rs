@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, num::NonZero};
 
-use joint::Executor;
+use joint_executor::Executor;
 
 /// Threads that fork and join on the stack.
 pub trait Forks {
@@ -32,7 +32,8 @@ impl Forks for Executor {
             if n < 2 {
                 return u64::from(n);
             }
-            let (one, other) = joint::join(|| fib(black_box(n - 1)), || fib(black_box(n - 2)));
+            let (one, other) =
+                joint_executor::join(|| fib(black_box(n - 1)), || fib(black_box(n - 2)));
             one + other
         }
         self.install(|| fib(n))

@@ -33,7 +33,7 @@
 //! fn lines() -> impl Stream<Item = io::Result<u32>> {
 //!     try_stream! {
 //!         for n in 1.. {
-//!             joint::time::sleep(Duration::ZERO).await;
+//!             joint_executor::time::sleep(Duration::ZERO).await;
 //!             if n == 3 {
 //!                 Err(io::ErrorKind::UnexpectedEof)?;
 //!             }

@@ -46,7 +46,7 @@ use std::{
 use joint::oneshot::{self, SendError};
 
 use self::admitting::Admitting;
-use crate::sync::{Mutex, MutexGuard};
+use joint_switch::{Mutex, MutexGuard};
 
 mod admitting;
 
@@ -68,7 +68,7 @@ mod admitting;
 /// let downloads: Vec<_> = (0..10)
 ///     .map(|n| {
 ///         let lock = lock.clone();
-///         joint::spawn(async move {
+///         joint_executor::spawn(async move {
 ///             let _permit = lock.take(1).await?;
 ///             assert!(lock.taken() <= 2);
 ///             Ok::<_, joint_flow::lock::Closed>(n)

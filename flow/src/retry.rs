@@ -20,7 +20,7 @@
 
 use std::{fmt, future::Future, time::Duration};
 
-use joint::time::sleep;
+use joint_executor::time::sleep;
 
 /// Runs an operation. If it fails, asks the policy, and runs it again if the policy says so.
 ///
@@ -135,7 +135,7 @@ impl<Q: fmt::Debug, P> fmt::Debug for OnlyIf<Q, P> {
 ///
 /// It waits for its first delay, then for twice as long each time, up to [`max`](Backoff::max), and
 /// gives up with the last error after a number of [`tries`](Backoff::tries). Without these settings
-/// it has no bounds. The waits are those of [`joint::time::sleep`].
+/// it has no bounds. The waits are those of [`joint_executor::time::sleep`].
 ///
 /// A clone that was made before the first failure starts anew for another operation.
 ///
@@ -198,7 +198,7 @@ impl Backoff {
     /// have failed together do not all come back together.
     ///
     /// The same seed gives the same delays. In a program that is simulated, draw the seed with
-    /// `joint::sim::random`. Elsewhere each client should have another one.
+    /// `joint_executor::sim::random`. Elsewhere each client should have another one.
     ///
     /// # Example
     /// ```

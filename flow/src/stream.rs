@@ -24,7 +24,7 @@
 //! use joint_flow::{BrokenPromise, stream::{self, StreamExt}};
 //!
 //! let (sender, mut numbers) = stream::channel::<u32, BrokenPromise>();
-//! joint::spawn_detached(async move {
+//! joint_executor::spawn_detached(async move {
 //!     for n in 1..=3 {
 //!         sender.send(n).unwrap();
 //!     }
@@ -51,10 +51,8 @@ use std::{
 
 use joint::waker::budget;
 
-use crate::{
-    BrokenPromise,
-    sync::{Mutex, MutexGuard},
-};
+use crate::BrokenPromise;
+use joint_switch::{Mutex, MutexGuard};
 
 #[doc(no_inline)]
 pub use futures_lite::stream::{Stream, StreamExt};

@@ -26,7 +26,7 @@
 use std::time::Duration;
 
 #[doc(no_inline)]
-pub use joint::{
+pub use joint_executor::{
     Priority, TaskBuilder,
     time::{Elapsed, Sleep, Timeout, now, timeout, timeout_at},
     yield_now,
@@ -38,7 +38,7 @@ pub use joint::{
 /// one trip through the queue, and others get their turn. A duration beyond the range of the clock
 /// never ends.
 ///
-/// This is [`joint::time::sleep`] by the name that it has in Flow.
+/// This is [`joint_executor::time::sleep`] by the name that it has in Flow.
 ///
 /// # Example
 /// ```
@@ -55,5 +55,5 @@ pub use joint::{
 /// assert_eq!(zero.poll(&mut cx), Poll::Ready(()));
 /// ```
 pub fn delay(duration: Duration) -> Sleep {
-    joint::time::sleep(duration)
+    joint_executor::time::sleep(duration)
 }

@@ -20,10 +20,8 @@ use std::{
 
 use joint::shared::{self, Sender, Shared};
 
-use crate::{
-    BrokenPromise,
-    sync::{Mutex, MutexGuard},
-};
+use crate::BrokenPromise;
+use joint_switch::{Mutex, MutexGuard};
 
 /// A value whose changes can be awaited.
 ///
@@ -36,7 +34,7 @@ use crate::{
 /// use joint_flow::variable::AsyncVar;
 ///
 /// let level = Arc::new(AsyncVar::new(0));
-/// let reader = joint::spawn({
+/// let reader = joint_executor::spawn({
 ///     let level = level.clone();
 ///     async move {
 ///         loop {

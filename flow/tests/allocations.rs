@@ -7,7 +7,8 @@ use std::{
     time::Duration,
 };
 
-use joint::{block_on, oneshot, shared, time, yield_now};
+use joint::{block_on, oneshot, shared};
+use joint_executor::{time, yield_now};
 use joint_flow::{OneOf3, all, any, quorum, race, try_all};
 
 /// Counts the allocations of each thread.

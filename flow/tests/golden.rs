@@ -13,7 +13,10 @@ fn assert_lines(lines: &[String]) {
 #[test]
 fn flow_guide_on_workers() {
     for workers in [1, 2, 4] {
-        let executor = joint::Executor::builder().workers(workers).build().unwrap();
+        let executor = joint_executor::Executor::builder()
+            .workers(workers)
+            .build()
+            .unwrap();
         let walk = executor.spawn(flow_guide::walk());
         assert_lines(&joint::block_on(walk));
     }
@@ -21,5 +24,5 @@ fn flow_guide_on_workers() {
 
 #[test]
 fn flow_guide_in_a_simulation() {
-    joint::sim::check(|| async { assert_lines(&flow_guide::walk().await) });
+    joint_executor::sim::check(|| async { assert_lines(&flow_guide::walk().await) });
 }

@@ -422,7 +422,7 @@ fn of_several_futures_whose_second_panic_cannot_be_dropped() {
         joint::block_on(all_ready([
             Box::pin(Twice) as Pin<Box<dyn Future<Output = ()>>>,
             Box::pin(async { std::panic::panic_any(Payload) }),
-            Box::pin(async { joint::yield_now().await }),
+            Box::pin(async { joint_executor::yield_now().await }),
         ]))
     });
     let payload = run.unwrap_err();

@@ -2,9 +2,9 @@
 //! its planted bug.
 #![cfg(not(miri))]
 
-#[path = "../../tests/common/example.rs"]
+#[path = "../../executor/tests/common/example.rs"]
 mod example;
-#[path = "../../tests/golden/program.rs"]
+#[path = "../../executor/tests/golden/program.rs"]
 mod program;
 
 use crate::program::{assert_failed, printed, run, text};

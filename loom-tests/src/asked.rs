@@ -7,7 +7,7 @@
 
 use std::{env, fs::OpenOptions, io::Write as _, sync::atomic::Ordering};
 
-use joint::model::{Changed, Weakened, places_seen, sites_seen};
+use joint_switch::model::{Changed, Weakened, places_seen, sites_seen};
 
 const MUTANT: &str = "JOINT_LOOM_MUTANT";
 const SITES: &str = "JOINT_LOOM_SITES";

@@ -21,7 +21,7 @@ use std::{
     task::{Wake, Waker},
 };
 
-use joint::model::{FencesTakeTurns, Weakened, sites_seen};
+use joint_switch::model::{FencesTakeTurns, Weakened, sites_seen};
 
 pub mod event;
 pub mod lab;
@@ -29,7 +29,7 @@ pub mod matrix;
 
 use lab::cell::UnsafeCell;
 
-pub use joint::model::rmw_count;
+pub use joint_switch::model::rmw_count;
 
 /// Runs `f` in every order that the model checker explores.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {

@@ -7,7 +7,8 @@ use std::sync::{
     atomic::Ordering::{AcqRel, Relaxed},
 };
 
-use joint::model::{Biased, sites_seen};
+use joint_executor::model::Biased;
+use joint_switch::model::sites_seen;
 use loom_tests::lab::thread;
 use loom_tests::{assert_killed, model, model_bounded, rmws_of};
 

@@ -13,10 +13,10 @@ use std::{
     task::{Poll, Wake, Waker},
 };
 
-use joint::{
-    LocalExecutor, block_on,
+use joint::{block_on, oneshot};
+use joint_executor::{
+    LocalExecutor,
     model::{Driven, attend_while_blocked},
-    oneshot,
 };
 use loom::{sync::atomic::AtomicBool, thread};
 use loom_tests::{model, model_bounded};

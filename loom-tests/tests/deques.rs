@@ -8,7 +8,8 @@
 
 use std::sync::atomic::Ordering::{self, AcqRel, Relaxed};
 
-use joint::model::{Deques, Stealer, sites_seen};
+use joint_executor::model::{Deques, Stealer};
+use joint_switch::model::sites_seen;
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, assert_killed, model, model_bounded, rmws_of};
 

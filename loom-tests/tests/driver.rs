@@ -8,7 +8,8 @@ use std::sync::{
     atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
-use joint::model::{Driven, sites_seen};
+use joint_executor::model::Driven;
+use joint_switch::model::sites_seen;
 use loom::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,

@@ -19,16 +19,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint::{
+use joint_executor::{
     Executor,
-    model::{
-        FencesTakeTurns,
-        observe::{Act, Made, Observer, Operation, set_observer},
-        outside, without_threads,
-    },
+    model::{outside, without_threads},
     spawn, spawn_detached,
     time::sleep,
     yield_now,
+};
+use joint_switch::model::{
+    FencesTakeTurns,
+    observe::{Act, Made, Observer, Operation, set_observer},
 };
 use loom_tests::{event::Event, lab};
 
@@ -254,7 +254,7 @@ async fn measure_timers(mut row: impl FnMut(&'static str, Cost)) {
 
 /// The table in the documentation: what each path costs.
 fn documented() -> BTreeMap<&'static str, Cost> {
-    let docs = include_str!("../../src/executor/mod.rs");
+    let docs = include_str!("../../executor/src/lib.rs");
     let (_, section) = docs
         .split_once("//! # Cost in atomic operations")
         .expect("it is there");

@@ -18,8 +18,8 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint::model::sites_seen;
 use joint_flow::{Task, TaskError, task::from_future};
+use joint_switch::model::sites_seen;
 use loom_tests::lab::{cell::UnsafeCell, thread};
 use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded, rmws_of};
 

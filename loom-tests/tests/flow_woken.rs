@@ -14,8 +14,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use joint::model::sites_seen;
 use joint_flow::{All, all};
+use joint_switch::model::sites_seen;
 use loom_tests::lab::{
     cell::UnsafeCell,
     thread::{self, JoinHandle as Thread},

@@ -16,7 +16,7 @@ use std::{
     },
 };
 
-use joint::model::Forks;
+use joint_executor::model::Forks;
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, assert_killed, model, model_bounded};
 

@@ -11,7 +11,8 @@ use std::sync::{
     },
 };
 
-use joint::model::{Gate, Sleep, sites_seen};
+use joint_executor::model::{Gate, Sleep};
+use joint_switch::model::sites_seen;
 use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
 use loom_tests::{assert_killed, model, model_bounded};
 

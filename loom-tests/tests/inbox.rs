@@ -5,6 +5,7 @@
 #![cfg(joint_loom)]
 
 use std::{
+    cell::Cell,
     mem::ManuallyDrop,
     sync::{
         Arc, Mutex,
@@ -15,9 +16,11 @@ use std::{
     },
 };
 
-use joint::{
-    model::{Inbox, Sleep, sites_seen},
-    task::{self, Runnable},
+use joint::task::{self, Runnable};
+use joint_executor::model::{Inbox, Sleep};
+use joint_switch::model::{
+    observe::{Observer, set_observer},
+    sites_seen,
 };
 use loom_tests::lab::thread;
 use loom_tests::{Drops, assert_killed, model, model_bounded};
@@ -514,4 +517,37 @@ fn no_site_is_left_out() {
             "no model kills `{site}`"
         );
     }
+}
+
+/// The number of operations on shared memory that it takes to take the first task, after so many
+/// pushes.
+fn operations_after(burst: usize) -> usize {
+    thread_local! {
+        static BEGUN: Cell<usize> = const { Cell::new(0) };
+    }
+    let counted = Counter::default();
+    let count = counted.clone();
+    set_observer(Some(Observer {
+        made: |_, _| 1,
+        begins: |_| BEGUN.set(BEGUN.get() + 1),
+        ended: |_| (),
+    }));
+    model(move || {
+        let (world, ran) = (World::new(), Ran::default());
+        (0..burst).for_each(|number| world.push(number, &ran));
+        BEGUN.set(0);
+        world.inbox.take(1, |runnable| {
+            count.store(BEGUN.get(), Relaxed);
+            drop(runnable);
+        });
+        count.fetch_max(BEGUN.get(), Relaxed);
+        while world.take(burst) > 0 {}
+    });
+    set_observer(None);
+    counted.load(Relaxed)
+}
+
+#[test]
+fn taking_the_first_task_costs_the_same_after_any_burst() {
+    assert_eq!(operations_after(3), operations_after(60));
 }

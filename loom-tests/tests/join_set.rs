@@ -8,10 +8,11 @@ use std::{
 };
 
 use joint::{
-    JoinHandle, JoinSet,
-    model::sites_seen,
+    JoinHandle,
     task::{self, Runnable},
 };
+use joint_executor::JoinSet;
+use joint_switch::model::sites_seen;
 use loom_tests::lab::thread::{self, JoinHandle as Thread};
 use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded};
 

@@ -13,7 +13,8 @@ use std::{
     task::{Context, Waker},
 };
 
-use joint::{model::Weakened, oneshot, shared, task};
+use joint::{oneshot, shared, task};
+use joint_switch::model::Weakened;
 use loom_tests::{
     Drops,
     lab::{Counterexample, explain_with, thread},

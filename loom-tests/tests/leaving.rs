@@ -11,7 +11,8 @@ use std::sync::{
     },
 };
 
-use joint::model::{Gate, sites_seen};
+use joint_executor::model::Gate;
+use joint_switch::model::sites_seen;
 use loom_tests::lab::{cell::UnsafeCell, thread};
 use loom_tests::{assert_killed, model, model_bounded};
 

@@ -14,12 +14,10 @@
 #![cfg(joint_loom)]
 
 use std::{
-    alloc::{Layout, alloc, dealloc},
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     future::{Future, pending, ready},
     pin::pin,
-    ptr::NonNull,
     sync::{
         Arc, Mutex,
         atomic::{
@@ -30,13 +28,9 @@ use std::{
     task::{Context, Wake, Waker},
 };
 
-use joint::{
-    model::{
-        Cache, Depot, Deques, Forks, Inbox, Registry, Sleep, Timers, Visitors,
-        observe::{Act, Made, Observer, Operation, set_observer},
-    },
-    task::{self, Runnable},
-};
+use joint::task::{self, Runnable};
+use joint_executor::model::{Deques, Forks, Inbox, Registry, Sleep, Timers, Visitors};
+use joint_switch::model::observe::{Act, Made, Observer, Operation, set_observer};
 use loom_tests::{event::Event, model};
 
 #[derive(Default)]
@@ -397,47 +391,6 @@ fn waking_threads_move_a_line_only_if_they_share_a_room() {
         assert_eq!(moves_on(3, || visit(1)), 0);
         assert_eq!(moves_on(3, || visit(0)), 1);
         assert_eq!(moves_on(2, || visit(0)), 1);
-    });
-}
-
-/// Blocks that one thread frees go to another in batches of two here. The first block of a batch
-/// holds the address of the next batch. The rest of each block is not counted,
-/// because it moves in any case when a new task is written into it.
-#[test]
-fn a_batch_of_blocks_moves_the_chain_of_its_size_and_its_first_block() {
-    /// The model's cells are larger than real ones.
-    const BLOCK: Layout = Layout::new::<[u64; 16]>();
-    count(|| {
-        // Blocks of one size use one chain.
-        let depot = on_one_line(|| Depot::new(8 * BLOCK.size(), 2 * BLOCK.size()));
-        let caches = [(); 2].map(|()| Cache::new(2 * BLOCK.size()));
-        let put = |core: usize, block: NonNull<u8>| {
-            // SAFETY: allocated with that layout, and ours.
-            assert!(unsafe { caches[core].put(block, BLOCK, &depot) });
-        };
-        let take = |core: usize| caches[core].take(BLOCK, &depot);
-        let allocated = || {
-            // SAFETY: the size is not zero.
-            NonNull::new(unsafe { alloc(BLOCK) }).unwrap()
-        };
-        let free = |block: NonNull<u8>, layout| {
-            // SAFETY: allocated with that layout, and given up.
-            unsafe { dealloc(block.as_ptr(), layout) };
-        };
-        let give = || (0..2).for_each(|_| put(0, allocated()));
-        moves_on(0, give);
-        // The cache of core 1 opens at its first use, and then takes a batch.
-        moves_on(0, give);
-        moves_on(1, || free(take(1).unwrap(), BLOCK));
-        moves_on(1, || free(take(1).unwrap(), BLOCK));
-        assert_eq!(moves_on(0, give), 1, "the chain");
-        let mut blocks = Vec::new();
-        let moved = moves_on(1, || blocks.extend([take(1).unwrap(), take(1).unwrap()]));
-        assert_eq!(moved, 2, "the chain, and the batch");
-        blocks.into_iter().for_each(|block| free(block, BLOCK));
-        let left = moves_on(1, || assert!(take(1).is_none()));
-        assert_eq!(left, 0, "the depot is empty");
-        caches.iter().for_each(|cache| cache.close(free));
     });
 }
 

@@ -16,12 +16,12 @@ use std::{
 };
 
 use joint::{
-    LocalExecutor, block_on,
-    model::{LocalInbox, sites_seen},
+    block_on,
     task::{self, Runnable},
     waker::{ThinWaker, park::Parker},
-    yield_now,
 };
+use joint_executor::{LocalExecutor, model::LocalInbox, yield_now};
+use joint_switch::model::sites_seen;
 use loom_tests::lab::{cell::UnsafeCell, thread};
 use loom_tests::{Wakes, assert_killed, model, model_bounded, rmws_of};
 

@@ -11,10 +11,8 @@ use std::{
     task::Waker,
 };
 
-use joint::{
-    model::{set_ref_limit, sites_seen},
-    waker::park::Parker,
-};
+use joint::waker::park::Parker;
+use joint_switch::model::{set_ref_limit, sites_seen};
 use loom_tests::lab::{
     sync::{Mutex, atomic::AtomicUsize},
     thread,

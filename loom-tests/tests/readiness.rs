@@ -18,7 +18,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use joint::model::{Source, sites_seen};
+use joint_executor::model::Source;
+use joint_switch::model::sites_seen;
 use loom::{sync::atomic::AtomicUsize, thread};
 use loom_tests::{Wakes, assert_killed, model, model_bounded};
 

@@ -7,10 +7,9 @@ use std::{
     sync::atomic::Ordering::{Acquire, Relaxed, Release},
 };
 
-use joint::{
-    model::{Registry, Task, sites_seen},
-    oneshot,
-};
+use joint::oneshot;
+use joint_executor::model::{Registry, Task};
+use joint_switch::model::sites_seen;
 use loom_tests::lab::thread;
 use loom_tests::{assert_killed, model, model_bounded};
 

@@ -14,7 +14,8 @@ use std::{
     time::Duration,
 };
 
-use joint::model::{Sleep, Weakened, sites_seen};
+use joint_executor::model::Sleep;
+use joint_switch::model::{Weakened, sites_seen};
 use loom_tests::lab::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,

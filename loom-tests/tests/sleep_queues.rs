@@ -12,7 +12,7 @@ use std::sync::{
     atomic::Ordering::{AcqRel, Relaxed},
 };
 
-use joint::model::{Deques, Sleep, Stealer};
+use joint_executor::model::{Deques, Sleep, Stealer};
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, assert_killed, model_bounded};
 

@@ -14,7 +14,8 @@ use std::{
     task::Poll,
 };
 
-use joint::model::{TimerKey, Timers, sites_seen};
+use joint_executor::model::{TimerKey, Timers};
+use joint_switch::model::sites_seen;
 use loom::{
     sync::atomic::{AtomicUsize, Ordering::SeqCst, fence},
     thread,

@@ -10,7 +10,8 @@ use std::sync::{
     },
 };
 
-use joint::model::{Visitors, sites_seen};
+use joint_executor::model::Visitors;
+use joint_switch::model::sites_seen;
 use loom_tests::lab::{cell::UnsafeCell, sync::atomic::AtomicUsize, thread};
 use loom_tests::{assert_killed, model, model_bounded, rmws_of};
 

@@ -38,10 +38,8 @@ use core::{
     task::Waker,
 };
 
-use crate::{
-    sync::{Retire, UnsafeCell, const_unless_modelled},
-    waker::ThinWaker,
-};
+use crate::waker::ThinWaker;
+use joint_switch::{Retire, UnsafeCell, const_unless_modelled};
 
 /// Room for one waker beside the word of a [`Completion`](crate::Completion), so that a waker of
 /// another crate is not boxed. It is two pointers in size.
@@ -122,7 +120,7 @@ impl Space for Room {
 
 pub(super) mod sealed {
     use super::Room;
-    use crate::sync::Retire;
+    use joint_switch::Retire;
 
     pub trait Sealed: Sized {
         /// Creates it empty.

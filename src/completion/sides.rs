@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use super::{Completed, Completion, Ended, Registration, Space};
 #[cfg(feature = "std")]
-use crate::{sync::clock, waker::park};
+use crate::waker::park;
+#[cfg(feature = "std")]
+use joint_switch::clock;
 
 /// The side that completes. If it is dropped without completing, it abandons the word, and the
 /// [`Waiter`] ends with an error instead of hanging.

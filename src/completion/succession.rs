@@ -13,10 +13,8 @@
 use core::ptr::NonNull;
 
 use super::{Completion, DETACHED, Ended, Registration, ended, waker_of};
-use crate::{
-    sync::{AtomicPtr, const_unless_modelled, order},
-    waker::{ThinWaker, WakerId},
-};
+use crate::waker::{ThinWaker, WakerId};
+use joint_switch::{AtomicPtr, const_unless_modelled, order};
 
 impl Completion {
     const_unless_modelled! {

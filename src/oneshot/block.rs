@@ -11,11 +11,8 @@
 
 use core::{mem::MaybeUninit, ptr::NonNull};
 
-use crate::{
-    Completion,
-    completion::Room,
-    sync::{Retire, UnsafeCell, heap},
-};
+use crate::{Completion, completion::Room};
+use joint_switch::{Retire, UnsafeCell, heap};
 
 /// The block of a channel. The word comes first, so that its address is that of the block.
 #[repr(C)]

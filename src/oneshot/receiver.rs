@@ -19,12 +19,14 @@ use super::{
     RecvError, TryRecvError,
     block::{Block, Owned},
 };
+#[cfg(feature = "std")]
+use crate::waker::park;
 use crate::{
     Completion,
     completion::{Detached, Ended, Registration},
 };
 #[cfg(feature = "std")]
-use crate::{sync::clock, waker::park};
+use joint_switch::clock;
 
 /// The receiving end: a future, with blocking and non-blocking calls besides. Dropping it closes
 /// the channel, and drops a value that was sent.

@@ -10,10 +10,8 @@
 use core::{marker::PhantomData, mem::MaybeUninit, ptr::NonNull};
 
 use super::{Closed, waiters::Waiters};
-use crate::{
-    completion::Ended,
-    sync::{AtomicUsize, Retire, UnsafeCell, fence, heap, order},
-};
+use crate::completion::Ended;
+use joint_switch::{AtomicUsize, Retire, UnsafeCell, fence, heap, order};
 
 struct Block<T> {
     waiters: Waiters,

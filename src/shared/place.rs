@@ -10,10 +10,8 @@
 
 use core::ptr::{self, NonNull};
 
-use crate::{
-    Completion,
-    sync::{Retire, UnsafeCell, heap},
-};
+use crate::Completion;
+use joint_switch::{Retire, UnsafeCell, heap};
 
 pub(super) struct Place {
     word: Completion,

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use super::{Closed, block::Handle, shared_waiter::SharedWaiter};
 #[cfg(feature = "std")]
-use crate::{sync::clock, waker::park};
+use crate::waker::park;
+#[cfg(feature = "std")]
+use joint_switch::clock;
 
 /// A waiter for a value that is sent once. Clone it to get more waiters for the same value.
 ///

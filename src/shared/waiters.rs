@@ -66,9 +66,9 @@ use super::place::{FIRST, Place};
 use crate::{
     Completion,
     completion::{Completed, Ended, Registration},
-    sync::{AtomicPtr, AtomicUsize, Retire, UnsafeCell, order},
     waker::{ThinWaker, WakerId},
 };
+use joint_switch::{AtomicPtr, AtomicUsize, Retire, UnsafeCell, order};
 
 const OPEN: *mut Place = ptr::null_mut();
 const DONE: *mut Place = ptr::without_provenance_mut(1);

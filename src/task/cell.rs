@@ -43,9 +43,9 @@ use super::{
 };
 use crate::{
     completion::{Completed, Completion},
-    sync::{Retire, UnsafeCell, heap},
     waker::ThinWaker,
 };
+use joint_switch::{Retire, UnsafeCell, heap};
 
 /// The type of a task's name.
 pub trait Name {

@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     completion::Completion,
-    sync::Retire,
     waker::{self, ThinWaker},
 };
+use joint_switch::Retire;
 
 /// The part of a task that does not depend on its types. Its address is the address of the task,
 /// and the word of a [`ThinWaker`].

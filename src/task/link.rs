@@ -2,7 +2,7 @@
 
 use core::{fmt, sync::atomic::Ordering};
 
-use crate::sync::AtomicPtr;
+use joint_switch::AtomicPtr;
 
 /// A word in each task that belongs to the owner of its [`Runnable`](super::Runnable), for the link
 /// of an intrusive queue.
@@ -49,8 +49,6 @@ impl Link {
     /// Panics as [`AtomicPtr::load`](core::sync::atomic::AtomicPtr::load) does.
     #[inline]
     pub fn get(&self, order: Ordering) -> *mut () {
-        #[cfg(all(test, feature = "std"))]
-        VISITS.with(|visits| visits.set(visits.get() + 1));
         self.0.load(order)
     }
 
@@ -60,8 +58,6 @@ impl Link {
     /// Panics as [`AtomicPtr::store`](core::sync::atomic::AtomicPtr::store) does.
     #[inline]
     pub fn set(&self, to: *mut (), order: Ordering) {
-        #[cfg(all(test, feature = "std"))]
-        VISITS.with(|visits| visits.set(visits.get() + 1));
         self.0.store(to, order);
     }
 
@@ -72,41 +68,8 @@ impl Link {
     }
 }
 
-#[cfg(all(test, feature = "std"))]
-std::thread_local! {
-    /// The number of times that this thread has read or written a link.
-    static VISITS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
-}
-
-/// Counts the links that `f` visits.
-#[cfg(all(test, feature = "std"))]
-pub(crate) fn visits_of(f: impl FnOnce()) -> usize {
-    let before = VISITS.with(core::cell::Cell::get);
-    f();
-    VISITS.with(core::cell::Cell::get) - before
-}
-
 impl fmt::Debug for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Link").finish_non_exhaustive()
-    }
-}
-
-#[cfg(all(test, feature = "std"))]
-mod tests {
-    use core::sync::atomic::Ordering::Relaxed;
-
-    use super::*;
-
-    #[test]
-    fn each_visit_is_counted() {
-        let link = Link::new();
-        for _ in 0..3 {
-            let visits = visits_of(|| {
-                link.set(link.get(Relaxed), Relaxed);
-                link.get(Relaxed);
-            });
-            assert_eq!(visits, 3);
-        }
     }
 }

@@ -9,7 +9,7 @@ use core::{
 };
 
 use super::unwind::AbortOnUnwind;
-use crate::sync::{this_thread, thread::ThreadId};
+use joint_switch::{this_thread, thread::ThreadId};
 
 /// A future that panics if it is polled or dropped on a thread other than the one that made it.
 pub(super) struct Checked<F> {

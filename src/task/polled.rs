@@ -15,7 +15,7 @@ mod with_std {
     use core::cell::Cell;
 
     use super::Task;
-    use crate::sync::thread_local;
+    use joint_switch::thread_local;
 
     /// Added to the address of a task that has woken itself. Headers are aligned to more.
     const WOKEN: usize = 1;

@@ -14,7 +14,6 @@ use super::{
     header::{OnAgain, Ran, Task},
     state::OnWake,
 };
-#[cfg(feature = "sim")]
 use crate::completion::Completion;
 use crate::waker::ThinWaker;
 
@@ -209,7 +208,6 @@ impl<M> Runnable<M> {
     /// outer.run();
     /// assert_eq!(waiter(), Some(id.get().get()));
     /// ```
-    #[cfg(feature = "sim")]
     pub unsafe fn raw_waiter(raw: NonNull<()>) -> Option<usize> {
         let join = Task::from_ptr(raw).join();
         // SAFETY: the task is alive by this function's contract, and the word with it.

@@ -87,7 +87,7 @@
 
 use core::fmt;
 
-use crate::sync::{AtomicU64, Retire, fence, order, ref_limit, wake_limit};
+use joint_switch::{AtomicU64, Retire, fence, order, ref_limit, wake_limit};
 
 const HANDLE: u64 = 1;
 const CANCELLED: u64 = 1 << 1;

@@ -1,8 +1,8 @@
 //! The budget: how many operations one poll of a task may do before it has to yield.
 //!
 //! A task whose descriptor is always ready never has to wait. It would keep its thread from other
-//! tasks, and its own timeouts from being checked. Each operation of [`io`](crate::io) and
-//! [`time`](crate::time) that is ready therefore takes one from the budget, which is refilled at
+//! tasks, and its own timeouts from being checked. Each operation of a descriptor,
+//! a timer or a channel that is ready therefore takes one from the budget, which is refilled at
 //! each poll of a task ([`refill`]). Once the budget is used up, the next operation is *refused*:
 //! it wakes the task, and is pending without having done anything ([`poll_proceed`]). For a task of
 //! this crate, that takes no atomic read-modify-write.
@@ -65,7 +65,7 @@ use core::{
     task::{Context, Poll},
 };
 
-use crate::sync::thread_local;
+use joint_switch::thread_local;
 
 /// How many operations one poll of a task may do.
 const OPERATIONS: u64 = 128;
@@ -104,7 +104,6 @@ pub fn refill() {
 /// budget::spend();
 /// assert!(!budget::has_left());
 /// ```
-#[cfg(feature = "sim")]
 pub fn refill_to(operations: u64) {
     LEFT.with(|left| left.set(operations));
 }

@@ -19,7 +19,7 @@ use core::{
 use std::time::{Duration, Instant};
 
 use super::budget;
-use crate::sync::{clock, punctually, recheck, thread, thread_local};
+use joint_switch::{clock, recheck, thread, thread_local};
 
 mod parker;
 
@@ -35,7 +35,6 @@ thread_local! {
     static ATTEND: Cell<Option<Attend>> = const { Cell::new(None) };
 }
 
-#[cfg(feature = "sim")]
 thread_local! {
     /// What this thread does instead of parking, or `None` to park.
     static WAIT: Cell<Option<Wait>> = const { Cell::new(None) };
@@ -46,7 +45,6 @@ thread_local! {
 /// It is given the deadline, and a check that is true once what the thread waits for is due. It
 /// must return [`Parked::Due`] after the check was true, and [`Parked::TimedOut`] after a last
 /// check if the deadline has passed.
-#[cfg(feature = "sim")]
 pub type Wait = fn(Option<Instant>, &mut dyn FnMut() -> bool) -> Parked;
 
 /// Sets what this thread does instead of parking, in every wait of this crate. `None`, the default,
@@ -75,12 +73,10 @@ pub type Wait = fn(Option<Instant>, &mut dyn FnMut() -> bool) -> Parked;
 /// assert_eq!(block_on(receiver), Ok(7));
 /// set_wait(None);
 /// ```
-#[cfg(feature = "sim")]
 pub fn set_wait(wait: Option<Wait>) -> Option<Wait> {
     WAIT.with(|cell| cell.replace(wait))
 }
 
-#[cfg(feature = "sim")]
 thread_local! {
     /// What this thread does when it unparks another one.
     static UNPARKED: Cell<Option<fn(&thread::Thread)>> = const { Cell::new(None) };
@@ -88,15 +84,13 @@ thread_local! {
 
 /// Sets a function that this thread calls whenever it unparks another thread's wait, with that
 /// thread. For a simulator that runs threads by turns.
-#[cfg(feature = "sim")]
-pub(crate) fn set_unparked(f: Option<fn(&thread::Thread)>) {
+pub fn set_unparked(f: Option<fn(&thread::Thread)>) {
     UNPARKED.with(|cell| cell.set(f));
 }
 
 /// Unparks a thread whose wait has become due.
 #[inline]
 fn unpark(thread: &thread::Thread) {
-    #[cfg(feature = "sim")]
     if let Ok(Some(unparked)) = UNPARKED.try_with(Cell::get) {
         unparked(thread);
     }
@@ -257,7 +251,6 @@ pub enum Parked {
 /// assert_eq!(run(handle, &parker, &tasks), 42);
 /// ```
 pub fn park_until(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -> Parked {
-    #[cfg(feature = "sim")]
     if let Ok(Some(wait)) = WAIT.try_with(Cell::get) {
         return wait(deadline, &mut is_due);
     }
@@ -281,14 +274,9 @@ pub fn park_until(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -
             return Parked::TimedOut;
         }
         slept = true;
-        match (next, left) {
-            // Only what is due for others needs to be punctual. The caller's limit keeps the
-            // thread's slack.
-            (Some(next), left) if left.is_none_or(|left| next <= left) => {
-                punctually(|| thread::park_timeout(next));
-            }
-            (_, Some(left)) => thread::park_timeout(left),
-            (_, None) => thread::park(),
+        match next.into_iter().chain(left).min() {
+            Some(limit) => thread::park_timeout(limit),
+            None => thread::park(),
         }
     }
 }
@@ -322,7 +310,7 @@ impl Drop for Borrowed {
 /// has.
 ///
 /// # On a worker
-/// On a worker of an [`Executor`](crate::Executor) it blocks that worker, which runs no task
+/// On a worker of an executor it blocks that worker, which runs no task
 /// meanwhile. Inside a task, await the future instead.
 ///
 /// A blocked worker still attends to the timers and descriptors of its executor, so that what the

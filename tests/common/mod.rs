@@ -1,5 +1,5 @@
-//! What the test programs share. What only some can have is in files of its own here, which they
-//! include by path: an allocator that counts, children of forks, and the examples as programs.
+//! What the test programs share. An allocator that counts is in a file of its own, which they
+//! include by path.
 #![allow(
     dead_code,
     unused_imports,
@@ -16,20 +16,10 @@ use std::{
     thread,
 };
 
-use joint::Executor;
-
 pub(crate) use self::{
     ends::ends,
     wakes::{Wakes, counting},
 };
-
-/// An executor with that many workers. Under Miri it has one, because thieves use code of another
-/// crate that Miri refuses.
-pub(crate) fn executor(workers: usize) -> Executor {
-    let workers = if cfg!(miri) { 1 } else { workers };
-    let executor = Executor::builder().workers(workers).build();
-    executor.expect("the threads can be started")
-}
 
 /// Polls a future once.
 pub(crate) fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
@@ -59,4 +49,17 @@ impl Drop for Panics {
     fn drop(&mut self) {
         panic!("dropped");
     }
+}
+
+/// Wakes its task once, and is ready at the second poll.
+pub(crate) async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|cx| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

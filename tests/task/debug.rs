@@ -235,16 +235,3 @@ fn each_way_to_spawn_tells_the_line_of_its_caller() {
     let (_runnable, handle) = unsafe { task::spawn_unchecked(nothing(), |_| {}) };
     spawned_here(&handle, line!() - 1);
 }
-
-#[test]
-#[cfg_attr(miri, ignore = "the queues of another crate make pointers of integers")]
-fn an_executors_tasks_tell_the_line_of_their_caller() {
-    let executor = joint::Executor::builder().workers(1).build().unwrap();
-    let handle = executor.spawn(pending::<()>());
-    spawned_here(&handle, line!() - 1);
-    let inside = executor.spawn(async {
-        let handle = joint::spawn(pending::<()>());
-        spawned_here(&handle, line!() - 1);
-    });
-    joint::block_on(inside);
-}

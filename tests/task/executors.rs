@@ -15,11 +15,10 @@ use joint::{
         self, Builder, Copied, EndedTask, PanicPayload, PendingTask, Polled, Runnable, Schedule,
         ScheduleInfo, TaskEnd,
     },
-    yield_now,
 };
 
 use crate::support::{
-    Count, Dropped, OnDrop, Queue, Wakes, panics, pending_once, poll, poll_with, ready,
+    Count, Dropped, OnDrop, Queue, Wakes, panics, pending_once, poll, poll_with, ready, yield_now,
 };
 
 /// A schedule function for tasks that must not be scheduled.

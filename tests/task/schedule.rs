@@ -14,7 +14,7 @@ use joint::{
     task::{self, Builder, Copied, Runnable, Schedule, ScheduleInfo, WithInfo},
 };
 
-use crate::support::{Count, Dropped, Queue, pending_once, ready};
+use crate::support::{Count, Dropped, Queue, pending_once, ready, yield_now};
 
 /// Runnables, each with whether the task was woken while it ran.
 #[derive(Clone, Default)]
@@ -50,7 +50,7 @@ impl Inbox {
 #[test]
 fn woken_while_it_runs_it_is_told_so() {
     let inbox = Inbox::default();
-    let (runnable, handle) = inbox.spawn(joint::yield_now());
+    let (runnable, handle) = inbox.spawn(yield_now());
     assert!(runnable.run());
     assert!(!inbox.take(true).run());
     ready(handle);
@@ -107,7 +107,7 @@ fn woken_before_it_runs_it_is_not_scheduled_at_all() {
 #[test]
 fn rescheduled_by_hand_it_is_as_if_woken() {
     let inbox = Inbox::default();
-    let (runnable, handle) = inbox.spawn(joint::yield_now());
+    let (runnable, handle) = inbox.spawn(yield_now());
     runnable.run();
     inbox.take(true).schedule();
     inbox.take(false).run();
@@ -236,7 +236,7 @@ fn a_copied_function_may_be_told_why_and_have_metadata() {
         },
     ));
     let builder = Builder::new().metadata(7u32);
-    let (runnable, handle) = builder.spawn(|_| joint::yield_now(), schedule);
+    let (runnable, handle) = builder.spawn(|_| yield_now(), schedule);
     runnable.schedule();
     assert_eq!(*inbox.lock().unwrap(), [false, true]);
     ready(handle);

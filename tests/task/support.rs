@@ -16,7 +16,8 @@ use std::{
     task::{Poll, Waker},
 };
 
-pub(crate) use common::{OnDrop, Wakes, poll_with};
+#[allow(unused_imports, reason = "each test program uses its part of it")]
+pub(crate) use common::{OnDrop, Wakes, poll_with, yield_now};
 use joint::{
     JoinHandle,
     task::{self, Runnable},

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use super::{
-    layers::is_below_executor,
     lex::{Comment, Kind},
     paths::{Path, paths},
     source::Source,
@@ -16,15 +15,19 @@ const REACH: usize = 8;
 
 const ORDERINGS: [&str; 5] = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
 
-fn is_sync(source: &Source) -> bool {
-    let modules = source.modules();
-    let inside = modules.iter().skip_while(|module| *module == "flow");
-    inside.into_iter().next().is_some_and(|top| top == "sync")
+/// The packages whose threads and cells are the model's as well. The executor's threads are real,
+/// and its models bring their own.
+fn is_below_executor(source: &Source) -> bool {
+    source.package().is_empty()
+}
+
+fn is_switch(source: &Source) -> bool {
+    source.package() == "switch" || source.path == "executor/src/asymmetric.rs"
 }
 
 /// What two threads share and the model would not see.
 pub(crate) fn unmodelled(source: &Source) -> Vec<String> {
-    if is_sync(source) {
+    if is_switch(source) {
         return Vec::new();
     }
     let below = is_below_executor(source);
@@ -36,7 +39,7 @@ pub(crate) fn unmodelled(source: &Source) -> Vec<String> {
     let mut found: Vec<_> = found
         .map(|p| {
             let what = format!(
-                "`{}` is not seen by the model; take it from crate::sync",
+                "`{}` is not seen by the model; take it from joint_switch",
                 p.written()
             );
             source.finding(p.line, what)
@@ -78,8 +81,7 @@ fn is_threading(path: &Path) -> bool {
 fn own_thread_locals(source: &Source, paths: &[Path]) -> Vec<String> {
     let imported = paths
         .iter()
-        .filter_map(Path::in_crate)
-        .any(|path| path == ["sync", "thread_local"]);
+        .any(|path| path.segments == ["joint_switch", "thread_local"]);
     let uses = source.shipped().filter(|&(at, _)| {
         let qualified = at > 0 && source.tokens[at - 1].text == "::";
         source.reads(at, &["thread_local", "!"]) && !qualified && !imported
@@ -87,7 +89,7 @@ fn own_thread_locals(source: &Source, paths: &[Path]) -> Vec<String> {
     uses.map(|(_, token)| {
         source.finding(
             token.line,
-            "`thread_local!` is std's; import crate::sync::thread_local",
+            "`thread_local!` is std's; import joint_switch::thread_local",
         )
     })
     .collect()
@@ -95,7 +97,7 @@ fn own_thread_locals(source: &Source, paths: &[Path]) -> Vec<String> {
 
 /// Orderings that are not written inside `order!`.
 pub(crate) fn raw_orderings(source: &Source) -> Vec<String> {
-    if is_sync(source) {
+    if is_switch(source) {
         return Vec::new();
     }
     let text = |at: usize| {
@@ -133,7 +135,7 @@ struct Site<'a> {
 }
 
 fn sites(source: &Source) -> Vec<Site<'_>> {
-    if is_sync(source) {
+    if is_switch(source) {
         return Vec::new();
     }
     let calls = source
@@ -239,14 +241,13 @@ mod tests {
     const NONE: [usize; 0] = [];
 
     #[test]
-    fn foreign_atomics_are_caught_everywhere_but_in_sync() {
+    fn foreign_atomics_are_caught_everywhere_but_in_the_switch() {
         let bad = "use core::{\n fmt,\n sync::atomic::{AtomicBool,\n Ordering, fence}};\nuse std::sync::atomic;\nuse loom::x;";
-        for path in ["src/task/raw.rs", "src/executor/queue.rs", "src/lib.rs"] {
+        for path in ["src/task/raw.rs", "executor/src/queue.rs", "src/lib.rs"] {
             assert_eq!(lines(unmodelled, path, bad), [3, 4, 5, 6], "{path}");
         }
-        assert_eq!(lines(unmodelled, "src/sync.rs", bad), NONE);
-        assert_eq!(lines(unmodelled, "flow/src/sync.rs", bad), NONE);
-        assert_eq!(lines(unmodelled, "src/sync/model.rs", bad), NONE);
+        assert_eq!(lines(unmodelled, "switch/src/lib.rs", bad), NONE);
+        assert_eq!(lines(unmodelled, "switch/src/model.rs", bad), NONE);
         let inline = "static A: core::sync::atomic::AtomicU8 = x;\nuse core::sync;\nfn f(a: sync::atomic::AtomicU8) {}";
         assert_eq!(lines(unmodelled, "src/task/raw.rs", inline), [1, 3]);
         let renamed = "use core::sync::atomic::Ordering as O;";
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_crates_atomics_and_tests_are_fine() {
-        let good = "use crate::sync::{AtomicU64, fence, thread};\n/// core::sync::atomic::AtomicU8\n\
+        let good = "use joint_switch::{AtomicU64, fence, thread};\n/// core::sync::atomic::AtomicU8\n\
             fn f(o: core::sync::atomic::Ordering) {}\n#[cfg(test)] mod tests { use std::{thread, sync::atomic::AtomicU8}; }";
         assert_eq!(lines(unmodelled, "src/task/raw.rs", good), NONE);
     }
@@ -265,7 +266,7 @@ mod tests {
         let bad = "use std::{\nthread,\ncell::{Cell,\nUnsafeCell}, time::Duration};\nuse core::cell;\n\
             fn f() { cell::UnsafeCell::new(\nstd::thread::park()) }\nuse std::sync::{Arc,\nMutex};";
         assert_eq!(lines(unmodelled, "src/waker/park.rs", bad), [2, 4, 6, 7, 9]);
-        assert_eq!(lines(unmodelled, "src/executor/worker.rs", bad), NONE);
+        assert_eq!(lines(unmodelled, "executor/src/worker.rs", bad), NONE);
     }
 
     #[test]
@@ -276,7 +277,7 @@ mod tests {
             lines(
                 unmodelled,
                 "src/waker.rs",
-                &format!("use crate::sync::thread_local;{bad}")
+                &format!("use joint_switch::thread_local;{bad}")
             ),
             NONE
         );
@@ -291,10 +292,10 @@ mod tests {
         let bad = "a.load(Ordering::Acquire);\nb.store(1, Relaxed);\nc.compare_exchange(1, 2, AcqRel,\nAcquire);\n\
             use core::sync::atomic::Ordering::{self};\nfence(SeqCst);\nuse core::sync::atomic::Ordering::*;";
         assert_eq!(
-            lines(raw_orderings, "src/executor/sleep.rs", bad),
+            lines(raw_orderings, "executor/src/sleep.rs", bad),
             [1, 2, 3, 4, 5, 6, 7]
         );
-        assert_eq!(lines(raw_orderings, "src/sync/model.rs", bad), NONE);
+        assert_eq!(lines(raw_orderings, "switch/src/model.rs", bad), NONE);
     }
 
     #[test]

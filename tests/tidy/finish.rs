@@ -23,10 +23,10 @@ fn lines_with<'a>(source: &'a Source, word: &'a str) -> impl Iterator<Item = usi
 }
 
 pub(crate) fn model_cfg(source: &Source) -> Vec<String> {
-    if ["src/lib.rs", "src/sync.rs", "flow/src/sync.rs"].contains(&source.path.as_str()) {
+    if source.package() == "switch" || source.path.ends_with("src/lib.rs") {
         return Vec::new();
     }
-    let what = "names the model's cfg; put the difference behind a name in src/sync.rs";
+    let what = "names the model's cfg; put the difference behind a name in joint_switch";
     lines_with(source, "joint_loom")
         .map(|line| source.finding(line, what))
         .collect()
@@ -111,17 +111,17 @@ mod tests {
     }
 
     #[test]
-    fn the_model_cfg_is_caught_outside_its_two_files() {
+    fn the_model_cfg_is_caught_outside_the_switch_and_the_roots() {
         let text = "//! x\n#[cfg(joint_loom)]\nfn a() { joint_loom_x() }";
         assert_eq!(
             starts(&model_cfg(&at("src/task/raw.rs", text))),
             ["src/task/raw.rs:2"]
         );
         assert_eq!(
-            starts(&model_cfg(&at("src/sync/model.rs", text))),
-            ["src/sync/model.rs:2"]
+            starts(&model_cfg(&at("flow/src/lock.rs", text))),
+            ["flow/src/lock.rs:2"]
         );
-        assert_eq!(model_cfg(&at("src/sync.rs", text)), [""; 0]);
+        assert_eq!(model_cfg(&at("switch/src/model.rs", text)), [""; 0]);
         assert_eq!(model_cfg(&at("src/lib.rs", text)), [""; 0]);
     }
 

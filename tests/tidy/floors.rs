@@ -1,95 +1,120 @@
-//! The floors inside `executor`: each file names only what lies on a lower one.
+//! The floors inside each package: a module names only what lies on a lower floor. Between the
+//! packages, the compiler holds it.
 
 use std::collections::BTreeMap;
 
 use super::{
-    layers,
     paths::{Path, paths},
     source::Source,
 };
 
-/// From the bottom up. The modules of one floor do not name one another. Every module that is
-/// listed nowhere, and `executor/mod.rs` itself, is part of the public API, which lies above all
-/// floors and whose modules may name one another.
-const FLOORS: [&[&str]; 4] = [
-    &[
-        "biased",
-        "deques",
-        "fork_join",
-        "gate",
-        "guard",
-        "inbox",
-        "metrics",
-        "process",
-        "room",
-        "sleep",
-        "span",
-        "task_info",
-        "task_local",
-        "trace_events",
-        "visitors",
-        "yield_now",
-    ],
-    &["driver", "local", "registry", "trace"],
-    &["apart", "hooks"],
-    &["worker"],
+/// One package, and the floors of its modules from the bottom up. The modules of one floor do not
+/// name one another. The modules that are listed nowhere, and `lib.rs`, are the public API, which
+/// lies between the two parts. Its modules may name one another.
+struct Building {
+    package: &'static str,
+    below: &'static [&'static [&'static str]],
+    above: &'static [&'static [&'static str]],
+}
+
+const BUILDINGS: [Building; 2] = [
+    Building {
+        package: "",
+        below: &[&["waker"], &["completion"], &["oneshot", "shared", "task"]],
+        above: &[],
+    },
+    Building {
+        package: "executor",
+        below: &[
+            &["asymmetric", "interrupt", "prefetch", "punctual", "renewed"],
+            &[
+                "biased",
+                "deques",
+                "fork_join",
+                "gate",
+                "guard",
+                "inbox",
+                "metrics",
+                "process",
+                "room",
+                "sleep",
+                "span",
+                "task_info",
+                "task_local",
+                "trace_events",
+                "visitors",
+                "yield_now",
+            ],
+            &["driver", "local", "registry", "trace"],
+            &["apart", "hooks"],
+            &["worker"],
+        ],
+        above: &[&["io", "time"], &["sim"]],
+    },
 ];
-const API: usize = FLOORS.len();
 
-fn floor(module: &str) -> usize {
-    let listed = FLOORS.iter().position(|floor| floor.contains(&module));
-    listed.unwrap_or(API)
-}
+/// What models need of a package, and the examples of its pages. They lie above all, and nothing
+/// names them.
+const APART: [&str; 2] = ["model", "pages"];
 
-/// What the re-exports of `executor/mod.rs` and of `lib.rs` stand for.
-pub(crate) struct Exports {
-    executor: BTreeMap<String, String>,
-    lib: BTreeMap<String, String>,
-}
-
-impl Exports {
-    pub(crate) fn new(lib: &Source, executor: &Source) -> Self {
-        let own = paths(executor)
-            .into_iter()
-            .filter(|path| *path.module == ["executor"]);
-        let module = |path: &Path| match path.in_crate() {
-            Some(inner) => inner.into_iter().nth(1),
-            None => path.segments.first().cloned(),
-        };
-        Self {
-            executor: own
-                .filter_map(|path| Some((path.name.clone(), module(&path)?)))
-                .collect(),
-            lib: layers::exports(lib),
-        }
+impl Building {
+    fn api(&self) -> usize {
+        self.below.len()
     }
 
-    /// The module of `executor` that a path from the crate's root leads to. `None`: it leads
-    /// elsewhere, or to what `executor/mod.rs` has itself.
-    fn module(&self, path: &[String]) -> Option<String> {
-        let (first, rest) = path.split_first()?;
-        let name = match first.as_str() {
-            "executor" => rest.first()?,
-            name if self.lib.get(name).is_some_and(|from| from == "executor") => first,
-            _ => return None,
+    fn floor(&self, module: &str) -> usize {
+        let on = |floors: &[&[&str]]| floors.iter().position(|floor| floor.contains(&module));
+        let above = || on(self.above).map(|floor| self.api() + 1 + floor);
+        on(self.below).or_else(above).unwrap_or(self.api())
+    }
+}
+
+/// The modules that the re-exports of each package's `lib.rs` stand for.
+pub(crate) struct Exports(BTreeMap<String, BTreeMap<String, String>>);
+
+impl Exports {
+    pub(crate) fn new<'a>(sources: impl IntoIterator<Item = &'a Source>) -> Self {
+        let roots = sources
+            .into_iter()
+            .filter(|source| source.path.ends_with("src/lib.rs"));
+        let of = |lib: &Source| {
+            let at_root = paths(lib).into_iter().filter(|path| path.module.is_empty());
+            let module = |path: &Path| match path.in_crate() {
+                Some(inner) => inner.into_iter().next(),
+                None => path.segments.first().cloned(),
+            };
+            at_root
+                .filter_map(|path| Some((path.name.clone(), module(&path)?)))
+                .filter(|(name, _)| name != "*")
+                .collect()
         };
-        let exported = self.executor.get(name).filter(|_| floor(name) == API);
+        Self(roots.map(|lib| (lib.package(), of(lib))).collect())
+    }
+
+    /// The module that a path from the package's root leads to.
+    fn module(&self, building: &Building, path: &[String]) -> Option<String> {
+        let name = path.first()?;
+        let exports = self.0.get(building.package)?;
+        let exported = exports
+            .get(name)
+            .filter(|_| building.floor(name) == building.api());
         Some(exported.unwrap_or(name).clone())
     }
 }
 
 pub(crate) fn check(source: &Source, exports: &Exports) -> Vec<String> {
-    let mut module = source.modules().into_iter();
-    if module.next().as_deref() != Some("executor") {
-        return Vec::new();
-    }
-    let Some(from) = module.next() else {
+    let package = source.package();
+    let building = BUILDINGS.iter().find(|one| one.package == package);
+    let (Some(building), Some(from)) = (building, source.top()) else {
         return Vec::new();
     };
+    if APART.contains(&from.as_str()) {
+        return Vec::new();
+    }
     let judge = |path: Path| {
-        let to = exports.module(&path.in_crate()?)?;
-        let (own, its) = (floor(&from), floor(&to));
-        if from == to || own == API || its < own {
+        let to = exports.module(building, &path.in_crate()?)?;
+        let (own, its) = (building.floor(&from), building.floor(&to));
+        if from == to || its < own || (its == own && own == building.api()) {
             return None;
         }
         let relation = match its == own {
@@ -97,7 +122,7 @@ pub(crate) fn check(source: &Source, exports: &Exports) -> Vec<String> {
             false => "above",
         };
         let what = format!(
-            "`{}`: `executor/{to}` lies {relation} `executor/{from}`; move the shared part down or pass it in from above",
+            "`{}`: `{to}` lies {relation} `{from}`; move the shared part down or pass it in from above",
             path.written()
         );
         Some(source.finding(path.line, what))
@@ -109,58 +134,71 @@ pub(crate) fn check(source: &Source, exports: &Exports) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const LIB: &str = "pub use executor::{Executor, spawn};";
-    const EXECUTOR: &str = "pub use self::{builder::Builder, metrics::Metrics}; use worker::Local;";
-
     fn findings(path: &str, text: &str) -> Vec<String> {
-        let lib = Source::new("src/lib.rs", LIB);
-        let executor = Source::new("src/executor/mod.rs", EXECUTOR);
-        check(&Source::new(path, text), &Exports::new(&lib, &executor))
+        let lib = Source::new(
+            "src/lib.rs",
+            "pub use crate::completion::{Completion, Waiter as W};",
+        );
+        let executor = Source::new(
+            "executor/src/lib.rs",
+            "pub use self::{builder::Builder, metrics::Metrics}; use worker::Local; pub struct Executor;",
+        );
+        check(&Source::new(path, text), &Exports::new([&lib, &executor]))
     }
 
     #[test]
     fn downward_is_allowed() {
         for (path, text) in [
             (
-                "src/executor/worker/turn.rs",
-                "use super::{Local, shared::Runnable}; use crate::executor::sleep::Parking;",
+                "src/task/raw.rs",
+                "use crate::{completion::Completion, task::state}; use super::header; \
+                 fn f() { crate::waker::g(super::super::W) }",
+            ),
+            ("src/oneshot.rs", "use crate::{Completion, W};"),
+            ("src/lib.rs", "pub use crate::task::JoinHandle;"),
+            (
+                "executor/src/worker/turn.rs",
+                "use super::{Local, shared::Runnable}; use crate::sleep::Parking;",
             ),
             (
-                "src/executor/hooks.rs",
+                "executor/src/hooks.rs",
                 "use super::{guard::guarded, trace::Recorder};",
             ),
             (
-                "src/executor/scope/mod.rs",
-                "use super::{Executor, Metrics, join_set::JoinSet}; use crate::executor::worker::Local;",
+                "executor/src/scope/mod.rs",
+                "use super::{Executor, Metrics, join_set::JoinSet}; use crate::worker::Local;",
             ),
             (
-                "src/executor/metrics.rs",
+                "executor/src/metrics.rs",
                 "/// See [`m`](super::Executor::metrics).\nstruct A;",
             ),
-            ("src/time/alarm.rs", "use crate::executor::worker::Local;"),
+            ("executor/src/time/alarm.rs", "use crate::worker::Local;"),
+            ("executor/src/model/mod.rs", "use crate::worker::Local;"),
+            ("flow/src/a.rs", "use crate::anything;"),
         ] {
-            assert_eq!(findings(path, text), [""; 0]);
+            assert_eq!(findings(path, text), [""; 0], "{path}");
         }
     }
 
     #[test]
     fn upward_is_caught() {
         for (path, text) in [
-            ("src/executor/sleep.rs", "use super::worker::Local;"),
+            ("src/waker.rs", "use crate::{\n completion::{Waiter}};"),
+            ("src/waker.rs", "use crate::W;"),
             (
-                "src/executor/driver/keeper.rs",
-                "use crate::executor::worker::Local;",
+                "src/completion.rs",
+                "#[cfg(test)] mod tests { use crate::task; }",
             ),
+            ("executor/src/sleep.rs", "use super::worker::Local;"),
+            ("executor/src/driver/keeper.rs", "use crate::worker::Local;"),
             (
-                "src/executor/worker/turn.rs",
+                "executor/src/worker/turn.rs",
                 "use super::super::join_set::JoinSet;",
             ),
-            ("src/executor/worker/mod.rs", "use crate::Executor;"),
-            ("src/executor/worker/mod.rs", "use super::Builder;"),
-            (
-                "src/executor/registry.rs",
-                "fn f() { crate::executor::spawn() }",
-            ),
+            ("executor/src/worker/mod.rs", "use crate::Executor;"),
+            ("executor/src/worker/mod.rs", "use super::Builder;"),
+            ("executor/src/registry.rs", "fn f() { crate::spawn() }"),
+            ("executor/src/builder.rs", "use super::time;"),
         ] {
             let found = findings(path, text);
             assert_eq!(found.len(), 1, "{path} {text}: {found:?}");
@@ -170,10 +208,16 @@ mod tests {
 
     #[test]
     fn one_floor_names_nothing_of_itself() {
-        let found = findings("src/executor/gate.rs", "use super::sleep::Sleep;");
-        assert!(found[0].contains("on the floor of"), "{found:?}");
-        // By a re-export, too.
-        let found = findings("src/executor/sleep.rs", "use crate::executor::Metrics;");
-        assert!(found[0].contains("on the floor of"), "{found:?}");
+        for (path, text) in [
+            ("src/oneshot/mod.rs", "use crate::task;"),
+            ("executor/src/gate.rs", "use super::sleep::Sleep;"),
+            // By a re-export, too.
+            ("executor/src/sleep.rs", "use crate::Metrics;"),
+            ("executor/src/io.rs", "use crate::time::Timer;"),
+        ] {
+            let found = findings(path, text);
+            assert_eq!(found.len(), 1, "{path}: {found:?}");
+            assert!(found[0].contains("on the floor of"), "{found:?}");
+        }
     }
 }

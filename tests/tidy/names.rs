@@ -93,7 +93,7 @@ fn is_citation(path: &[&str]) -> bool {
 
 fn without_root<'a, 'b>(path: &'a [&'b str]) -> &'a [&'b str] {
     match path {
-        ["crate" | "joint", rest @ ..] if !rest.is_empty() => rest,
+        ["crate" | "joint" | "joint_executor", rest @ ..] if !rest.is_empty() => rest,
         _ => path,
     }
 }
@@ -114,8 +114,7 @@ pub(crate) fn index(page: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     };
     let wrong = |row: &&&str| {
         let cells: Vec<_> = row.trim_matches(['|', ' ']).split(" | ").collect();
-        // In `src`, or by the whole path in another package.
-        let file = |name: &String| exists(&format!("src/{name}")) || exists(name);
+        let file = |name: &String| exists(name);
         let model = |name: &String| {
             let path = format!("loom-tests/tests/{name}");
             exists(&path) || exists(&format!("{path}.rs"))
@@ -139,11 +138,11 @@ mod tests {
 
     fn found(comment: &str) -> Vec<String> {
         let sleep = Source::new(
-            "src/executor/sleep.rs",
+            "executor/src/sleep.rs",
             "fn found() { a.load(order!(found_look: Acquire)) }",
         );
         let citing = Source::new("src/task/a.rs", &format!("// {comment}\nx"));
-        let files = ["src/executor/sleep.rs", "loom-tests/tests/sleep.rs"].map(str::to_owned);
+        let files = ["executor/src/sleep.rs", "loom-tests/tests/sleep.rs"].map(str::to_owned);
         let known = Known::new([&sleep].into_iter(), files.into_iter());
         check(&citing, &known)
     }
@@ -154,12 +153,9 @@ mod tests {
             ("Release, with `sleep::gone`.", "`sleep::gone`"),
             ("With `gate::found_look` (Acquire).", "`gate::found_look`"),
             ("See `sleep::gone()`.", "`sleep::gone()`"),
-            (
-                "`crate::executor::gate::found`",
-                "`crate::executor::gate::found`",
-            ),
+            ("`crate::gate::found`", "`crate::gate::found`"),
             ("As `gate.rs` says.", "gate.rs"),
-            ("(executor/nap.rs has it)", "executor/nap.rs"),
+            ("(src/nap.rs has it)", "src/nap.rs"),
         ] {
             let found = found(bad);
             assert_eq!(found.len(), 1, "{bad}: {found:?}");
@@ -174,13 +170,13 @@ mod tests {
         let page =
             |row: &str| format!("x\n## The handshakes\n\n| file |\n{row}\n\n## y\n| `z` |\n");
         assert_eq!(
-            index(&page("| `a.rs` | one | other | `m` |"), exists),
+            index(&page("| `src/a.rs` | one | other | `m` |"), exists),
             [""; 0]
         );
         for bad in [
             "| `b.rs` | one | other | `m` |",
-            "| `a.rs` (fences) | one | other | `m`, `n` |",
-            "| `a.rs` | one | other | none |",
+            "| `src/a.rs` (fences) | one | other | `m`, `n` |",
+            "| `src/a.rs` | one | other | none |",
         ] {
             assert_eq!(index(&page(bad), exists), [bad], "{bad}");
         }
@@ -191,8 +187,8 @@ mod tests {
     fn what_exists_and_other_words_are_fine() {
         for good in [
             "With `sleep::found_look` (Acquire), and `executor::sleep::found()`.",
-            "`joint::executor::sleep::found`, `std::sync::mpsc`, `Known::new`, `found_look`.",
-            "`sleep.rs` and executor/sleep.rs. In loom-tests/tests/sleep.rs.",
+            "`joint_executor::sleep::found`, `std::sync::mpsc`, `Known::new`, `found_look`.",
+            "`sleep.rs` and executor/src/sleep.rs. In loom-tests/tests/sleep.rs.",
             "task.name is a field, and .rs an ending.",
         ] {
             assert_eq!(found(good), [""; 0], "{good}");

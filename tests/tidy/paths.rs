@@ -1,7 +1,5 @@
 //! The paths that a file writes, with `use` trees spelled out and `super` chains followed.
 
-use std::sync::Arc;
-
 use super::{lex::Kind, source::Source};
 
 #[derive(Debug)]
@@ -12,8 +10,8 @@ pub(crate) struct Path {
     pub(crate) name: String,
     pub(crate) line: usize,
     pub(crate) in_test: bool,
-    /// The module it stands in.
-    pub(crate) module: Arc<[String]>,
+    /// The module it stands in, from the crate's root.
+    pub(crate) module: Vec<String>,
 }
 
 impl Path {
@@ -26,7 +24,7 @@ impl Path {
         if first != "super" && first != "self" {
             return None;
         }
-        let mut path = self.module.to_vec();
+        let mut path = self.module.clone();
         let steps = self.segments.iter();
         for step in steps.skip_while(|segment| *segment == "self") {
             match step.as_str() {
@@ -74,6 +72,15 @@ impl Reader<'_> {
     fn is_ident(&self, ahead: usize) -> bool {
         let token = self.source.tokens.get(self.at + ahead);
         token.is_some_and(|token| token.kind == Kind::Ident)
+    }
+
+    /// The module of a token, from the crate's root.
+    fn module(&self, at: usize) -> Vec<String> {
+        let module = self.source.modules[at].to_vec();
+        match self.source.package().as_str() {
+            "" => module,
+            _ => module[1..].to_vec(),
+        }
     }
 
     fn token(&mut self) {
@@ -151,7 +158,7 @@ impl Reader<'_> {
             name,
             line: self.source.tokens[first].line,
             in_test: self.source.in_test[first],
-            module: self.source.modules[first].clone(),
+            module: self.module(first),
         });
     }
 }

@@ -7,14 +7,15 @@ use super::lex::{Comment, Kind, Token, lex};
 
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// From the package's root, with slashes.
+    /// From the root of the repository, with slashes.
     pub(crate) path: String,
     pub(crate) text: String,
     pub(crate) tokens: Vec<Token>,
     pub(crate) comments: Vec<Comment>,
     /// For each token, whether it belongs to an item under `#[cfg(test)]`.
     pub(crate) in_test: Vec<bool>,
-    /// For each token, the path of its module from the crate's root, shared by all of the module.
+    /// For each token, the path of its module, shared by all of the module: from the crate's root
+    /// in the package `joint`, and after the package's short name in every other.
     pub(crate) modules: Vec<Arc<[String]>>,
 }
 
@@ -31,14 +32,16 @@ impl Source {
         }
     }
 
-    /// The file's module directly under the root; none for `lib.rs`.
-    pub(crate) fn top(&self) -> Option<String> {
-        file_module(&self.path).into_iter().next()
+    /// The short name of the file's package: `executor` for `joint-executor`, and nothing for
+    /// `joint`.
+    pub(crate) fn package(&self) -> String {
+        package(&self.path).to_owned()
     }
 
-    /// The module that the file is, from the crate's root.
-    pub(crate) fn modules(&self) -> Vec<String> {
-        file_module(&self.path)
+    /// The file's module directly under the crate's root; none for `lib.rs`.
+    pub(crate) fn top(&self) -> Option<String> {
+        let mut modules = file_module(&self.path).into_iter();
+        modules.find(|module| *module != self.package())
     }
 
     /// The texts of the tokens from `at` on are these.
@@ -59,9 +62,14 @@ impl Source {
     }
 }
 
+/// The folder in which a package's `src` lies.
+fn package(path: &str) -> &str {
+    path.split_once("/src/").map_or("", |(package, _)| package)
+}
+
 fn file_module(path: &str) -> Vec<String> {
-    // The modules of the package `joint_flow` stand in one that is called `flow`.
-    let path = path.replacen("flow/src/", "flow/", 1);
+    // The modules of the package `joint-flow` stand in one that is called `flow`.
+    let path = path.replacen("/src/", "/", 1);
     let path = path.strip_prefix("src/").unwrap_or(&path);
     let path = path.strip_suffix(".rs").unwrap_or(path);
     let parts = path.split('/').map(str::to_owned);
@@ -193,7 +201,7 @@ mod tests {
             [module("x"), module("y"), module("z"), module("w")],
             ["a::b", "a::b::c", "a::b::c", "a::b"]
         );
-        let of_flow = Source::new("flow/src/a/mod.rs", "").modules();
+        let of_flow = file_module("flow/src/a/mod.rs");
         assert_eq!(of_flow, ["flow", "a"]);
         assert_eq!(Source::new("src/lib.rs", "").top(), None);
         assert_eq!(Source::new("src/a/mod.rs", "").top().as_deref(), Some("a"));

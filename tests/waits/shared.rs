@@ -569,7 +569,8 @@ fn a_driver_whose_panic_is_caught_closes_when_it_is_dropped() {
 #[test]
 fn a_panicking_task_closes_what_it_drives() {
     let (driver, shared) = from_future(poll_fn(|_| -> Poll<u8> { quiet_panic("poll") }));
-    let task = joint::spawn(driver);
+    let (runnable, task) = joint::task::spawn(driver, |_| {});
+    runnable.run();
     assert_eq!(shared.blocking_wait(), Err(Closed));
     assert!(block_on(task.result()).is_err());
 }

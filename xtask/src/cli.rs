@@ -32,6 +32,8 @@ Usage: cargo xtask <command>
   soak [MINUTES]         everything at once for so long, 5 minutes unless said otherwise
   compat                 async-task's, async-executor's and smol's suites on compat/async-task;
                          fetched from the registry
+  budget                 the size of each package, its unsafe blocks and atomic sites, and the crates that a
+                         dependent builds; fails if one is over its limit
   size                   what one more task type costs in code, beside async-task
   portable               type-checks for each target of Linux, Android, Windows, macOS and FreeBSD that is
                          installed, and says which are not
@@ -55,6 +57,7 @@ pub(crate) enum Command {
     Logic { filter: Option<String> },
     Soak { minutes: f64 },
     Compat,
+    Budget,
     Size,
     Portable,
     Miri,
@@ -103,6 +106,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         "check" => Command::Check,
         "test" => Command::Test,
         "compat" => Command::Compat,
+        "budget" => Command::Budget,
         "size" => Command::Size,
         "portable" => Command::Portable,
         "miri" => Command::Miri,

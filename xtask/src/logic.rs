@@ -22,34 +22,34 @@ const SURVIVORS: &str = "tests/logic-survivors.txt";
 const FILES: [&str; 6] = [
     "src/completion.rs",
     "src/completion/**/*.rs",
-    "src/executor/**/*.rs",
+    "executor/src/**/*.rs",
     "src/oneshot/**/*.rs",
     "src/shared/**/*.rs",
     "src/task/**/*.rs",
 ];
 
 /// Compiled only if the feature `io` is off.
-const NOT_COMPILED: &str = "src/executor/driver/disabled.rs";
+const NOT_COMPILED: &str = "executor/src/driver/disabled.rs";
 
 /// Text that is only shown: what `Debug` and `Display` write, unless tests compare it.
 const FOR_SHOW: [&str; 2] = ["fmt::Result", "impl .*fmt::(Debug|Display) for"];
 
 /// Takes longer than all other unit tests together, and runs only the timers.
 const SLOW: &str = "a_million_are_fired_in_order_and_their_memory_is_given_back";
-const RUN_BY_SLOW: &str = "src/executor/driver/timers";
+const RUN_BY_SLOW: &str = "executor/src/driver/timers";
 
 /// The integration tests that run a file and check what it does, by the beginning of its path. The
 /// first match counts.
 const TESTS: [(&str, &[&str]); 20] = [
     ("src/completion", &["task", "task_panic", "waits"]),
-    ("src/executor/worker/attend", &["blocked", "io", "time"]),
-    ("src/executor/worker/blocked", &["blocked", "executor"]),
+    ("executor/src/worker/attend", &["blocked", "io", "time"]),
+    ("executor/src/worker/blocked", &["blocked", "executor"]),
     (
-        "src/executor/blocking/",
+        "executor/src/blocking/",
         &["fork", "spawn_blocking", "spawn_blocking_refused"],
     ),
     (
-        "src/executor/driver/",
+        "executor/src/driver/",
         &[
             "blocked",
             "blocked_first_timer",
@@ -65,23 +65,23 @@ const TESTS: [(&str, &[&str]); 20] = [
         ],
     ),
     (
-        "src/executor/fork_join/",
+        "executor/src/fork_join/",
         &["fork_join", "membarrier", "task_local"],
     ),
-    ("src/executor/hooks", &["executor"]),
-    ("src/executor/join_async", &["fork_join"]),
-    ("src/executor/join_set/", &["executor", "join_set", "scope"]),
-    ("src/executor/local/", &["blocked", "local_executor"]),
+    ("executor/src/hooks", &["executor"]),
+    ("executor/src/join_async", &["fork_join"]),
+    ("executor/src/join_set/", &["executor", "join_set", "scope"]),
+    ("executor/src/local/", &["blocked", "local_executor"]),
     (
-        "src/executor/scope/",
-        &["scope", "scope_alloc", "task_panic", "tracing"],
+        "executor/src/scope/",
+        &["executor", "scope", "scope_alloc", "tracing"],
     ),
-    ("src/executor/shutdown", &["executor"]),
-    ("src/executor/span", &["tracing"]),
-    ("src/executor/task_local", &["task_local"]),
-    ("src/executor/trace/", &["trace"]),
+    ("executor/src/shutdown", &["executor"]),
+    ("executor/src/span", &["tracing"]),
+    ("executor/src/task_local", &["task_local"]),
+    ("executor/src/trace/", &["trace"]),
     (
-        "src/executor/",
+        "executor/src/",
         &[
             "executor",
             "executor_alloc",
@@ -97,19 +97,8 @@ const TESTS: [(&str, &[&str]); 20] = [
     ),
     ("src/oneshot/", &["waits"]),
     ("src/shared/", &["waits"]),
-    (
-        "src/task/",
-        &[
-            "executor",
-            "executor_alloc",
-            "local_executor",
-            "scope",
-            "task",
-            "task_alloc",
-            "task_panic",
-        ],
-    ),
-    ("src/waker", &["executor", "task", "waits"]),
+    ("src/task/", &["task", "task_alloc", "task_panic"]),
+    ("src/waker", &["task", "waits"]),
 ];
 
 /// Without debug information, because the changed code is not debugged.
@@ -117,27 +106,27 @@ const QUICK: [&str; 4] = [
     "--cargo-arg",
     "--config",
     "--cargo-arg",
-    "profile.dev.package.joint.debug=0",
+    "profile.dev.debug=0",
 ];
 
 /// The models that run a file, by the beginning of its path. The whole executor uses threads of the
 /// system, which no model runs.
 const MODELS: [(&str, &[&str]); 19] = [
     ("src/completion", &["completion", "shared"]),
-    ("src/executor/biased", &["biased"]),
-    ("src/executor/deques", &["deques"]),
-    ("src/executor/driver/keeper", &["blocked", "driver"]),
-    ("src/executor/driver/reactor", &["readiness"]),
-    ("src/executor/driver/reserve", &["driver"]),
-    ("src/executor/driver/timers", &["timers"]),
-    ("src/executor/fork_join/", &["fork_join"]),
-    ("src/executor/gate", &["gate", "leaving"]),
-    ("src/executor/inbox", &["inbox"]),
-    ("src/executor/join_set/", &["join_set"]),
-    ("src/executor/local/", &["blocked", "local_executor"]),
-    ("src/executor/sleep", &["blocked", "sleep"]),
-    ("src/executor/registry", &["registry"]),
-    ("src/executor/visitors", &["visitors"]),
+    ("executor/src/biased", &["biased"]),
+    ("executor/src/deques", &["deques"]),
+    ("executor/src/driver/keeper", &["blocked", "driver"]),
+    ("executor/src/driver/reactor", &["readiness"]),
+    ("executor/src/driver/reserve", &["driver"]),
+    ("executor/src/driver/timers", &["timers"]),
+    ("executor/src/fork_join/", &["fork_join"]),
+    ("executor/src/gate", &["gate", "leaving"]),
+    ("executor/src/inbox", &["inbox"]),
+    ("executor/src/join_set/", &["join_set"]),
+    ("executor/src/local/", &["blocked", "local_executor"]),
+    ("executor/src/sleep", &["blocked", "sleep"]),
+    ("executor/src/registry", &["registry"]),
+    ("executor/src/visitors", &["visitors"]),
     ("src/oneshot/", &["oneshot"]),
     ("src/shared/", &["shared"]),
     ("src/task/", &["task"]),
@@ -174,9 +163,9 @@ impl Stage {
     }
 
     /// Tries the changes that the configuration file names.
-    fn step(self, suite: &[&str], config: &Path, folder: &Path) -> Step {
+    fn step(self, package: &str, suite: &[&str], config: &Path, folder: &Path) -> Step {
         let (config, output) = (config.to_string_lossy(), folder.to_string_lossy());
-        let mut args = vec!["mutants", "--package", "joint"];
+        let mut args = vec!["mutants", "--package", package];
         args.extend(["--config", &config, "--output", &output]);
         // Most changes that do not end are not found in any other way.
         args.extend(["--minimum-test-timeout", "10"]);
@@ -210,6 +199,14 @@ impl Stage {
         };
         // Kept, so that a later run does not compile the dependencies of the tests.
         step.env("CARGO_TARGET_DIR", folder.join(build).to_string_lossy())
+    }
+}
+
+/// The package in which a change is.
+fn package(change: &str) -> &'static str {
+    match change.starts_with("executor/") {
+        true => "joint-executor",
+        false => "joint",
     }
 }
 
@@ -254,14 +251,15 @@ fn logic(filter: Option<&str>) -> Result<(), String> {
     for stage in [Stage::Units, Stage::Tests, Stage::Models] {
         let mut groups = BTreeMap::<_, Vec<_>>::new();
         for change in left {
-            groups.entry(stage.suite(&change)).or_default().push(change);
+            let group = (package(&change), stage.suite(&change));
+            groups.entry(group).or_default().push(change);
         }
         left = Vec::new();
-        for (suite, changes) in groups {
+        for ((package, suite), changes) in groups {
             left.extend(match suite {
                 // No model runs them.
                 [] if stage == Stage::Models => changes,
-                _ => try_all(stage, suite, &changes, &folder)?,
+                _ => try_all(stage, package, suite, &changes, &folder)?,
             });
         }
     }
@@ -281,6 +279,8 @@ fn listed(folder: &Path) -> Result<Vec<String>, String> {
         "--list",
         "--package",
         "joint",
+        "--package",
+        "joint-executor",
         "--config",
         &config,
     ];
@@ -296,13 +296,14 @@ fn listed(folder: &Path) -> Result<Vec<String>, String> {
 /// Tries these changes, and returns those that no test finds.
 fn try_all(
     stage: Stage,
+    package: &str,
     suite: &[&str],
     changes: &[String],
     folder: &Path,
 ) -> Result<Vec<String>, String> {
     let config = folder.join("mutants.toml");
     fs::write(&config, configuration(changes)).map_err(|error| error.to_string())?;
-    let step = stage.step(suite, &config, folder);
+    let step = stage.step(package, suite, &config, folder);
     say(&format!("{step}"));
     let status = step.command().status().map_err(|error| error.to_string())?;
     // 2: some were missed. 3: some tests did not end.
@@ -512,16 +513,16 @@ mod tests {
 
     #[test]
     fn what_could_find_a_change_is_run() {
-        let sleep = "src/executor/sleep.rs:1:1: x";
+        let sleep = "executor/src/sleep.rs:1:1: x";
         let suite = Stage::Models.suite(sleep);
         assert_eq!(suite, ["blocked", "sleep"]);
         assert!(
             Stage::Models
-                .suite("src/executor/worker/turn.rs:1:1: x")
+                .suite("executor/src/worker/turn.rs:1:1: x")
                 .is_empty()
         );
         let line = |stage: Stage, suite| {
-            let step = stage.step(suite, Path::new("c"), Path::new("f"));
+            let step = stage.step("joint", suite, Path::new("c"), Path::new("f"));
             step.to_string()
         };
         let models = line(Stage::Models, suite);
@@ -531,7 +532,7 @@ mod tests {
         );
         assert!(models.contains("--cfg joint_loom"), "{models}");
 
-        let suite = Stage::Tests.suite("src/executor/scope/mod.rs:1:1: x");
+        let suite = Stage::Tests.suite("executor/src/scope/mod.rs:1:1: x");
         assert!(suite.contains(&"scope") && !suite.contains(&"executor"));
         let tests = line(Stage::Tests, suite);
         assert!(
@@ -542,7 +543,7 @@ mod tests {
         let units = line(Stage::Units, Stage::Units.suite(sleep));
         assert!(units.contains("--cargo-arg --lib"), "{units}");
         assert!(units.ends_with(&format!("-- -- --skip {SLOW}")), "{units}");
-        let timers = Stage::Units.suite("src/executor/driver/timers/queue.rs:1:1: x");
+        let timers = Stage::Units.suite("executor/src/driver/timers/queue.rs:1:1: x");
         assert!(timers.is_empty());
     }
 

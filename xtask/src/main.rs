@@ -1,5 +1,6 @@
 //! Every habit of the project as one command: `cargo xtask help` lists them.
 
+mod budget;
 mod cli;
 mod compat;
 mod lab;
@@ -46,6 +47,7 @@ fn run(command: Command) -> i32 {
         Command::Bench { name, readme } => bench(name.as_deref(), readme),
         Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
         Command::Compat => compat::run(),
+        Command::Budget => budget::run(),
         Command::Size => size::run(),
         Command::Portable => portable::run(),
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),

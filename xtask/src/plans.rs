@@ -16,17 +16,15 @@ pub(crate) fn check() -> Vec<Step> {
     };
     vec![
         Step::cargo("format", &["fmt", "--all", "--check"]),
+        Step::xtask("budget", &["budget"]),
         clippy("lints", &["--workspace", "--all-targets", "--all-features"]),
-        clippy("lints of the default features", &["--package", "joint"]),
+        clippy(
+            "lints of the default features",
+            &["--package", "joint", "--package", "joint-executor"],
+        ),
         clippy(
             "lints of the executor without a driver",
-            &[
-                "--package",
-                "joint",
-                "--no-default-features",
-                "--features",
-                "std",
-            ],
+            &["--package", "joint-executor", "--no-default-features"],
         ),
         clippy(
             "lints without std",
@@ -137,7 +135,7 @@ pub(crate) fn soak(minutes: f64) -> Step {
         "test",
         "--release",
         "--package",
-        "joint",
+        "joint-executor",
         "--test",
         "soak",
         "--",
@@ -167,6 +165,8 @@ pub(crate) fn tsan(host: &str) -> Step {
         "test",
         "--package",
         "joint",
+        "--package",
+        "joint-executor",
         "--tests",
         "-Zbuild-std",
         "--target",

@@ -1,4 +1,4 @@
-//! Type-checks `joint` for the systems that it is written for: for each target whose standard
+//! Type-checks the packages for the systems that it is written for: for each target whose standard
 //! library is installed here.
 //!
 //! Nothing is ever installed. A missing target is named, with the command that installs it, and
@@ -23,7 +23,7 @@ const TARGETS: [(&str, &str); 7] = [
     ("x86_64-unknown-freebsd", "FreeBSD"),
 ];
 
-/// The examples that need only `joint` and [`EXAMPLES_NEED`].
+/// The examples that need only the executor and [`EXAMPLES_NEED`].
 const EXAMPLES: [&str; 4] = ["echo", "fizz_buzz", "timers", "trace"];
 
 const EXAMPLES_NEED: &str = "\
@@ -103,13 +103,14 @@ fn steps(target: &str) -> Vec<Step> {
         let args = [&["check", "--target", target], args].concat();
         Step::cargo(name, &args).flags("RUSTFLAGS", "-D warnings")
     };
-    let library = |name, features: &[&str]| {
-        check(name, &[&["--package", "joint", "--lib"], features].concat())
+    let library = |name, package, features: &[&str]| {
+        check(name, &[&["--package", package, "--lib"], features].concat())
     };
     vec![
-        library("all features", &["--all-features"]),
-        library("std alone", &["--no-default-features", "--features", "std"]),
-        library("no_std", &["--no-default-features"]),
+        library("the primitive", "joint", &[]),
+        library("no_std", "joint", &["--no-default-features"]),
+        library("all features", "joint-executor", &["--all-features"]),
+        library("no driver", "joint-executor", &["--no-default-features"]),
         check(
             "examples",
             &["--manifest-path", &manifest, "--target-dir", &folder],
@@ -132,8 +133,8 @@ fn generate(package: &Path) -> io::Result<()> {
 fn manifest() -> String {
     let mut text = format!(
         "[package]\nname = \"portable\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         joint = {{ path = {:?}, features = [\"trace\"] }}\n{EXAMPLES_NEED}",
-        root()
+         joint-executor = {{ path = {:?}, features = [\"trace\"] }}\n{EXAMPLES_NEED}",
+        root().join("executor")
     );
     for example in EXAMPLES {
         let _ = write!(
@@ -146,7 +147,8 @@ fn manifest() -> String {
 }
 
 fn source(example: &str) -> std::path::PathBuf {
-    root().join("examples").join(example).join("main.rs")
+    let examples = root().join("executor/examples");
+    examples.join(example).join("main.rs")
 }
 
 fn table(rows: &[(&str, &str, Outcome)]) -> String {

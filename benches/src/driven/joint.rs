@@ -3,8 +3,8 @@
 use std::{future::Future, io, net::SocketAddr, time::Duration};
 
 #[cfg(unix)]
-use joint::io::{PipeReader, PipeWriter, pipe};
-use joint::{
+use joint_executor::io::{PipeReader, PipeWriter, pipe};
+use joint_executor::{
     io::{TcpListener, TcpStream, UdpSocket},
     time,
 };

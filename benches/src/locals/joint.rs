@@ -2,7 +2,8 @@
 
 use std::future::Future;
 
-use joint::{JoinHandle, LocalExecutor, spawn_local};
+use joint::JoinHandle;
+use joint_executor::{LocalExecutor, spawn_local};
 
 use crate::runtime::Runtime;
 
@@ -34,7 +35,7 @@ impl Runtime for JointLocal {
     cancelled_by_drop!(JoinHandle);
 
     fn yield_now() -> impl Future<Output = ()> + Send {
-        joint::yield_now()
+        joint_executor::yield_now()
     }
 
     fn run<T, F>(&'static self, future: F) -> T

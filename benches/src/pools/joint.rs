@@ -2,7 +2,8 @@
 
 use std::future::Future;
 
-use joint::{Executor, JoinHandle};
+use joint::JoinHandle;
+use joint_executor::Executor;
 
 use crate::runtime::{Pool, Runtime, leak};
 
@@ -24,7 +25,7 @@ impl Runtime for Joint {
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        joint::spawn(future)
+        joint_executor::spawn(future)
     }
 
     fn spawn_outside<T, F>(&'static self, future: F) -> JoinHandle<T>
@@ -39,7 +40,7 @@ impl Runtime for Joint {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        joint::spawn_detached(future);
+        joint_executor::spawn_detached(future);
     }
 
     fn spawn_outside_detached<F>(&'static self, future: F)
@@ -52,6 +53,6 @@ impl Runtime for Joint {
     cancelled_by_drop!(JoinHandle);
 
     fn yield_now() -> impl Future<Output = ()> + Send {
-        joint::yield_now()
+        joint_executor::yield_now()
     }
 }

@@ -15,10 +15,10 @@
 //! writes to its disk.
 //!
 //! The program takes its sockets from the module that declares it. `real` runs it on those of
-//! `joint::io`, with replicas that are stopped and started again. `simulated` runs it on those of
-//! `joint::sim::net`, with a host for each replica and client. Hosts crash, and replicas start
-//! again with what is on their disks. Links are cut and clogged, timers are late, and operations
-//! are cancelled. Both check that the history of the operations is linearizable.
+//! `joint_executor::io`, with replicas that are stopped and started again. `simulated` runs it on
+//! those of `joint_executor::sim::net`, with a host for each replica and client. Hosts crash, and
+//! replicas start again with what is on their disks. Links are cut and clogged, timers are late,
+//! and operations are cancelled. Both check that the history of the operations is linearizable.
 //!
 //! With `--bug`, a mistake is planted. The simulation looks for a seed that shows it, first with
 //! one operation of each client, then with two, and so on. It makes the run that it finds as small
@@ -48,9 +48,9 @@ mod real;
 mod record;
 mod simulated;
 
-#[path = "../../../examples/history/mod.rs"]
+#[path = "../../../executor/examples/history/mod.rs"]
 mod history;
-#[path = "../../../examples/options/mod.rs"]
+#[path = "../../../executor/examples/options/mod.rs"]
 mod options;
 
 use std::{fmt::Display, process::ExitCode, time::Instant};

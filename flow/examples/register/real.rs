@@ -3,7 +3,7 @@
 
 use std::{convert::Infallible, io, sync::Arc, time::Duration};
 
-use joint::io as net;
+use joint_executor::io as net;
 use joint_flow::{OneOf2, Task, all, race, spawn, time::delay};
 
 use self::program::{client::Client, replica::serve, workload};

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use joint::{
+use joint_executor::{
     sim::{Builder, Check, Faults, Found, Host, HostEnd, fault, net, random},
     spawn_local,
 };

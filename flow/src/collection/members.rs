@@ -13,10 +13,8 @@ use std::{
 };
 
 use super::list::List;
-use crate::{
-    sync::{Mutex, MutexGuard},
-    task::{Canceller, Driver, Sink},
-};
+use crate::task::{Canceller, Driver, Sink};
+use joint_switch::{Mutex, MutexGuard};
 
 pub(super) enum Decision<E> {
     Emptied,

@@ -42,7 +42,7 @@
 //! ```
 //! use joint_flow::collection::Collection;
 //!
-//! let server = joint::spawn(async {
+//! let server = joint_executor::spawn(async {
 //!     let parts = Collection::new();
 //!     parts.add(std::future::pending::<Result<(), String>>());
 //!     parts.add(async { Err("the disk is full".to_owned()) });
@@ -81,7 +81,7 @@ use crate::task::{Task, TaskError};
 /// ```
 /// use joint_flow::collection::Collection;
 ///
-/// let all = joint::spawn(async {
+/// let all = joint_executor::spawn(async {
 ///     let all = Collection::<()>::until_empty();
 ///     for n in 0..10 {
 ///         let adder = all.adder();
@@ -138,7 +138,7 @@ impl<E> Collection<E> {
 }
 
 impl<E: Send + 'static> Collection<E> {
-    /// Starts a task on [`joint::spawn`]'s executor, as a child.
+    /// Starts a task on [`joint_executor::spawn`]'s executor, as a child.
     ///
     /// # Panics
     /// If the global executor is needed and cannot be started.
@@ -206,8 +206,8 @@ impl<E> Adder<E> {
 }
 
 impl<E: Send + 'static> Adder<E> {
-    /// Starts a task on [`joint::spawn`]'s executor, as a child. If the collection has been
-    /// dropped, the future is dropped at once instead.
+    /// Starts a task on [`joint_executor::spawn`]'s executor, as a child. If the collection has
+    /// been dropped, the future is dropped at once instead.
     ///
     /// # Panics
     /// If the global executor is needed and cannot be started.
@@ -217,7 +217,7 @@ impl<E: Send + 'static> Adder<E> {
         F: Future<Output = Result<(), E>> + Send + 'static,
     {
         if let Some(driver) = self.enter(future) {
-            joint::spawn_detached(driver);
+            joint_executor::spawn_detached(driver);
         }
     }
 
@@ -260,7 +260,7 @@ impl<E: Send + 'static> Adder<E> {
     /// ```
     /// use joint_flow::collection::Collection;
     ///
-    /// let executor = joint::Executor::builder().workers(1).build()?;
+    /// let executor = joint_executor::Executor::builder().workers(1).build()?;
     /// let collection = Collection::<()>::until_empty();
     /// let driver = collection.adder().enter(async { Ok(()) });
     /// executor.spawn_detached(driver.expect("the collection is there"));

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use crate::sync::thread_local;
+use joint_switch::thread_local;
 
 thread_local! {
     /// The addresses of the locks.

@@ -6,7 +6,7 @@
 use std::{ops::Deref, process::abort, ptr::NonNull};
 
 use super::{cell::Cancel, state::Side};
-use crate::sync::{AtomicUsize, Retire, order};
+use joint_switch::{AtomicUsize, Retire, order};
 
 /// The number of handles from which on one more ends the program, as for `Arc`.
 const MOST: usize = isize::MAX as usize;

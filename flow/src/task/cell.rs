@@ -24,10 +24,8 @@ use super::{
     canceller::{Canceller, Handles},
     state::{Begun, Cancelled, Left, Side, State, Suspended},
 };
-use crate::{
-    payload::discard,
-    sync::{Tracked, UnsafeCell},
-};
+use crate::payload::discard;
+use joint_switch::{Tracked, UnsafeCell};
 
 /// Where a future's result goes. If the future is cancelled, this is dropped instead.
 pub(crate) trait Sink<T> {

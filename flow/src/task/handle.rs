@@ -19,7 +19,7 @@ use super::{Canceller, Driver, Sink, TaskError};
 
 type Outcome<T> = Result<T, TaskError>;
 
-/// Starts a task on [`joint::spawn`]'s executor.
+/// Starts a task on [`joint_executor::spawn`]'s executor.
 ///
 /// It runs at once, whether or not somebody waits for it. Dropping the last handle cancels it: see
 /// [the module](super). To let a task run on, spawn it as [`uncancellable`].
@@ -47,12 +47,12 @@ where
     F::Output: Send + 'static,
 {
     let (driver, task) = from_future(future);
-    joint::spawn_detached(driver);
+    joint_executor::spawn_detached(driver);
     task
 }
 
-/// Starts a task on [`joint::spawn`]'s executor that runs to its end even if every handle is
-/// dropped.
+/// Starts a task on [`joint_executor::spawn`]'s executor that runs to its end even if every handle
+/// is dropped.
 ///
 /// [`Task::cancel`] does nothing to it. Only the end of its executor cancels it. This function
 /// spawns, instead of marking a future for [`spawn`], so that nobody can await the marked future in
@@ -67,7 +67,7 @@ where
 ///
 /// let (sender, receiver) = joint::oneshot::channel();
 /// drop(uncancellable(async move {
-///     joint::yield_now().await;
+///     joint_executor::yield_now().await;
 ///     sender.send("written").unwrap();
 /// }));
 /// assert_eq!(joint::block_on(receiver), Ok("written"));
@@ -79,7 +79,7 @@ where
     F::Output: Send + 'static,
 {
     let (answer, shared) = answer();
-    joint::spawn_detached(Driver::alone(future, answer));
+    joint_executor::spawn_detached(Driver::alone(future, answer));
     Task {
         shared,
         canceller: None,
@@ -93,7 +93,7 @@ where
 ///
 /// # Example
 /// ```
-/// let executor = joint::Executor::builder().workers(1).build()?;
+/// let executor = joint_executor::Executor::builder().workers(1).build()?;
 /// let (driver, task) = joint_flow::task::from_future(async { 5 });
 /// executor.spawn_detached(driver);
 /// assert_eq!(joint::block_on(task).unwrap(), 5);

@@ -29,7 +29,7 @@
 //! Rejected: an atomic operation at the end of the future. A canceller that comes later finds
 //! `TAKEN`, or that the driver has left, which is what it has to do: nothing.
 
-use crate::sync::{AtomicUsize, Retire, order};
+use joint_switch::{AtomicUsize, Retire, order};
 
 const TAKEN: usize = 1;
 const CANCELLED: usize = 2;

@@ -51,7 +51,7 @@ use std::{
 use joint::waker::{Header, ThinWaker, VTable};
 
 use super::cache;
-use crate::sync::{AtomicPtr, AtomicUsize, MODELLED, Retire, Tracked, order};
+use joint_switch::{AtomicPtr, AtomicUsize, MODELLED, Retire, Tracked, order};
 
 /// The bits of a word.
 const WIDTH: usize = if MODELLED { 2 } else { usize::BITS as usize };

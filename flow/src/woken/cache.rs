@@ -4,7 +4,7 @@
 use std::{cell::RefCell, ptr::NonNull};
 
 use super::block::Block;
-use crate::sync::{MODELLED, thread_local};
+use joint_switch::{MODELLED, thread_local};
 
 /// How many blocks a thread keeps.
 const MOST: usize = 64;

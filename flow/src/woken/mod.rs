@@ -14,8 +14,8 @@ use std::{
 
 use joint::waker::WakerId;
 
-use crate::sync::{MODELLED, recheck};
 use block::Block;
+use joint_switch::{MODELLED, recheck};
 
 mod block;
 mod cache;

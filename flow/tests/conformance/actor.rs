@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-use joint::{oneshot, sim::random, time::timeout};
+use joint::oneshot;
+use joint_executor::{sim::random, time::timeout};
 use joint_flow::{
     BrokenPromise, choice::try_choose, promise, spawn, stream, stream::StreamExt, time::delay,
     uncancellable,
@@ -289,7 +290,7 @@ fn trivial_actors() {
 fn detached() {
     check(|| async {
         let (sender, ended) = oneshot::channel();
-        joint::spawn_detached(async move {
+        joint_executor::spawn_detached(async move {
             for _ in 0..3 {
                 delay(Duration::ZERO).await;
             }

@@ -1,6 +1,7 @@
 //! Cancelling a task, and what becomes of what it awaits.
 
-use joint::{oneshot, time::timeout};
+use joint::oneshot;
+use joint_executor::time::timeout;
 use joint_flow::{
     Collection, Task, all, any, choice::choose, promise, promise::never, quorum, race,
     retry::retry, spawn,

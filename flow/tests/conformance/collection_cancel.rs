@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use joint::{oneshot, sim::random};
+use joint::oneshot;
+use joint_executor::sim::random;
 use joint_flow::{Collection, promise};
 
 use crate::{
@@ -43,7 +44,7 @@ fn test_cancel() {
             let (inside, held) = (log.clone(), log.on_drop("cancelled"));
             collection.add(async move {
                 let _held = held;
-                joint::time::sleep(std::time::Duration::from_secs(1)).await;
+                joint_executor::time::sleep(std::time::Duration::from_secs(1)).await;
                 inside.add("not cancelled");
                 Ok(())
             });

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, pin::pin, time::Duration};
 
-use joint::sim::random;
+use joint_executor::sim::random;
 use joint_flow::{
     generator::{Stream, StreamExt, blocking_iter, stream},
     time::delay,

@@ -9,7 +9,8 @@ use std::{
     time::Duration,
 };
 
-use joint::{oneshot, time::timeout};
+use joint::oneshot;
+use joint_executor::time::timeout;
 use joint_flow::{OneOf2, all_ready, promise, promise::never, quorum, race, spawn, time::delay};
 
 use crate::common::{check, settled};

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use joint::sim::random;
+use joint_executor::sim::random;
 use joint_flow::{lock::FlowLock, spawn, time::delay};
 
 use crate::common::check;

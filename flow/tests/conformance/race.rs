@@ -2,10 +2,8 @@
 
 use std::future::ready;
 
-use joint::{
-    oneshot,
-    sim::{Check, Faults},
-};
+use joint::oneshot;
+use joint_executor::sim::{Check, Faults};
 use joint_flow::{
     BrokenPromise, OneOf2, race, spawn,
     stream::{self, StreamExt},

@@ -97,7 +97,7 @@ fn release_destroys_state() {
         assert_eq!(log.all(), ["output"]);
 
         let held = log.on_drop("taken");
-        let taken = joint::spawn(async move { held }).await;
+        let taken = joint_executor::spawn(async move { held }).await;
         assert_eq!(log.all(), ["output"]);
         drop(taken);
         assert_eq!(log.all(), ["output", "taken"]);

@@ -12,21 +12,21 @@ struct Tracker(Box<u32>);
 /// Flow: /flow/coro/StrictFuture/move.
 ///
 /// Differs: an output that is awaited by one is moved, without a type of its own for that: a future
-/// itself, or the handle of `joint::spawn`. A `Task`, which can be awaited by many, lends or clones
-/// its output.
+/// itself, or the handle of `joint_executor::spawn`. A `Task`, which can be awaited by many, lends
+/// or clones its output.
 #[test]
 fn output_is_moved() {
     check(|| async {
         let value = Tracker(Box::new(7));
         let address = std::ptr::from_ref(&*value.0).addr();
         let future = async { value };
-        let task = joint::spawn(future);
+        let task = joint_executor::spawn(future);
         settled().await;
         let value = task.await;
         assert_eq!(std::ptr::from_ref(&*value.0).addr(), address);
 
         let (sender, sent) = oneshot::channel();
-        let task = joint::spawn(async move { sent.await.unwrap() });
+        let task = joint_executor::spawn(async move { sent.await.unwrap() });
         settled().await;
         sender.send(value).unwrap();
         let value: Tracker = task.await;

@@ -72,7 +72,7 @@ fn promise_stream_move() {
         });
         settled().await;
         sender.send(Tracker::default()).unwrap();
-        let listened = joint::spawn(async move { listener.wait().await.unwrap().0 });
+        let listened = joint_executor::spawn(async move { listener.wait().await.unwrap().0 });
         assert_eq!(listened.await, 0);
 
         let (sender, mut receiver) = stream::channel::<Tracker, BrokenPromise>();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use joint::sim::random;
+use joint_executor::sim::random;
 use joint_flow::{Task, spawn, time::delay, variable::AsyncVar};
 use std::time::Duration;
 

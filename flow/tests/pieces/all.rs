@@ -7,7 +7,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use joint::{oneshot, spawn, yield_now};
+use joint::oneshot;
+use joint_executor::{spawn, yield_now};
 use joint_flow::{all, all_ready, try_all};
 
 use crate::common::{Log, after, check, panics_when_polled_twice};

@@ -7,7 +7,8 @@ use std::{
     task::{Wake, Waker},
 };
 
-use joint::{oneshot, yield_now};
+use joint::oneshot;
+use joint_executor::yield_now;
 use joint_flow::promise::never;
 use joint_flow::{Task, TaskError, spawn, uncancellable};
 
@@ -168,7 +169,7 @@ fn destructors_run_once_whenever_the_cancellation_comes() {
             after(1, ()).await;
             never::<()>().await;
         });
-        after((joint::sim::random() % 6) as usize, ()).await;
+        after((joint_executor::sim::random() % 6) as usize, ()).await;
         drop(task);
         // The other side may be in the middle of a poll only in a real executor.
         let mut all = log.all();
@@ -208,7 +209,7 @@ fn a_destructor_that_cancels_again_does_nothing() {
         let slot = Arc::new(Mutex::new(None));
         let task = suspended(CancelsAgain(log.on_drop("future"), slot.clone())).await;
         *slot.lock().unwrap() = Some(task.clone());
-        let waiter = joint::spawn(task.clone());
+        let waiter = joint_executor::spawn(task.clone());
         yield_now().await;
         task.cancel();
         drop(task);
@@ -259,7 +260,7 @@ fn a_cancel_is_told_to_the_waiters_after_the_destructors() {
         let log = Log::new();
         let task = suspended(log.on_drop("future")).await;
         let (waiter, told) = (task.clone(), log.clone());
-        let waiter = joint::spawn(async move {
+        let waiter = joint_executor::spawn(async move {
             let error = waiter.await.unwrap_err();
             told.add(error.to_string());
         });
@@ -278,7 +279,7 @@ fn a_destructor_that_panics_leaves_nothing_behind() {
     check(|| async {
         let log = Log::new();
         let task = suspended((log.on_drop("future"), PanicsInDrop)).await;
-        let waiter = joint::spawn(task.clone());
+        let waiter = joint_executor::spawn(task.clone());
         let panic = catch_unwind(|| task.cancel()).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"destructor"));
         assert!(waiter.await.unwrap_err().is_cancelled());
@@ -368,7 +369,7 @@ fn a_task_that_may_be_cancelled_anywhere_leaves_no_handle_behind() {
         });
         let waiters = [(); 3].map(|()| {
             let producer = producer.clone();
-            joint::spawn(joint::sim::may_cancel(async move {
+            joint_executor::spawn(joint_executor::sim::may_cancel(async move {
                 after(1, ()).await;
                 producer.await.unwrap()
             }))
@@ -388,7 +389,10 @@ fn a_task_that_may_be_cancelled_anywhere_leaves_no_handle_behind() {
 fn the_end_of_an_executor_cancels_its_tasks() {
     check(|| async {
         let log = Log::new();
-        let executor = joint::Executor::builder().workers(1).build().unwrap();
+        let executor = joint_executor::Executor::builder()
+            .workers(1)
+            .build()
+            .unwrap();
         let future = log.on_drop("future");
         let (driver, task) = joint_flow::task::from_future(async move {
             let _future = future;

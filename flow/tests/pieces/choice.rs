@@ -7,7 +7,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use joint::{oneshot, sim::may_cancel, spawn};
+use joint::oneshot;
+use joint_executor::{sim::may_cancel, spawn};
 use joint_flow::{
     choice::{choose, try_choose},
     stream::{self, StreamExt},

@@ -7,7 +7,8 @@ use std::{
     task::Poll,
 };
 
-use joint::{oneshot, yield_now};
+use joint::oneshot;
+use joint_executor::yield_now;
 use joint_flow::collection::{Adder, Collection};
 use joint_flow::promise::{channel, never};
 use joint_flow::spawn;
@@ -35,7 +36,7 @@ fn the_first_error_to_come_is_returned_while_the_siblings_live() {
         let (first, is_first) = channel();
         collection.add(async move {
             is_first.await.unwrap();
-            joint::time::sleep(std::time::Duration::from_secs(60)).await;
+            joint_executor::time::sleep(std::time::Duration::from_secs(60)).await;
             Err("second")
         });
         collection.add(async move { Err(failure.await.unwrap()) });
@@ -70,7 +71,7 @@ fn a_panic_of_a_child_reaches_the_waiter() {
     check(|| async {
         let collection = Collection::<()>::new();
         collection.add(async { std::panic::resume_unwind(Box::new("child")) });
-        let waiter = joint::spawn(collection).result().await;
+        let waiter = joint_executor::spawn(collection).result().await;
         let joint::JoinError::Panicked(payload) = waiter.unwrap_err() else {
             panic!("not the panic");
         };
@@ -153,7 +154,7 @@ fn children_add_children() {
         fn tree(adder: Adder<()>, log: Log, depth: u32) {
             let inner = adder.clone();
             adder.add(async move {
-                after((joint::sim::random() % 3) as usize, ()).await;
+                after((joint_executor::sim::random() % 3) as usize, ()).await;
                 if depth > 0 {
                     tree(inner.clone(), log.clone(), depth - 1);
                     tree(inner, log.clone(), depth - 1);
@@ -328,7 +329,7 @@ fn a_task_that_was_added_is_cancelled_with_its_last_handle() {
 /// Cell: collection: adding and ending is O(1), also with 100,000 children.
 #[test]
 fn many_children_end_in_any_order() {
-    joint::sim::run(1, async {
+    joint_executor::sim::run(1, async {
         const CHILDREN: usize = 100_000;
         let collection = Collection::<()>::until_empty();
         let (ends, waits): (Vec<_>, Vec<_>) =

@@ -11,7 +11,7 @@ use std::{
 
 /// Runs a program under some hundred seeds and all faults.
 pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {
-    joint::sim::check(program);
+    joint_executor::sim::check(program);
 }
 
 /// What has happened, in order.
@@ -69,7 +69,7 @@ pub(crate) async fn after<T>(polls: usize, value: T) -> T {
 
 /// Waits until everything that can happen has happened: an hour of the simulation.
 pub(crate) async fn settled() {
-    joint::time::sleep(std::time::Duration::from_secs(3600)).await;
+    joint_executor::time::sleep(std::time::Duration::from_secs(3600)).await;
 }
 
 /// A ready future panics, and says why, if it is polled again.

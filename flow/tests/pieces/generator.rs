@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, io, pin::pin, time::Duration};
 
-use joint::{spawn, yield_now};
+use joint_executor::{spawn, yield_now};
 use joint_flow::{
     BrokenPromise,
     generator::{Stream, StreamExt, blocking_iter, stream, try_stream},
@@ -186,7 +186,7 @@ fn a_generator_without_await_is_an_iterator() {
 #[test]
 fn a_generator_with_await_is_an_iterator_that_blocks() {
     check(|| async {
-        let sum = joint::spawn_blocking(|| {
+        let sum = joint_executor::spawn_blocking(|| {
             let numbers = stream! {
                 for n in 1..=3_u64 {
                     delay(Duration::from_millis(n)).await;

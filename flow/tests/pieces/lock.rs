@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint::{LocalExecutor, sim::may_cancel, spawn, yield_now};
+use joint_executor::{LocalExecutor, sim::may_cancel, spawn, yield_now};
 use joint_flow::lock::{Closed, FlowLock, Permit, Take, TryTakeError};
 
 use crate::common::{Log, check};

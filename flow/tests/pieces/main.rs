@@ -1,5 +1,5 @@
-//! One module for each piece. Every test runs its program under `joint::sim::check`: some hundred
-//! seeds, in the scheduler's strategies in turn, with all faults.
+//! One module for each piece. Every test runs its program under `joint_executor::sim::check`: some
+//! hundred seeds, in the scheduler's strategies in turn, with all faults.
 #![allow(unreachable_pub, reason = "the modules are one program")]
 
 mod all;

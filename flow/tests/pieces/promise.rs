@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use joint::yield_now;
+use joint_executor::yield_now;
 use joint_flow::promise::{self, Closed, never};
 use joint_flow::spawn;
 
@@ -19,15 +19,15 @@ fn every_waiter_gets_the_value() {
         let waiters: Vec<_> = (0..4)
             .map(|n| {
                 let shared = shared.clone();
-                joint::spawn(async move {
+                joint_executor::spawn(async move {
                     after(n % 2, ()).await;
                     // Some waiters may leave and come back.
-                    let left = joint::sim::may_cancel(shared.clone()).await;
+                    let left = joint_executor::sim::may_cancel(shared.clone()).await;
                     left.unwrap_or(Ok(7)).unwrap() + shared.await.unwrap()
                 })
             })
             .collect();
-        joint::spawn(async move {
+        joint_executor::spawn(async move {
             yield_now().await;
             sender.send(7);
         })
@@ -47,7 +47,8 @@ fn every_poll_sees_the_one_value() {
         let (sender, shared) = promise::channel();
         // `send` consumes the sender. That a second one does not compile is an example of the page.
         let count = made.clone();
-        joint::spawn(async move { sender.send(count.fetch_add(1, Ordering::Relaxed)) }).await;
+        joint_executor::spawn(async move { sender.send(count.fetch_add(1, Ordering::Relaxed)) })
+            .await;
         for _ in 0..3 {
             assert_eq!(shared.clone().await, Ok(0));
         }
@@ -60,8 +61,8 @@ fn every_poll_sees_the_one_value() {
 fn a_dropped_producer_is_told_to_every_waiter() {
     check(|| async {
         let (sender, shared) = promise::channel::<u32>();
-        let waiters = [(); 3].map(|()| joint::spawn(shared.clone()));
-        let producer = joint::spawn(async move {
+        let waiters = [(); 3].map(|()| joint_executor::spawn(shared.clone()));
+        let producer = joint_executor::spawn(async move {
             yield_now().await;
             drop(sender);
         });
@@ -82,7 +83,7 @@ fn a_cancelled_producer_is_told_to_every_waiter() {
             never::<()>().await;
             sender.send(1);
         });
-        let waiter = joint::spawn(shared);
+        let waiter = joint_executor::spawn(shared);
         yield_now().await;
         drop(producer);
         assert_eq!(waiter.await, Err(Closed));
@@ -100,7 +101,7 @@ fn the_last_handle_cancels_the_producer() {
             never::<u32>().await
         });
         let handles = vec![producer.clone(), producer.clone(), producer];
-        let waiters: Vec<_> = handles.into_iter().map(joint::spawn).collect();
+        let waiters: Vec<_> = handles.into_iter().map(joint_executor::spawn).collect();
         yield_now().await;
         let (last, first) = waiters.split_last().unwrap();
         for waiter in first {
@@ -126,7 +127,7 @@ fn from_future_runs_on() {
             after(2, ()).await;
             done.send(());
         });
-        joint::spawn(driver).detach();
+        joint_executor::spawn(driver).detach();
         yield_now().await;
         drop(shared);
         assert_eq!(is_done.await, Ok(()));
@@ -158,7 +159,11 @@ fn dropping_or_cancelling_after_the_end_does_nothing() {
 fn never_is_not_ready() {
     check(|| async {
         let hour = std::time::Duration::from_secs(3600);
-        assert!(joint::time::timeout(hour, never::<()>()).await.is_err());
+        assert!(
+            joint_executor::time::timeout(hour, never::<()>())
+                .await
+                .is_err()
+        );
         // A task that waits for nothing is kept for as long as it has a handle.
         let log = Log::new();
         let end = log.on_drop("cancelled");
@@ -166,7 +171,11 @@ fn never_is_not_ready() {
             let _end = end;
             never::<()>().await
         });
-        assert!(joint::time::timeout(hour, task.clone()).await.is_err());
+        assert!(
+            joint_executor::time::timeout(hour, task.clone())
+                .await
+                .is_err()
+        );
         assert!(log.all().is_empty() && !task.is_finished());
     });
 }

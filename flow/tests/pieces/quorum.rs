@@ -7,7 +7,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use joint::{oneshot, spawn, yield_now};
+use joint::oneshot;
+use joint_executor::{spawn, yield_now};
 use joint_flow::{any, quorum};
 
 use crate::common::{Log, after, check, panics_when_polled_twice};
@@ -78,7 +79,7 @@ fn it_fails_as_soon_as_n_successes_have_become_impossible() {
 #[test]
 fn every_outcome_of_five() {
     check(|| async {
-        let n = joint::sim::random() as usize % 7;
+        let n = joint_executor::sim::random() as usize % 7;
         for succeeds in 0..1_usize << 5 {
             let futures = std::array::from_fn::<_, 5, _>(|number| {
                 let succeeds = succeeds >> number & 1 == 1;

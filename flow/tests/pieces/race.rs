@@ -10,7 +10,8 @@ use std::{
     time::Duration,
 };
 
-use joint::{oneshot, sim, spawn, time, yield_now};
+use joint::oneshot;
+use joint_executor::{sim, spawn, time, yield_now};
 use joint_flow::{OneOf2, OneOf3, OneOf4, OneOf5, OneOf6, OneOf7, OneOf8, all, race, try_all};
 
 use crate::common::{Log, after, check};

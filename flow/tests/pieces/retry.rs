@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use joint::{sim::may_cancel, spawn, yield_now};
+use joint_executor::{sim::may_cancel, spawn, yield_now};
 use joint_flow::{
     retry::{Backoff, Policy, retry},
     time::{delay, now},
@@ -164,7 +164,7 @@ async fn waits<E: Clone>(mut policy: impl Policy<E>, error: E) -> Vec<Duration> 
 #[test]
 fn a_backoff_grows_to_its_longest_delay_and_gives_up() {
     // Without faults, which make timers late.
-    joint::sim::run(1, async {
+    joint_executor::sim::run(1, async {
         let backoff = Backoff::new(MS).max(10 * MS).tries(7);
         let expected = [1, 2, 4, 8, 10, 10].map(|n| n * MS);
         assert_eq!(waits(backoff, ()).await, expected);
@@ -181,7 +181,7 @@ fn a_backoff_grows_to_its_longest_delay_and_gives_up() {
 /// Cell: retry: a backoff's jitter is within half of the delay, and the same for the same seed.
 #[test]
 fn jitter_is_bounded_and_repeatable() {
-    joint::sim::run(1, async {
+    joint_executor::sim::run(1, async {
         let backoff = |seed| Backoff::new(MS).max(64 * MS).tries(12).jitter(seed);
         for seed in 0..20 {
             let jittered = waits(backoff(seed), ()).await;

@@ -9,7 +9,8 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint::{LocalExecutor, oneshot, sim::may_cancel, spawn, yield_now};
+use joint::oneshot;
+use joint_executor::{LocalExecutor, sim::may_cancel, spawn, yield_now};
 use joint_flow::{
     BrokenPromise,
     stream::{self, Receiver, SendError, Stream, StreamExt},

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use joint::spawn;
+use joint_executor::spawn;
 use joint_flow::time::{Priority, TaskBuilder, delay, now, timeout, timeout_at, yield_now};
 
 use crate::common::{Log, after, check};
@@ -106,7 +106,10 @@ fn a_delay_takes_at_least_one_trip_through_the_queue() {
 #[test]
 fn others_run_during_a_delay_of_zero() {
     // One worker of an executor has the order. A simulation chooses any.
-    let executor = joint::Executor::builder().workers(1).build().unwrap();
+    let executor = joint_executor::Executor::builder()
+        .workers(1)
+        .build()
+        .unwrap();
     let log = Log::new();
     let inner = log.clone();
     joint::block_on(executor.spawn(async move {
@@ -159,7 +162,10 @@ fn the_clock_reaches_each_delay() {
 /// Cell: time: priorities: the urgent task runs first, the oldest of them before the others.
 #[test]
 fn urgent_tasks_run_first_and_in_order() {
-    let executor = joint::Executor::builder().workers(1).build().unwrap();
+    let executor = joint_executor::Executor::builder()
+        .workers(1)
+        .build()
+        .unwrap();
     let log = Log::new();
     let inner = log.clone();
     joint::block_on(executor.spawn(async move {
@@ -187,7 +193,10 @@ fn urgent_tasks_run_first_and_in_order() {
 /// Cell: time: priorities: an urgent task that never waits starves nobody.
 #[test]
 fn urgent_tasks_do_not_starve_the_others() {
-    let executor = joint::Executor::builder().workers(1).build().unwrap();
+    let executor = joint_executor::Executor::builder()
+        .workers(1)
+        .build()
+        .unwrap();
     joint::block_on(executor.spawn(async {
         let ran = Arc::new(AtomicBool::new(false));
         let urgent = TaskBuilder::new().priority(Priority::High).spawn({

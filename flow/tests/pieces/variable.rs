@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint::{sim::may_cancel, spawn, yield_now};
+use joint_executor::{sim::may_cancel, spawn, yield_now};
 use joint_flow::{
     BrokenPromise,
     variable::{AsyncVar, Changed, Trigger},

@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use joint::{Executor, yield_now};
+use joint_executor::{Executor, yield_now};
 use joint_flow::{Collection, promise::never, spawn};
 
 /// Counts its drops.
@@ -44,7 +44,7 @@ fn each_future_is_dropped_once() {
                     n
                 });
                 let other = task.clone();
-                joint::spawn(async move {
+                joint_executor::spawn(async move {
                     for _ in 0..n % 3 {
                         yield_now().await;
                     }
@@ -56,7 +56,7 @@ fn each_future_is_dropped_once() {
                     }
                 })
                 .detach();
-                joint::spawn(async move {
+                joint_executor::spawn(async move {
                     // One that can end is awaited. It may be cancelled, by a handle.
                     if n % 7 != 0 {
                         assert!(task.await.is_ok_and(|value| value == n) || n % 4 == 0);

@@ -219,7 +219,7 @@ const FLOW: [(&str, &str, &[&str]); 9] = [
 const THREADS: &str = "any future and any stream may be used across threads, so there is no second type for it: \
                        see the test of the same name without `Thread`, and `threads.rs`";
 const MAP: &str = "there is no map of variables: a `HashMap` of `AsyncVar`s is one";
-const POOL: &str = "a pool of threads is `joint::spawn_blocking`, and tested there";
+const POOL: &str = "a pool of threads is `joint_executor::spawn_blocking`, and tested there";
 const SPEED: &str = "it measures, and demands nothing: see the bench `flow`";
 const NETWORK: &str = "it tests Flow's network protocol";
 

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use joint::model::observe::{self, Act, Made, Observer, Operation};
+use joint_switch::model::observe::{self, Act, Made, Observer, Operation};
 
 use super::{event::Step, recorder};
 

@@ -8,8 +8,8 @@ use std::{
 use joint::{
     Completion,
     completion::{Completed, Registration},
-    model::{Weakened, sites_seen},
 };
+use joint_switch::model::{Weakened, sites_seen};
 
 use super::{COMPLETER, Published, WAITER};
 use crate::{

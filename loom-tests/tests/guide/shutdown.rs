@@ -10,8 +10,8 @@ use joint::{
     JoinError, JoinHandle, block_on, oneshot,
     task::{Builder, EndedTask, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
     waker::budget,
-    yield_now,
 };
+use joint_executor::yield_now;
 use loom::{
     sync::{Arc, Condvar, Mutex},
     thread,

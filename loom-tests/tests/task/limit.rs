@@ -3,10 +3,8 @@
 
 use std::{future::poll_fn, task::Poll};
 
-use joint::{
-    JoinError, JoinHandle,
-    model::{set_ref_limit, set_wake_limit},
-};
+use joint::{JoinError, JoinHandle};
+use joint_switch::model::{set_ref_limit, set_wake_limit};
 
 use crate::world::{
     By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,

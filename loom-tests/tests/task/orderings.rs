@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use joint::model::sites_seen;
+use joint_switch::model::sites_seen;
 use loom_tests::assert_killed;
 
 use crate::{cancel, itself, release, wake, world::Schedule::ZeroSized};

@@ -22,12 +22,10 @@ use core::{
 use std::time::{Duration, Instant};
 
 use super::{Parked, park_until, unpark};
-use crate::{
-    sync::{
-        AtomicUsize, Retire, UnsafeCell, clock, fence, heap, order, ref_limit, this_thread,
-        thread::{self, Thread, ThreadId},
-    },
-    waker::{Header, ThinWaker, VTable},
+use crate::waker::{Header, ThinWaker, VTable};
+use joint_switch::{
+    AtomicUsize, Retire, UnsafeCell, clock, fence, heap, order, ref_limit, this_thread,
+    thread::{self, Thread, ThreadId},
 };
 
 const IDLE: usize = 0;

@@ -15,7 +15,7 @@ mod table;
 mod lex;
 #[path = "../../../tests/tidy/source.rs"]
 #[allow(dead_code, reason = "shared with tests/tidy, which asks for more")]
-mod source;
+pub(crate) mod source;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,5 +1,5 @@
 //! What can be changed in the source: each atomic site, read-modify-write and second look, found by
-//! reading `src` and `flow/src`.
+//! reading the source of the packages.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -7,7 +7,7 @@ use super::{lex::Comment, source::Source};
 
 const ATOMIC: [&str; 5] = ["load", "store", "swap", "fetch_add", "fetch_sub"];
 const EXCHANGE: &str = "compare_exchange";
-/// The first is `sync`'s own; the others are its asymmetric pair.
+/// The first is the usual one; the others are its asymmetric pair.
 const FENCES: [&str; 3] = ["fence", "light", "heavy"];
 
 /// One change of one place.
@@ -102,23 +102,16 @@ impl Place {
     }
 }
 
-/// All that can be changed in the folders `src` and `flow/src` of `root`, in the order of the files
-/// and of their lines.
+/// All that can be changed in the packages' source, in the order of the files and of their lines.
 pub(crate) fn plan(root: &Path) -> io::Result<Vec<Place>> {
     let mut files = BTreeMap::new();
-    for folder in ["src", "flow/src"] {
+    for folder in ["src", "executor/src", "flow/src"] {
         collect(root, &root.join(folder), &mut files)?;
     }
-    // The switches to the model, and what is there for models alone.
-    let not_modelled = [
-        "src/sync.rs",
-        "src/sync/model",
-        "src/model/",
-        "flow/src/sync",
-    ];
     let sources = files
         .iter()
-        .filter(|(path, _)| !not_modelled.iter().any(|start| path.starts_with(start)))
+        // What exists for models alone.
+        .filter(|(path, _)| !path.starts_with("executor/src/model/"))
         .map(|(path, text)| Source::new(path, text));
     Ok(sources.flat_map(|source| places(&source)).collect())
 }

@@ -8,7 +8,7 @@
 use std::{future::Future, io, net::SocketAddr, time::Duration};
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
-use joint::sim::random;
+use joint_executor::sim::random;
 use joint_flow::{
     quorum, race,
     retry::{Backoff, retry},

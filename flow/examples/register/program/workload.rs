@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use joint::sim::{may_cancel, random};
+use joint_executor::sim::{may_cancel, random};
 use joint_flow::time::delay;
 
 use super::client::Client;

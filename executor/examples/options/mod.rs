@@ -1,0 +1,200 @@
+//! What the small examples share: the command line, and output.
+//!
+//! | exit status | means |
+//! |---|---|
+//! | 0 | done, or the reader of the output has gone |
+//! | 2 | bad usage, or it failed: one line on standard error says how |
+
+#![allow(dead_code, reason = "no example uses everything")]
+
+use std::io::{self, Write};
+use std::ops::RangeInclusive;
+use std::process::ExitCode;
+use std::{env, fmt};
+
+const FAILED: u8 = 2;
+
+/// A limit that catches a typing error before the machine runs out of threads.
+pub(crate) const WORKERS: RangeInclusive<u64> = 1..=1024;
+
+/// The words of the command line that have not been read yet.
+#[derive(Debug)]
+pub(crate) struct Options {
+    words: Vec<String>,
+}
+
+/// Runs an example with the options that it was started with.
+pub(crate) fn run(
+    program: &str,
+    help: &str,
+    main: impl FnOnce(Options) -> Result<(), String>,
+) -> ExitCode {
+    let result = match Options::read() {
+        Ok(options) if options.ask_for_help() => match print(help) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        },
+        Ok(options) => main(options),
+        Err(message) => Err(message),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            complain(format_args!("{program}: {message}"));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+impl Options {
+    fn read() -> Result<Self, String> {
+        let words = env::args_os().skip(1).map(|word| {
+            let text = word.into_string();
+            text.map_err(|word| format!("{} is no text (see --help)", word.to_string_lossy()))
+        });
+        Ok(Self {
+            words: words.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn ask_for_help(&self) -> bool {
+        self.words
+            .iter()
+            .any(|word| word == "-h" || word == "--help")
+    }
+
+    /// Returns whether the switch is given.
+    pub(crate) fn switch(&mut self, name: &str) -> bool {
+        let before = self.words.len();
+        self.words.retain(|word| word != name);
+        self.words.len() < before
+    }
+
+    /// Returns the number after the option, as a word of its own or after `=`. If the option is
+    /// repeated, the last one counts.
+    ///
+    /// # Errors
+    /// If there is no number, or none in the range.
+    pub(crate) fn number(
+        &mut self,
+        name: &str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, String> {
+        self.last(name, "a number", |value| in_range(name, value, &range))
+    }
+
+    /// Returns what the name after the option stands for. If the option is repeated, the last one
+    /// counts.
+    ///
+    /// # Errors
+    /// If there is no name, or none of these.
+    pub(crate) fn one_of<T: Copy>(
+        &mut self,
+        name: &str,
+        all: &[(&str, T)],
+    ) -> Result<Option<T>, String> {
+        self.last(name, "a name", |value| {
+            let known = all.iter().find(|(known, _)| *known == value);
+            let known = known.map(|&(_, meant)| meant);
+            known.ok_or_else(|| format!("{name} does not take {value} (see --help)"))
+        })
+    }
+
+    /// Removes an option and its value, each time that it is given.
+    fn last<T>(
+        &mut self,
+        name: &str,
+        needed: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, String> {
+        let mut last = None;
+        while let Some(at) = self.words.iter().position(|word| is_option(word, name)) {
+            let word = self.words.remove(at);
+            let value = match word.split_once('=') {
+                Some((_, value)) => value.to_owned(),
+                None if at < self.words.len() => self.words.remove(at),
+                None => return Err(format!("{name} needs {needed} (see --help)")),
+            };
+            last = Some(parse(&value)?);
+        }
+        Ok(last)
+    }
+
+    /// Returns the number that stands by itself. Call this after all options have been read.
+    ///
+    /// # Errors
+    /// If it is not a number, or not in the range.
+    pub(crate) fn argument(
+        &mut self,
+        name: &str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, String> {
+        match self.words.iter().position(|word| !word.starts_with("--")) {
+            Some(at) => in_range(name, &self.words.remove(at), &range).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// # Errors
+    /// If there are words that the example has not read.
+    pub(crate) fn end(self) -> Result<(), String> {
+        match self.words.first() {
+            None => Ok(()),
+            Some(word) if word.starts_with('-') => {
+                Err(format!("unknown option {word} (see --help)"))
+            }
+            Some(word) => Err(format!("one word too many: {word} (see --help)")),
+        }
+    }
+}
+
+fn is_option(word: &str, name: &str) -> bool {
+    let rest = word.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+}
+
+fn in_range(name: &str, value: &str, range: &RangeInclusive<u64>) -> Result<u64, String> {
+    match value.parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(format!(
+            "{name} takes {} to {}, not {value} (see --help)",
+            range.start(),
+            range.end()
+        )),
+    }
+}
+
+/// Writes to standard output. Returns false if its reader has gone (`... | head -1`), which has
+/// what it wanted.
+///
+/// # Errors
+/// Any other error of the system.
+pub(crate) fn print(text: &str) -> io::Result<bool> {
+    let mut output = io::stdout().lock();
+    let written = output.write_all(text.as_bytes());
+    match written.and_then(|()| output.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(io::Error::new(
+            error.kind(),
+            format!("standard output: {error}"),
+        )),
+    }
+}
+
+/// Writes one line to standard error. An error there cannot be reported, and is ignored.
+pub(crate) fn complain(message: impl fmt::Display) {
+    let _ = writeln!(io::stderr(), "{message}");
+}
+
+/// Starts an executor with the given number of workers, or with one for each processor.
+///
+/// # Errors
+/// If the system refuses to start threads.
+pub(crate) fn executor(workers: Option<u64>) -> Result<joint_executor::Executor, String> {
+    let mut builder = joint_executor::Executor::builder();
+    if let Some(workers) = workers {
+        builder = builder.workers(workers as usize);
+    }
+    (builder.build()).map_err(|error| format!("cannot start the workers: {error}"))
+}

@@ -1,0 +1,108 @@
+//! Runs a small build of an imaginary library, and writes what its workers did: as JSON for
+//! <https://ui.perfetto.dev>, and as a picture.
+//!
+//! `cargo run --release --features trace --example trace -- target/trace.json docs/trace.svg`
+
+use std::{
+    fs::File,
+    hint::black_box,
+    io::{self, BufWriter, Write},
+    process::ExitCode,
+    thread,
+};
+
+use joint::{block_on, oneshot};
+use joint_executor::{Executor, Priority, TaskBuilder, yield_now};
+
+mod svg;
+
+/// Keeps a processor busy.
+fn work(rounds: u64) -> u64 {
+    let step = |hash: u64, i: u64| (hash ^ i).wrapping_mul(0x100_0000_01b3);
+    (0..black_box(rounds * 2_000)).fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// One source file, which is parsed, and then checked and compiled at once.
+async fn file(size: u64) -> u64 {
+    let parsed = TaskBuilder::new()
+        .name("parse")
+        .spawn(async move { work(20 * size) });
+    let parsed = parsed.await;
+    let checked = TaskBuilder::new().name("check").spawn(async move {
+        let mut sum = parsed;
+        for _ in 0..3 {
+            sum ^= work(20 * size);
+            yield_now().await;
+        }
+        sum
+    });
+    let compiled = TaskBuilder::new()
+        .name("compile")
+        .spawn(async move { work(90 * size) });
+    checked.await ^ compiled.await
+}
+
+/// The whole library. Worker 0 reports it at the end.
+async fn build() -> u64 {
+    let (done, is_done) = oneshot::channel();
+    let report = TaskBuilder::new()
+        .name("report")
+        .on_worker(0)
+        .spawn(async move {
+            let files: usize = is_done.await.unwrap_or(0);
+            work(15);
+            files
+        });
+    let files = (0..12u64).map(|i| TaskBuilder::new().name("file").spawn(file(1 + i % 4)));
+    let files: Vec<_> = files.collect();
+    let count = files.len();
+    let mut sum = 0;
+    for file in files {
+        sum ^= file.await;
+    }
+    let link = TaskBuilder::new().name("link").priority(Priority::High);
+    sum ^= link.spawn(async { work(150) }).await;
+    // If this was cancelled, nothing waits for the answer.
+    let _ = done.send(count);
+    report.await;
+    sum
+}
+
+fn run(json: &str, picture: Option<&str>) -> io::Result<()> {
+    let workers = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .clamp(2, 6);
+    let executor = Executor::builder();
+    let executor = executor.workers(workers).trace(100_000).build()?;
+    black_box(block_on(executor.task().name("build").spawn(build())));
+    let trace = executor.trace().expect("it was asked for");
+    trace.write_to(BufWriter::new(File::create(json)?))?;
+    println!("{json}: open it in https://ui.perfetto.dev");
+    if let Some(picture) = picture {
+        let mut file = BufWriter::new(File::create(picture)?);
+        svg::write(&trace, &mut file)?;
+        file.flush()?;
+        println!("{picture}: open it in a browser");
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match &*arguments {
+        [] => run("trace.json", None),
+        [json] => run(json, None),
+        [json, picture] => run(json, Some(picture)),
+        _ => {
+            eprintln!("usage: trace [JSON [SVG]]");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("trace: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

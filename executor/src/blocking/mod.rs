@@ -1,0 +1,101 @@
+//! [`spawn_blocking`]: functions that block, on threads that may block.
+
+mod pool;
+
+use core::{panic::Location, time::Duration};
+
+use self::pool::Pool;
+use joint::task::{Builder, JoinHandle, Runnable, Schedule, ScheduleInfo};
+#[cfg(feature = "sim")]
+use joint::task::{EndedTask, TaskEnd};
+use joint_switch::Renewed;
+
+/// The largest number of threads.
+const MOST: usize = 512;
+/// How long an idle thread is kept.
+const KEEP: Duration = Duration::from_secs(10);
+
+/// Runs a function that blocks, as a task, on a thread that is kept for such functions.
+///
+/// The threads are started when there is work for them, up to 512. Each exits after it has been
+/// idle for 10 seconds. All executors of the process share them, and no executor needs to run. If
+/// no thread is free and no more may be started, functions wait in a queue, oldest first. Functions
+/// that wait for one another must therefore not outnumber the threads.
+///
+/// The child of a `fork` has its own threads for this. A function that forks must not return in the
+/// child.
+///
+/// # Cancelling
+/// Dropping the handle **cancels** the task, and so does [`abort`](JoinHandle::abort). A function
+/// that has not begun is dropped and never runs. A function that has begun runs to its end, because
+/// nothing can stop it. Its output is then dropped where it ends or, after an `abort`, can still be
+/// awaited. [`cancel`](JoinHandle::cancel) waits until the function has ended or has been dropped.
+/// [`detach`](JoinHandle::detach) the handle to let the function run by itself. The end of the
+/// program waits for no function.
+///
+/// # Panics
+/// A panic of the function is passed to the waiter of the task, as for any task.
+///
+/// If the system refuses to start a thread, because a limit of memory or of processes is reached,
+/// the function waits for one of the existing threads. If there is none, the task ends at once with
+/// a panic that says so, and the function is dropped without being called, on the thread that was
+/// refused. The next call asks the system again.
+///
+/// # Cost
+/// An allocation, a system call for the process id, and a lock on the queue of the threads. If no
+/// thread is free and none is being started, also the start of a thread.
+///
+/// # Example
+/// ```
+/// let task = joint_executor::spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
+/// let text = joint::block_on(task)?;
+/// assert!(text.contains("joint"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[track_caller]
+pub fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let builder = Builder::new().spawned_at(Location::caller());
+    let call = async move {
+        pool::check();
+        #[cfg(feature = "sim")]
+        if super::simulated::is_inside() {
+            return super::simulated::call(f).await;
+        }
+        f()
+    };
+    let (runnable, handle) = builder.spawn(|()| call, OnPool);
+    run_on_pool(runnable);
+    handle
+}
+
+/// How a function reaches its thread.
+struct OnPool;
+
+impl Schedule for OnPool {
+    /// The future never waits, so this is called once for each task, except where a simulation
+    /// ends.
+    fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+        run_on_pool(runnable);
+    }
+
+    #[cfg(feature = "sim")]
+    fn ended(&self, task: &EndedTask<'_, ()>, how: TaskEnd) {
+        if let Some(world) = super::simulated::world() {
+            world.call_ended(task.id(), how);
+        }
+    }
+}
+
+fn run_on_pool(runnable: Runnable) {
+    #[cfg(feature = "sim")]
+    if let Some(world) = super::simulated::world() {
+        return world.call_blocking(runnable);
+    }
+    static POOL: Renewed<Pool> = Renewed::new();
+    let pool = POOL.get(Pool::is_here, || Pool::new(MOST, KEEP));
+    pool.push(runnable);
+}

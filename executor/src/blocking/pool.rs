@@ -1,0 +1,304 @@
+//! [`Pool`]: threads for functions that block. They start when there is work for them, and exit
+//! when there has been none for a while.
+//!
+//! Whenever the lock is free, each function in the queue has a thread of its own that will fetch it
+//! (`queue.len() <= free`), with three exceptions: a thread is being started, which starts the next
+//! one after it has arrived; the number of threads is at its limit; or the system has refused to
+//! start a thread since the last push. In each of these cases some thread will check the queue
+//! again. The only case without such a thread is a refusal that leaves no thread at all. The thread
+//! that was refused finds this case, under the lock, and ends every task in the queue, whether its
+//! own or another thread's.
+
+use alloc::{borrow::ToOwned, collections::VecDeque, string::String};
+use core::{cell::Cell, mem, panic::AssertUnwindSafe, time::Duration};
+use std::{
+    io,
+    panic::catch_unwind,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use crate::process::Process;
+use joint::task::Runnable;
+
+pub(super) struct Pool {
+    /// The process that the threads are in.
+    process: Process,
+    /// The largest number of threads.
+    most: usize,
+    /// How long an idle thread waits for work.
+    keep: Duration,
+    state: Mutex<State>,
+    /// Where idle threads wait.
+    pushed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Runnable>,
+    /// All threads, including one that is being started.
+    threads: usize,
+    /// The number of them that run no function. Each of these checks the queue before it waits.
+    free: usize,
+    /// Whether a thread is being started. Only one is started at a time, because if functions are
+    /// short, the existing threads finish them before many more threads have arrived.
+    starting: bool,
+}
+
+impl Pool {
+    pub(super) fn new(most: usize, keep: Duration) -> Self {
+        Self {
+            process: Process::current(),
+            most,
+            keep,
+            state: Mutex::default(),
+            pushed: Condvar::new(),
+        }
+    }
+
+    /// Returns whether the threads are in this process, and not in a process from which it was
+    /// forked.
+    pub(super) fn is_here(&self) -> bool {
+        self.process.is_current()
+    }
+
+    /// Queues a runnable for a thread. If there is no thread and the system refuses to start one,
+    /// the runnable is [refused](check).
+    pub(super) fn push(&'static self, runnable: Runnable) {
+        let mut state = self.lock();
+        state.queue.push_back(runnable);
+        if state.queue.len() <= state.free {
+            drop(state);
+            self.pushed.notify_one();
+        } else {
+            self.grow(state);
+        }
+    }
+
+    /// Starts a thread if the queue needs one.
+    fn grow(&'static self, mut state: MutexGuard<'_, State>) {
+        if state.queue.len() <= state.free || state.starting || state.threads >= self.most {
+            return;
+        }
+        state.starting = true;
+        state.threads += 1;
+        state.free += 1;
+        drop(state);
+        let thread = thread::Builder::new().name("joint-blocking".to_owned());
+        if let Err(error) = thread.spawn(|| self.work()) {
+            self.do_without(&error);
+        }
+    }
+
+    /// Undoes the start of a thread that the system has refused.
+    #[cold]
+    fn do_without(&self, error: &io::Error) {
+        let mut state = self.lock();
+        state.starting = false;
+        state.threads -= 1;
+        state.free -= 1;
+        if state.threads != 0 {
+            return;
+        }
+        let nobodys = mem::take(&mut state.queue);
+        drop(state);
+        for runnable in nobodys {
+            REFUSED.set(Some(error.to_string()));
+            run(runnable);
+            // A function that was cancelled before is dropped without a call of `check`.
+            REFUSED.take();
+        }
+    }
+
+    /// The main function of a thread.
+    fn work(&'static self) {
+        let mut state = self.lock();
+        state.starting = false;
+        let mut is_new = true;
+        loop {
+            if let Some(runnable) = state.queue.pop_front() {
+                state.free -= 1;
+                match mem::take(&mut is_new) {
+                    true => self.grow(state),
+                    false => drop(state),
+                }
+                run(runnable);
+                state = self.lock();
+                state.free += 1;
+                continue;
+            }
+            let waited = self.pushed.wait_timeout(state, self.keep);
+            let (locked, result) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = locked;
+            if result.timed_out() && state.queue.is_empty() {
+                state.free -= 1;
+                state.threads -= 1;
+                return;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs a runnable. The function's own panic becomes the result of its task, so a panic that gets
+/// out is that of the waiter's waker.
+fn run(runnable: Runnable) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| runnable.run())) {
+        // Its destructor could panic as well.
+        mem::forget(panic);
+    }
+}
+
+std::thread_local! {
+    /// Why the function that is about to be called has no thread.
+    static REFUSED: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Checks that the function has a thread. The task must call this first.
+///
+/// # Panics
+/// If there is no thread for the function, and a thread that must not block runs it.
+pub(super) fn check() {
+    // A thread whose thread-locals are gone is not in the pool, and was not refused anything.
+    if let Ok(Some(error)) = REFUSED.try_with(Cell::take) {
+        panic!(
+            "there is no thread for `spawn_blocking`, and the system refuses to start one: {error}"
+        );
+    }
+}
+
+// Miri asks that no thread is left at the end of the program.
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use alloc::{boxed::Box, sync::Arc, task::Wake, vec::Vec};
+    use core::{future::Future, pin::Pin, task::Context, time::Duration};
+    use std::{
+        sync::{Barrier, Mutex},
+        thread,
+    };
+
+    use super::Pool;
+    use joint::{
+        task::{self, JoinHandle},
+        waker::park::block_on,
+    };
+
+    const FOR_LONG: Duration = Duration::from_secs(3600);
+
+    fn pool(most: usize, keep: Duration) -> &'static Pool {
+        Box::leak(Box::new(Pool::new(most, keep)))
+    }
+
+    fn push<F>(pool: &'static Pool, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let (runnable, handle) = task::spawn(future, |_| unreachable!("the task never waits"));
+        pool.push(runnable);
+        handle
+    }
+
+    #[test]
+    fn a_thread_that_is_not_needed_ends() {
+        let pool = pool(2, Duration::ZERO);
+        for n in 0..3 {
+            assert_eq!(block_on(push(pool, async move { n })), n);
+            while pool.lock().threads != 0 {
+                thread::yield_now();
+            }
+            assert_eq!(pool.lock().free, 0);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_has_waited_for_long_enough_looks_once_more() {
+        let pool = pool(1, Duration::from_millis(20));
+        let (runnable, task) = task::spawn(async { 7 }, |_| unreachable!("the task never waits"));
+        let mut runnable = Some(runnable);
+        while runnable.is_some() {
+            block_on(push(pool, async {}));
+            let mut state = pool.lock();
+            while state.threads != 0 && state.free == 0 {
+                drop(state);
+                thread::yield_now();
+                state = pool.lock();
+            }
+            // It waits, and no push wakes it: it finds the task when its time is over.
+            if state.free == 1 {
+                state.queue.extend(runnable.take());
+            }
+        }
+        // Checked in this order, because a thread that has run the task ends, too.
+        while pool.lock().threads != 0 && !task.is_finished() {
+            thread::yield_now();
+        }
+        assert!(
+            task.is_finished(),
+            "the thread has ended without running the task"
+        );
+        assert_eq!(block_on(task), 7);
+    }
+
+    #[test]
+    fn a_thread_that_waits_is_used_again() {
+        let pool = pool(100, FOR_LONG);
+        for _ in 0..10 {
+            block_on(push(pool, async {}));
+            while pool.lock().free != 1 {
+                thread::yield_now();
+            }
+        }
+        assert_eq!(pool.lock().threads, 1);
+    }
+
+    #[test]
+    fn there_are_no_more_threads_than_there_may_be() {
+        const MOST: usize = 3;
+        let pool = pool(MOST, FOR_LONG);
+        let all_pushed = Arc::new(Mutex::new(()));
+        let pushing = all_pushed.lock().unwrap();
+        let begin = Arc::new(Barrier::new(MOST));
+        let tasks: Vec<_> = (0..10 * MOST)
+            .map(|n| {
+                let (all_pushed, begin) = (all_pushed.clone(), begin.clone());
+                push(pool, async move {
+                    // This many wait for each other at a time.
+                    begin.wait();
+                    drop(all_pushed.lock().unwrap());
+                    n
+                })
+            })
+            .collect();
+        drop(pushing);
+        for (n, task) in tasks.into_iter().enumerate() {
+            assert_eq!(block_on(task), n);
+        }
+        assert_eq!(pool.lock().threads, MOST);
+    }
+
+    #[test]
+    fn a_waker_that_panics_costs_no_thread() {
+        struct Panics;
+        impl Wake for Panics {
+            fn wake(self: Arc<Self>) {
+                panic!("in the waker");
+            }
+        }
+        let pool = pool(1, FOR_LONG);
+        let registered = Arc::new(Barrier::new(2));
+        let there = registered.clone();
+        let mut task = push(pool, async move { there.wait().is_leader() });
+        let waker = Arc::new(Panics).into();
+        assert!(
+            Pin::new(&mut task)
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        registered.wait();
+        assert_eq!(block_on(push(pool, async { 5 })), 5);
+        assert!(task.is_finished());
+    }
+}

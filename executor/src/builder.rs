@@ -1,0 +1,198 @@
+//! [`Builder`]: the settings of an executor.
+
+use alloc::{boxed::Box, format, string::String};
+use core::fmt;
+use std::{io, thread};
+
+use super::{Executor, hooks::Hooks, sleep::MOST_WORKERS, task_info::TaskInfo};
+use joint::task::TaskEnd;
+
+/// The settings of a new [`Executor`].
+///
+/// # Hooks
+/// A hook is a function that the executor calls at a certain event: `on_spawn`, `before_poll`,
+/// `after_poll` and `on_end` for each task, and `on_thread_start`, `on_thread_stop`, `on_park` and
+/// `on_unpark` for each worker. Each hook can be set once. Setting it again replaces the earlier
+/// function. A hook that is not set costs only a branch.
+///
+/// A hook is called on the thread on which the event happens, and delays that thread. It may spawn
+/// and wake tasks. If `on_spawn` spawns a task, it calls itself. A panic of a hook is caught, after
+/// the program's panic hook has reported it, and harms neither the worker nor the task.
+///
+/// # Example
+/// ```
+/// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+///
+/// let polls = Arc::new(AtomicUsize::new(0));
+/// let executor = joint_executor::Executor::builder()
+///     .workers(2)
+///     .thread_name(|i| format!("worker-{i}"))
+///     .stack_size(256 * 1024)
+///     .before_poll({
+///         let polls = polls.clone();
+///         move |_| _ = polls.fetch_add(1, Ordering::Relaxed)
+///     })
+///     .build()?;
+/// let name = executor.spawn(async { std::thread::current().name().map(String::from) });
+/// assert!(joint::block_on(name).is_some_and(|name| name.starts_with("worker-")));
+/// assert_eq!(polls.load(Ordering::Relaxed), 1);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct Builder {
+    workers: Option<usize>,
+    pub(super) thread_name: Box<dyn Fn(usize) -> String + Send + Sync>,
+    pub(super) stack_size: Option<usize>,
+    pub(super) hooks: Hooks,
+}
+
+impl Builder {
+    pub(super) fn new() -> Self {
+        Self {
+            workers: None,
+            thread_name: Box::new(|index| format!("joint-{index}")),
+            stack_size: None,
+            hooks: Hooks::default(),
+        }
+    }
+
+    /// Sets the number of workers. Each is a thread. The default is the number of processors that
+    /// the program may use ([`std::thread::available_parallelism`]), or one if that is not known.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Sets the name of each worker's thread, by its index from 0. The default is `joint-0` and so
+    /// on.
+    pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
+        self.thread_name = Box::new(name);
+        self
+    }
+
+    /// Sets the size of each worker's stack, in bytes. The default is that of [`std::thread`].
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
+        self
+    }
+
+    /// Called for each task that is spawned, by the thread that spawns it, before it can run.
+    pub fn on_spawn(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
+        self.hooks.on_spawn = Some(Box::new(hook));
+        self
+    }
+
+    /// Called before each run of a task, by its worker. A run polls the future, or drops it if the
+    /// task was cancelled.
+    pub fn before_poll(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
+        self.hooks.before_poll = Some(Box::new(hook));
+        self
+    }
+
+    /// Called after each run of a task, by its worker, before the worker runs anything else. If the
+    /// run has ended the task, [`on_end`](Builder::on_end) is called before this.
+    ///
+    /// By this time other threads may run the task again, or may have seen its end.
+    pub fn after_poll(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
+        self.hooks.after_poll = Some(Box::new(hook));
+        self
+    }
+
+    /// Called once for each task, after its future has been dropped, by the thread that has dropped
+    /// it. The waiter of the task learns of the end only after that. Tasks that a shutdown cancels
+    /// are included.
+    ///
+    /// The thread is a worker, or else a thread that woke, cancelled or spawned the task during the
+    /// shutdown.
+    pub fn on_end(mut self, hook: impl Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync + 'static) -> Self {
+        self.hooks.on_end = Some(Box::new(hook));
+        self
+    }
+
+    /// Called by each worker, with its index from 0, before it runs anything.
+    pub fn on_thread_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.hooks.on_thread_start = Some(Box::new(hook));
+        self
+    }
+
+    /// Called by each worker, with its index, as its last action, after it has dropped the futures
+    /// that it had to drop. The thread is not a worker any more at that time, so a task that it
+    /// spawns goes to the global executor.
+    ///
+    /// All workers stop together, once none of them is in a poll, so that a worker whose poll has
+    /// ended can drop what another worker waits for. A poll that waits for another worker to stop
+    /// therefore waits forever.
+    pub fn on_thread_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.hooks.on_thread_stop = Some(Box::new(hook));
+        self
+    }
+
+    /// Called by each worker, with its index, when it is about to sleep, either until it is woken,
+    /// or for a limited time before it checks the busy workers again. The worker may still find at
+    /// the last moment that it must not sleep.
+    pub fn on_park(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.hooks.on_park = Some(Box::new(hook));
+        self
+    }
+
+    /// Called by each worker, with its index, after each call of [`on_park`](Builder::on_park),
+    /// when it is awake again.
+    pub fn on_unpark(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.hooks.on_unpark = Some(Box::new(hook));
+        self
+    }
+
+    /// Records what the workers do, for [`Executor::trace`]. Keeps the last `records` records of
+    /// each worker, and the last `records` of all other threads together. A run of a task makes
+    /// about four.
+    ///
+    /// # Cost
+    /// Up to 64 bytes of memory for each record. Each record reads the clock and takes an
+    /// uncontended lock. A run of a task that has a name copies the name.
+    #[cfg(feature = "trace")]
+    pub fn trace(mut self, records: usize) -> Self {
+        self.hooks.trace = Some(records);
+        self
+    }
+
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// * [`io::ErrorKind::InvalidInput`] if `workers` is 0, or more than a million.
+    /// * [`io::ErrorKind::Unsupported`] if the system refuses what the first executor relies on:
+    ///   see [sandboxes](Executor#sandboxes).
+    /// * The system's error if a thread cannot be started. No thread is left behind then.
+    ///
+    /// # Panics
+    /// If a thread's name contains a nul byte.
+    pub fn build(self) -> io::Result<Executor> {
+        let workers = self.workers.unwrap_or_else(default_workers);
+        if workers == 0 {
+            let message = "an executor needs at least one worker; do not pass 0 to `workers`";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        if workers > MOST_WORKERS {
+            let message =
+                format!("an executor has at most {MOST_WORKERS} workers; {workers} were requested");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        Executor::start(workers, self)
+    }
+}
+
+fn default_workers() -> usize {
+    #[cfg(feature = "sim")]
+    if let Some(world) = super::simulated::world() {
+        return world.default_workers();
+    }
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("workers", &self.workers)
+            .field("stack_size", &self.stack_size)
+            .finish_non_exhaustive()
+    }
+}

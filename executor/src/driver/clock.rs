@@ -1,0 +1,54 @@
+//! The time, in nanoseconds since the program first asked for it. Monotonic.
+
+use core::time::Duration;
+use std::{sync::OnceLock, time::Instant};
+
+use joint_switch::clock;
+
+/// Later than any time that the clock reaches within 584 years.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// The instant that the units of this clock count from.
+pub(crate) fn base() -> Instant {
+    static BASE: OnceLock<Instant> = OnceLock::new();
+    *BASE.get_or_init(Instant::now)
+}
+
+pub(crate) fn now() -> u64 {
+    nanos(clock::now())
+}
+
+/// An instant before the first one counts as the first one, and an instant too far away counts as
+/// [`NEVER`].
+pub(crate) fn nanos(instant: Instant) -> u64 {
+    let since = instant.saturating_duration_since(base());
+    u64::try_from(since.as_nanos()).unwrap_or(NEVER)
+}
+
+/// The time `duration` after `now`.
+pub(crate) fn after(now: u64, duration: Duration) -> u64 {
+    let nanos = u64::try_from(duration.as_nanos()).unwrap_or(NEVER);
+    now.saturating_add(nanos)
+}
+
+/// The duration from now to `deadline`, or `None` if the deadline is `NEVER`.
+pub(crate) fn until(deadline: u64) -> Option<Duration> {
+    (deadline != NEVER).then(|| Duration::from_nanos(deadline.saturating_sub(now())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_later_than_can_be_told_is_never() {
+        let hour = Duration::from_secs(3600);
+        assert_eq!(after(7, Duration::from_nanos(8)), 15);
+        assert_eq!(after(NEVER - 1, hour), NEVER);
+        assert_eq!(after(0, Duration::MAX), NEVER);
+        assert_eq!(until(NEVER), None);
+        assert_eq!(until(0), Some(Duration::ZERO), "over");
+        let left = until(after(now(), hour));
+        assert!(left.is_some_and(|left| !left.is_zero() && left <= hour));
+    }
+}

@@ -1,0 +1,504 @@
+//! [`Driver`], and [`Keeper`], the one worker that waits in it.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::{task::Waker, time::Duration};
+use std::{
+    io,
+    sync::{PoisonError, TryLockError},
+};
+
+use super::{
+    clock::{self, NEVER},
+    reactor::{Events, Reactor},
+    reserve::Reserves,
+    timers::Timers,
+};
+use crate::punctual::punctually;
+use crate::sleep::{AfterPark, Sleep};
+use joint_switch::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread};
+
+/// The part of the reactor that the driver uses.
+pub(crate) trait EventSource: Sized {
+    /// The events that one wait returns.
+    type Events;
+
+    fn new() -> io::Result<Self>;
+    fn events() -> Self::Events;
+    fn has_sources(&self) -> bool;
+    fn wait(&self, events: &mut Self::Events, until: Option<u64>, woken: &mut Vec<Waker>);
+    fn interrupt(&self);
+    fn close(&self) -> Vec<Waker>;
+}
+
+impl EventSource for Reactor {
+    type Events = Events;
+
+    fn new() -> io::Result<Self> {
+        Self::new()
+    }
+
+    fn events() -> Events {
+        Events::new()
+    }
+
+    fn has_sources(&self) -> bool {
+        self.has_sources()
+    }
+
+    fn wait(&self, events: &mut Events, until: Option<u64>, woken: &mut Vec<Waker>) {
+        self.wait(events, until, woken);
+    }
+
+    fn interrupt(&self) {
+        self.interrupt();
+    }
+
+    fn close(&self) -> Vec<Waker> {
+        self.close()
+    }
+}
+
+/// How often a blocked worker checks the driver while no worker keeps it.
+const BLOCKED_LOOK: Duration = Duration::from_millis(1);
+
+/// How often a blocked worker checks whether the driver is still kept. The keeper may leave to run
+/// a task that blocks, and need not signal a blocked worker.
+const BLOCKED_WATCH: Duration = Duration::from_millis(5);
+
+/// The value of `asleep_until` while no keeper sleeps.
+const AWAKE: u64 = 0;
+
+/// The driver of one executor.
+pub(crate) struct Driver<R: EventSource = Reactor> {
+    /// The timers of each worker, and last those of all other threads.
+    timers: Vec<Arc<Timers>>,
+    reactor: OnceLock<Arc<R>>,
+    /// Held by the thread that makes the reactor.
+    making: Mutex<()>,
+    /// 0 until the first timer or descriptor.
+    used: AtomicUsize,
+    asleep_until: AtomicU64,
+    /// How often a keeper has risen. Only the keeper writes it.
+    rises: AtomicUsize,
+    pub(super) reserves: Reserves,
+    buffers: Mutex<Buffers<R::Events>>,
+}
+
+/// The keeper's buffers.
+struct Buffers<E> {
+    events: Option<E>,
+    woken: Vec<Waker>,
+}
+
+impl<R: EventSource> Driver<R> {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            timers: (0..=workers).map(|_| Arc::new(Timers::new())).collect(),
+            reactor: OnceLock::new(),
+            making: Mutex::new(()),
+            used: AtomicUsize::new(0),
+            asleep_until: AtomicU64::new(AWAKE),
+            rises: AtomicUsize::new(0),
+            reserves: Reserves::new(),
+            buffers: Mutex::new(Buffers {
+                events: None,
+                woken: Vec::new(),
+            }),
+        }
+    }
+
+    /// Returns whether there has ever been a timer or a descriptor.
+    #[inline]
+    pub(crate) fn is_used(&self) -> bool {
+        // ORDERING: used_look. Relaxed: if the value matters, the fences of the sleep protocol
+        // order it.
+        self.used.load(order!(used_look: Relaxed)) != 0
+    }
+
+    /// Returns whether the driver is in use and no worker keeps it.
+    pub(crate) fn is_vacant(&self) -> bool {
+        self.keep().is_some()
+    }
+
+    /// Makes the calling worker the keeper, if the driver is in use and no other worker keeps it.
+    pub(crate) fn keep(&self) -> Option<Keeper<'_, R>> {
+        if !self.is_used() {
+            return None;
+        }
+        let buffers = match self.buffers.try_lock() {
+            Ok(buffers) => buffers,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        Some(Keeper {
+            driver: self,
+            buffers,
+        })
+    }
+
+    /// Returns whether a keeper sleeps here.
+    pub(super) fn is_kept(&self) -> bool {
+        // ORDERING: kept_look. Relaxed: this is R3 of `reserve.rs`, ordered by the fence before it,
+        // or else a hint.
+        self.asleep_until.load(order!(kept_look: Relaxed)) != AWAKE
+    }
+
+    pub(super) fn rises(&self) -> usize {
+        // ORDERING: rises_look. Relaxed: the reader only checks whether the number has changed.
+        self.rises.load(order!(rises_look: Relaxed))
+    }
+
+    /// Returns whether no worker would take over from a worker that leaves to run a task.
+    pub(crate) fn has_no_reserve(&self) -> bool {
+        !self.reserves.is_on_duty()
+    }
+
+    /// The timers of a worker, or those of all other threads, whose index follows the last
+    /// worker's.
+    pub(crate) fn timers(&self, worker: usize) -> &Arc<Timers> {
+        &self.timers[worker]
+    }
+
+    pub(crate) fn all_timers(&self) -> &[Arc<Timers>] {
+        &self.timers
+    }
+
+    /// Returns the earliest deadline of all timers, or `NEVER`. It may be out of date.
+    pub(crate) fn earliest(&self) -> u64 {
+        let earliest = self.timers.iter().map(|timers| timers.earliest());
+        earliest.min().unwrap_or(NEVER)
+    }
+
+    /// Like [`earliest`](Driver::earliest), but ignores timers that were given up before the call.
+    fn settled(&self, now: u64) -> u64 {
+        loop {
+            let first = self.timers.iter().min_by_key(|timers| timers.earliest());
+            let Some((timers, earliest)) = first.map(|timers| (timers, timers.earliest())) else {
+                return NEVER;
+            };
+            if earliest == NEVER || timers.settle(now) == earliest {
+                return earliest;
+            }
+        }
+    }
+
+    /// How long a blocked worker that has just checked the driver may sleep. `None` means without
+    /// limit, because the driver has never been used, and its first use rouses every worker.
+    pub(crate) fn next_blocked_look(&self) -> Option<Duration> {
+        if !self.is_used() {
+            return None;
+        }
+        let look = if self.is_vacant() {
+            BLOCKED_LOOK
+        } else {
+            BLOCKED_WATCH
+        };
+        let due = clock::until(self.earliest());
+        Some(due.map_or(look, |due| due.min(look)))
+    }
+
+    pub(crate) fn has_sources(&self) -> bool {
+        self.reactor
+            .get()
+            .is_some_and(|reactor| reactor.has_sources())
+    }
+
+    /// Call this after `deadline` becomes the earliest of some timers, or with 0 after the reactor
+    /// has been made. It wakes a keeper that sleeps beyond the deadline. If no keeper sleeps here,
+    /// it calls `if_awake`, which must ensure that some worker is awake.
+    pub(crate) fn hurry(&self, deadline: u64, sleep: &Sleep, if_awake: impl FnOnce()) {
+        if !self.is_used() {
+            // ORDERING: used. Relaxed: ordered by the fences of the sleep protocol, and for a
+            // blocked worker by the unpark.
+            self.used.store(1, order!(used: Relaxed));
+            // A blocked worker that saw the driver unused sleeps without limit.
+            sleep.rouse();
+        }
+        // This exchange changes nothing, but has its place in the order of the keeper's exchanges.
+        // ORDERING: hurry. Release, with `asleep`: a keeper that goes to sleep after this sees the
+        // deadline.
+        let until = self.asleep_until.fetch_add(0, order!(hurry: Release));
+        if until == AWAKE {
+            if_awake();
+        } else if until > deadline {
+            sleep.wake_keeper();
+        }
+    }
+
+    /// Returns the reactor. The first call makes it.
+    pub(crate) fn reactor(&self) -> io::Result<(&Arc<R>, Obtained)> {
+        if let Some(reactor) = self.reactor.get() {
+            return Ok((reactor, Obtained::Found));
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut obtained = Obtained::Found;
+        if self.reactor.get().is_none() {
+            let reactor = R::new()?;
+            // A keeper that was woken while there was no reactor to ring may enter the reactor only
+            // now. The first wait therefore returns at once, and the keeper checks its signal
+            // again.
+            reactor.interrupt();
+            let _set = self.reactor.set(Arc::new(reactor));
+            obtained = Obtained::Made;
+        }
+        let reactor = self.reactor.get().expect("the reactor has just been made");
+        Ok((reactor, obtained))
+    }
+
+    /// Interrupts the keeper's current wait, or else the next one. The caller must also unpark a
+    /// keeper that waits on its thread's parker. Without a reactor there is nothing to ring, and
+    /// [`reactor`](Driver::reactor) makes up for that.
+    pub(crate) fn ring(&self) {
+        if let Some(reactor) = self.reactor.get() {
+            reactor.interrupt();
+        }
+    }
+
+    /// Shuts the driver down after its executor has ended, and ends every wait here. Returns the
+    /// wakers to wake. A task that waits on another executor for something that was served here
+    /// must be woken, and then learns of the end.
+    pub(crate) fn close(&self) -> Vec<Waker> {
+        let mut woken: Vec<_> = self
+            .timers
+            .iter()
+            .flat_map(|timers| timers.close())
+            .collect();
+        if let Some(reactor) = self.reactor.get() {
+            woken.extend(reactor.close());
+        }
+        woken
+    }
+}
+
+/// How a call has obtained the reactor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obtained {
+    Found,
+    /// The caller must call [`hurry`](Driver::hurry).
+    Made,
+}
+
+/// The right to keep the driver. No other thread keeps it meanwhile.
+pub(crate) struct Keeper<'a, R: EventSource = Reactor> {
+    driver: &'a Driver<R>,
+    buffers: MutexGuard<'a, Buffers<R::Events>>,
+}
+
+impl<R: EventSource> Keeper<'_, R> {
+    /// Sleeps until there is something to do, until the driver is rung, or until `limit` has
+    /// passed.
+    pub(crate) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
+        let now = clock::now();
+        let limit = limit.map_or(NEVER, |limit| clock::after(now, limit));
+        let until = self.set_asleep_until(limit, now);
+        if until > now {
+            self.wait(until, now);
+        }
+        // This is an exchange, so that what `hurry` has released to it passes on to the next
+        // `asleep`.
+        // ORDERING: rise. Relaxed: `asleep` acquires.
+        self.driver.asleep_until.swap(AWAKE, order!(rise: Relaxed));
+        // ORDERING: rises. Relaxed: the reader only checks whether the number has changed. Only the
+        // keeper writes it.
+        (self.driver.rises).store(self.driver.rises().wrapping_add(1), order!(rises: Relaxed));
+        if !self.buffers.woken.is_empty() || self.driver.earliest() <= clock::now() {
+            return AfterPark::Rise;
+        }
+        AfterPark::Wait
+    }
+
+    /// Writes down until when the keeper sleeps, and returns that time: the earliest deadline or
+    /// the limit.
+    fn set_asleep_until(&self, limit: u64, now: u64) -> u64 {
+        loop {
+            let until = self.driver.settled(now).min(limit);
+            // At least 1, so that the very first instant is not mistaken for `AWAKE`.
+            // ORDERING: asleep. Acquire, with `hurry`: the look that follows sees every deadline
+            // that was announced before.
+            self.driver
+                .asleep_until
+                .swap(until.max(1), order!(asleep: Acquire));
+            let earliest = self.driver.earliest();
+            // RECHECK: asleep_again. A deadline that was announced between the first look and the
+            // exchange.
+            if !recheck!(asleep_again: earliest < until) {
+                return until;
+            }
+        }
+    }
+
+    fn wait(&mut self, until: u64, now: u64) {
+        let limit = (until != NEVER).then_some(until);
+        if let Some(reactor) = self.driver.reactor.get() {
+            return self.ask(reactor, limit);
+        }
+        match limit {
+            Some(until) => {
+                let limit = Duration::from_nanos(until - now);
+                punctually(|| thread::park_timeout(limit));
+            }
+            None => thread::park(),
+        }
+    }
+
+    /// Collects what is ready, without waiting.
+    pub(crate) fn look(&mut self) {
+        if let Some(reactor) = self.driver.reactor.get() {
+            self.ask(reactor, Some(0));
+        }
+    }
+
+    fn ask(&mut self, reactor: &R, until: Option<u64>) {
+        let Buffers { events, woken } = &mut *self.buffers;
+        reactor.wait(events.get_or_insert_with(R::events), until, woken);
+    }
+
+    /// Stops keeping the driver, and appends the wakers of everything that was found ready.
+    pub(crate) fn leave(mut self, woken: &mut Vec<Waker>) {
+        woken.append(&mut self.buffers.woken);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+
+    /// A driver in use.
+    fn driver() -> Driver {
+        let driver = Driver::new(1);
+        assert!(!driver.is_used() && driver.keep().is_none() && driver.reserve().is_none());
+        driver.used.store(1, Relaxed);
+        driver
+    }
+
+    #[test]
+    fn there_are_sources_once_something_is_registered() {
+        let driver = driver();
+        assert!(!driver.has_sources(), "there is no reactor");
+        let obtained = || driver.reactor().expect("the system provides a reactor").1;
+        assert_eq!([obtained(), obtained()], [Obtained::Made, Obtained::Found]);
+        assert!(!driver.has_sources());
+    }
+
+    #[test]
+    fn a_deadline_that_was_given_up_is_not_waited_for() {
+        let driver = driver();
+        assert_eq!(driver.settled(0), NEVER);
+        let timers = driver.timers(0);
+        let insert = |deadline| timers.insert(deadline, Waker::noop().clone()).unwrap().0;
+        // Too many to be all swept when one is removed.
+        let keys: Vec<_> = (0..100).map(insert).collect();
+        for (key, now) in keys.iter().zip(0..) {
+            assert_eq!(driver.settled(0), now);
+            assert!(timers.remove(key).is_some());
+        }
+        assert_eq!(driver.settled(0), NEVER);
+    }
+
+    #[test]
+    fn the_reserve_goes_off_duty_when_the_keeper_has_not_risen() {
+        let driver = driver();
+        assert!(driver.has_no_reserve() && !driver.is_kept());
+        let mut reserve = driver.reserve().expect("there is no other reserve");
+        let mut look = || {
+            thread::current().unpark();
+            reserve.park(None)
+        };
+        assert_eq!(look(), AfterPark::Rise, "there is no keeper");
+        driver.asleep_until.store(NEVER, Relaxed);
+        driver.rises.store(1, Relaxed);
+        assert_eq!(look(), AfterPark::Wait);
+        assert!(!driver.has_no_reserve(), "the keeper has risen since");
+        assert_eq!(look(), AfterPark::Wait);
+        assert!(driver.has_no_reserve());
+
+        let reserve = driver.reserve().expect("no reserve is on duty");
+        drop(reserve);
+        assert!(driver.has_no_reserve());
+    }
+
+    #[test]
+    fn who_is_off_duty_looks_no_more() {
+        let driver = driver();
+        let mut reserve = driver.reserve().expect("there is no other reserve");
+        let mut park = || {
+            thread::current().unpark();
+            reserve.park(None)
+        };
+        driver.asleep_until.store(NEVER, Relaxed);
+        assert_eq!(park(), AfterPark::Wait);
+        assert!(driver.has_no_reserve());
+        driver.asleep_until.store(AWAKE, Relaxed);
+        assert_eq!(park(), AfterPark::Wait);
+    }
+
+    #[test]
+    fn a_driver_in_use_is_vacant_while_nobody_keeps_it() {
+        assert!(!<Driver>::new(1).is_vacant(), "the driver is not in use");
+        let driver = driver();
+        assert!(driver.is_vacant());
+        let keeper = driver.keep();
+        assert!(keeper.is_some() && !driver.is_vacant());
+        drop(keeper);
+        assert!(driver.is_vacant());
+    }
+
+    #[test]
+    fn who_adds_a_deadline_sees_to_it_where_nobody_sleeps_here() {
+        let (driver, sleep) = (driver(), Sleep::new(1, || {}));
+        let is_awake = |until, deadline| {
+            driver.asleep_until.store(until, Relaxed);
+            let mut is_awake = false;
+            driver.hurry(deadline, &sleep, || is_awake = true);
+            assert_eq!(driver.asleep_until.load(Relaxed), until);
+            is_awake
+        };
+        assert!(is_awake(AWAKE, 5));
+        assert!(!is_awake(4, 5) && !is_awake(5, 5) && !is_awake(6, 5));
+    }
+
+    #[test]
+    fn a_keeper_says_whether_there_is_something_to_do() {
+        let driver = driver();
+        assert_eq!(driver.earliest(), NEVER);
+        let mut keeper = driver.keep().expect("there is no other keeper");
+        assert_eq!(keeper.park(Some(Duration::ZERO)), AfterPark::Wait);
+        keeper.buffers.woken.push(Waker::noop().clone());
+        assert_eq!(keeper.park(Some(Duration::ZERO)), AfterPark::Rise);
+        keeper.buffers.woken.clear();
+        driver.timers(1).insert(1, Waker::noop().clone()).unwrap();
+        assert_eq!(driver.earliest(), 1);
+        assert_eq!(
+            keeper.park(None),
+            AfterPark::Rise,
+            "the deadline has passed"
+        );
+        assert_eq!((driver.rises(), driver.is_kept()), (3, false));
+    }
+
+    #[test]
+    fn a_keeper_waits_for_the_difference() {
+        let driver = driver();
+        let mut keeper = driver.keep().expect("there is no other keeper");
+        // So late that any other computation overflows.
+        keeper.wait(NEVER - 1, NEVER - 2);
+    }
+
+    #[test]
+    fn a_keeper_that_sleeps_in_the_reactor_comes_back_when_somebody_rings() {
+        let driver = driver();
+        driver.reactor().expect("the system provides a reactor");
+        let mut keeper = driver.keep().expect("there is no other keeper");
+        assert_eq!(
+            keeper.park(None),
+            AfterPark::Wait,
+            "the first wait returns at once"
+        );
+        for _ in 0..3 {
+            driver.ring();
+            assert_eq!(keeper.park(None), AfterPark::Wait);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! [`Reactor`]: the descriptors of one executor, and the wakers that wait for each.
+//!
+//! One thread at a time waits in it. That thread reports to each source what happened to it, and
+//! collects the wakers that waited. Every other thread first tries its operation, and registers
+//! with the source if the operation would block. `readiness.rs` has the protocol.
+
+pub(crate) mod direction;
+mod raw;
+pub(crate) mod readiness;
+mod registration;
+mod selector;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use alloc::{sync::Arc, vec::Vec};
+use core::task::Waker;
+use std::{collections::HashMap, io, sync::PoisonError};
+
+use slab::Slab;
+
+use self::selector::Selector;
+use super::clock::NEVER;
+use crate::process::Process;
+use joint_switch::{AtomicUsize, Mutex, MutexGuard, order};
+
+pub(crate) use raw::Raw;
+pub(crate) use registration::Registration;
+pub(crate) use selector::Events;
+pub(crate) use source::{Interest, Source};
+
+pub(crate) struct Reactor {
+    selector: Selector,
+    table: Mutex<Table>,
+    /// The number of entries in the table.
+    count: AtomicUsize,
+    /// The process that the descriptors belong to. The child of a fork shares an `epoll` with its
+    /// parent, and must leave it alone.
+    process: Process,
+}
+
+#[derive(Default)]
+struct Table {
+    entries: Slab<Entry>,
+    /// The key of the entry of each descriptor number. An older entry may have the same number, if
+    /// its descriptor was closed without being deregistered.
+    keys: HashMap<Raw, usize>,
+    is_closed: bool,
+}
+
+struct Entry {
+    raw: Raw,
+    source: Arc<Source>,
+}
+
+impl Reactor {
+    pub(crate) fn new() -> io::Result<Self> {
+        Selector::new().map(Self::with)
+    }
+
+    fn with(selector: Selector) -> Self {
+        Self {
+            selector,
+            table: Mutex::new(Table::default()),
+            count: AtomicUsize::new(0),
+            process: Process::current(),
+        }
+    }
+
+    /// Blocks until a descriptor is ready, until that time of the driver's clock, or until
+    /// [`interrupt`](Reactor::interrupt) is called. An `interrupt` that came earlier counts. `None`
+    /// means no deadline, and a deadline of 0 polls without blocking. The caller must wake the
+    /// wakers that are appended to `woken`.
+    ///
+    /// It may return early, with nothing. Waiting again until the same time takes no system call
+    /// but the wait itself.
+    pub(crate) fn wait(&self, events: &mut Events, until: Option<u64>, woken: &mut Vec<Waker>) {
+        self.selector.wait(events, until.unwrap_or(NEVER));
+        let table = self.lock();
+        self.selector.each(events, |key, event| {
+            // A removed source may still have an event in flight, and its key may have been reused.
+            // Both cases are harmless: the new owner sees a spurious readiness.
+            let Some(Entry { raw, source }) = table.entries.get(key) else {
+                return;
+            };
+            // SAFETY: an entry in the table has been added to the selector, and is deleted from it
+            // only after it was removed from the table.
+            unsafe { self.selector.told(*raw, key, source, event) };
+            source.event(event, woken);
+        });
+    }
+
+    /// Interrupts the current call of [`wait`](Reactor::wait), or else the next one.
+    pub(crate) fn interrupt(&self) {
+        self.selector.interrupt();
+    }
+
+    /// Returns whether there is any descriptor. One load. It may be out of date.
+    pub(crate) fn has_sources(&self) -> bool {
+        // ORDERING: count_look. Relaxed: a hint. A thread that waits for a descriptor has seen its
+        // own registration.
+        self.count.load(order!(count_look: Relaxed)) != 0
+    }
+
+    /// Shuts the reactor down. Every pending operation fails with an error. Returns the wakers to
+    /// wake.
+    pub(crate) fn close(&self) -> Vec<Waker> {
+        let mut woken = Vec::new();
+        let mut table = self.lock();
+        table.is_closed = true;
+        for (_, entry) in &table.entries {
+            entry.source.end(&mut woken);
+        }
+        woken
+    }
+
+    /// Registers a descriptor.
+    ///
+    /// # Errors
+    /// The system's error, in words of our own if the cause is known; and an error if the executor
+    /// has ended.
+    ///
+    /// # Safety
+    /// The descriptor stays open until the registration is dropped.
+    pub(crate) unsafe fn register(self: &Arc<Self>, raw: Raw) -> io::Result<Registration> {
+        let source = Arc::new(Source::new(self.selector.short_count()));
+        let mut table = self.lock();
+        if table.is_closed {
+            return Err(direction::gone());
+        }
+        let entry = table.entries.vacant_entry();
+        let key = entry.key();
+        // SAFETY: the descriptor stays open until `deregister` deletes it.
+        unsafe { self.selector.add(raw, key) }.map_err(refused)?;
+        entry.insert(Entry {
+            raw,
+            source: source.clone(),
+        });
+        table.keys.insert(raw, key);
+        self.recount(&table);
+        drop(table);
+        Ok(Registration::new(self.clone(), source, key, raw))
+    }
+
+    /// # Safety
+    /// The caller is the registration that has the key, calls this once, and its descriptor is
+    /// open.
+    unsafe fn deregister(&self, key: usize, raw: Raw) {
+        if !self.process.is_current() {
+            return;
+        }
+        let mut table = self.lock();
+        let entry = table.entries.remove(key);
+        if table.keys.get(&raw) == Some(&key) {
+            table.keys.remove(&raw);
+            // SAFETY: the caller promises it.
+            unsafe { self.selector.delete(raw) };
+        }
+        self.recount(&table);
+        drop(table);
+        // The entry may have wakers, and dropping them may run any code.
+        drop(entry);
+    }
+
+    fn recount(&self, table: &Table) {
+        // ORDERING: recount. Relaxed: a hint, written under the lock.
+        (self.count).store(table.entries.len(), order!(recount: Relaxed));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Explains an error of the system, if its cause is known.
+#[cold]
+fn refused(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => io::Error::new(
+            io::ErrorKind::Unsupported,
+            "the system cannot wait for this kind of descriptor, which may be that of a regular \
+             file; use it in `spawn_blocking`",
+        ),
+        io::ErrorKind::AlreadyExists => io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "this descriptor is registered already; share its registration, or duplicate the \
+             descriptor",
+        ),
+        _ => error,
+    }
+}
+
+impl core::fmt::Debug for Reactor {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Reactor")
+            .field("has_sources", &self.has_sources())
+            .finish_non_exhaustive()
+    }
+}

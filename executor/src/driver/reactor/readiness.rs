@@ -1,0 +1,283 @@
+//! [`Readiness`]: what is known about one direction of a descriptor, in one word.
+//!
+//! | bit | means | set by | cleared by |
+//! |---|---|---|---|
+//! | `READY` | an operation is worth trying | creation, events | an operation that would have blocked |
+//! | `CALLED` | the caller of a `poll_…` function has registered, and waits for the next event | the caller | events |
+//! | `LISTED` | a future has registered in the list, and waits for the next event | the future | events |
+//! | `UNSURE` | a short count does not show that there is no more | creation, events | never |
+//! | `GONE` | no event will arrive any more | the end of the executor | never |
+//! | the rest | the tick: the number of events so far | events | |
+//!
+//! A thread that wants to do something looks at the word, and tries the operation if `READY` is
+//! set. If the operation would have blocked, the thread clears `READY`, unless an event has arrived
+//! since the look: then the tick has changed. An event that the system reports between the attempt
+//! and the clearing is therefore not lost. If the tick wraps round to the same value between the
+//! two, after at least 2^27 events, the events are mistaken for none.
+//!
+//! A waiter registers first, and then sets the bit of its kind, unless `READY` is set by now. An
+//! event sets `READY` and clears the bits of both kinds in one exchange, and then wakes the
+//! registered waiters of each kind whose bit was set. One of the two exchanges sees the other.
+
+use joint_switch::{AtomicUsize, order, recheck};
+
+const READY: usize = 1;
+const CALLED: usize = 1 << 1;
+const LISTED: usize = 1 << 2;
+const UNSURE: usize = 1 << 3;
+const GONE: usize = 1 << 4;
+/// One event.
+const TICK: usize = 1 << 5;
+
+const WAITED: usize = CALLED | LISTED;
+
+pub(super) struct Readiness(AtomicUsize);
+
+/// The word, as one look has seen it.
+#[derive(Clone, Copy)]
+pub(super) struct Seen(usize);
+
+impl Seen {
+    pub(super) fn is_ready(self) -> bool {
+        self.0 & READY != 0
+    }
+
+    pub(super) fn is_gone(self) -> bool {
+        self.0 & GONE != 0
+    }
+}
+
+/// What to do after an event.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Raised {
+    /// The registered caller of a `poll_…` function must be woken.
+    pub(super) wake_caller: bool,
+    /// The futures in the list must be woken.
+    pub(super) wake_listed: bool,
+}
+
+/// How a waiter has registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waiter {
+    Caller,
+    Listed,
+}
+
+impl Waiter {
+    fn bit(self) -> usize {
+        match self {
+            Self::Caller => CALLED,
+            Self::Listed => LISTED,
+        }
+    }
+}
+
+/// What a waiter must do after it has registered.
+#[must_use]
+#[derive(Debug, PartialEq)]
+pub(super) enum Waiting {
+    /// The next event wakes the waiter.
+    Waits,
+    /// An event has arrived meanwhile, or none ever will. The waiter must look again.
+    Over,
+}
+
+/// What a short count shows, which is the result of an operation of a stream that did less than it
+/// was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ShortCount {
+    /// There is no more.
+    #[default]
+    Exhausted,
+    /// Nothing. The end, an error or urgent data may be behind it.
+    Unsure,
+}
+
+impl ShortCount {
+    fn bit(self) -> usize {
+        match self {
+            Self::Exhausted => 0,
+            Self::Unsure => UNSURE,
+        }
+    }
+}
+
+/// What a thread that would have blocked has done to the word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cleared {
+    /// Nothing: it has changed since the look, by an event for example. Look again.
+    Outdated,
+    Done,
+}
+
+impl Readiness {
+    /// Ready, as far as is known.
+    pub(super) fn new(short: ShortCount) -> Self {
+        Self(AtomicUsize::new(READY | short.bit()))
+    }
+
+    #[inline]
+    pub(super) fn look(&self) -> Seen {
+        // ORDERING: look. Acquire, with `raise`: an operation after the look finds what the system
+        // had made ready when it reported the event. Otherwise the operation could find nothing,
+        // and then clear that event.
+        Seen(self.0.load(order!(look: Acquire)))
+    }
+
+    /// Raises an event. From an event with [`ShortCount::Unsure`] on, short counts show nothing.
+    pub(super) fn event(&self, short: ShortCount) -> Raised {
+        self.raise(READY | short.bit())
+    }
+
+    /// Ends the readiness: no event will arrive any more.
+    pub(super) fn end(&self) -> Raised {
+        self.raise(GONE)
+    }
+
+    fn raise(&self, bits: usize) -> Raised {
+        let raised = |word: usize| (word & !WAITED).wrapping_add(TICK) | bits;
+        // ORDERING: raise, raise_look. Release, with `look`: a thread that sees this finds what is
+        // ready. Otherwise Relaxed: a registered waiter is found through the lock, or through the
+        // exchange by which it registered, which comes before its `wait`. A waiter that registers
+        // after the wakers were taken sees this exchange in its `wait`, by the same lock.
+        let before = self.update(
+            (order!(raise: Release), order!(raise_look: Relaxed)),
+            |word| Some(raised(word)),
+        );
+        let (Ok(before) | Err(before)) = before;
+        Raised {
+            wake_caller: before & CALLED != 0,
+            wake_listed: before & LISTED != 0,
+        }
+    }
+
+    /// Clears `READY` after an operation that would have blocked, unless an event has arrived since
+    /// the look.
+    pub(super) fn clear(&self, seen: Seen) -> Cleared {
+        let same = seen.0 & !WAITED;
+        // ORDERING: clear, clear_look. Relaxed: it publishes nothing. An event that it does not see
+        // comes after it, and sets `READY` again.
+        let cleared = self.update(
+            (order!(clear: Relaxed), order!(clear_look: Relaxed)),
+            // RECHECK: clear_again. An event between the attempt and the clearing.
+            |word| (!recheck!(clear_again: word & !WAITED != same)).then_some(word & !READY),
+        );
+        match cleared {
+            Ok(_) => Cleared::Done,
+            Err(_) => Cleared::Outdated,
+        }
+    }
+
+    /// Clears `READY` after a [short count](ShortCount), unless a hang-up is or may be behind it.
+    pub(super) fn fell_short(&self, seen: Seen) {
+        if seen.0 & (UNSURE | GONE) == 0 {
+            self.clear(seen);
+        }
+    }
+
+    /// Announces a waiter, after it has registered.
+    pub(super) fn wait(&self, waiter: Waiter) -> Waiting {
+        // ORDERING: wait, wait_look. Relaxed: see `raise`. A waiter that is too late looks again.
+        let waits = self.update(
+            (order!(wait: Relaxed), order!(wait_look: Relaxed)),
+            // RECHECK: wait_again. An event, or the end, between the look and the registration.
+            |word| {
+                (!recheck!(wait_again: word & (READY | GONE) != 0)).then_some(word | waiter.bit())
+            },
+        );
+        match waits {
+            Ok(_) => Waiting::Waits,
+            Err(_) => Waiting::Over,
+        }
+    }
+
+    /// Replaces the word by what `next` returns for it. Returns the word before, as an error if
+    /// `next` returns `None`.
+    fn update(
+        &self,
+        (success, look): (core::sync::atomic::Ordering, core::sync::atomic::Ordering),
+        next: impl Fn(usize) -> Option<usize>,
+    ) -> Result<usize, usize> {
+        let mut word = self.0.load(look);
+        loop {
+            let Some(next) = next(word) else {
+                return Err(word);
+            };
+            match self.0.compare_exchange(word, next, success, look) {
+                Ok(before) => return Ok(before),
+                Err(now) => word = now,
+            }
+        }
+    }
+}
+
+impl core::fmt::Debug for Readiness {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let seen = self.look();
+        f.debug_struct("Readiness")
+            .field("is_ready", &seen.is_ready())
+            .field("is_waited", &(seen.0 & WAITED != 0))
+            .field("is_unsure", &(seen.0 & UNSURE != 0))
+            .field("is_gone", &seen.is_gone())
+            .field("events", &(seen.0 / TICK))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        ShortCount::{Exhausted, Unsure},
+        *,
+    };
+
+    use super::Waiter::{Caller, Listed};
+
+    /// Which of the two kinds of waiters are woken.
+    fn woken(raised: Raised) -> [bool; 2] {
+        [raised.wake_caller, raised.wake_listed]
+    }
+
+    #[test]
+    fn who_waits_is_woken_by_the_next_event_and_by_no_other() {
+        for waiters in [&[Caller][..], &[Listed], &[Caller, Listed]] {
+            let expected = [Caller, Listed].map(|kind| waiters.contains(&kind));
+            let readiness = Readiness::new(Exhausted);
+            let wait = |waiting| {
+                for &waiter in waiters {
+                    assert_eq!(readiness.wait(waiter), waiting);
+                }
+            };
+            assert_eq!(woken(readiness.event(Exhausted)), [false; 2]);
+            wait(Waiting::Over);
+            assert_eq!(readiness.clear(readiness.look()), Cleared::Done);
+            wait(Waiting::Waits);
+            assert_eq!(woken(readiness.event(Exhausted)), expected);
+            assert_eq!(woken(readiness.event(Exhausted)), [false; 2]);
+            assert_eq!(readiness.clear(readiness.look()), Cleared::Done);
+            wait(Waiting::Waits);
+            assert_eq!(woken(readiness.end()), expected);
+            assert_eq!(woken(readiness.end()), [false; 2]);
+        }
+    }
+
+    #[test]
+    fn less_than_was_asked_for_tells_that_there_is_no_more_unless_it_is_unsure_or_gone() {
+        for (short, event, end) in [
+            (Exhausted, Exhausted, false),
+            (Unsure, Exhausted, false),
+            (Exhausted, Unsure, false),
+            (Exhausted, Exhausted, true),
+        ] {
+            let readiness = Readiness::new(short);
+            let _ = readiness.event(event);
+            if end {
+                let _ = readiness.end();
+            }
+            readiness.fell_short(readiness.look());
+            let is_unsure = [short, event].contains(&Unsure);
+            assert_eq!(readiness.look().is_ready(), is_unsure || end);
+        }
+    }
+}

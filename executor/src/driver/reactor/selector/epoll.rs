@@ -1,0 +1,320 @@
+//! [`Epoll`]: Linux's `epoll`, with one system call for each wait.
+//!
+//! Descriptors are added once, for both directions, and edge-triggered, so the system reports each
+//! change and need not be asked again. Two descriptors of our own are added in the same way. They
+//! are never read, because each write and each expiry is a change:
+//!
+//! * the **bell**, an `eventfd`: one write interrupts the wait;
+//! * the **timer**, a `timerfd`: it is set only if the time to wait for differs from the time that
+//!   it is set to, and not for each wait.
+//!
+//! Together with the `epoll` itself, an executor holds three descriptors. The child of a fork
+//! inherits them. Dropping the [`Epoll`] in the child only closes the child's copies. The parent
+//! does not notice that, because nothing is removed from the `epoll` first.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+};
+
+use rustix::{
+    buffer::spare_capacity,
+    event::{
+        EventfdFlags,
+        epoll::{self, CreateFlags, EventData, EventFlags},
+        eventfd,
+    },
+    io::Errno,
+    time::{
+        ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
+        clock_gettime, timerfd_create, timerfd_settime,
+    },
+};
+
+use super::super::{
+    super::clock::{self, NEVER},
+    raw::{self, Raw},
+    readiness::ShortCount,
+    source::Event,
+};
+use joint_switch::{AtomicU64, order};
+
+/// The largest number of events that one wait returns.
+const MOST: usize = 1024;
+
+/// The keys of our own descriptors. All other keys are indices of the reactor's table.
+const BELL: u64 = u64::MAX;
+const TIMER: u64 = u64::MAX - 1;
+
+#[derive(Default)]
+pub(super) struct Events(Vec<epoll::Event>);
+
+// SAFETY: the field of an event that could be a pointer is always a key here.
+unsafe impl Send for Events {}
+
+pub(crate) struct Epoll {
+    epoll: OwnedFd,
+    bell: OwnedFd,
+    /// `None` if the system refuses one. Limits are then in milliseconds.
+    timer: Option<Timer>,
+}
+
+impl Epoll {
+    /// Returns `None` if the system lacks something that is needed.
+    pub(super) fn new() -> io::Result<Option<Self>> {
+        let Some(epoll) = supported(epoll::create(CreateFlags::CLOEXEC))? else {
+            return Ok(None);
+        };
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let Some(bell) = supported(bell)? else {
+            return Ok(None);
+        };
+        add(&epoll, &bell, BELL, EventFlags::IN)?;
+        let timer = Timer::new()?;
+        if let Some(timer) = &timer {
+            add(&epoll, &timer.fd, TIMER, EventFlags::IN)?;
+        }
+        Ok(Some(Self { epoll, bell, timer }))
+    }
+
+    /// # Safety
+    /// As for [`Selector::add`](super::Selector::add).
+    pub(super) unsafe fn add(&self, raw: Raw, key: usize) -> io::Result<()> {
+        // SAFETY: the caller's descriptor is open.
+        let fd = unsafe { raw::borrow(raw) };
+        let both = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::PRI;
+        Ok(add(&self.epoll, fd, key as u64, both)?)
+    }
+
+    /// # Safety
+    /// As for [`Selector::delete`](super::Selector::delete).
+    pub(super) unsafe fn delete(&self, raw: Raw) {
+        // SAFETY: the caller promises it.
+        let fd = unsafe { raw::borrow(raw) };
+        // It can fail only for a descriptor that was closed without being deleted, and then there
+        // is nothing to delete.
+        let _ = epoll::delete(&self.epoll, fd);
+    }
+
+    pub(super) fn wait(&self, events: &mut super::Events, until: u64) {
+        let events = &mut events.epoll.0;
+        events.clear();
+        events.reserve(MOST);
+        let timeout = match (until, &self.timer) {
+            (0, _) => Some(Timespec::default()),
+            (_, Some(timer)) => timer.set(until).err().map(|_| in_millis(until)),
+            (NEVER, None) => None,
+            (_, None) => Some(in_millis(until)),
+        };
+        // An error is an early return with nothing.
+        let _ = epoll::wait(&self.epoll, spare_capacity(events), timeout.as_ref());
+    }
+
+    pub(super) fn each(&self, events: &super::Events, mut each: impl FnMut(usize, Event)) {
+        for told in &events.epoll.0 {
+            match (told.data.u64(), &self.timer) {
+                (TIMER, Some(timer)) => timer.expired(),
+                (BELL, _) => {}
+                (key, _) => each(key as usize, event(told.flags)),
+            }
+        }
+    }
+
+    pub(super) fn interrupt(&self) {
+        let ring = || rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        if ring() == Err(Errno::AGAIN) {
+            // The bell's counter is full, so reset it.
+            let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+            let _ = ring();
+        }
+    }
+}
+
+fn add(epoll: &OwnedFd, fd: impl AsFd, key: u64, flags: EventFlags) -> Result<(), Errno> {
+    epoll::add(epoll, fd, EventData::new_u64(key), flags | EventFlags::ET)
+}
+
+/// Returns `None` if the system does not have such a descriptor, or does not allow it. A shortage
+/// may pass, so it is an error.
+fn supported(created: Result<OwnedFd, Errno>) -> io::Result<Option<OwnedFd>> {
+    match created {
+        Ok(fd) => Ok(Some(fd)),
+        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(error.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+fn event(flags: EventFlags) -> Event {
+    let failed = flags.intersects(EventFlags::HUP | EventFlags::ERR);
+    let odd = flags.intersects(EventFlags::RDHUP | EventFlags::PRI);
+    let short = |hides_more| match hides_more {
+        true => ShortCount::Unsure,
+        false => ShortCount::Exhausted,
+    };
+    Event {
+        readable: failed || odd || flags.contains(EventFlags::IN),
+        writable: failed || flags.contains(EventFlags::OUT),
+        short_read: short(failed || odd),
+        short_write: short(failed),
+    }
+}
+
+/// The time that is left until then, rounded up.
+fn in_millis(until: u64) -> Timespec {
+    let left = until.saturating_sub(clock::now());
+    let millis = left.div_ceil(1_000_000).min(i32::MAX as u64);
+    timespec(Duration::from_millis(millis))
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos() as _,
+    }
+}
+
+struct Timer {
+    fd: OwnedFd,
+    /// What to add to the driver's clock to get the system's clock.
+    offset: u64,
+    /// The time that it is set to, by the driver's clock, or `NEVER` if it is not set.
+    set_to: AtomicU64,
+}
+
+impl Timer {
+    /// Returns `None` if the system has no such descriptor.
+    fn new() -> io::Result<Option<Self>> {
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let fd = supported(timerfd_create(TimerfdClockId::Monotonic, flags))?;
+        Ok(fd.map(|fd| Self {
+            fd,
+            offset: offset(),
+            set_to: AtomicU64::new(NEVER),
+        }))
+    }
+
+    /// Sets the timer, unless it is already set to that time.
+    fn set(&self, until: u64) -> Result<(), Errno> {
+        // ORDERING: set_look. Relaxed: only the waiting thread is here, and the right to wait is
+        // handed on with an order of its own.
+        if self.set_to.load(order!(set_look: Relaxed)) == until {
+            return Ok(());
+        }
+        let expires = match until {
+            NEVER => Duration::ZERO,
+            _ => Duration::from_nanos(until.saturating_add(self.offset)),
+        };
+        let value = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: timespec(expires),
+        };
+        timerfd_settime(&self.fd, TimerfdTimerFlags::ABSTIME, &value)?;
+        // ORDERING: set. Relaxed: as for `set_look`.
+        self.set_to.store(until, order!(set: Relaxed));
+        Ok(())
+    }
+
+    fn expired(&self) {
+        // ORDERING: expired. Relaxed: as for `set_look`.
+        self.set_to.store(NEVER, order!(expired: Relaxed));
+    }
+}
+
+/// Returns the offset between the clocks. It is never too small, so nothing expires too early. It
+/// is too large by at most the shortest time that one of five looks at both clocks took.
+fn offset() -> u64 {
+    let look = |_| {
+        let before = clock::now();
+        let system = clock_gettime(ClockId::Monotonic);
+        let nanos = system.tv_sec as u64 * 1_000_000_000 + system.tv_nsec as u64;
+        nanos.saturating_sub(before)
+    };
+    (0..5).map(look).min().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epoll() -> Epoll {
+        let epoll = Epoll::new().expect("there are enough descriptors");
+        epoll.expect("the system has `epoll`, `eventfd` and `timerfd`")
+    }
+
+    fn wait(epoll: &Epoll, until: u64) -> usize {
+        let mut events = super::super::Events::new();
+        epoll.wait(&mut events, until);
+        epoll.each(&events, |key, _| panic!("unexpected event of {key}"));
+        events.epoll.0.len()
+    }
+
+    #[test]
+    fn the_bell_rings_after_it_has_counted_as_far_as_it_can() {
+        let epoll = epoll();
+        let most = (u64::MAX - 1).to_ne_bytes();
+        rustix::io::write(&epoll.bell, &most).expect("the counter has room");
+        assert_eq!(wait(&epoll, NEVER), 1);
+        for _ in 0..3 {
+            assert_eq!(wait(&epoll, 0), 0);
+            epoll.interrupt();
+            assert_eq!(wait(&epoll, NEVER), 1);
+        }
+    }
+
+    #[test]
+    fn without_a_timer_limits_are_rounded_up() {
+        let mut epoll = epoll();
+        epoll.timer = None;
+        for nanos in [1, 999_999, 1_000_001] {
+            let until = clock::now() + nanos;
+            assert_eq!(wait(&epoll, until), 0);
+            assert!(clock::now() >= until);
+        }
+        assert_eq!(wait(&epoll, 1), 0);
+    }
+
+    /// The timer stays set while its time is waited for, and a later wait for the same time does
+    /// not set it again.
+    #[test]
+    fn the_timer_is_set_for_another_time_alone() {
+        let epoll = epoll();
+        let timer = epoll.timer.as_ref().expect("this system has `timerfd`");
+        let left = || {
+            rustix::time::timerfd_gettime(&timer.fd)
+                .expect("the timer can be read")
+                .it_value
+        };
+        let until = clock::now() + 3_600_000_000_000;
+        epoll.interrupt();
+        assert_eq!(wait(&epoll, until), 1);
+        assert!(left().tv_sec > 3_590);
+        // Set here to a time two hours away. The next wait does not set the timer again, so this
+        // stays.
+        let value = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: timespec(Duration::from_secs(7_200)),
+        };
+        timerfd_settime(&timer.fd, TimerfdTimerFlags::empty(), &value)
+            .expect("the timer can be set");
+        epoll.interrupt();
+        assert_eq!(wait(&epoll, until), 1);
+        assert!(left().tv_sec > 7_190);
+        epoll.interrupt();
+        assert_eq!(wait(&epoll, NEVER), 1);
+        assert_eq!(left(), Timespec::default());
+        // A timer that has expired can be set for the same time again.
+        let past = clock::now();
+        assert_eq!((wait(&epoll, past), wait(&epoll, past)), (1, 1));
+    }
+
+    #[test]
+    fn the_offset_is_not_too_small() {
+        let offset = offset();
+        let before = clock_gettime(ClockId::Monotonic);
+        let now = clock::now();
+        let nanos = before.tv_sec as u64 * 1_000_000_000 + before.tv_nsec as u64;
+        assert!(now + offset >= nanos);
+    }
+}

@@ -1,0 +1,158 @@
+//! [`Portable`]: the system's call, by the crate `polling`.
+
+use core::{mem::ManuallyDrop, time::Duration};
+use std::io;
+
+use polling::{PollMode, Poller};
+
+use super::{
+    super::{
+        super::clock::{self, NEVER},
+        raw::{self, Raw},
+        source::{Asked, Event, Interest, Source},
+    },
+    Events,
+};
+use crate::process::Process;
+
+pub(crate) struct Portable {
+    /// Not dropped in the child of a fork, because that would remove things from its parent.
+    poller: ManuallyDrop<Poller>,
+    mode: PollMode,
+    process: Process,
+}
+
+/// The events to ask the system for.
+fn interest(key: usize, asked: Asked) -> polling::Event {
+    polling::Event::new(key, asked.read, asked.write)
+}
+
+impl Portable {
+    pub(super) fn new(mode: PollMode) -> io::Result<Self> {
+        let poller = Poller::new()?;
+        let mode = match mode {
+            PollMode::Edge if poller.supports_edge() => mode,
+            _ => PollMode::Oneshot,
+        };
+        Ok(Self {
+            poller: ManuallyDrop::new(poller),
+            mode,
+            process: Process::current(),
+        })
+    }
+
+    fn is_oneshot(&self) -> bool {
+        self.mode == PollMode::Oneshot
+    }
+
+    /// # Safety
+    /// As for [`Selector::add`](super::Selector::add).
+    pub(super) unsafe fn add(&self, raw: Raw, key: usize) -> io::Result<()> {
+        let both = !self.is_oneshot();
+        let asked = Asked {
+            read: both,
+            write: both,
+        };
+        // SAFETY: the caller deletes the descriptor before it is closed.
+        unsafe { (self.poller).add_with_mode(raw, interest(key, asked), self.mode) }
+    }
+
+    /// # Safety
+    /// As for [`Selector::arm`](super::Selector::arm).
+    pub(super) unsafe fn arm(
+        &self,
+        raw: Raw,
+        key: usize,
+        source: &Source,
+        interest: Interest,
+    ) -> io::Result<()> {
+        if !self.is_oneshot() {
+            return Ok(());
+        }
+        let mut asked = source.asked();
+        match interest {
+            Interest::Read => asked.read = true,
+            Interest::Write => asked.write = true,
+        }
+        // SAFETY: the caller promises it.
+        unsafe { self.ask(raw, key, *asked) }
+    }
+
+    /// Asks again for the events that were not reported, because the system has forgotten both
+    /// kinds. A waiter for what was reported must ask again itself. This is done before the event
+    /// is raised. A waiter that asks after this is heard, and a waiter that has asked before is
+    /// woken by the event.
+    ///
+    /// # Safety
+    /// As for [`Selector::told`](super::Selector::told).
+    pub(super) unsafe fn told(&self, raw: Raw, key: usize, source: &Source, event: Event) {
+        if !self.is_oneshot() {
+            return;
+        }
+        let mut asked = source.asked();
+        asked.read &= !event.readable;
+        asked.write &= !event.writable;
+        if asked.read || asked.write {
+            // SAFETY: the caller promises it. A descriptor that was closed without being deleted is
+            // refused.
+            let _ = unsafe { self.ask(raw, key, *asked) };
+        }
+    }
+
+    /// # Safety
+    /// The descriptor is open.
+    unsafe fn ask(&self, raw: Raw, key: usize, asked: Asked) -> io::Result<()> {
+        // SAFETY: the caller promises it.
+        let source = unsafe { raw::borrow(raw) };
+        self.poller
+            .modify_with_mode(source, interest(key, asked), self.mode)
+    }
+
+    /// # Safety
+    /// As for [`Selector::delete`](super::Selector::delete).
+    pub(super) unsafe fn delete(&self, raw: Raw) {
+        // SAFETY: the caller promises it.
+        let source = unsafe { raw::borrow(raw) };
+        // It can fail only for a descriptor that was closed without being deleted, and then there
+        // is nothing to delete.
+        let _ = self.poller.delete(source);
+    }
+
+    pub(super) fn wait(&self, events: &mut Events, until: u64) {
+        let events = events.portable.get_or_insert_with(polling::Events::new);
+        events.clear();
+        let limit = match until {
+            NEVER => None,
+            0 => Some(Duration::ZERO),
+            _ => Some(Duration::from_nanos(until.saturating_sub(clock::now()))),
+        };
+        // An error is an early return with nothing.
+        let _ = self.poller.wait(events, limit);
+    }
+
+    pub(super) fn each(&self, events: &Events, mut each: impl FnMut(usize, Event)) {
+        for told in events.portable.iter().flat_map(polling::Events::iter) {
+            let odd = told.is_interrupt() || told.is_err() == Some(true);
+            let event = Event {
+                readable: told.readable || odd,
+                writable: told.writable || odd,
+                ..Event::default()
+            };
+            each(told.key, event);
+        }
+    }
+
+    pub(super) fn interrupt(&self) {
+        // Nothing can be done about an error, which no system documents.
+        let _ = self.poller.notify();
+    }
+}
+
+impl Drop for Portable {
+    fn drop(&mut self) {
+        if self.process.is_current() {
+            // SAFETY: the poller is dropped here, once, at the end.
+            unsafe { ManuallyDrop::drop(&mut self.poller) };
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! [`Source`]: both directions of one descriptor.
+
+use alloc::vec::Vec;
+use core::task::Waker;
+use std::sync::PoisonError;
+
+use super::{
+    direction::{Direction, Listed},
+    readiness::{Readiness, ShortCount},
+};
+use joint_switch::{AtomicWaker, Mutex, MutexGuard};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interest {
+    Read,
+    Write,
+}
+
+/// What the system reports about a descriptor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(super) readable: bool,
+    pub(super) writable: bool,
+    /// What a short read shows from now on.
+    pub(super) short_read: ShortCount,
+    /// What a short write shows from now on.
+    pub(super) short_write: ShortCount,
+}
+
+/// The directions for which the system has been asked for an event, where it must be asked each
+/// time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    pub(super) read: bool,
+    pub(super) write: bool,
+}
+
+/// Each array has one element for each direction. The fields that an event touches come first, on
+/// one cache line, because most events report both directions of a descriptor.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Source {
+    pub(super) readiness: [Readiness; 2],
+    pub(super) polled: [AtomicWaker; 2],
+    pub(super) listed: [Listed; 2],
+    asked: Mutex<Asked>,
+}
+
+impl Source {
+    pub(crate) fn new(short: ShortCount) -> Self {
+        Self {
+            readiness: [(); 2].map(|()| Readiness::new(short)),
+            polled: [(); 2].map(|()| AtomicWaker::new()),
+            listed: Default::default(),
+            asked: Mutex::new(Asked::default()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn direction(&self, interest: Interest) -> Direction<'_> {
+        Direction {
+            source: self,
+            interest,
+        }
+    }
+
+    pub(super) fn asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Raises an event. The caller must wake the wakers that are appended to `woken`.
+    pub(super) fn event(&self, event: Event, woken: &mut Vec<Waker>) {
+        if event.readable {
+            self.direction(Interest::Read)
+                .event(event.short_read, woken);
+        }
+        if event.writable {
+            self.direction(Interest::Write)
+                .event(event.short_write, woken);
+        }
+    }
+
+    /// Ends both directions: no event will arrive any more. The caller must wake the wakers that
+    /// are appended to `woken`.
+    pub(crate) fn end(&self, woken: &mut Vec<Waker>) {
+        self.direction(Interest::Read).end(woken);
+        self.direction(Interest::Write).end(woken);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::mem::{align_of, offset_of};
+
+    use super::Source;
+
+    #[test]
+    fn what_an_event_touches_lies_on_one_cache_line() {
+        assert!(align_of::<Source>() >= 64);
+        assert!(offset_of!(Source, listed) <= 64);
+    }
+}

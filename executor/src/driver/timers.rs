@@ -1,0 +1,233 @@
+//! [`Timers`]: a queue of deadlines, each with the waker that waits for it. One worker's, or that
+//! of all threads that are not workers.
+//!
+//! The queue is under a lock. Usually only its owner takes the lock, and nobody holds it for longer
+//! than it takes to fire a batch, or to open a bucket of timers that are near (`queue.rs`). No code
+//! of a user runs under it. Wakers are cloned before the lock is taken, and dropped and woken after
+//! it is released, because each of these may panic, or may arm and drop other timers here.
+//!
+//! | operation | cost | what is done outside the lock |
+//! |---|---|---|
+//! | insert | O(1) if more than a few timers are armed | the caller has cloned the waker |
+//! | poll, if fired or with the registered waker | O(1) | |
+//! | poll, with another waker | O(1), locks twice | the clone before the second lock, the drop of the old waker after it |
+//! | remove | O(1) if far, and otherwise as for a heap of those that are near | the caller drops the waker |
+//! | fire | one load if nothing is due; for each, once in its life, a sort among those that are near, and before that a move for each bucket that it was in | the caller wakes |
+//! | settle | O(1); the size of the first bucket if its earliest timer was given up, for one in eight of its timers at most | |
+//!
+//! Beside the lock is the earliest deadline, for threads that must know how long they may sleep. It
+//! is written under the lock. It is a hint, because the queue may have changed since.
+//! [`Timers::earliest`] says what a caller can rely on.
+
+mod queue;
+
+use alloc::vec::Vec;
+use core::{
+    iter, mem,
+    task::{Poll, Waker},
+};
+use std::sync::PoisonError;
+
+use crossbeam_utils::CachePadded;
+
+use self::queue::Queue;
+use super::clock::NEVER;
+use crate::prefetch::prefetch;
+use joint_switch::{AtomicU64, Mutex, MutexGuard, order};
+
+/// The largest number of timers that fire before the lock is released.
+const BATCH: usize = 64;
+
+/// The place of one timer. It stays taken until [`Timers::remove`], or until [`Timers::poll`] has
+/// reported that the timer fired.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Key(u32);
+
+/// The executor has ended, and no timer will ever fire here. The caller must arm the timer
+/// elsewhere. Keys have no meaning any more.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Closed;
+
+/// What has become of the earliest deadline by a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Earliest {
+    /// It is what it was, or later.
+    NotSooner,
+    Sooner,
+}
+
+/// Which of the timers that are due a call has fired.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fired {
+    All,
+    /// As many as one batch holds. More are due.
+    OneBatch,
+}
+
+pub(crate) struct Timers {
+    /// The latest value of [`Queue::earliest`]. Threads other than the owner read it, so it is kept
+    /// apart from what the owner writes.
+    earliest: CachePadded<AtomicU64>,
+    /// `None` once closed.
+    queue: Mutex<Option<Queue<Waker>>>,
+}
+
+impl Timers {
+    pub(crate) fn new() -> Self {
+        Self {
+            earliest: CachePadded::new(AtomicU64::new(NEVER)),
+            queue: Mutex::new(Some(Queue::new())),
+        }
+    }
+
+    /// Returns the earliest deadline, or `NEVER`; or the deadline of a timer that was given up and
+    /// would have been earlier. One load. It may be out of date.
+    ///
+    /// Both the load and the store are relaxed. A thread that comes after a change, by any edge,
+    /// sees that change or a later one, but the load itself makes no edge. If one thread
+    /// [inserts](Timers::insert) and another goes to sleep, `DriverHandle::hurry` makes the edge.
+    #[inline]
+    pub(crate) fn earliest(&self) -> u64 {
+        // ORDERING: earliest. Relaxed: the queue itself is read under the lock, and a thread that
+        // must not miss a change has an edge of its own.
+        self.earliest.load(order!(earliest: Relaxed))
+    }
+
+    /// Like [`earliest`](Timers::earliest), but ignores timers that were given up before the call.
+    /// If a timer is due at `now`, returns its deadline or an earlier one.
+    pub(crate) fn settle(&self, now: u64) -> u64 {
+        let mut queue = self.lock();
+        let Some(queue) = queue.as_mut() else {
+            return NEVER;
+        };
+        queue.settle(now);
+        self.publish(queue);
+        queue.earliest()
+    }
+
+    /// Arms a new timer, for a deadline that is not `NEVER`. If the earliest deadline is
+    /// [`Sooner`](Earliest::Sooner), the caller must tell the driver (`DriverHandle::hurry`).
+    ///
+    /// # Errors
+    /// Returns the waker if this is [`Closed`].
+    pub(crate) fn insert(&self, deadline: u64, waker: Waker) -> Result<(Key, Earliest), Waker> {
+        debug_assert!(
+            deadline != NEVER,
+            "`NEVER` is not a deadline that can be armed"
+        );
+        let mut queue = self.lock();
+        let Some(queue) = queue.as_mut() else {
+            return Err(waker);
+        };
+        let place = queue.insert(deadline, waker);
+        Ok((Key(place), self.publish(queue)))
+    }
+
+    /// Returns `Ready` if the timer has fired. Its place is free again then. Otherwise `waker` is
+    /// the waker that will be woken.
+    pub(crate) fn poll(&self, key: &Key, waker: &Waker) -> Result<Poll<()>, Closed> {
+        let mut guard = self.lock();
+        let queue = guard.as_mut().ok_or(Closed)?;
+        let Some(registered) = queue.armed(key.0) else {
+            drop(self.give_back(guard, key));
+            return Ok(Poll::Ready(()));
+        };
+        if registered.will_wake(waker) {
+            return Ok(Poll::Pending);
+        }
+        drop(guard);
+        self.register(key, waker.clone())
+    }
+
+    /// Like [`poll`](Timers::poll), with a waker that differs from the one before.
+    #[cold]
+    fn register(&self, key: &Key, mut waker: Waker) -> Result<Poll<()>, Closed> {
+        // The waker is a parameter and the lock is a local, so the waker is dropped after the lock
+        // on each way out.
+        let mut guard = self.lock();
+        let queue = guard.as_mut().ok_or(Closed)?;
+        let Some(registered) = queue.armed(key.0) else {
+            drop(self.give_back(guard, key));
+            return Ok(Poll::Ready(()));
+        };
+        mem::swap(registered, &mut waker);
+        Ok(Poll::Pending)
+    }
+
+    /// Frees the timer's place. If the timer had not fired, it never will, and its waker is
+    /// returned.
+    pub(crate) fn remove(&self, key: &Key) -> Option<Waker> {
+        self.give_back(self.lock(), key)
+    }
+
+    fn give_back(&self, mut guard: Guard<'_>, key: &Key) -> Option<Waker> {
+        let queue = guard.as_mut()?;
+        let (waker, spare) = queue.release(key.0);
+        self.publish(queue);
+        drop(guard);
+        drop(spare);
+        waker
+    }
+
+    /// Takes the wakers of up to one batch of timers whose deadline is not after `now`: the
+    /// earliest first, and equal deadlines in the order of insertion. If deadlines differ by less
+    /// than 4096 ns, the order of insertion may count too.
+    pub(crate) fn fire(&self, now: u64, woken: &mut Vec<Waker>) -> Fired {
+        if self.earliest() > now {
+            return Fired::All;
+        }
+        woken.reserve(BATCH);
+        let mut queue = self.lock();
+        let Some(queue) = queue.as_mut() else {
+            return Fired::All;
+        };
+        let due = iter::from_fn(|| queue.pop(now)).take(BATCH);
+        // The task has probably not been touched since it fell asleep. Waking it is a
+        // read-modify-write, and no other miss of the cache overlaps with that of one.
+        woken.extend(due.inspect(|waker| prefetch(waker.data())));
+        self.publish(queue);
+        match queue.earliest() <= now {
+            true => Fired::OneBatch,
+            false => Fired::All,
+        }
+    }
+
+    /// Closes the timers, so that none fires here any more. Returns all wakers, in no particular
+    /// order.
+    pub(crate) fn close(&self) -> Vec<Waker> {
+        let queue = {
+            let mut queue = self.lock();
+            self.say(NEVER);
+            queue.take()
+        };
+        queue.map_or_else(Vec::new, Queue::into_values)
+    }
+
+    /// Publishes the earliest deadline. It must be called after each change, under the lock.
+    fn publish(&self, queue: &Queue<Waker>) -> Earliest {
+        let (before, now) = (self.earliest(), queue.earliest());
+        if now != before {
+            self.say(now);
+        }
+        match now < before {
+            true => Earliest::Sooner,
+            false => Earliest::NotSooner,
+        }
+    }
+
+    fn say(&self, earliest: u64) {
+        // ORDERING: publish. Relaxed: as for `earliest`. The lock is held, so no two threads store
+        // at once.
+        self.earliest.store(earliest, order!(publish: Relaxed));
+    }
+
+    fn lock(&self) -> Guard<'_> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Guard<'a> = MutexGuard<'a, Option<Queue<Waker>>>;
+
+#[cfg(test)]
+mod tests;

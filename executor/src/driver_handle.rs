@@ -1,0 +1,95 @@
+//! [`DriverHandle`]: how timers and descriptors reach the driver of the executor that this thread
+//! is in.
+
+use alloc::sync::Arc;
+use std::io;
+
+use super::{
+    driver::{keeper::Obtained, reactor::Reactor, timers::Timers},
+    entered,
+    worker::{Worker, current, shared::Shared},
+};
+
+/// The driver of one executor, for the calling thread.
+pub(crate) struct DriverHandle<'a> {
+    shared: &'a Shared,
+    worker: Option<&'a Worker>,
+}
+
+impl DriverHandle<'_> {
+    /// Calls `f` with a driver, and with the timers that this thread must use. The driver is that
+    /// of the executor whose worker this thread is, or that the thread is in, or else the global
+    /// executor's. A worker whose executor has begun to shut down gets the global executor's
+    /// driver.
+    ///
+    /// # Panics
+    /// If the global executor is needed and cannot be started.
+    pub(crate) fn with<R>(f: impl FnOnce(&DriverHandle<'_>, &Arc<Timers>) -> R) -> R {
+        current::with_current(|worker| {
+            if let Some(worker) = worker.filter(|worker| !worker.shared().is_closed()) {
+                let shared = &**worker.shared();
+                let timers = shared.driver.timers(worker.index());
+                let worker = Some(worker);
+                return f(&DriverHandle { shared, worker }, timers);
+            }
+            let shared = &**entered::ambient().shared();
+            let timers = shared.driver.timers(shared.workers());
+            let worker = None;
+            f(&DriverHandle { shared, worker }, timers)
+        })
+    }
+
+    /// Call this after `deadline` becomes the earliest of the timers that this thread uses: makes
+    /// sure that some worker wakes up in time.
+    pub(crate) fn hurry(&self, deadline: u64) {
+        self.shared.hurry_driver(deadline, self.worker);
+    }
+
+    /// Returns a reference to the timers that [`with`](DriverHandle::with) has passed along. The
+    /// caller returns it by [`give_back`](DriverHandle::give_back).
+    pub(crate) fn share(&self, timers: &Arc<Timers>) -> Arc<Timers> {
+        match self.worker {
+            Some(worker) => worker.share_timers(),
+            None => timers.clone(),
+        }
+    }
+
+    /// Drops a reference to timers. If they are those of the worker that this thread is, the worker
+    /// keeps the reference for its next timer.
+    pub(crate) fn give_back(timers: Arc<Timers>) {
+        // Not the current worker, which the destructor of a thread-local could not ask for.
+        current::with_thread_worker(|worker| match worker {
+            Some(worker) => worker.give_back_timers(timers),
+            None => drop(timers),
+        });
+    }
+
+    /// Tells a simulation that a timer has been armed.
+    #[cfg(feature = "sim")]
+    pub(crate) fn armed(&self, deadline: u64) {
+        let world = self.shared.is_simulated().then(super::simulated::world);
+        if let Some(world) = world.flatten() {
+            world.armed(deadline);
+        }
+    }
+
+    /// Returns the reactor, which waits for the executor's descriptors. The first call creates it.
+    ///
+    /// # Errors
+    /// The system's error if it cannot be created.
+    pub(crate) fn reactor(&self) -> io::Result<Arc<Reactor>> {
+        #[cfg(feature = "sim")]
+        if self.shared.is_simulated() {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "a descriptor of the system cannot be waited for in a simulation, because nothing \
+                 of it is simulated; use `joint_executor::sim::net` for the network",
+            ));
+        }
+        let (reactor, obtained) = self.shared.driver.reactor()?;
+        if let Obtained::Made = obtained {
+            self.hurry(0);
+        }
+        Ok(reactor.clone())
+    }
+}

@@ -1,0 +1,108 @@
+//! [`Executor::block_on`]: a thread drives a future of its own, and spawns tasks on an executor.
+//!
+//! Meanwhile the thread is *in* that executor. If code asks for the current worker and finds none,
+//! it uses this executor instead of the global one. A worker of another executor does not count as
+//! a worker meanwhile, except for what it does for its own executor while it is blocked.
+
+use core::{cell::Cell, future::Future, ptr};
+
+use super::{Executor, local, worker::current};
+use joint_switch::thread_local;
+
+thread_local! {
+    static ENTERED: Cell<*const Executor> = const { Cell::new(ptr::null()) };
+}
+
+/// Returns the executor that this thread is in, or else the global one. The reference is valid only
+/// until the thread leaves the executor, so it must not be kept.
+///
+/// # Panics
+/// If the global executor is needed and cannot be started.
+pub(super) fn ambient<'a>() -> &'a Executor {
+    let entered = ENTERED.with(Cell::get);
+    // SAFETY: `enter` set it from a reference that it borrows, and resets it before that borrow
+    // ends.
+    let entered = unsafe { entered.as_ref() };
+    entered.unwrap_or_else(outermost)
+}
+
+/// The executor of a thread that is in none: that of its simulation, or the global one.
+fn outermost<'a>() -> &'a Executor {
+    #[cfg(feature = "sim")]
+    if let Some(world) = super::simulated::world() {
+        return world.ambient();
+    }
+    Executor::global()
+}
+
+/// Calls `f` while this thread is in an executor.
+pub(super) fn enter<R>(executor: &Executor, f: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "sim")]
+    super::simulated::check_place(&executor.shared);
+    let _leave = replace(executor);
+    current::without_current(|| local::without_current(f))
+}
+
+/// Calls `f` while this thread is in no executor.
+#[cfg(feature = "sim")]
+pub(super) fn without_entered<R>(f: impl FnOnce() -> R) -> R {
+    let _leave = replace(ptr::null());
+    f()
+}
+
+/// Sets the executor that this thread is in, until the returned value is dropped.
+fn replace(executor: *const Executor) -> impl Drop {
+    struct Leave(*const Executor);
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            ENTERED.with(|entered| entered.set(self.0));
+        }
+    }
+    Leave(ENTERED.with(|entered| entered.replace(executor)))
+}
+
+impl Executor {
+    /// Runs a future to its end on this thread, as [`block_on`](joint::block_on) does, with this
+    /// executor as the current one: [`spawn`](crate::spawn), timers, descriptors,
+    /// [`join`](crate::join()), [`async_scope`](crate::async_scope) and a
+    /// [`JoinSet`](crate::JoinSet) use it instead of the global one.
+    ///
+    /// The future is not a task, and need be neither `Send` nor `'static`. Tasks that it has
+    /// detached keep running after it has ended. Dropping a handle inside it cancels the task, as
+    /// everywhere.
+    ///
+    /// The thread does not become a worker, and a [`LocalExecutor`](crate::LocalExecutor) around
+    /// this call is hidden. [`spawn_local`](crate::spawn_local) therefore panics, unless a
+    /// `LocalExecutor` runs inside this call.
+    ///
+    /// On a worker of any executor it [blocks that worker](joint::block_on#on-a-worker). On one of
+    /// this executor's own workers it is the same as [`block_on`](joint::block_on): that thread
+    /// stays a worker.
+    ///
+    /// # Panics
+    /// If the future's `poll` panics.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint_executor::Executor::builder().workers(2).build()?;
+    /// let sum = executor.block_on(async {
+    ///     let sum = |half: std::ops::Range<u64>| {
+    ///         joint_executor::spawn(async move { half.sum::<u64>() })
+    ///     };
+    ///     let halves = [0..50, 50..101].map(sum);
+    ///     let mut sum = 0;
+    ///     for half in halves {
+    ///         sum += half.await;
+    ///     }
+    ///     sum
+    /// });
+    /// assert_eq!((sum, executor.metrics().spawned), (5050, 2));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        if self.runs_this_thread() {
+            return joint::block_on(future);
+        }
+        enter(self, || joint::block_on(future))
+    }
+}

@@ -1,0 +1,197 @@
+//! [`Job`]: a closure in one thread's stack frame that another thread may run.
+//!
+//! # Which thread may touch what
+//! The *owner* is the thread in whose frame the job lies. The *taker* is the thread that holds a
+//! [`Taken`]. There is at most one.
+//!
+//! 1. `work` belongs to the taker from the moment that it takes the job. Before that, and if the
+//!    job was never taken, it belongs to the owner.
+//! 2. `result` belongs to the taker until its exchange on `completion`, and to the owner once the
+//!    owner has learnt of that exchange.
+//! 3. The frame stays until the owner has the job back, which means that the job was not taken or
+//!    that the taker has finished. This includes panics.
+//! 4. After its exchange on `completion` the taker touches only what the exchange returned, because
+//!    the frame may be gone.
+//! 5. `run` is written before any other thread can see the job, and never again.
+//!
+//! Rule 3 is the owner's to keep. Nothing else about a job is unsafe for its user.
+
+use core::{
+    future::poll_fn,
+    mem::{ManuallyDrop, MaybeUninit},
+    ptr::NonNull,
+    task::Poll,
+};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    thread,
+};
+
+use joint::{
+    completion::{Completed, Completion, Ended, Registration},
+    waker::park::block_on,
+};
+use joint_switch::{Retire, UnsafeCell};
+
+/// The part of a job that does not depend on its closure.
+#[repr(C, align(8))]
+pub(crate) struct Header {
+    run: unsafe fn(NonNull<Header>),
+    completion: Completion,
+}
+
+#[repr(C)]
+pub(crate) struct Job<F, R> {
+    header: Header,
+    work: UnsafeCell<ManuallyDrop<F>>,
+    result: UnsafeCell<MaybeUninit<thread::Result<R>>>,
+}
+
+impl<F: FnOnce() -> R, R> Job<F, R> {
+    #[inline]
+    pub(crate) fn new(work: F) -> Self {
+        Self {
+            header: Header {
+                run: Self::run,
+                completion: Completion::new(),
+            },
+            work: UnsafeCell::new(ManuallyDrop::new(work)),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// Returns the address by which other threads know the job.
+    #[inline]
+    pub(crate) fn as_ptr(this: *const Self) -> *mut Header {
+        this.cast_mut().cast()
+    }
+
+    /// # Safety
+    /// By rule 1 the work belongs to the caller, and it was not taken out yet.
+    #[inline]
+    pub(crate) unsafe fn take_work(&self) -> F {
+        // SAFETY: the caller promises it. The work is not used again.
+        let work = self.work.with_mut(|work| unsafe { work.read() });
+        ManuallyDrop::into_inner(work)
+    }
+
+    /// Returns the result of the work.
+    ///
+    /// # Safety
+    /// The caller is the owner, has learnt that the taker has finished, and has not called this
+    /// before.
+    pub(crate) unsafe fn take_result(&self) -> thread::Result<R> {
+        // SAFETY: by rule 2 the result is the owner's, and it is not used again.
+        let result = self.result.with_mut(|result| unsafe { result.read() });
+        // SAFETY: the taker has finished, so it has written the result.
+        unsafe { result.assume_init() }
+    }
+
+    /// Checks, under the model, that nothing is in use any more. Called before the frame goes away.
+    #[inline]
+    pub(crate) fn retire(&mut self) {
+        self.header.completion.retire();
+        self.work.retire();
+        self.result.retire();
+    }
+
+    /// # Safety
+    /// `header` belongs to a job of this type, and the caller is its taker.
+    unsafe fn run(header: NonNull<Header>) {
+        let job = header.cast::<Self>().as_ptr();
+        // SAFETY: the frame stays until the exchange (rule 3).
+        let work = unsafe { &(*job).work };
+        // SAFETY: the work is the taker's (rule 1), and is not used again.
+        let work = ManuallyDrop::into_inner(work.with_mut(|work| unsafe { work.read() }));
+        let outcome = catch_unwind(AssertUnwindSafe(work));
+        // SAFETY: as above.
+        let result = unsafe { &(*job).result };
+        // SAFETY: the result is the taker's (rule 2).
+        result.with_mut(|result| unsafe { result.write(MaybeUninit::new(outcome)) });
+        // SAFETY: as above, and this is the taker's one exchange.
+        let completed = unsafe { Completion::raw_complete(Header::completion(header)) };
+        wake(completed);
+    }
+}
+
+impl Header {
+    #[inline]
+    fn completion(this: NonNull<Self>) -> *const Completion {
+        // SAFETY: the place is only named here. The callers say why it is alive where they use it.
+        unsafe { &raw const (*this.as_ptr()).completion }
+    }
+}
+
+/// The owner's means to wait for a taker.
+pub(crate) struct Wait {
+    completion: *const Completion,
+    registration: Registration,
+}
+
+impl Wait {
+    /// # Safety
+    /// The caller is the owner, keeps the frame while this is used, and uses no other wait for the
+    /// job.
+    pub(crate) unsafe fn new(job: NonNull<Header>) -> Self {
+        Self {
+            completion: Header::completion(job),
+            registration: Registration::new(),
+        }
+    }
+
+    /// Returns how the taker finished, if it has.
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        // SAFETY: the frame is kept.
+        unsafe { Completion::raw_ended(self.completion) }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &mut core::task::Context<'_>) -> Poll<Ended> {
+        // SAFETY: the frame is kept, and the owner never detaches.
+        unsafe { Completion::raw_poll(self.completion, cx.waker(), &mut self.registration) }
+    }
+
+    /// Blocks the thread until the taker has finished.
+    pub(crate) fn block(mut self) -> Ended {
+        block_on(poll_fn(|cx| self.poll(cx)))
+    }
+}
+
+/// A job in the hands of its taker. If it is dropped without being run, it goes back to its owner.
+#[must_use = "the owner waits until the job is completed"]
+pub(crate) struct Taken(NonNull<Header>);
+
+// SAFETY: it stands for work that its creator allowed another thread to run.
+unsafe impl Send for Taken {}
+
+impl Taken {
+    /// # Safety
+    /// `job` is alive and stays so by rule 3. Its work and its result may be sent to other threads.
+    /// This is its one taker.
+    pub(crate) unsafe fn new(job: NonNull<Header>) -> Self {
+        Self(job)
+    }
+
+    pub(crate) fn run(self) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the frame stays until the exchange (rule 3).
+        let run = unsafe { (*this.0.as_ptr()).run };
+        // SAFETY: this is the header's own function (rule 5), and the one taker calls it, once.
+        unsafe { run(this.0) };
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        // SAFETY: the job is alive up to the exchange (rule 3), and this is the taker's one
+        // exchange, because `run` does not drop.
+        wake(unsafe { Completion::raw_abandon(Header::completion(self.0)) });
+    }
+}
+
+fn wake(completed: Completed) {
+    match completed {
+        Completed::Unobserved => {}
+        Completed::Wake(waker) => waker.wake(),
+        Completed::Detached => unreachable!("the owner of a job does not leave before the thief"),
+    }
+}

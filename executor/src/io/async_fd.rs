@@ -1,0 +1,379 @@
+//! [`AsyncFd`]: a descriptor that tasks can wait for.
+
+#[cfg(unix)]
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+#[cfg(windows)]
+use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
+
+use core::task::{Context, Poll};
+use std::io;
+
+use crate::{
+    DriverHandle,
+    driver::reactor::{Interest, Raw, Registration},
+};
+
+/// A descriptor, or on Windows a socket, that tasks can wait for.
+///
+/// It wraps a value that owns a descriptor, or a reference to such a value. The descriptor can be
+/// anything that the system can wait for: a socket, a pipe, a terminal, a `timerfd`, an `inotify`
+/// and so on. Files on a disk are always ready but block nevertheless, so use
+/// [`spawn_blocking`](crate::spawn_blocking) for them.
+///
+/// If `&T` can be read and written, `AsyncFd<T>` and `&AsyncFd<T>` implement `AsyncRead` and
+/// `AsyncWrite` of `futures-io`. Their `poll_close` flushes, but neither shuts down nor closes
+/// anything. The descriptor is closed when its owner is dropped. For all other operations use
+/// [`read_with`](AsyncFd::read_with) and [`write_with`](AsyncFd::write_with).
+///
+/// Dropping it deregisters the descriptor first. A task that waits for it by a `poll_…` function is
+/// not woken.
+///
+/// The [module](super) says which executor serves it, and which tasks may wait for it.
+///
+/// # Example
+/// ```
+/// use std::net::UdpSocket;
+///
+/// use joint_executor::io::AsyncFd;
+///
+/// # fn main() -> std::io::Result<()> {
+/// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+/// let address = other.local_addr()?;
+/// let (one, other) = (AsyncFd::new(one)?, AsyncFd::new(other)?);
+/// let received = joint_executor::spawn(async move {
+///     let mut buffer = [0; 16];
+///     let count = other.read_with(|socket| socket.recv(&mut buffer)).await?;
+///     std::io::Result::Ok(buffer[..count].to_vec())
+/// });
+/// joint::block_on(one.write_with(|socket| socket.send_to(b"ping", address)))?;
+/// assert_eq!(joint::block_on(received)?, b"ping");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AsyncFd<T> {
+    /// Comes first so that it is dropped first, while the descriptor is still open.
+    registration: Registration,
+    inner: T,
+}
+
+/// The value is never pinned.
+impl<T> Unpin for AsyncFd<T> {}
+
+#[cfg(unix)]
+impl<T: AsFd> AsyncFd<T> {
+    /// Makes a descriptor awaitable, and sets it to non-blocking.
+    ///
+    /// The descriptor stays non-blocking after [`into_inner`](AsyncFd::into_inner). The mode is
+    /// shared with its duplicates, and with other programs that have inherited it, such as those
+    /// that use the same terminal as the standard input of this program.
+    ///
+    /// # Cost
+    /// Three or four system calls. The first `AsyncFd` of an executor also creates its source of
+    /// events.
+    ///
+    /// # Errors
+    /// Returns the system's error, for example if no descriptor is free. The kind is `Unsupported`
+    /// if the system cannot wait for this type of descriptor, and `AlreadyExists` if the executor
+    /// serves this descriptor already.
+    ///
+    /// # Panics
+    /// Panics if the global executor is needed and cannot be started.
+    ///
+    /// # Example
+    /// ```
+    /// # #[cfg(unix)] fn main() -> std::io::Result<()> {
+    /// use joint_executor::io::AsyncFd;
+    ///
+    /// let file = std::fs::File::open("Cargo.toml")?;
+    /// # #[cfg(target_os = "linux")] {
+    /// let error = AsyncFd::new(file).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
+    /// # }
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(unix))] fn main() {}
+    /// ```
+    pub fn new(inner: T) -> io::Result<Self> {
+        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+        let flags = fcntl_getfl(&inner)?;
+        if !flags.contains(OFlags::NONBLOCK) {
+            fcntl_setfl(&inner, flags | OFlags::NONBLOCK)?;
+        }
+        Self::new_nonblocking(inner)
+    }
+
+    /// Makes a descriptor awaitable that is non-blocking already.
+    ///
+    /// If it is in blocking mode, its operations block the worker.
+    ///
+    /// # Errors
+    /// As for [`new`](AsyncFd::new).
+    ///
+    /// # Panics
+    /// As for [`new`](AsyncFd::new).
+    pub fn new_nonblocking(inner: T) -> io::Result<Self> {
+        let raw = inner.as_fd().as_raw_fd();
+        Self::register(inner, raw)
+    }
+}
+
+#[cfg(windows)]
+impl<T: AsSocket> AsyncFd<T> {
+    /// Makes a socket awaitable, and sets it to non-blocking. It stays non-blocking after
+    /// [`into_inner`](AsyncFd::into_inner).
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    ///
+    /// # Panics
+    /// Panics if the global executor is needed and cannot be started.
+    pub fn new(inner: T) -> io::Result<Self> {
+        socket2::SockRef::from(&inner).set_nonblocking(true)?;
+        Self::new_nonblocking(inner)
+    }
+
+    /// Makes a socket awaitable that is non-blocking already.
+    ///
+    /// If it is in blocking mode, its operations block the worker.
+    ///
+    /// # Errors
+    /// As for [`new`](AsyncFd::new).
+    ///
+    /// # Panics
+    /// As for [`new`](AsyncFd::new).
+    pub fn new_nonblocking(inner: T) -> io::Result<Self> {
+        let raw = inner.as_socket().as_raw_socket();
+        Self::register(inner, raw)
+    }
+}
+
+impl<T> AsyncFd<T> {
+    /// Registers `raw`, the descriptor that `inner` owns or borrows.
+    fn register(inner: T, raw: Raw) -> io::Result<Self> {
+        let reactor = DriverHandle::with(|handle, _| handle.reactor())?;
+        // SAFETY: the descriptor of `inner` is open as long as `inner` is not dropped or changed,
+        // and `inner` is given out only by shared reference until the registration has been
+        // dropped.
+        let registration = unsafe { reactor.register(raw) }?;
+        Ok(Self {
+            registration,
+            inner,
+        })
+    }
+
+    /// Returns the value that the descriptor belongs to.
+    ///
+    /// There is no method for an exclusive reference, because with one the descriptor could be
+    /// replaced.
+    pub fn get_ref(&self) -> &T {
+        &self.inner
+    }
+
+    /// Deregisters the descriptor, and returns its owner. The descriptor stays non-blocking.
+    ///
+    /// # Errors
+    /// Currently none.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::io::AsyncFd;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let socket = AsyncFd::new(std::net::UdpSocket::bind("127.0.0.1:0")?)?;
+    /// let socket = socket.into_inner()?;
+    /// socket.set_nonblocking(false)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn into_inner(self) -> io::Result<T> {
+        let Self {
+            registration,
+            inner,
+        } = self;
+        drop(registration);
+        Ok(inner)
+    }
+
+    /// Waits until the descriptor can be read without blocking, or has hung up, or has an error.
+    ///
+    /// Each call asks the system again, so it never reports data that has been read meanwhile, by
+    /// any reader. Another waiter may still be faster, so that a read after this call would block.
+    /// [`read_with`](AsyncFd::read_with) does not need the extra system call.
+    ///
+    /// # Errors
+    /// Returns an error if the descriptor was closed by other means, or if the executor that serves
+    /// it is gone, even if the descriptor is ready.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::io::AsyncFd;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+    /// socket.send_to(b"self", socket.local_addr()?)?;
+    /// let socket = AsyncFd::new(socket)?;
+    /// joint::block_on(socket.readable())?;
+    /// assert_eq!(socket.get_ref().recv(&mut [0; 16])?, 4);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn readable(&self) -> io::Result<()> {
+        self.registration.ready(Interest::Read).await
+    }
+
+    /// Waits until the descriptor can be written without blocking, or has no reader left, or has an
+    /// error. Otherwise it works as [`readable`](AsyncFd::readable).
+    ///
+    /// # Errors
+    /// As for [`readable`](AsyncFd::readable).
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::io::AsyncFd;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let socket = AsyncFd::new(std::net::UdpSocket::bind("127.0.0.1:0")?)?;
+    /// joint::block_on(socket.writable())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn writable(&self) -> io::Result<()> {
+        self.registration.ready(Interest::Write).await
+    }
+
+    /// Polls for what [`readable`](AsyncFd::readable) waits for. If several tasks call this or
+    /// another `poll_…` function that reads, only the task of the last caller is woken.
+    ///
+    /// # Errors
+    /// As for [`readable`](AsyncFd::readable).
+    pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.registration.poll_ready(Interest::Read, cx)
+    }
+
+    /// Polls for what [`writable`](AsyncFd::writable) waits for. If several tasks call this or
+    /// another `poll_…` function that writes, only the task of the last caller is woken.
+    ///
+    /// # Errors
+    /// As for [`readable`](AsyncFd::readable).
+    pub fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.registration.poll_ready(Interest::Write, cx)
+    }
+
+    /// Calls a function that reads, until it no longer returns `WouldBlock`.
+    ///
+    /// After a `WouldBlock`, `read` is called again once the system reports the descriptor as
+    /// ready. After an `Interrupted`, `read` is called again at once. It must read from this
+    /// descriptor, and must pass on `WouldBlock` exactly when the system returns it, or the task
+    /// may wait forever.
+    ///
+    /// If the future is dropped before it is ready, nothing has been read.
+    ///
+    /// # Errors
+    /// Returns any other error of `read`. If `read` has to wait and the executor that serves the
+    /// descriptor is gone, returns an error that says so.
+    ///
+    /// # Example
+    /// See [`AsyncFd`].
+    pub async fn read_with<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
+        let registration = &self.registration;
+        registration
+            .done(Interest::Read, || read(&self.inner))
+            .await
+    }
+
+    /// Calls a function that writes, until it no longer returns `WouldBlock`. Otherwise it works as
+    /// [`read_with`](AsyncFd::read_with).
+    ///
+    /// # Errors
+    /// As for [`read_with`](AsyncFd::read_with).
+    ///
+    /// # Example
+    /// See [`AsyncFd`].
+    pub async fn write_with<R>(&self, mut write: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
+        let registration = &self.registration;
+        registration
+            .done(Interest::Write, || write(&self.inner))
+            .await
+    }
+
+    /// Polls as [`read_with`](AsyncFd::read_with), but of several callers only the last one's task
+    /// is woken.
+    #[inline]
+    pub(super) fn poll_read_with<R>(
+        &self,
+        cx: &mut Context<'_>,
+        mut read: impl FnMut(&T) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.registration
+            .poll(Interest::Read, cx, || read(&self.inner))
+    }
+
+    /// Polls as [`write_with`](AsyncFd::write_with), but of several callers only the last one's
+    /// task is woken.
+    #[inline]
+    pub(super) fn poll_write_with<R>(
+        &self,
+        cx: &mut Context<'_>,
+        mut write: impl FnMut(&T) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.registration
+            .poll(Interest::Write, cx, || write(&self.inner))
+    }
+
+    /// Polls as `poll_read_with`, for a byte stream from which `read` reads up to `asked` bytes.
+    /// After a shorter read, the next call waits without trying, if the system is known to report
+    /// the data that follows. Only for TCP: see `Registration::poll_stream`.
+    #[inline]
+    pub(super) fn poll_read_stream(
+        &self,
+        cx: &mut Context<'_>,
+        asked: usize,
+        mut read: impl FnMut(&T) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        self.registration
+            .poll_stream(Interest::Read, cx, asked, || read(&self.inner))
+    }
+
+    /// Polls as `poll_write_with`, for a byte stream to which `write` writes up to `asked` bytes.
+    /// After a shorter write, the next call waits without trying. For TCP and Unix streams.
+    #[inline]
+    pub(super) fn poll_write_stream(
+        &self,
+        cx: &mut Context<'_>,
+        asked: usize,
+        mut write: impl FnMut(&T) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        self.registration
+            .poll_stream(Interest::Write, cx, asked, || write(&self.inner))
+    }
+}
+
+#[cfg(unix)]
+impl<T: AsFd> AsFd for AsyncFd<T> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inner.as_fd()
+    }
+}
+
+#[cfg(unix)]
+impl<T: AsRawFd> AsRawFd for AsyncFd<T> {
+    fn as_raw_fd(&self) -> RawFd {
+        self.inner.as_raw_fd()
+    }
+}
+
+#[cfg(windows)]
+impl<T: AsSocket> AsSocket for AsyncFd<T> {
+    fn as_socket(&self) -> BorrowedSocket<'_> {
+        self.inner.as_socket()
+    }
+}
+
+#[cfg(windows)]
+impl<T: AsRawSocket> AsRawSocket for AsyncFd<T> {
+    fn as_raw_socket(&self) -> RawSocket {
+        self.inner.as_raw_socket()
+    }
+}

@@ -1,0 +1,98 @@
+//! Descriptors and sockets that tasks can wait for. The executor's workers drive them, without an
+//! extra thread.
+//!
+//! [`AsyncFd`] makes any descriptor awaitable that the system can wait for. An `AsyncFd` that is
+//! made on a worker of an [`Executor`](crate::Executor) is served by that executor. One that is
+//! made on another thread is served by the executor whose [`block_on`](crate::Executor::block_on)
+//! that thread is in, or else by the [global](crate::Executor::global) executor. It can be used and
+//! awaited anywhere, for example in [`block_on`](joint::block_on), as long as its executor lives.
+//!
+//! Sockets and pipes have types of their own, as in the standard library: [`TcpListener`],
+//! [`TcpStream`], [`UdpSocket`], and on Unix
+#![cfg_attr(
+    unix,
+    doc = "[`UnixListener`], [`UnixStream`], [`UnixDatagram`], [`pipe`]."
+)]
+#![cfg_attr(
+    not(unix),
+    doc = "`UnixListener`, `UnixStream`, `UnixDatagram`, `pipe`."
+)]
+//!
+//! # How it works
+//! An operation is tried at once, unless it is known that it would block. If it would block, its
+//! task waits until the system reports that the descriptor is ready in that direction, and then
+//! tries again. Idle workers wait for these events, and busy workers poll for them at intervals. A
+//! descriptor is registered with the system once, for both directions (on Windows, once for each
+//! wait), so a wait costs no system call of its own.
+//!
+//! The [source of events](crate#systems) depends on the system.
+//!
+//! # Waiting for the same descriptor
+//! Any number of futures, such as those of [`AsyncFd::readable`] and [`AsyncFd::read_with`], may
+//! wait for the same direction. An event wakes all of them, and those whose operation would still
+//! block wait again. Functions named `poll_…`, and therefore the traits `AsyncRead` and
+//! `AsyncWrite`, remember only one task for each direction, which is the last caller. Different
+//! tasks can wait for the two directions at the same time, because `&AsyncFd<T>` implements the
+//! traits too.
+//!
+//! # Fairness
+//! A task never has to wait for a descriptor that is always ready. So that other tasks still get
+//! their turn, each poll of a task has a budget of 128 ready operations of this module and of
+//! [`time`](crate::time) together. The next operation is refused. It wakes its task, which moves to
+//! the back of the queue, and returns "pending" without having done anything. "Pending" therefore
+//! does not mean that the operation would block. Nothing is lost if the operation is dropped then.
+//!
+//! An operation that has to wait takes nothing from the budget, and a
+//! [`timeout`](crate::time::timeout()) also ends an operation that has used up the budget. After
+//! each refused operation one more is allowed in the same poll. This way, neither the other side of
+//! a join nor another crate's executor inside the task is blocked.
+//!
+//! The budget applies to tasks of an [`Executor`](crate::Executor) and of a
+//! [`LocalExecutor`](crate::LocalExecutor), and to the futures that [`block_on`](joint::block_on)
+//! and similar functions drive. There is no budget on the threads of another crate's executor. The
+//! budget costs each operation a thread-local load, and a thread-local store if the operation is
+//! ready.
+//!
+//! # Errors
+//! A hang-up or an error of the descriptor wakes the waiters of both directions, and their
+//! operations report it when they try again. When the executor is dropped, all waiters are woken,
+//! and every operation that has to wait fails with an error that says so. [`AsyncFd::readable`] and
+//! the other functions that only wait always fail with that error from then on.
+//!
+//! # Example
+//! ```
+//! use std::{io, time::Duration};
+//!
+//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//! use joint_executor::{io::{TcpListener, TcpStream}, time::{sleep, timeout}};
+//!
+//! async fn greet(listener: TcpListener) -> io::Result<()> {
+//!     let (mut stream, _) = listener.accept().await?;
+//!     sleep(Duration::from_millis(10)).await;
+//!     stream.write_all(b"hello").await
+//! }
+//!
+//! # fn main() -> io::Result<()> {
+//! joint::block_on(async {
+//!     let listener = TcpListener::bind("127.0.0.1:0").await?;
+//!     let address = listener.local_addr()?;
+//!     let server = joint_executor::spawn(greet(listener));
+//!     let mut stream = TcpStream::connect(address).await?;
+//!     let mut text = String::new();
+//!     timeout(Duration::from_secs(5), stream.read_to_string(&mut text)).await??;
+//!     assert_eq!(text, "hello");
+//!     server.await
+//! })
+//! # }
+//! ```
+
+mod async_fd;
+mod net;
+mod traits;
+
+pub use async_fd::AsyncFd;
+#[cfg(feature = "sim")]
+pub(crate) use net::first_of;
+#[cfg(unix)]
+pub use net::{PipeReader, PipeWriter, UnixDatagram, UnixListener, UnixStream, pipe};
+pub use net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};

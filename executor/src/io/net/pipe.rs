@@ -1,0 +1,232 @@
+//! [`pipe`]: a byte stream from a [`PipeWriter`] to a [`PipeReader`], within a process or between
+//! two.
+
+use core::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+use std::{
+    fs::File,
+    io::{self, IoSliceMut, Read},
+    os::fd::OwnedFd,
+};
+
+use futures_io::AsyncRead;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{FileType, OFlags, fcntl_getfl, fstat},
+};
+
+use crate::io::AsyncFd;
+
+/// Creates a pipe. Programs that are started do not inherit its descriptors.
+///
+/// # Errors
+/// Returns the system's error, for example if no descriptor is free.
+///
+/// # Example
+/// ```
+/// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+///
+/// # joint::block_on(async {
+/// let (mut reader, mut writer) = joint_executor::io::pipe()?;
+/// writer.write_all(b"hello").await?;
+/// drop(writer);
+/// let mut text = String::new();
+/// reader.read_to_string(&mut text).await?;
+/// assert_eq!(text, "hello");
+/// # Ok::<(), std::io::Error>(())
+/// # })?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (reader, writer) = descriptors()?;
+    Ok((reader.try_into()?, writer.try_into()?))
+}
+
+#[cfg(not(any(
+    target_vendor = "apple",
+    target_os = "aix",
+    target_os = "haiku",
+    target_os = "nto"
+)))]
+fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
+    use rustix::pipe::{PipeFlags, pipe_with};
+
+    Ok(pipe_with(PipeFlags::CLOEXEC)?)
+}
+
+/// For systems that cannot create the descriptors with close-on-exec in one step.
+#[cfg(any(
+    target_vendor = "apple",
+    target_os = "aix",
+    target_os = "haiku",
+    target_os = "nto"
+))]
+fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
+    use rustix::io::{FdFlags, fcntl_setfd};
+
+    let (reader, writer) = rustix::pipe::pipe()?;
+    fcntl_setfd(&reader, FdFlags::CLOEXEC)?;
+    fcntl_setfd(&writer, FdFlags::CLOEXEC)?;
+    Ok((reader, writer))
+}
+
+/// The reading end of a pipe. It implements [`AsyncRead`], and so do references to it.
+///
+/// A read returns 0 bytes, which is the end, when all writers are closed and everything has been
+/// read. Any descriptor that is a stream of bytes can be converted to a `PipeReader`, such as the
+/// output of a child process, or the end of a pipe with other modes.
+///
+/// # Named pipes
+/// A FIFO can be opened for reading in non-blocking mode before a writer has opened it. A read then
+/// waits for the first writer, and does not end at once. When all writers are closed, a read
+/// returns the end. The bytes of a later writer can still be read after that. A FIFO that is opened
+/// for both reading and writing never returns the end.
+///
+/// # Example
+/// ```
+/// use std::{os::fd::OwnedFd, process::{Command, Stdio}};
+///
+/// use futures_lite::AsyncReadExt;
+/// use joint_executor::io::PipeReader;
+///
+/// let mut child = Command::new("echo").arg("hello").stdout(Stdio::piped()).spawn()?;
+/// let output = OwnedFd::from(child.stdout.take().unwrap());
+/// let mut reader = PipeReader::try_from(output)?;
+/// let mut text = String::new();
+/// joint::block_on(reader.read_to_string(&mut text))?;
+/// assert_eq!(text, "hello\n");
+/// child.wait()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct PipeReader(AsyncFd<File>);
+
+/// The writing end of a pipe. It implements [`AsyncWrite`](futures_io::AsyncWrite), and so do
+/// references to it.
+///
+/// A write waits while the pipe is full. Up to `PIPE_BUF` bytes (at least 512, on Linux 4096) are
+/// written at once, and are never interleaved with those of other writers. The reader sees the end
+/// when the `PipeWriter` is dropped. `poll_close` does nothing.
+///
+/// # Errors
+/// A write fails with [`BrokenPipe`](io::ErrorKind::BrokenPipe) if all readers are closed. The
+/// system also sends the signal `SIGPIPE`, which Rust programs ignore by default.
+///
+/// # Example
+/// ```
+/// use futures_lite::AsyncWriteExt;
+///
+/// # joint::block_on(async {
+/// let (reader, mut writer) = joint_executor::io::pipe()?;
+/// drop(reader);
+/// let error = writer.write_all(b"hello").await.unwrap_err();
+/// assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
+/// # Ok::<(), std::io::Error>(())
+/// # })?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct PipeWriter(AsyncFd<File>);
+
+/// Implements the conversions of both ends from and to descriptors. A descriptor that is open only
+/// for the other direction is refused.
+macro_rules! owns {
+    ($($name:ident, not $wrong:ident, which is for $other:literal;)*) => {$(
+        impl $name {
+            /// Converts it back to the descriptor, which stays non-blocking.
+            ///
+            /// # Errors
+            /// Returns the system's error if the descriptor cannot be deregistered.
+            pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
+                self.0.into_inner().map(OwnedFd::from)
+            }
+        }
+
+        /// Sets the descriptor to non-blocking, also for other programs that share this end of the
+        /// pipe.
+        ///
+        /// A descriptor that is open only for the other direction is an error of the kind
+        /// [`InvalidInput`](io::ErrorKind::InvalidInput).
+        impl TryFrom<OwnedFd> for $name {
+            type Error = io::Error;
+
+            fn try_from(descriptor: OwnedFd) -> io::Result<Self> {
+                if fcntl_getfl(&descriptor)? & OFlags::RWMODE == OFlags::$wrong {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidInput,
+                        concat!(
+                            "this descriptor is open only for the other direction; make it a `",
+                            $other,
+                            "`"
+                        ),
+                    ));
+                }
+                AsyncFd::new(File::from(descriptor)).map(Self)
+            }
+        }
+
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.debug_tuple(stringify!($name)).field(self.0.get_ref()).finish()
+            }
+        }
+
+        holds!($name);
+    )*};
+}
+
+owns! {
+    PipeReader, not WRONLY, which is for "PipeWriter";
+    PipeWriter, not RDONLY, which is for "PipeReader";
+}
+reads!(PipeReader by Begun);
+writes!(PipeWriter by core::convert::identity, closed by |_| Ok(()));
+
+/// A reader that waits for the first writer of a FIFO instead of reporting the end.
+///
+/// Each read is tried, and none is [counted](super::counted), because a read from a packet pipe may
+/// be short although there is more data.
+struct Begun<'a>(&'a AsyncFd<File>);
+
+impl AsyncRead for Begun<'_> {
+    #[inline]
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        (self.0).poll_read_with(cx, |mut file| match file.read(buffer) {
+            Ok(0) if !buffer.is_empty() => end(file),
+            read => read,
+        })
+    }
+
+    #[inline]
+    fn poll_read_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+    ) -> Poll<io::Result<usize>> {
+        (self.0).poll_read_with(cx, |mut file| match file.read_vectored(buffers) {
+            Ok(0) if buffers.iter().any(|buffer| !buffer.is_empty()) => end(file),
+            read => read,
+        })
+    }
+}
+
+/// Returns what a read of 0 bytes means: the end, or `WouldBlock` if the pipe waits for its first
+/// writer.
+///
+/// From a FIFO without a writer, the system returns 0 bytes at any time. But it reports the FIFO as
+/// ready for reading only if there is data, or if there was a writer.
+#[cold]
+fn end(file: &File) -> io::Result<usize> {
+    let mut asked = [PollFd::new(file, PollFlags::IN)];
+    let is_ready = poll(&mut asked, Some(&Timespec::default()))? > 0;
+    // Other files than a FIFO are at the end even if they are not ready: a terminal, for example,
+    // may end more than once, and is not ready after each end.
+    if is_ready || !FileType::from_raw_mode(fstat(file)?.st_mode).is_fifo() {
+        return Ok(0);
+    }
+    Err(io::ErrorKind::WouldBlock.into())
+}

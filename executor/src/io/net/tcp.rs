@@ -1,0 +1,172 @@
+//! [`TcpListener`] and [`TcpStream`].
+
+use core::future::ready;
+use std::{
+    io,
+    net::{self, Shutdown, SocketAddr},
+};
+
+use socket2::{Domain, SockAddr};
+
+use super::{
+    address::{ToSocketAddrs, first},
+    connect::{self, connect},
+    counted::{Counted, closed},
+};
+use crate::io::AsyncFd;
+
+/// The maximum number of connections that wait to be accepted. The system may allow fewer.
+const BACKLOG: i32 = 1024;
+
+/// Listens for TCP connections.
+///
+/// # Example
+/// ```
+/// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+/// use joint_executor::io::{TcpListener, TcpStream};
+///
+/// # joint::block_on(async {
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let address = listener.local_addr()?;
+/// let server = joint_executor::spawn(async move {
+///     let (mut stream, _peer) = listener.accept().await?;
+///     stream.write_all(b"hello").await
+/// });
+/// let mut stream = TcpStream::connect(address).await?;
+/// let mut text = String::new();
+/// stream.read_to_string(&mut text).await?;
+/// assert_eq!(text, "hello");
+/// server.await
+/// # })?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct TcpListener(AsyncFd<net::TcpListener>);
+
+wraps!(TcpListener of net::TcpListener, at SocketAddr);
+accepts!(TcpListener gives TcpStream of net::TcpStream, from SocketAddr);
+
+impl TcpListener {
+    /// Binds a listener to the first address for which that succeeds. For port 0 the system chooses
+    /// a port.
+    ///
+    /// On Unix the address can be bound again as soon as the listener is dropped (`SO_REUSEADDR`).
+    /// Up to 1024 connections may wait to be accepted, if the system allows that many.
+    ///
+    /// # Errors
+    /// Returns the error for the last address, or the error of the look-up if a name is given.
+    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
+        first(address, |address| ready(bind(address))).await
+    }
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = connect::new(Domain::for_address(address))?;
+    // On Windows the option would allow other programs to take over the address.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    AsyncFd::new_nonblocking(socket.into()).map(TcpListener)
+}
+
+/// A TCP connection.
+///
+/// Read and write it by [`AsyncRead`](futures_io::AsyncRead) and
+/// [`AsyncWrite`](futures_io::AsyncWrite), with the extensions of `futures-lite` or `futures-util`.
+/// References implement these traits too, so one task can read `&stream` while another writes
+/// `&stream`. Spawned tasks share it in an [`Arc`](alloc::sync::Arc). Closing it, by `poll_close`,
+/// shuts down the writing direction, and the peer reads up to the end. Dropping it ends both
+/// directions.
+///
+/// A write after closing fails. On Unix the error is of the kind
+/// [`BrokenPipe`](io::ErrorKind::BrokenPipe). On Windows it is `WSAESHUTDOWN` (10058), for which
+/// the standard library has no kind.
+///
+/// # Example
+/// ```
+/// use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+/// use joint_executor::io::{TcpListener, TcpStream};
+///
+/// # joint::block_on(async {
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let connect = TcpStream::connect(listener.local_addr()?);
+/// let (mut client, server) = future::try_zip(connect, listener.accept()).await?;
+/// let (server, _) = server;
+///
+/// client.write_all(b"ping").await?;
+/// client.close().await?;
+/// // Both directions of one connection at once.
+/// let mut received = Vec::new();
+/// future::try_zip((&server).read_to_end(&mut received), (&server).write_all(b"pong")).await?;
+/// assert_eq!(received, b"ping");
+/// # Ok::<(), std::io::Error>(())
+/// # })?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct TcpStream(AsyncFd<net::TcpStream>);
+
+wraps!(TcpStream of net::TcpStream, at SocketAddr);
+connects!(TcpStream to SocketAddr);
+ends!(TcpStream);
+reads!(TcpStream by Counted);
+writes!(TcpStream by Counted, closed by |inner: &net::TcpStream| closed(inner.shutdown(Shutdown::Write)));
+
+impl TcpStream {
+    /// Connects to the first address for which that succeeds.
+    ///
+    /// Dropping the future cancels the attempt. The system limits how long an attempt takes, which
+    /// is minutes if there is no answer. For a shorter limit, use a
+    /// [`timeout`](crate::time::timeout()).
+    ///
+    /// # Errors
+    /// Returns the error for the last address, which is
+    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if there is no listener, or the
+    /// error of the look-up if a name is given.
+    pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
+        first(address, async move |address| {
+            connect(&SockAddr::from(address)).await.map(Self)
+        })
+        .await
+    }
+
+    /// Receives bytes without removing them, so that the next read gets the same bytes again.
+    /// Returns 0 at the end of the stream.
+    ///
+    /// # Errors
+    /// Returns the system's error, as a read does.
+    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read_with(|stream| stream.peek(buffer)).await
+    }
+
+    /// Returns whether small writes are sent at once (`TCP_NODELAY`).
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn nodelay(&self) -> io::Result<bool> {
+        self.get_ref().nodelay()
+    }
+
+    /// Sets whether small writes are sent at once, or collected for a while (`TCP_NODELAY`).
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.get_ref().set_nodelay(nodelay)
+    }
+
+    /// Returns how many routers a packet may pass (`IP_TTL`).
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.get_ref().ttl()
+    }
+
+    /// Sets how many routers a packet may pass (`IP_TTL`).
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.get_ref().set_ttl(ttl)
+    }
+}

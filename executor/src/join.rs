@@ -1,0 +1,205 @@
+//! [`join`]: runs two closures, one of which another worker may take; and [`Executor::install`].
+
+use core::{
+    future::Future,
+    pin::Pin,
+    ptr::NonNull,
+    task::{Context, Poll},
+};
+use std::panic::resume_unwind;
+
+use super::{
+    Executor, entered,
+    fork_join::{
+        forks::Surroundings,
+        job::{Job, Taken, Wait},
+    },
+    worker::current,
+};
+use joint::completion::Ended;
+
+/// Runs two closures, perhaps at the same time, and returns both results.
+///
+/// It is for work that keeps a processor busy, and for splitting such work again and again. `a`
+/// runs here at once. `b` is offered to the other workers of the executor. If none of them has
+/// taken it by the end of `a`, `b` runs here as well. A worker that has nothing else to do takes
+/// the oldest offer, which is usually the largest part, and leaves alone any that is younger than a
+/// few microseconds. The parts may therefore be as small as you like.
+///
+/// Called by a worker of an [`Executor`], inside a task or inside another `join`, it uses that
+/// executor. On any other thread the whole call is moved to an executor, and the thread waits. That
+/// is the executor in whose [`block_on`](Executor::block_on) the thread is, or else the [global
+/// one](Executor::global). Use [`Executor::install`] to choose another.
+///
+/// While a worker waits for `b`, it takes over parts of other calls, but runs no tasks. The tasks
+/// in its queue are left to the other workers, as behind any long poll. Neither closure should
+/// therefore wait for a task, or for anything else but its own parts.
+///
+/// # What a side sees of its task
+/// A `b` that another worker takes sees no [`TaskLocal`](crate::TaskLocal) value and no current
+/// span of `tracing`: not those of the task that forked it, which may be in use by `a`, and not
+/// those of the task that its worker is in. There [`spawn_local`](crate::spawn_local) starts a task
+/// of the worker that runs it. A side that runs in the caller's place sees what the caller sees, so
+/// whether `b` sees a value is up to chance. If a side needs one, pass it on:
+/// ```
+/// static REQUEST: joint_executor::TaskLocal<u64> = joint_executor::TaskLocal::new();
+///
+/// let task = REQUEST.scope(7, async {
+///     let id = REQUEST.get();
+///     joint_executor::join(
+///         || REQUEST.sync_scope(id, || REQUEST.get()),
+///         || REQUEST.sync_scope(id, || REQUEST.get()),
+///     )
+/// });
+/// assert_eq!(joint::block_on(joint_executor::spawn(task)), (7, 7));
+/// ```
+///
+/// # Cost
+/// No allocation. Unless another worker takes `b`, a call costs a few stores to the worker's own
+/// memory and no atomic read-modify-write. It needs no fence on Linux, and one on other systems.
+/// The first of several nested calls checks whether all other workers are asleep, and if so wakes
+/// one. If `b` is stolen, both threads pay a few microseconds.
+/// The stack must have room for what the program would need without any parallelism, and for 64 KiB
+/// more.
+///
+/// # Happens-before
+/// Everything before the call happens before both closures, and both closures happen before the
+/// call returns.
+///
+/// # Panics
+/// With the panic of `a`, or else with the panic of `b`. If `a` panics and no worker has taken `b`,
+/// `b` is dropped without being run. If a worker has taken `b`, the call waits for it and drops its
+/// result. Neither closure is therefore running when the panic continues, so both may borrow.
+///
+/// # Example
+/// ```
+/// fn sum(numbers: &[u64]) -> u64 {
+///     if numbers.len() <= 4 {
+///         return numbers.iter().sum();
+///     }
+///     let (left, right) = numbers.split_at(numbers.len() / 2);
+///     let (left, right) = joint_executor::join(|| sum(left), || sum(right));
+///     left + right
+/// }
+///
+/// let numbers: Vec<u64> = (1..=100).collect();
+/// assert_eq!(sum(&numbers), 5050);
+/// ```
+#[inline]
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match current::own_forks() {
+        // SAFETY: these are this thread's own forks.
+        Some(forks) => unsafe { forks.join(&Here, a, b) },
+        None => join_outside(a, b),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn join_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    entered::ambient().install(|| join(a, b))
+}
+
+/// The worker that runs on this thread.
+struct Here;
+
+impl Surroundings for Here {
+    #[cold]
+    fn offered(&self) {
+        current::with_current(|worker| {
+            let worker = worker.expect("only workers have forks");
+            worker.tell_of_fork();
+        });
+    }
+
+    #[cold]
+    fn wait(&self, wait: Wait) -> Ended {
+        current::with_current(|worker| {
+            let worker = worker.expect("only workers have forks");
+            worker.wait_helping(wait)
+        })
+    }
+}
+
+/// A call from a thread that is not a worker, as a task.
+struct Handed(Option<Taken>);
+
+impl Future for Handed {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if let Some(taken) = self.0.take() {
+            taken.run();
+        }
+        Poll::Ready(())
+    }
+}
+
+impl Executor {
+    /// Runs a closure on one of the workers, and blocks the thread until it has ended. Values that
+    /// are set on this thread, such as those of a [`TaskLocal`](crate::TaskLocal), are not set
+    /// there.
+    ///
+    /// With it, a thread that is not a worker chooses the executor of a [`join`]. Called by a
+    /// worker of this executor, it is a plain call. Called by a worker of another executor, it
+    /// blocks that worker.
+    ///
+    /// # Cost
+    /// One task.
+    ///
+    /// # Panics
+    /// With the panic of the closure.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint_executor::Executor::builder().workers(2).build()?;
+    /// let mut words = ["to", "be", "or", "not"];
+    /// let (left, right) = words.split_at_mut(2);
+    /// executor.install(|| joint_executor::join(|| left.sort(), || right.sort()));
+    /// assert_eq!(words, ["be", "to", "not", "or"]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn install<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce() -> R + Send,
+        R: Send,
+    {
+        if self.runs_this_thread() {
+            return f();
+        }
+        let mut job = Job::new(f);
+        // SAFETY: the address of a place is not null.
+        let header = unsafe { NonNull::new_unchecked(Job::as_ptr(&raw const job)) };
+        // SAFETY: this is the one taker. The frame stays until the taker has finished, because
+        // nothing below can panic before that. `F` and `R` are `Send`.
+        let taken = unsafe { Taken::new(header) };
+        self.spawn(Handed(Some(taken))).detach();
+        // SAFETY: this is the owner's one wait, in the owner's frame.
+        let ended = unsafe { Wait::new(header) }.block();
+        let outcome = match ended {
+            // SAFETY: the job has finished, and its result is taken once.
+            Ended::Done => unsafe { job.take_result() },
+            Ended::Abandoned => {
+                // SAFETY: the job came back unused.
+                drop(unsafe { job.take_work() });
+                panic!(
+                    "the executor was dropped before it had run the closure that was passed to `install`"
+                );
+            }
+        };
+        job.retire();
+        outcome.unwrap_or_else(|payload| resume_unwind(payload))
+    }
+}

@@ -1,0 +1,427 @@
+//! [`JoinSet`]: many tasks, joined in the order in which they end.
+//!
+//! When a child is added, its handle is polled once, with a waker of the child's own. That waker
+//! pushes the child's key onto the list of ended children (`ready.rs`) and wakes the task that
+//! waits for the set. The set reads that list, and polls a child only if the list names it. However
+//! many children there are, no handle is polled in vain.
+//!
+//! `children` and `front` belong to the set alone. `ready` is shared with the wakers, which may
+//! outlive the set.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::{
+    fmt,
+    future::{Future, poll_fn},
+    mem,
+    task::{Context, Poll},
+};
+
+use self::{
+    children::{Child, Children, Task},
+    ready::{Link, Node},
+};
+use super::Executor;
+use joint::{
+    task::{JoinError, JoinHandle},
+    waker::{ThinWaker, WakerId},
+};
+
+mod children;
+mod ready;
+
+pub(super) use ready::Ready;
+
+/// Tasks that are joined in the order in which they end.
+///
+/// # Dropping
+/// Cancels all tasks in the order in which they were added, and waits for none of them: see
+/// [`JoinHandle`].
+///
+/// # Happens-before
+/// Everything that a task did happens before its result is returned here.
+///
+/// # Cost
+/// One allocation for each task, in addition to the task's own, and room for its handle. In atomic
+/// read-modify-writes, in addition to those of the task:
+///
+/// * three to add a task;
+/// * two when the task ends, and one more for each other task that ends at that very moment;
+/// * two when its result is returned, and one for all results that have arrived together.
+///
+/// The number of tasks makes no difference. Nothing takes a lock, and nothing waits for another
+/// thread. Everything is wait-free, except for the end of a task, which is lock-free.
+///
+/// # Example
+/// ```
+/// use joint_executor::JoinSet;
+///
+/// let sum = joint_executor::spawn(async {
+///     let mut set = JoinSet::new();
+///     for i in 0..10u64 {
+///         set.spawn(async move { i * i });
+///     }
+///     let mut sum = 0;
+///     while let Some(square) = set.join_next().await {
+///         sum += square?;
+///     }
+///     Ok::<_, joint::JoinError>(sum)
+/// });
+/// assert_eq!(joint::block_on(sum)?, 285);
+/// # Ok::<(), joint::JoinError>(())
+/// ```
+///
+/// Take the first task to end, and cancel the others:
+/// ```
+/// # use joint_executor::JoinSet;
+/// let mut set = JoinSet::new();
+/// set.spawn(async { "now" });
+/// set.spawn(std::future::pending());
+/// let first = joint::block_on(set.join_next());
+/// assert!(matches!(first, Some(Ok("now"))));
+/// drop(set);
+/// ```
+#[must_use = "dropping a set cancels its tasks"]
+pub struct JoinSet<T> {
+    children: Children<T>,
+    ready: Arc<Ready>,
+    /// The first that ended of the children that were taken from `ready`.
+    front: Link,
+    waiter: WakerId,
+}
+
+/// A task is pinned in its own block, and an output is never pinned.
+impl<T> Unpin for JoinSet<T> {}
+
+impl<T> JoinSet<T> {
+    /// Creates a set without tasks.
+    pub fn new() -> Self {
+        Self {
+            children: Children::new(),
+            ready: Arc::new(Ready::new()),
+            front: Link::END,
+            waiter: WakerId::NONE,
+        }
+    }
+
+    /// Returns the number of tasks whose results have not been returned yet.
+    pub fn len(&self) -> usize {
+        self.children.len()
+    }
+
+    /// Returns whether there are no tasks whose results have not been returned yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Starts a task like [`joint_executor::spawn`](crate::spawn), and adds it to the set.
+    ///
+    /// # Panics
+    /// Like [`joint_executor::spawn`](crate::spawn).
+    #[track_caller]
+    pub fn spawn<F>(&mut self, future: F)
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.insert(super::spawn(future));
+    }
+
+    /// Starts a task on an executor, and adds it to the set.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint_executor::Executor::builder().workers(1).build()?;
+    /// let mut set = joint_executor::JoinSet::new();
+    /// set.spawn_on(&executor, async { 1 });
+    /// assert_eq!(joint::block_on(set.join_all()), [1]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_on<F>(&mut self, executor: &Executor, future: F)
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.insert(executor.spawn(future));
+    }
+
+    /// Adds a task that was started elsewhere, on any executor. The task may have ended already.
+    ///
+    /// A waker that was registered by an earlier poll of the handle is not woken any more. If a
+    /// poll of the set is pending and the task has already ended, the waker of that poll is woken.
+    ///
+    /// # Panics
+    /// If the handle has already given its result.
+    ///
+    /// # Example
+    /// ```
+    /// let (runnable, handle) = joint::task::spawn(async { 1 }, |_| {});
+    /// let mut set = joint_executor::JoinSet::new();
+    /// set.insert(handle);
+    /// runnable.run();
+    /// assert!(matches!(set.try_join_next(), Some(Ok(1))));
+    /// ```
+    pub fn insert(&mut self, handle: JoinHandle<T>) {
+        if let Some(waiter) = self.insert_quietly(handle) {
+            waiter.wake();
+        }
+    }
+
+    /// The list of ended children, for waiters that do not use the set's own functions.
+    pub(super) fn ready(&self) -> &Arc<Ready> {
+        &self.ready
+    }
+
+    /// Like `insert`, but if it returns a waker, the caller must wake it: it belongs to the task
+    /// that waits for the set.
+    #[must_use = "the returned waker must be woken"]
+    pub(super) fn insert_quietly(&mut self, handle: JoinHandle<T>) -> Option<ThinWaker> {
+        let key = self.children.next_key();
+        let node = Node::new(key, self.ready.clone());
+        let ended = handle.is_finished();
+        let mut result = handle.result();
+        if ended {
+            // If the result was taken before, this panics while nothing is registered and nothing
+            // is in the set yet.
+            if let Poll::Ready(result) = children::poll(&mut result, &node) {
+                let task = Task::Ended(Some(result));
+                self.children.push(Child { node, task });
+                return self.children[key].node.push();
+            }
+        }
+        let task = Task::Running(result);
+        self.children.push(Child { node, task });
+        // This can panic in the drop of a waker that was registered before. The child is in the set
+        // then, and its node is registered.
+        let Poll::Ready(result) = self.children.poll(key) else {
+            return None;
+        };
+        // The child has ended meanwhile, and did not find the node.
+        let _handle = self.children.end(key, result);
+        self.children[key].node.push()
+    }
+
+    /// Waits for the next task to end, and returns its result. Returns `None` if there are no
+    /// tasks.
+    ///
+    /// Results are returned in the order in which the tasks ended. If a task panicked or was
+    /// cancelled, its result says so.
+    ///
+    /// # Cancel safety
+    /// Dropping the future before it is ready loses nothing: the next call returns the result. The
+    /// future can be dropped in one task and the function called again in another.
+    pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
+        poll_fn(|cx| self.poll_join_next(cx)).await
+    }
+
+    /// Polls for the next task to end, for authors of futures and streams.
+    ///
+    /// If it returns `Pending`, the waker of the latest call is woken once, when a task ends.
+    pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
+        loop {
+            if let Some(result) = self.try_join_next() {
+                return Poll::Ready(Some(result));
+            }
+            if self.is_empty() {
+                return Poll::Ready(None);
+            }
+            if self.ready.poll(cx.waker(), &mut self.waiter).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Returns the result of the next task that has ended, without waiting. Returns `None` if none
+    /// has ended yet, or if there are no tasks.
+    pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
+        loop {
+            let key = self.next_ended()?;
+            // A child that was woken too early stays in the set, and will be woken again.
+            if let Poll::Ready(result) = self.children.poll(key) {
+                drop(self.children.remove(key));
+                return Some(result);
+            }
+        }
+    }
+
+    /// Takes the key of the next child that has ended.
+    fn next_ended(&mut self) -> Option<usize> {
+        if self.front == Link::END {
+            // The list has the latest first, so reverse it.
+            let mut link = self.ready.take();
+            while let Some(key) = link.key() {
+                let node = &self.children[key].node;
+                let next = node.next();
+                node.relink(self.front);
+                self.front = link;
+                link = next;
+            }
+        }
+        let key = self.front.key()?;
+        self.front = self.children[key].node.next();
+        Some(key)
+    }
+
+    /// Waits for all tasks, and returns their outputs in the order in which the tasks ended.
+    ///
+    /// # Panics
+    /// With the panic of the first task that panicked, or if a task was cancelled. The remaining
+    /// tasks are cancelled then. To get these cases as values, call
+    /// [`join_next`](JoinSet::join_next) until it returns `None`.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::{JoinSet, spawn};
+    ///
+    /// let set: JoinSet<_> = (0..3).map(|i| spawn(async move { i })).collect();
+    /// let mut numbers = joint::block_on(set.join_all());
+    /// numbers.sort_unstable();
+    /// assert_eq!(numbers, [0, 1, 2]);
+    /// ```
+    pub async fn join_all(mut self) -> Vec<T> {
+        let mut outputs = Vec::with_capacity(self.len());
+        while let Some(result) = self.join_next().await {
+            outputs.push(match result {
+                Ok(output) => output,
+                Err(JoinError::Panicked(payload)) => payload.resume(),
+                Err(JoinError::Cancelled) => {
+                    panic!(
+                        "`join_all` found a task that was cancelled; use `join_next` to get the \
+                         cancellation as a value"
+                    )
+                }
+            });
+        }
+        outputs
+    }
+
+    /// Cancels all tasks without waiting, and keeps them in the set. The result of each task says
+    /// that it was cancelled, or is what the task ended with if it was faster. See
+    /// [`JoinHandle::abort`].
+    ///
+    /// # Example
+    /// ```
+    /// let mut set = joint_executor::JoinSet::<()>::new();
+    /// set.spawn(std::future::pending());
+    /// set.abort_all();
+    /// let result = joint::block_on(set.join_next());
+    /// assert!(matches!(result, Some(Err(joint::JoinError::Cancelled))));
+    /// ```
+    pub fn abort_all(&self) {
+        for_each(self.children.iter(), |child| {
+            if let Task::Running(result) = &child.task {
+                result.handle().abort();
+            }
+        });
+    }
+
+    /// Cancels all tasks, and waits until each has ended and its future is dropped. The set is
+    /// empty after that, and can be used again.
+    ///
+    /// The results are dropped, including panics. To see them, call
+    /// [`abort_all`](JoinSet::abort_all) and then [`join_next`](JoinSet::join_next) until it
+    /// returns `None`. A function of `spawn_blocking` that has begun cannot be stopped, so its end
+    /// is waited for.
+    ///
+    /// # Cancel safety
+    /// The first poll cancels the tasks. If the future is dropped after that, the set still
+    /// contains the tasks whose end the future has not seen.
+    ///
+    /// # Example
+    /// ```
+    /// let mut set = joint_executor::JoinSet::<()>::new();
+    /// set.spawn(std::future::pending());
+    /// joint::block_on(set.shutdown());
+    /// assert!(set.is_empty());
+    /// ```
+    pub async fn shutdown(&mut self) {
+        self.abort_all();
+        while let Some(result) = self.join_next().await {
+            drop(result);
+        }
+    }
+
+    /// Detaches all tasks, which run on by themselves, and empties the set. The results of tasks
+    /// that have ended are dropped.
+    pub fn detach_all(&mut self) {
+        // Tasks that are ending at this moment may still push their keys onto the list, so it is
+        // not used again.
+        let before = mem::replace(&mut self.ready, Arc::new(Ready::new()));
+        let waiter = before.close();
+        self.release_all(|child| {
+            if let Some(handle) = child.into_handle() {
+                handle.detach();
+            }
+        });
+        // The waiter learns that there are no tasks.
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
+    }
+
+    /// Removes all tasks, in the order in which they were added. The list must not be used after
+    /// that.
+    fn release_all(&mut self, release: impl FnMut(Child<T>)) {
+        self.front = Link::END;
+        let children = &mut self.children;
+        for_each(core::iter::from_fn(|| children.pop()), release);
+    }
+}
+
+/// Calls `f` with each item. If `f` panics, it is still called with the remaining items. A second
+/// panic aborts the program.
+fn for_each<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
+    struct Rest<I: Iterator, F: FnMut(I::Item)> {
+        items: I,
+        f: F,
+    }
+    impl<I: Iterator, F: FnMut(I::Item)> Rest<I, F> {
+        fn run(&mut self) {
+            self.items.by_ref().for_each(&mut self.f);
+        }
+    }
+    impl<I: Iterator, F: FnMut(I::Item)> Drop for Rest<I, F> {
+        fn drop(&mut self) {
+            self.run();
+        }
+    }
+    Rest { items, f }.run();
+}
+
+impl<T> Drop for JoinSet<T> {
+    fn drop(&mut self) {
+        // The registered waker is the user's code, so it is dropped last, and also if a task's drop
+        // panics.
+        let ready = self.ready.clone();
+        let _waiter = ready.close();
+        self.release_all(drop);
+    }
+}
+
+impl<T> Default for JoinSet<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Extend<JoinHandle<T>> for JoinSet<T> {
+    fn extend<I: IntoIterator<Item = JoinHandle<T>>>(&mut self, handles: I) {
+        handles.into_iter().for_each(|handle| self.insert(handle));
+    }
+}
+
+impl<T> FromIterator<JoinHandle<T>> for JoinSet<T> {
+    fn from_iter<I: IntoIterator<Item = JoinHandle<T>>>(handles: I) -> Self {
+        let mut set = Self::new();
+        set.extend(handles);
+        set
+    }
+}
+
+impl<T> fmt::Debug for JoinSet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinSet")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,281 @@
+//! The list of children that have ended, in one atomic word together with the waker of the task
+//! that waits for the next end.
+//!
+//! | word | means | written by |
+//! |---|---|---|
+//! | `NOTHING` (null) | no child has ended since the list was taken, and no task waits | creation; the set, when it takes the list |
+//! | a key, tagged with `KEY` | that child has ended, and its node has the key of the child before it | each child, once |
+//! | a waker's word | no child has ended, and a task waits | the set |
+//!
+//! A child that ends replaces the word by its own key. If the word was a key, that key becomes the
+//! child's `next`. If it was a waker, the child now owns the waker, and must wake it. The set takes
+//! all keys by one exchange. A list that is not empty therefore has no waker, and no order between
+//! two locations has to be kept.
+//!
+//! The list holds keys and not addresses, and only the set knows which child a key stands for. If
+//! the word changes and changes back between a read and an exchange, it still means what it says,
+//! and nothing in the list is kept alive by it.
+//!
+//! **A node is pushed at most once.** Its waker is registered in one join word, once, and a join
+//! word wakes a registered waker by value or gives it back. A child that had already ended when it
+//! was added is pushed by the set, and has no waker.
+
+use alloc::sync::Arc;
+use core::{
+    mem::ManuallyDrop,
+    ptr::{self, NonNull},
+    task::{Poll, Waker},
+};
+
+use joint::waker::{Header, ThinWaker, VTable, WakerId};
+use joint_switch::{AtomicPtr, AtomicUsize, order};
+
+const NOTHING: *mut () = ptr::null_mut();
+/// Marks a key. No waker's word has this bit, because such a word is the address of a header or of
+/// a boxed waker, and only its lowest bit may be tagged.
+const KEY: usize = 2;
+const TAG_BITS: u32 = 2;
+const _: () = assert!(align_of::<Header>() >= 4 && align_of::<Waker>() >= 4);
+
+/// A key in a list, or the end of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link(usize);
+
+impl Link {
+    pub(super) const END: Self = Self(0);
+
+    pub(super) fn to(key: usize) -> Self {
+        Self((key << TAG_BITS) | KEY)
+    }
+
+    pub(super) fn key(self) -> Option<usize> {
+        (self != Self::END).then_some(self.0 >> TAG_BITS)
+    }
+
+    /// The key in a word: the last one pushed, or `END` if the word is a waker's or null.
+    fn of(word: *mut ()) -> Self {
+        if is_key(word) {
+            Self(word.addr())
+        } else {
+            Self::END
+        }
+    }
+
+    fn word(self) -> *mut () {
+        ptr::without_provenance_mut(self.0)
+    }
+}
+
+fn is_key(word: *mut ()) -> bool {
+    word.addr() & KEY != 0
+}
+
+/// The word. If it holds a waker, the set must empty it before it is dropped; any other content
+/// needs nothing.
+#[derive(Debug)]
+pub(in super::super) struct Ready {
+    word: AtomicPtr<()>,
+}
+
+impl Ready {
+    pub(super) fn new() -> Self {
+        Self {
+            word: AtomicPtr::new(NOTHING),
+        }
+    }
+
+    /// Takes all keys, with the last one pushed in front. Only one caller at a time may call this.
+    pub(super) fn take(&self) -> Link {
+        // ORDERING: take_look. Relaxed: a caller that finds a key here takes it by an exchange, and
+        // a key that is missed is not lost.
+        if !is_key(self.word.load(order!(take_look: Relaxed))) {
+            return Link::END;
+        }
+        // ORDERING: take. Acquire, with the Release of each `push`. A push is a read-modify-write,
+        // so it continues the release of the pushes before it, and the links of all nodes in the
+        // list are visible. A key is replaced only by another key until it is taken.
+        Link::of(self.word.swap(NOTHING, order!(take: Acquire)))
+    }
+
+    /// Returns `Ready` if a child has ended, and otherwise registers the waker, which the next
+    /// child that ends will wake. Only one caller at a time may call this, but `take` may run at
+    /// the same time.
+    ///
+    /// `last` is the caller's memory of the waker that it registered. It must be the same place for
+    /// every call, and `NONE` for the first.
+    pub(in super::super) fn poll(&self, waker: &Waker, last: &mut WakerId) -> Poll<()> {
+        // ORDERING: register_look. Relaxed: a key is left to `take`. A waker is the one that the
+        // caller registered last. If a child is taking it at this moment, it is woken, and with it
+        // the caller.
+        let mut seen = self.word.load(order!(register_look: Relaxed));
+        if is_key(seen) {
+            return Poll::Ready(());
+        }
+        if seen != NOTHING && last.is_of(waker) {
+            return Poll::Pending;
+        }
+        let new = ThinWaker::from(waker);
+        let raw = new.into_raw();
+        debug_assert!(
+            !is_key(raw.as_ptr()),
+            "the address of a task header is aligned"
+        );
+        loop {
+            // ORDERING: register, register_again. Release: the child that takes the waker sees all
+            // of it (`push`, Acquire). An older waker that is returned was registered by the caller
+            // itself. Relaxed on failure, as for `register_look`.
+            let exchanged = self.word.compare_exchange(
+                seen,
+                raw.as_ptr(),
+                order!(register: Release),
+                order!(register_again: Relaxed),
+            );
+            match exchanged {
+                Ok(before) => {
+                    *last = WakerId::of(waker);
+                    // SAFETY: the expected word was not a key, and the exchange hands over what was
+                    // there.
+                    drop(unsafe { waker_of(before) });
+                    return Poll::Pending;
+                }
+                Err(now) if is_key(now) => {
+                    // SAFETY: this is the word of the waker that was not registered.
+                    drop(unsafe { ThinWaker::from_raw(raw) });
+                    return Poll::Ready(());
+                }
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Removes the waker, if there is one, or else all keys. Called at the end of the set.
+    pub(super) fn close(&self) -> Option<ThinWaker> {
+        // ORDERING: close. Relaxed: a waker was registered by the caller itself, and keys are not
+        // looked at.
+        let before = self.word.swap(NOTHING, order!(close: Relaxed));
+        if is_key(before) {
+            return None;
+        }
+        // SAFETY: the word is not a key, and the exchange hands it over.
+        unsafe { waker_of(before) }
+    }
+}
+
+/// # Safety
+/// `word` was taken out of a list by an exchange, and is not a key.
+unsafe fn waker_of(word: *mut ()) -> Option<ThinWaker> {
+    let raw = NonNull::new(word)?;
+    // SAFETY: the word is neither null nor a key, so it is one that `register` put in, and the
+    // exchange has handed it over.
+    Some(unsafe { ThinWaker::from_raw(raw) })
+}
+
+/// What wakes a set when its child ends.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct Node {
+    header: Header,
+    key: usize,
+    /// A `Link`. Written by the thread that pushes the node, and after that by the set.
+    next: AtomicUsize,
+    ready: Arc<Ready>,
+}
+
+static NODE: VTable = {
+    unsafe fn clone(header: NonNull<Header>) {
+        // SAFETY: this is a node's header, from `Arc::as_ptr`, and the caller holds a count of the
+        // node.
+        unsafe { Arc::increment_strong_count(node(header)) }
+    }
+    unsafe fn wake(header: NonNull<Header>) {
+        // SAFETY: as for `clone`. The count is given up here.
+        let node = unsafe { Arc::from_raw(node(header)) };
+        let waiter = node.push();
+        core::mem::drop(node);
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
+    }
+    unsafe fn wake_by_ref(header: NonNull<Header>) {
+        // SAFETY: as for `clone`.
+        unsafe { clone(header) };
+        // SAFETY: the count that was just added is given up.
+        unsafe { wake(header) }
+    }
+    unsafe fn drop(header: NonNull<Header>) {
+        // SAFETY: as for `wake`.
+        core::mem::drop(unsafe { Arc::from_raw(node(header)) });
+    }
+    fn node(header: NonNull<Header>) -> *const Node {
+        header.as_ptr().cast()
+    }
+    VTable {
+        clone,
+        wake,
+        wake_by_ref,
+        drop,
+    }
+};
+
+impl Node {
+    pub(super) fn new(key: usize, ready: Arc<Ready>) -> Arc<Self> {
+        Arc::new(Self {
+            header: Header::new(&NODE),
+            key,
+            next: AtomicUsize::new(Link::END.0),
+            ready,
+        })
+    }
+
+    /// Returns a waker that may be used while the node is held, and that must not be dropped.
+    pub(super) fn waker(self: &Arc<Self>) -> ManuallyDrop<Waker> {
+        let header = Arc::as_ptr(self).cast_mut().cast::<Header>();
+        // SAFETY: the address of a value is not null.
+        let header = unsafe { NonNull::new_unchecked(header) };
+        // SAFETY: a node begins with its header, and the pointer is the `Arc`'s own. The functions
+        // count with the `Arc`, and wake from any thread. The waker stands for the count that the
+        // caller holds, so it is not dropped.
+        ManuallyDrop::new(unsafe { ThinWaker::waker_from_header(header) })
+    }
+
+    /// Pushes the child onto the list. The caller must wake the waker that is returned, if any.
+    #[must_use = "the returned waker must be woken"]
+    pub(super) fn push(&self) -> Option<ThinWaker> {
+        let word = &self.ready.word;
+        // ORDERING: push_look. Relaxed: only the value goes into the link, and the exchange checks
+        // it.
+        let mut seen = word.load(order!(push_look: Relaxed));
+        loop {
+            // ORDERING: link. Relaxed: published by `push`.
+            self.next.store(Link::of(seen).0, order!(link: Relaxed));
+            // ORDERING: push, push_again. Release: the thread that takes the list sees the link
+            // (`take`, Acquire). Acquire: a waker that is taken is seen whole (`register`,
+            // Release). Relaxed on failure, as for `push_look`.
+            let exchanged = word.compare_exchange(
+                seen,
+                Link::to(self.key).word(),
+                order!(push: AcqRel),
+                order!(push_again: Relaxed),
+            );
+            match exchanged {
+                Ok(before) if is_key(before) => return None,
+                // SAFETY: the word is not a key, and the exchange hands it over.
+                Ok(before) => return unsafe { waker_of(before) },
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// The next key in the list. Only the set may call this, after it has taken the list.
+    pub(super) fn next(&self) -> Link {
+        // ORDERING: next. Relaxed: `take` has made the link visible, and only the set writes it
+        // after that.
+        Link(self.next.load(order!(next: Relaxed)))
+    }
+
+    /// Replaces the next key. Only the set may call this, after it has taken the list.
+    pub(super) fn relink(&self, next: Link) {
+        // ORDERING: relink. Relaxed: the link belongs to the set from here on.
+        self.next.store(next.0, order!(relink: Relaxed));
+    }
+}

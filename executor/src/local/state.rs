@@ -1,0 +1,459 @@
+//! [`LocalState`]: everything that belongs to one local executor, and its loop.
+//!
+//! Only its own thread uses it, except for the inbox. Its tasks that wait know its address by their
+//! entries in the register. It outlives every use of the address: a thread that schedules a task
+//! has a task that is not finished, and the executor's end waits until all tasks are.
+//!
+//! Order of work: tasks run first in, first out. Once the main future is woken, it takes its turn
+//! like a task that was queued behind all tasks that were due. Tasks that other threads have woken
+//! are fetched every [`INBOX_INTERVAL`] runs, and when nothing else is due.
+
+use core::{
+    cell::Cell,
+    future::Future,
+    marker::PhantomData,
+    ops::Deref,
+    panic::Location,
+    pin::pin,
+    ptr::{self, NonNull},
+    task::{Context, Poll},
+};
+
+use crossbeam_utils::CachePadded;
+
+use super::{
+    LocalMetrics,
+    inbox::Inbox,
+    queue::Queue,
+    register::{Entry, Register, Runnable},
+};
+use crate::guard::guarded;
+use joint::{
+    task::{Builder, EndedTask, JoinHandle, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
+    waker::{
+        ThinWaker, budget,
+        park::{Parked, Parker, Turns, park_until},
+    },
+};
+use joint_switch::{Retire, fence, heap, order, this_thread, thread::ThreadId, thread_local};
+
+/// How many tasks run between two looks at the inbox. The number is prime, so that it does not fall
+/// into step with a pattern of work.
+pub(super) const INBOX_INTERVAL: usize = 61;
+
+/// Everything that belongs to one local executor.
+pub(crate) struct LocalState {
+    thread: ThreadId,
+    queue: Queue,
+    register: Register,
+    parker: Parker,
+    /// Whether a `block_on` or a `run` is under way.
+    is_driven: Cell<bool>,
+    /// Whether a push will be noticed without waking any thread.
+    is_awake: Cell<bool>,
+    /// Whether a `try_tick` is under way, which alone does not make this awake: a `run` may be
+    /// asleep.
+    is_ticking: Cell<bool>,
+    spawned: Cell<u64>,
+    /// How many tasks have ended.
+    ended: Cell<u64>,
+    polls: Cell<u64>,
+    parks: Cell<u64>,
+    /// Kept apart, because other threads write it.
+    inbox: CachePadded<Inbox<Entry>>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const LocalState> = const { Cell::new(ptr::null()) };
+}
+
+/// Calls `f` with the local executor that this thread is running.
+#[inline]
+pub(crate) fn with_current<R>(f: impl FnOnce(Option<&LocalState>) -> R) -> R {
+    let current = CURRENT.with(Cell::get);
+    // SAFETY: set by `LocalState::enter` during a call on that value, and reset before the call
+    // ends.
+    f(unsafe { current.as_ref() })
+}
+
+/// Runs `f` as if this thread were running no local executor.
+pub(crate) fn without_current<R>(f: impl FnOnce() -> R) -> R {
+    CURRENT.with(|current| {
+        let _outer = Restore::set(current, ptr::null());
+        f()
+    })
+}
+
+/// The tasks' schedule function. It finds the executor by the task's [`Entry`], and takes no
+/// memory.
+struct Scheduler;
+
+impl Schedule<Entry> for Scheduler {
+    #[inline]
+    fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+        // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the entry is
+        // as the runner has written it.
+        fence(order!(woken: Acquire));
+        let home = runnable.metadata().home();
+        // SAFETY: there is a runnable, so the task is not finished, and the state is alive. The
+        // field is never written.
+        let thread = unsafe { (*home).thread };
+        if thread == this_thread() {
+            // SAFETY: the state is alive as above, and this is its thread.
+            return unsafe { &*home }.push(runnable);
+        }
+        // SAFETY: the state is alive as above, and nothing is read here.
+        let inbox = unsafe { &raw const (*home).inbox };
+        // SAFETY: the inbox is alive until the owner has the runnable. A `CachePadded` starts with
+        // what it pads.
+        unsafe { Inbox::push(inbox.cast(), runnable) };
+    }
+
+    #[inline]
+    fn pending(&self, task: &PendingTask<'_, Entry>) {
+        if !task.metadata().is_entered() && !task.is_woken() {
+            // SAFETY: the runner has lent the task, and it is not in any register yet.
+            unsafe { enter(task) };
+        }
+    }
+
+    #[inline]
+    fn ended(&self, task: &EndedTask<'_, Entry>, _: TaskEnd) {
+        with_own(|state| {
+            state.ended.set(state.ended.get() + 1);
+            if task.metadata().is_entered() {
+                // SAFETY: the runner calls this, and the task's future is gone.
+                unsafe { state.register.strike_off(task.metadata()) };
+            }
+        });
+    }
+}
+
+#[inline]
+fn builder(spawned: &'static Location<'static>) -> Builder<Entry> {
+    Builder::new().spawned_at(spawned).metadata(Entry::none())
+}
+
+/// Enters a task that waits for the first time.
+///
+/// # Safety
+/// The caller is the task's runner, and the task is not in any register yet.
+#[inline(never)]
+unsafe fn enter(task: &PendingTask<'_, Entry>) {
+    // SAFETY: by this function's contract.
+    with_own(|state| unsafe { state.register.enter(task.as_ptr(), task.metadata(), state) });
+}
+
+/// Calls `f` with the executor of the task that this thread has just run or dropped.
+#[inline]
+fn with_own(f: impl FnOnce(&LocalState)) {
+    with_current(|state| f(state.expect("only its own executor runs and drops a task")));
+}
+
+/// Restores a cell's earlier value, also on unwind.
+struct Restore<'a, T: Copy>(&'a Cell<T>, T);
+
+impl<'a, T: Copy> Restore<'a, T> {
+    fn set(cell: &'a Cell<T>, to: T) -> Self {
+        Self(cell, cell.replace(to))
+    }
+}
+
+impl<T: Copy> Drop for Restore<'_, T> {
+    fn drop(&mut self) {
+        self.0.set(self.1);
+    }
+}
+
+/// A state at an address that its tasks know. It stays on its thread, and cancels its tasks when it
+/// is dropped.
+pub(super) struct Owned(NonNull<LocalState>, PhantomData<*mut ()>);
+
+impl Owned {
+    pub(super) fn new() -> Self {
+        let state = heap::allocate();
+        // SAFETY: the block is fresh and ours.
+        unsafe { state.write(LocalState::new()) };
+        Self(state, PhantomData)
+    }
+}
+
+impl Deref for Owned {
+    type Target = LocalState;
+
+    fn deref(&self) -> &LocalState {
+        // SAFETY: alive until `self` is dropped.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if self.is_awake.get() || self.is_ticking.get() {
+            // A poll below this frame has ended the process, which destroys the thread-local that
+            // holds the executor. That poll's task never ends, so the drop does not wait for it,
+            // and leaves all memory to the end of the process.
+            return;
+        }
+        self.close();
+        // SAFETY: all tasks have ended, so no other thread can reach it.
+        unsafe { self.0.as_mut() }.inbox.retire();
+        // SAFETY: the state is ours alone, initialised, and not used after this.
+        unsafe { self.0.drop_in_place() };
+        // SAFETY: allocated in `new` as a `LocalState`.
+        unsafe { heap::release(self.0) };
+    }
+}
+
+impl LocalState {
+    fn new() -> Self {
+        Self {
+            thread: this_thread(),
+            queue: Queue::new(),
+            register: Register::new(),
+            parker: Parker::new(),
+            is_driven: Cell::new(false),
+            is_awake: Cell::new(false),
+            is_ticking: Cell::new(false),
+            spawned: Cell::new(0),
+            ended: Cell::new(0),
+            polls: Cell::new(0),
+            parks: Cell::new(0),
+            inbox: CachePadded::new(Inbox::new()),
+        }
+    }
+
+    pub(super) fn metrics(&self) -> LocalMetrics {
+        LocalMetrics {
+            spawned: self.spawned.get(),
+            polls: self.polls.get(),
+            parks: self.parks.get(),
+        }
+    }
+
+    /// Whether all tasks have ended.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ended.get() == self.spawned.get()
+    }
+
+    pub(crate) fn spawn<F>(
+        &self,
+        spawned: &'static Location<'static>,
+        future: F,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        // SAFETY: the runnables are run and dropped on this thread alone: the schedule function
+        // hands them to this state, which stays here, and which ends only when there can be no more
+        // of them. An output that may not be sent is touched only by this thread's runs, and by a
+        // handle that is not sent. Everything else may be sent and shared, and may live without
+        // limit.
+        let (runnable, handle) = unsafe { builder(spawned).spawn_unchecked(|_| future, Scheduler) };
+        self.launch(runnable);
+        handle.without_metadata()
+    }
+
+    pub(super) fn spawn_detached<F: Future + 'static>(
+        &self,
+        spawned: &'static Location<'static>,
+        future: F,
+    ) {
+        // SAFETY: as for `spawn`, and there is no handle.
+        self.launch(unsafe { builder(spawned).spawn_detached_unchecked(|_| future, Scheduler) });
+    }
+
+    #[inline]
+    fn launch(&self, runnable: Runnable) {
+        self.spawned.set(self.spawned.get() + 1);
+        self.push(runnable);
+    }
+
+    /// Queues a runnable, on the home thread.
+    #[inline]
+    fn push(&self, runnable: Runnable) {
+        self.queue.push(runnable);
+        if !self.is_awake.get() {
+            self.rouse();
+        }
+    }
+
+    /// Wakes the task or thread that drives this executor, if it sleeps.
+    #[cold]
+    fn rouse(&self) {
+        if let Some(waker) = self.rise() {
+            waker.wake();
+        }
+    }
+
+    /// Takes back the waker in the inbox, or else what was pushed.
+    pub(super) fn rise(&self) -> Option<ThinWaker> {
+        self.inbox.rise(|runnable| self.queue.push(runnable))
+    }
+
+    #[inline]
+    fn take_inbox(&self) {
+        self.inbox.take(|runnable| self.queue.push(runnable));
+    }
+
+    /// Leaves a waker for the next push. Gives it back if something was pushed already.
+    pub(super) fn sleep_as(&self, waker: ThinWaker) -> Result<(), ThinWaker> {
+        self.inbox.sleep(waker)
+    }
+
+    /// Calls `f` with this as the current executor of its thread.
+    fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        CURRENT.with(|current| {
+            let _outer = Restore::set(current, &raw const *self);
+            let _budget = budget::save();
+            f()
+        })
+    }
+
+    /// Calls `f` with this as the current executor, and awake.
+    pub(super) fn drive<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _asleep = Restore::set(&self.is_awake, true);
+        self.enter(f)
+    }
+
+    /// Claims the executor for a `block_on` or `run`.
+    pub(super) fn claim(&self) {
+        assert!(
+            !self.is_driven.replace(true),
+            "only one `block_on` or `run` can drive a `LocalExecutor` at a time, and another has \
+             not ended; inside of it, spawn and await tasks instead"
+        );
+    }
+
+    pub(super) fn unclaim(&self) {
+        self.is_driven.set(false);
+    }
+
+    /// Returns the number of tasks that are due.
+    #[inline]
+    pub(super) fn due(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Runs the tasks that are due, up to `turns` and up to the next look at the inbox, and returns
+    /// how many it has run.
+    #[inline]
+    pub(super) fn run_some(&self, turns: usize) -> usize {
+        let turns = turns.min(INBOX_INTERVAL);
+        self.take_inbox();
+        for ran in 0..turns {
+            let Some(runnable) = self.queue.pop() else {
+                return ran;
+            };
+            self.run(runnable);
+        }
+        turns
+    }
+
+    // Always: it has a second caller, and the compiler would not inline it into the loop of
+    // `run_some`, which costs 20 instructions for each task.
+    #[inline(always)]
+    fn run(&self, runnable: Runnable) {
+        self.polls.set(self.polls.get() + 1);
+        budget::refill();
+        match runnable.poll() {
+            Polled::Pending | Polled::Ended(None) => {}
+            Polled::Woken(runnable) => self.queue.push(runnable),
+            Polled::Ended(Some(waiter)) => guarded(|| waiter.wake()),
+        }
+    }
+
+    pub(super) fn try_tick(&self) -> bool {
+        if self.due() == 0 || self.polls.get() % INBOX_INTERVAL as u64 == 0 {
+            self.take_inbox();
+        }
+        let Some(runnable) = self.queue.pop() else {
+            return false;
+        };
+        let _ticking = Restore::set(&self.is_ticking, true);
+        self.enter(|| self.run(runnable));
+        true
+    }
+
+    pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
+        struct Claimed<'a>(&'a LocalState);
+        impl Drop for Claimed<'_> {
+            fn drop(&mut self) {
+                self.0.unclaim();
+            }
+        }
+        self.claim();
+        let _claimed = Claimed(self);
+        self.drive(|| self.drive_main(future))
+    }
+
+    fn drive_main<F: Future>(&self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        let waker = self.parker.waker();
+        let mut cx = Context::from_waker(waker);
+        waker.wake_by_ref();
+        let mut turns = Turns::new();
+        loop {
+            if self.parker.take_wake() {
+                budget::refill();
+                if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+                    return output;
+                }
+            }
+            // A task that is woken meanwhile waits for the next round, so the main future gets its
+            // turn after all tasks that were due.
+            self.take_inbox();
+            let mut left = self.due();
+            while left > 0 && self.due() > 0 {
+                let ran = self.run_some(left);
+                left -= ran;
+                turns.count(ran);
+            }
+            turns.count(1);
+            if self.due() == 0 {
+                self.sleep();
+            }
+        }
+    }
+
+    /// Sleeps until the main future is woken or something was pushed: by another thread, or by this
+    /// one, if it is a worker that attends to its driver meanwhile.
+    fn sleep(&self) {
+        if self.parker.is_woken() || self.sleep_as(self.parker.waker().into()).is_err() {
+            return;
+        }
+        if self.park() == (Parked::Due { slept: true }) {
+            self.parks.set(self.parks.get() + 1);
+        }
+        // If only the main future was woken, the waker is still in the inbox.
+        drop(self.rise());
+    }
+
+    /// Parks the thread until there is a wake-up, which is left to be taken, or until something was
+    /// pushed by this thread itself, for which no thread unparks it.
+    fn park(&self) -> Parked {
+        park_until(None, || self.parker.is_woken() || self.due() > 0)
+    }
+
+    /// Cancels all tasks, and waits for wake-ups of them that are under way on other threads.
+    fn close(&self) {
+        self.drive(|| {
+            self.register
+                .cancel_all(|runnable| self.queue.push(runnable));
+            loop {
+                drop(self.rise());
+                while let Some(runnable) = self.queue.pop() {
+                    guarded(|| drop(runnable));
+                }
+                if self.is_empty() {
+                    return;
+                }
+                if self.sleep_as(self.parker.waker().into()).is_ok() {
+                    self.park();
+                    self.parker.take_wake();
+                }
+            }
+        });
+    }
+}

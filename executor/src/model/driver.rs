@@ -1,0 +1,243 @@
+//! What models of the driver need: [`Driven`], the sleep protocol with a driver. This exists under
+//! the model-checking cfg alone.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::task::Waker;
+use std::io;
+
+use crate::{
+    driver::{
+        clock,
+        keeper::{Driver, EventSource, Obtained},
+        timers::{Earliest, Fired},
+    },
+    sleep::{AfterPark, Need, Parking, Sleep},
+};
+use joint_switch::{
+    Mutex, fence, order,
+    thread::{self, Thread},
+};
+
+/// Takes the place of the system. It reports only that it was rung, or what [`Driven::tell`] asks
+/// for.
+pub(crate) struct Bell(Mutex<Rung>);
+
+#[derive(Default)]
+struct Rung {
+    is_rung: bool,
+    waits: Option<Thread>,
+    woken: Vec<Waker>,
+    tells: bool,
+}
+
+impl EventSource for Bell {
+    type Events = ();
+
+    fn new() -> io::Result<Self> {
+        Ok(Self(Mutex::new(Rung::default())))
+    }
+
+    fn events() {}
+
+    fn has_sources(&self) -> bool {
+        true
+    }
+
+    /// A time that is not over by now is never over.
+    fn wait(&self, (): &mut (), until: Option<u64>, woken: &mut Vec<Waker>) {
+        let waits = until.is_none_or(|until| until > clock::now());
+        let mut rung = self.0.lock().unwrap();
+        while waits && !rung.is_rung && !rung.tells {
+            rung.waits = Some(thread::current());
+            drop(rung);
+            thread::park();
+            rung = self.0.lock().unwrap();
+        }
+        rung.waits = None;
+        rung.is_rung = false;
+        if core::mem::take(&mut rung.tells) {
+            woken.append(&mut rung.woken);
+        }
+    }
+
+    fn interrupt(&self) {
+        let mut rung = self.0.lock().unwrap();
+        rung.is_rung = true;
+        if let Some(thread) = rung.waits.take() {
+            thread.unpark();
+        }
+    }
+
+    fn close(&self) -> Vec<Waker> {
+        Vec::new()
+    }
+}
+
+/// The executor's sleep protocol with a driver, for models with queues of their own. A deadline has
+/// either passed, such as 0, or never passes.
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct Driven {
+    sleep: Sleep,
+    driver: Arc<Driver<Bell>>,
+    workers: usize,
+}
+
+#[allow(missing_docs, reason = "only models use it")]
+impl Driven {
+    /// With `rings` false the driver does not ring, which shows that it must.
+    pub fn new(workers: usize, rings: bool) -> Self {
+        let driver = Arc::new(Driver::new(workers));
+        let rung = driver.clone();
+        let ring = move || {
+            if rings {
+                rung.ring();
+            }
+        };
+        Self {
+            sleep: Sleep::new(workers, ring),
+            driver,
+            workers,
+        }
+    }
+
+    pub fn search(&self) {
+        self.sleep.search();
+    }
+
+    pub fn found(&self, has_work: impl Fn() -> bool) {
+        self.sleep.found(has_work);
+    }
+
+    pub fn notify(&self) {
+        self.sleep.notify(Need::Lookout);
+    }
+
+    pub fn notify_from_outside(&self) {
+        self.sleep.notify_from_outside(Need::Lookout);
+    }
+
+    pub fn wake_worker(&self, worker: usize) {
+        self.sleep.wake_worker(worker);
+    }
+
+    pub fn wake_all(&self) {
+        self.sleep.wake_all();
+    }
+
+    /// Begins as a worker, on this thread.
+    pub fn begin(&self) {
+        self.sleep.begin();
+    }
+
+    /// Acts as a worker that a poll blocks, and returns for how long nothing is due.
+    pub fn attend_blocked(&self) -> Option<core::time::Duration> {
+        let mut woken = Vec::new();
+        if let Some(mut keeper) = self
+            .driver
+            .has_sources()
+            .then(|| self.driver.keep())
+            .flatten()
+        {
+            keeper.look();
+            keeper.leave(&mut woken);
+        }
+        self.fire(&mut woken);
+        woken.into_iter().for_each(Waker::wake);
+        self.driver.next_blocked_look()
+    }
+
+    fn fire(&self, woken: &mut Vec<Waker>) {
+        for timers in self.driver.all_timers() {
+            let fired = timers.fire(clock::now(), woken);
+            assert_eq!(fired, Fired::All, "a model has few timers");
+        }
+    }
+
+    /// Acts as `DriverHandle::hurry` after an insertion, by a thread that is not a worker.
+    pub fn arm(&self, deadline: u64, waker: Waker) {
+        if self.insert(self.workers, deadline, waker) == Earliest::Sooner {
+            self.hurry(deadline);
+        }
+    }
+
+    /// Does the same as an active worker.
+    pub fn arm_as(&self, worker: usize, deadline: u64, waker: Waker) {
+        if self.insert(worker, deadline, waker) == Earliest::Sooner {
+            self.driver.hurry(deadline, &self.sleep, || ());
+        }
+    }
+
+    fn insert(&self, worker: usize, deadline: u64, waker: Waker) -> Earliest {
+        let inserted = self.driver.timers(worker).insert(deadline, waker);
+        inserted.expect("the queue is not closed").1
+    }
+
+    fn hurry(&self, deadline: u64) {
+        let if_awake = || self.sleep.notify_from_outside(Need::Lookout);
+        self.driver.hurry(deadline, &self.sleep, if_awake);
+    }
+
+    /// Acts as `DriverHandle::reactor`, by a thread that is not a worker.
+    pub fn make_reactor(&self) {
+        let (_, obtained) = self.driver.reactor().expect("a reactor can be made");
+        if obtained == Obtained::Made {
+            self.hurry(0);
+        }
+    }
+
+    /// Acts as a worker that rests in the driver once, and leaves to run a task. Calls
+    /// `if_no_reserve` unless it relies on a reserve.
+    pub fn keep_and_leave(&self, if_no_reserve: impl FnOnce()) {
+        let mut keeper = self.driver.keep().expect("there is no other keeper");
+        keeper.park(None);
+        drop(keeper);
+        // ORDERING: leave_fence. SeqCst: K2 of `reserve.rs`, in place of `found_fence`.
+        fence(order!(leave_fence: SeqCst));
+        if self.driver.has_no_reserve() {
+            if_no_reserve();
+        }
+    }
+
+    /// Rests as the reserve until no keeper is asleep in the driver, or until `is_woken`.
+    pub fn rest_as_reserve(&self, is_woken: impl Fn() -> bool) {
+        let mut reserve = self.driver.reserve().expect("there is no other reserve");
+        while !is_woken() && reserve.park(None) == AfterPark::Wait {}
+    }
+
+    /// Causes the reactor to report an event for `waker`.
+    pub fn tell(&self, waker: Waker) {
+        let (bell, _) = self.driver.reactor().expect("a reactor can be made");
+        let mut rung = bell.0.lock().unwrap();
+        rung.woken.push(waker);
+        rung.tells = true;
+        if let Some(thread) = rung.waits.take() {
+            thread.unpark();
+        }
+    }
+
+    /// Rests as `Worker::rest_in_place` does: in the driver, if it is in use and no other worker
+    /// keeps it. `looks` says whether the worker ensures that some worker keeps it.
+    pub fn rest(
+        &self,
+        worker: usize,
+        looks: bool,
+        urgent: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
+    ) {
+        let mut keeper = self.driver.keep();
+        let keeps = keeper.is_some();
+        let urgent = || urgent() || looks && !keeps && self.driver.is_vacant();
+        let mut park = keeper.as_mut().map(|keeper| |limit| keeper.park(limit));
+        let parking = match &mut park {
+            Some(park) => Parking::Driver(park),
+            None => Parking::Thread,
+        };
+        self.sleep.sleep(worker, urgent, has_work, parking);
+        let mut woken = Vec::new();
+        if let Some(keeper) = keeper {
+            keeper.leave(&mut woken);
+            self.fire(&mut woken);
+        }
+        woken.into_iter().for_each(Waker::wake);
+    }
+}

@@ -1,0 +1,47 @@
+//! An executor without threads of its own: models are its workers.
+
+use alloc::{sync::Arc, vec::Vec};
+
+use crate::{
+    Executor,
+    worker::{Worker, current, shared::Shared},
+};
+
+/// A worker that has no thread.
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct OwnWorker(Worker);
+
+/// Ends an executor that [`without_threads`] has made.
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct End(Arc<Shared>);
+
+/// Makes an executor, and its workers. The drop of the executor does not end it.
+pub fn without_threads(workers: usize) -> (Executor, Vec<OwnWorker>) {
+    let (executor, workers) = Executor::without_threads(workers, Default::default());
+    (executor, workers.into_iter().map(OwnWorker).collect())
+}
+
+#[allow(missing_docs, reason = "only models use it")]
+impl OwnWorker {
+    pub fn end(&self) -> End {
+        End(self.0.shared().clone())
+    }
+
+    /// Does all that a worker's thread does, from its start until the executor has ended.
+    pub fn main(self) {
+        self.0.main();
+    }
+}
+
+impl End {
+    /// Shuts the executor down, without waiting for it.
+    pub fn begin(&self) {
+        self.0.close();
+    }
+}
+
+/// Calls `f` as a thread does that is not a worker.
+pub fn outside<R>(f: impl FnOnce() -> R) -> R {
+    current::without_current(f)
+}

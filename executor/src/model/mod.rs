@@ -1,0 +1,415 @@
+//! What models need from the crate: its parts, for worlds of their own. This exists under the
+//! model-checking cfg alone, and promises nothing.
+
+#[cfg(feature = "io")]
+use crate::driver::reactor::readiness::ShortCount;
+
+/// The executor's queue for tasks from other threads.
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct Inbox(crate::inbox::Inbox<()>);
+
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
+impl Inbox {
+    pub fn new() -> Self {
+        Self(crate::inbox::Inbox::new())
+    }
+
+    pub fn push(&self, runnable: joint::task::Runnable) {
+        self.0.push(runnable);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn take(&self, most: usize, take: impl FnMut(joint::task::Runnable)) {
+        self.0.take(most, take);
+    }
+}
+
+/// One worker's forks, for models with workers of their own. A join waits for a thief without
+/// helping.
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct Forks(crate::fork_join::forks::Forks);
+
+struct Alone;
+
+impl crate::fork_join::forks::Surroundings for Alone {
+    fn offered(&self) {}
+
+    fn wait(&self, wait: crate::fork_join::job::Wait) -> joint::completion::Ended {
+        wait.block()
+    }
+}
+
+#[allow(missing_docs, reason = "only models use it")]
+impl Forks {
+    pub fn new(capacity: usize) -> Self {
+        Self(crate::fork_join::forks::Forks::new(capacity))
+    }
+
+    /// # Safety
+    /// Only one thread, the owner, calls this.
+    pub unsafe fn join<RA, RB: Send>(
+        &self,
+        a: impl FnOnce() -> RA,
+        b: impl FnOnce() -> RB + Send,
+    ) -> (RA, RB) {
+        // SAFETY: the caller promises it.
+        unsafe { self.0.join(&Alone, a, b) }
+    }
+
+    pub fn has_jobs(&self) -> bool {
+        self.0.oldest().is_some()
+    }
+
+    /// Marks the oldest job, and returns whether it was marked already.
+    pub fn mark(&self) -> bool {
+        let mark = |index| self.0.mark(index) == crate::fork_join::forks::Marked::Before;
+        self.0.oldest().is_some_and(mark)
+    }
+
+    /// Takes the oldest job, and passes it to `run` as a function. If that function is not called,
+    /// the job goes back to its owner.
+    pub fn steal(&self, run: impl FnOnce(&mut dyn FnMut())) -> bool {
+        let Some(taken) = self.0.steal() else {
+            return false;
+        };
+        let mut taken = Some(taken);
+        run(&mut || taken.take().expect("the task runs once").run());
+        true
+    }
+}
+
+/// The executor's end, for models with queues of their own.
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct Gate(crate::gate::Gate);
+
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
+impl Gate {
+    pub fn new(workers: usize) -> Self {
+        Self(crate::gate::Gate::new(workers))
+    }
+
+    pub fn close(&self) {
+        self.0.close();
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.0.is_quiet()
+    }
+
+    /// Returns whether the caller is to cancel all.
+    pub fn begin_to_cancel(&self) -> bool {
+        self.0.begin_to_cancel() == crate::gate::Cancel::All
+    }
+
+    /// Returns whether it was the last one.
+    pub fn arrive(&self, worker: usize) -> bool {
+        self.0.arrive(worker) == crate::gate::Arrived::Last
+    }
+
+    pub fn never_came(&self, workers: usize) {
+        let _arrived = self.0.never_came(workers);
+    }
+
+    /// Returns whether it was the last one.
+    pub fn leave(&self) -> bool {
+        self.0.leave() == crate::gate::Departed::Last
+    }
+
+    pub fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+        self.0.pushed(discard, is_empty);
+    }
+
+    pub fn terminate(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+        self.0.terminate(discard, is_empty);
+    }
+}
+
+/// A lock with an owner.
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct Biased<T>(crate::biased::Biased<T>);
+
+#[allow(missing_docs, reason = "only models use it")]
+impl<T> Biased<T> {
+    pub fn new(value: T) -> Self {
+        Self(crate::biased::Biased::new(value))
+    }
+
+    /// # Safety
+    /// Only one thread, the owner, calls this, and not inside itself.
+    pub unsafe fn enter<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the caller promises it.
+        unsafe { self.0.enter(f) }
+    }
+
+    pub fn with_lock<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        self.0.with_lock(f)
+    }
+}
+
+mod deques;
+pub use deques::{Deques, Stealer};
+
+mod executor;
+pub use executor::{End, OwnWorker, outside, without_threads};
+
+mod blocked;
+pub use blocked::attend_while_blocked;
+
+mod registry;
+pub use registry::{Registry, Task};
+
+mod visitors;
+pub use visitors::Visitors;
+
+#[cfg(feature = "io")]
+mod driver;
+#[cfg(feature = "io")]
+pub use driver::Driven;
+
+/// The executor's sleep protocol, for models with queues of their own.
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct Sleep(crate::sleep::Sleep);
+
+#[allow(missing_docs, reason = "only models use it")]
+impl Sleep {
+    pub fn new(workers: usize) -> Self {
+        Self(crate::sleep::Sleep::new(workers, || {}))
+    }
+
+    pub fn notify(&self) {
+        self.0.notify(crate::sleep::Need::Lookout);
+    }
+
+    pub fn notify_for_hands(&self) {
+        self.0.notify(crate::sleep::Need::Hands);
+    }
+
+    pub fn notify_from_outside(&self) {
+        self.0.notify_from_outside(crate::sleep::Need::Lookout);
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.0.is_quiet()
+    }
+
+    pub fn wants_watcher(&self) -> bool {
+        self.0.wants_watcher()
+    }
+
+    pub fn search(&self) {
+        self.0.search();
+    }
+
+    pub fn found(&self, has_work: impl Fn() -> bool) {
+        self.0.found(has_work);
+    }
+
+    /// The time is over at once or, with the longest limit, never.
+    pub fn watch(&self, worker: usize, limit: core::time::Duration, urgent: impl Fn() -> bool) {
+        let parking = crate::sleep::Parking::Thread;
+        self.0.watch(worker, limit, urgent, parking);
+    }
+
+    /// Returns whether it has slept.
+    pub fn sleep(
+        &self,
+        worker: usize,
+        urgent: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
+    ) -> bool {
+        use crate::sleep::{Parking, Slept};
+        self.0.sleep(worker, urgent, has_work, Parking::Thread) == Slept::AWhile
+    }
+
+    pub fn wake_worker(&self, worker: usize) {
+        self.0.wake_worker(worker);
+    }
+
+    pub fn wake_all(&self) {
+        self.0.wake_all();
+    }
+}
+
+/// One worker's queue of deadlines.
+#[cfg(feature = "io")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct Timers(crate::driver::timers::Timers);
+
+/// A timer that has been armed.
+#[cfg(feature = "io")]
+#[derive(Debug)]
+pub struct Inserted {
+    /// Its key.
+    pub key: TimerKey,
+    /// Whether the earliest deadline is sooner now.
+    pub is_sooner: bool,
+}
+
+/// The key of one timer.
+#[cfg(feature = "io")]
+#[derive(Debug)]
+pub struct TimerKey(crate::driver::timers::Key);
+
+#[cfg(feature = "io")]
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
+impl Timers {
+    pub fn new() -> Self {
+        Self(crate::driver::timers::Timers::new())
+    }
+
+    pub fn earliest(&self) -> u64 {
+        self.0.earliest()
+    }
+
+    /// Returns `None` if closed.
+    pub fn insert(&self, deadline: u64, waker: core::task::Waker) -> Option<Inserted> {
+        let (key, earliest) = self.0.insert(deadline, waker).ok()?;
+        Some(Inserted {
+            key: TimerKey(key),
+            is_sooner: earliest == crate::driver::timers::Earliest::Sooner,
+        })
+    }
+
+    /// Returns `None` if closed.
+    pub fn poll(&self, key: &TimerKey, waker: &core::task::Waker) -> Option<core::task::Poll<()>> {
+        self.0.poll(&key.0, waker).ok()
+    }
+
+    pub fn remove(&self, key: &TimerKey) -> Option<core::task::Waker> {
+        self.0.remove(&key.0)
+    }
+
+    /// Fires all that are due.
+    pub fn fire(&self, now: u64, woken: &mut alloc::vec::Vec<core::task::Waker>) {
+        use crate::driver::timers::Fired;
+        while self.0.fire(now, woken) == Fired::OneBatch {}
+    }
+
+    pub fn close(&self) -> alloc::vec::Vec<core::task::Waker> {
+        self.0.close()
+    }
+}
+
+/// Both directions of a descriptor, for models with events and descriptors of their own.
+#[cfg(feature = "io")]
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct Source(crate::driver::reactor::Source);
+
+/// An operation that reads or writes up to `.0` bytes.
+#[cfg(feature = "io")]
+struct Try<F>(usize, F);
+
+#[cfg(feature = "io")]
+impl<F: FnMut() -> std::io::Result<usize>> crate::driver::reactor::direction::Attempt<usize>
+    for Try<F>
+{
+    fn attempt(&mut self) -> std::io::Result<usize> {
+        self.1()
+    }
+
+    fn fell_short(&self, result: &usize) -> bool {
+        *result < self.0
+    }
+
+    fn arm(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "io")]
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
+impl Source {
+    pub fn new() -> Self {
+        Self(crate::driver::reactor::Source::new(ShortCount::Exhausted))
+    }
+
+    fn direction(&self, write: bool) -> crate::driver::reactor::direction::Direction<'_> {
+        use crate::driver::reactor::Interest;
+        let interest = if write {
+            Interest::Write
+        } else {
+            Interest::Read
+        };
+        self.0.direction(interest)
+    }
+
+    pub fn event(&self, write: bool) -> alloc::vec::Vec<core::task::Waker> {
+        self.event_of(write, ShortCount::Exhausted)
+    }
+
+    /// Raises an event from which on a short count shows nothing.
+    pub fn event_unsure(&self, write: bool) -> alloc::vec::Vec<core::task::Waker> {
+        self.event_of(write, ShortCount::Unsure)
+    }
+
+    fn event_of(&self, write: bool, short: ShortCount) -> alloc::vec::Vec<core::task::Waker> {
+        let mut woken = alloc::vec::Vec::new();
+        self.direction(write).event(short, &mut woken);
+        woken
+    }
+
+    pub fn end(&self) -> alloc::vec::Vec<core::task::Waker> {
+        let mut woken = alloc::vec::Vec::new();
+        self.0.end(&mut woken);
+        woken
+    }
+
+    /// A result of fewer bytes than `asked` is a short count.
+    pub fn poll(
+        &self,
+        write: bool,
+        cx: &mut core::task::Context<'_>,
+        asked: usize,
+        operation: impl FnMut() -> std::io::Result<usize>,
+    ) -> core::task::Poll<std::io::Result<usize>> {
+        self.direction(write).poll(cx, Try(asked, operation))
+    }
+
+    pub async fn done(
+        &self,
+        write: bool,
+        operation: impl FnMut() -> std::io::Result<usize>,
+    ) -> std::io::Result<usize> {
+        self.direction(write).done(Try(0, operation)).await
+    }
+}
+
+/// A local executor's inbox, for models that play the owner themselves.
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct LocalInbox(crate::local::inbox::Inbox<()>);
+
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
+impl LocalInbox {
+    pub fn new() -> Self {
+        Self(crate::local::inbox::Inbox::new())
+    }
+
+    pub fn push(&self, runnable: joint::task::Runnable) {
+        // SAFETY: the caller has a reference, and models run runnables on any thread.
+        unsafe { crate::local::inbox::Inbox::push(&raw const self.0, runnable) };
+    }
+
+    pub fn take(&self, each: impl FnMut(joint::task::Runnable)) {
+        self.0.take(each);
+    }
+
+    pub fn rise(&self, each: impl FnMut(joint::task::Runnable)) -> Option<joint::waker::ThinWaker> {
+        self.0.rise(each)
+    }
+
+    pub fn sleep(&self, waker: joint::waker::ThinWaker) -> bool {
+        self.0.sleep(waker).is_ok()
+    }
+}

@@ -1,0 +1,124 @@
+//! [`ScopedHandle`]: the handle of a child of a scope.
+
+use core::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use super::Inner;
+use joint::{oneshot, task::JoinError};
+
+/// Awaits a child of a scope. If the handle is dropped, the child runs on, and the scope waits for
+/// it.
+///
+/// # Awaiting
+/// The handle is a future of the child's output. On a thread outside the executor,
+/// [`block_on`](joint::block_on) waits for it. If the child panicked, the panic continues in the
+/// awaiting task; if it was cancelled, awaiting it panics with a message that says so. Await
+/// [`result`](ScopedHandle::result) to get either case as a value. A panic that no handle has
+/// returned is raised by the scope.
+///
+/// Everything that the child did happens before the awaiting task continues.
+///
+/// # Example
+/// ```
+/// let text = String::from("borrowed");
+/// joint_executor::scope(|s| {
+///     let length = s.spawn(async { text.len() });
+///     assert_eq!(joint::block_on(length), 8);
+/// });
+/// ```
+pub struct ScopedHandle<'scope, T>(ScopedResult<'scope, T>);
+
+/// The future of [`ScopedHandle::result`].
+#[must_use = "futures do nothing unless awaited"]
+pub struct ScopedResult<'scope, T> {
+    receiver: oneshot::Receiver<Result<T, JoinError>>,
+    inner: &'scope Inner,
+}
+
+impl<'scope, T> ScopedHandle<'scope, T> {
+    pub(super) fn new(
+        receiver: oneshot::Receiver<Result<T, JoinError>>,
+        inner: &'scope Inner,
+    ) -> Self {
+        Self(ScopedResult { receiver, inner })
+    }
+
+    /// Returns whether the child has ended, by an output, a panic or a cancellation, so that
+    /// awaiting it would not wait.
+    pub fn is_finished(&self) -> bool {
+        self.0.receiver.is_finished()
+    }
+
+    /// Awaits the child's end as a value: its output, or the reason why there is none.
+    ///
+    /// # Example
+    /// ```
+    /// joint_executor::scope(|s| {
+    ///     let child = s.spawn(async { panic!("no") });
+    ///     let error = joint::block_on(child.result()).unwrap_err();
+    ///     assert!(error.to_string().ends_with("panicked: no"));
+    /// });
+    /// ```
+    pub fn result(self) -> ScopedResult<'scope, T> {
+        self.0
+    }
+}
+
+impl<T> Future for ScopedResult<'_, T> {
+    type Output = Result<T, JoinError>;
+
+    /// Polled again after it was ready, it reports that the child was cancelled.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let poll = Pin::new(&mut self.receiver).poll(cx);
+        poll.map(|received| received.unwrap_or(Err(JoinError::Cancelled)))
+    }
+}
+
+impl<T> Future for ScopedHandle<'_, T> {
+    type Output = T;
+
+    /// # Panics
+    /// With the panic of the child; if the child was cancelled; or if it is polled again after it
+    /// was ready.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        Pin::new(&mut self.0).poll(cx).map(|result| match result {
+            Ok(output) => output,
+            Err(JoinError::Panicked(payload)) => payload.resume(),
+            Err(JoinError::Cancelled) => panic!(
+                "awaited a child that was cancelled by a panic of its scope or by the end of its \
+                     executor, or whose output was returned already; await `ScopedHandle::result` \
+                     to get this as a value"
+            ),
+        })
+    }
+}
+
+impl<T> Drop for ScopedResult<'_, T> {
+    /// Hands a panic that was not taken to the scope.
+    fn drop(&mut self) {
+        self.receiver.close();
+        if let Ok(result) = self.receiver.try_recv() {
+            self.inner.note(result.map(drop));
+        }
+    }
+}
+
+impl<T> fmt::Debug for ScopedHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedHandle")
+            .field("is_finished", &self.is_finished())
+            .finish()
+    }
+}
+
+impl<T> fmt::Debug for ScopedResult<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedResult")
+            .field("is_finished", &self.receiver.is_finished())
+            .finish()
+    }
+}

@@ -1,0 +1,323 @@
+//! Scopes: tasks that borrow. [`scope`] blocks a thread, and its tasks borrow from that thread's
+//! frames. [`async_scope`] is for use inside a task, and its children borrow from what the scope
+//! owns.
+//!
+//! # Why there are two
+//! A child runs on another thread while its parent does something else. What the child borrows must
+//! stay until the child's future is gone. A thread can promise that by not returning from a call:
+//! that is [`scope`] (`blocking.rs`). A future cannot. Its owner may leak it half way, and then the
+//! frame that awaited it goes on, or is dropped, while the children run. Nor does it help to wait
+//! in the future's drop: the drop may not block until the children have ended, and nothing obliges
+//! the owner to drop the future at all. An asynchronous scope therefore cannot lend the enclosing
+//! frame to tasks that run in parallel. It can lend what it holds in shared ownership.
+//! [`async_scope`] (`owned.rs`) takes the environment by value, and each child holds a share of it.
+//! If the scope is leaked, its share is leaked too, and the environment stays.
+//!
+//! # Why it is sound
+//! A child's future and its output have any lifetime `'scope`, but
+//! [`Executor::spawn`](super::Executor::spawn) requires `'static`. `erase` hides one behind the
+//! other. That is right if every value of `'scope` is gone before what it borrows is gone:
+//!
+//! 1. *Values of `'scope` are in three places*: the child's `Body`, which holds the future and
+//!    then, on its stack, the output; the oneshot of its result, whose ends are in the body and in
+//!    the handle; and the handle, a `ScopedHandle<'scope, _>`.
+//! 2. *No value of `'scope` is outside the scope.* `'scope` is chosen here and is arbitrary to the
+//!    caller's closure, and the scope's type is invariant in it. The lifetime therefore cannot
+//!    cover what the closure itself owns, and cannot be stretched or shortened. Nor can the
+//!    closure's result, its environment, or anything that existed before, hold a value of `'scope`.
+//!    A handle is held by the closure or by a child, or it is leaked, and then its contents are
+//!    never used again.
+//! 3. *A task's join says that its future is gone.* That is the task's promise, for an output, a
+//!    panic and a cancellation alike. The output of an erased task is `()`, so nothing of `'scope`
+//!    is left in a task that was joined.
+//! 4. *The blocking scope* returns after it has joined every child. All children are in the set,
+//!    whatever becomes of their handles, and a panic between a child's start and its join aborts
+//!    the program. `'scope` is a borrow of a variable of that very call.
+//! 5. *The asynchronous scope* waits as well, but nothing relies on it. By fact 2, and because only
+//!    what is `'static` is known to outlive `'scope`, a borrow for `'scope` can only be a borrow of
+//!    the shared environment. Each child holds a share of it in `Kept`, which is dropped after the
+//!    body. The closure's future is a part of the scope's future, which drops its own share after
+//!    it.
+//!
+//! A child that is leaked by its executor is never joined. A blocking scope then waits forever,
+//! which is sound.
+//!
+//! # Locks
+//! `children` is locked while a child is started and put into the set, so that the end of the scope
+//! misses no child. No user code runs under that lock: the child is only queued, and no waker is
+//! woken or dropped.
+
+use alloc::{boxed::Box, sync::Arc};
+use core::{
+    future::{Future, poll_fn},
+    mem,
+    panic::{AssertUnwindSafe, Location},
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use std::{panic::catch_unwind, sync::PoisonError};
+
+use super::{
+    Executor,
+    guard::guarded,
+    join_set::{JoinSet, Ready},
+};
+use joint::{
+    oneshot,
+    task::{JoinError, PanicPayload},
+    waker::WakerId,
+};
+use joint_switch::{Mutex, MutexGuard};
+
+mod blocking;
+mod handle;
+mod owned;
+
+pub use self::{
+    blocking::{Scope, scope},
+    handle::{ScopedHandle, ScopedResult},
+    owned::{AsyncScope, async_scope},
+};
+
+/// What a scope knows about its children.
+struct Inner {
+    /// `None` once no child may be started any more.
+    children: Mutex<Option<JoinSet<()>>>,
+    /// The list of the set, to wait for without the lock.
+    ready: Arc<Ready>,
+    /// The first panic that no handle has taken.
+    panic: Mutex<Option<PanicPayload>>,
+}
+
+/// Where children are started.
+enum SpawnOn<'a> {
+    On(&'a Executor),
+    Here,
+}
+
+impl Inner {
+    fn new() -> Self {
+        let set = JoinSet::new();
+        Self {
+            ready: set.ready().clone(),
+            children: Mutex::new(Some(set)),
+            panic: Mutex::new(None),
+        }
+    }
+
+    /// # Safety
+    /// `'scope` does not end before the task that is started has been joined; or `keep` keeps
+    /// everything that is borrowed for `'scope` alive while `keep` itself exists. See the header.
+    #[track_caller]
+    unsafe fn spawn<'scope, F, K>(
+        &'scope self,
+        on: SpawnOn<'_>,
+        future: F,
+        keep: K,
+    ) -> ScopedHandle<'scope, F::Output>
+    where
+        F: Future + Send + 'scope,
+        F::Output: Send + 'scope,
+        K: Send + Unpin + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        let handle = ScopedHandle::new(receiver, self);
+        let body = Box::pin(Body {
+            future: Some(future),
+            sender: Some(sender),
+            inner: self,
+            spawned: Location::caller(),
+        });
+        let task = Kept {
+            // SAFETY: the caller promises it, and the body is dropped before `keep`.
+            body: unsafe { erase(body) },
+            _keep: keep,
+        };
+        let mut children = lock(&self.children);
+        let Some(set) = &mut *children else {
+            drop(children);
+            drop(task);
+            return handle;
+        };
+        // Take two for each one that is added, so that ended children do not pile up.
+        let ended = [set.try_join_next(), set.try_join_next()];
+        // From its start on, a child that borrows from a frame must not be lost, because it may
+        // already be running.
+        let guard = matches!(on, SpawnOn::On(_)).then(|| AbortOnUnwind);
+        let waiter = set.insert_quietly(match on {
+            SpawnOn::On(executor) => executor.spawn(task),
+            SpawnOn::Here => super::spawn(task),
+        });
+        mem::forget(guard);
+        drop(children);
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
+        ended.into_iter().flatten().for_each(|end| self.note(end));
+        handle
+    }
+
+    /// Stops the scope from starting children, and returns those that it has.
+    fn close(&self) -> Option<JoinSet<()>> {
+        lock(&self.children).take()
+    }
+
+    /// Cancels all children, and waits for them.
+    async fn cancel(&self) {
+        let Some(mut children) = self.close() else {
+            return;
+        };
+        children.abort_all();
+        while let Some(end) = children.join_next().await {
+            self.note(end);
+        }
+    }
+
+    /// Waits for all children, which may start others meanwhile. Only one caller at a time may
+    /// wait.
+    async fn join(&self) {
+        let mut last = WakerId::NONE;
+        poll_fn(|cx| self.poll_join(cx, &mut last)).await;
+    }
+
+    fn poll_join(&self, cx: &mut Context<'_>, last: &mut WakerId) -> Poll<()> {
+        loop {
+            let mut children = lock(&self.children);
+            let Some(set) = &mut *children else {
+                return Poll::Ready(());
+            };
+            let (end, is_empty) = (set.try_join_next(), set.is_empty());
+            drop(children);
+            match end {
+                Some(end) => self.note(end),
+                // A child that could start another one would be in the set.
+                None if is_empty => return Poll::Ready(()),
+                None => ready!(self.ready.poll(cx.waker(), last)),
+            }
+        }
+    }
+
+    /// Records the end of a child. It is a panic if the drop of the child's future panicked.
+    fn note(&self, end: Result<(), JoinError>) {
+        if let Err(JoinError::Panicked(payload)) = end {
+            self.report(payload);
+        }
+    }
+
+    /// Keeps the first panic that no handle has taken.
+    fn report(&self, payload: PanicPayload) {
+        let mut first = lock(&self.panic);
+        let later = match &*first {
+            None => first.replace(payload),
+            Some(_) => Some(payload),
+        };
+        drop(first);
+        drop(later);
+    }
+
+    /// Resumes the first panic that no handle has taken.
+    fn resume(&self) {
+        let first = lock(&self.panic).take();
+        if let Some(payload) = first {
+            payload.resume();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A child: its future, and the sender of its output.
+struct Body<'scope, F: Future> {
+    future: Option<F>,
+    sender: Option<oneshot::Sender<Result<F::Output, JoinError>>>,
+    inner: &'scope Inner,
+    spawned: &'static Location<'static>,
+}
+
+impl<F: Future> Future for Body<'_, F> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: `future` is pinned with `self` and is not moved out. No other field is ever
+        // pinned.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: as above.
+        let mut future = unsafe { Pin::new_unchecked(&mut this.future) };
+        if future.is_none() {
+            return Poll::Ready(());
+        }
+        let result = match catch_unwind(AssertUnwindSafe(|| poll_or_drop(future.as_mut(), cx))) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(output)) => Ok(output),
+            Err(payload) => Err(JoinError::Panicked(PanicPayload::new(
+                payload,
+                this.spawned,
+            ))),
+        };
+        // If this drop panics, the task has panicked, and the scope learns of it.
+        future.set(None);
+        if let Some(sender) = this.sender.take() {
+            if let Err(returned) = sender.send(result) {
+                this.inner.note(returned.into_inner().map(drop));
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+/// Polls a future that is present. A panic drops the future while unwinding, as it drops a local
+/// variable, and as a task drops its future.
+fn poll_or_drop<F: Future>(
+    mut future: Pin<&mut Option<F>>,
+    cx: &mut Context<'_>,
+) -> Poll<F::Output> {
+    struct DropOnUnwind<'a, F>(Pin<&'a mut Option<F>>);
+    impl<F> Drop for DropOnUnwind<'_, F> {
+        fn drop(&mut self) {
+            // A second panic must not meet the first.
+            guarded(|| self.0.set(None));
+        }
+    }
+    let mut panics = DropOnUnwind(future.as_mut());
+    let running = panics.0.as_mut().as_pin_mut();
+    let poll = running.map_or(Poll::Pending, |running| running.poll(cx));
+    mem::forget(panics);
+    poll
+}
+
+/// A child as the executor holds it, together with what must outlive it.
+struct Kept<K> {
+    body: Erased,
+    // Dropped after the body, which may borrow from it.
+    _keep: K,
+}
+
+type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl<K: Unpin> Future for Kept<K> {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.body.as_mut().poll(cx)
+    }
+}
+
+/// # Safety
+/// The returned future is gone before `'scope` ends, or before anything that is borrowed for
+/// `'scope` is gone.
+unsafe fn erase<'scope>(body: Pin<Box<dyn Future<Output = ()> + Send + 'scope>>) -> Erased {
+    // SAFETY: the types differ in the lifetime alone, for which the caller answers.
+    unsafe { mem::transmute(body) }
+}
+
+/// Aborts the program if a panic passes it, because a panic while panicking is not caught.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        panic!("a scope cannot return before its children have ended");
+    }
+}

@@ -1,0 +1,55 @@
+//! [`MainWaker`]: the waker of the main future, which is no task.
+
+use core::{cell::Cell, task::Waker};
+
+use joint::waker::park::Parker;
+
+/// Tells whether the main future is ready. It is a parker that parks nobody: each of the world's
+/// steps looks whether it has been woken.
+pub(super) struct MainWaker {
+    parker: Parker,
+    /// Whether the main future has yet to be polled.
+    is_new: Cell<bool>,
+}
+
+/// Why the main future is ready.
+pub(super) enum MainIsReady {
+    New,
+    Woken,
+}
+
+impl MainWaker {
+    pub(super) fn new() -> Self {
+        let parker = Parker::new();
+        // So that it is ready.
+        parker.waker().wake_by_ref();
+        Self {
+            parker,
+            is_new: Cell::new(true),
+        }
+    }
+
+    pub(super) fn waker(&self) -> &Waker {
+        self.parker.waker()
+    }
+
+    /// What the join word of a task has that the main future awaits.
+    pub(super) fn address(&self) -> usize {
+        self.waker().data().addr()
+    }
+
+    /// Whether the main future has become ready since the last [`take`](Self::take).
+    #[inline]
+    pub(super) fn is_ready(&self) -> bool {
+        self.parker.is_woken()
+    }
+
+    /// Takes note that the main future, which is ready, is going to be polled.
+    pub(super) fn take(&self) -> MainIsReady {
+        self.parker.take_wake();
+        match self.is_new.take() {
+            true => MainIsReady::New,
+            false => MainIsReady::Woken,
+        }
+    }
+}

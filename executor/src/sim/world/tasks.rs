@@ -1,0 +1,95 @@
+//! What a world knows about the tasks that have not ended.
+
+use core::hash::{BuildHasherDefault, Hasher};
+use std::collections::HashMap;
+
+use slab::Slab;
+
+use super::{super::record::Actor, Live};
+use joint::task::Id;
+
+/// The place of a task among those that have not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key(u32);
+
+impl Key {
+    pub(super) fn of(place: usize) -> Self {
+        Self(u32::try_from(place).expect("fewer than 2^32 tasks at one time"))
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Ids are addresses, so they need no more mixing than this.
+#[derive(Default)]
+pub(super) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("an id is one word")
+    }
+
+    fn write_usize(&mut self, id: usize) {
+        self.0 = (id as u64 >> 4)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(26);
+    }
+}
+
+/// The tasks by their ids. Each has a key as well, by which it is found at once.
+#[derive(Default)]
+pub(super) struct Tasks {
+    lives: Slab<Live>,
+    keys: HashMap<Id, Key, BuildHasherDefault<IdHasher>>,
+}
+
+impl Tasks {
+    /// Returns the task's key.
+    pub(super) fn insert(&mut self, id: Id, live: Live) -> Key {
+        let key = self.lives.insert(live);
+        let key = Key::of(key);
+        self.keys.insert(id, key);
+        key
+    }
+
+    pub(super) fn remove(&mut self, id: Id) -> Option<Live> {
+        let key = self.keys.remove(&id)?;
+        Some(self.lives.remove(key.index()))
+    }
+
+    /// The key of a task, and its number.
+    #[inline]
+    pub(super) fn known(&self, id: Id) -> (Key, Actor) {
+        let known = self.keys.get(&id);
+        let key = *known.expect("a task is known from its spawn to its end");
+        (key, self.lives[key.index()].actor)
+    }
+
+    #[inline]
+    pub(super) fn by_key(&mut self, key: Key) -> Option<&mut Live> {
+        self.lives.get_mut(key.index())
+    }
+
+    pub(super) fn by_actor(&mut self, actor: Actor) -> Option<&mut Live> {
+        let mut lives = self.lives.iter_mut().map(|(_, live)| live);
+        lives.find(|live| live.actor == actor)
+    }
+
+    pub(super) fn get_mut(&mut self, id: Id) -> Option<&mut Live> {
+        let key = *self.keys.get(&id)?;
+        self.by_key(key)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Live)> {
+        // Callers sort by what they need: the order of the map is that of addresses.
+        self.keys
+            .iter()
+            .map(|(&id, &key)| (id, &self.lives[key.index()]))
+    }
+}

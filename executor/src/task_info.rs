@@ -1,0 +1,91 @@
+//! What hooks and traces learn about a task.
+
+use core::{fmt, panic::Location};
+
+use joint::task::{EndedTask, Id, Runnable};
+
+/// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the
+/// other hooks there.
+#[derive(Clone, Copy)]
+pub struct TaskInfo<'a> {
+    id: Id,
+    name: Option<&'a str>,
+    spawned: &'static Location<'static>,
+    is_detached: bool,
+}
+
+impl<'a> TaskInfo<'a> {
+    pub(super) fn new(id: Id, name: Option<&'a str>, spawned: &'static Location<'static>) -> Self {
+        Self {
+            id,
+            name,
+            spawned,
+            is_detached: false,
+        }
+    }
+
+    /// What is known about a task at its end.
+    pub(super) fn ended<M>(task: &'a EndedTask<'_, M>) -> Self {
+        Self {
+            is_detached: !task.has_handle(),
+            ..Self::new(task.id(), task.name(), task.spawned())
+        }
+    }
+
+    pub(super) fn of<M>(runnable: &'a Runnable<M>) -> Self {
+        Self::new(runnable.id(), runnable.name(), runnable.spawned())
+    }
+
+    /// Returns the task's id, which no other task has while this task lives. Its handle [has it
+    /// too](joint::JoinHandle::id).
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Returns the task's name, if it was given one.
+    pub fn name(&self) -> Option<&'a str> {
+        self.name
+    }
+
+    /// Returns where the task was spawned.
+    pub fn spawned(&self) -> &'static Location<'static> {
+        self.spawned
+    }
+
+    /// Returns whether the task has ended without a handle, so that nobody learns of its output or
+    /// its panic. It is false in all hooks but [`on_end`](super::Builder::on_end).
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::Executor;
+    /// use joint::{oneshot, task::TaskEnd};
+    /// use std::sync::mpsc;
+    ///
+    /// let (sender, unseen) = mpsc::channel();
+    /// let executor = Executor::builder()
+    ///     .on_end(move |task, how| {
+    ///         if how == TaskEnd::Panicked && task.is_detached() {
+    ///             sender.send(task.id()).unwrap();
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// executor.spawn_detached(async { panic!("unseen") });
+    /// assert!(executor.block_on(executor.spawn(async { panic!("seen") }).result()).is_err());
+    /// drop(executor);
+    /// assert_eq!(unseen.iter().count(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn is_detached(&self) -> bool {
+        self.is_detached
+    }
+}
+
+impl fmt::Debug for TaskInfo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskInfo")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("spawned", &format_args!("{}", self.spawned))
+            .finish()
+    }
+}

@@ -1,0 +1,271 @@
+//! [`Interval`]: ticks, a period apart.
+
+use core::{
+    future::poll_fn,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use std::time::Instant;
+
+use super::alarm::{Alarm, When};
+use joint::waker::budget;
+use joint_switch::clock;
+
+/// Ticks at once, and then once every period.
+///
+/// # Panics
+/// Panics if the period is zero. To yield to other tasks, use [`yield_now`](crate::yield_now()).
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+///
+/// joint::block_on(async {
+///     let period = Duration::from_millis(1);
+///     let mut interval = joint_executor::time::interval(period);
+///     let first = interval.tick().await;
+///     assert_eq!(interval.tick().await, first + period);
+///     assert_eq!(interval.tick().await, first + 2 * period);
+/// });
+/// ```
+#[track_caller]
+pub fn interval(period: Duration) -> Interval {
+    interval_at(clock::now(), period)
+}
+
+/// Ticks at an instant, and then once every period.
+///
+/// # Panics
+/// As for [`interval`].
+///
+/// # Example
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// let start = Instant::now() + Duration::from_millis(2);
+/// let mut interval = joint_executor::time::interval_at(start, Duration::from_millis(1));
+/// assert_eq!(joint::block_on(interval.tick()), start);
+/// ```
+#[track_caller]
+pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    assert!(
+        !period.is_zero(),
+        "an interval needs a period that is not zero; to let other tasks run, use `joint_executor::yield_now`"
+    );
+    Interval {
+        next: Some(start),
+        period,
+        missed: MissedTicks::default(),
+        alarm: Alarm::new(),
+    }
+}
+
+/// What an [`Interval`] does when it is late, that is, when a tick is taken at a time when the next
+/// one is already due.
+///
+/// For a period of 10, if every tick is taken as soon as it is due, except for the second one,
+/// which is taken at 35:
+///
+/// | | due at | taken at |
+/// |---|---|---|
+/// | `Burst` | 0, 10, 20, 30, 40, 50 | 0, 35, 35, 35, 40, 50 |
+/// | `Delay` | 0, 10, 45, 55, 65 | 0, 35, 45, 55, 65 |
+/// | `Skip` | 0, 10, 40, 50, 60 | 0, 35, 40, 50, 60 |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MissedTicks {
+    /// Catches up. Each tick is due a period after the previous one was due. No tick is skipped,
+    /// and there is no wait until all ticks that are due have been taken.
+    #[default]
+    Burst,
+    /// Starts over. The next tick is due a period after the late one was taken.
+    Delay,
+    /// Skips the ticks that are due already. The next tick is due a multiple of the period after
+    /// the late one was due, at the first such instant that is still ahead.
+    Skip,
+}
+
+/// Ticks, a period apart. Made by [`interval`] and [`interval_at`].
+///
+/// Ticks follow the clock and not the times at which they are taken, so they do not drift.
+/// [`MissedTicks`] says what happens if a task is late. A tick beyond the range of `Instant` never
+/// comes.
+///
+/// Like a [`Sleep`](super::Sleep), it belongs to the executor that it is polled on. It is armed
+/// only from a poll that has to wait until the tick.
+///
+/// # Cost
+/// As for a [`Sleep`](super::Sleep), for each tick. It makes no allocation of its own.
+#[derive(Debug)]
+#[must_use = "an interval does nothing unless `tick` is awaited"]
+pub struct Interval {
+    /// When the next tick is due. `None` if that is too far away.
+    next: Option<Instant>,
+    period: Duration,
+    missed: MissedTicks,
+    alarm: Alarm,
+}
+
+impl Interval {
+    /// Sets what the interval does when it is late. The default is [`MissedTicks::Burst`].
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use joint_executor::time::{MissedTicks, interval_at};
+    ///
+    /// let (now, period) = (Instant::now(), Duration::from_secs(1000));
+    /// let start = now.checked_sub(Duration::from_millis(1)).unwrap_or(now);
+    /// let mut interval = interval_at(start, period).missed_ticks(MissedTicks::Skip);
+    /// assert_eq!(joint::block_on(interval.tick()), start);
+    /// ```
+    pub fn missed_ticks(mut self, missed: MissedTicks) -> Self {
+        self.missed = missed;
+        self
+    }
+
+    /// Returns the time from one tick to the next.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// Waits for the next tick, and returns when it was due. A tick that is due already is taken
+    /// without a wait, and without yielding to other tasks as long as the [budget](super#fairness)
+    /// lasts.
+    ///
+    /// The future may be dropped at any time, and no tick is lost.
+    pub async fn tick(&mut self) -> Instant {
+        poll_fn(|cx| self.poll_tick(cx)).await
+    }
+
+    /// Polls for the next tick, as [`tick`](Interval::tick) does. Only the waker of the last poll
+    /// is woken.
+    pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
+        let Some(due) = self.next else {
+            return Poll::Pending;
+        };
+        ready!(budget::poll_proceed(cx));
+        ready!(self.alarm.poll(When::At(due), cx));
+        budget::spend();
+        self.next = self.after(due);
+        Poll::Ready(due)
+    }
+
+    /// Starts over. The next tick is due a period from now, and a task that is waiting is woken
+    /// then.
+    pub fn reset(&mut self) {
+        self.next = clock::now().checked_add(self.period);
+        self.alarm.move_to(When::far(self.next));
+    }
+
+    /// Returns when the tick is due that follows one that was due at `due` and is taken now.
+    fn after(&self, due: Instant) -> Option<Instant> {
+        // Catching up does not need the current time.
+        let now = match self.missed {
+            MissedTicks::Burst => due,
+            MissedTicks::Delay | MissedTicks::Skip => clock::now(),
+        };
+        self.missed.next(due, self.period, now)
+    }
+}
+
+impl MissedTicks {
+    fn next(self, due: Instant, period: Duration, now: Instant) -> Option<Instant> {
+        let next = due.checked_add(period)?;
+        // Compare the instants and not their difference, because on Windows the checked difference
+        // is 0, and not `None`, if `now` is up to 100 ns before `next`.
+        if now < next {
+            return Some(next);
+        }
+        match self {
+            Self::Burst => Some(next),
+            Self::Delay => now.checked_add(period),
+            Self::Skip => now.checked_add(period - remainder(now - next, period)),
+        }
+    }
+}
+
+fn remainder(duration: Duration, period: Duration) -> Duration {
+    const NANOS: u128 = 1_000_000_000;
+    let nanos = duration.as_nanos() % period.as_nanos();
+    let whole = |nanos| u64::try_from(nanos).unwrap_or(u64::MAX);
+    Duration::from_secs(whole(nanos / NANOS)) + Duration::from_nanos(whole(nanos % NANOS))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// The ticks in the documentation of [`MissedTicks`], as pairs of when each is due and taken.
+    fn ticks(missed: MissedTicks) -> Vec<(u64, u64)> {
+        let start = clock::now();
+        let at = |units| start + Duration::from_secs(units);
+        let (mut due, mut ticks) = (start, Vec::new());
+        for stall in [0, 35, 0, 0, 0] {
+            let units = (due - start).as_secs();
+            let before = ticks.last().map_or(0, |&(_, taken)| taken);
+            let taken = units.max(stall).max(before);
+            ticks.push((units, taken));
+            due = missed
+                .next(due, Duration::from_secs(10), at(taken))
+                .unwrap();
+        }
+        ticks
+    }
+
+    #[test]
+    fn ticks_are_due_when_the_documentation_says() {
+        let burst = [(0, 0), (10, 35), (20, 35), (30, 35), (40, 40)];
+        assert_eq!(ticks(MissedTicks::Burst), burst);
+        let delay = [(0, 0), (10, 35), (45, 45), (55, 55), (65, 65)];
+        assert_eq!(ticks(MissedTicks::Delay), delay);
+        let skip = [(0, 0), (10, 35), (40, 40), (50, 50), (60, 60)];
+        assert_eq!(ticks(MissedTicks::Skip), skip);
+    }
+
+    /// If a tick is late by exactly a period, the tick of that moment is missed too.
+    #[test]
+    fn a_tick_that_is_due_at_this_moment_is_missed() {
+        let (due, period) = (clock::now(), Duration::from_nanos(7));
+        let next = |missed: MissedTicks, late| missed.next(due, period, due + late).unwrap() - due;
+        for missed in [MissedTicks::Delay, MissedTicks::Skip] {
+            assert_eq!(next(missed, Duration::from_nanos(6)), period);
+            assert_eq!(next(missed, period), 2 * period);
+        }
+        assert_eq!(next(MissedTicks::Burst, period), period);
+        let late = Duration::from_secs(1 << 40) + Duration::from_nanos(5);
+        let skipped = next(MissedTicks::Skip, late);
+        assert!(skipped > late && skipped <= late + period);
+        assert_eq!(skipped.as_nanos() % 7, 0);
+    }
+
+    /// This holds for the smallest differences too, which systems round differently.
+    #[test]
+    fn a_tick_is_missed_if_and_only_if_it_is_not_after_this_moment() {
+        let (due, nano) = (clock::now(), Duration::from_nanos(1));
+        for period in [1, 2, 99, 100, 101, 1_000_000].map(|nanos| nanos * nano) {
+            let first = due + period;
+            for difference in 0..=200 {
+                let (before, after) = (first - difference * nano, first + difference * nano);
+                for missed in [MissedTicks::Burst, MissedTicks::Delay, MissedTicks::Skip] {
+                    let is_missed = |now| missed.next(due, period, now).unwrap() != first;
+                    let keeps = missed == MissedTicks::Burst;
+                    assert_eq!(is_missed(before), !keeps && difference == 0);
+                    assert_eq!(is_missed(after), !keeps);
+                }
+                // The next one is the first that is still to come.
+                let skipped = MissedTicks::Skip.next(due, period, after).unwrap();
+                assert!(skipped > after && skipped <= after + period);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_far_away_never_comes() {
+        let now = clock::now();
+        for missed in [MissedTicks::Burst, MissedTicks::Delay, MissedTicks::Skip] {
+            assert_eq!(missed.next(now, Duration::MAX, now), None);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Timers, which let tasks wait for a time.
+//!
+//! | timer | waits |
+//! |---|---|
+//! | [`sleep`](sleep()), [`sleep_until`] | once |
+//! | [`Timer`] | for its duration, each time that it is awaited |
+//! | [`interval`](interval()), [`interval_at`] | for one tick after another, a period apart |
+//! | [`timeout`](timeout()), [`timeout_at`] | for another future, up to a deadline |
+//!
+//! A timer belongs to the executor whose worker polls it first. If a thread that is no worker polls
+//! it first, it belongs to the executor whose [`block_on`](crate::Executor::block_on) that thread
+//! is in, or else to the [global](crate::Executor::global) executor. After that it can be moved to
+//! any thread and polled with any waker. If its executor is dropped, the timer moves to the
+//! executor that it is polled on next.
+//!
+//! # Time
+//! Timers use the clock of [`Instant`], which never goes back, and which [`now`] reads. A timer is
+//! never early. It is late by the time that the system needs to wake a thread, and by the polls
+//! that its worker runs first. Timers with the same deadline and the same worker fire in the order
+//! in which they were armed. If two deadlines are less than five microseconds apart and both have
+//! passed, their timers may fire in the order in which they were armed, too.
+//!
+//! The workers of an executor serve its timers between polls, while they are idle, and while they
+//! are blocked in a [`block_on`](joint::block_on). If the worker that serves them begins a long
+//! poll, an idle worker takes over, after a few milliseconds at the latest. While every worker is
+//! in a poll that blocks in another way or does not end, no timer fires.
+//!
+//! A deadline beyond the range of `Instant`, or more than 584 years ahead, is never reached.
+//!
+//! # Fairness
+//! A wait that ends takes one from the [budget](crate::io#fairness) of its task's poll, as an
+//! operation on a ready descriptor does. A loop over ticks that are already due, or over timeouts
+//! of zero, therefore yields to other tasks after 128 of them.
+//!
+//! # Cost
+//! A timer needs no descriptor, no other object of the system, and no allocation of its own. While
+//! it is armed, it takes 40 bytes in the queue of its worker. The queue's vectors double as they
+//! grow: a million timers take less than 48 bytes each. Arming a timer and disarming it in time
+//! cost O(1), under a lock that other workers do not use: a deadline that is far away waits among
+//! others of about the same time, and is sorted only when that time comes.
+
+mod alarm;
+mod interval;
+mod sleep;
+mod timeout;
+mod timer;
+
+use std::time::Instant;
+
+use joint_switch::clock;
+
+pub use self::{
+    interval::{Interval, MissedTicks, interval, interval_at},
+    sleep::{Sleep, sleep, sleep_until},
+    timeout::{Elapsed, Timeout, timeout, timeout_at},
+    timer::Timer,
+};
+
+/// Returns the time on the clock of this module's timers.
+///
+/// That is [`Instant::now`], except in a [simulation](crate::sim), where it is the virtual time. A
+/// program that reads the time by this function can be simulated.
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+///
+/// let start = joint_executor::time::now();
+/// joint::block_on(joint_executor::time::sleep(Duration::from_millis(2)));
+/// assert!(joint_executor::time::now() - start >= Duration::from_millis(2));
+/// ```
+pub fn now() -> Instant {
+    clock::now()
+}

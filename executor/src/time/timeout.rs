@@ -1,0 +1,172 @@
+//! [`Timeout`]: another future, with a deadline.
+
+use core::{
+    error::Error,
+    fmt,
+    future::{Future, IntoFuture},
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use std::{io, time::Instant};
+
+use super::alarm::{Alarm, When};
+use joint::waker::budget;
+
+/// Awaits `future` for at most `duration`, which starts with this call.
+///
+/// Each poll polls the future before it checks the deadline, so an output that is ready at the
+/// deadline is not too late. With a duration of zero the future is polled once. In either case the
+/// future is dropped before the result is returned.
+///
+/// A future that never has to wait, such as a loop over a descriptor that is always ready, uses up
+/// the [budget](super#fairness) of its task's poll after 128 operations. The deadline is then
+/// checked against the clock. A future that does not use `io` or `time` and never returns from its
+/// poll cannot be stopped.
+///
+/// # Example
+/// ```
+/// use std::{future::pending, time::Duration};
+/// use joint_executor::time::{sleep, timeout};
+///
+/// joint::block_on(async {
+///     assert_eq!(timeout(Duration::from_secs(60), async { 7 }).await, Ok(7));
+///     let late = timeout(Duration::from_millis(1), pending::<()>()).await;
+///     assert_eq!(late.unwrap_err().to_string(), "the deadline has passed");
+/// });
+/// ```
+pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    Timeout::of(When::after(duration), future)
+}
+
+/// Awaits `future` until an instant at most, as [`timeout`] does for a duration.
+///
+/// # Example
+/// ```
+/// use std::{future::pending, time::{Duration, Instant}};
+///
+/// let end = Instant::now() + Duration::from_millis(1);
+/// let late = joint::block_on(joint_executor::time::timeout_at(end, pending::<()>()));
+/// assert!(late.is_err() && Instant::now() >= end);
+/// ```
+pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+    Timeout::of(When::At(deadline), future)
+}
+
+/// The future of [`timeout`] and [`timeout_at`]. Its output is that of the inner future, or
+/// [`Elapsed`].
+///
+/// # Panics
+/// Panics if it is polled again after it was ready, and as [`sleep`](super::sleep()) does.
+///
+/// # Cost
+/// If the inner future is ready at the first poll, at most one read of the clock, when the timeout
+/// is made. Otherwise as for a [`Sleep`](super::Sleep). The inner future is stored inline, without
+/// an allocation.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Timeout<F> {
+    /// The inner future, which is pinned with the timeout, or `None` after the end. It comes first
+    /// so that it is dropped before the alarm.
+    future: Option<F>,
+    when: When,
+    alarm: Alarm,
+}
+
+impl<F: Future> Timeout<F> {
+    fn of(when: When, future: impl IntoFuture<IntoFuture = F>) -> Self {
+        Self {
+            future: Some(future.into_future()),
+            when,
+            alarm: Alarm::new(),
+        }
+    }
+}
+
+impl<F> Timeout<F> {
+    /// Returns the deadline, or `None` if it is too far away to be reached. For a [`timeout`] of
+    /// zero it returns the time of this call.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.when.instant()
+    }
+
+    /// Returns the fields, of which only the future is pinned.
+    fn project(self: Pin<&mut Self>) -> (Pin<&mut Option<F>>, When, &mut Alarm) {
+        // SAFETY: the future is not moved below, there is no `Drop` that could move it, and `Unpin`
+        // requires that the future is `Unpin`.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: pinned with `self`, as above.
+        let future = unsafe { Pin::new_unchecked(&mut this.future) };
+        (future, this.when, &mut this.alarm)
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Result<F::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let (mut future, when, alarm) = self.project();
+        let Some(operation) = future.as_mut().as_pin_mut() else {
+            panic!("a `Timeout` was polled again after it was ready; do not poll it after that");
+        };
+        let had_left = budget::has_left();
+        let output = match operation.poll(cx) {
+            Poll::Ready(output) => Ok(output),
+            Poll::Pending => {
+                // If the operation itself has used up the budget, that must not keep the deadline
+                // from ending it.
+                if !had_left {
+                    ready!(budget::poll_proceed(cx));
+                }
+                ready!(alarm.poll(when, cx));
+                budget::spend();
+                Err(Elapsed(()))
+            }
+        };
+        // Dropping the waker here, or the future below, may panic.
+        drop(alarm.disarm());
+        future.set(None);
+        Poll::Ready(output)
+    }
+}
+
+impl<F> fmt::Debug for Timeout<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timeout")
+            .field("when", &self.when)
+            .field("has_ended", &self.future.is_none())
+            .field("alarm", &self.alarm)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error of [`Timeout`]: the deadline passed before the future was ready.
+///
+/// It converts to an [`io::Error`] of the kind [`TimedOut`](io::ErrorKind::TimedOut).
+///
+/// # Example
+/// ```
+/// use std::{future::pending, io, time::Duration};
+/// use joint_executor::time::timeout;
+///
+/// async fn read() -> io::Result<u8> {
+///     timeout(Duration::ZERO, pending()).await?
+/// }
+///
+/// assert_eq!(joint::block_on(read()).unwrap_err().kind(), io::ErrorKind::TimedOut);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Elapsed(());
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the deadline has passed")
+    }
+}
+
+impl Error for Elapsed {}
+
+impl From<Elapsed> for io::Error {
+    fn from(elapsed: Elapsed) -> Self {
+        Self::new(io::ErrorKind::TimedOut, elapsed)
+    }
+}

@@ -1,0 +1,304 @@
+//! Whose timers a worker fires, and when, by counts.
+
+use alloc::{sync::Arc, task::Wake, vec::Vec};
+use core::{
+    future::{pending, poll_fn},
+    mem::replace,
+    panic::Location,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    task::{Poll, Waker},
+};
+use std::sync::mpsc;
+
+use super::{Attended, BATCHES, LOOK_INTERVAL, Then};
+use crate::{
+    driver::clock,
+    registry::Lane,
+    worker::{
+        Worker,
+        harness::{two_workers, wakes_of},
+        launch::{launch, new_task},
+        spare::MOST,
+    },
+};
+use joint::task::{self, JoinHandle};
+
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// Arms timers of one of the three owners: the two workers, and all other threads.
+fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
+    let shared = worker.shared();
+    let waker = Waker::from(wakes.clone());
+    let armed = shared.driver.timers(owner).insert(deadline, waker);
+    assert!(armed.is_ok());
+    shared.driver.hurry(deadline, &shared.sleep, || {});
+}
+
+#[test]
+fn with_nothing_to_run_a_worker_fires_what_is_due_anywhere_and_says_so() {
+    let [worker, _other] = two_workers();
+    let wakes = Arc::new(Wakes::default());
+    assert_eq!(
+        worker.attend(Then::Runs),
+        Attended::FoundNothing,
+        "the driver was never used"
+    );
+    arm(&worker, 0, clock::NEVER - 1, &wakes);
+    assert_eq!(
+        worker.attend(Then::Runs),
+        Attended::FoundNothing,
+        "the timer is not due"
+    );
+    for owner in 0..3 {
+        arm(&worker, owner, 0, &wakes);
+        assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
+        assert_eq!(wakes.0.load(Relaxed), owner + 1);
+        assert_eq!(
+            worker.attend(Then::Runs),
+            Attended::FoundNothing,
+            "the timer has fired"
+        );
+    }
+}
+
+#[test]
+fn in_its_turn_a_worker_fires_its_own_and_those_of_the_others_one_after_the_other() {
+    let [worker, _other] = two_workers();
+    let (own, others) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
+    worker.attend_in_turn();
+    for turn in 0..4 {
+        arm(&worker, 0, 0, &own);
+        arm(&worker, 1, 0, &others);
+        arm(&worker, 2, 0, &others);
+        let before = others.0.load(Relaxed);
+        worker.attend_in_turn();
+        assert_eq!(
+            own.0.load(Relaxed),
+            turn + 1,
+            "its own timers are checked each time"
+        );
+        // The timers of each other owner are checked every three turns, and by then there are as
+        // many as turns.
+        let fired = others.0.load(Relaxed) - before;
+        assert_eq!(fired, [0, 2, 3, 0][turn], "turn {turn}");
+    }
+}
+
+#[test]
+fn what_is_fired_at_once_is_bounded() {
+    let [worker, _other] = two_workers();
+    let wakes = Arc::new(Wakes::default());
+    const BATCH: usize = 64;
+    for _ in 0..(BATCHES + 1) * BATCH {
+        arm(&worker, 1, 0, &wakes);
+    }
+    assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
+    assert_eq!(wakes.0.load(Relaxed), BATCHES * BATCH);
+    assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
+    assert_eq!(wakes.0.load(Relaxed), (BATCHES + 1) * BATCH);
+}
+
+#[test]
+fn in_its_turn_a_worker_asks_the_system_not_before_an_interval_has_passed() {
+    let [worker, _other] = two_workers();
+    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    let next_look = &worker.attendant.next_look;
+    let before = clock::now();
+    worker.attend_in_turn();
+    let after = clock::now();
+    let next = next_look.get();
+    assert!((before + LOOK_INTERVAL..=after + LOOK_INTERVAL).contains(&next));
+    next_look.set(clock::NEVER);
+    worker.attend_in_turn();
+    assert_eq!(next_look.get(), clock::NEVER, "it is too early for a look");
+}
+
+#[test]
+fn the_driver_is_left_where_polls_are_long_and_where_there_is_no_reserve() {
+    let [worker, _other] = two_workers();
+    let driver = &worker.shared().driver;
+    assert!(
+        !worker.leaves_driver() && driver.reserve().is_none(),
+        "the driver was never used"
+    );
+    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    assert!(worker.leaves_driver());
+    let reserve = driver.reserve();
+    assert!(
+        reserve.is_some() && driver.reserve().is_none(),
+        "there is one reserve at a time"
+    );
+    assert!(!worker.leaves_driver());
+    worker.shared().set_poll_time(usize::MAX);
+    assert!(worker.leaves_driver());
+    worker.shared().set_poll_time(0);
+    assert!(!worker.leaves_driver());
+    drop(reserve);
+    assert!(worker.leaves_driver());
+}
+
+#[test]
+fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
+    let [worker, _other] = two_workers();
+    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    let hurry = || worker.as_current(|| worker.shared().hurry_driver(0, Some(&worker)));
+    assert_eq!(wakes_of(&worker, hurry), 1);
+    let _reserve = worker.shared().driver.reserve();
+    assert_eq!(wakes_of(&worker, hurry), 0);
+}
+
+/// A task that waits, and a waker for it. The task ends in its next run.
+fn waiting(worker: &Worker, lane: Lane) -> (JoinHandle<()>, Waker) {
+    let (sender, wakers) = mpsc::channel();
+    let mut has_run = false;
+    let future = poll_fn(move |cx| match replace(&mut has_run, true) {
+        true => Poll::Ready(()),
+        false => {
+            sender.send(cx.waker().clone()).expect("the test waits");
+            Poll::Pending
+        }
+    });
+    let (runnable, handle) = new_task(Location::caller(), future);
+    launch(worker.shared(), Some(worker), runnable, lane);
+    worker.as_current(|| {
+        let runnable = worker.next_queued().expect("the task was launched");
+        worker.run(runnable);
+    });
+    (handle, wakers.recv().expect("the task has been polled"))
+}
+
+/// A waker that is due at the driver.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    Task,
+    HighTask,
+    /// A waker of another crate.
+    Foreign,
+    /// A task of this crate, but not of the executor, whose wake-up runs code.
+    Inline,
+    /// The same, and the code wakes a task of the executor first.
+    InlineAndTask,
+}
+
+/// A waker that calls `f` when it is woken, and is not a foreign one.
+fn inline(f: impl Fn() + Send + Sync + 'static) -> Waker {
+    let (runnable, handle) = task::spawn(pending::<()>(), move |runnable| {
+        f();
+        drop(runnable);
+    });
+    handle.detach();
+    let waker = runnable.waker();
+    // It waits from here on.
+    runnable.run();
+    waker
+}
+
+/// How many workers a worker wakes that attends to the driver while another one sleeps.
+fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
+    let [worker, _other] = two_workers();
+    let timers = worker.shared().driver.timers(0);
+    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    let _reserve = worker.shared().driver.reserve();
+    let mut handles = Vec::new();
+    for (due, deadline) in due.iter().zip(0..) {
+        let mut task = |lane| {
+            let (handle, waker) = waiting(&worker, lane);
+            handles.push(handle);
+            waker
+        };
+        let waker = match due {
+            Due::Task => task(Lane::Normal),
+            Due::HighTask => task(Lane::High),
+            Due::Foreign => Waker::noop().clone(),
+            Due::Inline => inline(|| {}),
+            Due::InlineAndTask => {
+                let task = task(Lane::Normal);
+                inline(move || task.wake_by_ref())
+            }
+        };
+        assert!(timers.insert(deadline, waker).is_ok());
+    }
+    let wakes = wakes_of(&worker, || worker.as_current(|| attend(&worker)));
+    worker.as_current(|| worker.discard_queued());
+    wakes
+}
+
+#[test]
+fn who_runs_the_one_task_next_that_it_has_woken_wakes_nobody_for_it() {
+    use Due::{Foreign, HighTask, Inline, InlineAndTask, Task};
+
+    let runs = |worker: &Worker| assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
+    let is_blocked = |worker: &Worker| assert_eq!(worker.attend(Then::Other), Attended::WokeTasks);
+    for (due, wakes) in [
+        (&[Task][..], 0),
+        (&[Task, Task], 1),
+        (&[Foreign], 0),
+        (&[Foreign, Task], 0),
+        // The foreign waker may run for any time before the worker runs the task.
+        (&[Task, Foreign], 1),
+        (&[Inline], 0),
+        (&[Inline, Task], 0),
+        // So may what this waker runs.
+        (&[Task, Inline], 1),
+        (&[InlineAndTask], 1),
+        // After 32 tasks of high priority another one comes first.
+        (&[HighTask], 1),
+    ] {
+        assert_eq!(wakes_for(due, runs), wakes, "{due:?}");
+        assert_eq!(wakes_for(due, Worker::attend_in_turn), wakes, "{due:?}");
+    }
+    assert_eq!(wakes_for(&[Task], is_blocked), 1);
+}
+
+#[test]
+fn who_would_leave_the_driver_wakes_another_also_for_one_task() {
+    let attend = |worker: &Worker| {
+        worker.shared().set_poll_time(usize::MAX);
+        worker.attend(Then::Runs);
+    };
+    assert_eq!(wakes_for(&[Due::Task], attend), 1);
+}
+
+/// To make a reference to a queue of timers, and to drop it, takes a read-modify-write each.
+#[test]
+fn a_timer_that_is_dropped_passes_its_reference_on_to_the_next_one() {
+    let [worker, other] = two_workers();
+    let own = worker.shared().driver.timers(0).clone();
+    let owners = || Arc::strong_count(&own);
+    let first = owners();
+    let (one, two) = (worker.share_timers(), worker.share_timers());
+    assert!(Arc::ptr_eq(&one, &own));
+    assert_eq!(owners(), first + 2);
+    for timers in [one, two] {
+        worker.give_back_timers(timers);
+        assert_eq!(owners(), first + 2);
+    }
+    let again = [(); 2].map(|()| worker.share_timers());
+    assert_eq!(owners(), first + 2);
+    // A timer that ends on another worker takes its reference along.
+    for timers in again {
+        other.give_back_timers(timers);
+    }
+    assert_eq!(owners(), first);
+    worker.give_back_timers(worker.share_timers());
+    drop(worker);
+    assert_eq!(owners(), first, "the worker has dropped what it kept");
+}
+
+#[test]
+fn a_worker_keeps_no_more_references_than_it_may() {
+    let [worker, _other] = two_workers();
+    let own = worker.shared().driver.timers(0).clone();
+    let before = Arc::strong_count(&own);
+    let many: Vec<_> = (0..=MOST).map(|_| worker.share_timers()).collect();
+    many.into_iter()
+        .for_each(|timers| worker.give_back_timers(timers));
+    assert_eq!(Arc::strong_count(&own), before + MOST);
+}

@@ -1,0 +1,39 @@
+//! How a worker attends to the driver without the feature `io`: there is no driver.
+
+use super::Worker;
+use crate::driver::Keeper;
+
+#[derive(Default)]
+pub(super) struct Attendant {}
+
+pub(super) enum Then {
+    Runs,
+    Other,
+}
+
+#[derive(PartialEq, Eq)]
+pub(super) enum Attended {
+    FoundNothing,
+    #[allow(dead_code, reason = "nothing to attend to")]
+    WokeTasks,
+}
+
+impl Worker {
+    pub(super) fn attend(&self, _: Then) -> Attended {
+        Attended::FoundNothing
+    }
+
+    pub(super) fn is_driver_visited(&self) -> bool {
+        true
+    }
+
+    pub(super) fn attend_in_turn(&self) {}
+
+    pub(super) fn attend_as(&self, keeper: Keeper) -> Attended {
+        match keeper.0 {}
+    }
+
+    pub(super) fn leaves_driver(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,17 @@
+//! How long a blocked worker may sleep.
+
+use crate::worker::harness::two_workers;
+
+use super::CLOSED_LOOK;
+
+#[test]
+fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
+    let [worker, _other] = two_workers();
+    assert_eq!(
+        worker.attend_blocked(),
+        None,
+        "the first use of the driver wakes it"
+    );
+    worker.shared().close();
+    assert_eq!(worker.attend_blocked(), Some(CLOSED_LOOK));
+}

@@ -1,0 +1,310 @@
+//! How an executor ends: what its workers do once it is closed.
+//!
+//! | phase | a worker |
+//! |---|---|
+//! | closed | finishes its poll; **arrives**; then drops what it would have run before |
+//! | quiet, once all have arrived | drops what only it can drop, and leaves |
+//! | terminated, by the last to leave | is gone. A thread that pushes a runnable drops it (`gate.rs`) |
+//!
+//! A worker cannot arrive while a poll blocks it, and what that poll waits for may be held by a
+//! task that no thread will ever wake or poll. Two things resolve that. The first worker that is
+//! free cancels **every** waiting task, including those that the blocked worker has registered. And
+//! workers that have arrived stay at work: they sleep, are woken by a push, and steal from the
+//! queue of a worker that is stuck. A worker that is blocked in a wait of this crate does the same
+//! inside that wait if no other worker is free.
+//!
+//! One thing stays with a worker that is blocked elsewhere: the tasks that are pinned to it, which
+//! no other thread may drop.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::{cell::Cell, time::Duration};
+use std::time::Instant;
+
+use super::{
+    Worker, discard, dispose,
+    engaged::Seen,
+    shared::{Runnable, Shared},
+};
+use crate::{
+    gate::{Arrived, Cancel, Departed},
+    guard::wake_all,
+    registry::Registry,
+    visitors::Hold,
+};
+use joint_switch::wait_until;
+
+/// The largest number of blocking drops that may be nested on a worker's stack.
+const MOST_INSIDE: usize = 16;
+/// How long each other worker must have been inside the same drop, or the same blocked poll, before
+/// a blocked worker drops tasks that they could drop.
+const PATIENCE: Duration = Duration::from_millis(5);
+/// The same, if a worker may be in a poll that does not block in a wait of this crate, or on its
+/// way to its first drop. Much longer than the system keeps a thread off its processor.
+const LONG_PATIENCE: Duration = Duration::from_millis(250);
+
+/// What cancelling the waiting tasks that are pinned to a worker has led to.
+enum Cancellation {
+    NothingWaited,
+    /// They are in the worker's queue.
+    Queued,
+}
+
+/// What a worker knows about the end, once its executor is closed.
+#[derive(Default)]
+pub(super) struct Closing {
+    /// Whether the last poll is over.
+    has_arrived: Cell<bool>,
+    /// The number of nested waits that are dropping tasks.
+    inside: Cell<usize>,
+    /// Since when no other worker has been free, as far as this blocked worker knows, and the sum
+    /// of their counts of [engagements](super::engaged) since then.
+    alone_since: Cell<Option<(Instant, usize)>>,
+}
+
+impl Worker {
+    /// Runs from the end of the last poll to the end of the worker.
+    pub(super) fn close_down(&self) {
+        let shared = &**self.shared();
+        // If a wait in the last poll has counted that poll.
+        shared.engaged.exit(self.index());
+        self.cancel_waiting();
+        self.discard_own();
+        shared.arrive(self.index());
+        self.closing.has_arrived.set(true);
+        while !shared.gate.is_quiet() {
+            match self.next() {
+                Some(runnable) => self.take_up(runnable),
+                None => self.look_out(),
+            }
+        }
+        shared.leave(self);
+    }
+
+    /// Whether a search must end although it has found nothing.
+    pub(super) fn is_over(&self) -> bool {
+        let gate = &self.shared().gate;
+        match self.closing.has_arrived.get() {
+            false => gate.is_closed(),
+            true => gate.is_quiet(),
+        }
+    }
+
+    /// Runs a runnable that was found elsewhere, or drops it if the executor is closed.
+    pub(super) fn take_up(&self, runnable: Runnable) {
+        match self.shared().is_closed() {
+            false => self.run(runnable),
+            true => self.discard_inside(runnable),
+        }
+    }
+
+    /// Drops a runnable, in a closed executor.
+    pub(super) fn discard_inside(&self, runnable: Runnable) {
+        let engaged = &self.shared().engaged;
+        engaged.enter(self.index());
+        discard([runnable]);
+        engaged.exit(self.index());
+    }
+
+    /// Drops what the poll, or the drop, that blocks this worker may be waiting for, in a closed
+    /// executor.
+    #[cold]
+    pub(super) fn close_down_blocked(&self) {
+        let depth = self.closing.inside.get();
+        if depth == MOST_INSIDE {
+            return;
+        }
+        self.shared().engaged.enter(self.index());
+        self.cancel_waiting();
+        self.cancel_pinned();
+        self.closing.inside.set(depth + 1);
+        let is_alone = self.is_left_alone();
+        let next = || match is_alone {
+            true => self.next_to_discard(),
+            false => self.next_pinned(),
+        };
+        while let Some(runnable) = next() {
+            discard([runnable]);
+        }
+        self.closing.inside.set(depth);
+    }
+
+    /// Whether no other worker has been free for some time, because each is in a poll or a drop.
+    ///
+    /// A future that a blocked worker drops may itself wait for the very poll that is blocked
+    /// beneath it, and then neither ends. Whatever another worker can drop is therefore left to
+    /// that worker.
+    fn is_left_alone(&self) -> bool {
+        if self.is_anybody_idle() {
+            self.closing.alone_since.set(None);
+            return false;
+        }
+        let shared = &**self.shared();
+        let (mut patience, mut stays) = (PATIENCE, 0usize);
+        for other in (0..shared.workers()).filter(|&other| other != self.index()) {
+            let (seen, count) = shared.engaged.look(other);
+            stays = stays.wrapping_add(count);
+            match (seen, shared.has_arrived(other)) {
+                (Seen::Inside, _) => {}
+                (Seen::NotInside, false) => patience = LONG_PATIENCE,
+                (Seen::NotInside, true) => {
+                    self.closing.alone_since.set(None);
+                    return false;
+                }
+            }
+        }
+        let now = Instant::now();
+        let earlier = self.closing.alone_since.get();
+        let since = match earlier.filter(|&(_, before)| before == stays) {
+            Some((since, _)) => since,
+            None => now,
+        };
+        self.closing.alone_since.set(Some((since, stays)));
+        shared.workers() == 1 || now - since >= patience
+    }
+
+    /// Cancels waiting tasks and queues them, so that any free worker can drop them, or this one
+    /// inside a drop that blocks. The first worker does this for the tasks of all workers.
+    fn cancel_waiting(&self) {
+        let shared = &**self.shared();
+        // After that, a task that began to wait on this worker is found here, by the worker itself.
+        let waiting = match shared.gate.begin_to_cancel() {
+            Cancel::All => shared.registry.cancel_all(),
+            Cancel::Own => shared.registry.cancel_shard(self.index()),
+        };
+        if !waiting.is_empty() {
+            self.queues.push_cancelled(waiting);
+            self.notify();
+        }
+    }
+
+    /// Cancels every waiting task that is pinned to this worker, and queues it.
+    fn cancel_pinned(&self) -> Cancellation {
+        let waiting = self.shared().registry.cancel_pinned(self.index());
+        if waiting.is_empty() {
+            return Cancellation::NothingWaited;
+        }
+        self.queues.push_pinned(waiting);
+        Cancellation::Queued
+    }
+
+    /// Takes a runnable that can be dropped on this thread: from its own queues, from the injector,
+    /// or from the queue of another worker.
+    fn next_to_discard(&self) -> Option<Runnable> {
+        self.next_queued()
+            .or_else(|| self.take_injected())
+            .or_else(|| self.steal_to_discard())
+    }
+
+    /// Drops what only this worker can drop: what is queued here, and every task that is pinned to
+    /// it.
+    fn discard_own(&self) {
+        let registry = &self.shared().registry;
+        // A local future may be dropped on this thread only, so this waits for wake-ups of it that
+        // are under way.
+        wait_until(|| {
+            self.discard_queued();
+            while let Cancellation::Queued = self.cancel_pinned() {
+                self.discard_queued();
+            }
+            !registry.has_pinned(self.index())
+        });
+    }
+}
+
+impl Shared {
+    /// Tells the workers to shut down.
+    pub(crate) fn close(&self) {
+        if !self.is_closed() {
+            self.gate.close();
+            self.sleep.wake_all();
+        }
+    }
+
+    /// Records that a worker's last poll is over. A worker that waits for the others inside its
+    /// last poll counts as arrived too.
+    pub(crate) fn arrive(&self, worker: usize) {
+        if let Arrived::Last = self.gate.arrive(worker) {
+            self.sleep.wake_all();
+        }
+    }
+
+    /// Counts workers that were never started as having arrived and left.
+    pub(crate) fn never_came(&self, workers: usize) {
+        if let Arrived::Last = self.gate.never_came(workers) {
+            self.sleep.wake_all();
+        }
+    }
+
+    /// Leaves as a worker, after dropping what only it can drop. The last worker drops everything
+    /// that is left.
+    fn leave(&self, worker: &Worker) {
+        worker.discard_own();
+        match self.gate.leave() {
+            Departed::NotLast => return,
+            Departed::Last => {}
+        }
+        loop {
+            worker.discard_queued();
+            self.gate
+                .dispose(|| self.discard_injected(), || self.has_none_injected());
+            let waiting = self.registry.cancel_all();
+            if waiting.is_empty() {
+                break;
+            }
+            worker.queues.push_cancelled(waiting);
+        }
+        Registry::count_left(worker.shared());
+        self.gate
+            .terminate(|| self.discard_injected(), || self.has_none_injected());
+        wake_all(self.driver.close());
+        worker.discard_queued();
+        Self::close_to_visitors(worker.shared());
+    }
+
+    /// The last act of the last worker. Visitors that are still inside keep the executor's memory
+    /// alive from here on (`visitors.rs`).
+    fn close_to_visitors(this: &Arc<Self>) {
+        let hold = Arc::into_raw(this.clone());
+        if this.visitors.close() == Hold::Callers {
+            // SAFETY: the pointer comes from `into_raw` above, and no visitor has taken it over.
+            drop(unsafe { Arc::from_raw(hold) });
+        }
+    }
+
+    /// Disposes of runnables that were pushed too late. Called after a push that was followed by a
+    /// fence.
+    pub(super) fn dispose_if_late(&self) {
+        self.gate
+            .pushed(|| self.discard_injected(), || self.has_none_injected());
+    }
+
+    fn has_none_injected(&self) -> bool {
+        !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty())
+    }
+
+    /// Drops the runnables in the injectors and inboxes, and with them the futures.
+    fn discard_injected(&self) {
+        for runnable in self.everything_injected() {
+            dispose(self, runnable);
+        }
+    }
+
+    fn everything_injected(&self) -> Vec<Runnable> {
+        let mut all = Vec::new();
+        self.each_injected(|runnable| all.push(runnable));
+        all
+    }
+
+    /// Takes everything from the injectors and inboxes. `take` pushes nothing there.
+    pub(super) fn each_injected(&self, mut take: impl FnMut(Runnable)) {
+        for injector in [&self.high_injector, &self.injector] {
+            injector.take(usize::MAX, &mut take);
+        }
+        for inbox in &self.inboxes {
+            inbox.take(usize::MAX, &mut take);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+//! The shutdown of an executor, step by step, with both workers on one thread.
+
+use alloc::sync::Arc;
+use core::{
+    panic::Location,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    time::Duration,
+};
+
+use super::{LONG_PATIENCE, MOST_INSIDE, PATIENCE};
+use crate::{
+    gate::{Arrived, Cancel},
+    registry::Lane,
+    worker::{
+        Worker,
+        current::with_current,
+        engaged::Seen,
+        harness::{task, two_workers},
+        launch::new_detached,
+        shared::{Runnable, Shared},
+    },
+};
+
+const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
+
+/// A task that counts in `alive` for as long as its future exists.
+fn counted(alive: &Arc<()>) -> Runnable {
+    let held = alive.clone();
+    new_detached(Location::caller(), async move { drop(held) })
+}
+
+fn alive(alive: &Arc<()>) -> usize {
+    Arc::strong_count(alive) - 1
+}
+
+#[test]
+fn a_search_is_over_once_closed_and_for_who_has_arrived_once_quiet() {
+    let [worker, _other] = two_workers();
+    let is_over = || {
+        [false, true].map(|has_arrived| {
+            worker.closing.has_arrived.set(has_arrived);
+            worker.is_over()
+        })
+    };
+    assert_eq!(is_over(), [false, false]);
+    worker.shared().close();
+    assert_eq!(is_over(), [true, false]);
+    (0..2).for_each(|index| worker.shared().arrive(index));
+    assert_eq!(is_over(), [true, true]);
+    worker.shared().close();
+    assert_eq!(is_over(), [true, true], "a second close changes nothing");
+}
+
+#[test]
+fn what_is_found_is_run_or_in_a_closed_executor_dropped() {
+    let [worker, _other] = two_workers();
+    let held = Arc::new(());
+    let polls = || {
+        worker.take_up(counted(&held));
+        assert_eq!(alive(&held), 0);
+        worker.counters().polls.get()
+    };
+    assert_eq!(polls(), 1);
+    worker.shared().close();
+    assert_eq!(polls(), 1);
+}
+
+#[test]
+fn it_is_quiet_once_each_worker_has_arrived_or_was_never_started() {
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
+    shared.close();
+    let is_quiet = |step: &dyn Fn()| {
+        step();
+        shared.gate.is_quiet()
+    };
+    assert!(!is_quiet(&|| shared.never_came(0)));
+    assert!(!is_quiet(&|| shared.arrive(0)));
+    assert!(
+        !is_quiet(&|| shared.arrive(0)),
+        "the same worker arrives twice"
+    );
+    assert!(is_quiet(&|| shared.arrive(1)));
+    assert_eq!(
+        shared.gate.never_came(0),
+        Arrived::NotLast,
+        "it was counted already"
+    );
+
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
+    shared.arrive(0);
+    shared.never_came(1);
+    assert!(shared.gate.is_quiet());
+}
+
+#[test]
+fn one_task_from_outside_in_any_queue_is_seen() {
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
+    assert!(shared.has_none_injected());
+    for lane in [LANES[0], LANES[1], LANES[2], Lane::Pinned(1)] {
+        shared.inject(task(), lane);
+        assert!(!shared.has_none_injected());
+        shared.discard_injected();
+        assert!(shared.has_none_injected());
+    }
+}
+
+#[test]
+fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_drop() {
+    let [worker, other] = two_workers();
+    let (shared, held) = (worker.shared(), Arc::new(()));
+    for lane in LANES {
+        worker.push(counted(&held), lane);
+    }
+    for lane in [Lane::Normal, Lane::High] {
+        shared.inject(counted(&held), lane);
+        other.push(counted(&held), lane);
+    }
+    other.push(counted(&held), Lane::Pinned(1));
+    shared.close();
+    shared.engaged.enter(1);
+    worker.close_down_blocked();
+    assert_eq!(alive(&held), 7, "all but the tasks that are pinned to it");
+    waits_for(&worker, PATIENCE);
+    worker.close_down_blocked();
+    assert_eq!(
+        alive(&held),
+        1,
+        "the task that is pinned to the other worker"
+    );
+    other.close_down_blocked();
+    assert_eq!(alive(&held), 0);
+}
+
+/// Makes a blocked worker believe that it has seen the others as they are now for some time.
+fn waits_for(worker: &Worker, time: Duration) {
+    let (since, stays) = worker.closing.alone_since.get().expect("it has looked");
+    let earlier = since.checked_sub(time).expect("the clock is old enough");
+    worker.closing.alone_since.set(Some((earlier, stays)));
+}
+
+#[test]
+fn a_worker_is_left_alone_only_while_each_other_stays_in_one_drop_or_poll() {
+    let [worker, _other] = two_workers();
+    let (shared, engaged) = (worker.shared(), &worker.shared().engaged);
+    shared.close();
+    let is_alone_after = |time| {
+        worker.closing.alone_since.set(None);
+        assert!(!worker.is_left_alone());
+        waits_for(&worker, time);
+        worker.is_left_alone()
+    };
+    let short = Duration::from_micros(1_000);
+    // In a poll that does not block in a wait of this crate, or woken and not on a processor yet.
+    assert!(!is_alone_after(LONG_PATIENCE - short));
+    assert!(is_alone_after(LONG_PATIENCE));
+    // In a poll that blocks in a wait of this crate.
+    engaged.enter(1);
+    assert!(!is_alone_after(PATIENCE - short));
+    assert!(is_alone_after(PATIENCE));
+    // In another drop than before.
+    engaged.exit(1);
+    engaged.enter(1);
+    assert!(!worker.is_left_alone());
+    // Between two drops, however long the system keeps it off its processor.
+    engaged.exit(1);
+    shared.arrive(1);
+    assert!(!worker.is_left_alone());
+    assert_eq!(worker.closing.alone_since.get(), None);
+}
+
+#[test]
+fn a_worker_that_drops_a_task_is_inside_until_the_drop_is_over() {
+    struct Looks(Arc<Shared>, Arc<AtomicUsize>);
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            let is_inside = self.0.engaged.look(0).0 == Seen::Inside;
+            self.1.fetch_add(usize::from(is_inside), Relaxed);
+        }
+    }
+    let [worker, _other] = two_workers();
+    let (shared, inside) = (worker.shared(), Arc::new(AtomicUsize::new(0)));
+    let looks = || {
+        let looks = Looks(shared.clone(), inside.clone());
+        new_detached(Location::caller(), async move { drop(looks) })
+    };
+    shared.close();
+    let is_inside = || shared.engaged.look(0).0 == Seen::Inside;
+    worker.take_up(looks());
+    assert!(inside.load(Relaxed) == 1 && !is_inside());
+    worker.push(looks(), Lane::Normal);
+    worker.discard_queued();
+    assert!(inside.load(Relaxed) == 2 && !is_inside());
+    // In a blocked poll it stays inside, until that poll is over.
+    worker.push(looks(), Lane::Pinned(0));
+    worker.close_down_blocked();
+    assert!(inside.load(Relaxed) == 3 && is_inside());
+    shared.arrive(1);
+    worker.close_down();
+    assert!(!is_inside());
+}
+
+#[test]
+fn the_last_to_leave_drops_what_is_left_and_whoever_comes_later_does_it_itself() {
+    let [worker, other] = two_workers();
+    let (shared, held) = (worker.shared(), Arc::new(()));
+    shared.close();
+    // So that neither worker waits for the other.
+    shared.arrive(1);
+    for lane in LANES {
+        worker.push(counted(&held), lane);
+        shared.inject(counted(&held), lane);
+    }
+    worker.close_down();
+    assert_eq!(
+        alive(&held),
+        2,
+        "injected tasks are left to the last worker"
+    );
+    other.push(counted(&held), Lane::Normal);
+    shared.inject(counted(&held), Lane::Pinned(0));
+    assert_eq!(alive(&held), 4);
+    other.close_down();
+    assert_eq!(alive(&held), 0);
+    for lane in LANES {
+        shared.inject(counted(&held), lane);
+        assert_eq!(alive(&held), 0, "terminated");
+    }
+}
+
+/// Records, when it is dropped, how deeply its worker's drops are nested.
+struct TellsDepth(Arc<AtomicUsize>);
+
+impl Drop for TellsDepth {
+    fn drop(&mut self) {
+        let depth = with_current(|worker| worker.map(|worker| worker.closing.inside.get()));
+        self.0.store(depth.unwrap(), Relaxed);
+    }
+}
+
+#[test]
+fn a_blocked_worker_drops_inside_of_drops_up_to_a_depth() {
+    let [worker, _other] = two_workers();
+    let seen = Arc::new(AtomicUsize::new(usize::MAX));
+    let push = || {
+        let tells = TellsDepth(seen.clone());
+        let runnable = new_detached(Location::caller(), async move { drop(tells) });
+        worker.push(runnable, Lane::Pinned(0));
+    };
+    worker.shared().close();
+    worker.as_current(|| {
+        push();
+        worker.close_down_blocked();
+        assert_eq!(seen.load(Relaxed), 1);
+        assert_eq!(worker.closing.inside.get(), 0);
+        push();
+        worker.closing.inside.set(MOST_INSIDE);
+        worker.close_down_blocked();
+        assert_eq!(Arc::strong_count(&seen), 2, "nested too deeply");
+        worker.closing.inside.set(MOST_INSIDE - 1);
+        worker.close_down_blocked();
+        assert_eq!(seen.load(Relaxed), MOST_INSIDE);
+    });
+}
+
+#[test]
+fn one_caller_cancels_what_waits() {
+    let [worker, _other] = two_workers();
+    let gate = &worker.shared().gate;
+    let claims = [(); 3].map(|()| gate.begin_to_cancel());
+    assert_eq!(claims, [Cancel::All, Cancel::Own, Cancel::Own]);
+}

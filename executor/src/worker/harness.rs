@@ -1,0 +1,52 @@
+//! What the unit tests of the executor share: workers without threads. A test calls what a worker
+//! would call, one step at a time, so it knows what each step found and whom it woke.
+
+use alloc::sync::Arc;
+use core::{array, panic::Location};
+
+use super::{
+    Worker,
+    launch::new_detached,
+    shared::{Lanes, Runnable, Shared},
+};
+use crate::{
+    hooks::Hooks,
+    sleep::{AfterPark, Parking, Slept},
+};
+
+/// Two workers of one executor. The test is the thread of both.
+pub(super) fn two_workers() -> [Worker; 2] {
+    let lanes = Lanes::of(2);
+    let shared = Arc::new(Shared::new(&lanes, Hooks::default()));
+    let mut workers = (0..).zip(lanes).map(|(index, lanes)| {
+        let shared = shared.clone();
+        Worker::new(shared, index, lanes)
+    });
+    array::from_fn(|_| workers.next().expect("two"))
+}
+
+/// A task that ends in its first run.
+pub(super) fn task() -> Runnable {
+    new_detached(Location::caller(), async {})
+}
+
+/// How many workers the first worker wakes in `f`, while the second one sleeps.
+pub(super) fn wakes_of<R>(worker: &Worker, f: impl FnOnce() -> R) -> u64 {
+    let before = worker.counters().wakes.get();
+    while_another_sleeps(worker, f);
+    worker.counters().wakes.get() - before
+}
+
+/// Calls `f` at the moment at which the second worker is asleep, and has no other lookout.
+fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
+    let sleep = &worker.shared().sleep;
+    let mut f = Some(f);
+    let mut park = |_| {
+        f.take().map(|f| f());
+        AfterPark::Rise
+    };
+    sleep.search();
+    let slept = sleep.sleep(1, || false, || false, Parking::Reserve(&mut park));
+    assert!(slept == Slept::AWhile && f.is_none());
+    sleep.found(|| false);
+}

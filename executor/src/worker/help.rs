@@ -1,0 +1,245 @@
+//! How a worker helps with the forks of other workers: if it has nothing to run, or waits for a
+//! fork of its own, it takes those that are worth a theft.
+//!
+//! A theft costs both threads about a microsecond. A fork is therefore taken only once it is
+//! [`WORTH_A_THEFT`] old. The closure that runs before it has then taken at least that long, and
+//! the two sides of a fork are usually alike.
+//!
+//! **No deadlock.** A worker that waits for a fork waits for a taker that is running it. Suppose
+//! workers wait in a cycle, each for a job that lies on its neighbour's stack, beneath the job that
+//! the neighbour is running. The job beneath began before the job above it, and the job above began
+//! before it forked the job that the neighbour in turn waits for. So each awaited job began before
+//! the next one in the cycle, and following the cycle once, each began before itself: a
+//! contradiction.
+//!
+//! **How deep the stack grows.** A waiting worker helps only while less than [`ROOM_TO_HELP`] of
+//! its stack is in use. So its stack holds at most that much, and on top of it at most what the
+//! last job that it took needs without any theft.
+
+use alloc::vec::Vec;
+use core::{cell::Cell, future::poll_fn, hint, time::Duration};
+use std::time::Instant;
+
+use super::Worker;
+use crate::{
+    apart::run_apart,
+    fork_join::{
+        forks::Marked,
+        job::{Taken, Wait},
+    },
+    sleep::{Need, Woke},
+};
+use joint::{completion::Ended, waker::park::block_on_timeout};
+
+/// How old a fork must be to be taken.
+const WORTH_A_THEFT: Duration = Duration::from_micros(20);
+/// How many bytes of a worker's stack may be in use when it takes another job.
+const ROOM_TO_HELP: usize = 64 << 10;
+/// The number of looks at the other workers before a waiting worker blocks.
+const LOOKS: u32 = 7;
+const FIRST_BLOCK: Duration = Duration::from_micros(50);
+const LONGEST_BLOCK: Duration = Duration::from_millis(1);
+
+/// What a worker knows about the forks of the others.
+pub(super) struct Helper {
+    seen: Vec<Cell<Seen>>,
+    /// Whether a fork was seen that is not old enough yet.
+    has_young: Cell<bool>,
+    /// Where the worker's stack begins.
+    stack: Cell<usize>,
+}
+
+/// The oldest fork of a worker.
+#[derive(Clone, Copy)]
+struct Seen {
+    index: usize,
+    /// Since when it is known to be there.
+    since: Instant,
+}
+
+impl Helper {
+    pub(super) fn new(workers: usize) -> Self {
+        let seen = Seen {
+            index: usize::MAX,
+            since: Instant::now(),
+        };
+        Self {
+            seen: (0..workers).map(|_| Cell::new(seen)).collect(),
+            has_young: Cell::new(false),
+            stack: Cell::new(0),
+        }
+    }
+
+    /// Must be called at the bottom of the worker's stack.
+    pub(super) fn begin(&self) {
+        self.stack.set(stack_now());
+    }
+
+    /// Whether it is worth looking again soon. Never twice in a row, because forks that are always
+    /// young are not worth it.
+    pub(super) fn expects(&self, did_expect: bool) -> bool {
+        self.has_young.replace(false) && !did_expect
+    }
+
+    fn has_room(&self) -> bool {
+        self.stack.get().abs_diff(stack_now()) < ROOM_TO_HELP
+    }
+}
+
+/// Returns the approximate address of the top of the stack.
+#[inline(never)]
+fn stack_now() -> usize {
+    let here = 0u8;
+    (&raw const here).addr()
+}
+
+impl Worker {
+    /// Announces the first fork that other workers can take. Wakes a worker if all others sleep.
+    #[inline]
+    pub(crate) fn tell_of_fork(&self) {
+        if let Woke::One = self.shared().sleep.notify(Need::Lookout) {
+            self.counters().wakes.increment();
+            self.shared().forks[self.index()].ask();
+        }
+    }
+
+    /// Takes a fork of another worker, if there is one that is worth it.
+    pub(super) fn take_fork(&self, now: Instant) -> Option<Taken> {
+        let taken = self.others().find_map(|i| self.take_fork_of(i, now))?;
+        self.counters().steals.increment();
+        Some(taken)
+    }
+
+    fn take_fork_of(&self, worker: usize, now: Instant) -> Option<Taken> {
+        let forks = &self.shared().forks[worker];
+        let seen = &self.helper.seen[worker];
+        let Some(index) = forks.oldest() else {
+            forks.ask();
+            return None;
+        };
+        if forks.mark(index) == Marked::Now || seen.get().index != index {
+            seen.set(Seen { index, since: now });
+            self.helper.has_young.set(true);
+            return None;
+        }
+        if now.saturating_duration_since(seen.get().since) < WORTH_A_THEFT {
+            self.helper.has_young.set(true);
+            return None;
+        }
+        let taken = forks.steal();
+        // The age of the next fork is counted from now, so that it is old enough by the time this
+        // one is done.
+        if let Some(index) = forks.oldest() {
+            forks.mark(index);
+            seen.set(Seen { index, since: now });
+        }
+        taken
+    }
+
+    /// Waits for a fork that another worker has taken, and takes other forks meanwhile.
+    pub(crate) fn wait_helping(&self, mut wait: Wait) -> Ended {
+        if !self.helper.has_room() {
+            return wait.block();
+        }
+        let mut limit = FIRST_BLOCK;
+        loop {
+            for look in 0..LOOKS {
+                if let Some(ended) = wait.ended() {
+                    return ended;
+                }
+                if let Some(taken) = self.take_fork(Instant::now()) {
+                    run_apart(|| taken.run());
+                    limit = FIRST_BLOCK;
+                }
+                for _ in 0..(1 << look) * 8 {
+                    hint::spin_loop();
+                }
+            }
+            if let Some(ended) = block_on_timeout(poll_fn(|cx| wait.poll(cx)), limit) {
+                return ended;
+            }
+            limit = LONGEST_BLOCK.min(2 * limit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fork_join::{Forks, forks::Surroundings},
+        worker::harness::two_workers,
+    };
+
+    #[test]
+    fn what_is_young_is_expected_once() {
+        let helper = Helper::new(1);
+        assert!(!helper.expects(false));
+        helper.has_young.set(true);
+        assert!(helper.expects(false));
+        assert!(!helper.expects(false), "reported already");
+        helper.has_young.set(true);
+        assert!(!helper.expects(true), "not twice in a row");
+        assert!(!helper.expects(false));
+    }
+
+    #[test]
+    fn there_is_room_as_long_as_little_of_the_stack_is_in_use() {
+        let here = 0u8;
+        assert!(stack_now().abs_diff((&raw const here).addr()) < ROOM_TO_HELP);
+        let helper = Helper::new(1);
+        helper.begin();
+        assert!(helper.has_room());
+        for far in [2 * ROOM_TO_HELP, (2 * ROOM_TO_HELP).wrapping_neg()] {
+            helper.stack.set(stack_now().wrapping_add(far));
+            assert!(!helper.has_room());
+        }
+    }
+
+    struct Alone;
+
+    impl Surroundings for Alone {
+        fn offered(&self) {}
+
+        fn wait(&self, wait: Wait) -> Ended {
+            wait.block()
+        }
+    }
+
+    /// Calls `f` while a fork of that worker is open.
+    fn while_open(forks: &Forks, f: impl FnOnce()) {
+        // SAFETY: this thread is the owner.
+        let ((), b) = unsafe { forks.join(&Alone, f, || 7) };
+        assert_eq!(b, 7);
+    }
+
+    #[test]
+    fn a_fork_is_taken_once_it_has_been_seen_for_long_enough() {
+        let [worker, _other] = two_workers();
+        let forks = &worker.shared().forks[1];
+        let take = |at| worker.take_fork(at).map(Taken::run).is_some();
+        let start = Instant::now();
+        assert!(!take(start), "there is no fork");
+        assert!(!worker.helper.expects(false));
+        let short = Duration::from_nanos(1);
+        while_open(forks, || {
+            assert!(!take(start));
+            assert!(worker.helper.expects(false));
+            assert!(!take(start + WORTH_A_THEFT - short));
+            assert!(worker.helper.expects(false));
+            assert!(take(start + WORTH_A_THEFT));
+            assert!(!worker.helper.expects(false));
+        });
+        // Another worker has marked it, but this one has not seen it before.
+        while_open(forks, || {
+            while_open(forks, || {
+                let taken = forks.steal().map(Taken::run);
+                assert!(taken.is_some() && forks.mark(1) == Marked::Now);
+                let late = start + 100 * WORTH_A_THEFT;
+                assert!(!take(late));
+                assert!(take(late + WORTH_A_THEFT));
+            });
+        });
+        assert_eq!(worker.counters().steals.get(), 2);
+    }
+}

@@ -1,0 +1,111 @@
+//! How a task of an executor is made, and how it enters its first queue.
+
+use alloc::sync::Arc;
+use core::{future::Future, panic::Location};
+
+use super::{
+    Worker,
+    shared::{EntryLink, Runnable, Scheduler, Shared},
+};
+use crate::{
+    registry::{Lane, Registry},
+    span::traced,
+};
+use joint::task::{Builder, JoinHandle};
+
+#[inline]
+pub(crate) fn builder(spawned: &'static Location<'static>) -> Builder<EntryLink> {
+    Builder::new()
+        .spawned_at(spawned)
+        .metadata(EntryLink::nowhere())
+}
+
+/// Makes a task of the normal lane, not yet queued.
+#[inline]
+pub(crate) fn new_task<F>(
+    spawned: &'static Location<'static>,
+    future: F,
+) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let future = traced(future, Lane::Normal.name(), None, spawned);
+    let (runnable, handle) = builder(spawned).spawn(|_| future, Scheduler);
+    (runnable, handle.without_metadata())
+}
+
+/// Makes a task of the normal lane that nobody joins, not yet queued.
+#[inline]
+pub(crate) fn new_detached<F>(spawned: &'static Location<'static>, future: F) -> Runnable
+where
+    F: Future + Send + 'static,
+{
+    let future = traced(future, Lane::Normal.name(), None, spawned);
+    builder(spawned).spawn_detached(|_| future, Scheduler)
+}
+
+/// Pushes a new task into its first queue. `worker` is the worker of the executor that this thread
+/// is, if it is one.
+pub(crate) fn launch(
+    shared: &Arc<Shared>,
+    worker: Option<&Worker>,
+    runnable: Runnable,
+    lane: Lane,
+) {
+    match worker {
+        Some(worker) => worker.counters().spawned.increment(),
+        None => shared.outside.count_spawn(),
+    }
+    if shared.watches_tasks {
+        shared.hooks.spawned(&runnable);
+        record!(
+            shared.hooks,
+            worker.map(Worker::index),
+            Spawn(runnable.id())
+        );
+    }
+    if lane != Lane::Normal {
+        let near = worker.map_or_else(|| any_worker(shared, &runnable), Worker::index);
+        // SAFETY: the task is new, and its runnable is here.
+        unsafe { Registry::enter(shared, runnable.as_ptr(), runnable.metadata(), lane, near) };
+    }
+    match worker {
+        Some(worker) if lane == Lane::Normal => worker.push_launched(runnable),
+        Some(worker) => worker.push(runnable, lane),
+        None => shared.inject(runnable, lane),
+    }
+}
+
+/// The worker in whose shard a task is entered that was spawned from another thread.
+fn any_worker(shared: &Shared, runnable: &Runnable) -> usize {
+    #[cfg(feature = "sim")]
+    // An address differs from run to run, and the shards are cancelled in order.
+    if shared.is_simulated() {
+        return 0;
+    }
+    runnable.id().get().get() / size_of::<Arc<()>>() % shared.workers()
+}
+
+impl Worker {
+    /// Pushes a new task of the normal lane into this worker's queue.
+    #[inline]
+    pub(crate) fn launch(&self, runnable: Runnable) {
+        if self.watches_tasks {
+            launch(&self.shared, Some(self), runnable, Lane::Normal);
+        } else {
+            self.counters().spawned.increment();
+            self.push_spawned(runnable);
+        }
+    }
+
+    /// Pushes a new task of the normal lane.
+    fn push_launched(&self, runnable: Runnable) {
+        #[cfg(feature = "sim")]
+        // A simulation takes all that is queued, in the order in which it was queued.
+        if self.shared.is_simulated() {
+            return self.push(runnable, Lane::Normal);
+        }
+        self.push_spawned(runnable);
+    }
+}

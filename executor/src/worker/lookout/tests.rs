@@ -1,0 +1,240 @@
+//! What a lookout takes, and from which worker, at times that the test sets.
+
+use super::*;
+use crate::worker::harness::{task, two_workers};
+
+const LONG: Duration = Duration::from_secs(10);
+
+/// Sets what the first worker has seen of the second.
+fn set_seen(worker: &Worker, since: Instant, polls: u64, is_busy: bool) {
+    worker.lookout.seen[1].set(Seen {
+        polls,
+        since,
+        patience: PATIENCE,
+        is_busy,
+    });
+}
+
+fn before(now: Instant, time: Duration) -> Instant {
+    now.checked_sub(time)
+        .expect("the system has been running for longer")
+}
+
+#[test]
+fn the_numbers_are_those_of_marsaglia() {
+    let lookout = Lookout::new(0, 1);
+    lookout.random.set(1);
+    let numbers = [(); 4].map(|()| lookout.random());
+    assert_eq!(numbers, [270_369, 67_634_689, 2_647_435_461, 307_599_695]);
+}
+
+#[test]
+fn who_makes_progress_and_who_is_stuck_is_seen() {
+    let [worker, other] = two_workers();
+    let view = || {
+        let view = worker.view();
+        (view.makes_progress, view.all_stuck)
+    };
+    set_seen(&worker, before(Instant::now(), LONG), 0, false);
+    worker.counters().polls.set(1);
+    assert_eq!(view(), (false, true), "its own count does not matter");
+    other.counters().polls.set(1);
+    assert_eq!(view(), (true, false));
+    // An interval that lasts longer than the test.
+    set_seen(&worker, Instant::now() + LONG, 1, false);
+    assert_eq!(view(), (false, false), "not seen for long enough");
+    other.counters().polls.set(2);
+    assert_eq!(
+        worker.look_round(LOOKS).err(),
+        Some(Neighbours::MakeProgress)
+    );
+    assert_eq!(worker.look_round(LOOKS).err(), Some(Neighbours::StandStill));
+}
+
+/// How long a poll seems to take after the second worker has made 10 in 10 seconds.
+fn time_seen(was_busy: bool, is_busy: bool, time: Duration) -> Duration {
+    let [worker, other] = two_workers();
+    if is_busy {
+        other.push(task(), crate::registry::Lane::Normal);
+    }
+    set_seen(&worker, before(Instant::now(), time), 5, was_busy);
+    other.counters().polls.set(15);
+    assert!(worker.view().makes_progress);
+    let seen = worker.lookout.seen[1].get();
+    assert_eq!((seen.polls, seen.is_busy), (15, is_busy));
+    Duration::from_nanos(worker.shared().poll_time() as u64)
+}
+
+#[test]
+fn the_time_of_a_poll_is_measured_of_who_was_busy_all_the_time() {
+    let time = time_seen(true, true, LONG);
+    assert!(time >= LONG / 10 && time < LONG / 5, "{time:?}");
+    assert_eq!(time_seen(false, true, LONG), Duration::ZERO);
+    assert_eq!(time_seen(true, false, LONG), Duration::ZERO);
+}
+
+#[test]
+fn the_time_of_a_poll_is_measured_of_oneself() {
+    let [worker, _other] = two_workers();
+    let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
+    worker.judge(LONG, 10);
+    assert_eq!(time(), LONG / 10);
+    worker.lookout.began.set((before(Instant::now(), LONG), 0));
+    worker.judge_own_polls();
+    assert_eq!(time(), LONG / 10, "it has run no task");
+    (0..5).for_each(|_| worker.run(task()));
+    worker.lookout.began.set((before(Instant::now(), LONG), 1));
+    worker.judge_own_polls();
+    assert!(time() >= LONG / 4 && time() < LONG / 2, "{:?}", time());
+}
+
+#[test]
+fn the_time_of_a_poll_is_measured_of_who_is_never_idle_too() {
+    let [worker, _other] = two_workers();
+    let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
+    worker.lookout.began.set((before(Instant::now(), LONG), 0));
+    (1..JUDGED_RUNS).for_each(|_| worker.run(task()));
+    // It runs dry, and finds something at once.
+    let look_out = || {
+        let shared = worker.shared();
+        shared.inject(task(), crate::registry::Lane::Normal);
+        worker.look_out();
+    };
+    look_out();
+    assert_eq!((worker.runs(), time()), (JUDGED_RUNS, Duration::ZERO));
+    look_out();
+    assert!(time() >= LONG / JUDGED_RUNS as u32, "{:?}", time());
+    let measured = time();
+    look_out();
+    assert_eq!(time(), measured, "it has begun again");
+}
+
+#[test]
+fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half() {
+    let [worker, other] = two_workers();
+    let now = Instant::now() + LONG;
+    // How many of 8 tasks are taken from a worker that has been in a poll for `stuck_for`.
+    let stolen = |stuck_for| {
+        while other.queues.lengths()[0] < 8 {
+            other.queues.push_behind(task(), drop);
+        }
+        let view = View {
+            now,
+            makes_progress: false,
+            all_stuck: false,
+        };
+        let seen = worker.lookout.seen[1].get();
+        let since = now - stuck_for;
+        worker.lookout.seen[1].set(Seen { since, ..seen });
+        let first = worker.steal(&view);
+        let more = worker.queues.lengths()[0];
+        while worker.queues.pop().is_some() {}
+        let taken = usize::from(first.is_some()) + more;
+        assert_eq!(other.queues.lengths()[0], 8 - taken);
+        taken
+    };
+    let short = Duration::from_nanos(1);
+    let patience = || worker.lookout.seen[1].get().patience;
+    assert_eq!(stolen(PATIENCE - short), 0);
+    assert_eq!((stolen(PATIENCE), patience()), (1, 2 * PATIENCE));
+    assert_eq!(stolen(2 * PATIENCE - short), 0);
+    assert_eq!((stolen(2 * PATIENCE), patience()), (1, 4 * PATIENCE));
+    assert_eq!((stolen(STUCK), patience()), (4, 4 * PATIENCE));
+    worker.shared().set_poll_time(WORTH_A_STEAL - 1);
+    assert_eq!(stolen(PATIENCE), 0);
+    worker.shared().set_poll_time(2 * WORTH_A_STEAL);
+    assert_eq!((stolen(short), patience()), (4, 4 * PATIENCE));
+    assert_eq!(worker.counters().steals.get(), 4);
+}
+
+#[test]
+fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
+    let [worker, other] = two_workers();
+    worker.shared().sleep.search();
+    let next = |neighbours, limit| {
+        let expects = false;
+        let mut watch = Watch { limit, expects };
+        worker.rest_once(neighbours, &mut watch);
+        watch.limit
+    };
+    assert_eq!(next(Neighbours::MakeProgress, FIRST_WATCH), 2 * FIRST_WATCH);
+    assert_eq!(next(Neighbours::MakeProgress, LONGEST_WATCH), LONGEST_WATCH);
+    other.queues.push_behind(task(), drop);
+    assert_eq!(
+        next(Neighbours::StandStill, FIRST_WATCH),
+        2 * FIRST_WATCH,
+        "a task is queued"
+    );
+    assert_eq!(worker.counters().parks.get(), 3);
+    worker.shared().sleep.found(|| false);
+}
+
+#[test]
+fn who_is_stuck_is_found_in_a_look_round() {
+    let [worker, other] = two_workers();
+    other.queues.push_behind(task(), drop);
+    set_seen(&worker, Instant::now() + LONG, 0, false);
+    assert!(
+        worker.look_round(LOOKS).is_err(),
+        "not seen for long enough"
+    );
+    worker.lookout.set_stuck(1);
+    assert!(matches!(worker.look_round(LOOKS), Ok(Found::Task(_))));
+}
+
+#[test]
+fn what_comes_from_outside_is_left_to_those_that_are_active() {
+    // Whether the task is taken.
+    let taken = |poll_time, all_stuck, is_quiet| {
+        let [worker, _other] = two_workers();
+        let shared = worker.shared();
+        shared.set_poll_time(poll_time);
+        if is_quiet {
+            (0..2).for_each(|_| shared.sleep.search());
+        }
+        shared.inject(task(), crate::registry::Lane::Normal);
+        let view = View {
+            now: Instant::now(),
+            makes_progress: false,
+            all_stuck,
+        };
+        worker.look_for_task(&view).is_some()
+    };
+    assert!(!taken(WORTH_A_STEAL - 1, false, false));
+    assert!(taken(WORTH_A_STEAL, false, false));
+    assert!(taken(0, true, false));
+    assert!(taken(0, false, true));
+}
+
+#[cfg(feature = "io")]
+#[test]
+fn who_comes_from_the_driver_with_tasks_does_not_linger() {
+    use core::task::Waker;
+
+    use crate::{driver::clock, registry::Lane};
+
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
+    let timers = shared.driver.timers(0);
+    let arm = |deadline| {
+        assert!(timers.insert(deadline, Waker::noop().clone()).is_ok());
+        shared.driver.hurry(deadline, &shared.sleep, || {});
+    };
+    // Whether it takes what comes from outside before it searches its own queues.
+    let lingers = || {
+        worker.rest_in_place(Keep::IfVacant, |_, _| {});
+        shared.inject(task(), Lane::Normal);
+        worker.push(task(), Lane::Pinned(0));
+        worker.look_out();
+        let lingers = !shared.has_injected();
+        worker.take_injected();
+        worker.next_pinned();
+        lingers
+    };
+    assert!(lingers(), "there is no driver");
+    arm(clock::NEVER - 1);
+    assert!(lingers(), "nothing was due there");
+    arm(0);
+    assert!(!lingers());
+    assert!(lingers(), "nothing was due this time");
+}

@@ -1,0 +1,401 @@
+//! One worker: its queues, its LIFO slot, and its loop.
+//!
+//! # The way of a spawned task
+//! 1. `launch.rs` makes the task, counts it, and pushes its runnable: on a worker onto that
+//!    worker's own stack of spawned tasks, on any other thread into the injector
+//!    ([`Shared::inject`]).
+//! 2. The push wakes a sleeping worker if no worker is looking for work (`sleep.rs`).
+//! 3. A worker takes its next runnable by turns from the LIFO slot, its own queues and the injector
+//!    (`queues/turn.rs`). An idle worker steals it from another worker that is slow (`lookout.rs`).
+//! 4. [`Worker::run`] polls the future once.
+//! 5. If the future is pending, the task is entered in the registry of owned tasks the first time
+//!    ([`Scheduler`](shared::Scheduler)), and waits there.
+//! 6. A wake-up schedules it: on a worker into that worker's queue or LIFO slot, on any other
+//!    thread into the injector, or into the inbox of the worker that it is pinned to. It continues
+//!    at 2.
+//! 7. If the future is ready, the run stores the output and hands back the waker of the task that
+//!    waits for it. That task goes to the LIFO slot and runs next.
+//!
+//! `closing.rs` has what becomes of tasks when the executor ends, and `blocked.rs` what a worker
+//! does while a poll blocks its thread.
+//!
+//! # The LIFO slot
+//! The slot cannot be stolen from, and need not be: it is filled only by the wake-up of a waiting
+//! task, after the last poll of the task that it waited for, and emptied by the very next run. It
+//! is closed while a foreign waker runs, because that code may do anything and may take any time.
+
+use alloc::{string::String, sync::Arc};
+use core::{
+    cell::{Cell, RefCell},
+    ptr,
+};
+
+#[cfg_attr(not(feature = "io"), path = "attend_disabled.rs")]
+mod attend;
+mod blocked;
+mod closing;
+pub(crate) mod current;
+mod engaged;
+#[cfg(test)]
+mod harness;
+mod help;
+pub(super) mod launch;
+mod lookout;
+mod queues;
+pub(crate) mod shared;
+#[cfg(feature = "sim")]
+pub(super) mod simulated;
+#[cfg(feature = "io")]
+mod spare;
+#[cfg(feature = "io")]
+mod visits;
+
+use self::{
+    attend::Attendant,
+    blocked::AttendsWhileBlocked,
+    closing::Closing,
+    current::with_current,
+    help::Helper,
+    lookout::Lookout,
+    queues::{Pushed, Queues},
+    shared::{EntryLink, Lanes, Runnable, Shared},
+};
+use super::{
+    guard::guarded, hooks::Hooks, metrics::Counters, registry::Lane, sleep::Woke,
+    task_info::TaskInfo,
+};
+use joint::{
+    task::{EndedTask, Polled, TaskEnd},
+    waker::budget,
+};
+use joint_switch::thread_local;
+
+/// One worker. Only its own thread touches it.
+pub(crate) struct Worker {
+    shared: Arc<Shared>,
+    index: usize,
+    queues: Queues,
+    runs: Cell<u64>,
+    /// A copy of [`Shared::watches_tasks`], which is read for every spawn.
+    watches_tasks: bool,
+    /// Whether there is something to do for each poll, such as a hook.
+    watches_polls: bool,
+    /// The name of the task that is running, which may be gone after its run.
+    name: RefCell<String>,
+    /// Whether a task of another executor is being disposed of.
+    is_elsewhere: Cell<bool>,
+    /// The address of the task that this worker is waking from outside of a poll, or 0. The
+    /// worker does nothing else before it runs its next task.
+    runs_next: Cell<usize>,
+    closing: Closing,
+    lookout: Lookout,
+    helper: Helper,
+    #[cfg_attr(
+        not(feature = "io"),
+        allow(dead_code, reason = "there are no timers and no descriptors")
+    )]
+    attendant: Attendant,
+}
+
+thread_local! {
+    /// The executor whose runnable this thread is disposing of, or null.
+    static DISPOSING: Cell<*const Shared> = const { Cell::new(ptr::null()) };
+}
+
+/// Drops runnables of this worker's executor, and with them the futures.
+pub(super) fn discard(runnables: impl IntoIterator<Item = Runnable>) {
+    for runnable in runnables {
+        guarded(|| drop(runnable));
+    }
+}
+
+/// Drops a runnable of `shared`, and with it the future, on whatever thread this is.
+pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
+    with_current(|worker| {
+        let is_its_worker = worker.is_some_and(|worker| ptr::eq(&*worker.shared, shared));
+        let elsewhere = worker.map(|worker| (worker, worker.is_elsewhere.replace(!is_its_worker)));
+        let before = DISPOSING.with(|disposing| disposing.replace(shared));
+        guarded(|| drop(runnable));
+        DISPOSING.with(|disposing| disposing.set(before));
+        if let Some((worker, before)) = elsewhere {
+            worker.is_elsewhere.set(before);
+        }
+    });
+}
+
+/// Counts a task whose future has just been dropped on this thread, by the executor's own worker or
+/// by [`dispose`], and calls the hooks for its end.
+#[inline]
+pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
+    with_current(|worker| match worker {
+        Some(worker) if !worker.is_elsewhere.get() => {
+            worker.count_end(how);
+            if worker.watches_tasks {
+                let hooks = &worker.shared.hooks;
+                record!(hooks, Some(worker.index), Gone(task.id(), how));
+                hooks.ended(task, how);
+            }
+        }
+        _ => ended_elsewhere(task, how),
+    });
+}
+
+#[cold]
+fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
+    let disposing = DISPOSING.with(Cell::get);
+    // SAFETY: set by `dispose`, which has been lent it, for as long as it drops the future.
+    if let Some(shared) = unsafe { disposing.as_ref() } {
+        shared.outside.count_end(how);
+        record!(shared.hooks, None, Gone(task.id(), how));
+        shared.hooks.ended(task, how);
+    }
+}
+
+impl Worker {
+    pub(super) fn new(shared: Arc<Shared>, index: usize, lanes: Lanes) -> Self {
+        Self {
+            lookout: Lookout::new(index, shared.workers()),
+            helper: Helper::new(shared.workers()),
+            attendant: Attendant::default(),
+            watches_tasks: shared.watches_tasks,
+            watches_polls: shared.hooks.watch_polls(),
+            shared,
+            index,
+            queues: Queues::new(lanes.0),
+            runs: Cell::new(0),
+            name: RefCell::default(),
+            is_elsewhere: Cell::new(false),
+            runs_next: Cell::new(0),
+            closing: Closing::default(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    #[inline]
+    pub(super) fn counters(&self) -> &Counters {
+        &self.shared.counters[self.index]
+    }
+
+    #[inline]
+    pub(super) fn runs(&self) -> u64 {
+        self.runs.get()
+    }
+
+    #[inline]
+    fn count_end(&self, how: TaskEnd) {
+        let counters = self.counters();
+        match how {
+            TaskEnd::Finished => &counters.finished,
+            TaskEnd::Panicked => &counters.panicked,
+            TaskEnd::Cancelled => &counters.cancelled,
+        }
+        .increment();
+    }
+
+    /// Queues a runnable where it belongs.
+    #[inline]
+    pub(super) fn push(&self, runnable: Runnable, lane: Lane) {
+        match lane {
+            Lane::Normal => self.push_normal(runnable),
+            Lane::High => self.push_high(runnable),
+            Lane::Pinned(worker) if worker == self.index => {
+                let pinned = self.queues.push_pinned([runnable]);
+                self.set_pinned_turn(pinned);
+            }
+            Lane::Pinned(_) => self.shared.inject(runnable, lane),
+        }
+    }
+
+    /// Queues a new runnable of the normal lane, which runs before those that were queued earlier.
+    #[inline]
+    fn push_spawned(&self, runnable: Runnable) {
+        let inject = |runnable| self.inject(runnable);
+        self.queues.push_spawned(runnable, inject);
+        self.notify();
+    }
+
+    #[inline]
+    fn push_normal(&self, runnable: Runnable) {
+        let task = runnable.as_ptr().addr().get();
+        match self.queues.push(runnable, |runnable| self.inject(runnable)) {
+            Pushed::Next => {}
+            Pushed::Queued => self.notify_unless(|| self.runs_it_next(task)),
+        }
+    }
+
+    #[cold]
+    fn inject(&self, runnable: Runnable) {
+        self.shared.injector.push(runnable);
+        self.shared.pushed();
+    }
+
+    #[cold]
+    fn push_high(&self, runnable: Runnable) {
+        self.queues.push_high(runnable);
+        self.notify();
+    }
+
+    #[inline]
+    pub(super) fn notify(&self) {
+        self.notify_unless(|| false);
+    }
+
+    #[inline]
+    fn notify_unless(&self, runs_next: impl FnOnce() -> bool) {
+        let woke = (self.shared.sleep).notify_unless(self.shared.need(), runs_next);
+        if let Woke::One = woke {
+            self.counters().wakes.increment();
+        }
+    }
+
+    /// Whether a task of the normal lane, which has just been pushed, is the next one that this
+    /// worker runs, and no other worker has to keep the driver meanwhile. It is compared with the
+    /// task that is being woken: if they differ, the waker runs other code, which may take long.
+    #[cold]
+    fn runs_it_next(&self, task: usize) -> bool {
+        self.runs_next.get() == task && self.has_one() && !self.leaves_driver()
+    }
+
+    /// Whether there is one task that another worker could take, which may not be announced.
+    fn has_one(&self) -> bool {
+        self.shared.stealers[self.index].len() == 1
+    }
+
+    /// Queues a runnable that was woken during its own run. If it is the only one, no other worker
+    /// is woken, because this worker runs it next. A pinned one notifies when its turn comes.
+    #[inline]
+    fn requeue(&self, runnable: Runnable) {
+        match runnable.metadata().home() {
+            Some(home) if home.lane != Lane::Normal => self.push(runnable, home.lane),
+            _ => {
+                let is_alone = self.queues.has_nothing_to_steal();
+                let inject = |runnable| self.inject(runnable);
+                self.queues.push_yielded(runnable, inject);
+                if !is_alone {
+                    self.notify();
+                }
+            }
+        }
+    }
+
+    /// Whether another worker has nothing to do.
+    pub(super) fn is_anybody_idle(&self) -> bool {
+        self.shared.sleep.is_anybody_idle()
+    }
+
+    /// The whole life of a worker.
+    pub(crate) fn main(self) {
+        self.work();
+        Hooks::worker(&self.shared.hooks.on_thread_stop, self.index);
+    }
+
+    fn work(&self) {
+        struct Reset;
+        impl Drop for Reset {
+            fn drop(&mut self) {
+                budget::set_on_refused(None);
+            }
+        }
+        let _this_thread = self.become_this_thread();
+        let _attends = AttendsWhileBlocked::new();
+        budget::set_on_refused(Some(|| {
+            with_current(|worker| worker.into_iter().for_each(Worker::hurry_turn));
+        }));
+        let _reset = Reset;
+        self.shared.sleep.begin();
+        self.helper.begin();
+        Hooks::worker(&self.shared.hooks.on_thread_start, self.index);
+        while !self.shared.is_closed() {
+            match self.next() {
+                Some(runnable) => self.run(runnable),
+                None => self.look_out(),
+            }
+        }
+        self.close_down();
+    }
+
+    // Always: see `next`.
+    #[inline(always)]
+    pub(super) fn run(&self, runnable: Runnable) {
+        budget::refill();
+        match self.poll(runnable) {
+            Polled::Pending | Polled::Ended(None) => {}
+            Polled::Woken(runnable) => self.requeue(runnable),
+            Polled::Ended(Some(waiter)) => {
+                let opens_slot = !waiter.is_foreign();
+                self.queues
+                    .with_slot(opens_slot, || guarded(|| waiter.wake()));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn poll(&self, runnable: Runnable) -> Polled<EntryLink> {
+        self.runs.set(self.runs.get() + 1);
+        self.counters().polls.set(self.runs.get());
+        match self.watches_polls {
+            false => runnable.poll(),
+            true => self.poll_watched(runnable),
+        }
+    }
+
+    #[cold]
+    fn poll_watched(&self, runnable: Runnable) -> Polled<EntryLink> {
+        let hooks = &self.shared.hooks;
+        hooks.before_poll(&runnable);
+        let (id, spawned) = (runnable.id(), runnable.spawned());
+        // Taken out of the cell, because a hook's code could come back here.
+        let mut kept = self.name.take();
+        kept.clear();
+        let has_name = hooks.after_poll.is_some() && runnable.name().is_some();
+        kept.push_str(runnable.name().filter(|_| has_name).unwrap_or_default());
+        record!(
+            hooks,
+            Some(self.index),
+            Begin(runnable.id(), runnable.name().map(Box::from), spawned)
+        );
+        let polled = runnable.poll();
+        record!(
+            hooks,
+            Some(self.index),
+            End(matches!(polled, Polled::Woken(_)))
+        );
+        hooks.after_poll(&TaskInfo::new(id, has_name.then_some(&*kept), spawned));
+        self.name.replace(kept);
+        polled
+    }
+
+    /// Calls the hooks for parking around `rest`.
+    pub(super) fn rest<R>(&self, rest: impl FnOnce() -> R) -> R {
+        Hooks::worker(&self.shared.hooks.on_park, self.index);
+        record!(self.shared.hooks, Some(self.index), Park);
+        let rested = rest();
+        record!(self.shared.hooks, Some(self.index), Unpark);
+        Hooks::worker(&self.shared.hooks.on_unpark, self.index);
+        rested
+    }
+
+    /// Takes a task from any of this worker's queues, in no particular order.
+    pub(super) fn next_queued(&self) -> Option<Runnable> {
+        self.queues.pop().or_else(|| self.next_pinned())
+    }
+
+    /// Drops all tasks in this worker's queues, including those that the drops queue.
+    pub(super) fn discard_queued(&self) {
+        while let Some(runnable) = self.next_queued() {
+            self.discard_inside(runnable);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

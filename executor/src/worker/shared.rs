@@ -1,0 +1,509 @@
+//! What an executor's workers share: the injectors, the stealers, the sleep protocol, the registry,
+//! the counters.
+//!
+//! # What keeps it alive
+//! Its workers keep it alive, and after them every task that is left in the [`registry`]. Wakers
+//! reach it through a bare address ([`registry::Origin`]). That is sound because a task is only
+//! scheduled while it is unfinished and idle, and an unfinished task is
+//!
+//! 1. new, and in the hands of a worker or of an [`Executor`](crate::Executor), or in a queue, and
+//!    the last worker to leave empties all of these; or
+//! 2. being polled, by a worker; or
+//! 3. registered.
+//!
+//! From the push on, a waking thread that is not a worker is one of the
+//! [`visitors`](crate::visitors).
+
+use alloc::{sync::Arc, vec::Vec};
+
+use crossbeam_utils::CachePadded;
+
+#[cfg(feature = "sim")]
+use super::simulated::Simulation;
+use super::{Worker, current, engaged::Engaged};
+#[cfg(feature = "trace")]
+use crate::trace::Recorder;
+use crate::{
+    deques::{Deques, Stealer},
+    driver::Driver,
+    fork_join::Forks,
+    gate::Gate,
+    hooks::Hooks,
+    inbox::Inbox,
+    metrics::{Counters, Metrics, OutsideCounters},
+    process::Process,
+    registry::{self, Lane, Registry, RegistryOwner},
+    sleep::{Need, Sleep},
+    visitors::{Hold, Visitors},
+};
+use joint::task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd};
+use joint_switch::{AtomicUsize, fence, order};
+
+/// The metadata of each of the executor's tasks.
+pub(crate) type EntryLink = registry::EntryLink<Shared>;
+/// The right and the duty to run one of the executor's tasks once.
+pub(crate) type Runnable = registry::Runnable<Shared>;
+
+/// The length of recent polls, in nanoseconds, from which on a queued task is worth waking another
+/// worker.
+pub(crate) const WORTH_A_WAKE: usize = 4_000;
+
+/// The length of recent polls, in nanoseconds, from which on another worker should wait in the
+/// driver during a poll.
+#[cfg(feature = "io")]
+const KEEPS_THE_DRIVER_WAITING: usize = 50_000;
+
+/// The number of rooms in which visiting threads are counted. Two threads that share a room contend
+/// for it.
+const ROOMS: u32 = 32;
+
+/// The largest number of open forks of one worker.
+const MOST_FORKS: usize = 1024;
+/// The same in a simulation, which starts executors by the thousand, and steals no forks.
+#[cfg(feature = "sim")]
+const FORKS_IN_A_SIMULATION: usize = 16;
+
+/// The queues of one worker from which the others steal.
+pub(crate) struct Lanes(pub(super) Deques<Runnable>);
+
+impl Lanes {
+    /// Empty queues for each of the workers.
+    pub(crate) fn of(workers: usize) -> Vec<Self> {
+        (0..workers).map(|_| Self(Deques::new())).collect()
+    }
+}
+
+/// Tasks that other threads queue for any worker.
+pub(super) type Injector = CachePadded<Inbox<EntryLink>>;
+
+pub(crate) struct Shared {
+    pub(super) injector: Injector,
+    /// The same, of high priority.
+    pub(super) high_injector: Injector,
+    /// The queues of each worker, for the others.
+    pub(super) stealers: Vec<Stealer<Runnable>>,
+    /// The tasks that other threads queue for one worker alone.
+    pub(super) inboxes: Vec<CachePadded<Inbox<EntryLink>>>,
+    /// The forks of each worker, which other workers may take.
+    pub(super) forks: Vec<CachePadded<Forks>>,
+    pub(super) sleep: Sleep,
+    pub(crate) driver: Arc<Driver>,
+    pub(super) registry: Registry<Self>,
+    pub(super) counters: Vec<CachePadded<Counters>>,
+    pub(super) outside: OutsideCounters,
+    pub(super) hooks: Hooks,
+    /// Whether there is something to do for each task, such as a hook.
+    pub(super) watches_tasks: bool,
+    /// The mean length of recent polls, in nanoseconds.
+    poll_time: CachePadded<AtomicUsize>,
+    pub(super) gate: Gate,
+    /// Which workers are in a user's code, once the executor is closed.
+    pub(super) engaged: Engaged,
+    /// Threads, other than the workers, that are waking a task.
+    pub(super) visitors: Visitors,
+    /// The process that the workers are in.
+    pub(super) process: Process,
+    /// The simulation that runs the workers, which have no threads then.
+    #[cfg(feature = "sim")]
+    simulation: Option<Arc<Simulation>>,
+}
+
+impl Shared {
+    pub(crate) fn new(lanes: &[Lanes], hooks: Hooks) -> Self {
+        Self::with_forks(MOST_FORKS, lanes, hooks)
+    }
+
+    fn with_forks(most: usize, lanes: &[Lanes], hooks: Hooks) -> Self {
+        let workers = lanes.len();
+        let driver = Arc::new(Driver::new(workers));
+        Self {
+            injector: CachePadded::new(Inbox::new()),
+            high_injector: CachePadded::new(Inbox::new()),
+            stealers: lanes.iter().map(|lanes| lanes.0.stealer()).collect(),
+            inboxes: (0..workers)
+                .map(|_| CachePadded::new(Inbox::new()))
+                .collect(),
+            forks: (0..workers)
+                .map(|_| CachePadded::new(Forks::new(most)))
+                .collect(),
+            sleep: {
+                let driver = driver.clone();
+                Sleep::new(workers, move || driver.ring())
+            },
+            driver,
+            registry: Registry::new(workers),
+            counters: (0..workers)
+                .map(|_| CachePadded::new(Counters::new()))
+                .collect(),
+            outside: OutsideCounters::new(),
+            watches_tasks: hooks.watch_tasks(),
+            hooks: hooks.prepare(workers),
+            poll_time: CachePadded::new(AtomicUsize::new(0)),
+            gate: Gate::new(workers),
+            engaged: Engaged::new(workers),
+            visitors: Visitors::new(ROOMS),
+            process: Process::current(),
+            #[cfg(feature = "sim")]
+            simulation: None,
+        }
+    }
+
+    #[cfg(feature = "sim")]
+    pub(crate) fn simulated(lanes: &[Lanes], hooks: Hooks, simulation: Arc<Simulation>) -> Self {
+        Self {
+            simulation: Some(simulation),
+            ..Self::with_forks(FORKS_IN_A_SIMULATION, lanes, hooks)
+        }
+    }
+
+    /// Whether a simulation runs the workers, which then have no threads.
+    #[cfg(feature = "sim")]
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.simulation.is_some()
+    }
+
+    /// The number of the simulation that runs the workers, and 0 if there is none.
+    #[cfg(feature = "sim")]
+    pub(crate) fn simulation_number(&self) -> u64 {
+        let simulation = self.simulation.as_ref();
+        simulation.map_or(0, |simulation| simulation.number())
+    }
+
+    /// Something was pushed to a queue that is no worker's own.
+    #[inline]
+    pub(super) fn pushed(&self) {
+        #[cfg(feature = "sim")]
+        if let Some(simulation) = &self.simulation {
+            simulation.pushed();
+        }
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        self.inboxes.len()
+    }
+
+    /// Whether there is something to run in any queue that all workers serve.
+    pub(crate) fn has_work(&self) -> bool {
+        let is_queued = self.stealers.iter().any(|stealer| !stealer.is_empty());
+        is_queued || self.has_injected() || self.has_forks()
+    }
+
+    /// Whether there is a side of a join that another worker could take.
+    pub(crate) fn has_forks(&self) -> bool {
+        self.forks.iter().any(|forks| forks.oldest().is_some())
+    }
+
+    pub(crate) fn has_injected(&self) -> bool {
+        !self.injector.is_empty() || !self.high_injector.is_empty()
+    }
+
+    /// The mean length of recent polls, in nanoseconds: a hint.
+    #[inline]
+    pub(crate) fn poll_time(&self) -> usize {
+        // ORDERING: poll_time_look. Relaxed: a hint.
+        self.poll_time.load(order!(poll_time_look: Relaxed))
+    }
+
+    pub(crate) fn set_poll_time(&self, nanos: usize) {
+        // Written seldom, because each push reads it.
+        let before = self.poll_time();
+        if nanos.abs_diff(before) > before / 8 {
+            // ORDERING: poll_time. Relaxed: a hint.
+            self.poll_time.store(nanos, order!(poll_time: Relaxed));
+        }
+    }
+
+    /// Whether a queued task is worth waking another worker to run it.
+    #[inline]
+    pub(crate) fn is_worth_a_wake(&self) -> bool {
+        self.poll_time() >= WORTH_A_WAKE
+    }
+
+    /// What a task that has just been queued needs.
+    #[inline]
+    pub(super) fn need(&self) -> Need {
+        match self.is_worth_a_wake() {
+            true => Need::Hands,
+            false => Need::Lookout,
+        }
+    }
+
+    /// Whether a worker that begins a poll is likely to leave the driver for so long that waking
+    /// another worker is worth it.
+    #[cfg(feature = "io")]
+    pub(crate) fn keeps_the_driver_waiting(&self) -> bool {
+        self.poll_time() >= KEEPS_THE_DRIVER_WAITING
+    }
+
+    /// Whether the workers must begin no more polls.
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.gate.is_closed()
+    }
+
+    /// Queues a runnable from a thread that is not a worker.
+    pub(crate) fn inject(&self, runnable: Runnable, lane: Lane) {
+        match lane {
+            Lane::Normal | Lane::High => {
+                let injector = match lane == Lane::High {
+                    true => &self.high_injector,
+                    false => &self.injector,
+                };
+                injector.push(runnable);
+                self.sleep.notify_from_outside(self.need());
+            }
+            Lane::Pinned(worker) => {
+                self.inboxes[worker].push(runnable);
+                self.sleep.wake_worker(worker);
+            }
+        }
+        self.pushed();
+        // `notify_from_outside` and `wake_worker` have the fence.
+        self.dispose_if_late();
+    }
+
+    /// Call this after `deadline` becomes the earliest of the timers that this thread uses. It
+    /// makes sure that some worker wakes up in time. `worker` is the worker that this thread is, if
+    /// any.
+    #[cfg(feature = "io")]
+    pub(crate) fn hurry_driver(&self, deadline: u64, worker: Option<&Worker>) {
+        self.driver.hurry(deadline, &self.sleep, || match worker {
+            Some(worker) if worker.leaves_driver() => worker.notify(),
+            Some(_) => {}
+            None => self.sleep.notify_from_outside(Need::Lookout),
+        });
+    }
+
+    /// Whether the workers are in the calling process, which is then not the child of a fork.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.process.is_current()
+    }
+
+    /// Whether a worker has finished its last poll.
+    pub(crate) fn has_arrived(&self, worker: usize) -> bool {
+        self.gate.has_arrived(worker)
+    }
+
+    #[cfg(feature = "trace")]
+    pub(crate) fn recorder(&self) -> Option<&Recorder> {
+        self.hooks.recorder.as_ref()
+    }
+
+    pub(crate) fn metrics(&self) -> Metrics {
+        Metrics::of(&self.counters, &self.outside, |i| self.stealers[i].len())
+    }
+}
+
+impl RegistryOwner for Shared {
+    fn registry(&self) -> &Registry<Self> {
+        &self.registry
+    }
+}
+
+/// Keeps an executor alive while a thread that is not a worker wakes one of its tasks.
+struct Visit {
+    shared: *const Shared,
+    /// The room in which it is counted as a [visitor](Visitors). `None` means that it owns a count
+    /// of the `Arc`, because the executor has terminated.
+    room: Option<usize>,
+}
+
+impl Visit {
+    /// # Safety
+    /// The executor is alive, and what keeps it alive stays until a push of this thread that
+    /// releases.
+    #[inline]
+    unsafe fn begin(shared: *const Shared) -> Self {
+        // SAFETY: the executor is alive, by this function's contract.
+        let visitors = unsafe { &(*shared).visitors };
+        let room = visitors.room_of(current::address_of_thread());
+        let room = visitors.enter(room);
+        if room.is_none() {
+            // SAFETY: this is the address inside an `Arc`, which is alive as above.
+            unsafe { Arc::increment_strong_count(shared) };
+        }
+        Self { shared, room }
+    }
+}
+
+impl Drop for Visit {
+    #[inline]
+    fn drop(&mut self) {
+        let hold = self.room.map_or(Hold::Callers, |room| {
+            // SAFETY: the executor is alive, because this visitor is inside.
+            let visitors = unsafe { &raw const (*self.shared).visitors };
+            // SAFETY: the room was entered when this was made.
+            unsafe { Visitors::leave(visitors, room) }
+        });
+        if hold == Hold::Callers {
+            // SAFETY: this is the visit's own count from `begin`, or the one that the last worker
+            // left.
+            unsafe { Arc::decrement_strong_count(self.shared) };
+        }
+    }
+}
+
+/// The tasks' schedule functions. It finds the executor by the task's [`EntryLink`], and takes no
+/// memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Scheduler;
+
+impl Schedule<EntryLink> for Scheduler {
+    /// Queues a task that was idle and is therefore registered: on the worker that this thread is,
+    /// or else in a queue that other threads can push to.
+    #[inline]
+    fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+        // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the place is
+        // as the runner has set it.
+        fence(order!(woken: Acquire));
+        let home = runnable.metadata().home();
+        let home = home.expect("a task that has been idle is registered");
+        current::with_worker_of(home.owner, |worker| match worker {
+            Some(worker) => {
+                record!(
+                    worker.shared().hooks,
+                    Some(worker.index()),
+                    Wake(runnable.id())
+                );
+                worker.push(runnable, home.lane);
+            }
+            None => {
+                // SAFETY: there is a runnable, so the task is unfinished and registered, which
+                // keeps the executor alive.
+                let visit = unsafe { Visit::begin(home.owner) };
+                // SAFETY: until the push the task keeps it alive, and from the push on the visit.
+                let shared = unsafe { &*visit.shared };
+                record!(shared.hooks, None, Wake(runnable.id()));
+                shared.inject(runnable, home.lane);
+            }
+        });
+    }
+
+    #[inline]
+    fn pending(&self, task: &PendingTask<'_, EntryLink>) {
+        if !task.metadata().is_entered() && !task.is_woken() {
+            // SAFETY: the runner has lent the task, and it is not in any registry yet.
+            unsafe { enter(task) };
+        }
+    }
+
+    #[inline]
+    fn ended(&self, task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
+        super::ended(task, how);
+        let worker = |shared| current::with_worker_of(shared, |worker| worker.map(Worker::index));
+        // Last, because this task may be what has kept the executor alive.
+        // SAFETY: the runner calls this, and the task's future is gone.
+        unsafe { Registry::strike_off(task.metadata(), worker) };
+    }
+}
+
+/// Registers a task that waits for the first time. Not inlined, because most runs end with a task
+/// that is registered already, or that has been woken.
+///
+/// # Safety
+/// The caller is the task's runner, and the task is not in any registry yet.
+#[inline(never)]
+unsafe fn enter(task: &PendingTask<'_, EntryLink>) {
+    current::with_current(|worker| {
+        let worker = worker.expect("only workers run the executor's tasks");
+        // SAFETY: by this function's contract.
+        unsafe {
+            Registry::enter_normal(
+                worker.shared(),
+                task.as_ptr(),
+                task.metadata(),
+                worker.index(),
+            );
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+
+    #[cfg(feature = "io")]
+    use super::KEEPS_THE_DRIVER_WAITING;
+    use super::Visit;
+    use crate::{
+        registry::Lane,
+        worker::harness::{task, two_workers},
+    };
+
+    #[test]
+    fn one_task_in_any_queue_that_all_serve_is_work() {
+        let [worker, _other] = two_workers();
+        let shared = worker.shared();
+        let has_work = || (shared.has_work(), shared.has_injected());
+        assert_eq!(has_work(), (false, false));
+        for lane in [Lane::Normal, Lane::High] {
+            worker.push(task(), lane);
+            assert_eq!(has_work(), (true, false));
+            worker.discard_queued();
+            shared.inject(task(), lane);
+            assert_eq!(has_work(), (true, true));
+            assert!(worker.take_injected().is_some());
+            assert_eq!(has_work(), (false, false));
+        }
+        worker.push(task(), Lane::Pinned(0));
+        assert_eq!(has_work(), (false, false), "its own queue does not count");
+    }
+
+    #[test]
+    fn a_time_of_a_poll_that_differs_little_is_not_written() {
+        let [worker, _other] = two_workers();
+        let time = |nanos| {
+            worker.shared().set_poll_time(nanos);
+            worker.shared().poll_time()
+        };
+        assert_eq!(time(80), 80);
+        assert_eq!(time(90), 80, "the average moves by an eighth");
+        assert_eq!(time(70), 80);
+        assert_eq!(time(91), 91);
+        assert_eq!(time(79), 79);
+    }
+
+    #[cfg(feature = "io")]
+    #[test]
+    fn who_polls_for_so_long_keeps_the_driver_waiting() {
+        for (time, keeps) in [
+            (KEEPS_THE_DRIVER_WAITING - 1, false),
+            (KEEPS_THE_DRIVER_WAITING, true),
+        ] {
+            let [worker, _other] = two_workers();
+            worker.shared().set_poll_time(time);
+            assert_eq!(worker.shared().keeps_the_driver_waiting(), keeps);
+        }
+    }
+
+    /// A visit writes to nothing that all threads share, and the executor is freed when the visitor
+    /// has left.
+    #[test]
+    fn a_wake_up_from_elsewhere_does_not_count_owners() {
+        let workers = two_workers();
+        let shared = workers[0].shared().clone();
+        let owners = || Arc::strong_count(&shared);
+        // SAFETY: `shared` keeps it alive for the whole test.
+        let begin = || unsafe { Visit::begin(Arc::as_ptr(&shared)) };
+        let before = owners();
+        let visit = begin();
+        assert_eq!(owners(), before);
+        drop(visit);
+        assert_eq!(owners(), before);
+        let inside = begin();
+        shared.close();
+        shared.arrive(1);
+        for worker in workers {
+            worker.close_down();
+        }
+        assert_eq!(
+            owners(),
+            2,
+            "the visitor has taken over the last worker's share"
+        );
+        let late = begin();
+        assert_eq!(owners(), 3, "a late visitor owns a share itself");
+        drop((inside, late));
+        assert_eq!(owners(), 1);
+    }
+}

@@ -1,0 +1,115 @@
+//! What a registry holds, entry by entry, of tasks that wait.
+
+use alloc::vec::Vec;
+use core::{future::pending, panic::Location};
+
+use crate::{
+    registry::{Lane, Registry},
+    room::ENTRIES,
+    worker::{
+        Worker,
+        harness::two_workers,
+        launch::{launch, new_task},
+    },
+};
+use joint::JoinHandle;
+
+const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
+
+/// Runs the queued tasks, as the worker does.
+fn run(worker: &Worker) {
+    worker.as_current(|| {
+        while let Some(runnable) = worker.next() {
+            worker.run(runnable);
+        }
+    });
+}
+
+/// Tasks that wait.
+fn waiting(worker: &Worker, lane: Lane, tasks: usize) -> Vec<JoinHandle<()>> {
+    let start = |_| {
+        let (runnable, handle) = new_task(Location::caller(), pending());
+        launch(worker.shared(), Some(worker), runnable, lane);
+        handle
+    };
+    let handles = (0..tasks).map(start).collect();
+    run(worker);
+    handles
+}
+
+/// Drops the cancelled tasks, as a thread that is not a worker does.
+fn drop_elsewhere(worker: &Worker) {
+    let mut cancelled = Vec::new();
+    let injector = &worker.shared().injector;
+    injector.take(usize::MAX, |runnable| cancelled.push(runnable));
+    drop(cancelled);
+}
+
+fn room(worker: &Worker, lane: Lane) -> (usize, usize) {
+    worker.shared().registry.room(0, lane)
+}
+
+#[test]
+fn an_entry_that_is_free_again_is_used_again() {
+    for lane in LANES {
+        let [worker, _other] = two_workers();
+        for _ in 0..3 {
+            let handles = waiting(&worker, lane, ENTRIES);
+            assert_eq!(room(&worker, lane), (1, ENTRIES));
+            drop(handles);
+            run(&worker);
+            assert_eq!(room(&worker, lane), (1, 0));
+        }
+        let _one_more = waiting(&worker, lane, ENTRIES + 1);
+        assert_eq!(room(&worker, lane), (2, ENTRIES + 1));
+    }
+}
+
+#[test]
+fn entries_that_others_have_struck_off_come_back_when_there_is_no_other() {
+    let [worker, _other] = two_workers();
+    for _ in 0..3 {
+        let handles = waiting(&worker, Lane::Normal, ENTRIES);
+        assert_eq!(room(&worker, Lane::Normal), (1, ENTRIES));
+        drop(handles);
+        drop_elsewhere(&worker);
+    }
+    let _one = waiting(&worker, Lane::Normal, 1);
+    assert_eq!(room(&worker, Lane::Normal), (1, 1));
+}
+
+#[test]
+fn a_worker_has_pinned_tasks_while_some_wait() {
+    let [worker, _other] = two_workers();
+    let has_pinned = || [0, 1].map(|index| worker.shared().registry.has_pinned(index));
+    assert_eq!(has_pinned(), [false, false]);
+    let handles = waiting(&worker, Lane::Pinned(0), 2);
+    assert_eq!(has_pinned(), [true, false]);
+    drop(handles);
+    run(&worker);
+    assert_eq!(has_pinned(), [false, false]);
+}
+
+#[test]
+fn what_is_left_keeps_the_executor_until_its_last_task_has_ended() {
+    let [worker, _other] = two_workers();
+    let left = || worker.shared().registry.left();
+    Registry::count_left(worker.shared());
+    assert_eq!(left(), (0, false));
+
+    let ended = waiting(&worker, Lane::Normal, 2);
+    let handles: Vec<_> = LANES
+        .into_iter()
+        .zip([1, 2, 4])
+        .flat_map(|(lane, tasks)| waiting(&worker, lane, tasks))
+        .collect();
+    drop(ended);
+    drop_elsewhere(&worker);
+    Registry::count_left(worker.shared());
+    assert_eq!(left(), (7, true));
+    for (handle, ended) in handles.into_iter().zip(1..) {
+        drop(handle);
+        run(&worker);
+        assert_eq!(left(), (7 - ended, ended < 7));
+    }
+}

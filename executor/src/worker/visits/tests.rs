@@ -1,0 +1,42 @@
+//! Which worker leaves the driver to which other worker, at times that the test sets.
+
+use super::OFTEN;
+use crate::{driver::clock, worker::harness::two_workers};
+
+#[test]
+fn who_comes_often_is_expected_again_and_who_was_away_for_longer_is_not() {
+    let [worker, _other] = two_workers();
+    let until = || worker.counters().visits_until.get();
+    let start = 10 * OFTEN;
+    worker.visit(start);
+    assert_eq!(until(), 0, "the first visit");
+    worker.visit(start + OFTEN);
+    assert_eq!(until(), start + 2 * OFTEN);
+    worker.leave_driver(start + 3 * OFTEN);
+    assert_eq!(
+        until(),
+        start + 4 * OFTEN,
+        "the visit took as long as the interval"
+    );
+    worker.visit(start + 4 * OFTEN);
+    assert_eq!(until(), start + 5 * OFTEN);
+    worker.visit(start + 5 * OFTEN + 1);
+    assert_eq!(until(), 0, "it was away for too long");
+    worker.leave_driver(start + 5 * OFTEN + 1);
+    assert_eq!(until(), 0);
+}
+
+#[test]
+fn the_driver_may_be_left_to_another_worker_that_comes_often() {
+    let [worker, other] = two_workers();
+    assert!(worker.is_driver_visited(), "the driver is not in use");
+    let shared = worker.shared();
+    shared.driver.hurry(clock::NEVER, &shared.sleep, || {});
+    // The very first instant is 0, which looks like an expected one.
+    while clock::now() == 0 {}
+    assert!(!worker.is_driver_visited());
+    worker.counters().visits_until.set(clock::NEVER);
+    assert!(!worker.is_driver_visited(), "its own visits do not count");
+    other.counters().visits_until.set(clock::NEVER);
+    assert!(worker.is_driver_visited());
+}

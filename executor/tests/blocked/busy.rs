@@ -1,0 +1,145 @@
+//! Blocking waits whose future, or local tasks, always have something to do, so that the thread
+//! never sleeps. Timers and descriptors are served all the same.
+
+use std::{
+    cell::Cell,
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::{Context, Wake, Waker},
+};
+
+use joint::block_on;
+use joint_executor::{LocalExecutor, time::sleep, yield_now};
+
+use super::{MILLI, ends, executor, read, socket};
+
+/// Waits, but is polled again at once each time.
+async fn busily(future: impl Future<Output = ()>) {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        let polled = Pin::as_mut(&mut future).poll(cx);
+        cx.waker().wake_by_ref();
+        polled
+    })
+    .await;
+}
+
+/// Runs it in a task, on the only worker.
+fn on_one_worker(test: fn()) {
+    ends(move || {
+        let executor = executor(1);
+        for _ in 0..10 {
+            block_on(executor.spawn(async move { test() }));
+        }
+    });
+}
+
+#[test]
+fn a_future_that_wakes_itself_waits_for_a_timer() {
+    on_one_worker(|| block_on(busily(sleep(MILLI))));
+}
+
+#[test]
+fn a_future_that_wakes_itself_waits_for_a_descriptor() {
+    on_one_worker(|| {
+        let (socket, sender) = socket();
+        block_on(busily(read(socket, sender)));
+    });
+}
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// What it waits for is not polled by it.
+#[test]
+fn a_future_that_wakes_itself_waits_for_a_flag() {
+    on_one_worker(|| {
+        let flag = Arc::new(Flag(AtomicBool::new(false)));
+        let waker = Waker::from(flag.clone());
+        let mut timer = pin!(sleep(MILLI));
+        let armed = timer.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(armed.is_pending());
+        block_on(async {
+            while !flag.0.load(Relaxed) {
+                yield_now().await;
+            }
+        });
+    });
+}
+
+/// Beside another local task that yields for as long as this one waits.
+fn beside_one_that_yields(waits: impl Future<Output = ()> + 'static) {
+    let local = LocalExecutor::new();
+    let over = Rc::new(Cell::new(false));
+    let is_over = over.clone();
+    let yields = local.spawn(async move {
+        while !is_over.get() {
+            yield_now().await;
+        }
+    });
+    let waits = local.spawn(async move {
+        waits.await;
+        over.set(true);
+    });
+    local.block_on(async {
+        waits.await;
+        yields.await;
+    });
+}
+
+#[test]
+fn a_local_task_waits_for_a_timer_beside_one_that_yields() {
+    on_one_worker(|| beside_one_that_yields(sleep(MILLI)));
+}
+
+#[test]
+fn a_local_task_waits_for_a_descriptor_beside_one_that_yields() {
+    on_one_worker(|| {
+        let (socket, sender) = socket();
+        beside_one_that_yields(read(socket, sender));
+    });
+}
+
+/// The local executor has no task, and its main future never lets it sleep.
+#[test]
+fn a_main_future_that_wakes_itself_waits_for_a_timer() {
+    on_one_worker(|| LocalExecutor::new().block_on(busily(sleep(MILLI))));
+}
+
+/// The end of the executor reaches a wait that never sleeps.
+#[test]
+fn a_future_that_wakes_itself_waits_for_what_a_task_holds() {
+    ends(|| {
+        for _ in 0..10 {
+            let executor = executor(1);
+            let (begin, begun) = std::sync::mpsc::channel();
+            let task = executor.spawn(async move {
+                let (sender, mut receiver) = joint::oneshot::channel::<()>();
+                let _task = joint_executor::spawn(async move {
+                    let _sender = sender;
+                    std::future::pending::<()>().await;
+                });
+                yield_now().await;
+                begin.send(()).unwrap();
+                block_on(poll_fn(|cx| {
+                    cx.waker().wake_by_ref();
+                    let polled = Pin::new(&mut receiver).poll(cx);
+                    polled.map(|received| assert!(received.is_err()))
+                }));
+            });
+            begun.recv().unwrap();
+            drop(executor);
+            assert!(task.is_finished());
+        }
+    });
+}

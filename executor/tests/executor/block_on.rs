@@ -1,0 +1,197 @@
+//! `Executor::block_on`: a thread that is in an executor while it drives a future of its own.
+
+use std::{
+    future::pending,
+    panic::{AssertUnwindSafe, catch_unwind},
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use joint::block_on;
+use joint_executor::{Executor, JoinSet, LocalExecutor, TaskBuilder, spawn, spawn_detached};
+
+use super::{ends, executor};
+
+fn spawned(executor: &Executor) -> u64 {
+    executor.metrics().spawned
+}
+
+/// One task of each kind that takes the current executor.
+async fn spawn_each() {
+    spawn(async {}).await;
+    spawn_detached(async {});
+    TaskBuilder::new().name("named").spawn(async {}).await;
+    let mut set = JoinSet::new();
+    set.spawn(async {});
+    assert!(set.join_next().await.unwrap().is_ok());
+    joint_executor::async_scope((), async |scope| {
+        scope.spawn(async {}).await;
+    })
+    .await;
+    // As a task of its own, since this thread is no worker.
+    assert_eq!(joint_executor::join(|| 1, || 2), (1, 2));
+}
+
+const EACH: u64 = 6;
+
+#[test]
+fn everything_that_is_spawned_goes_to_that_executor() {
+    let executor = executor(2);
+    executor.block_on(spawn_each());
+    assert_eq!(spawned(&executor), EACH);
+}
+
+#[test]
+fn the_future_need_be_neither_send_nor_static() {
+    let executor = executor(1);
+    let text = Rc::new(String::from("text"));
+    let length = executor.block_on(async {
+        let length = spawn(async { 4 }).await;
+        assert_eq!(length, text.len());
+        length
+    });
+    assert_eq!(length, 4);
+}
+
+#[test]
+fn they_nest_and_the_outer_one_comes_back() {
+    let (outer, inner) = (executor(1), executor(1));
+    outer.block_on(async {
+        spawn(async {}).await;
+        inner.block_on(async { spawn(async {}).await });
+        spawn(async {}).await;
+        // Of no executor: it takes the current one.
+        block_on(async { spawn(async {}).await });
+    });
+    assert_eq!((spawned(&outer), spawned(&inner)), (3, 1));
+}
+
+#[test]
+fn after_a_panic_the_thread_is_where_it_was() {
+    let (outer, inner) = (executor(1), executor(1));
+    outer.block_on(async {
+        let panics = AssertUnwindSafe(|| inner.block_on(async { panic!("as it should") }));
+        assert!(catch_unwind(panics).is_err());
+        spawn(async {}).await;
+    });
+    assert_eq!((spawned(&outer), spawned(&inner)), (1, 0));
+}
+
+#[test]
+fn on_a_worker_of_another_executor_it_is_the_chosen_one() {
+    ends(|| {
+        for workers in [1, 2] {
+            let (here, there) = (executor(workers), Arc::new(executor(workers)));
+            let chosen = there.clone();
+            let task = here.spawn(async move {
+                chosen.block_on(async {
+                    assert_eq!(joint_executor::current_worker(), None);
+                    spawn_each().await;
+                });
+                assert!(joint_executor::current_worker().is_some());
+                spawn(async {}).await;
+            });
+            block_on(task);
+            assert_eq!((spawned(&here), spawned(&there)), (2, EACH));
+        }
+    });
+}
+
+#[test]
+fn on_a_worker_of_its_own_it_is_the_worker_that_blocks() {
+    ends(|| {
+        let executor = Arc::new(executor(2));
+        let chosen = executor.clone();
+        let task = executor.spawn(async move {
+            chosen.block_on(async {
+                assert!(joint_executor::current_worker().is_some());
+                spawn(async { 7 }).await
+            })
+        });
+        assert_eq!(block_on(task), 7);
+        assert_eq!(spawned(&executor), 2);
+    });
+}
+
+#[test]
+fn in_a_local_executor_it_spawns_nothing_there() {
+    let executor = executor(1);
+    let local = LocalExecutor::new();
+    local.block_on(async {
+        executor.block_on(async { spawn(async {}).await });
+        let outside = AssertUnwindSafe(|| {
+            executor.block_on(async { drop(joint_executor::spawn_local(async {})) });
+        });
+        // It is no worker's, and the local executor is not the current one.
+        assert!(catch_unwind(outside).is_err());
+        joint_executor::spawn_local(async {}).await;
+    });
+    assert_eq!((spawned(&executor), local.metrics().spawned), (1, 1));
+}
+
+/// A worker that is in another executor serves its own meanwhile.
+#[cfg(feature = "io")]
+#[test]
+fn a_worker_that_is_elsewhere_attends_to_its_own_timers() {
+    use std::time::Duration;
+
+    ends(|| {
+        let (here, there) = (executor(1), executor(1));
+        let task = here.spawn(async move {
+            let timer = spawn(joint_executor::time::sleep(Duration::from_millis(1)));
+            // The timer is armed by this worker, and the task that waits is queued here when it
+            // fires.
+            joint_executor::yield_now().await;
+            let (sender, receiver) = joint::oneshot::channel();
+            let waits = async move {
+                timer.await;
+                sender.send(7).unwrap();
+            };
+            spawn_detached(waits);
+            joint_executor::yield_now().await;
+            there.block_on(async move {
+                // Armed on the other executor, and served there.
+                joint_executor::time::sleep(Duration::from_millis(1)).await;
+                spawn(async { 1 }).await
+            });
+            receiver.await.unwrap()
+        });
+        assert_eq!(block_on(task), 7);
+    });
+}
+
+#[test]
+fn shut_down_a_set_is_empty_and_its_futures_are_dropped() {
+    struct Guard(Arc<AtomicUsize>);
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+    let executor = executor(2);
+    let dropped = Arc::new(AtomicUsize::new(0));
+    executor.block_on(async {
+        let mut set = JoinSet::new();
+        for i in 0..50 {
+            let guard = Guard(dropped.clone());
+            set.spawn(async move {
+                let _guard = guard;
+                match i % 3 {
+                    0 => {}
+                    1 => panic!("as it should"),
+                    _ => pending::<()>().await,
+                }
+            });
+        }
+        set.shutdown().await;
+        assert!(set.is_empty());
+        assert_eq!(dropped.load(Relaxed), 50);
+        // It can be used again.
+        set.spawn(async {});
+        assert!(set.join_next().await.unwrap().is_ok());
+    });
+    assert_eq!(executor.metrics().live(), 0);
+}

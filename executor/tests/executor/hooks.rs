@@ -1,0 +1,474 @@
+//! The hooks of an executor: which is called, when, and what happens if one panics.
+
+use std::{
+    collections::HashMap,
+    future::{pending, poll_fn},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Poll, Waker},
+    thread,
+};
+
+use joint::block_on;
+use joint_executor::{
+    Builder, Executor, TaskBuilder, TaskEnd, TaskInfo, spawn, spawn_local, yield_now,
+};
+
+use super::Panics;
+
+/// What hooks have been called with, in order: the hook, the task's name.
+#[derive(Clone, Default)]
+struct Calls(Arc<Mutex<Vec<Call>>>);
+
+type Call = (String, Option<String>);
+
+impl Calls {
+    fn note(&self, hook: &str, info: &TaskInfo<'_>) {
+        let name = info.name().map(String::from);
+        self.0.lock().unwrap().push((hook.into(), name));
+    }
+
+    fn hook(&self, hook: &'static str) -> impl Fn(&TaskInfo<'_>) + Send + Sync + 'static {
+        let calls = self.clone();
+        move |info| calls.note(hook, info)
+    }
+
+    /// All hooks for tasks.
+    fn on(&self, builder: Builder) -> Builder {
+        let end = self.clone();
+        builder
+            .on_spawn(self.hook("spawn"))
+            .before_poll(self.hook("before"))
+            .after_poll(self.hook("after"))
+            .on_end(move |info, how| end.note(&format!("{how:?}"), info))
+    }
+
+    /// What was called for the task of that name.
+    fn of(&self, name: &str) -> Vec<String> {
+        let calls = self.0.lock().unwrap();
+        let of_name = calls
+            .iter()
+            .filter(|(_, other)| other.as_deref() == Some(name));
+        of_name.map(|(hook, _)| hook.clone()).collect()
+    }
+}
+
+/// An executor of one worker whose hooks are noted.
+fn noted() -> (Executor, Calls) {
+    let calls = Calls::default();
+    let builder = calls.on(Executor::builder().workers(1));
+    (builder.build().unwrap(), calls)
+}
+
+/// Until the run before this has been told of to the end.
+fn settle(executor: &Executor) {
+    block_on(executor.spawn(async {}));
+}
+
+#[test]
+fn in_the_order_of_a_task_s_life() {
+    let (executor, calls) = noted();
+    block_on(executor.task().name("one").spawn(yield_now()));
+    settle(&executor);
+    let expected = ["spawn", "before", "after", "before", "Finished", "after"];
+    assert_eq!(calls.of("one"), expected);
+}
+
+#[test]
+fn for_every_way_to_spawn() {
+    let (executor, calls) = noted();
+    let inside = executor.spawn(async {
+        spawn(async {}).await;
+        spawn_local(async {}).await;
+        TaskBuilder::new().on_worker(0).spawn(async {}).await;
+        let high = TaskBuilder::new().priority(joint_executor::Priority::High);
+        high.spawn(async {}).await;
+    });
+    block_on(inside);
+    settle(&executor);
+    let calls = calls.0.lock().unwrap();
+    let count = |what: &str| calls.iter().filter(|(hook, _)| hook == what).count();
+    assert_eq!(count("spawn"), 6);
+    assert_eq!(count("Finished"), 6);
+    assert_eq!(count("before"), count("after"));
+}
+
+#[test]
+fn the_end_of_each_kind() {
+    let (executor, calls) = noted();
+    let panics = executor.task().name("panics").spawn(async { panic!("no") });
+    assert!(block_on(panics.result()).is_err_and(|error| error.is_panic()));
+    let cancelled = executor.task().name("cancelled").spawn(pending::<()>());
+    assert_eq!(block_on(cancelled.cancel()), None);
+    let guard = Panics;
+    let dropped = executor.task().name("dropped").spawn(async move {
+        let _guard = guard;
+        pending::<()>().await;
+    });
+    settle(&executor);
+    dropped.abort();
+    assert!(block_on(dropped.result()).is_err_and(|error| error.is_panic()));
+    settle(&executor);
+    assert_eq!(calls.of("panics"), ["spawn", "before", "Panicked", "after"]);
+    assert_eq!(calls.of("cancelled")[..1], ["spawn"]);
+    assert!(calls.of("cancelled").contains(&"Cancelled".into()));
+    assert!(calls.of("dropped").contains(&"Panicked".into()));
+}
+
+#[test]
+fn the_end_is_told_before_those_who_wait_learn_of_it() {
+    let ends = Arc::new(AtomicUsize::new(0));
+    let executor = Executor::builder()
+        .workers(2)
+        .on_end({
+            let ends = ends.clone();
+            move |_, _| {
+                ends.fetch_add(1, Relaxed);
+            }
+        })
+        .build()
+        .unwrap();
+    for i in 1..1_000 {
+        block_on(executor.spawn(async {}));
+        assert_eq!(ends.load(Relaxed), i);
+    }
+}
+
+#[test]
+fn the_id_is_the_handle_s_and_the_place_is_the_caller_s() {
+    let seen = Arc::new(Mutex::new(None));
+    let executor = Executor::builder()
+        .workers(1)
+        .on_spawn({
+            let seen = seen.clone();
+            move |info| {
+                *seen.lock().unwrap() = Some((info.id(), info.spawned(), format!("{info:?}")))
+            }
+        })
+        .build()
+        .unwrap();
+    let (line, handle) = (line!(), executor.spawn(pending::<()>()));
+    let (id, spawned, text) = seen.lock().unwrap().take().unwrap();
+    assert_eq!(id, handle.id());
+    assert_eq!((spawned.file(), spawned.line()), (file!(), line));
+    assert!(text.contains(file!()), "{text}");
+}
+
+#[test]
+fn ids_differ_while_tasks_live() {
+    let live = Arc::new(Mutex::new(HashMap::new()));
+    let executor = Executor::builder()
+        .workers(2)
+        .on_spawn({
+            let live = live.clone();
+            move |info| {
+                let before = live.lock().unwrap().insert(info.id(), info.spawned());
+                assert_eq!(before, None);
+            }
+        })
+        .on_end({
+            let live = live.clone();
+            move |info, _| assert!(live.lock().unwrap().remove(&info.id()).is_some())
+        })
+        .build()
+        .unwrap();
+    let inside = executor.spawn(async {
+        for _ in 0..100 {
+            let handles: Vec<_> = (0..100).map(|_| spawn(yield_now())).collect();
+            for handle in handles {
+                handle.await;
+            }
+        }
+    });
+    block_on(inside);
+    assert!(live.lock().unwrap().is_empty());
+}
+
+#[test]
+fn tasks_that_a_shutdown_cancels_are_told_of() {
+    for _ in 0..50 {
+        let ends = Arc::new(Mutex::new(Vec::new()));
+        let executor = Executor::builder()
+            .workers(2)
+            .on_end({
+                let ends = ends.clone();
+                move |info, how| {
+                    ends.lock()
+                        .unwrap()
+                        .push((info.name().map(String::from), how))
+                }
+            })
+            .build()
+            .unwrap();
+        for i in 0..100 {
+            let task = executor.task().name(format!("{}", i % 2));
+            match i % 4 {
+                0 => task.on_worker(1).spawn(pending::<()>()).detach(),
+                1 => task
+                    .priority(joint_executor::Priority::High)
+                    .spawn(pending::<()>())
+                    .detach(),
+                _ => task.spawn(pending::<()>()).detach(),
+            }
+        }
+        drop(executor);
+        let ends = ends.lock().unwrap();
+        assert_eq!(ends.len(), 100);
+        assert!(
+            ends.iter()
+                .all(|(name, how)| name.is_some() && *how == TaskEnd::Cancelled)
+        );
+    }
+}
+
+/// A task of an executor that has gone is dropped by whoever wakes it last: a thread, or a worker
+/// of another executor.
+#[test]
+fn a_foreign_thread_that_drops_a_future_tells_of_it() {
+    for _ in 0..100 {
+        let (ends, others) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let counting = |ends: &Arc<AtomicUsize>| {
+            let ends = ends.clone();
+            let hook = move |_: &TaskInfo<'_>, _| {
+                ends.fetch_add(1, Relaxed);
+            };
+            Executor::builder().workers(1).on_end(hook).build().unwrap()
+        };
+        let (executor, other) = (counting(&ends), counting(&others));
+        let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+        for _ in 0..20 {
+            let wakers = wakers.clone();
+            let mut polled = false;
+            executor
+                .spawn(poll_fn(move |cx| {
+                    if !std::mem::replace(&mut polled, true) {
+                        wakers.lock().unwrap().push(cx.waker().clone());
+                    }
+                    Poll::<()>::Pending
+                }))
+                .detach();
+        }
+        while wakers.lock().unwrap().len() < 20 {
+            thread::yield_now();
+        }
+        // They are at it all the time while the executor goes.
+        let stop = Arc::new(AtomicBool::new(false));
+        let wake = || {
+            let (all, stop) = (wakers.lock().unwrap().clone(), stop.clone());
+            move || {
+                while !stop.load(Relaxed) {
+                    all.iter().for_each(Waker::wake_by_ref);
+                }
+            }
+        };
+        let on_worker = other.spawn({
+            let wake = wake();
+            async move { wake() }
+        });
+        let threads = [(); 3].map(|()| thread::spawn(wake()));
+        drop(executor);
+        stop.store(true, Relaxed);
+        block_on(on_worker);
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+        wakers.lock().unwrap().clear();
+        assert_eq!(ends.load(Relaxed), 20);
+        assert_eq!(other.metrics().cancelled, 0);
+        drop(other);
+        assert_eq!(others.load(Relaxed), 1);
+    }
+}
+
+#[test]
+fn a_hook_that_panics_harms_neither_the_worker_nor_the_task() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let panics = || {
+        let calls = calls.clone();
+        move || {
+            calls.fetch_add(1, Relaxed);
+            panic!("a hook")
+        }
+    };
+    let [spawn_hook, before, after, end] = [(); 4].map(|()| panics());
+    let [start, stop, park, unpark] = [(); 4].map(|()| panics());
+    let executor = Executor::builder()
+        .workers(1)
+        .on_spawn(move |_| spawn_hook())
+        .before_poll(move |_| before())
+        .after_poll(move |_| after())
+        .on_end(move |_, _| end())
+        .on_thread_start(move |_| start())
+        .on_thread_stop(move |_| stop())
+        .on_park(move |_| park())
+        .on_unpark(move |_| unpark())
+        .build()
+        .unwrap();
+    for i in 0..3 {
+        assert_eq!(block_on(executor.spawn(async move { i })), i);
+    }
+    let metrics = executor.metrics();
+    drop(executor);
+    assert_eq!((metrics.spawned, metrics.finished), (3, 3));
+    // Start and stop, and four for each task.
+    assert!(calls.load(Relaxed) >= 2 + 4 * 3);
+}
+
+#[test]
+fn a_hook_whose_drop_panics_does_no_harm() {
+    let (first, second) = (Panics, Panics);
+    let executor = Executor::builder()
+        .workers(2)
+        .on_spawn(move |_| _ = &first)
+        .on_park(move |_| _ = &second)
+        .build()
+        .unwrap();
+    block_on(executor.spawn(async {}));
+    drop(executor);
+}
+
+#[test]
+fn hooks_may_spawn_and_wake() {
+    let spawned = Arc::new(AtomicUsize::new(0));
+    let ran = Arc::new(AtomicUsize::new(0));
+    // Each hook for a worker starts a task, of one kind after the other.
+    let start = || {
+        let (spawned, ran) = (spawned.clone(), ran.clone());
+        move |_: usize| {
+            let before = spawned.fetch_add(1, Relaxed);
+            if before < 300 {
+                let count = || {
+                    let ran = ran.clone();
+                    async move {
+                        yield_now().await;
+                        ran.fetch_add(1, Relaxed);
+                    }
+                };
+                let high = TaskBuilder::new().priority(joint_executor::Priority::High);
+                match before % 3 {
+                    0 => spawn(count()).detach(),
+                    1 => spawn_local(count()).detach(),
+                    _ => high.spawn(count()).detach(),
+                }
+            } else {
+                spawned.fetch_sub(1, Relaxed);
+            }
+        }
+    };
+    for workers in [1, 2, 3] {
+        ran.store(0, Relaxed);
+        spawned.store(0, Relaxed);
+        let executor = Executor::builder()
+            .workers(workers)
+            .on_thread_start(start())
+            .on_park(start())
+            .on_unpark(start())
+            .build()
+            .unwrap();
+        while ran.load(Relaxed) < 300 {
+            block_on(executor.spawn(async {}));
+        }
+        drop(executor);
+        assert_eq!(ran.load(Relaxed), spawned.load(Relaxed));
+    }
+}
+
+/// Nothing else gives the one worker a reason to look at its queues.
+#[test]
+fn what_a_hook_spawns_before_a_sleep_is_run() {
+    for kind in 0..3 {
+        let (sender, receiver) = mpsc::channel();
+        let first = AtomicBool::new(true);
+        let executor = Executor::builder()
+            .workers(1)
+            .on_park(move |_| {
+                if first.swap(false, Relaxed) {
+                    let sender = sender.clone();
+                    let task = async move { sender.send(kind).unwrap() };
+                    let high = TaskBuilder::new().priority(joint_executor::Priority::High);
+                    match kind {
+                        0 => spawn(task).detach(),
+                        1 => spawn_local(task).detach(),
+                        _ => high.spawn(task).detach(),
+                    }
+                }
+            })
+            .build()
+            .unwrap();
+        assert_eq!(receiver.recv(), Ok(kind));
+        drop(executor);
+    }
+}
+
+#[test]
+fn each_worker_starts_and_stops_once_and_parks_in_pairs() {
+    let counts = Arc::new([(); 4].map(|()| [(); 3].map(|()| AtomicUsize::new(0))));
+    let count = |what: usize| {
+        let counts = counts.clone();
+        move |worker: usize| {
+            counts[what][worker].fetch_add(1, Relaxed);
+        }
+    };
+    let executor = Executor::builder()
+        .workers(3)
+        .on_thread_start(count(0))
+        .on_thread_stop(count(1))
+        .on_park(count(2))
+        .on_unpark(count(3))
+        .build()
+        .unwrap();
+    for _ in 0..100 {
+        block_on(executor.spawn(async {}));
+    }
+    drop(executor);
+    for worker in 0..3 {
+        let of = |what: usize| counts[what][worker].load(Relaxed);
+        assert_eq!((of(0), of(1)), (1, 1));
+        assert_eq!(of(2), of(3));
+    }
+    let parks: usize = counts[2].iter().map(|count| count.load(Relaxed)).sum();
+    assert!(parks > 0);
+}
+
+#[test]
+fn the_last_hook_comes_after_the_futures_have_gone() {
+    struct Sets(Arc<AtomicBool>);
+    impl Drop for Sets {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+    let gone = Arc::new(AtomicBool::new(false));
+    let (sender, receiver) = mpsc::channel();
+    let executor = Executor::builder()
+        .workers(1)
+        .on_thread_stop({
+            let gone = gone.clone();
+            move |_| sender.send(gone.load(Relaxed)).unwrap()
+        })
+        .build()
+        .unwrap();
+    let sets = Sets(gone);
+    executor
+        .spawn(async move {
+            let _sets = sets;
+            pending::<()>().await;
+        })
+        .detach();
+    drop(executor);
+    assert_eq!(receiver.recv(), Ok(true));
+}
+
+#[test]
+fn a_task_without_a_name_has_none_in_any_hook() {
+    let (executor, calls) = noted();
+    block_on(executor.spawn(async {}));
+    drop(executor);
+    let calls = calls.0.lock().unwrap();
+    let hooks = ["spawn", "before", "Finished", "after"];
+    let expected = hooks.map(|hook| (hook.to_owned(), None));
+    assert_eq!(*calls, expected);
+}

@@ -1,0 +1,282 @@
+//! What an executor counts. Whenever it is quiet,
+//! `spawned == finished + cancelled + panicked + live`, no matter how its tasks ended and on which
+//! thread.
+
+use std::{
+    future::{pending, poll_fn},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Poll, Waker},
+    thread,
+};
+
+use joint::block_on;
+use joint_executor::{
+    Executor, Metrics, Priority, TaskBuilder, TaskEnd, spawn, spawn_local, yield_now,
+};
+
+use super::{Panics, executor};
+
+#[track_caller]
+fn assert_counts(metrics: &Metrics, finished: u64, cancelled: u64, panicked: u64, live: u64) {
+    let counts = (metrics.finished, metrics.cancelled, metrics.panicked);
+    assert_eq!(counts, (finished, cancelled, panicked));
+    assert_eq!(metrics.live(), live);
+    assert_eq!(metrics.spawned, finished + cancelled + panicked + live);
+}
+
+#[test]
+fn a_new_executor_has_counted_nothing() {
+    let metrics = executor(2).metrics();
+    assert_counts(&metrics, 0, 0, 0, 0);
+    assert_eq!((metrics.polls(), metrics.steals()), (0, 0));
+}
+
+#[test]
+fn every_way_to_end() {
+    let executor = executor(1);
+    let handle = executor.spawn(async {});
+    block_on(handle);
+    executor.spawn(async { panic!("no") }).detach();
+    // An output whose drop panics is an output.
+    executor.spawn(async { Panics }).detach();
+    let guard = Panics;
+    let dropped = executor.spawn(async move {
+        let _guard = guard;
+        pending::<()>().await;
+    });
+    let cancelled = executor.spawn(pending::<()>());
+    let waiting = executor.spawn(pending::<()>());
+    block_on(executor.spawn(async {}));
+    assert_counts(&executor.metrics(), 3, 0, 1, 3);
+    assert!(block_on(dropped.result_of_abort()).is_err());
+    assert_eq!(block_on(cancelled.cancel()), None);
+    assert_counts(&executor.metrics(), 3, 1, 2, 1);
+    drop(waiting);
+    block_on(executor.spawn(async {}));
+    assert_counts(&executor.metrics(), 4, 2, 2, 0);
+}
+
+/// To abort and await in one.
+trait Abort<T> {
+    fn result_of_abort(self) -> joint::task::JoinResult<T>;
+}
+
+impl<T> Abort<T> for joint::JoinHandle<T> {
+    fn result_of_abort(self) -> joint::task::JoinResult<T> {
+        self.abort();
+        self.result()
+    }
+}
+
+#[test]
+fn every_way_to_spawn() {
+    let executor = executor(2);
+    let inside = executor.spawn(async {
+        spawn(async {}).await;
+        spawn_local(async {}).await;
+        TaskBuilder::new().on_worker(1).spawn(async {}).await;
+        let high = TaskBuilder::new().priority(Priority::High);
+        high.spawn(async {}).await;
+    });
+    block_on(inside);
+    block_on(executor.spawn_on(0, async {}));
+    block_on(executor.task().priority(Priority::High).spawn(async {}));
+    assert_counts(&executor.metrics(), 7, 0, 0, 0);
+}
+
+#[test]
+fn tasks_of_many_threads() {
+    let executor = executor(2);
+    thread::scope(|scope| {
+        for thread in 0..3 {
+            let executor = &executor;
+            scope.spawn(move || {
+                for i in 0..1_000 {
+                    match (i + thread) % 4 {
+                        0 => block_on(executor.spawn(async { spawn(yield_now()).await })),
+                        1 => drop(executor.spawn(pending::<()>())),
+                        2 => executor.spawn(async { panic!("no") }).detach(),
+                        _ => executor.spawn_on(i % 2, yield_now()).detach(),
+                    }
+                }
+            });
+        }
+    });
+    while executor.metrics().live() > 0 {
+        thread::yield_now();
+    }
+    let metrics = executor.metrics();
+    assert_counts(&metrics, 2_250, 750, 750, 0);
+    assert!(metrics.polls() >= 2_250);
+}
+
+#[test]
+fn what_is_queued() {
+    let executor = executor(1);
+    let (sender, receiver) = mpsc::channel();
+    let (counted, is_counted) = mpsc::channel::<()>();
+    let busy = executor.spawn(async move {
+        for _ in 0..3 {
+            spawn(async {}).detach();
+        }
+        let high = TaskBuilder::new().priority(Priority::High);
+        high.spawn(async {}).detach();
+        for _ in 0..5 {
+            spawn_local(async {}).detach();
+        }
+        sender.send(()).unwrap();
+        is_counted.recv().unwrap();
+    });
+    receiver.recv().unwrap();
+    let metrics = executor.metrics();
+    assert_eq!(
+        (metrics.workers[0].queued, metrics.workers[0].pinned),
+        (4, 5)
+    );
+    assert_eq!(metrics.live(), 10);
+    counted.send(()).unwrap();
+    block_on(busy);
+    while executor.metrics().live() > 0 {
+        thread::yield_now();
+    }
+    let metrics = executor.metrics();
+    assert_eq!(
+        (metrics.workers[0].queued, metrics.workers[0].pinned),
+        (0, 0)
+    );
+}
+
+/// What comes in a burst is not all fetched before the first of it runs.
+#[test]
+fn a_burst_of_pinned_tasks_is_fetched_in_pieces() {
+    let executor = Executor::builder().workers(1).build().unwrap();
+    let (begin, begins) = mpsc::channel();
+    let (end, ends) = mpsc::channel::<()>();
+    let busy = executor.spawn_on(0, async move {
+        begins.recv().unwrap();
+    });
+    let (first, is_first) = mpsc::channel();
+    let blocked = executor.spawn_on(0, async move {
+        first.send(()).unwrap();
+        ends.recv().unwrap();
+    });
+    for _ in 0..10_000 {
+        executor.spawn_on(0, async {}).detach();
+    }
+    begin.send(()).unwrap();
+    is_first.recv().unwrap();
+    let pinned = executor.metrics().workers[0].pinned;
+    assert!(pinned <= 64, "{pinned}");
+    end.send(()).unwrap();
+    block_on(busy);
+    block_on(blocked);
+    while executor.metrics().live() > 0 {
+        thread::yield_now();
+    }
+}
+
+/// An executor in whose threads the last counts can be looked at: its tasks' ends, by kind.
+fn counted() -> (Executor, Arc<[AtomicUsize; 3]>) {
+    let ends = Arc::new([(); 3].map(|()| AtomicUsize::new(0)));
+    let counts = ends.clone();
+    let builder = Executor::builder().workers(2).on_end(move |_, how| {
+        let count = match how {
+            TaskEnd::Finished => 0,
+            TaskEnd::Cancelled => 1,
+            TaskEnd::Panicked => 2,
+        };
+        counts[count].fetch_add(1, Relaxed);
+    });
+    (builder.build().unwrap(), ends)
+}
+
+#[test]
+fn tasks_cancelled_by_the_end_are_counted_once() {
+    for _ in 0..100 {
+        let (executor, ends) = counted();
+        for i in 0..60 {
+            match i % 3 {
+                0 => executor.spawn(pending::<()>()).detach(),
+                1 => executor.spawn_on(i % 2, pending::<()>()).detach(),
+                _ => {
+                    let guard = Panics;
+                    let task = async move {
+                        let _guard = guard;
+                        pending::<()>().await;
+                    };
+                    executor.spawn(task).detach();
+                }
+            }
+        }
+        drop(executor);
+        let ends = [0, 1, 2].map(|i| ends[i].load(Relaxed));
+        assert_eq!(ends, [0, 40, 20]);
+    }
+}
+
+/// The counts can be read as long as there is an executor: here by the task that drops the last one
+/// but for its own view.
+#[test]
+fn counts_of_an_executor_agree_with_its_hooks() {
+    let (executor, ends) = counted();
+    let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+    let other = self::executor(1);
+    for i in 0..200 {
+        let wakers = wakers.clone();
+        let mut polls = 0;
+        let task = executor.spawn(poll_fn(move |cx| {
+            polls += 1;
+            wakers.lock().unwrap().push(cx.waker().clone());
+            match polls {
+                3 if i % 3 == 0 => panic!("no"),
+                3 => Poll::Ready(()),
+                _ => Poll::Pending,
+            }
+        }));
+        if i % 5 == 0 {
+            drop(task)
+        } else {
+            task.detach()
+        }
+    }
+    // Woken by a thread and by a worker of another executor.
+    while executor.metrics().live() > 0 {
+        let some = std::mem::take(&mut *wakers.lock().unwrap());
+        let (mine, others): (Vec<_>, Vec<_>) =
+            some.into_iter().enumerate().partition(|(i, _)| i % 2 == 0);
+        let woken =
+            other.spawn(async move { others.into_iter().for_each(|(_, waker)| waker.wake()) });
+        mine.into_iter().for_each(|(_, waker)| waker.wake());
+        block_on(woken);
+    }
+    let metrics = executor.metrics();
+    let ends = [0, 1, 2].map(|i| ends[i].load(Relaxed) as u64);
+    assert_counts(&metrics, ends[0], ends[1], ends[2], 0);
+    assert_eq!(metrics.spawned, 200);
+    assert_counts(&other.metrics(), other.metrics().finished, 0, 0, 0);
+}
+
+#[test]
+fn steals_parks_and_wakes_are_those_of_the_workers() {
+    let executor = executor(2);
+    for _ in 0..200 {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let stuck = executor.spawn(async move {
+            spawn(async move { sender.send(()).unwrap() }).detach();
+            // Whoever runs that one has stolen it.
+            receiver.recv().unwrap();
+        });
+        block_on(stuck);
+    }
+    let metrics = executor.metrics();
+    assert!(metrics.steals() >= 200, "{metrics:?}");
+    assert!(metrics.parks() > 0, "{metrics:?}");
+    assert_eq!(
+        metrics.wakes(),
+        metrics.workers.iter().map(|worker| worker.wakes).sum()
+    );
+}

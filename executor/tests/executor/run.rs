@@ -1,0 +1,656 @@
+//! What an executor promises while it runs.
+
+use std::{
+    future::{Future, pending, poll_fn},
+    io,
+    panic::panic_any,
+    pin::pin,
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread,
+};
+
+use joint::{JoinError, JoinHandle, block_on, oneshot};
+use joint_executor::{Executor, spawn, yield_now};
+
+use super::executor;
+
+#[test]
+fn spawn_from_outside() {
+    let executor = executor(2);
+    let handle = executor.spawn(async { 6 * 7 });
+    assert_eq!(block_on(handle), 42);
+}
+
+#[test]
+fn spawn_from_inside_stays_on_the_executor() {
+    let executor = Executor::builder()
+        .workers(2)
+        .thread_name(|_| "inside".into())
+        .build()
+        .unwrap();
+    let name = || thread::current().name().map(String::from);
+    let handle = executor.spawn(async move { spawn(async move { name() }).await });
+    assert_eq!(block_on(handle).as_deref(), Some("inside"));
+}
+
+#[test]
+fn spawn_from_the_task_of_another_executor() {
+    let named = |name: &'static str| {
+        let builder = Executor::builder().workers(1);
+        builder.thread_name(move |_| name.into()).build().unwrap()
+    };
+    let (here, there) = (named("here"), Arc::new(named("there")));
+    let name = || thread::current().name().map(String::from);
+    let names = here.spawn({
+        let there = there.clone();
+        async move {
+            let other = there.spawn(async move { name() }).await;
+            (name(), other)
+        }
+    });
+    let (mine, other) = block_on(names);
+    assert_eq!(mine.as_deref(), Some("here"));
+    assert_eq!(other.as_deref(), Some("there"));
+}
+
+#[test]
+fn joined_in_any_order() {
+    let executor = executor(2);
+    for reverse in [false, true] {
+        let handles = (0..100).map(|i| (i, executor.spawn(async move { i })));
+        let mut handles: Vec<_> = handles.collect();
+        if reverse {
+            handles.reverse();
+        }
+        for (i, handle) in handles {
+            assert_eq!(block_on(handle), i);
+        }
+    }
+}
+
+#[test]
+fn a_task_that_is_awaited_right_after_its_spawn_runs_next_and_then_the_one_that_awaits_it() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let logs = {
+        let log = log.clone();
+        move |name: &'static str| log.lock().unwrap().push(name)
+    };
+    let executor = executor(1);
+    block_on(executor.spawn(async move {
+        let yields = spawn({
+            let logs = logs.clone();
+            async move {
+                yield_now().await;
+                logs("yields");
+            }
+        });
+        // It has run and yielded when this task is next.
+        yield_now().await;
+        let log_in = |name| {
+            let logs = logs.clone();
+            spawn(async move { logs(name) })
+        };
+        let others = ["first", "second"].map(log_in);
+        log_in("awaited").await;
+        logs("awaits");
+        for other in others {
+            other.await;
+        }
+        yields.await;
+    }));
+    let expected = ["awaited", "awaits", "second", "first", "yields"];
+    assert_eq!(*log.lock().unwrap(), expected);
+}
+
+#[test]
+fn fan_out_of_ten_thousand() {
+    let executor = executor(2);
+    let sum = executor.spawn(async {
+        let handles: Vec<_> = (0..10_000u64).map(|i| spawn(async move { i })).collect();
+        let mut sum = 0;
+        for handle in handles {
+            sum += handle.await;
+        }
+        sum
+    });
+    assert_eq!(block_on(sum), 10_000 * 9_999 / 2);
+}
+
+#[test]
+fn many_threads_spawn_at_once() {
+    let threads = thread::available_parallelism().map_or(2, usize::from);
+    let executor = executor(2);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let handles: Vec<_> = (0..2_000)
+                    .map(|i| executor.spawn(async move { i }))
+                    .collect();
+                let sum: usize = handles.into_iter().map(block_on).sum();
+                assert_eq!(sum, 2_000 * 1_999 / 2);
+            });
+        }
+    });
+    assert_eq!(executor.metrics().spawned, threads as u64 * 2_000);
+}
+
+/// A chain of tasks, each of which awaits the one made before it. The last made is returned.
+fn chain(executor: &Executor, length: usize, first: JoinHandle<usize>) -> JoinHandle<usize> {
+    (0..length).fold(first, |before, _| {
+        executor.spawn(async move { before.await + 1 })
+    })
+}
+
+#[test]
+fn a_deep_chain_of_awaits_needs_no_stack() {
+    let executor = executor(2);
+    let (sender, receiver) = oneshot::channel();
+    let first = executor.spawn(async { receiver.await.unwrap() });
+    let last = chain(&executor, 100_000, first);
+    sender.send(0).unwrap();
+    assert_eq!(block_on(last), 100_000);
+}
+
+/// Says so when it is dropped.
+struct Tell(mpsc::Sender<()>);
+
+impl Drop for Tell {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+#[test]
+fn a_deep_chain_is_cancelled_by_its_last_handle_and_needs_no_stack() {
+    let executor = executor(2);
+    let (gone, all_gone) = mpsc::channel();
+    let first = executor.spawn(pending());
+    let last = (0..100_000).fold(first, |before: JoinHandle<usize>, _| {
+        let tell = Tell(gone.clone());
+        executor.spawn(async move {
+            let _tell = tell;
+            before.await
+        })
+    });
+    drop(last);
+    for _ in 0..100_000 {
+        all_gone.recv().unwrap();
+    }
+}
+
+#[test]
+fn those_who_yield_for_ever_let_the_others_run() {
+    let executor = executor(1);
+    let over = Arc::new(AtomicBool::new(false));
+    let yields = || {
+        let over = over.clone();
+        async move {
+            while !over.load(Relaxed) {
+                yield_now().await;
+            }
+        }
+    };
+    let restless = [executor.spawn(yields()), executor.spawn(yields())];
+    let third = executor.spawn(async { spawn(async { 3 }).await });
+    assert_eq!(block_on(third), 3);
+    over.store(true, Relaxed);
+    restless.into_iter().for_each(block_on);
+}
+
+/// Tasks that end and hand over to those who wait for them, without a pause.
+#[test]
+fn those_who_spawn_and_await_for_ever_let_the_others_run() {
+    let executor = executor(1);
+    let over = Arc::new(AtomicBool::new(false));
+    let restless = executor.spawn({
+        let over = over.clone();
+        async move {
+            while !over.load(Relaxed) {
+                spawn(async {}).await;
+            }
+        }
+    });
+    let third = executor.spawn(async { spawn(async { 3 }).await });
+    assert_eq!(block_on(third), 3);
+    over.store(true, Relaxed);
+    block_on(restless);
+}
+
+#[test]
+fn a_task_that_blocks_its_worker_does_not_hold_up_what_it_spawned() {
+    let executor = executor(2);
+    for _ in 0..200 {
+        let blocking = executor.spawn(async {
+            let (sender, receiver) = mpsc::channel();
+            spawn(async move { sender.send(()) }).detach();
+            receiver.recv()
+        });
+        assert_eq!(block_on(blocking), Ok(()));
+    }
+}
+
+#[test]
+fn a_task_that_blocks_its_worker_does_not_hold_up_whom_it_woke() {
+    let executor = executor(2);
+    for _ in 0..200 {
+        let (wake, woken) = oneshot::channel();
+        let (sender, receiver) = mpsc::channel();
+        let waiting = executor.spawn(async move {
+            woken.await.unwrap();
+            sender.send(()).unwrap();
+        });
+        let blocking = executor.spawn(async move {
+            wake.send(()).unwrap();
+            receiver.recv()
+        });
+        assert_eq!(block_on(blocking), Ok(()));
+        block_on(waiting);
+    }
+}
+
+/// The ones behind may have come along in one batch with the one that blocks.
+#[test]
+fn a_task_that_blocks_its_worker_does_not_hold_up_those_queued_behind_it() {
+    let executor = executor(2);
+    for behind in (0..40).cycle().take(200) {
+        let (sender, receiver) = mpsc::channel();
+        let blocking = executor.spawn(async move {
+            for _ in 0..behind {
+                receiver.recv().unwrap();
+            }
+        });
+        for _ in 0..behind {
+            let sender = sender.clone();
+            executor.spawn(async move { sender.send(()) }).detach();
+        }
+        block_on(blocking);
+    }
+}
+
+#[test]
+fn a_panic_is_for_the_one_who_awaits_and_leaves_the_worker_alive() {
+    let executor = executor(1);
+    let id = || thread::current().id();
+    let before = block_on(executor.spawn(async move { id() }));
+    let error = block_on(executor.spawn(async { panic!("as it should") }).result()).unwrap_err();
+    assert!(
+        matches!(&error, JoinError::Panicked(payload) if payload.message() == Some("as it should"))
+    );
+    let after = block_on(executor.spawn(async move { id() }));
+    assert_eq!(before, after);
+}
+
+#[test]
+fn a_detached_panic_leaves_the_worker_alive() {
+    let executor = executor(1);
+    executor.spawn(async { panic!("as it should") }).detach();
+    assert_eq!(block_on(executor.spawn(async { 1 })), 1);
+}
+
+#[test]
+fn outputs_and_payloads_that_panic_when_dropped_leave_the_worker_alive() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("as it should");
+        }
+    }
+    let executor = executor(1);
+    // From inside, so that they are detached before they run.
+    block_on(executor.spawn(async {
+        spawn(async { Bomb }).detach();
+        spawn(async { panic_any(Bomb) }).detach();
+    }));
+    let result = block_on(executor.spawn(async { drop(Bomb) }).result());
+    assert!(matches!(result, Err(JoinError::Panicked(_))));
+    assert_eq!(block_on(executor.spawn(async { 1 })), 1);
+}
+
+#[test]
+fn a_waker_that_panics_leaves_the_worker_alive() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("as it should");
+        }
+    }
+    let executor = executor(1);
+    let id = || thread::current().id();
+    let before = block_on(executor.spawn(async move { id() }));
+    let (sender, receiver) = oneshot::channel();
+    let mut handle = pin!(executor.spawn(async { receiver.await.unwrap() }));
+    let waker = Waker::from(Arc::new(Panics));
+    let poll = handle.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(poll.is_pending());
+    sender.send(7).unwrap();
+    assert_eq!(block_on(handle), 7);
+    let after = block_on(executor.spawn(async move { id() }));
+    assert_eq!(before, after);
+}
+
+#[test]
+fn spawn_without_an_executor_goes_to_the_global_one() {
+    let name = || thread::current().name().map(String::from);
+    let is_global =
+        |name: Option<String>| name.is_some_and(|name| name.starts_with("joint-global-"));
+    assert!(is_global(block_on(spawn(async move { name() }))));
+    assert!(is_global(block_on(async {
+        spawn(async move { name() }).await
+    })));
+    assert!(is_global(block_on(
+        Executor::global().spawn(async move { name() })
+    )));
+    assert!(Executor::global().workers() > 0);
+}
+
+#[test]
+fn block_on_in_a_task_of_another_worker() {
+    let executor = executor(2);
+    let outer = executor.spawn(async {
+        let inner = spawn(async { spawn(async { 5 }).await });
+        block_on(inner)
+    });
+    assert_eq!(block_on(outer), 5);
+}
+
+#[test]
+fn a_dropped_handle_cancels() {
+    let executor = executor(1);
+    let (gone, is_gone) = mpsc::channel();
+    let tell = Tell(gone);
+    drop(executor.spawn(async move {
+        let _tell = tell;
+        pending::<()>().await;
+    }));
+    is_gone.recv().unwrap();
+}
+
+#[test]
+fn cancel_gives_nothing_once_the_future_is_gone() {
+    let executor = executor(1);
+    let gone = Arc::new(AtomicBool::new(false));
+    struct Set(Arc<AtomicBool>);
+    impl Drop for Set {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+    let set = Set(gone.clone());
+    let never = executor.spawn(async move {
+        let _set = set;
+        pending::<()>().await;
+    });
+    assert_eq!(block_on(never.cancel()), None);
+    assert!(gone.load(Relaxed));
+}
+
+#[test]
+fn a_detached_task_runs_on() {
+    let executor = executor(1);
+    let (go, gone) = oneshot::channel();
+    let (done, is_done) = oneshot::channel();
+    let task = executor.spawn(async move {
+        gone.await.unwrap();
+        done.send(9).unwrap();
+    });
+    task.detach();
+    go.send(()).unwrap();
+    assert_eq!(block_on(is_done), Ok(9));
+}
+
+#[test]
+fn a_detached_task_that_nobody_can_wake_ends() {
+    let executor = executor(2);
+    let (sender, receiver) = oneshot::channel::<()>();
+    let (kept, keeps) = oneshot::channel::<Waker>();
+    let mut kept = Some(kept);
+    executor.spawn_detached(async move {
+        let _dropped_with_it = sender;
+        poll_fn(|cx| {
+            if let Some(kept) = kept.take() {
+                kept.send(cx.waker().clone()).unwrap();
+            }
+            Poll::<()>::Pending
+        })
+        .await;
+    });
+    executor.spawn_detached(pending::<()>());
+    let waker = block_on(keeps).unwrap();
+    assert!(!receiver.is_finished());
+    drop(waker);
+    assert!(block_on(receiver).is_err());
+    while executor.metrics().live() > 0 {
+        thread::yield_now();
+    }
+    assert_eq!(executor.metrics().cancelled, 2);
+}
+
+#[test]
+fn metrics_count_spawns_and_polls() {
+    let executor = executor(1);
+    let inside = executor.spawn(async {
+        for _ in 0..10 {
+            spawn(async {}).detach();
+        }
+        yield_now().await;
+    });
+    block_on(inside);
+    for _ in 0..4 {
+        block_on(executor.spawn(async {}));
+    }
+    let metrics = executor.metrics();
+    assert_eq!(metrics.spawned, 15);
+    assert_eq!(metrics.workers.len(), 1);
+    assert_eq!(metrics.polls(), 16);
+    assert_eq!(metrics.steals(), 0);
+}
+
+#[test]
+fn threads_have_the_names_that_were_asked_for() {
+    let executor = Executor::builder()
+        .workers(3)
+        .thread_name(|i| format!("named-{i}"))
+        .stack_size(128 * 1024)
+        .build()
+        .unwrap();
+    // One task for each worker, all at once.
+    let barrier = Arc::new(Barrier::new(3));
+    let names = [(); 3].map(|()| {
+        let barrier = barrier.clone();
+        executor.spawn(async move {
+            barrier.wait();
+            thread::current().name().map(String::from)
+        })
+    });
+    let mut names: Vec<_> = names.into_iter().filter_map(block_on).collect();
+    names.sort();
+    assert_eq!(names, ["named-0", "named-1", "named-2"]);
+    assert_eq!(executor.workers(), 3);
+}
+
+#[test]
+fn no_workers_and_more_than_can_be_counted_are_an_error() {
+    for workers in [0, usize::MAX] {
+        let error = Executor::builder().workers(workers).build().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("worker"), "{error}");
+    }
+}
+
+/// What many tasks wait for at once.
+#[derive(Default)]
+struct Event(Mutex<(bool, Vec<Waker>)>);
+
+impl Event {
+    async fn wait(&self) {
+        poll_fn(|cx| {
+            let mut state = self.0.lock().unwrap();
+            if state.0 {
+                return Poll::Ready(());
+            }
+            state.1.push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.lock().unwrap().1.len()
+    }
+
+    fn fire(&self) {
+        let mut state = self.0.lock().unwrap();
+        state.0 = true;
+        let wakers = std::mem::take(&mut state.1);
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[test]
+fn one_event_wakes_many_tasks_from_outside_and_from_inside() {
+    let executor = executor(2);
+    for inside in [false, true].into_iter().cycle().take(100) {
+        let event = Arc::new(Event::default());
+        let waiters = [(); 64].map(|()| {
+            let event = event.clone();
+            executor.spawn(async move { event.wait().await })
+        });
+        while event.waiting() < 64 {
+            thread::yield_now();
+        }
+        if inside {
+            block_on(executor.spawn(async move { event.fire() }));
+        } else {
+            event.fire();
+        }
+        waiters.into_iter().for_each(block_on);
+    }
+}
+
+/// Counts up by one at each wake-up that it is sent, until it has come to `goal`.
+#[derive(Default)]
+struct Mailbox {
+    sent: AtomicUsize,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Mailbox {
+    fn send(&self) {
+        self.sent.fetch_add(1, Relaxed);
+        let waker = self.waker.lock().unwrap().clone();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    async fn receive(&self, goal: usize) {
+        poll_fn(|cx| {
+            *self.waker.lock().unwrap() = Some(cx.waker().clone());
+            if self.sent.load(Relaxed) == goal {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+}
+
+#[test]
+fn no_wake_up_from_foreign_threads_is_lost() {
+    let threads = thread::available_parallelism()
+        .map_or(2, usize::from)
+        .max(2);
+    let rounds = 2_000;
+    let executor = executor(2);
+    let boxes = [(); 4].map(|()| Arc::new(Mailbox::default()));
+    let receivers = boxes
+        .clone()
+        .map(|mailbox| executor.spawn(async move { mailbox.receive(threads * rounds).await }));
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                for _ in 0..rounds {
+                    boxes.iter().for_each(|mailbox| mailbox.send());
+                }
+            });
+        }
+    });
+    receivers.into_iter().for_each(block_on);
+}
+
+type Ball = oneshot::Sender<u32>;
+
+/// Sends a sender there and waits for the answer through it, so many times.
+async fn ping(court: mpsc::Sender<Ball>, rounds: u32) {
+    for i in 0..rounds {
+        let (sender, receiver) = oneshot::channel();
+        court.send(sender).unwrap();
+        assert_eq!(receiver.await, Ok(i));
+    }
+}
+
+#[test]
+fn ping_pong_between_a_task_and_a_thread() {
+    let executor = executor(1);
+    let (court, balls) = mpsc::channel::<Ball>();
+    let player = executor.spawn(ping(court, 2_000));
+    for (i, ball) in (0..).zip(balls) {
+        ball.send(i).unwrap();
+    }
+    block_on(player);
+}
+
+#[test]
+fn ping_pong_between_two_tasks() {
+    let executor = executor(2);
+    let game = executor.spawn(async {
+        for i in 0..2_000u32 {
+            let (there, ball) = oneshot::channel::<u32>();
+            let (back, answer) = oneshot::channel();
+            let other = spawn(async move { back.send(ball.await.unwrap() + 1).unwrap() });
+            there.send(i).unwrap();
+            assert_eq!(answer.await, Ok(i + 1));
+            other.await;
+        }
+    });
+    block_on(game);
+}
+
+/// The other worker never has nothing to do.
+#[test]
+fn a_task_that_blocks_its_worker_does_not_hold_up_those_behind_it_while_all_others_are_busy() {
+    let executor = executor(2);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let over = Arc::new(AtomicBool::new(false));
+    let busy = {
+        let over = over.clone();
+        move || {
+            let over = over.clone();
+            async move {
+                while !over.load(Relaxed) {
+                    yield_now().await;
+                }
+            }
+        }
+    };
+    block_on(executor.spawn(async move {
+        // One for each worker: that of the blocked one is taken over as well.
+        let both = [spawn(busy()), spawn(busy())];
+        let blocked = spawn(async move {
+            spawn(async move { sender.send(()).unwrap() }).detach();
+            receiver.recv().unwrap();
+        });
+        blocked.await;
+        over.store(true, Relaxed);
+        for one in both {
+            one.await;
+        }
+    }));
+}

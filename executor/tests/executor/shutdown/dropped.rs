@@ -1,0 +1,640 @@
+//! What an executor drops: every future, once, before the drop of the executor returns. A task that
+//! waits for one of them is told.
+
+use std::{
+    cell::RefCell,
+    future::{Future, pending, poll_fn},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Poll, Waker},
+    thread,
+};
+
+use joint::{JoinError, JoinHandle, block_on, oneshot};
+use joint_executor::{Executor, spawn, yield_now};
+
+use super::{OnDrop, executor};
+
+/// How many guards were made, and how many of them dropped.
+#[derive(Clone, Default)]
+struct Guards(Arc<(AtomicUsize, AtomicUsize)>);
+
+struct Guard {
+    guards: Guards,
+    dropped: bool,
+}
+
+impl Guards {
+    fn guard(&self) -> Guard {
+        self.0.0.fetch_add(1, Relaxed);
+        Guard {
+            guards: self.clone(),
+            dropped: false,
+        }
+    }
+
+    /// A task that never ends, with a guard in it.
+    fn never(&self) -> impl Future<Output = ()> + Send + 'static {
+        let guard = self.guard();
+        async move {
+            let _guard = guard;
+            pending::<()>().await;
+        }
+    }
+
+    #[track_caller]
+    fn assert_all_dropped(&self, made: usize) {
+        assert_eq!(self.0.0.load(Relaxed), made, "guards made");
+        assert_eq!(self.0.1.load(Relaxed), made, "guards dropped");
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        assert!(!self.dropped, "dropped twice");
+        self.dropped = true;
+        self.guards.0.1.fetch_add(1, Relaxed);
+    }
+}
+
+fn assert_cancelled<T>(handle: JoinHandle<T>) {
+    assert!(handle.is_finished());
+    let result = block_on(handle.result());
+    assert!(matches!(result, Err(JoinError::Cancelled)));
+}
+
+/// Waits until the tasks of an executor have been polled so often.
+fn wait_for_polls(executor: &Executor, polls: u64) {
+    while executor.metrics().polls() < polls {
+        thread::yield_now();
+    }
+}
+
+/// Makes wakers come out of a task, and then waits for ever.
+async fn hand_out(wakers: Arc<Mutex<Vec<Waker>>>) {
+    poll_fn(|cx| {
+        wakers.lock().unwrap().push(cx.waker().clone());
+        Poll::Pending
+    })
+    .await
+}
+
+/// The one worker is busy until it drops the executor itself: so nothing behind it is ever run.
+fn drop_from_inside(executor: Executor, before: impl FnOnce(&Executor)) {
+    let (sender, receiver) = mpsc::channel::<Executor>();
+    let (done, is_done) = mpsc::channel();
+    executor
+        .spawn(async move {
+            drop(receiver.recv().unwrap());
+            done.send(()).unwrap();
+        })
+        .detach();
+    before(&executor);
+    sender.send(executor).unwrap();
+    is_done.recv().unwrap();
+}
+
+#[test]
+fn queued_tasks_are_dropped_without_being_run() {
+    let guards = Guards::default();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let mut handles = Vec::new();
+    drop_from_inside(executor(1), |executor| {
+        for _ in 0..1_000 {
+            let (guard, ran) = (guards.guard(), ran.clone());
+            handles.push(executor.spawn(async move {
+                ran.fetch_add(1, Relaxed);
+                drop(guard);
+            }));
+        }
+    });
+    for handle in handles {
+        let result = block_on(handle.result());
+        assert!(matches!(result, Err(JoinError::Cancelled)));
+    }
+    assert_eq!(ran.load(Relaxed), 0);
+    guards.assert_all_dropped(1_000);
+}
+
+#[test]
+fn tasks_that_wait_are_dropped() {
+    let guards = Guards::default();
+    let executor = executor(2);
+    let handles: Vec<_> = (0..1_000).map(|_| executor.spawn(guards.never())).collect();
+    wait_for_polls(&executor, 1_000);
+    drop(executor);
+    guards.assert_all_dropped(1_000);
+    handles.into_iter().for_each(assert_cancelled);
+}
+
+#[test]
+fn detached_tasks_that_wait_are_dropped() {
+    let guards = Guards::default();
+    let executor = executor(2);
+    (0..1_000).for_each(|_| executor.spawn(guards.never()).detach());
+    wait_for_polls(&executor, 1_000);
+    drop(executor);
+    guards.assert_all_dropped(1_000);
+}
+
+#[test]
+fn wakers_outlive_the_executor_and_do_no_harm() {
+    let guards = Guards::default();
+    let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+    let executor = executor(2);
+    let handles = [(); 40].map(|()| {
+        let (guard, wakers) = (guards.guard(), wakers.clone());
+        executor.spawn(async move {
+            let _guard = guard;
+            hand_out(wakers).await;
+        })
+    });
+    wait_for_polls(&executor, 40);
+    drop(executor);
+    guards.assert_all_dropped(40);
+    let wakers = std::mem::take(&mut *wakers.lock().unwrap());
+    assert_eq!(wakers.len(), 40);
+    let mut handles = handles.map(Some);
+    for (i, waker) in wakers.into_iter().enumerate() {
+        // Some handles go before the waker, some after, some are awaited.
+        let handle = handles[i].take().unwrap();
+        let late = match i % 3 {
+            0 => None,
+            1 => Some(handle),
+            _ => {
+                assert_cancelled(handle);
+                None
+            }
+        };
+        let other = waker.clone();
+        assert!(other.will_wake(&waker));
+        waker.wake_by_ref();
+        if i % 2 == 0 {
+            waker.wake();
+        }
+        drop(other);
+        drop(late);
+    }
+}
+
+#[test]
+fn tasks_that_yield_for_ever_are_dropped() {
+    let guards = Guards::default();
+    let executor = executor(2);
+    let handles = [(); 10].map(|()| {
+        let guard = guards.guard();
+        executor.spawn(async move {
+            let _guard = guard;
+            loop {
+                yield_now().await;
+            }
+        })
+    });
+    wait_for_polls(&executor, 1_000);
+    drop(executor);
+    guards.assert_all_dropped(10);
+    handles.into_iter().for_each(assert_cancelled::<()>);
+}
+
+#[test]
+fn a_task_that_is_being_polled_ends_its_poll() {
+    let guards = Guards::default();
+    let executor = executor(2);
+    let (polling, is_polling) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let guard = guards.guard();
+    let never = executor.spawn(async move {
+        let _guard = guard;
+        polling.send(()).unwrap();
+        released.recv().unwrap();
+        pending::<()>().await;
+    });
+    is_polling.recv().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| drop(executor));
+        thread::yield_now();
+        assert!(!never.is_finished());
+        release.send(()).unwrap();
+    });
+    guards.assert_all_dropped(1);
+    assert_cancelled(never);
+}
+
+#[test]
+fn a_task_whose_last_poll_makes_it_ready_is_ready() {
+    let mut waiting = None;
+    let (go, gone) = mpsc::channel::<Executor>();
+    let executor = executor(1);
+    waiting.replace(executor.spawn(async move {
+        drop(gone.recv().unwrap());
+        "ready"
+    }));
+    go.send(executor).unwrap();
+    assert_eq!(block_on(waiting.unwrap()), "ready");
+}
+
+#[test]
+fn futures_that_spawn_when_they_are_dropped() {
+    let guards = Guards::default();
+    let executor = executor(2);
+    for _ in 0..100 {
+        let guards = guards.clone();
+        let spawns = OnDrop(move || {
+            let again = guards.clone();
+            let guard = guards.guard();
+            let spawns = OnDrop(move || spawn(again.never()).detach());
+            spawn(async move {
+                let _guard = (guard, spawns);
+                pending::<()>().await;
+            })
+            .detach();
+        });
+        let task = async move {
+            let _spawns = spawns;
+            pending::<()>().await;
+        };
+        executor.spawn(task).detach();
+    }
+    wait_for_polls(&executor, 100);
+    drop(executor);
+    guards.assert_all_dropped(200);
+}
+
+#[test]
+fn futures_that_wake_each_other_when_they_are_dropped() {
+    let guards = Guards::default();
+    let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+    let executor = executor(2);
+    for _ in 0..100 {
+        let (guard, wakers) = (guards.guard(), wakers.clone());
+        let wakes = OnDrop({
+            let wakers = wakers.clone();
+            move || {
+                let wakers = wakers.lock().unwrap().clone();
+                wakers.iter().for_each(Waker::wake_by_ref);
+            }
+        });
+        let task = async move {
+            let _guard = (guard, wakes);
+            hand_out(wakers).await;
+        };
+        executor.spawn(task).detach();
+    }
+    wait_for_polls(&executor, 100);
+    drop(executor);
+    guards.assert_all_dropped(100);
+}
+
+#[test]
+fn futures_that_panic_when_they_are_dropped() {
+    let guards = Guards::default();
+    let executor = executor(2);
+    let handles = [(); 20].map(|()| {
+        let guard = guards.guard();
+        let panics = OnDrop(|| panic!("as it should"));
+        executor.spawn(async move {
+            let _guard = (panics, guard);
+            pending::<()>().await;
+        })
+    });
+    wait_for_polls(&executor, 20);
+    drop(executor);
+    guards.assert_all_dropped(20);
+    for handle in handles {
+        let result = block_on(handle.result());
+        assert!(matches!(result, Err(JoinError::Panicked(_))));
+    }
+}
+
+/// libcoro 420: a pool that is joined from its own worker.
+#[test]
+fn dropped_by_its_own_task() {
+    for workers in [1, 2, 4] {
+        let guards = Guards::default();
+        let executor = Arc::new(executor(workers));
+        let waiting = [(); 50].map(|()| executor.spawn(guards.never()));
+        let (last, is_last) = oneshot::channel();
+        let held = executor.clone();
+        let guard = guards.guard();
+        let dropper = executor.spawn(async move {
+            let _guard = guard;
+            is_last.await.unwrap();
+            drop(held);
+            "dropped"
+        });
+        wait_for_polls(&executor, 50);
+        // The task may be woken before this thread has given its part up, or after.
+        last.send(()).unwrap();
+        drop(executor);
+        assert_eq!(block_on(dropper), "dropped");
+        for handle in waiting {
+            let result = block_on(handle.result());
+            assert!(matches!(result, Err(JoinError::Cancelled)));
+        }
+        guards.assert_all_dropped(51);
+    }
+}
+
+#[test]
+fn dropped_with_the_future_of_its_own_task() {
+    let guards = Guards::default();
+    let executor = Arc::new(executor(1));
+    let waiting = executor.spawn(guards.never());
+    let held = executor.clone();
+    let holder = executor.spawn(async move {
+        let _held = held;
+        pending::<()>().await;
+    });
+    wait_for_polls(&executor, 2);
+    drop(executor);
+    // The cycle of the executor and its task ends with the task.
+    drop(holder);
+    let result = block_on(waiting.result());
+    assert!(matches!(result, Err(JoinError::Cancelled)));
+    guards.assert_all_dropped(1);
+}
+
+#[test]
+fn dropped_by_a_task_of_another_executor() {
+    let guards = Guards::default();
+    let inner = executor(2);
+    let waiting = inner.spawn(guards.never());
+    wait_for_polls(&inner, 1);
+    let outer = executor(1);
+    block_on(outer.spawn(async move { drop(inner) }));
+    guards.assert_all_dropped(1);
+    assert_cancelled(waiting);
+}
+
+#[test]
+fn a_handle_that_is_dropped_after_the_end() {
+    let executor = executor(1);
+    let ready = executor.spawn(async { Box::new(1) });
+    let never = executor.spawn(pending::<Box<i32>>());
+    wait_for_polls(&executor, 2);
+    drop(executor);
+    assert!(ready.is_finished() && never.is_finished());
+    drop(ready);
+    drop(never);
+}
+
+#[test]
+fn an_output_outlives_the_executor() {
+    let executor = executor(1);
+    let ready = executor.spawn(async { String::from("kept") });
+    wait_for_polls(&executor, 1);
+    drop(executor);
+    assert_eq!(block_on(ready), "kept");
+}
+
+#[test]
+fn whoever_waits_learns_of_the_end() {
+    for _ in 0..100 {
+        let executor = executor(2);
+        let never = executor.spawn(pending::<()>());
+        let waiter = thread::spawn(|| block_on(never.result()));
+        let elsewhere = executor.spawn(pending::<()>());
+        let elsewhere = Executor::global().spawn(elsewhere.result());
+        drop(executor);
+        assert!(matches!(waiter.join().unwrap(), Err(JoinError::Cancelled)));
+        assert!(matches!(block_on(elsewhere), Err(JoinError::Cancelled)));
+    }
+}
+
+#[test]
+fn spawning_goes_on_until_the_end() {
+    for _ in 0..50 {
+        let guards = Guards::default();
+        let executor = executor(2);
+        for _ in 0..2 {
+            let guards = guards.clone();
+            let spawns = async move {
+                loop {
+                    spawn(guards.never()).detach();
+                    let guard = guards.guard();
+                    spawn(async move { drop(guard) }).await;
+                }
+            };
+            executor.spawn(spawns).detach();
+        }
+        wait_for_polls(&executor, 500);
+        drop(executor);
+        let made = guards.0.0.load(Relaxed);
+        guards.assert_all_dropped(made);
+    }
+}
+
+/// async-executor #163: whoever wakes has pushed the task, and the executor is gone before that
+/// call returns.
+#[test]
+fn foreign_threads_wake_while_the_executor_goes() {
+    let threads = thread::available_parallelism()
+        .map_or(2, usize::from)
+        .max(2);
+    for _ in 0..200 {
+        let guards = Guards::default();
+        let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+        let executor = executor(2);
+        let handles = [(); 8].map(|()| {
+            let (guard, wakers) = (guards.guard(), wakers.clone());
+            executor.spawn(async move {
+                let _guard = guard;
+                hand_out(wakers).await;
+            })
+        });
+        wait_for_polls(&executor, 8);
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                let (wakers, over) = (wakers.lock().unwrap().clone(), &over);
+                scope.spawn(move || {
+                    while !over.load(Relaxed) {
+                        wakers.iter().for_each(Waker::wake_by_ref);
+                    }
+                    wakers.into_iter().for_each(Waker::wake);
+                });
+            }
+            drop(executor);
+            for handle in handles {
+                let result = block_on(handle.result());
+                assert!(matches!(result, Err(JoinError::Cancelled)));
+            }
+            over.store(true, Relaxed);
+        });
+        guards.assert_all_dropped(8);
+    }
+}
+
+/// Handles are dropped, and with them tasks cancelled, by another thread while the executor goes.
+#[test]
+fn foreign_threads_cancel_while_the_executor_goes() {
+    for _ in 0..200 {
+        let guards = Guards::default();
+        let executor = executor(2);
+        let handles: Vec<_> = (0..100).map(|_| executor.spawn(guards.never())).collect();
+        thread::scope(|scope| {
+            scope.spawn(|| drop(handles));
+            drop(executor);
+        });
+        guards.assert_all_dropped(100);
+    }
+}
+
+/// A chain of tasks, each of which is cancelled by the drop of the one that awaits it.
+#[test]
+fn a_deep_chain_of_waiting_tasks_needs_no_stack() {
+    let guards = Guards::default();
+    let executor = executor(2);
+    let first = executor.spawn(guards.never());
+    let last = (0..100_000).fold(first, |before, _| {
+        let guard = guards.guard();
+        executor.spawn(async move {
+            let _guard = guard;
+            before.await;
+        })
+    });
+    wait_for_polls(&executor, 100_001);
+    drop(executor);
+    guards.assert_all_dropped(100_001);
+    assert_cancelled(last);
+}
+
+/// tokio #4724: two tasks that await each other.
+#[test]
+fn tasks_that_await_each_other_are_dropped() {
+    let guards = Guards::default();
+    let executor = executor(2);
+    for _ in 0..100 {
+        let (give_a, take_a) = oneshot::channel::<JoinHandle<()>>();
+        let (give_b, take_b) = oneshot::channel::<JoinHandle<()>>();
+        let waits = |other: oneshot::Receiver<JoinHandle<()>>, guard: Guard| async move {
+            let _guard = guard;
+            other.await.unwrap().await;
+        };
+        let a = executor.spawn(waits(take_b, guards.guard()));
+        let b = executor.spawn(waits(take_a, guards.guard()));
+        give_a.send(a).unwrap();
+        give_b.send(b).unwrap();
+    }
+    drop(executor);
+    guards.assert_all_dropped(200);
+}
+
+/// cppcoro 129: a million things that are ready at once, and a million hand-overs from task to
+/// task.
+#[test]
+fn a_million_resumptions_need_no_stack() {
+    let executor = Executor::builder()
+        .workers(1)
+        .stack_size(128 * 1024)
+        .build()
+        .unwrap();
+    let count = executor.spawn(async {
+        let mut count = 0;
+        for _ in 0..1_000_000 {
+            let (sender, receiver) = oneshot::channel();
+            sender.send(1).unwrap();
+            count += receiver.await.unwrap();
+        }
+        for _ in 0..1_000_000 {
+            count += spawn(async { 1 }).await;
+        }
+        count
+    });
+    assert_eq!(block_on(count), 2_000_000);
+}
+
+/// tokio #5162: a thread-local whose destructor wakes a task, spawns one and drops a handle.
+#[test]
+fn destructors_of_thread_locals_may_wake_and_spawn() {
+    struct Last(Waker, Option<JoinHandle<()>>, Guards);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            self.0.wake_by_ref();
+            drop(self.1.take());
+            let guard = self.2.guard();
+            let _ = block_on(spawn(async move { drop(guard) }).result());
+        }
+    }
+    thread_local! {
+        static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+    }
+    // It has started by the time that a destructor waits for it: on Windows no thread starts
+    // meanwhile.
+    block_on(Executor::global().spawn(async {}));
+    for on_worker in [false, true] {
+        let guards = Guards::default();
+        let other = executor(1);
+        let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+        let waiting = [(); 2].map(|()| {
+            let (guard, wakers) = (guards.guard(), wakers.clone());
+            other.spawn(async move {
+                let _guard = guard;
+                hand_out(wakers).await;
+            })
+        });
+        wait_for_polls(&other, 2);
+        let [waiting, dropped] = waiting;
+        let waker = wakers.lock().unwrap()[0].clone();
+        let last = Last(waker, Some(dropped), guards.clone());
+        let set = move || LAST.set(Some(last));
+        if on_worker {
+            let executor = executor(1);
+            block_on(executor.spawn(async move { set() }));
+            drop(executor);
+        } else {
+            thread::spawn(set).join().unwrap();
+        }
+        wakers.lock().unwrap().clear();
+        drop(other);
+        assert_cancelled(waiting);
+        guards.assert_all_dropped(3);
+    }
+}
+
+/// How many threads of this process bear a name.
+#[cfg(target_os = "linux")]
+fn threads_named(name: &str) -> usize {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let names = threads.map(|thread| std::fs::read_to_string(thread.path().join("comm")));
+    // A thread may be gone by the time that its name is read.
+    names
+        .flatten()
+        .filter(|other| other.trim_end() == name)
+        .count()
+}
+
+#[test]
+fn two_hundred_executors_leave_nothing_behind() {
+    for _ in 0..200 {
+        let guards = Guards::default();
+        let executor = Executor::builder()
+            .workers(2)
+            .thread_name(|_| "two-hundred".into())
+            .build()
+            .unwrap();
+        for _ in 0..10 {
+            executor.spawn(guards.never()).detach();
+            let guard = guards.guard();
+            let spawns = guards.clone();
+            executor
+                .spawn(async move {
+                    let _guard = guard;
+                    let _inner = [(); 3].map(|()| spawn(spawns.never()));
+                    yield_now().await;
+                })
+                .detach();
+        }
+        drop(executor);
+        let made = guards.0.0.load(Relaxed);
+        guards.assert_all_dropped(made);
+    }
+    #[cfg(target_os = "linux")]
+    while threads_named("two-hundred") > 0 {
+        // The system takes a joined thread off its list in its own time.
+        thread::yield_now();
+    }
+}

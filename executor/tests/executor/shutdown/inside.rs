@@ -1,0 +1,196 @@
+//! Values that are dropped inside a blocked poll, or while another drop blocks.
+
+use std::{
+    future::pending,
+    sync::{Arc, Mutex, mpsc},
+};
+
+use joint::{JoinHandle, block_on, oneshot};
+use joint_executor::{Executor, LocalExecutor, TaskLocal, yield_now};
+
+use super::{ends, executor};
+
+/// Does something when it is dropped.
+struct OnDrop<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        if let Some(f) = self.0.take() {
+            f();
+        }
+    }
+}
+
+fn on_drop<F: FnOnce()>(f: F) -> OnDrop<F> {
+    OnDrop(Some(f))
+}
+
+/// Starts a task that holds something and waits forever, and comes back when its first poll is
+/// over.
+fn hold(executor: &Executor, holds: impl Send + 'static) -> JoinHandle<()> {
+    let (polled, was_polled) = mpsc::channel();
+    let task = executor.spawn(async move {
+        let _holds = holds;
+        // This is in the register before the next task has its turn.
+        polled.send(()).unwrap();
+        pending::<()>().await;
+    });
+    was_polled.recv().unwrap();
+    block_on(executor.spawn(yield_now()));
+    task
+}
+
+#[test]
+fn a_drop_sees_nothing_that_is_set_for_the_poll_that_it_is_inside_of() {
+    static NAME: TaskLocal<&str> = TaskLocal::new();
+    ends(|| {
+        let executor = executor(1);
+        let (sender, receiver) = oneshot::channel::<()>();
+        let (tell, told) = mpsc::channel();
+        let dropped = on_drop(move || {
+            let _sender = sender;
+            tell.send(NAME.try_with(|name| *name).ok()).unwrap();
+        });
+        let _held = hold(&executor, dropped);
+        let (begin, begun) = mpsc::channel();
+        executor.spawn_detached(NAME.scope("alice", async move {
+            begin.send(()).unwrap();
+            assert!(block_on(receiver).is_err());
+            assert_eq!(NAME.get(), "alice");
+        }));
+        begun.recv().unwrap();
+        drop(executor);
+        assert_eq!(told.recv().unwrap(), None);
+    });
+}
+
+#[test]
+fn a_drop_inside_of_a_local_executor_spawns_nothing_there() {
+    ends(|| {
+        let executor = executor(1);
+        let (sender, receiver) = oneshot::channel::<()>();
+        let dropped = on_drop(move || {
+            let _sender = sender;
+            joint_executor::spawn_local(async {}).detach();
+        });
+        let _held = hold(&executor, dropped);
+        let (begin, begun) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
+        executor.spawn_detached(async move {
+            let local = LocalExecutor::new();
+            begin.send(()).unwrap();
+            assert!(local.block_on(receiver).is_err());
+            tell.send(local.metrics().spawned).unwrap();
+        });
+        begun.recv().unwrap();
+        drop(executor);
+        assert_eq!(told.recv().unwrap(), 0);
+    });
+}
+
+/// Each would be dropped inside of the wait of the one before, if nothing limited that.
+#[test]
+fn drops_that_block_do_not_pile_up_on_the_stack() {
+    const TASKS: usize = 20_000;
+    for workers in [1, 2] {
+        ends(move || {
+            let executor = executor(workers);
+            let (begin, begun) = mpsc::channel();
+            let (go_on, goes_on) = mpsc::channel::<()>();
+            let goes_on = Arc::new(Mutex::new(goes_on));
+            for worker in 0..workers {
+                let (begin, goes_on) = (begin.clone(), goes_on.clone());
+                let blocks = async move {
+                    begin.send(()).unwrap();
+                    goes_on.lock().unwrap().recv().unwrap();
+                };
+                executor.spawn_on(worker, blocks).detach();
+                begun.recv().unwrap();
+            }
+            let (ask, asked) = mpsc::channel::<oneshot::Sender<()>>();
+            for _ in 0..TASKS {
+                let ask = ask.clone();
+                let dropped = on_drop(move || {
+                    let (sender, receiver) = oneshot::channel();
+                    ask.send(sender).unwrap();
+                    receiver.blocking_recv().unwrap();
+                });
+                executor.spawn_detached(async move { drop(dropped) });
+            }
+            drop(ask);
+            executor.shutdown_background();
+            (0..workers).for_each(|_| go_on.send(()).unwrap());
+            let sent = asked.into_iter().map(|sender| sender.send(()));
+            assert_eq!(sent.filter(Result::is_ok).count(), TASKS);
+        });
+    }
+}
+
+/// Both have waited and are cancelled at once: the drop of the first waits for what the second
+/// holds.
+#[test]
+fn a_drop_that_waits_for_the_drop_of_another_task() {
+    for workers in [1, 2, 4] {
+        ends(move || {
+            for _ in 0..20 {
+                let executor = executor(workers);
+                let (sender, receiver) = oneshot::channel::<()>();
+                let waits = on_drop(move || assert!(receiver.blocking_recv().is_err()));
+                let _held = [hold(&executor, waits), hold(&executor, sender)];
+                drop(executor);
+            }
+        });
+    }
+}
+
+/// The same with pinned ones.
+#[test]
+fn a_drop_that_waits_for_the_drop_of_another_pinned_task() {
+    ends(|| {
+        for _ in 0..20 {
+            let executor = executor(2);
+            let (sender, receiver) = oneshot::channel::<()>();
+            let waits = on_drop(move || assert!(receiver.blocking_recv().is_err()));
+            let (polled, was_polled) = mpsc::channel();
+            let holds = |held: Box<dyn Send>| {
+                let polled = polled.clone();
+                let task = async move {
+                    let _held = held;
+                    polled.send(()).unwrap();
+                    pending::<()>().await;
+                };
+                executor.task().on_worker(0).spawn(task)
+            };
+            let _held = [holds(Box::new(waits)), holds(Box::new(sender))];
+            was_polled.recv().unwrap();
+            was_polled.recv().unwrap();
+            block_on(executor.task().on_worker(0).spawn(yield_now()));
+            drop(executor);
+        }
+    });
+}
+
+/// Another worker is free: it is the one that drops what waits for the blocked poll.
+#[test]
+fn a_drop_that_waits_for_a_blocked_poll_is_left_to_another_worker() {
+    ends(|| {
+        for _ in 0..40 {
+            let executor = executor(2);
+            let (value, comes) = oneshot::channel::<()>();
+            let (end, ended) = oneshot::channel::<()>();
+            let dropped = on_drop(move || {
+                value.send(()).unwrap();
+                ended.blocking_recv().unwrap();
+            });
+            let _held = hold(&executor, dropped);
+            let (begin, begun) = mpsc::channel();
+            executor.spawn_detached(async move {
+                begin.send(()).unwrap();
+                comes.blocking_recv().unwrap();
+                end.send(()).unwrap();
+            });
+            begun.recv().unwrap();
+            drop(executor);
+        }
+    });
+}

@@ -1,0 +1,946 @@
+//! Tasks with a name, a priority, a worker of their own, or a future that stays on its thread.
+
+use std::{
+    cell::Cell,
+    future::{Future, pending, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    rc::Rc,
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Poll, Waker},
+    thread::{self, ThreadId},
+};
+
+use joint::{JoinError, JoinHandle, block_on, oneshot};
+use joint_executor::{
+    Executor, Priority, TaskBuilder, current_worker, spawn, spawn_local, yield_now,
+};
+
+use super::executor;
+
+/// What a call panics with.
+fn panic_of<R>(f: impl FnOnce() -> R) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(|| drop(f()))).unwrap_err();
+    match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => payload.downcast_ref::<&str>().unwrap().to_string(),
+    }
+}
+
+/// Keeps a worker in one poll until it is dropped.
+struct Busy(Option<mpsc::Sender<()>>, Option<JoinHandle<()>>);
+
+impl Busy {
+    fn on(executor: &Executor, worker: usize) -> Self {
+        let (sender, receiver) = mpsc::channel::<()>();
+        let (begins, has_begun) = mpsc::channel();
+        let handle = executor.spawn_on(worker, async move {
+            begins.send(()).unwrap();
+            let _ = receiver.recv();
+        });
+        has_begun.recv().unwrap();
+        Self(Some(sender), Some(handle))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        block_on(self.1.take().unwrap());
+    }
+}
+
+/// What was run, in order.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<&'static str>>>);
+
+impl Log {
+    fn task(&self, name: &'static str) -> impl Future<Output = ()> + Send + 'static {
+        let log = self.clone();
+        async move { log.0.lock().unwrap().push(name) }
+    }
+
+    /// A task that runs for ever, in the log each time, until `stop`.
+    fn for_ever(
+        &self,
+        name: &'static str,
+        stop: &Arc<AtomicBool>,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let (log, stop) = (self.clone(), stop.clone());
+        async move {
+            while !stop.load(Relaxed) {
+                log.0.lock().unwrap().push(name);
+                yield_now().await;
+            }
+        }
+    }
+
+    fn all(&self) -> Vec<&'static str> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// The most runs of others before the first, and from one run to the next.
+    fn longest_wait(&self, name: &str) -> usize {
+        let all = self.all();
+        let waits = all.split(|&other| other == name).map(<[_]>::len);
+        // What comes after the last run is no wait.
+        let runs = all.iter().filter(|&&other| other == name).count();
+        waits.take(runs).max().unwrap()
+    }
+}
+
+#[test]
+fn a_name_is_in_the_handle_and_in_the_panic() {
+    let executor = executor(1);
+    let handle = executor.task().name("loader").spawn(async { panic!("no") });
+    assert_eq!(handle.name(), Some("loader"));
+    assert_eq!(handle.spawned().file(), file!());
+    let error: JoinError = block_on(handle.result()).unwrap_err();
+    let JoinError::Panicked(payload) = error else {
+        panic!("not a panic")
+    };
+    assert_eq!(payload.task_name(), Some("loader"));
+}
+
+#[test]
+fn a_builder_without_an_executor_takes_the_task_s_own() {
+    let executor = executor(2);
+    let inside = executor.spawn(async {
+        let own = TaskBuilder::new().on_worker(1).name("own").spawn(async {
+            let name = thread::current().name().map(String::from);
+            (current_worker(), name)
+        });
+        own.await
+    });
+    assert_eq!(block_on(inside), (Some(1), Some("joint-1".into())));
+}
+
+#[test]
+fn a_builder_for_another_executor_goes_there() {
+    let (here, there) = (executor(1), Arc::new(executor(3)));
+    let worker = here.spawn({
+        let there = there.clone();
+        async move {
+            let pinned = there.task().on_worker(2).spawn(async { current_worker() });
+            let high = there.task().priority(Priority::High);
+            high.spawn(async {}).await;
+            pinned.await
+        }
+    });
+    assert_eq!(block_on(worker), Some(2));
+}
+
+#[test]
+fn a_builder_outside_of_executors_takes_the_global_one() {
+    let name = TaskBuilder::new().name("x").spawn(async {
+        let name = thread::current().name().map(String::from);
+        name.unwrap()
+    });
+    assert!(block_on(name).starts_with("joint-global-"));
+}
+
+#[test]
+fn a_worker_that_is_not_there_is_a_panic() {
+    let executor = executor(2);
+    let message = panic_of(|| executor.spawn_on(2, async {}));
+    assert_eq!(
+        message,
+        "the executor has 2 workers, numbered from 0; there is no worker 2 to run the task"
+    );
+    let inside =
+        executor.spawn(async { panic_of(|| TaskBuilder::new().on_worker(7).spawn(async {})) });
+    assert!(block_on(inside).contains("no worker 7"));
+    assert_eq!(executor.metrics().spawned, 1);
+}
+
+#[test]
+fn a_priority_together_with_a_worker_is_a_panic() {
+    let executor = executor(1);
+    let both = executor.task().priority(Priority::High).on_worker(0);
+    assert!(panic_of(|| both.spawn(async {})).contains("leave out `priority` or `on_worker`"));
+}
+
+#[test]
+fn spawn_local_outside_of_a_worker_is_a_panic() {
+    let message = panic_of(|| spawn_local(async {}));
+    assert!(
+        message.contains("outside of the executor's workers"),
+        "{message}"
+    );
+    let message = panic_of(|| block_on(async { spawn_local(async {}).await }));
+    assert!(
+        message.contains("outside of the executor's workers"),
+        "{message}"
+    );
+}
+
+#[test]
+fn spawn_local_for_another_worker_is_a_panic() {
+    let executors = Arc::new([executor(2), executor(1)]);
+    let inside = executors[0].spawn_on(0, {
+        let executors = executors.clone();
+        async move {
+            let other_worker = panic_of(|| TaskBuilder::new().on_worker(1).spawn_local(async {}));
+            assert!(other_worker.contains("which is worker 0"), "{other_worker}");
+            let other_executor = panic_of(|| executors[1].task().spawn_local(async {}));
+            assert!(other_executor.contains("outside of"), "{other_executor}");
+            TaskBuilder::new().on_worker(0).spawn_local(async {}).await;
+        }
+    });
+    block_on(inside);
+}
+
+#[test]
+fn high_goes_before_normal_from_inside() {
+    let executor = executor(1);
+    let log = Log::default();
+    let inside = executor.spawn({
+        let log = log.clone();
+        async move {
+            for _ in 0..20 {
+                spawn(log.task("normal")).detach();
+                let high = TaskBuilder::new().priority(Priority::High);
+                high.spawn(log.task("high")).detach();
+            }
+        }
+    });
+    block_on(inside);
+    block_on(executor.spawn(async {}));
+    let all = log.all();
+    assert_eq!(all.len(), 40);
+    assert!(all[..20].iter().all(|&name| name == "high"), "{all:?}");
+}
+
+#[test]
+fn high_goes_before_normal_from_outside() {
+    let executor = executor(1);
+    let log = Log::default();
+    let busy = Busy::on(&executor, 0);
+    for _ in 0..20 {
+        executor.spawn(log.task("normal")).detach();
+        let high = executor.task().priority(Priority::High);
+        high.spawn(log.task("high")).detach();
+    }
+    drop(busy);
+    block_on(executor.spawn(async {}));
+    let all = log.all();
+    assert_eq!(all.len(), 40);
+    // One of the others may have its turn.
+    let high = all[..21].iter().filter(|&&name| name == "high").count();
+    assert_eq!(high, 20, "{all:?}");
+}
+
+#[test]
+fn high_is_kept_over_waits() {
+    let executor = executor(1);
+    let log = Log::default();
+    let (sender, receiver) = oneshot::channel::<()>();
+    let late = {
+        let after = log.task("high");
+        let high = executor.task().priority(Priority::High);
+        high.spawn(async move {
+            receiver.await.unwrap();
+            after.await;
+        })
+    };
+    // It waits by now: it came first.
+    block_on(executor.spawn(async {}));
+    let inside = executor.spawn({
+        let log = log.clone();
+        async move {
+            for _ in 0..10 {
+                spawn(log.task("normal")).detach();
+            }
+            sender.send(()).unwrap();
+        }
+    });
+    block_on(inside);
+    block_on(late);
+    block_on(executor.spawn(async {}));
+    assert_eq!(log.all()[0], "high");
+}
+
+#[test]
+fn high_is_stolen_from_a_worker_that_is_stuck() {
+    let executor = executor(2);
+    let (sender, receiver) = mpsc::channel::<()>();
+    let stuck = executor.spawn(async move {
+        let high = TaskBuilder::new().priority(Priority::High);
+        high.spawn(async move { sender.send(()).unwrap() }).detach();
+        receiver.recv().unwrap();
+    });
+    block_on(stuck);
+}
+
+/// Most often the other worker sleeps when the turn of the local task comes, before that of the one
+/// who yields.
+#[test]
+fn a_local_task_that_blocks_does_not_hold_up_whom_it_overtook() {
+    let executor = executor(2);
+    for _ in 0..100 {
+        let overtaken = executor.spawn(async {
+            let (sender, receiver) = mpsc::channel::<()>();
+            let blocks = Arc::new(AtomicBool::new(false));
+            let begins = blocks.clone();
+            spawn_local(async move {
+                begins.store(true, Relaxed);
+                receiver.recv().unwrap();
+            })
+            .detach();
+            while !blocks.load(Relaxed) {
+                yield_now().await;
+            }
+            sender.send(()).unwrap();
+        });
+        block_on(overtaken);
+    }
+}
+
+/// Makes a world in which one worker has tasks of all kinds that never end, and looks how long one
+/// kind has to wait.
+fn longest_wait_of(kind: &'static str, others: &[&'static str]) -> usize {
+    let executor = executor(1);
+    let (log, stop) = (Log::default(), Arc::new(AtomicBool::new(false)));
+    let busy = Busy::on(&executor, 0);
+    let task = |kind: &str| match kind {
+        "high" => executor.task().priority(Priority::High),
+        "pinned" => executor.task().on_worker(0),
+        _ => executor.task(),
+    };
+    let mut handles = Vec::new();
+    for &other in others {
+        for _ in 0..10 {
+            handles.push(task(other).spawn(log.for_ever(other, &stop)));
+        }
+    }
+    let runs = {
+        let log = log.clone();
+        task(kind).spawn(async move {
+            for _ in 0..50 {
+                log.0.lock().unwrap().push(kind);
+                yield_now().await;
+            }
+        })
+    };
+    drop(busy);
+    block_on(runs);
+    stop.store(true, Relaxed);
+    handles.into_iter().for_each(block_on);
+    log.longest_wait(kind)
+}
+
+#[test]
+fn normal_tasks_do_not_starve() {
+    let wait = longest_wait_of("normal", &["high", "pinned"]);
+    assert!(wait <= 64, "{wait}");
+}
+
+#[test]
+fn pinned_tasks_do_not_starve() {
+    let wait = longest_wait_of("pinned", &["high", "normal"]);
+    assert!(wait <= 80, "{wait}");
+}
+
+#[test]
+fn high_tasks_do_not_starve() {
+    let wait = longest_wait_of("high", &["normal", "pinned"]);
+    assert!(wait <= 64, "{wait}");
+}
+
+#[test]
+fn pinned_tasks_have_a_share_of_one_in_eight() {
+    let executor = executor(1);
+    let (log, stop) = (Log::default(), Arc::new(AtomicBool::new(false)));
+    let busy = Busy::on(&executor, 0);
+    let mut handles = vec![executor.spawn_on(0, log.for_ever("pinned", &stop))];
+    for _ in 0..3 {
+        let high = executor.task().priority(Priority::High);
+        handles.push(high.spawn(log.for_ever("high", &stop)));
+        handles.push(executor.spawn(log.for_ever("normal", &stop)));
+    }
+    drop(busy);
+    while log.0.lock().unwrap().len() < 10_000 {
+        thread::yield_now();
+    }
+    stop.store(true, Relaxed);
+    handles.into_iter().for_each(block_on);
+    let all = log.all();
+    let share = |name| all.iter().filter(|&&other| other == name).count() * 8;
+    assert!(share("pinned") >= all.len() - 1_000, "of {}", all.len());
+    assert!(share("high") >= 3 * all.len(), "of {}", all.len());
+}
+
+/// How many of `kind` are run before one normal task, when all come from outside.
+fn wait_of_one_from_outside(kind: impl Fn(&Executor) -> TaskBuilder<'_>) -> usize {
+    let executor = executor(1);
+    let log = Log::default();
+    let busy = Busy::on(&executor, 0);
+    let (before, after) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    for _ in 0..5_000 {
+        kind(&executor).spawn(log.task("flood")).detach();
+        before.fetch_add(1, Relaxed);
+    }
+    executor.spawn(log.task("one")).detach();
+    for _ in 0..5_000 {
+        kind(&executor).spawn(log.task("flood")).detach();
+        after.fetch_add(1, Relaxed);
+    }
+    drop(busy);
+    while executor.metrics().live() > 0 {
+        thread::yield_now();
+    }
+    log.longest_wait("one")
+}
+
+#[test]
+fn a_flood_of_high_tasks_from_outside_does_not_starve_a_normal_one() {
+    let wait = wait_of_one_from_outside(|executor| executor.task().priority(Priority::High));
+    assert!(wait <= 61, "{wait}");
+}
+
+#[test]
+fn a_flood_of_pinned_tasks_from_outside_does_not_starve_a_normal_one() {
+    let wait = wait_of_one_from_outside(|executor| executor.task().on_worker(0));
+    assert!(wait <= 61, "{wait}");
+}
+
+#[test]
+fn a_high_task_from_outside_does_not_starve_behind_many_high_ones() {
+    let executor = executor(1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let busy = Busy::on(&executor, 0);
+    let log = Log::default();
+    let for_ever = |task: TaskBuilder<'_>| task.spawn(log.for_ever("inside", &stop));
+    // More of them than the worker takes at once.
+    let mut handles: Vec<_> = (0..100)
+        .map(|_| for_ever(executor.task().priority(Priority::High)))
+        .collect();
+    handles.push(for_ever(executor.task()));
+    drop(busy);
+    while log.all().len() < 1_000 {
+        thread::yield_now();
+    }
+    let outside = executor.task().priority(Priority::High);
+    block_on(outside.spawn(async {}));
+    stop.store(true, Relaxed);
+    handles.into_iter().for_each(block_on);
+}
+
+#[test]
+fn a_flood_of_normal_tasks_from_outside_does_not_starve_a_pinned_one() {
+    let executor = executor(1);
+    let log = Log::default();
+    let busy = Busy::on(&executor, 0);
+    let flood = || (0..5_000).for_each(|_| executor.spawn(log.task("flood")).detach());
+    flood();
+    let (begins, has_begun) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel::<()>();
+    let middle = {
+        let log = log.task("middle");
+        executor.spawn(async move {
+            log.await;
+            begins.send(()).unwrap();
+            let _ = receiver.recv();
+        })
+    };
+    flood();
+    drop(busy);
+    has_begun.recv().unwrap();
+    executor.spawn_on(0, log.task("one")).detach();
+    drop(sender);
+    block_on(middle);
+    while executor.metrics().live() > 0 {
+        thread::yield_now();
+    }
+    let all = log.all();
+    let place = |name| all.iter().position(|&other| other == name).unwrap();
+    let wait = place("one") - place("middle");
+    assert!(wait <= 80, "{wait}");
+}
+
+/// A future that says on which workers it was polled, and waits for many wake-ups.
+fn polled_on(
+    wakers: &Arc<Mutex<Option<Waker>>>,
+    times: usize,
+) -> impl Future<Output = Vec<usize>> + Send + 'static {
+    let wakers = wakers.clone();
+    let mut workers = Vec::new();
+    poll_fn(move |cx| {
+        workers.push(current_worker().unwrap());
+        if workers.len() == times {
+            return Poll::Ready(std::mem::take(&mut workers));
+        }
+        *wakers.lock().unwrap() = Some(cx.waker().clone());
+        Poll::Pending
+    })
+}
+
+fn wake_until_ended<T>(handle: &JoinHandle<T>, wakers: &Mutex<Option<Waker>>) {
+    while !handle.is_finished() {
+        let waker = wakers.lock().unwrap().take();
+        match waker {
+            Some(waker) => waker.wake(),
+            None => thread::yield_now(),
+        }
+    }
+}
+
+#[test]
+fn a_pinned_task_stays_wherever_it_is_woken_from() {
+    let executor = Arc::new(executor(3));
+    let other = self::executor(1);
+    for worker in 0..3 {
+        for from in 0..3 {
+            let wakers = Arc::default();
+            let handle = Arc::new(executor.spawn_on(worker, polled_on(&wakers, 100)));
+            let wake = {
+                let (handle, wakers) = (handle.clone(), wakers.clone());
+                move || {
+                    wake_until_ended(&handle, &wakers);
+                    drop(handle);
+                }
+            };
+            match from {
+                0 => wake(),
+                1 => block_on(executor.spawn_on((worker + 1) % 3, async move { wake() })),
+                _ => block_on(other.spawn(async move { wake() })),
+            }
+            let handle = Arc::into_inner(handle).unwrap();
+            assert_eq!(block_on(handle), [worker; 100]);
+        }
+    }
+}
+
+#[test]
+fn a_pinned_task_is_not_stolen_from_a_busy_worker() {
+    let executor = executor(2);
+    let busy = Busy::on(&executor, 0);
+    let pinned = [(); 100].map(|()| executor.spawn_on(0, async { current_worker() }));
+    // The other worker has nothing to do but to look round.
+    for _ in 0..100 {
+        block_on(executor.spawn_on(1, yield_now()));
+    }
+    assert!(pinned.iter().all(|handle| !handle.is_finished()));
+    drop(busy);
+    for handle in pinned {
+        assert_eq!(block_on(handle), Some(0));
+    }
+}
+
+/// Where guards were made and dropped.
+#[derive(Clone, Default)]
+struct Threads(Arc<Mutex<(usize, usize, usize)>>);
+
+/// Not to be sent.
+struct Guard(Threads, ThreadId, Rc<Cell<u32>>);
+
+impl Threads {
+    fn guard(&self) -> Guard {
+        self.0.lock().unwrap().0 += 1;
+        Guard(self.clone(), thread::current().id(), Rc::default())
+    }
+
+    fn never(&self) -> impl Future<Output = ()> + 'static {
+        let guard = self.guard();
+        async move {
+            let _guard = guard;
+            pending::<()>().await;
+        }
+    }
+
+    #[track_caller]
+    fn assert_all_at_home(&self, made: Option<usize>) {
+        let (all, home, elsewhere) = *self.0.lock().unwrap();
+        assert_eq!(elsewhere, 0, "guards dropped elsewhere");
+        assert_eq!(home, all, "guards dropped at home, of all");
+        assert_eq!(all, made.unwrap_or(all), "guards made");
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let mut counts = self.0.0.lock().unwrap();
+        if thread::current().id() == self.1 {
+            counts.1 += 1;
+        } else {
+            counts.2 += 1;
+        }
+    }
+}
+
+#[test]
+fn a_local_task_need_not_be_send() {
+    let executor = executor(2);
+    let threads = Threads::default();
+    let inside = executor.spawn({
+        let threads = threads.clone();
+        async move {
+            let spawn_all = || {
+                (0..100).map(|i| {
+                    let guard = threads.guard();
+                    spawn_local(async move {
+                        for _ in 0..10 {
+                            yield_now().await;
+                            guard.2.set(guard.2.get() + 1);
+                        }
+                        guard.2.get() + i
+                    })
+                })
+            };
+            let handles: Vec<_> = spawn_all().collect();
+            let mut sum = 0;
+            for handle in handles {
+                sum += handle.await;
+            }
+            sum
+        }
+    });
+    assert_eq!(block_on(inside), 1_000 + 4_950);
+    threads.assert_all_at_home(Some(100));
+}
+
+#[test]
+fn an_output_that_is_not_send_stays_with_local_tasks() {
+    let executor = executor(2);
+    let inside = executor.spawn(async {
+        let outer = || {
+            spawn_local(async {
+                let inner = spawn_local(async { Rc::new(41) });
+                *inner.await + 1
+            })
+        };
+        outer().await
+    });
+    assert_eq!(block_on(inside), 42);
+}
+
+/// Local tasks that wait for ever, on some worker: their handles and, if they have been polled,
+/// their wakers.
+fn local_tasks(
+    executor: &Executor,
+    worker: usize,
+    count: usize,
+    threads: &Threads,
+) -> (Vec<JoinHandle<()>>, Vec<Waker>) {
+    let threads = threads.clone();
+    let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+    let handles = executor.spawn_on(worker, {
+        let wakers = wakers.clone();
+        async move {
+            let spawn_all = || {
+                (0..count).map(|_| {
+                    let (guard, wakers) = (threads.guard(), wakers.clone());
+                    let mut polled = false;
+                    spawn_local(poll_fn(move |cx| {
+                        let _guard = &guard;
+                        if !polled {
+                            polled = true;
+                            wakers.lock().unwrap().push(cx.waker().clone());
+                        }
+                        Poll::Pending
+                    }))
+                })
+            };
+            let handles: Vec<_> = spawn_all().collect();
+            handles
+        }
+    });
+    let handles = block_on(handles);
+    while wakers.lock().unwrap().len() < count {
+        thread::yield_now();
+    }
+    let wakers = std::mem::take(&mut *wakers.lock().unwrap());
+    (handles, wakers)
+}
+
+#[test]
+fn a_local_task_that_is_cancelled_from_elsewhere_is_dropped_at_home() {
+    let executor = executor(2);
+    let threads = Threads::default();
+    let (mut handles, _wakers) = local_tasks(&executor, 1, 30, &threads);
+    for handle in handles.drain(..10) {
+        assert_eq!(block_on(handle.cancel()), None);
+    }
+    drop(handles.drain(..10));
+    let rest = executor.spawn_on(0, async move { drop(handles) });
+    block_on(rest);
+    while executor.metrics().live() > 0 {
+        thread::yield_now();
+    }
+    threads.assert_all_at_home(Some(30));
+}
+
+#[test]
+fn local_tasks_that_wait_are_dropped_at_home_by_the_end() {
+    let executor = executor(3);
+    let threads = Threads::default();
+    let (handles, wakers) = local_tasks(&executor, 2, 100, &threads);
+    drop(executor);
+    threads.assert_all_at_home(Some(100));
+    for handle in handles {
+        assert!(block_on(handle.result()).unwrap_err().is_cancelled());
+    }
+    wakers.into_iter().for_each(Waker::wake);
+}
+
+#[test]
+fn local_tasks_that_are_queued_are_dropped_at_home_by_the_end() {
+    let threads = Threads::default();
+    let executor = executor(2);
+    let (sender, receiver) = mpsc::channel::<Executor>();
+    let (done, is_done) = mpsc::channel();
+    let inside = executor.spawn({
+        let threads = threads.clone();
+        async move {
+            let executor = receiver.recv().unwrap();
+            for _ in 0..100 {
+                spawn_local(threads.never()).detach();
+            }
+            // By one of its own tasks: those of this worker are dropped after.
+            drop(executor);
+            done.send(()).unwrap();
+        }
+    });
+    sender.send(executor).unwrap();
+    is_done.recv().unwrap();
+    let _ = block_on(inside.result());
+    while threads.0.lock().unwrap().1 < 100 {
+        thread::yield_now();
+    }
+    threads.assert_all_at_home(Some(100));
+}
+
+#[test]
+fn a_local_future_may_spawn_local_ones_when_it_is_dropped() {
+    struct Spawns(Threads, u32);
+    impl Drop for Spawns {
+        fn drop(&mut self) {
+            if self.1 > 0 {
+                let (never, next) = (self.0.never(), Spawns(self.0.clone(), self.1 - 1));
+                spawn_local(async move {
+                    let _next = next;
+                    never.await;
+                })
+                .detach();
+                // Also one that any worker may drop.
+                spawn(pending::<()>()).detach();
+            }
+        }
+    }
+    for _ in 0..50 {
+        let threads = Threads::default();
+        let executor = executor(3);
+        for worker in 0..3 {
+            let spawns = Spawns(threads.clone(), 10);
+            let waits = executor.spawn_on(worker, async move {
+                let spawn_it = || {
+                    spawn_local(async move {
+                        let _spawns = spawns;
+                        pending::<()>().await;
+                    })
+                };
+                spawn_it().detach();
+            });
+            block_on(waits);
+        }
+        drop(executor);
+        threads.assert_all_at_home(Some(30));
+    }
+}
+
+#[test]
+fn local_tasks_are_dropped_at_home_while_foreign_threads_wake_them() {
+    for round in 0..200 {
+        let threads = Threads::default();
+        let executor = executor(2);
+        let (mut handles, mut wakers) = local_tasks(&executor, 0, 20, &threads);
+        let (more_handles, more_wakers) = local_tasks(&executor, 1, 20, &threads);
+        handles.extend(more_handles);
+        wakers.extend(more_wakers);
+        let other = self::executor(1);
+        let start = Arc::new(Barrier::new(4));
+        let wake = |step: usize| {
+            let (wakers, start) = (wakers.clone(), start.clone());
+            move || {
+                start.wait();
+                for turn in 0..20 * step {
+                    wakers[(turn * step + round) % wakers.len()].wake_by_ref();
+                }
+            }
+        };
+        let wakers_of_other = other.spawn({
+            let wake = wake(3);
+            async move { wake() }
+        });
+        thread::scope(|scope| {
+            scope.spawn(wake(7));
+            scope.spawn({
+                let start = start.clone();
+                move || {
+                    start.wait();
+                    // Cancels some, lets the others go.
+                    for (i, handle) in handles.into_iter().enumerate() {
+                        if i % 2 == 0 {
+                            drop(handle)
+                        } else {
+                            handle.detach()
+                        }
+                    }
+                }
+            });
+            start.wait();
+            drop(executor);
+            threads.assert_all_at_home(Some(40));
+        });
+        block_on(wakers_of_other);
+    }
+}
+
+#[test]
+fn local_tasks_of_two_workers_that_wake_each_other_by_their_drops() {
+    struct Wakes(Arc<Mutex<Vec<Waker>>>);
+    impl Drop for Wakes {
+        fn drop(&mut self) {
+            let wakers = self.0.lock().unwrap().clone();
+            wakers.into_iter().for_each(Waker::wake);
+        }
+    }
+    for _ in 0..100 {
+        let threads = Threads::default();
+        let executor = executor(2);
+        let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+        for worker in [0, 1] {
+            let (threads, wakers) = (threads.clone(), wakers.clone());
+            let spawned = executor.spawn_on(worker, async move {
+                for _ in 0..10 {
+                    let (guard, wakes) = (threads.guard(), Wakes(wakers.clone()));
+                    let mut polled = false;
+                    spawn_local(poll_fn(move |cx| {
+                        let (_guard, wakes) = (&guard, &wakes);
+                        if !std::mem::replace(&mut polled, true) {
+                            wakes.0.lock().unwrap().push(cx.waker().clone());
+                        }
+                        Poll::<()>::Pending
+                    }))
+                    .detach();
+                }
+            });
+            block_on(spawned);
+        }
+        while wakers.lock().unwrap().len() < 20 {
+            thread::yield_now();
+        }
+        drop(executor);
+        threads.assert_all_at_home(Some(20));
+        wakers.lock().unwrap().clear();
+    }
+}
+
+#[test]
+fn a_pinned_task_for_a_worker_that_has_left_is_dropped() {
+    let (left, has_left) = mpsc::channel();
+    let executor = Executor::builder()
+        .workers(2)
+        .on_thread_stop(move |worker| left.send(worker).unwrap_or_default())
+        .build()
+        .unwrap();
+    let (give, given) = mpsc::channel::<Executor>();
+    let (sender, receiver) = mpsc::channel();
+    executor
+        .spawn_on(0, async move {
+            // The others leave without this worker, whose poll waits for them.
+            drop(given.recv().unwrap());
+            assert_eq!(has_left.recv(), Ok(1));
+            let late = TaskBuilder::new().on_worker(1).spawn(async {});
+            sender.send(late).unwrap();
+        })
+        .detach();
+    give.send(executor).unwrap();
+    let late = receiver.recv().unwrap();
+    assert!(block_on(late.result()).unwrap_err().is_cancelled());
+}
+
+#[test]
+fn an_executor_that_cannot_be_started_drops_what_its_first_workers_were_given() {
+    let threads = Threads::default();
+    let (given, is_given) = mpsc::channel();
+    let is_given = Mutex::new(is_given);
+    let builder = Executor::builder()
+        .workers(3)
+        .thread_name(move |worker| {
+            if worker == 2 {
+                // The first two have begun, and have tasks.
+                let is_given = is_given.lock().unwrap();
+                (0..2).for_each(|_| is_given.recv().unwrap());
+                return "not\0a name".into();
+            }
+            "a name".into()
+        })
+        .on_thread_start({
+            let threads = threads.clone();
+            move |_| {
+                spawn_local(threads.never()).detach();
+                // For one that will never come.
+                TaskBuilder::new()
+                    .on_worker(2)
+                    .spawn(pending::<()>())
+                    .detach();
+                let high = TaskBuilder::new().priority(Priority::High);
+                high.spawn(pending::<()>()).detach();
+                given.send(()).unwrap();
+            }
+        });
+    assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
+    threads.assert_all_at_home(Some(2));
+    // Nothing is left that holds the hook.
+    assert_eq!(Arc::strong_count(&threads.0), 1);
+}
+
+#[test]
+fn pinned_tasks_are_spawned_and_woken_from_all_sides() {
+    let executor = executor(3);
+    thread::scope(|scope| {
+        for worker in 0..3 {
+            let executor = &executor;
+            scope.spawn(move || {
+                for i in 0..2_000 {
+                    let (sender, receiver) = oneshot::channel();
+                    let pinned = executor.spawn_on(worker, async move {
+                        let got: usize = receiver.await.unwrap();
+                        (got, current_worker().unwrap())
+                    });
+                    let sends =
+                        executor.spawn_on((worker + i) % 3, async move { sender.send(i).unwrap() });
+                    assert_eq!(block_on(pinned), (i, worker));
+                    block_on(sends);
+                }
+            });
+        }
+    });
+    assert_eq!(executor.metrics().finished, 12_000);
+}
+
+#[test]
+fn a_detached_task_has_a_name_and_a_worker_too() {
+    let executor = Executor::builder().workers(2).build().unwrap();
+    let (sender, receiver) = joint::oneshot::channel();
+    let task = executor.task().name("alone").on_worker(1);
+    task.spawn_detached(async move { sender.send(joint_executor::current_worker()).unwrap() });
+    assert_eq!(joint::block_on(receiver), Ok(Some(1)));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "the queues of another crate make pointers of integers")]
+fn a_task_knows_the_line_of_its_caller() {
+    let executor = crate::executor(1);
+    let handle = executor.spawn(std::future::pending::<()>());
+    assert_eq!(handle.spawned().line(), line!() - 1);
+    let inside = executor.spawn(async {
+        let handle = joint_executor::spawn(std::future::pending::<()>());
+        assert_eq!(handle.spawned().line(), line!() - 1);
+    });
+    joint::block_on(inside);
+}

@@ -1,0 +1,109 @@
+//! A future whose poll panics is dropped while that panic unwinds, whatever polls it: a task, a
+//! scope, or a local executor.
+
+use std::{
+    any::Any,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll},
+    thread,
+};
+
+use joint::{JoinHandle, block_on};
+use joint_executor::{Executor, LocalExecutor, async_scope};
+
+use crate::OnDrop;
+
+/// A future that was written by hand: what it holds is dropped with the whole, and not by its poll.
+struct Panicking<T>(T);
+
+impl<T: Unpin> Future for Panicking<T> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        panic!("in poll")
+    }
+}
+
+/// What the drops have seen.
+type Seen = Arc<Mutex<Vec<bool>>>;
+
+/// A future that panics, and whose drop writes down whether the thread is panicking.
+fn panicking(seen: &Seen) -> Panicking<impl Send + Unpin + use<>> {
+    let seen = seen.clone();
+    Panicking(OnDrop(move || {
+        seen.lock().unwrap().push(thread::panicking())
+    }))
+}
+
+/// Waits for a task that panics.
+fn panics_in_time(handle: JoinHandle<()>) -> bool {
+    block_on(handle.result()).is_err_and(|error| error.is_panic())
+}
+
+fn panics<T>(f: impl FnOnce() -> T) -> Box<dyn Any + Send> {
+    catch_unwind(AssertUnwindSafe(f)).err().expect("it panics")
+}
+
+#[test]
+fn of_a_task_of_an_executor_its_hook_is_called_after_the_panic() {
+    let (in_drop, in_hook) = (Seen::default(), Seen::default());
+    let hook = in_hook.clone();
+    let executor = Executor::builder()
+        .workers(1)
+        .on_end(move |_, _| hook.lock().unwrap().push(thread::panicking()))
+        .build()
+        .unwrap();
+    assert!(panics_in_time(executor.spawn(panicking(&in_drop))));
+    assert_eq!(*in_drop.lock().unwrap(), [true]);
+    assert_eq!(*in_hook.lock().unwrap(), [false]);
+}
+
+#[test]
+fn of_a_local_executor_its_task_and_its_main_future() {
+    let seen = Seen::default();
+    let local = LocalExecutor::new();
+    let task = local.spawn(panicking(&seen));
+    assert!(
+        local
+            .block_on(task.result())
+            .is_err_and(|error| error.is_panic())
+    );
+    panics(|| local.block_on(panicking(&seen)));
+    panics(|| block_on(local.run(panicking(&seen))));
+    assert_eq!(*seen.lock().unwrap(), [true; 3]);
+}
+
+#[test]
+fn of_a_scope_its_tasks_and_its_body() {
+    let seen = Seen::default();
+    let executor = Executor::builder().workers(1).build().unwrap();
+    let payload = panics(|| {
+        executor.scope(|s| {
+            s.spawn(panicking(&seen));
+        });
+    });
+    assert_eq!(payload.downcast_ref(), Some(&"in poll"));
+    let body = seen.clone();
+    let scope =
+        executor.spawn(async move { async_scope((), async |_| panicking(&body).await).await });
+    assert!(panics_in_time(scope));
+    let child = seen.clone();
+    let scope = executor.spawn(async move {
+        async_scope((), async |s| drop(s.spawn(panicking(&child)))).await;
+    });
+    assert!(panics_in_time(scope));
+    assert_eq!(*seen.lock().unwrap(), [true; 3]);
+}
+
+#[test]
+fn when_the_drop_of_a_scopes_task_panics_as_well_the_first_panic_is_its_result() {
+    let executor = Executor::builder().workers(1).build().unwrap();
+    executor.scope(|s| {
+        let drops = OnDrop(|| panic!("in the future's drop"));
+        let error = block_on(s.spawn(Panicking(drops)).result()).unwrap_err();
+        assert!(error.to_string().ends_with("panicked: in poll"), "{error}");
+    });
+}

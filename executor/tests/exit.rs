@@ -1,0 +1,97 @@
+//! `std::process::exit` in a task, which destroys the caller's thread-locals under the poll: the
+//! program ends.
+//!
+//! A program of its own with one test, so that no other test's thread holds a lock of the process
+//! at the fork.
+#![cfg(unix)]
+
+mod common;
+
+#[path = "common/child.rs"]
+mod child;
+
+use std::{future::pending, process::exit};
+
+use child::in_child;
+use common::executor;
+use joint::block_on;
+use joint_executor::{Executor, LocalExecutor, spawn, spawn_local, yield_now};
+
+thread_local! {
+    static LOCAL: LocalExecutor = LocalExecutor::new();
+    static EXECUTOR: Executor = executor(2);
+}
+
+#[test]
+fn a_task_can_end_the_program() {
+    in_child(|| {
+        LOCAL.with(|local| {
+            local.spawn_detached(pending::<()>());
+            local.spawn_detached(async { exit(0) });
+            local.block_on(pending::<()>())
+        })
+    });
+    in_child(|| {
+        LOCAL.with(|local| {
+            local.spawn_detached(pending::<()>());
+            local.block_on(async {
+                yield_now().await;
+                exit(0)
+            })
+        })
+    });
+    in_child(|| {
+        LOCAL.with(|local| {
+            local.spawn_detached(pending::<()>());
+            local.spawn_detached(async { exit(0) });
+            while local.try_tick() {}
+        })
+    });
+    // In a task that has run another one itself.
+    in_child(|| {
+        LOCAL.with(|local| {
+            local.spawn_detached(async {
+                LOCAL.with(|local| local.spawn_detached(async {}));
+                assert!(LOCAL.with(LocalExecutor::try_tick));
+                exit(0)
+            });
+            local.try_tick()
+        });
+    });
+    // The caller's executor ends with the program, and its tasks with it.
+    in_child(|| {
+        EXECUTOR.with(|executor| {
+            executor.spawn_detached(pending::<()>());
+            block_on(async { exit(0) })
+        })
+    });
+    in_child(|| {
+        EXECUTOR.with(|executor| {
+            executor.spawn_detached(pending::<()>());
+            block_on(executor.spawn(async { exit(0) }))
+        })
+    });
+    in_child(|| {
+        EXECUTOR.with(|executor| {
+            let task = executor.spawn(async {
+                spawn(pending::<()>()).detach();
+                spawn_local(async { exit(0) }).await
+            });
+            block_on(task)
+        })
+    });
+    in_child(|| {
+        EXECUTOR
+            .with(|executor| executor.install(|| joint_executor::join(|| exit(0), || exit(0)).0))
+    });
+    // On its own executor in a worker's thread-local.
+    in_child(|| {
+        let executor = executor(1);
+        block_on(executor.spawn(async {
+            LOCAL.with(|local| {
+                local.spawn_detached(async { exit(0) });
+                local.block_on(pending::<()>())
+            })
+        }))
+    });
+}

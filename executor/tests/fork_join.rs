@@ -1,0 +1,501 @@
+//! `join` and `join_async`: what runs, where panics go, and what is left behind, through the public
+//! API.
+
+mod common;
+
+use std::{
+    cell::Cell,
+    future::{Future, pending, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    pin::pin,
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Context, Poll, Waker},
+    thread,
+};
+
+use common::{executor, wait_until};
+use joint::block_on;
+use joint_executor::{Executor, join, join_async, yield_now};
+
+/// Each test of plain work runs with so many workers.
+const WORKERS: [usize; 3] = [1, 2, 4];
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+fn quicksort(numbers: &mut [u32]) {
+    if numbers.len() <= 1 {
+        return;
+    }
+    let last = numbers.len() - 1;
+    numbers.swap(last / 2, last);
+    let mut middle = 0;
+    for i in 0..last {
+        if numbers[i] <= numbers[last] {
+            numbers.swap(i, middle);
+            middle += 1;
+        }
+    }
+    numbers.swap(middle, last);
+    let (low, high) = numbers.split_at_mut(middle);
+    join(|| quicksort(low), || quicksort(&mut high[1..]));
+}
+
+/// Numbers in no order.
+fn shuffled(count: usize) -> Vec<u32> {
+    let mut state = 1u32;
+    let step = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 4
+    };
+    std::iter::repeat_with(step).take(count).collect()
+}
+
+#[test]
+fn fib_on_any_number_of_workers() {
+    for workers in WORKERS {
+        let n = if cfg!(miri) { 8 } else { 24 };
+        assert_eq!(
+            executor(workers).install(|| fib(n)),
+            [21, 46_368][usize::from(n > 8)]
+        );
+    }
+}
+
+#[test]
+fn quicksort_on_any_number_of_workers() {
+    for workers in WORKERS {
+        let mut numbers = shuffled(if cfg!(miri) { 50 } else { 200_000 });
+        executor(workers).install(|| quicksort(&mut numbers));
+        assert!(numbers.is_sorted());
+    }
+}
+
+#[test]
+fn many_calls_from_many_threads() {
+    let executor = executor(2);
+    thread::scope(|s| {
+        for _ in 0..4 {
+            s.spawn(|| {
+                for _ in 0..if cfg!(miri) { 2 } else { 200 } {
+                    assert_eq!(executor.install(|| fib(6)), 8);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn from_outside_it_runs_on_the_global_executor() {
+    let name = || thread::current().name().map(String::from).unwrap();
+    let (a, b) = join(name, name);
+    assert!(a.starts_with("joint-global-"), "{a}");
+    assert!(b.starts_with("joint-global-"), "{b}");
+}
+
+#[test]
+fn inside_a_task_it_runs_on_the_tasks_executor() {
+    let builder = Executor::builder().workers(2);
+    let executor = builder.thread_name(|_| "inside".into()).build().unwrap();
+    let name = || thread::current().name().map(String::from);
+    let names = block_on(executor.spawn(async move { join(name, name) }));
+    assert_eq!(names, (Some("inside".into()), Some("inside".into())));
+}
+
+#[test]
+fn install_inside_is_a_plain_call() {
+    let executor = executor(1);
+    let (outer, inner) = executor.install(|| {
+        let inner = executor.install(|| thread::current().id());
+        (thread::current().id(), inner)
+    });
+    assert_eq!(outer, inner);
+}
+
+#[test]
+fn install_from_a_worker_of_another_executor() {
+    let (here, there) = (executor(1), executor(1));
+    let (outer, inner) = here.install(|| {
+        let inner = there.install(|| (thread::current().id(), fib(5)));
+        (thread::current().id(), inner)
+    });
+    assert_ne!(outer, inner.0);
+    assert_eq!(inner.1, 5);
+}
+
+#[test]
+fn both_sides_borrow() {
+    let mut words = [String::from("a"), String::from("b")];
+    let [left, right] = &mut words;
+    executor(2).install(|| join(|| left.push('1'), || right.push('2')));
+    assert_eq!(words, ["a1", "b2"]);
+}
+
+/// The one promise that makes it parallel: another worker takes `b` while `a` runs, also when
+/// neither joins again.
+#[test]
+fn an_idle_worker_takes_the_other_side() {
+    let executor = executor(2);
+    let meet = Barrier::new(2);
+    let here = || {
+        meet.wait();
+        thread::current().id()
+    };
+    let (a, b) = executor.install(|| join(here, here));
+    assert_ne!(a, b);
+    assert!(executor.metrics().steals() >= 1);
+}
+
+/// Four workers meet in the four leaves of a tree.
+#[test]
+fn what_was_taken_is_split_again() {
+    let executor = executor(4);
+    let meet = Barrier::new(4);
+    let leaf = || {
+        meet.wait();
+    };
+    executor.install(|| join(|| join(leaf, leaf), || join(leaf, leaf)));
+}
+
+/// The owner of a taken side helps the taker: each of two workers meets the other twice.
+#[test]
+fn a_worker_that_waits_takes_part_of_what_it_waits_for() {
+    let executor = executor(2);
+    let (outer, inner) = (Barrier::new(2), Barrier::new(2));
+    executor.install(|| {
+        join(
+            || {
+                outer.wait();
+            },
+            || {
+                outer.wait();
+                join(|| inner.wait(), || inner.wait());
+            },
+        )
+    });
+}
+
+/// A chain goes down to its end first: what it left open on the way is there to be taken.
+#[test]
+fn a_chain_of_joins_is_shared_on_its_way_back() {
+    fn chain(depth: usize, leaf: &(dyn Fn(usize) + Sync)) {
+        if depth > 0 {
+            join(|| chain(depth - 1, leaf), || leaf(depth));
+        } else {
+            leaf(0);
+        }
+    }
+    let executor = executor(2);
+    let meet = Barrier::new(2);
+    // The first that the owner runs is the deepest; the first that is taken is that of the first
+    // join.
+    let leaf = |depth: usize| {
+        if depth == 0 || depth == 20 {
+            meet.wait();
+        }
+    };
+    executor.install(|| chain(20, &leaf));
+}
+
+#[test]
+fn deeper_than_what_is_kept_open() {
+    const STACK: usize = 16 << 20;
+
+    fn deep(depth: usize) -> usize {
+        if depth == 0 {
+            return 0;
+        }
+        let (a, b) = join(|| deep(depth - 1), || 1);
+        a + b
+    }
+    let depth = if cfg!(miri) { 50 } else { 3_000 };
+    // What the frames of a debug build take differs from processor to processor.
+    let executor = Executor::builder().workers(2).stack_size(STACK);
+    let executor = executor.build().unwrap();
+    assert_eq!(executor.install(|| deep(depth)), depth);
+}
+
+/// What a panic of the closure carries.
+fn payload_of(f: impl FnOnce()) -> &'static str {
+    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it panics");
+    *payload.downcast().expect("a text")
+}
+
+#[test]
+fn a_panic_of_a_leaves_b_alone() {
+    let executor = executor(1);
+    let ran = AtomicBool::new(false);
+    let dropped = Arc::new(());
+    let held = dropped.clone();
+    let payload = payload_of(|| {
+        executor.install(|| {
+            join(
+                || panic_any("a"),
+                || {
+                    let _held = held;
+                    ran.store(true, Relaxed);
+                },
+            )
+        });
+    });
+    assert_eq!(payload, "a");
+    assert!(!ran.load(Relaxed));
+    assert_eq!(Arc::strong_count(&dropped), 1);
+}
+
+#[test]
+fn a_panic_of_b_drops_the_result_of_a() {
+    let executor = executor(1);
+    let kept = Arc::new(());
+    let payload = payload_of(|| {
+        executor.install(|| join(|| kept.clone(), || panic_any("b")));
+    });
+    assert_eq!(payload, "b");
+    assert_eq!(Arc::strong_count(&kept), 1);
+}
+
+/// `a` panics while another worker runs `b`, which borrows from the frame: the panic goes on only
+/// when `b` has ended.
+#[test]
+fn a_panic_of_a_waits_for_a_b_that_was_taken() {
+    let executor = executor(2);
+    let taken = AtomicBool::new(false);
+    let over = Cell::new(false);
+    struct Shared<'a>(&'a Cell<bool>);
+    // SAFETY: only one side uses it, and the other looks when that is over, which is what is being
+    // tested.
+    unsafe impl Send for Shared<'_> {}
+    let payload = payload_of(|| {
+        let over = Shared(&over);
+        executor.install(|| {
+            join(
+                || {
+                    wait_until(|| taken.load(Relaxed));
+                    panic_any("a")
+                },
+                || {
+                    let over = over;
+                    taken.store(true, Relaxed);
+                    for _ in 0..100 {
+                        thread::yield_now();
+                    }
+                    over.0.set(true);
+                },
+            )
+        });
+    });
+    assert_eq!(payload, "a");
+    assert!(over.get());
+}
+
+#[test]
+fn a_panic_of_a_b_that_was_taken() {
+    let executor = executor(2);
+    let meet = Barrier::new(2);
+    let payload = payload_of(|| {
+        executor.install(|| {
+            join(
+                || meet.wait(),
+                || {
+                    meet.wait();
+                    panic_any("b")
+                },
+            )
+        });
+    });
+    assert_eq!(payload, "b");
+    assert_eq!(executor.install(|| fib(5)), 5);
+}
+
+#[test]
+fn of_two_panics_that_of_a_goes_on() {
+    let executor = executor(2);
+    let meet = Barrier::new(2);
+    let both = |text: &'static str| {
+        meet.wait();
+        panic_any(text)
+    };
+    let payload = payload_of(|| {
+        executor.install(|| join(|| both("a"), || both("b")));
+    });
+    assert_eq!(payload, "a");
+}
+
+#[test]
+fn panics_deep_down_come_up() {
+    fn deep(depth: usize) {
+        if depth == 0 {
+            panic_any("leaf");
+        }
+        join(|| deep(depth - 1), || fib(4));
+    }
+    for workers in WORKERS {
+        let executor = executor(workers);
+        assert_eq!(payload_of(|| executor.install(|| deep(20))), "leaf");
+        assert_eq!(executor.install(|| fib(10)), 55);
+    }
+}
+
+/// The executor is dropped while a task is in a join, and another worker in its other side.
+#[test]
+fn the_executor_is_dropped_meanwhile() {
+    let executor = executor(2);
+    let (started, has_started) = mpsc::channel();
+    let (ended, has_ended) = mpsc::channel();
+    let closing = Arc::new(AtomicUsize::new(0));
+    let seen = closing.clone();
+    let task = executor.spawn(async move {
+        let meet = Barrier::new(2);
+        let side = || {
+            meet.wait();
+            started.send(()).unwrap();
+            wait_until(|| seen.load(Relaxed) == 1);
+            fib(if cfg!(miri) { 5 } else { 20 })
+        };
+        ended.send(join(side, side)).unwrap();
+    });
+    has_started.recv().unwrap();
+    let dropper = thread::spawn({
+        let closing = closing.clone();
+        move || {
+            closing.store(1, Relaxed);
+            drop(executor);
+        }
+    });
+    let fib = if cfg!(miri) { 5 } else { 6_765 };
+    assert_eq!(has_ended.recv().unwrap(), (fib, fib));
+    dropper.join().unwrap();
+    drop(task);
+}
+
+/// Its tasks are left to the other workers while one is in a join.
+#[test]
+fn tasks_that_were_queued_before_are_run_by_others() {
+    let executor = executor(2);
+    let ran = Arc::new(AtomicBool::new(false));
+    let task = executor.spawn({
+        let ran = ran.clone();
+        async move {
+            let spawned = joint_executor::spawn({
+                let ran = ran.clone();
+                async move { ran.store(true, Relaxed) }
+            });
+            join(|| wait_until(|| ran.load(Relaxed)), || ());
+            spawned.await;
+        }
+    });
+    block_on(task);
+}
+
+#[test]
+fn async_both_outputs_come() {
+    assert_eq!(block_on(join_async(async { 1 }, async { 2 })), (1, 2));
+    for workers in WORKERS {
+        let both = async { join_async(async { 1 }, async { 2 }).await };
+        assert_eq!(block_on(executor(workers).spawn(both)), (1, 2));
+    }
+}
+
+/// With nobody idle nothing is spawned.
+#[test]
+fn async_on_a_lone_worker_forks_nothing() {
+    let executor = executor(1);
+    let both = executor.spawn(async {
+        let side = || async {
+            yield_now().await;
+            thread::current().id()
+        };
+        join_async(side(), side()).await
+    });
+    let (a, b) = block_on(both);
+    assert_eq!(a, b);
+    assert_eq!(executor.metrics().spawned, 1);
+}
+
+/// The other worker has nothing to run, and is idle as soon as it has found that out.
+#[test]
+fn async_with_an_idle_worker_it_forks() {
+    let executor = executor(2);
+    let mut tasks = 0;
+    wait_until(|| {
+        block_on(executor.spawn(join_async(async {}, async {})));
+        tasks += 1;
+        executor.metrics().spawned > tasks
+    });
+}
+
+#[test]
+fn async_each_side_goes_first_in_turn_and_rests_when_ready() {
+    let log = Arc::new(Mutex::new(String::new()));
+    let side = |name: char, polls: usize| {
+        let (mut left, log) = (polls, log.clone());
+        poll_fn(move |_| {
+            log.lock().unwrap().push(name);
+            left -= 1;
+            if left == 0 {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+    };
+    let mut both = pin!(join_async(side('a', 2), side('b', 4)));
+    let mut cx = Context::from_waker(Waker::noop());
+    while both.as_mut().poll(&mut cx).is_pending() {}
+    assert_eq!(*log.lock().unwrap(), "abbabb");
+}
+
+#[test]
+fn async_dropped_it_cancels_both() {
+    let executor = executor(2);
+    let alive = Arc::new(());
+    let (started, has_started) = mpsc::channel();
+    let task = executor.spawn({
+        let (a, b) = (alive.clone(), alive.clone());
+        async move {
+            let side = |held: Arc<()>, started: mpsc::Sender<()>| async move {
+                let _held = held;
+                started.send(()).unwrap();
+                pending::<()>().await;
+            };
+            join_async(side(a, started.clone()), side(b, started)).await
+        }
+    });
+    has_started.recv().unwrap();
+    has_started.recv().unwrap();
+    block_on(task.cancel());
+    drop(executor);
+    assert_eq!(Arc::strong_count(&alive), 1);
+}
+
+#[test]
+fn async_a_panic_of_either_side_comes_up() {
+    for workers in WORKERS {
+        let executor = executor(workers);
+        let of_a =
+            executor.spawn(async { join_async(async { panic_any("a") }, pending::<()>()).await });
+        assert_eq!(
+            payload_of(|| {
+                block_on(of_a);
+            }),
+            "a"
+        );
+        let of_b =
+            executor.spawn(async { join_async(pending::<()>(), async { panic_any("b") }).await });
+        assert_eq!(
+            payload_of(|| {
+                block_on(of_b);
+            }),
+            "b"
+        );
+    }
+}

@@ -1,0 +1,295 @@
+//! Workers with nothing to do sleep, and stay asleep: they neither spin nor look after each other
+//! again and again.
+//!
+//! How long is long enough to see that is counted too: a worker elsewhere, which has somebody to
+//! look after, goes on looking.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint::{JoinHandle, block_on};
+use joint_executor::{Executor, Metrics, spawn, yield_now};
+
+/// How often the watcher elsewhere looks while nothing is to move here.
+const LOOKS: u64 = 20;
+/// How many such times in a row.
+const TIMES: usize = 4;
+
+/// An executor whose first worker gets on all the time, so that the second looks again and again.
+struct Elsewhere {
+    executor: Executor,
+    _busy: JoinHandle<()>,
+}
+
+impl Elsewhere {
+    fn new() -> Self {
+        let executor = Executor::builder().workers(2).build().unwrap();
+        let busy = executor.spawn_on(0, async {
+            loop {
+                spawn(async {}).await;
+            }
+        });
+        Self {
+            executor,
+            _busy: busy,
+        }
+    }
+
+    /// Long enough for those who look once more before they sleep without limit, such as the
+    /// driver's reserve.
+    fn settle(&self) {
+        let end = Instant::now() + Duration::from_millis(30);
+        while Instant::now() < end {
+            self.pass();
+        }
+    }
+
+    fn pass(&self) {
+        let end = self.executor.metrics().parks() + LOOKS;
+        while self.executor.metrics().parks() < end {
+            thread::yield_now();
+        }
+    }
+}
+
+/// An executor whose workers are seen to go to rest, and to come back.
+struct Seen {
+    executor: Executor,
+    name: String,
+    gone: Arc<AtomicU64>,
+    back: Arc<AtomicU64>,
+}
+
+/// What changes when a worker does anything.
+#[derive(Debug, PartialEq)]
+struct State {
+    gone: u64,
+    back: u64,
+    metrics: Metrics,
+    /// How often each of its threads has fallen asleep; `None` while one is awake. Elsewhere than
+    /// on Linux: nothing.
+    asleep: Option<Vec<String>>,
+}
+
+impl Seen {
+    fn new(name: &str, workers: usize) -> Self {
+        let name = format!("{name}-{workers}");
+        let (gone, back) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
+        let executor = Executor::builder()
+            .workers(workers)
+            .thread_name({
+                let name = name.clone();
+                move |_| name.clone()
+            })
+            .on_park({
+                let gone = gone.clone();
+                move |_| _ = gone.fetch_add(1, Relaxed)
+            })
+            .on_unpark({
+                let back = back.clone();
+                move |_| _ = back.fetch_add(1, Relaxed)
+            })
+            .build()
+            .unwrap();
+        Self {
+            executor,
+            name,
+            gone,
+            back,
+        }
+    }
+
+    fn state(&self) -> State {
+        State {
+            back: self.back.load(Relaxed),
+            gone: self.gone.load(Relaxed),
+            metrics: self.executor.metrics(),
+            asleep: self.asleep(),
+        }
+    }
+
+    /// A thread that sleeps at two instants, and has not fallen asleep in between, has not run at
+    /// all.
+    #[cfg(target_os = "linux")]
+    fn asleep(&self) -> Option<Vec<String>> {
+        let mut asleep = Vec::new();
+        for thread in std::fs::read_dir("/proc/self/task").unwrap() {
+            // Threads of other tests come and go.
+            let Ok(status) = std::fs::read_to_string(thread.unwrap().path().join("status")) else {
+                continue;
+            };
+            let field = |name| status.lines().find_map(|line| line.strip_prefix(name));
+            if field("Name:")?.trim() != self.name {
+                continue;
+            }
+            if !field("State:")?.trim().starts_with('S') {
+                return None;
+            }
+            let id = field("Pid:")?.trim();
+            let times = field("voluntary_ctxt_switches:")?.trim();
+            asleep.push(format!("{id}: {times}"));
+        }
+        // A thread that has just been started has not got its name yet.
+        (asleep.len() == self.executor.workers()).then_some(asleep)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn asleep(&self) -> Option<Vec<String>> {
+        Some(Vec::new())
+    }
+
+    /// Waits until that many workers rest, and sees to it that nothing moves any more.
+    fn assert_rest(&self, resting: u64, elsewhere: &Elsewhere) {
+        let is_at_rest =
+            |state: &State| state.gone - state.back == resting && state.asleep.is_some();
+        let mut tries = 0;
+        let at_rest = loop {
+            let before = self.state();
+            elsewhere.settle();
+            if is_at_rest(&before) && self.state() == before {
+                break before;
+            }
+            tries += 1;
+            assert!(tries < 500, "the workers never rest: {:?}", self.state());
+        };
+        for _ in 0..TIMES {
+            elsewhere.pass();
+            assert_eq!(self.state(), at_rest);
+        }
+    }
+}
+
+#[test]
+fn the_workers_of_an_idle_executor_sleep_and_stay_asleep() {
+    let elsewhere = Elsewhere::new();
+    for workers in [1, 2, 4] {
+        let seen = Seen::new("idle", workers);
+        seen.assert_rest(workers as u64, &elsewhere);
+        // Not only before there was anything to do.
+        let executor = &seen.executor;
+        let tasks: Vec<_> = (0..1_000)
+            .map(|n| executor.spawn_on(n % workers, executor.spawn(yield_now())))
+            .collect();
+        tasks.into_iter().for_each(block_on);
+        seen.assert_rest(workers as u64, &elsewhere);
+    }
+}
+
+#[test]
+fn the_other_workers_sleep_during_a_long_poll_with_nothing_queued() {
+    let elsewhere = Elsewhere::new();
+    for workers in [1, 2, 4] {
+        let seen = Seen::new("poll", workers);
+        let (begun, has_begun) = mpsc::channel();
+        let (end, is_over) = mpsc::channel::<()>();
+        let poll = seen.executor.spawn(async move {
+            begun.send(()).unwrap();
+            is_over.recv().unwrap();
+        });
+        has_begun.recv().unwrap();
+        seen.assert_rest(workers as u64 - 1, &elsewhere);
+        end.send(()).unwrap();
+        block_on(poll);
+        seen.assert_rest(workers as u64, &elsewhere);
+    }
+}
+
+/// So they make no system call before the first deadline.
+#[cfg(feature = "io")]
+#[test]
+fn the_workers_of_an_executor_with_pending_timers_sleep_until_the_first() {
+    let elsewhere = Elsewhere::new();
+    for workers in [1, 2, 4] {
+        let seen = Seen::new("timed", workers);
+        let hour = Duration::from_secs(3600);
+        let pending: Vec<_> = (0..1_000)
+            .map(|n| {
+                seen.executor
+                    .spawn(joint_executor::time::sleep(hour + Duration::from_millis(n)))
+            })
+            .collect();
+        seen.assert_rest(workers as u64, &elsewhere);
+        let sooner = seen
+            .executor
+            .spawn(joint_executor::time::sleep(Duration::from_millis(1)));
+        block_on(sooner);
+        seen.assert_rest(workers as u64, &elsewhere);
+        drop(pending);
+        seen.assert_rest(workers as u64, &elsewhere);
+    }
+}
+
+/// A task that waits for a descriptor costs nothing until the descriptor is ready.
+#[cfg(feature = "io")]
+#[test]
+fn the_workers_of_an_executor_with_an_open_listener_sleep_until_a_connection() {
+    use joint_executor::io::TcpListener;
+
+    let elsewhere = Elsewhere::new();
+    for workers in [1, 2, 4] {
+        let seen = Seen::new("open", workers);
+        let listening = seen.executor.spawn(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let accepting = spawn(async move { listener.accept().await.map(drop) });
+            (address, accepting)
+        });
+        let (address, accepting) = block_on(listening);
+        seen.assert_rest(workers as u64, &elsewhere);
+        let _connection = std::net::TcpStream::connect(address).unwrap();
+        block_on(accepting).unwrap();
+        seen.assert_rest(workers as u64, &elsewhere);
+    }
+}
+
+/// One watches, so that nothing is stuck behind a long poll. It is only one, however many there
+/// are.
+#[test]
+fn of_many_idle_workers_one_watches_a_busy_one_and_the_others_sleep() {
+    const WORKERS: usize = 8;
+
+    let executor = Executor::builder().workers(WORKERS).build().unwrap();
+    let _busy = executor.spawn_on(0, async {
+        loop {
+            spawn(async {}).await;
+        }
+    });
+    // Each has had something to do, and looks out after it.
+    for worker in 1..WORKERS {
+        block_on(executor.spawn_on(worker, async {}));
+    }
+    let parks = || {
+        let workers = executor.metrics().workers;
+        workers
+            .iter()
+            .map(|worker| worker.parks)
+            .collect::<Vec<_>>()
+    };
+    // The system may keep the busy worker from its processor, and then the watcher sleeps. The
+    // next watcher may be another worker.
+    let seen = (0..1_000).any(|_| {
+        let before = parks();
+        while parks().iter().sum::<u64>() < before.iter().sum::<u64>() + 5 * LOOKS {
+            thread::yield_now();
+        }
+        let after = parks();
+        before
+            .iter()
+            .zip(&after)
+            .filter(|(before, after)| before != after)
+            .count()
+            == 1
+    });
+    assert!(
+        seen,
+        "more than one worker looks again and again: {:?}",
+        parks()
+    );
+}

@@ -1,0 +1,130 @@
+//! The executor goes before what it serves.
+
+use std::{
+    future::poll_fn,
+    io,
+    os::unix::net::UnixStream,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::Poll,
+};
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use joint::block_on;
+use joint_executor::{Executor, io::AsyncFd};
+
+use crate::support::{Wakes, ends, executor, poll_once};
+
+const WAITERS: usize = 100_000;
+const DESCRIPTORS: usize = 100;
+
+/// Pairs whose first end that executor serves.
+fn served_by(executor: &Executor, count: usize) -> Vec<(Arc<AsyncFd<UnixStream>>, UnixStream)> {
+    block_on(executor.spawn(async move {
+        let pairs = (0..count).map(|_| UnixStream::pair().unwrap());
+        pairs
+            .map(|(one, other)| (Arc::new(AsyncFd::new(one).unwrap()), other))
+            .collect()
+    }))
+}
+
+#[track_caller]
+fn assert_gone(error: &io::Error) {
+    assert!(error.to_string().contains("executor"), "{error}");
+    assert!(error.to_string().contains("gone"), "{error}");
+}
+
+#[test]
+fn a_hundred_thousand_waiters_elsewhere_are_told() {
+    ends(|| {
+        let executor = executor(2);
+        let pairs = served_by(&executor, DESCRIPTORS);
+        let wakes = Wakes::new();
+        let mut waits: Vec<_> = (0..WAITERS)
+            .map(|n| Box::pin(pairs[n % DESCRIPTORS].0.readable()))
+            .collect();
+        for wait in &mut waits {
+            assert!(poll_once(wait.as_mut(), &wakes).is_pending());
+        }
+        assert_eq!(wakes.wakers(), WAITERS);
+        drop(executor);
+        assert_eq!((wakes.count(), wakes.wakers()), (WAITERS, 0));
+        for wait in &mut waits {
+            match poll_once(wait.as_mut(), &wakes) {
+                Poll::Ready(Err(error)) => assert_gone(&error),
+                other => panic!("{other:?}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn a_hundred_thousand_waiting_tasks_are_dropped() {
+    struct Guard(Arc<AtomicUsize>);
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    ends(|| {
+        let executor = executor(2);
+        let pairs = served_by(&executor, DESCRIPTORS);
+        let (begun, dropped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        for n in 0..WAITERS {
+            let (stream, guard) = (pairs[n % DESCRIPTORS].0.clone(), Guard(dropped.clone()));
+            let begun = begun.clone();
+            executor.spawn_detached(async move {
+                let _guard = guard;
+                begun.fetch_add(1, Relaxed);
+                let ended = stream.readable().await;
+                panic!("nothing is ever sent: {ended:?}");
+            });
+        }
+        crate::support::wait_until(|| begun.load(Relaxed) == WAITERS);
+        drop(executor);
+        assert_eq!(dropped.load(Relaxed), WAITERS);
+        for (stream, _) in pairs {
+            assert_eq!(Arc::strong_count(&stream), 1);
+        }
+    });
+}
+
+#[test]
+fn what_outlives_its_executor_says_so_when_it_has_to_wait() {
+    ends(|| {
+        let executor = executor(1);
+        let (stream, mut far) = served_by(&executor, 1).pop().unwrap();
+        drop(executor);
+        let mut buffer = [0; 2];
+        assert_gone(&block_on((&*stream).read(&mut buffer)).unwrap_err());
+        for _ in 0..2 {
+            assert_gone(&block_on(stream.readable()).unwrap_err());
+            // It has room.
+            assert_gone(&block_on(stream.writable()).unwrap_err());
+            let polled = poll_fn(|cx| stream.poll_writable(cx));
+            assert_gone(&block_on(polled).unwrap_err());
+            // It has something to be read.
+            io::Write::write_all(&mut far, b"x").unwrap();
+            assert_gone(&block_on(stream.readable()).unwrap_err());
+            let polled = poll_fn(|cx| stream.poll_readable(cx));
+            assert_gone(&block_on(polled).unwrap_err());
+            block_on((&*stream).read_exact(&mut buffer[..1])).unwrap();
+        }
+        assert!(format!("{stream:?}").contains("is_gone: true"));
+        // What does not have to wait is done.
+        block_on((&*stream).write_all(b"ab")).unwrap();
+        io::Read::read_exact(&mut far, &mut buffer).unwrap();
+        io::Write::write_all(&mut far, &buffer).unwrap();
+        let read = stream.read_with(|mut stream| io::Read::read(&mut stream, &mut buffer));
+        assert_eq!(block_on(read).unwrap(), 2);
+        // Taken out, it can be served by another.
+        let stream = Arc::into_inner(stream).unwrap().into_inner().unwrap();
+        let mut stream = AsyncFd::new(stream).unwrap();
+        io::Write::write_all(&mut far, b"cd").unwrap();
+        block_on(stream.read_exact(&mut buffer)).unwrap();
+        assert_eq!(&buffer, b"cd");
+    });
+}

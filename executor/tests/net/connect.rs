@@ -1,0 +1,115 @@
+//! Attempts to connect, and how they end.
+
+use std::{
+    io::{self, ErrorKind},
+    net::SocketAddr,
+    pin::pin,
+};
+
+use futures_lite::future;
+use joint_executor::io::{TcpListener, TcpStream};
+
+use super::support::everywhere;
+#[cfg(target_os = "linux")]
+use {
+    super::support::{ends, executor, waits},
+    joint::block_on,
+    socket2::{Domain, Socket, Type},
+};
+
+/// An address at which nobody listens: that of a listener that has gone.
+async fn nobody() -> io::Result<SocketAddr> {
+    TcpListener::bind("127.0.0.1:0").await?.local_addr()
+}
+
+#[test]
+fn one_that_nobody_answers_is_refused() {
+    everywhere(async || {
+        let error = TcpStream::connect(nobody().await?).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+        Ok(())
+    });
+}
+
+#[test]
+fn the_first_address_that_answers_is_taken() {
+    everywhere(async || {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let addresses = [nobody().await?, nobody().await?, address, nobody().await?];
+        let stream = TcpStream::connect(&addresses[..]).await?;
+        assert_eq!(stream.peer_addr()?, address);
+        Ok(())
+    });
+}
+
+#[test]
+fn of_several_that_nobody_answers_the_last_error_is_had() {
+    everywhere(async || {
+        // A port without a listener is refused, and a broadcast address is no peer of TCP.
+        let nobody = nobody().await?;
+        let broadcast = SocketAddr::from(([255, 255, 255, 255], 1));
+        let error = TcpStream::connect(&[broadcast, nobody][..])
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+        let error = TcpStream::connect(&[nobody, broadcast][..])
+            .await
+            .unwrap_err();
+        assert_ne!(error.kind(), ErrorKind::ConnectionRefused);
+        Ok(())
+    });
+}
+
+#[test]
+fn one_to_no_address_says_so() {
+    everywhere(async || {
+        let error = TcpStream::connect(&[][..]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        Ok(())
+    });
+}
+
+#[test]
+fn one_that_is_dropped_leaves_the_next_alone() {
+    everywhere(async || {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        {
+            let mut connect = pin!(TcpStream::connect(address));
+            let _ = future::poll_once(&mut connect).await;
+        }
+        let stream = TcpStream::connect(address).await?;
+        loop {
+            // The first connection may have got as far as the listener.
+            let (_, peer) = listener.accept().await?;
+            if peer == stream.local_addr()? {
+                return Ok(());
+            }
+        }
+    });
+}
+
+/// The listener takes one, and the next has to wait until that is accepted and the system asks
+/// again.
+#[test]
+#[cfg(target_os = "linux")]
+fn one_for_which_there_is_no_room_waits() {
+    ends(|| {
+        let waits_for_room = async {
+            let listener = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+            listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())?;
+            listener.listen(0)?;
+            let listener = TcpListener::try_from(std::net::TcpListener::from(listener))?;
+            let address = listener.local_addr()?;
+            let _first = std::net::TcpStream::connect(address)?;
+            let mut next = pin!(TcpStream::connect(address));
+            waits(&mut next).await;
+            listener.accept().await?;
+            let (next, (_, peer)) = future::try_zip(next, listener.accept()).await?;
+            assert_eq!(next.local_addr()?, peer);
+            io::Result::Ok(())
+        };
+        block_on(executor(1).spawn(waits_for_room)).unwrap();
+    });
+}

@@ -1,0 +1,294 @@
+//! Pipes, and how they end.
+
+use std::{
+    env,
+    ffi::CString,
+    fs,
+    io::{self, ErrorKind, IoSliceMut, Read, Write},
+    os::{fd::OwnedFd, unix::fs::OpenOptionsExt},
+    pin::pin,
+    process,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+use joint_executor::io::{PipeReader, PipeWriter, pipe};
+
+use super::support::{
+    bytes, data_then_end, end_while_waiting, everywhere, full_suspends, read_all, waits,
+    write_and_close,
+};
+
+#[test]
+fn a_megabyte_goes_through() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        let sent = bytes(1 << 20);
+        let reads = joint_executor::spawn(read_all(reader));
+        write_and_close(writer, &sent).await?;
+        assert!(reads.await? == sent);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_full_pipe_suspends_the_writer() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        full_suspends(reader, writer).await
+    });
+}
+
+#[test]
+fn a_writer_that_goes_ends_a_read_that_waits() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        end_while_waiting(reader, writer).await
+    });
+}
+
+#[test]
+fn the_end_that_comes_with_data_is_seen_after_it() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        data_then_end(reader, writer).await
+    });
+}
+
+#[test]
+fn a_reader_that_has_gone_is_an_error_and_no_signal() {
+    everywhere(async || {
+        let (reader, mut writer) = pipe()?;
+        drop(reader);
+        let error = writer.write(b"lost").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_reader_that_goes_is_an_error_of_the_write_that_waits() {
+    everywhere(async || {
+        let (reader, mut writer) = pipe()?;
+        let block = bytes(1 << 16);
+        while let Some(written) = future::poll_once(writer.write(&block)).await {
+            written?;
+        }
+        let mut write = pin!(writer.write(&block));
+        waits(&mut write).await;
+        drop(reader);
+        assert_eq!(write.await.unwrap_err().kind(), ErrorKind::BrokenPipe);
+        Ok(())
+    });
+}
+
+#[test]
+fn the_ends_go_to_descriptors_and_back() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        let (reader, writer) = (reader.into_owned_fd()?, writer.into_owned_fd()?);
+        std::fs::File::from(writer.try_clone()?).write_all(b"through")?;
+        let mut buffer = [0; 7];
+        std::fs::File::from(reader.try_clone()?).read_exact(&mut buffer)?;
+        assert_eq!(&buffer, b"through");
+        let (reader, writer) = (PipeReader::try_from(reader)?, PipeWriter::try_from(writer)?);
+        assert!(format!("{reader:?}").starts_with("PipeReader"));
+        end_while_waiting(&reader, writer).await
+    });
+}
+
+#[test]
+fn a_pipe_that_blocked_is_made_not_to() {
+    everywhere(async || {
+        // Made by the system as it makes them: blocking.
+        let (reader, writer) = rustix::pipe::pipe()?;
+        let (reader, writer) = (PipeReader::try_from(reader)?, PipeWriter::try_from(writer)?);
+        full_suspends(reader, writer).await
+    });
+}
+
+#[test]
+fn an_end_of_the_wrong_direction_is_refused() {
+    everywhere(async || {
+        let (reader, writer) = pipe()?;
+        let (reader, writer) = (reader.into_owned_fd()?, writer.into_owned_fd()?);
+        let error = PipeReader::try_from(writer).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("PipeWriter"), "{error}");
+        let error = PipeWriter::try_from(reader).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("PipeReader"), "{error}");
+        // What goes both ways can be either.
+        let (one, other) = std::os::unix::net::UnixStream::pair()?;
+        let reader = PipeReader::try_from(OwnedFd::from(one))?;
+        let writer = PipeWriter::try_from(OwnedFd::from(other))?;
+        data_then_end(reader, writer).await
+    });
+}
+
+/// A FIFO at a path that is removed with it.
+struct Fifo(std::path::PathBuf);
+
+impl Fifo {
+    fn new() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!(
+            "joint-fifo-{}-{}",
+            process::id(),
+            NEXT.fetch_add(1, Relaxed)
+        );
+        let path = env::temp_dir().join(name);
+        let name = CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: the name ends with a zero byte.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        Self(path)
+    }
+
+    fn reader(&self) -> io::Result<PipeReader> {
+        let mut options = fs::OpenOptions::new();
+        let file = options.read(true).custom_flags(libc::O_NONBLOCK);
+        PipeReader::try_from(OwnedFd::from(file.open(&self.0)?))
+    }
+
+    fn writer(&self) -> io::Result<PipeWriter> {
+        let file = fs::OpenOptions::new().write(true).open(&self.0)?;
+        PipeWriter::try_from(OwnedFd::from(file))
+    }
+}
+
+impl Drop for Fifo {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_fifo_that_nobody_has_written_yet_waits_for_its_first_writer() {
+    everywhere(async || {
+        let fifo = Fifo::new();
+        let mut reader = fifo.reader()?;
+        let mut buffer = [0; 16];
+        assert_eq!(reader.read(&mut []).await?, 0, "nothing was asked for");
+        {
+            let mut read = pin!(reader.read(&mut buffer));
+            waits(&mut read).await;
+            let mut writer = fifo.writer()?;
+            waits(&mut read).await;
+            writer.write_all(b"first").await?;
+            drop(writer);
+            assert_eq!(read.await?, 5);
+        }
+        assert_eq!(reader.read(&mut buffer).await?, 0);
+        assert_eq!(reader.read(&mut buffer).await?, 0, "the end stays");
+        // Until somebody writes again.
+        let mut writer = fifo.writer()?;
+        writer.write_all(b"again").await?;
+        drop(writer);
+        assert_eq!(read_all(&reader).await?, b"again");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_fifo_whose_writer_goes_without_writing_has_ended() {
+    everywhere(async || {
+        let fifo = Fifo::new();
+        let mut reader = fifo.reader()?;
+        let mut buffer = [0; 16];
+        let mut slices = [IoSliceMut::new(&mut buffer)];
+        let mut read = pin!(reader.read_vectored(&mut slices));
+        waits(&mut read).await;
+        drop(fifo.writer()?);
+        assert_eq!(read.await?, 0);
+        Ok(())
+    });
+}
+
+/// A terminal's end is not its last: what is read there, 0 bytes, is given on as it is.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_end_of_what_is_no_fifo_is_given_on() {
+    everywhere(async || {
+        let (user, terminal) = terminal();
+        let mut user = fs::File::from(user);
+        let mut reader = PipeReader::try_from(terminal)?;
+        let mut buffer = [0; 16];
+        for _ in 0..2 {
+            // Control-D.
+            user.write_all(b"text\n\x04")?;
+            assert_eq!(reader.read(&mut buffer).await?, 5);
+            assert_eq!(reader.read(&mut buffer).await?, 0);
+        }
+        Ok(())
+    });
+}
+
+/// What a user types into, and the terminal that a program reads.
+#[cfg(target_os = "linux")]
+fn terminal() -> (OwnedFd, OwnedFd) {
+    use std::{os::fd::FromRawFd, ptr};
+
+    let (mut user, mut terminal) = (-1, -1);
+    // SAFETY: there is room for two numbers, and no name, mode or size is asked for.
+    let made = unsafe {
+        libc::openpty(
+            &raw mut user,
+            &raw mut terminal,
+            ptr::null_mut(),
+            ptr::null(),
+            ptr::null(),
+        )
+    };
+    assert_eq!(made, 0);
+    let owned = |fd| {
+        // SAFETY: it was made just now, and nobody else has it.
+        unsafe { OwnedFd::from_raw_fd(fd) }
+    };
+    (owned(user), owned(terminal))
+}
+
+/// A read gives one packet, however much room there is, and another may be there already.
+#[test]
+#[cfg(target_os = "linux")]
+fn packets_stay_apart() {
+    use rustix::pipe::{PipeFlags, pipe_with};
+
+    everywhere(async || {
+        let (reader, writer) = pipe_with(PipeFlags::DIRECT | PipeFlags::CLOEXEC)?;
+        let (mut reader, mut writer) =
+            (PipeReader::try_from(reader)?, PipeWriter::try_from(writer)?);
+        let mut buffer = [0; 64];
+        {
+            let mut read = pin!(reader.read(&mut buffer));
+            waits(&mut read).await;
+            for packet in [&b"first"[..], b"two"] {
+                assert_eq!(writer.write(packet).await?, packet.len());
+            }
+            assert_eq!(read.await?, 5);
+        }
+        assert_eq!(reader.read(&mut buffer).await?, 3);
+        assert_eq!(&buffer[..3], b"two");
+        Ok(())
+    });
+}
+
+#[test]
+fn the_output_of_a_program_is_read() {
+    use std::process::{Command, Stdio};
+
+    everywhere(async || {
+        let mut cat = Command::new("cat");
+        let mut child = cat.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let input = PipeWriter::try_from(OwnedFd::from(child.stdin.take().unwrap()))?;
+        let output = PipeReader::try_from(OwnedFd::from(child.stdout.take().unwrap()))?;
+        let sent = bytes(300_000);
+        let writes = async {
+            let mut input = input;
+            input.write_all(&sent).await
+        };
+        let (_, received) = future::try_zip(writes, read_all(output)).await?;
+        assert!(received == sent);
+        assert!(child.wait()?.success());
+        Ok(())
+    });
+}

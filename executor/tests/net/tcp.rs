@@ -1,0 +1,293 @@
+//! Bytes over TCP connections, and how these end.
+
+use std::{
+    io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write},
+    net::Shutdown,
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+use joint_executor::io::{TcpListener, TcpStream};
+use socket2::SockRef;
+
+use super::support::{
+    bytes, connected, data_then_end, echo, end_while_waiting, everywhere, full_suspends, read_all,
+    waits, write_and_close,
+};
+
+#[test]
+fn megabytes_go_both_ways_at_once() {
+    everywhere(async || {
+        let (one, other) = connected().await?;
+        let sent = bytes(3 << 20);
+        let writes = future::try_zip(write_and_close(&one, &sent), write_and_close(&other, &sent));
+        let reads = future::try_zip(read_all(&one), read_all(&other));
+        let (_, (at_one, at_other)) = future::try_zip(writes, reads).await?;
+        assert!(at_one == sent && at_other == sent);
+        Ok(())
+    });
+}
+
+#[test]
+fn an_echo_in_pieces_of_all_sizes_comes_whole() {
+    everywhere(async || {
+        let (client, server) = connected().await?;
+        let server = joint_executor::spawn(echo(server));
+        let sent = bytes(200_000);
+        let writes = async {
+            let mut rest = &sent[..];
+            for size in (1..).step_by(37) {
+                let (piece, behind) = rest.split_at(size.min(rest.len()));
+                (&client).write_all(piece).await?;
+                rest = behind;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            (&client).close().await
+        };
+        let (_, received) = future::try_zip(writes, read_all(&client)).await?;
+        assert!(received == sent);
+        server.await
+    });
+}
+
+#[test]
+fn one_task_reads_while_another_writes() {
+    everywhere(async || {
+        let (client, server) = connected().await?;
+        let server = joint_executor::spawn(echo(server));
+        let client = Arc::new(client);
+        let writes = joint_executor::spawn({
+            let client = client.clone();
+            async move { write_and_close(&*client, &bytes(1 << 20)).await }
+        });
+        let reads = joint_executor::spawn(async move { read_all(&*client).await });
+        writes.await?;
+        assert!(reads.await? == bytes(1 << 20));
+        server.await
+    });
+}
+
+#[test]
+fn a_full_connection_suspends_the_writer() {
+    everywhere(async || {
+        let (one, other) = connected().await?;
+        full_suspends(one, other).await
+    });
+}
+
+#[test]
+fn a_peer_that_closes_ends_a_read_that_waits() {
+    everywhere(async || {
+        let (one, other) = connected().await?;
+        end_while_waiting(one, other).await
+    });
+}
+
+#[test]
+fn the_end_that_comes_with_data_is_seen_after_it() {
+    everywhere(async || {
+        let (one, other) = connected().await?;
+        data_then_end(one, other).await
+    });
+}
+
+#[test]
+fn the_end_that_was_there_before_the_first_read_is_seen() {
+    everywhere(async || {
+        let (one, other) = connected().await?;
+        write_and_close(other, b"early").await?;
+        assert_eq!(read_all(one).await?, b"early");
+        Ok(())
+    });
+}
+
+/// Closed with bytes that are thrown away, a connection is reset.
+fn reset(stream: TcpStream) -> io::Result<()> {
+    SockRef::from(stream.get_ref()).set_linger(Some(Duration::ZERO))
+}
+
+#[test]
+fn a_peer_that_resets_is_an_error_of_the_read_that_waits() {
+    everywhere(async || {
+        let (mut one, other) = connected().await?;
+        let mut buffer = [0; 8];
+        let mut read = pin!(one.read(&mut buffer));
+        waits(&mut read).await;
+        reset(other)?;
+        let error = read.await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_peer_that_resets_is_an_error_of_the_write_that_waits() {
+    everywhere(async || {
+        let (mut one, other) = connected().await?;
+        let block = bytes(1 << 20);
+        while let Some(written) = future::poll_once(one.write(&block)).await {
+            written?;
+        }
+        let mut write = pin!(one.write(&block));
+        waits(&mut write).await;
+        reset(other)?;
+        let error = write.await.unwrap_err();
+        assert!(
+            [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe].contains(&error.kind()),
+            "{error:?}"
+        );
+        one.close().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn a_closed_side_still_reads() {
+    const WSAESHUTDOWN: i32 = 10058;
+
+    everywhere(async || {
+        let (mut client, server) = connected().await?;
+        let server = joint_executor::spawn(async move {
+            let asked = read_all(&server).await?;
+            write_and_close(&server, &asked.repeat(2)).await
+        });
+        client.write_all(b"half").await?;
+        client.close().await?;
+        let error = client.write(b"more").await.unwrap_err();
+        match cfg!(windows) {
+            true => assert_eq!(error.raw_os_error(), Some(WSAESHUTDOWN)),
+            false => assert_eq!(error.kind(), ErrorKind::BrokenPipe),
+        }
+        assert_eq!(read_all(&client).await?, b"halfhalf");
+        client.close().await?;
+        server.await
+    });
+}
+
+#[test]
+fn a_shutdown_from_elsewhere_ends_a_read_that_waits() {
+    everywhere(async || {
+        let (one, _other) = connected().await?;
+        let mut buffer = [0; 8];
+        let mut reader = &one;
+        let mut read = pin!(reader.read(&mut buffer));
+        waits(&mut read).await;
+        one.shutdown(Shutdown::Both)?;
+        assert_eq!(read.await?, 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn what_is_peeked_stays() {
+    everywhere(async || {
+        let (mut one, mut other) = connected().await?;
+        let mut buffer = [0; 8];
+        {
+            let mut peek = pin!(one.peek(&mut buffer));
+            waits(&mut peek).await;
+            other.write_all(b"look").await?;
+            assert_eq!(peek.await?, 4);
+        }
+        assert_eq!(one.peek(&mut buffer[..2]).await?, 2);
+        drop(other);
+        assert_eq!(read_all(&mut one).await?, b"look");
+        assert_eq!(one.peek(&mut buffer).await?, 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn several_buffers_are_written_and_read_in_order() {
+    everywhere(async || {
+        let (mut one, mut other) = connected().await?;
+        let slices = [IoSlice::new(b"ab"), IoSlice::new(b"cde")];
+        assert_eq!(one.write_vectored(&slices).await?, 5);
+        let (mut first, mut second) = ([0; 3], [0; 8]);
+        let mut buffers = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)];
+        assert_eq!(other.read_vectored(&mut buffers).await?, 5);
+        assert_eq!((&first, &second[..2]), (b"abc", &b"de"[..]));
+
+        let mut buffers = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)];
+        let mut read = pin!(other.read_vectored(&mut buffers));
+        waits(&mut read).await;
+        drop(one);
+        assert_eq!(read.await?, 0);
+        Ok(())
+    });
+}
+
+#[test]
+fn options_are_those_of_the_socket() {
+    everywhere(async || {
+        let (one, other) = connected().await?;
+        for on in [true, false] {
+            one.set_nodelay(on)?;
+            assert_eq!(one.nodelay()?, on);
+            assert_eq!(one.get_ref().nodelay()?, on);
+        }
+        one.set_ttl(17)?;
+        assert_eq!(one.ttl()?, 17);
+        assert_eq!(one.peer_addr()?, other.local_addr()?);
+        assert!(format!("{one:?}").starts_with("TcpStream"));
+        Ok(())
+    });
+}
+
+#[test]
+fn a_connection_goes_to_std_and_back() {
+    everywhere(async || {
+        let (one, mut other) = connected().await?;
+        let mut one = one.into_std()?;
+        let error = one.read(&mut [0; 8]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock, "it stays non-blocking");
+        one.set_nonblocking(false)?;
+        other.write_all(b"there").await?;
+        let mut buffer = [0; 5];
+        one.read_exact(&mut buffer)?;
+        one.write_all(&buffer)?;
+        other.read_exact(&mut buffer).await?;
+        assert_eq!(&buffer, b"there");
+
+        let one = TcpStream::try_from(one)?;
+        end_while_waiting(&one, other).await
+    });
+}
+
+#[test]
+fn a_listener_goes_to_std_and_back() {
+    everywhere(async || {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let listener = TcpListener::try_from(listener.into_std()?)?;
+        assert_eq!(listener.local_addr()?, address);
+        let _client = std::net::TcpStream::connect(address)?;
+        listener.accept().await?;
+        Ok(())
+    });
+}
+
+/// A read stops short at an urgent byte, though more has come.
+#[test]
+#[cfg(target_os = "linux")]
+fn bytes_behind_an_urgent_one_are_read() {
+    everywhere(async || {
+        let (mut one, mut other) = connected().await?;
+        let mut buffer = [0; 64];
+        {
+            let mut read = pin!(one.read(&mut buffer));
+            waits(&mut read).await;
+            other.write_all(b"before").await?;
+            SockRef::from(other.get_ref()).send_out_of_band(b"!")?;
+            other.write_all(b"behind").await?;
+            assert_eq!(read.await?, 6);
+        }
+        assert_eq!(one.read(&mut buffer).await?, 6);
+        assert_eq!(&buffer[..6], b"behind");
+        Ok(())
+    });
+}

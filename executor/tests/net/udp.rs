@@ -1,0 +1,166 @@
+//! UDP messages.
+
+use std::{
+    io::{self, ErrorKind},
+    pin::pin,
+};
+
+use futures_lite::future;
+use joint_executor::io::UdpSocket;
+
+use super::support::{everywhere, waits};
+
+async fn two() -> io::Result<(UdpSocket, UdpSocket)> {
+    let one = UdpSocket::bind("127.0.0.1:0").await?;
+    let other = UdpSocket::bind("127.0.0.1:0").await?;
+    Ok((one, other))
+}
+
+#[test]
+fn messages_go_between_sockets_that_are_not_connected() {
+    everywhere(async || {
+        let (one, other) = two().await?;
+        let mut buffer = [0; 16];
+        let received = {
+            let mut receive = pin!(other.recv_from(&mut buffer));
+            waits(&mut receive).await;
+            assert_eq!(one.send_to(b"ping", other.local_addr()?).await?, 4);
+            receive.await?
+        };
+        assert_eq!(received, (4, one.local_addr()?));
+        assert_eq!(&buffer[..4], b"ping");
+        assert_eq!(
+            other.peer_addr().unwrap_err().kind(),
+            ErrorKind::NotConnected
+        );
+        Ok(())
+    });
+}
+
+#[test]
+fn connected_they_hear_each_other_alone() {
+    everywhere(async || {
+        let (one, other) = two().await?;
+        let stranger = UdpSocket::bind("127.0.0.1:0").await?;
+        one.connect(other.local_addr()?).await?;
+        other.connect(one.local_addr()?).await?;
+        assert_eq!(one.peer_addr()?, other.local_addr()?);
+
+        stranger.send_to(b"strange", other.local_addr()?).await?;
+        let mut buffer = [0; 16];
+        for message in [&b"first"[..], b"", b"third"] {
+            one.send(message).await?;
+            let length = other.recv(&mut buffer).await?;
+            assert_eq!(&buffer[..length], message);
+        }
+        Ok(())
+    });
+}
+
+/// Windows says so by an error.
+fn assert_did_not_fit(received: io::Result<usize>) {
+    const WSAEMSGSIZE: i32 = 10040;
+
+    match received {
+        Err(error) if cfg!(windows) => assert_eq!(error.raw_os_error(), Some(WSAEMSGSIZE)),
+        received => assert_eq!((received.unwrap(), cfg!(windows)), (4, false)),
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_lost_and_the_next_is_whole() {
+    everywhere(async || {
+        let (one, other) = two().await?;
+        let to = other.local_addr()?;
+        one.send_to(b"too long", to).await?;
+        one.send_to(b"next", to).await?;
+        let mut buffer = [0; 4];
+        assert_did_not_fit(other.peek(&mut buffer).await);
+        assert_eq!(&buffer, b"too ");
+        let mut again = [0; 16];
+        assert_eq!(other.peek(&mut again).await?, 8);
+        buffer.fill(0);
+        assert_did_not_fit(other.recv(&mut buffer).await);
+        assert_eq!(&buffer, b"too ");
+        assert_eq!(other.recv(&mut buffer).await?, 4);
+        assert_eq!(&buffer, b"next");
+        Ok(())
+    });
+}
+
+#[test]
+fn what_is_peeked_stays() {
+    everywhere(async || {
+        let (one, other) = two().await?;
+        one.connect(other.local_addr()?).await?;
+        one.send(b"look").await?;
+        let mut buffer = [0; 16];
+        let from = one.local_addr()?;
+        assert_eq!(other.peek(&mut buffer).await?, 4);
+        assert_eq!(other.peek_from(&mut buffer).await?, (4, from));
+        assert_eq!(other.recv_from(&mut buffer).await?, (4, from));
+        assert!(
+            future::poll_once(pin!(other.peek(&mut buffer)))
+                .await
+                .is_none()
+        );
+        Ok(())
+    });
+}
+
+#[test]
+fn a_receive_that_is_dropped_takes_nothing() {
+    everywhere(async || {
+        let (one, other) = two().await?;
+        let mut buffer = [0; 16];
+        {
+            let mut receive = pin!(other.recv(&mut buffer));
+            waits(&mut receive).await;
+            one.send_to(b"kept", other.local_addr()?).await?;
+        }
+        assert_eq!(other.recv(&mut buffer).await?, 4);
+        Ok(())
+    });
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_receive_that_waits_learns_that_the_peer_is_not_there() {
+    everywhere(async || {
+        let (one, other) = two().await?;
+        one.connect(other.local_addr()?).await?;
+        let mut buffer = [0; 16];
+        let mut receive = pin!(one.recv(&mut buffer));
+        waits(&mut receive).await;
+        drop(other);
+        one.send(b"hello?").await?;
+        assert_eq!(
+            receive.await.unwrap_err().kind(),
+            ErrorKind::ConnectionRefused
+        );
+        Ok(())
+    });
+}
+
+#[test]
+fn a_message_that_is_too_long_is_an_error() {
+    everywhere(async || {
+        let (one, other) = two().await?;
+        let message = vec![0; 100_000];
+        assert!(one.send_to(&message, other.local_addr()?).await.is_err());
+        Ok(())
+    });
+}
+
+#[test]
+fn a_socket_goes_to_std_and_back() {
+    everywhere(async || {
+        let (one, other) = two().await?;
+        let address = other.local_addr()?;
+        let other = UdpSocket::try_from(other.into_std()?)?;
+        assert_eq!(other.local_addr()?, address);
+        one.send_to(b"still", address).await?;
+        assert_eq!(other.recv(&mut [0; 16]).await?, 5);
+        Ok(())
+    });
+}

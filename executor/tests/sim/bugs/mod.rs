@@ -1,0 +1,105 @@
+//! Programs with a planted bug, each with its repair. A simulation must find the bug, and must find
+//! none in the repaired program.
+//!
+//! They are written against [`Runtime`], so that the same text runs on another checker too.
+
+#![allow(
+    clippy::await_holding_refcell_ref,
+    reason = "some of the bugs are just that"
+)]
+
+mod cancel;
+mod order;
+mod partition;
+mod shared_state;
+mod wakeups;
+
+use std::{future::Future, pin::Pin};
+
+/// What a program needs of whatever runs it.
+pub(crate) trait Runtime: 'static {
+    /// Starts a task, and returns what waits for its output. Dropping that cancels the task.
+    fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + Unpin
+    where
+        F: Future<Output: Send> + Send + 'static;
+
+    /// Lets other tasks run.
+    fn yield_now() -> impl Future<Output = ()> + Send;
+}
+
+/// Tasks of joint.
+pub(crate) struct Joint;
+
+impl Runtime for Joint {
+    fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + Unpin
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        joint_executor::spawn(future)
+    }
+
+    fn yield_now() -> impl Future<Output = ()> + Send {
+        joint_executor::yield_now()
+    }
+}
+
+/// Whether a program is run as it was written, or repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    Planted,
+    Repaired,
+}
+
+pub(crate) type Program = fn(Version) -> Pin<Box<dyn Future<Output = ()>>>;
+
+/// A program with a bug.
+pub(crate) struct Bug {
+    pub(crate) name: &'static str,
+    /// What is wrong.
+    pub(crate) what: &'static str,
+    pub(crate) program: Program,
+}
+
+macro_rules! bugs {
+    ($runtime:ty: $($module:ident :: $name:ident: $what:literal,)*) => {
+        [$(Bug {
+            name: stringify!($name),
+            what: $what,
+            program: |version| Box::pin($module::$name::<$runtime>(version)),
+        }),*]
+    };
+}
+
+/// The programs that need neither time nor a network, for any runtime.
+pub(crate) fn timeless<R: Runtime>() -> [Bug; 9] {
+    bugs! { R:
+        wakeups::notified_before_waiting: "a queue's consumer registers after it has let go of the lock under which it found the queue empty",
+        wakeups::one_of_two_is_told: "closing a channel wakes one of the tasks that wait for it",
+        wakeups::barrier_used_again: "a barrier's count is reset before all tasks have left",
+        shared_state::lost_update: "a counter is read, and written after an await",
+        shared_state::made_twice: "two tasks find a cache empty, and both fill it",
+        shared_state::stale_slot: "the answer to a request that was given up reaches the next request in its slot",
+        order::locks_in_two_orders: "a lock is held across the await of another, in two orders",
+        order::first_come: "the log relies on tasks running in the order in which they were spawned",
+        order::stopped_too_early: "a task counts as idle between taking a job and beginning it",
+    }
+}
+
+/// The programs that need time.
+pub(crate) fn timed() -> [Bug; 5] {
+    bugs! { Joint:
+        cancel::permit_of_a_cancelled_waiter: "a permit is handed to a waiter that has just been cancelled",
+        cancel::half_a_frame: "a read that is cancelled drops the half of a frame that it has read",
+        cancel::retried_effect: "a request that times out has taken effect, and is sent again",
+        cancel::refund_beside_success: "a timeout fires beside a success, and both are acted on",
+        cancel::initializing_forever: "an initialization that is cancelled leaves its mark behind",
+    }
+}
+
+/// The programs that need a network.
+pub(crate) fn networked() -> [Bug; 2] {
+    bugs! { Joint:
+        partition::deposed_leader: "what a leader has sent over a link that is cut arrives when there is another leader, and the store does not check whose it is",
+        partition::overtaken_write: "the last datagram to arrive is taken as the newest",
+    }
+}

@@ -1,0 +1,155 @@
+//! Functions that block, on threads of their own.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc::{self, channel},
+    },
+    thread,
+};
+
+use joint::{JoinError, block_on};
+use joint_executor::{LocalExecutor, spawn_blocking};
+
+#[test]
+fn the_output_is_awaited_and_the_thread_is_another() {
+    let here = thread::current().id();
+    let there = block_on(spawn_blocking(|| thread::current().id()));
+    assert_ne!(here, there);
+}
+
+#[test]
+fn an_executor_goes_on_while_a_function_blocks() {
+    let executor = LocalExecutor::new();
+    let (sender, receiver) = channel();
+    let blocking = spawn_blocking(move || receiver.recv().unwrap());
+    let task = executor.spawn(async move { sender.send(5).unwrap() });
+    let received = executor.block_on(async {
+        task.await;
+        blocking.await
+    });
+    assert_eq!(received, 5);
+}
+
+#[test]
+fn many_that_wait_for_one_another_all_end() {
+    const MANY: usize = 20;
+    let barrier = Arc::new(std::sync::Barrier::new(MANY));
+    let tasks: Vec<_> = (0..MANY)
+        .map(|i| {
+            let barrier = barrier.clone();
+            spawn_blocking(move || {
+                barrier.wait();
+                i
+            })
+        })
+        .collect();
+    let sum = block_on(async {
+        let mut sum = 0;
+        for task in tasks {
+            sum += task.await;
+        }
+        sum
+    });
+    assert_eq!(sum, MANY * (MANY - 1) / 2);
+}
+
+#[test]
+fn a_panic_is_for_whoever_awaits_and_says_where() {
+    let line = line!() + 1;
+    let task = spawn_blocking(|| -> () { panic!("no") });
+    let Err(JoinError::Panicked(panic)) = block_on(task.result()) else {
+        panic!("it did not panic")
+    };
+    assert_eq!(panic.message(), Some("no"));
+    assert_eq!(
+        (panic.spawned().file(), panic.spawned().line()),
+        (file!(), line)
+    );
+    assert_eq!(block_on(spawn_blocking(|| 1)), 1, "the thread goes on");
+}
+
+/// A function that has begun, and ends when it is told to.
+fn begun() -> (joint::JoinHandle<u32>, mpsc::Sender<u32>) {
+    let (begins, begun) = channel();
+    let (end, ends) = channel();
+    let task = spawn_blocking(move || {
+        begins.send(()).unwrap();
+        ends.recv().unwrap()
+    });
+    begun.recv().unwrap();
+    (task, end)
+}
+
+#[test]
+fn one_that_has_begun_ends_and_is_had_after_an_abort() {
+    let (task, end) = begun();
+    task.abort();
+    end.send(3).unwrap();
+    assert_eq!(block_on(task.result()).unwrap(), 3);
+}
+
+#[test]
+fn cancel_waits_for_one_that_has_begun() {
+    let (task, end) = begun();
+    let cancelled = task.cancel();
+    end.send(4).unwrap();
+    assert_eq!(block_on(cancelled), Some(4));
+}
+
+#[test]
+fn the_output_of_one_whose_handle_was_dropped_is_dropped() {
+    struct Tells(mpsc::Sender<()>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.send(()).unwrap();
+        }
+    }
+    let (begins, begun) = channel();
+    let (end, ends) = channel();
+    let (tells, told) = channel();
+    let task = spawn_blocking(move || {
+        begins.send(()).unwrap();
+        ends.recv().unwrap();
+        Tells(tells)
+    });
+    begun.recv().unwrap();
+    drop(task);
+    end.send(()).unwrap();
+    told.recv().unwrap();
+}
+
+#[test]
+fn detached_it_runs_by_itself() {
+    let (sender, receiver) = channel();
+    spawn_blocking(move || sender.send(1).unwrap()).detach();
+    assert_eq!(receiver.recv(), Ok(1));
+}
+
+#[test]
+fn dropped_handles_lose_no_function_that_has_begun_and_run_none_twice() {
+    static RAN: AtomicUsize = AtomicUsize::new(0);
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    struct Counts(mpsc::Sender<()>);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Relaxed);
+            let _ = self.0.send(());
+        }
+    }
+    const MANY: usize = 200;
+    let (sender, receiver) = channel();
+    for _ in 0..MANY {
+        let counts = Counts(sender.clone());
+        drop(spawn_blocking(move || {
+            let _counts = counts;
+            RAN.fetch_add(1, Relaxed);
+        }));
+    }
+    for _ in 0..MANY {
+        receiver.recv().unwrap();
+    }
+    assert!(RAN.load(Relaxed) <= MANY);
+    assert_eq!(DROPPED.load(Relaxed), MANY);
+}

@@ -1,0 +1,168 @@
+//! `interval` and `interval_at`. What each choice for missed ticks gives is tested beside it,
+//! without a clock.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use joint::block_on;
+use joint_executor::time::{Interval, MissedTicks, interval, interval_at, sleep, timeout};
+
+use super::{HOUR, MILLI, counting, ends, executor};
+
+/// Each tick is due a period after the other, and never taken before.
+async fn ticks() {
+    let start = Instant::now() + 3 * MILLI;
+    let mut interval = interval_at(start, 2 * MILLI);
+    for tick in 0..10 {
+        let due = interval.tick().await;
+        assert_eq!(due, start + tick * 2 * MILLI);
+        assert!(Instant::now() >= due);
+    }
+}
+
+#[test]
+fn ticks_come_a_period_apart() {
+    ends(|| {
+        block_on(ticks());
+        let executor = executor(1);
+        let tasks = [(); 10].map(|()| executor.spawn(ticks()));
+        tasks.into_iter().for_each(block_on);
+    });
+}
+
+/// One poll that is to take a tick.
+fn take(interval: &mut Interval) -> Instant {
+    let (wakes, waker) = counting();
+    let polled = interval.poll_tick(&mut Context::from_waker(&waker));
+    assert_eq!((wakes.count(), wakes.wakers()), (0, 1));
+    match polled {
+        Poll::Ready(due) => due,
+        Poll::Pending => panic!("a tick that is due makes wait"),
+    }
+}
+
+fn assert_waits(interval: &mut Interval) {
+    let (_, waker) = counting();
+    let polled = interval.poll_tick(&mut Context::from_waker(&waker));
+    assert_eq!(polled, Poll::Pending);
+}
+
+#[test]
+fn the_first_tick_is_at_once() {
+    let begin = Instant::now();
+    let mut hourly = interval(HOUR);
+    let due = take(&mut hourly);
+    assert!(begin <= due && due <= Instant::now());
+    assert_eq!(hourly.period(), HOUR);
+    assert_waits(&mut hourly);
+}
+
+/// What has been missed so far, with a long time until the next.
+fn late(missed: MissedTicks) -> Option<(Instant, Interval)> {
+    let now = Instant::now();
+    let start = now.checked_sub(5 * HOUR / 2)?;
+    Some((start, interval_at(start, HOUR).missed_ticks(missed)))
+}
+
+#[test]
+fn who_is_late_catches_up() {
+    let Some((start, mut interval)) = late(MissedTicks::Burst) else {
+        return;
+    };
+    let due = [(); 3].map(|()| take(&mut interval));
+    assert_eq!(due, [start, start + HOUR, start + 2 * HOUR]);
+    assert_waits(&mut interval);
+}
+
+#[test]
+fn who_is_late_starts_from_there_or_leaves_out() {
+    for missed in [MissedTicks::Delay, MissedTicks::Skip] {
+        let Some((start, mut interval)) = late(missed) else {
+            return;
+        };
+        assert_eq!(take(&mut interval), start);
+        assert_waits(&mut interval);
+    }
+}
+
+#[test]
+fn an_interval_in_the_past_skips_to_its_next_multiple() {
+    ends(|| {
+        let Some(start) = Instant::now().checked_sub(1001 * MILLI) else {
+            return;
+        };
+        let period = 10 * MILLI;
+        let mut skips = interval_at(start, period).missed_ticks(MissedTicks::Skip);
+        block_on(async {
+            for _ in 0..3 {
+                let due = skips.tick().await;
+                assert_eq!((due - start).as_nanos() % period.as_nanos(), 0);
+            }
+        });
+    });
+}
+
+#[test]
+fn no_tick_is_lost_when_one_is_given_up() {
+    ends(|| {
+        let start = Instant::now() + 10 * MILLI;
+        let mut ticks = interval_at(start, HOUR);
+        block_on(async {
+            while timeout(MILLI, ticks.tick()).await.is_err() {}
+            sleep(MILLI).await;
+        });
+        assert_waits(&mut ticks);
+        let start = Instant::now() + 5 * MILLI;
+        let mut ticks = interval_at(start, 5 * MILLI);
+        block_on(async {
+            assert!(timeout(Duration::ZERO, ticks.tick()).await.is_err());
+            // Due meanwhile, and nobody there.
+            sleep(11 * MILLI).await;
+            assert_eq!(ticks.tick().await, start);
+            assert_eq!(ticks.tick().await, start + 5 * MILLI);
+        });
+    });
+}
+
+#[test]
+fn a_reset_begins_anew_and_moves_the_wake_up() {
+    ends(|| {
+        let mut ticks = interval_at(Instant::now() + HOUR, 3 * MILLI);
+        let mut polls = 0;
+        let mut reset = Instant::now();
+        let due = block_on(std::future::poll_fn(|cx| {
+            polls += 1;
+            let polled = ticks.poll_tick(cx);
+            if polls == 1 {
+                assert_eq!(polled, Poll::Pending);
+                reset = Instant::now();
+                ticks.reset();
+            }
+            polled
+        }));
+        assert!(due >= reset + 3 * MILLI);
+        assert!(Instant::now() >= due);
+    });
+}
+
+#[test]
+fn a_period_that_is_too_long_ticks_once() {
+    let mut once = interval(Duration::MAX);
+    take(&mut once);
+    let (wakes, waker) = counting();
+    let polled = once.poll_tick(&mut Context::from_waker(&waker));
+    assert_eq!(polled, Poll::Pending);
+    assert_eq!(wakes.wakers(), 1, "it is not armed");
+    once.reset();
+    assert_waits(&mut once);
+}
+
+#[test]
+fn a_period_of_zero_is_refused() {
+    let panic = catch_unwind(AssertUnwindSafe(|| drop(interval(Duration::ZERO)))).unwrap_err();
+    let message = panic.downcast_ref::<&str>().unwrap();
+    assert!(message.contains("joint_executor::yield_now"), "{message}");
+}

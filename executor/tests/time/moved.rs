@@ -1,0 +1,152 @@
+//! Timers that are moved: between threads, between executors, and away from one that has gone.
+
+use std::{
+    future::{pending, poll_fn},
+    pin::Pin,
+    sync::{Arc, Mutex, mpsc},
+    task::Poll,
+    thread,
+    time::{Duration, Instant},
+};
+
+use futures_lite::future;
+use joint::block_on;
+use joint_executor::time::{Timer, interval_at, sleep, timeout};
+
+use super::{HOUR, MILLI, counting, ends, executor, poll_on, poll_with};
+
+#[test]
+fn armed_on_one_executor_it_ends_on_others() {
+    ends(|| {
+        let (a, b) = (executor(1), executor(1));
+        let (_, waker) = counting();
+        for _ in 0..20 {
+            let begin = Instant::now();
+            let (slept, _) = poll_on(&a, sleep(3 * MILLI), &waker);
+            let (slept, _) = poll_on(&b, slept, &waker);
+            block_on(b.spawn(slept));
+            assert!(begin.elapsed() >= 3 * MILLI);
+            let (slept, _) = poll_on(&a, sleep(MILLI), &waker);
+            thread::spawn(move || block_on(slept)).join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn when_its_executor_goes_it_goes_on_elsewhere() {
+    ends(|| {
+        let begin = Instant::now();
+        let (wakes, waker) = counting();
+        let gone = executor(1);
+        let (mut slept, polled) = poll_on(&gone, sleep(20 * MILLI), &waker);
+        assert_eq!(polled, Poll::Pending);
+        let before = wakes.count();
+        drop(gone);
+        // Woken to find itself another, if it was not to be woken anyway.
+        assert_eq!((before + wakes.count()).min(1), 1);
+        assert_eq!(wakes.wakers(), 1);
+        let _ = poll_with(&mut slept, &waker);
+        block_on(&mut slept);
+        assert!(begin.elapsed() >= 20 * MILLI);
+        assert_eq!(wakes.wakers(), 1);
+    });
+}
+
+#[test]
+fn dropped_after_its_executor_it_does_no_harm() {
+    ends(|| {
+        let (_, waker) = counting();
+        let gone = executor(2);
+        let sleeps: Vec<_> = (0..10)
+            .map(|_| poll_on(&gone, sleep(HOUR), &waker).0)
+            .collect();
+        let fired = poll_on(&gone, sleep(MILLI), &waker).0;
+        drop(gone);
+        drop((sleeps, fired));
+    });
+}
+
+/// A thread waits on a timer of an executor that is dropped meanwhile.
+#[test]
+fn who_waits_while_the_executor_goes_is_woken_all_the_same() {
+    ends(|| {
+        for round in 0..20 {
+            let (begin, wait) = (Instant::now(), 5 * MILLI);
+            let gone = executor(1);
+            let (_, waker) = counting();
+            let slept = poll_on(&gone, sleep(wait), &waker).0;
+            let waiter = thread::spawn(move || block_on(slept));
+            if round % 2 == 0 {
+                thread::yield_now();
+            }
+            drop(gone);
+            waiter.join().unwrap();
+            assert!(begin.elapsed() >= wait);
+        }
+    });
+}
+
+#[test]
+fn a_reset_on_another_thread_reaches_who_waits() {
+    ends(|| {
+        let executor = executor(1);
+        for _ in 0..20 {
+            let shared = Arc::new(Mutex::new(sleep(HOUR)));
+            let (armed, is_armed) = mpsc::channel();
+            let waiter = executor.spawn({
+                let shared = shared.clone();
+                poll_fn(move |cx| {
+                    let polled = Pin::new(&mut *shared.lock().unwrap()).poll(cx);
+                    armed.send(()).unwrap();
+                    polled
+                })
+            });
+            is_armed.recv().unwrap();
+            let due = Instant::now() + MILLI;
+            shared.lock().unwrap().reset(due);
+            block_on(waiter);
+            assert!(Instant::now() >= due);
+        }
+    });
+}
+
+/// Also those that were due when they were polled there.
+#[test]
+fn all_kinds_go_on_when_their_executor_has_gone() {
+    for wait in [Duration::ZERO, 3 * MILLI] {
+        ends(move || all_kinds_go_on_after(wait));
+    }
+}
+
+fn all_kinds_go_on_after(wait: Duration) {
+    let gone = executor(1);
+    let start = Instant::now() + wait;
+    let kinds = gone.spawn(async move {
+        let mut timer = Timer::new(wait);
+        let mut ticks = interval_at(start, MILLI);
+        let mut late = timeout(wait, pending::<()>());
+        let timer_has_fired = future::poll_once(&mut timer).await.is_some();
+        let tick = future::poll_once(ticks.tick()).await;
+        let is_late = future::poll_once(&mut late).await;
+        (timer, timer_has_fired, ticks, tick, late, is_late)
+    });
+    let (mut timer, timer_has_fired, mut ticks, tick, late, is_late) = block_on(kinds);
+    drop(gone);
+    block_on(async {
+        if !timer_has_fired {
+            (&mut timer).await;
+        }
+        // What came in the first poll is not to come again.
+        let tick = match tick {
+            Some(tick) => tick,
+            None => ticks.tick().await,
+        };
+        assert_eq!(tick, start);
+        assert_eq!(ticks.tick().await, start + MILLI);
+        let outcome = match is_late {
+            Some(outcome) => outcome,
+            None => late.await,
+        };
+        assert!(outcome.is_err());
+    });
+}

@@ -1,0 +1,248 @@
+//! `sleep`, `sleep_until` and `Sleep`.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use joint::block_on;
+use joint_executor::{
+    LocalExecutor, spawn,
+    time::{Sleep, sleep, sleep_until},
+};
+
+use super::{HOUR, MILLI, counting, ends, executor, past, poll_with};
+
+/// Never early, and the same time for what counts from the call and what is told as an instant.
+async fn wait(nanos: u64) {
+    let duration = Duration::from_nanos(nanos);
+    let begin = Instant::now();
+    let slept = sleep(duration);
+    let made = Instant::now();
+    let deadline = slept.deadline().unwrap();
+    assert!(nanos == 0 || (begin + duration <= deadline && deadline <= made + duration));
+    slept.await;
+    assert!(begin.elapsed() >= duration);
+    sleep_until(begin + 2 * duration).await;
+    assert!(begin.elapsed() >= 2 * duration);
+}
+
+async fn wait_for_many_durations() {
+    for nanos in [0, 1, 1000, 999_999, 1_000_001, 3_141_592] {
+        wait(nanos).await;
+    }
+}
+
+#[test]
+fn nobody_is_woken_early_on_an_executor() {
+    ends(|| {
+        for workers in [1, 2] {
+            let executor = executor(workers);
+            let tasks: Vec<_> = (0..50)
+                .map(|_| executor.spawn(wait_for_many_durations()))
+                .collect();
+            tasks.into_iter().for_each(block_on);
+        }
+    });
+}
+
+#[test]
+fn nobody_is_woken_early_on_a_thread_of_its_own() {
+    ends(|| block_on(wait_for_many_durations()));
+}
+
+#[test]
+fn nobody_is_woken_early_on_a_local_executor() {
+    ends(|| {
+        let local = LocalExecutor::new();
+        block_on(local.run(async {
+            let tasks = [(); 20].map(|()| joint_executor::spawn_local(wait_for_many_durations()));
+            for task in tasks {
+                task.await;
+            }
+        }));
+    });
+}
+
+#[test]
+fn nobody_is_woken_early_on_a_thread_that_a_worker_waits_for() {
+    ends(|| {
+        let executor = executor(1);
+        block_on(executor.spawn(async {
+            // No worker of this executor is free, and the thread has none of its own.
+            std::thread::spawn(|| block_on(wait(1_000_000)))
+                .join()
+                .unwrap();
+            wait(1_000_000).await;
+        }));
+    });
+}
+
+#[test]
+fn later_sleeps_do_not_hold_up_earlier_ones() {
+    ends(|| {
+        let executor = executor(2);
+        let long = executor.spawn(sleep(HOUR));
+        let middle: Vec<_> = (0..100).map(|_| executor.spawn(sleep(HOUR / 2))).collect();
+        block_on(executor.spawn(async {
+            for _ in 0..10 {
+                sleep(MILLI).await;
+            }
+        }));
+        assert!(!long.is_finished() && middle.iter().all(|task| !task.is_finished()));
+    });
+}
+
+fn assert_yields_once(mut sleep: Sleep) {
+    let (wakes, waker) = counting();
+    assert!(sleep.is_elapsed());
+    assert_eq!(poll_with(&mut sleep, &waker), Poll::Pending);
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(wakes.wakers(), 1, "it is not armed");
+    assert_eq!(poll_with(&mut sleep, &waker), Poll::Ready(()));
+    assert_eq!(poll_with(&mut sleep, &waker), Poll::Ready(()), "again");
+    assert_eq!(wakes.count(), 1);
+}
+
+#[test]
+fn zero_and_the_past_yield_once() {
+    assert_yields_once(sleep(Duration::ZERO));
+    assert_yields_once(sleep_until(past()));
+    assert_yields_once(sleep_until(Instant::now()));
+    let mut slept = sleep(HOUR);
+    slept.reset(past());
+    assert_yields_once(slept);
+}
+
+#[test]
+fn zero_gives_the_turn_to_others() {
+    ends(|| {
+        let executor = executor(1);
+        let turns = block_on(executor.spawn(async {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let other = spawn({
+                let sender = sender.clone();
+                async move {
+                    for _ in 0..3 {
+                        sender.send('b').unwrap();
+                        sleep(Duration::ZERO).await;
+                    }
+                }
+            });
+            for _ in 0..3 {
+                sender.send('a').unwrap();
+                sleep(Duration::ZERO).await;
+            }
+            other.await;
+            drop(sender);
+            receiver.into_iter().collect::<String>()
+        }));
+        assert_eq!(turns, "ababab");
+    });
+}
+
+#[test]
+fn what_is_too_far_away_never_ends() {
+    let century = 100 * 365 * 24 * HOUR;
+    let mut sleeps = vec![sleep(Duration::MAX)];
+    assert_eq!(sleeps[0].deadline(), None);
+    let far = Instant::now().checked_add(6 * century);
+    sleeps.extend(far.map(sleep_until));
+    for mut slept in sleeps {
+        let (wakes, waker) = counting();
+        assert!(!slept.is_elapsed());
+        assert_eq!(poll_with(&mut slept, &waker), Poll::Pending);
+        assert_eq!((wakes.count(), wakes.wakers()), (0, 1), "it is not armed");
+    }
+    // The farthest that is armed.
+    let (wakes, waker) = counting();
+    let mut slept = sleep(5 * century);
+    assert_eq!(poll_with(&mut slept, &waker), Poll::Pending);
+    assert_eq!((wakes.count(), wakes.wakers()), (0, 2));
+}
+
+#[test]
+fn the_waker_of_the_last_poll_is_woken() {
+    ends(|| {
+        let (wakes, waker) = counting();
+        let mut slept = sleep(MILLI);
+        let _ = poll_with(&mut slept, &waker);
+        block_on(&mut slept);
+        // The thread's waker was woken, unless the time had come by the first poll.
+        assert!(wakes.count() <= 1);
+        assert_eq!(wakes.wakers(), 1);
+        assert!(slept.is_elapsed());
+    });
+}
+
+#[test]
+fn it_can_be_reset_after_the_end() {
+    ends(|| {
+        let begin = Instant::now();
+        let mut slept = sleep(MILLI);
+        for expiry in 1..10 {
+            block_on(&mut slept);
+            assert!(begin.elapsed() >= expiry * MILLI);
+            slept.reset(begin + (expiry + 1) * MILLI);
+        }
+    });
+}
+
+/// Waits for a sleep that is reset after it was polled, and not polled after that.
+fn wait_for_reset(deadline: impl Fn() -> Instant + Send + 'static) {
+    ends(move || {
+        let (mut slept, mut polls) = (sleep(HOUR), 0);
+        block_on(poll_fn(|cx| {
+            polls += 1;
+            let polled = Pin::new(&mut slept).poll(cx);
+            if polls == 1 {
+                assert_eq!(polled, Poll::Pending);
+                slept.reset(deadline());
+            }
+            polled
+        }));
+        assert_eq!(polls, 2);
+    });
+}
+
+#[test]
+fn a_reset_moves_the_wake_up_of_who_waits() {
+    wait_for_reset(|| Instant::now() + MILLI);
+    wait_for_reset(past);
+}
+
+#[test]
+fn a_reset_to_a_later_time_is_not_woken_at_the_earlier() {
+    ends(|| {
+        let (wakes, waker) = counting();
+        let mut slept = sleep(10 * MILLI);
+        assert_eq!(poll_with(&mut slept, &waker), Poll::Pending);
+        slept.reset(Instant::now() + HOUR);
+        let before = wakes.count();
+        block_on(sleep(20 * MILLI));
+        assert_eq!(poll_with(&mut slept, &waker), Poll::Pending);
+        assert_eq!(wakes.count(), before);
+        drop(slept);
+        assert_eq!(wakes.wakers(), 1);
+    });
+}
+
+#[test]
+fn it_says_what_it_is() {
+    let mut slept = sleep(HOUR);
+    let text = format!("{slept:?}");
+    assert!(text.contains("New") && text.contains("Idle"), "{text}");
+    let (_, waker) = counting();
+    let _ = poll_with(&mut slept, &waker);
+    let text = format!("{slept:?}");
+    assert!(text.contains("Waiting") && text.contains("Armed"), "{text}");
+}
+
+#[test]
+fn it_is_small_and_goes_everywhere() {
+    fn is_all<T: Send + Sync + Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    is_all::<Sleep>();
+    assert!(size_of::<Sleep>() <= 40);
+}

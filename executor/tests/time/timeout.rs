@@ -1,0 +1,229 @@
+//! `timeout` and `timeout_at`.
+
+use std::{
+    error::Error as _,
+    future::{Future, IntoFuture, pending, poll_fn, ready},
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use joint::{block_on, oneshot};
+use joint_executor::{
+    spawn,
+    time::{sleep, timeout, timeout_at},
+};
+
+use super::{HOUR, MILLI, counting, ends, executor, past, poll_with};
+
+#[test]
+fn who_is_in_time_is_served_and_nothing_is_armed() {
+    let (wakes, waker) = counting();
+    let mut in_time = timeout(HOUR, ready(7));
+    assert_eq!(poll_with(&mut in_time, &waker), Poll::Ready(Ok(7)));
+    assert_eq!(wakes.wakers(), 1);
+}
+
+#[test]
+fn the_timer_is_disarmed_when_the_operation_is_ready() {
+    let (wakes, waker) = counting();
+    let (sender, receiver) = oneshot::channel();
+    let mut in_time = timeout(HOUR, receiver);
+    assert_eq!(poll_with(&mut in_time, &waker), Poll::Pending);
+    sender.send(5).unwrap();
+    assert_eq!(poll_with(&mut in_time, &waker), Poll::Ready(Ok(Ok(5))));
+    assert_eq!(
+        wakes.wakers(),
+        1,
+        "of those, the timer and the channel have none"
+    );
+}
+
+#[test]
+fn who_is_late_is_given_up() {
+    ends(|| {
+        for executor in [executor(1), executor(2)] {
+            let begin = Instant::now();
+            let late = block_on(executor.spawn(timeout(2 * MILLI, pending::<()>())));
+            assert!(late.is_err() && begin.elapsed() >= 2 * MILLI);
+        }
+        let end = Instant::now() + MILLI;
+        assert!(block_on(timeout_at(end, sleep(HOUR))).is_err());
+        assert!(Instant::now() >= end);
+    });
+}
+
+#[test]
+fn a_tie_goes_to_the_operation() {
+    ends(|| {
+        assert_eq!(block_on(timeout(Duration::ZERO, ready(1))), Ok(1));
+        assert_eq!(block_on(timeout_at(past(), ready(1))), Ok(1));
+        // Both are over when it is polled again.
+        let (wakes, waker) = counting();
+        let mut ready_later = false;
+        let operation = poll_fn(|_| {
+            let polled = if ready_later {
+                Poll::Ready(3)
+            } else {
+                Poll::Pending
+            };
+            ready_later = true;
+            polled
+        });
+        let end = Instant::now() + MILLI;
+        let mut tie = timeout_at(end, operation);
+        if poll_with(&mut tie, &waker).is_pending() {
+            block_on(sleep(2 * MILLI));
+            assert_eq!(poll_with(&mut tie, &waker), Poll::Ready(Ok(3)));
+        }
+        drop(tie);
+        assert_eq!(wakes.wakers(), 1);
+    });
+}
+
+#[test]
+fn zero_polls_once() {
+    let (wakes, waker) = counting();
+    let mut polls = 0;
+    let mut once = timeout(
+        Duration::ZERO,
+        poll_fn(|_| {
+            polls += 1;
+            Poll::<()>::Pending
+        }),
+    );
+    assert!(matches!(poll_with(&mut once, &waker), Poll::Ready(Err(_))));
+    drop(once);
+    assert_eq!((polls, wakes.count(), wakes.wakers()), (1, 0, 1));
+}
+
+/// Counts down when it is dropped.
+struct Alive(Arc<AtomicUsize>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+#[test]
+fn the_loser_is_dropped_before_the_caller_resumes() {
+    ends(|| {
+        block_on(executor(1).spawn(async {
+            let alive = Arc::new(AtomicUsize::new(2));
+            let (late, in_time) = (Alive(alive.clone()), Alive(alive.clone()));
+            let late = timeout(MILLI, async move {
+                pending::<()>().await;
+                drop(late);
+            });
+            // Kept, so that its own drop does not come into it.
+            let mut late = pin!(late);
+            assert!(late.as_mut().await.is_err());
+            assert_eq!(alive.load(Relaxed), 1);
+            let mut in_time = pin!(timeout(
+                HOUR,
+                poll_fn(move |_| {
+                    let _held = &in_time;
+                    Poll::Ready(())
+                })
+            ));
+            assert!(in_time.as_mut().await.is_ok());
+            assert_eq!(alive.load(Relaxed), 0);
+        }));
+    });
+}
+
+#[test]
+fn they_nest() {
+    ends(|| {
+        block_on(executor(1).spawn(async {
+            let inner = timeout(MILLI, pending::<()>());
+            assert!(timeout(HOUR, inner).await.unwrap().is_err());
+            let inner = timeout(HOUR, pending::<()>());
+            assert!(timeout(MILLI, inner).await.is_err());
+            let spawned = spawn(timeout(MILLI, sleep(HOUR)));
+            assert!(timeout(HOUR, spawned).await.unwrap().is_err());
+        }));
+    });
+}
+
+/// Waits once, and panics then.
+fn panics_after_a_while() -> impl Future<Output = ()> {
+    let mut slept = sleep(MILLI);
+    poll_fn(move |cx| {
+        if Pin::new(&mut slept).poll(cx).is_ready() {
+            panic!("in the operation");
+        }
+        Poll::Pending
+    })
+}
+
+#[test]
+fn a_panic_in_the_operation_leaves_nothing_armed() {
+    ends(|| {
+        let (wakes, waker) = counting();
+        let mut panics = Box::pin(timeout(HOUR, panics_after_a_while()));
+        let mut cx = Context::from_waker(&waker);
+        let outcome = loop {
+            let polled = catch_unwind(AssertUnwindSafe(|| panics.as_mut().poll(&mut cx)));
+            match polled {
+                Ok(Poll::Pending) => block_on(sleep(MILLI)),
+                outcome => break outcome,
+            }
+        };
+        assert!(outcome.is_err());
+        drop(panics);
+        assert_eq!(wakes.wakers(), 1);
+        let executor = executor(1);
+        let task = executor.spawn(timeout(HOUR, panics_after_a_while()));
+        let joined = catch_unwind(AssertUnwindSafe(|| block_on(task)));
+        let panic = joined.unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"in the operation"));
+    });
+}
+
+#[test]
+fn elapsed_is_an_error() {
+    let elapsed = block_on(timeout(Duration::ZERO, pending::<()>())).unwrap_err();
+    assert_eq!(elapsed.to_string(), "the deadline has passed");
+    assert!(elapsed.source().is_none());
+    let error = io::Error::from(elapsed);
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    assert_eq!(error.to_string(), elapsed.to_string());
+}
+
+struct Request;
+
+impl IntoFuture for Request {
+    type Output = u32;
+    type IntoFuture = std::future::Ready<u32>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        ready(9)
+    }
+}
+
+#[test]
+fn it_takes_what_becomes_a_future_and_says_what_it_is() {
+    let mut request = timeout(Duration::MAX, Request);
+    assert_eq!(request.deadline(), None);
+    let text = format!("{request:?}");
+    assert!(
+        text.contains("has_ended: false") && text.contains("Idle"),
+        "{text}"
+    );
+    assert_eq!(block_on(&mut request), Ok(9));
+    let panic = catch_unwind(AssertUnwindSafe(|| block_on(&mut request))).unwrap_err();
+    assert!(
+        panic
+            .downcast_ref::<&str>()
+            .unwrap()
+            .contains("polled again")
+    );
+}

@@ -1,0 +1,323 @@
+//! With the feature `tracing`: each task has a span, which is entered whenever its future is polled
+//! or dropped.
+#![cfg(feature = "tracing")]
+
+mod common;
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashMap},
+    env,
+    fmt::Debug,
+    future::pending,
+    panic::{AssertUnwindSafe, catch_unwind},
+    process::{Command, exit},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use common::wait_until;
+use joint::block_on;
+use joint_executor::{
+    Executor, Priority, TaskBuilder, current_worker, join, spawn_local, yield_now,
+};
+use tracing::Span;
+use tracing_core::{
+    Dispatch, Event, Field, Metadata, Subscriber,
+    dispatcher::with_default,
+    field::Visit,
+    span::{Attributes, Current, Id, Record},
+};
+
+/// What has become of a span.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    fields: BTreeMap<&'static str, String>,
+    is_root: bool,
+    metadata: Option<&'static Metadata<'static>>,
+    references: usize,
+    entered: usize,
+    exited: usize,
+    closed: bool,
+}
+
+static SPANS: Mutex<Option<HashMap<u64, Seen>>> = Mutex::new(None);
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+fn with_span<R>(id: &Id, f: impl FnOnce(&mut Seen) -> R) -> R {
+    let mut spans = SPANS.lock().unwrap();
+    f(spans
+        .get_or_insert_default()
+        .entry(id.into_u64())
+        .or_default())
+}
+
+thread_local! {
+    /// The spans that this thread is in, the innermost last.
+    static ENTERED: RefCell<Vec<(Id, &'static Metadata<'static>)>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Notes;
+
+impl Subscriber for Notes {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "joint::task"
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        struct Fields<'a>(&'a mut BTreeMap<&'static str, String>);
+        impl Visit for Fields<'_> {
+            fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+                self.0.insert(field.name(), format!("{value:?}"));
+            }
+
+            fn record_str(&mut self, field: &Field, value: &str) {
+                self.0.insert(field.name(), value.into());
+            }
+        }
+        let id = Id::from_u64(NEXT.fetch_add(1, Relaxed));
+        with_span(&id, |seen| {
+            span.record(&mut Fields(&mut seen.fields));
+            seen.is_root = span.is_root();
+            seen.metadata = Some(span.metadata());
+            seen.references = 1;
+        });
+        id
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, id: &Id) {
+        let metadata = with_span(id, |seen| {
+            assert!(!seen.closed);
+            seen.entered += 1;
+            seen.metadata
+        });
+        let entered = (id.clone(), metadata.unwrap());
+        ENTERED.with_borrow_mut(|spans| spans.push(entered));
+    }
+
+    fn exit(&self, id: &Id) {
+        with_span(id, |seen| seen.exited += 1);
+        ENTERED.with_borrow_mut(|spans| {
+            let last = spans.iter().rposition(|(entered, _)| entered == id);
+            spans.remove(last.expect("it was entered on this thread"));
+        });
+    }
+
+    fn clone_span(&self, id: &Id) -> Id {
+        with_span(id, |seen| seen.references += 1);
+        id.clone()
+    }
+
+    fn try_close(&self, id: Id) -> bool {
+        with_span(&id, |seen| {
+            seen.references -= 1;
+            seen.closed = seen.references == 0;
+            seen.closed
+        })
+    }
+
+    fn current_span(&self) -> Current {
+        ENTERED.with_borrow(|spans| match spans.last() {
+            Some((id, metadata)) => Current::new(id.clone(), metadata),
+            None => Current::none(),
+        })
+    }
+}
+
+/// The one span of that name.
+fn span(name: &str) -> Seen {
+    // Whichever test comes first.
+    let spans = SPANS.lock().unwrap();
+    let named = |seen: &&Seen| {
+        seen.fields
+            .get("task.name")
+            .is_some_and(|other| other == name)
+    };
+    let mut spans = spans.iter().flat_map(HashMap::values).filter(named);
+    let span = spans.next().unwrap().clone();
+    assert!(spans.next().is_none());
+    span
+}
+
+fn executor() -> Executor {
+    // Only the first time: the other tests have the same one.
+    let _ = tracing_core::dispatcher::set_global_default(Dispatch::new(Notes));
+    Executor::builder().workers(2).build().unwrap()
+}
+
+#[test]
+fn a_span_says_which_task_it_is() {
+    let executor = executor();
+    let (line, handle) = (line!(), executor.task().name("which").spawn(async {}));
+    block_on(handle);
+    let seen = span("which");
+    assert!(seen.is_root);
+    assert_eq!(seen.fields["task.kind"], "normal");
+    assert!(seen.fields["task.spawned"].starts_with(&format!("{}:{line}:", file!())));
+}
+
+#[test]
+fn a_span_is_entered_for_each_poll_and_for_the_drop() {
+    let executor = executor();
+    block_on(executor.task().name("polled").spawn(async {
+        yield_now().await;
+        yield_now().await;
+    }));
+    let seen = span("polled");
+    assert_eq!((seen.entered, seen.exited, seen.closed), (4, 4, true));
+}
+
+#[test]
+fn a_span_is_closed_when_the_task_is_cancelled_or_panics() {
+    let executor = executor();
+    let waits = executor.task().name("cancelled").spawn(pending::<()>());
+    assert_eq!(block_on(waits.cancel()), None);
+    let panics = executor
+        .task()
+        .name("panicked")
+        .spawn(async { panic!("no") });
+    assert!(block_on(panics.result()).is_err());
+    assert!(span("cancelled").closed);
+    let seen = span("panicked");
+    assert!(seen.closed);
+    assert_eq!((seen.entered, seen.exited), (2, 2));
+}
+
+#[test]
+fn a_span_says_what_kind_of_task_it_is() {
+    let executor = executor();
+    let high = executor.task().name("a high one").priority(Priority::High);
+    block_on(high.spawn(async {}));
+    block_on(
+        executor
+            .task()
+            .name("a pinned one")
+            .on_worker(1)
+            .spawn(async {}),
+    );
+    block_on(executor.spawn(async {
+        spawn_local(async {}).await;
+        TaskBuilder::new()
+            .name("a local one")
+            .spawn_local(async {})
+            .await;
+    }));
+    for kind in ["high", "pinned", "local"] {
+        assert_eq!(span(&format!("a {kind} one")).fields["task.kind"], kind);
+    }
+}
+
+/// The numbers of the spans that this thread is in.
+fn entered() -> Vec<u64> {
+    ENTERED.with_borrow(|spans| spans.iter().map(|(id, _)| id.into_u64()).collect())
+}
+
+/// A worker that waits for its own side of a join takes one of another task: in that one it is in
+/// none of the spans of its task.
+#[test]
+fn a_side_that_was_taken_is_in_no_span_of_its_taker() {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    static LOOKED: AtomicBool = AtomicBool::new(false);
+    let _ = executor();
+    let executor = Executor::builder().workers(3).build().unwrap();
+    let taker = executor.task().name("taker").spawn(async {
+        let task = Span::current();
+        let inner = tracing::debug_span!(target: "joint::task", "inner", task.name = "inner");
+        // The task's own for a second time, as when a function enters its caller's.
+        let (_inner, _again) = (inner.clone().entered(), task.clone().entered());
+        let before = entered();
+        join(
+            || wait_until(|| TAKEN.load(Relaxed)),
+            || {
+                TAKEN.store(true, Relaxed);
+                wait_until(|| LOOKED.load(Relaxed));
+            },
+        );
+        assert_eq!(entered(), before);
+        before.len()
+    });
+    wait_until(|| TAKEN.load(Relaxed));
+    let owner = executor.task().name("owner").spawn(async {
+        let (by_a, (seen, by_b)) = join(
+            || {
+                wait_until(|| LOOKED.load(Relaxed));
+                current_worker()
+            },
+            || {
+                let seen = (entered(), Span::current().id());
+                LOOKED.store(true, Relaxed);
+                (seen, current_worker())
+            },
+        );
+        assert_ne!(by_a, by_b, "the side was taken");
+        seen
+    });
+    assert_eq!(block_on(owner), (vec![], None));
+    assert_eq!(block_on(taker), 3);
+    for (name, own) in [("taker", 2), ("inner", 1)] {
+        let seen = span(name);
+        assert_eq!(seen.entered, seen.exited);
+        assert!(seen.entered > own, "{name} was left meanwhile");
+        assert!(seen.closed);
+    }
+}
+
+/// Panics when a span is made.
+struct Panics;
+
+impl Subscriber for Panics {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        panic!("a subscriber's own")
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// The child would be lost, which borrows from a frame. The test runs itself again in a process of
+/// its own.
+#[cfg_attr(miri, ignore = "it starts a process")]
+#[test]
+fn a_panic_while_a_scope_starts_a_child_ends_the_program() {
+    const INNER: &str = "JOINT_TRACING_ENDS";
+    if env::var_os(INNER).is_some() {
+        let executor = executor();
+        let spawn = || executor.scope(|s| drop(s.spawn(async {})));
+        // What can be caught does not end the program.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            with_default(&Dispatch::new(Panics), spawn);
+        }));
+        exit(0);
+    }
+    let name = "a_panic_while_a_scope_starts_a_child_ends_the_program";
+    let again = Command::new(env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env(INNER, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&again.stderr);
+    assert!(!again.status.success(), "it went on: {text}");
+    assert!(
+        text.contains("a scope cannot return before its children have ended"),
+        "{text}"
+    );
+}

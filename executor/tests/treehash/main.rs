@@ -1,0 +1,16 @@
+//! The example `treehash`, run as its user runs it, against a plain single-threaded reference.
+#![cfg(not(miri))]
+
+mod command_line;
+mod digest;
+mod program;
+mod reference;
+mod scratch;
+mod totals;
+#[cfg(unix)]
+mod unix;
+
+#[path = "../common/example.rs"]
+mod example;
+
+const MIB: usize = 1 << 20;

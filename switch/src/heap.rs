@@ -1,0 +1,31 @@
+//! The heap of a normal build: the program's global allocator.
+
+use alloc::alloc::{alloc, dealloc, handle_alloc_error};
+use core::{alloc::Layout, ptr::NonNull};
+
+/// Returns the layout that a `T` is allocated with.
+const fn layout<T>() -> Layout {
+    let layout = Layout::new::<T>();
+    assert!(layout.size() != 0, "a type of size zero needs no heap");
+    layout
+}
+
+/// Allocates an uninitialised block for one `T`. Calls `handle_alloc_error` if there is no memory.
+#[inline]
+pub fn allocate<T>() -> NonNull<T> {
+    let layout = const { layout::<T>() };
+    // SAFETY: the layout's size is not zero, as `layout` asserts.
+    let block = unsafe { alloc(layout) };
+    NonNull::new(block.cast()).unwrap_or_else(|| handle_alloc_error(layout))
+}
+
+/// Frees a block.
+///
+/// # Safety
+/// `block` came from [`allocate`] with the same `T`, and no one uses it after this.
+#[inline]
+pub unsafe fn release<T>(block: NonNull<T>) {
+    // SAFETY: the caller got the block from `allocate::<T>`, which used this layout, and gives the
+    // block up.
+    unsafe { dealloc(block.as_ptr().cast(), const { layout::<T>() }) };
+}

@@ -1,0 +1,281 @@
+//! Atomics, cells, the heap and threads, which can be switched to those of a model checker.
+//!
+//! Everything in the packages of joint that two threads can touch at once is imported from here. A
+//! normal build re-exports `core`, `alloc` and `std`. Under `--cfg joint_loom` the same names are
+//! loom's, behind thin wrappers that count and check ([`model`]). Only this package and the roots
+//! of the others name the cfg.
+//!
+//! This package is for joint's own packages, which pin its exact version. It promises nothing to
+//! others, and can change in any release.
+//!
+//! The code that uses it must follow two rules:
+//!
+//! * Every atomic site has a name: `order!(complete: AcqRel)`. In a normal build that is the bare
+//!   constant. Under the model a run can replace it by a weaker ordering, and a model must then
+//!   fail.
+//! * Memory that two threads share is allocated by [`heap`], and every atomic and cell in it is
+//!   [retired](Retire) right before it is freed, so that the model sees a free that races with an
+//!   access.
+#![cfg_attr(all(not(feature = "std"), not(joint_loom)), no_std)]
+#![cfg_attr(
+    not(joint_loom),
+    allow(
+        rustdoc::broken_intra_doc_links,
+        reason = "`model` exists only under the cfg"
+    )
+)]
+
+extern crate alloc;
+
+#[cfg(feature = "std")]
+pub mod clock;
+#[cfg(not(joint_loom))]
+pub mod heap;
+#[cfg(joint_loom)]
+#[allow(
+    missing_docs,
+    clippy::new_without_default,
+    reason = "the names are those of core, std and loom"
+)]
+pub mod model;
+#[cfg(feature = "std")]
+mod renewed;
+#[cfg(feature = "std")]
+mod this_thread;
+#[cfg(all(not(joint_loom), feature = "std"))]
+mod wait;
+
+#[cfg(feature = "std")]
+pub use self::{renewed::Renewed, this_thread::this_thread};
+
+#[cfg(all(joint_loom, feature = "atomic-waker"))]
+pub use self::model::AtomicWaker;
+#[cfg(joint_loom)]
+pub use self::model::{
+    AtomicPtr, AtomicU64, AtomicUsize, UnsafeCell, fence, heap, ref_limit, wake_limit,
+};
+#[cfg(all(joint_loom, feature = "std"))]
+pub use self::model::{
+    Mutex, MutexGuard, OnceLock, asymmetric, looks, thread, thread_local, wait_until,
+};
+
+#[cfg(all(not(joint_loom), feature = "atomic-waker"))]
+pub use atomic_waker::AtomicWaker;
+
+#[cfg(all(not(joint_loom), feature = "std"))]
+pub use self::wait::wait_until;
+#[cfg(all(not(joint_loom), target_has_atomic = "64"))]
+pub use core::sync::atomic::AtomicU64;
+#[cfg(not(joint_loom))]
+pub use core::sync::atomic::{AtomicPtr, AtomicUsize, fence};
+#[cfg(not(joint_loom))]
+pub use real::UnsafeCell;
+#[cfg(all(not(joint_loom), feature = "std"))]
+pub use real::looks;
+#[cfg(all(not(joint_loom), target_has_atomic = "64"))]
+pub use real::{ref_limit, wake_limit};
+#[cfg(all(not(joint_loom), feature = "std"))]
+pub use std::{
+    sync::{Mutex, MutexGuard, OnceLock},
+    thread, thread_local,
+};
+
+/// Whether this build is for the model checker. Models shrink constants by it, never logic.
+pub const MODELLED: bool = cfg!(joint_loom);
+
+/// Names an atomic site and the ordering that it needs: `order!(complete: AcqRel)`.
+///
+/// The site's full name is the module's path with the short name of the package (`joint::` is left
+/// out, and `joint_executor` is `executor`), followed by the name: `completion::complete`.
+#[macro_export]
+macro_rules! order {
+    ($site:ident : $ordering:ident) => {
+        $crate::site_order!($site, ::core::sync::atomic::Ordering::$ordering)
+    };
+}
+
+#[doc(hidden)]
+#[cfg(not(joint_loom))]
+#[macro_export]
+macro_rules! site_order {
+    ($site:ident, $ordering:expr) => {
+        $ordering
+    };
+}
+
+#[doc(hidden)]
+#[cfg(joint_loom)]
+#[macro_export]
+macro_rules! site_order {
+    ($site:ident, $ordering:expr) => {
+        $crate::model::ordering(concat!(module_path!(), "::", stringify!($site)), $ordering)
+    };
+}
+
+/// Names a protocol's second look, which finds what has changed since the first:
+/// `recheck!(sleep_again: has_work())`.
+///
+/// In a normal build that is just the expression. Under the model a run can replace it by `false`,
+/// and a model must then fail. A `// RECHECK: sleep_again. ...` comment says what would be missed.
+#[cfg(not(joint_loom))]
+#[macro_export]
+macro_rules! recheck {
+    ($name:ident : $look:expr) => {
+        // This keeps lints from suggesting to negate the expression.
+        ::core::convert::identity::<bool>($look)
+    };
+}
+
+/// Names a protocol's second look.
+#[cfg(joint_loom)]
+#[macro_export]
+macro_rules! recheck {
+    ($name:ident : $look:expr) => {
+        $crate::model::sees(concat!(module_path!(), "::", stringify!($name)), || $look)
+    };
+}
+
+/// Makes a constructor `const`, except under the model, whose atomics have no `const` constructors.
+#[cfg(not(joint_loom))]
+#[macro_export]
+macro_rules! const_unless_modelled {
+    ($(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block) => {
+        $(#[$attr])*
+        $vis const fn $name($($arg: $ty),*) -> $ret $body
+    };
+}
+
+/// Makes a constructor that is `const` in a normal build.
+#[cfg(joint_loom)]
+#[macro_export]
+macro_rules! const_unless_modelled {
+    ($(#[$attr:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),*) -> $ret:ty $body:block) => {
+        $(#[$attr])*
+        $vis fn $name($($arg: $ty),*) -> $ret $body
+    };
+}
+
+/// Makes an array whose elements are all made by the same expression. It is constant, except under
+/// the model.
+#[cfg(not(joint_loom))]
+#[macro_export]
+macro_rules! array_of {
+    ($element:expr; $length:expr) => {
+        [const { $element }; $length]
+    };
+}
+
+/// Makes an array whose elements are all made by the same expression.
+#[cfg(joint_loom)]
+#[macro_export]
+macro_rules! array_of {
+    ($element:expr; $length:expr) => {
+        ::core::array::from_fn::<_, { $length }, _>(|_| $element)
+    };
+}
+
+/// The last access to a place before its memory is freed.
+///
+/// Under the model it is a mutable access, which fails if another thread's access is not ordered
+/// before it. In a normal build it does nothing.
+pub trait Retire {
+    /// Ends the place.
+    fn retire(&mut self);
+}
+
+#[cfg(not(joint_loom))]
+mod real {
+    use core::sync::atomic::AtomicPtr;
+
+    use super::Retire;
+
+    /// `core`'s cell with the access functions of loom's.
+    #[derive(Debug)]
+    #[repr(transparent)]
+    pub struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        /// Creates a cell.
+        pub const fn new(value: T) -> Self {
+            Self(core::cell::UnsafeCell::new(value))
+        }
+
+        /// Calls `f` with the pointer, for reading.
+        #[inline(always)]
+        pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+            f(self.0.get())
+        }
+
+        /// Calls `f` with the pointer, for a write or an exclusive access.
+        #[inline(always)]
+        pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+            f(self.0.get())
+        }
+    }
+
+    impl<T> Retire for UnsafeCell<T> {
+        #[inline(always)]
+        fn retire(&mut self) {}
+    }
+
+    impl<T> Retire for AtomicPtr<T> {
+        #[inline(always)]
+        fn retire(&mut self) {}
+    }
+
+    #[cfg(target_has_atomic = "64")]
+    impl Retire for core::sync::atomic::AtomicU64 {
+        #[inline(always)]
+        fn retire(&mut self) {}
+    }
+
+    impl Retire for core::sync::atomic::AtomicUsize {
+        #[inline(always)]
+        fn retire(&mut self) {}
+    }
+
+    /// Looks up to `most` times, with a short pause in between, until `see` returns true. Returns
+    /// whether it has.
+    #[cfg(feature = "std")]
+    pub fn looks(most: usize, see: impl Fn() -> bool) -> bool {
+        (0..most).any(|look| {
+            if look > 0 {
+                core::hint::spin_loop();
+            }
+            see()
+        })
+    }
+
+    /// The number of unconsumed wake-ups of a task from which on wakers take theirs back: half of
+    /// the counter's range.
+    #[cfg(target_has_atomic = "64")]
+    #[inline(always)]
+    pub const fn wake_limit() -> u64 {
+        1 << 31
+    }
+
+    /// The number of wakers of a task from which on one more ends the program: half of the
+    /// counter's range.
+    #[cfg(target_has_atomic = "64")]
+    #[inline(always)]
+    pub const fn ref_limit() -> u64 {
+        1 << 27
+    }
+}
+
+/// A field of what threads share by counting: a model fails if it is never dropped.
+#[cfg(not(joint_loom))]
+#[derive(Debug, Default)]
+pub struct Tracked(());
+
+/// A field of what threads share by counting: a model fails if it is never dropped.
+#[cfg(joint_loom)]
+#[derive(Debug)]
+pub struct Tracked(#[allow(dead_code, reason = "its drop is what counts")] loom::alloc::Track<()>);
+
+#[cfg(joint_loom)]
+impl Default for Tracked {
+    fn default() -> Self {
+        Self(loom::alloc::Track::new(()))
+    }
+}

@@ -1,0 +1,382 @@
+//! The primitives of the crate under the model. They are loom's, wrapped so that a run can
+//!
+//! * weaken one named ordering at a time ([`Weakened`]),
+//! * count the atomic read-modify-writes of a path ([`rmw_count`]),
+//! * be observed, operation by operation ([`observe`]),
+//! * see every use of freed memory: a released block is kept aside, and an access to it fails the
+//!   model with a message.
+//!
+//! loom runs all threads of a model on one thread of the operating system. Plain thread-locals
+//! therefore hold the state of one model run, and the models of different tests do not interfere.
+
+use core::{
+    cell::{Cell, RefCell},
+    ops::BitOr,
+    sync::atomic::Ordering,
+};
+use std::{
+    collections::BTreeMap,
+    string::{String, ToString},
+    sync::Arc,
+    vec::Vec,
+};
+
+#[cfg(feature = "atomic-waker")]
+mod atomic_waker;
+pub mod heap;
+mod locks;
+mod mutants;
+pub mod observe;
+
+#[cfg(feature = "atomic-waker")]
+pub use self::atomic_waker::AtomicWaker;
+pub use self::{
+    locks::{Mutex, MutexGuard, OnceLock},
+    mutants::{Changed, places_seen, sees},
+};
+
+use observe::{Act, Bits, Made, Object, ended};
+
+use self::heap::assert_live;
+use super::Retire;
+
+std::thread_local! {
+    static RMWS: Cell<usize> = const { Cell::new(0) };
+    static WAKE_LIMIT: Cell<u64> = const { Cell::new(1 << 31) };
+    static REF_LIMIT: Cell<u64> = const { Cell::new(1 << 27) };
+    static OVERRIDES: RefCell<Vec<(String, Ordering)>> = const { RefCell::new(Vec::new()) };
+    /// The sites that have run, by the address and length of the name, which are compared faster
+    /// than its letters. A static string never changes, so one key has one name. A name can have
+    /// several keys, because each crate that compiles a generic function has its own copy.
+    static SITES: RefCell<BTreeMap<*const str, (&'static str, Ordering)>> = const { RefCell::new(BTreeMap::new()) };
+    /// A counter that fences increment, which makes them take turns. Relaxed, so that it orders
+    /// nothing else.
+    static TURNS: RefCell<Option<Arc<loom::sync::atomic::AtomicUsize>>> = const { RefCell::new(None) };
+}
+
+/// While it is alive, the models of this thread run with one site's ordering replaced.
+#[derive(Debug)]
+pub struct Weakened(());
+
+impl Weakened {
+    /// Replaces the ordering of `site` (such as `completion::complete`) by `ordering`. For a fence,
+    /// `Relaxed` removes it.
+    #[must_use = "the site is weakened only while the value exists"]
+    pub fn new(site: &str, ordering: Ordering) -> Self {
+        OVERRIDES.with_borrow_mut(|table| table.push((site.to_string(), ordering)));
+        Self(())
+    }
+}
+
+impl Drop for Weakened {
+    fn drop(&mut self) {
+        OVERRIDES.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// Returns the ordering that this run uses at a site.
+pub fn ordering(path: &'static str, asked: Ordering) -> Ordering {
+    let site = mutants::without_package(path);
+    observe::asked(site);
+    SITES.with_borrow_mut(|sites| {
+        sites.entry(path).or_insert((site, asked));
+    });
+    OVERRIDES.with_borrow(|table| {
+        table
+            .iter()
+            .rev()
+            .find(|(name, _)| name == site)
+            .map_or(asked, |&(_, weaker)| weaker)
+    })
+}
+
+/// Returns the sites that have run on this thread so far, with the orderings that they ask for.
+pub fn sites_seen() -> Vec<(String, Ordering)> {
+    let sites = SITES.with_borrow(|sites| sites.values().copied().collect::<BTreeMap<_, _>>());
+    let sites = sites.into_iter();
+    sites
+        .map(|(site, asked)| (site.to_string(), asked))
+        .collect()
+}
+
+/// Returns how many atomic read-modify-writes have run on this thread so far, that is, in all
+/// threads of its models.
+pub fn rmw_count() -> usize {
+    RMWS.get()
+}
+
+/// Looks once. More looks would only repeat what the model tries by itself: each other thread runs
+/// before the look, or after it.
+#[cfg(feature = "std")]
+pub fn looks(_most: usize, see: impl Fn() -> bool) -> bool {
+    see()
+}
+
+/// Lets the other threads run until `is_done` returns true.
+#[cfg(feature = "std")]
+pub fn wait_until(mut is_done: impl FnMut() -> bool) {
+    while !is_done() {
+        thread::yield_now();
+    }
+}
+
+/// Returns the limit of a normal build, or the one that a run has set in order to reach it.
+pub fn wake_limit() -> u64 {
+    WAKE_LIMIT.get()
+}
+
+/// Lowers the limit of a task's unconsumed wake-ups, for the models of this thread. The limit must
+/// be at least 4.
+pub fn set_wake_limit(limit: u64) {
+    assert!(
+        limit >= 4,
+        "the limit must be at least 4, because a run consumes a quarter of it"
+    );
+    WAKE_LIMIT.set(limit);
+}
+
+/// Returns the limit of a normal build, or the one that a run has set in order to reach it.
+pub fn ref_limit() -> u64 {
+    REF_LIMIT.get()
+}
+
+/// Lowers the limit of a task's wakers, and of what a parker's thread counts by itself, for the
+/// models of this thread.
+pub fn set_ref_limit(limit: u64) {
+    REF_LIMIT.set(limit);
+}
+
+fn count_rmw() {
+    RMWS.set(RMWS.get() + 1);
+}
+
+/// Declares loom's thread-locals, one for each thread of the model, with the syntax of std's.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! model_thread_local {
+    ($(#[$attr:meta])* static $name:ident: $ty:ty = const { $init:expr };) => {
+        $crate::model::loom::thread_local! { $(#[$attr])* static $name: $ty = $init; }
+    };
+}
+#[doc(hidden)]
+pub use loom;
+pub use model_thread_local as thread_local;
+
+/// Makes a fence, or nothing if a run has weakened it to `Relaxed`.
+#[track_caller]
+pub fn fence(order: Ordering) {
+    if order == Ordering::SeqCst {
+        if let Some(turns) = TURNS.with_borrow(Clone::clone) {
+            turns.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    if order == Ordering::Relaxed {
+        observe::forget();
+    } else {
+        Object::NONE.begins(Act::Fence, order);
+        loom::sync::atomic::fence(order);
+        ended(());
+    }
+}
+
+/// While it is alive, other threads of the model may run between a `SeqCst` fence and the operation
+/// before it.
+///
+/// Without it, loom executes a fence in one step with the operation before it, and so tries too few
+/// orders of two such fences. Create it at the beginning of each run of a model.
+#[derive(Debug)]
+pub struct FencesTakeTurns(());
+
+impl FencesTakeTurns {
+    /// Starts taking turns, and forgets the blocks that earlier runs have released.
+    #[must_use = "fences take turns only while the value exists"]
+    #[allow(clippy::new_without_default, reason = "the place of the call matters")]
+    pub fn new() -> Self {
+        heap::forget_freed();
+        TURNS.set(Some(Arc::new(loom::sync::atomic::AtomicUsize::new(0))));
+        Self(())
+    }
+}
+
+impl Drop for FencesTakeTurns {
+    fn drop(&mut self) {
+        TURNS.set(None);
+    }
+}
+
+/// Both sides make real fences, which is the most that the pair promises.
+pub mod asymmetric {
+    pub use super::{fence as heavy, fence as light};
+
+    pub fn prepare() -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+macro_rules! atomic {
+    ($name:ident $(<$t:ident>)?, $value:ty, { $($extra:tt)* }) => {
+        #[derive(Debug)]
+        pub struct $name $(<$t>)? (loom::sync::atomic::$name $(<$t>)?, Object);
+
+        #[allow(dead_code, reason = "every atomic offers the same operations")]
+        impl $(<$t>)? $name $(<$t>)? {
+            #[track_caller]
+            pub fn new(value: $value) -> Self {
+                let made = Made::Atomic(stringify!($name), value.bits());
+                Self(loom::sync::atomic::$name::new(value), Object::new(made))
+            }
+
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $value {
+                self.1.begins(Act::Load, order);
+                assert_live(self);
+                ended(self.0.load(order))
+            }
+
+            #[track_caller]
+            pub fn store(&self, value: $value, order: Ordering) {
+                self.1.begins(Act::Store(value.bits()), order);
+                assert_live(self);
+                ended(self.0.store(value, order));
+            }
+
+            #[track_caller]
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                if let Some(halves) = mutants::in_two(order, order) {
+                    return self.in_two(halves, |_| Some(value));
+                }
+                self.1.begins(Act::Swap(value.bits()), order);
+                assert_live(self);
+                count_rmw();
+                ended(self.0.swap(value, order))
+            }
+
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                if let Some(halves) = mutants::in_two(success, failure) {
+                    let before = self.in_two(halves, |now| (now == current).then_some(new));
+                    return if before == current { Ok(before) } else { Err(before) };
+                }
+                let act = Act::CompareExchange {
+                    current: current.bits(),
+                    new: new.bits(),
+                    failure,
+                };
+                self.1.begins(act, success);
+                assert_live(self);
+                count_rmw();
+                ended(self.0.compare_exchange(current, new, success, failure))
+            }
+
+            /// The exchange of a mutant, which loses what another thread stores between its two
+            /// steps.
+            #[track_caller]
+            fn in_two(
+                &self,
+                (load, store): (Ordering, Ordering),
+                next: impl FnOnce($value) -> Option<$value>,
+            ) -> $value {
+                count_rmw();
+                let before = self.load(load);
+                if let Some(next) = next(before) {
+                    self.store(next, store);
+                }
+                before
+            }
+
+            #[track_caller]
+            pub fn get_mut_with<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+                self.1.begins(Act::Exclusive, Ordering::Relaxed);
+                assert_live(self);
+                self.0.with_mut(|value| {
+                    let result = f(value);
+                    ended(*value);
+                    result
+                })
+            }
+
+            $($extra)*
+        }
+
+        impl $(<$t>)? Retire for $name $(<$t>)? {
+            #[track_caller]
+            fn retire(&mut self) {
+                self.get_mut_with(|_| ());
+            }
+        }
+    };
+}
+
+macro_rules! integer {
+    ($name:ident, $value:ty, { $($fetch:ident $Act:ident $with:ident),+ }) => {
+        atomic!($name, $value, {$(
+            #[track_caller]
+            pub fn $fetch(&self, value: $value, order: Ordering) -> $value {
+                if let Some(halves) = mutants::in_two(order, order) {
+                    return self.in_two(halves, |now| Some(now.$with(value)));
+                }
+                self.1.begins(Act::$Act(value.bits()), order);
+                assert_live(self);
+                count_rmw();
+                ended(self.0.$fetch(value, order))
+            }
+        )+});
+    };
+}
+
+atomic!(AtomicPtr<T>, *mut T, {});
+integer!(AtomicU64, u64, { fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub });
+integer!(AtomicUsize, usize, {
+    fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub, fetch_or Or bitor
+});
+
+/// loom's cell, which fails on a race, with the check for released memory.
+#[derive(Debug)]
+pub struct UnsafeCell<T>(loom::cell::UnsafeCell<T>, Object);
+
+impl<T> UnsafeCell<T> {
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        Self(loom::cell::UnsafeCell::new(value), Object::new(Made::Cell))
+    }
+
+    #[track_caller]
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        self.1.begins(Act::Read, Ordering::Relaxed);
+        assert_live(self);
+        self.0.with(|value| {
+            ended(());
+            f(value)
+        })
+    }
+
+    #[track_caller]
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        self.1.begins(Act::Write, Ordering::Relaxed);
+        assert_live(self);
+        self.0.with_mut(|value| {
+            ended(());
+            f(value)
+        })
+    }
+}
+
+impl<T> Retire for UnsafeCell<T> {
+    #[track_caller]
+    fn retire(&mut self) {
+        self.with_mut(|_| ());
+    }
+}
+
+/// loom's threads.
+pub mod thread {
+    pub use loom::thread::{ThreadId, yield_now};
+
+    pub use super::locks::{Thread, current, park, park_timeout};
+}

@@ -1,0 +1,25 @@
+//! [`this_thread`]: the id of the current thread, for one read of a thread-local.
+
+use core::cell::Cell;
+
+use super::{
+    thread::{self, ThreadId},
+    thread_local,
+};
+
+thread_local! {
+    /// The thread's id, cached because `thread::current` takes a reference to the thread's handle.
+    static ID: Cell<Option<ThreadId>> = const { Cell::new(None) };
+}
+
+/// Returns the id of the current thread. Ids are never reused, not even after a thread has ended.
+#[inline]
+pub fn this_thread() -> ThreadId {
+    let kept = ID.try_with(|kept| {
+        let id = kept.get().unwrap_or_else(|| thread::current().id());
+        kept.set(Some(id));
+        id
+    });
+    // After the thread-locals are destroyed, the thread's handle still has the id.
+    kept.unwrap_or_else(|_| thread::current().id())
+}

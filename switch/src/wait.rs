@@ -1,0 +1,30 @@
+//! [`wait_until`]: how a thread waits for another one that needs its processor for only a few
+//! instructions.
+
+use core::time::Duration;
+use std::thread;
+
+/// The number of times that the thread lets another one run before it sleeps.
+const YIELDS: usize = 64;
+const SHORTEST: Duration = Duration::from_micros(1);
+const LONGEST: Duration = Duration::from_millis(1);
+
+/// Waits until `is_done` returns true, which another thread brings about without waiting for this
+/// one.
+///
+/// The other thread may have lost its processor in between. If this thread has a higher real-time
+/// priority, a yield does not give the processor to it, however often this thread yields. After
+/// some yields this thread therefore sleeps.
+pub fn wait_until(mut is_done: impl FnMut() -> bool) {
+    for _ in 0..YIELDS {
+        if is_done() {
+            return;
+        }
+        thread::yield_now();
+    }
+    let mut pause = SHORTEST;
+    while !is_done() {
+        thread::sleep(pause);
+        pause = LONGEST.min(2 * pause);
+    }
+}

@@ -1,0 +1,201 @@
+//! `cargo xtask budget`: how large each package is, and how large it may be.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    mutants::source::Source,
+    step::{Step, root, say},
+};
+
+/// A package and its limits.
+struct Budget {
+    package: &'static str,
+    folder: &'static str,
+    /// Lines of code, without comments, blank lines and tests.
+    lines: usize,
+    /// The crates that a dependent builds, with the features that are named, on this system.
+    crates: usize,
+    features: &'static [&'static str],
+}
+
+const BUDGETS: [Budget; 4] = [
+    Budget {
+        package: "joint",
+        folder: "src",
+        lines: 4_400,
+        crates: 2,
+        features: &["std"],
+    },
+    Budget {
+        package: "joint-switch",
+        folder: "switch/src",
+        lines: 1_030,
+        crates: 1,
+        features: &["std"],
+    },
+    Budget {
+        package: "joint-executor",
+        folder: "executor/src",
+        lines: 20_600,
+        crates: 14,
+        features: &["io"],
+    },
+    Budget {
+        package: "joint-flow",
+        folder: "flow/src",
+        lines: 3_400,
+        crates: 26,
+        features: &[],
+    },
+];
+
+/// What a package measures.
+#[derive(Debug, Default, PartialEq)]
+struct Size {
+    files: usize,
+    lines: usize,
+    unsafe_blocks: usize,
+    sites: usize,
+}
+
+impl Size {
+    fn add(&mut self, source: &Source) {
+        let lines: BTreeSet<_> = source
+            .shipped()
+            .flat_map(|(_, token)| token.line..=token.last_line)
+            .collect();
+        self.lines += lines.len();
+        for (at, _) in source.shipped() {
+            self.unsafe_blocks += usize::from(source.reads(at, &["unsafe", "{"]));
+            self.sites += usize::from(source.reads(at, &["order", "!", "("]));
+        }
+        self.files += 1;
+    }
+}
+
+/// Prints the table, and returns the status to exit with.
+pub(crate) fn run() -> i32 {
+    match table() {
+        Ok((text, over)) => {
+            print!("{text}");
+            over.iter().for_each(|line| say(line));
+            i32::from(!over.is_empty())
+        }
+        Err(why) => {
+            say(&format!("budget failed: {why}"));
+            1
+        }
+    }
+}
+
+fn table() -> Result<(String, Vec<String>), String> {
+    let mut text = "| package | files | lines of code | of at most | unsafe blocks | atomic sites | crates | of at most |\n\
+         |---|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    let mut over = Vec::new();
+    for budget in BUDGETS {
+        let size = size(&root().join(budget.folder)).map_err(|error| error.to_string())?;
+        let crates = crates(&budget)?;
+        text += &format!(
+            "| `{}` | {} | {} | {} | {} | {} | {} | {} |\n",
+            budget.package,
+            size.files,
+            size.lines,
+            budget.lines,
+            size.unsafe_blocks,
+            size.sites,
+            crates,
+            budget.crates,
+        );
+        for (what, is, most) in [
+            ("lines of code", size.lines, budget.lines),
+            ("crates", crates, budget.crates),
+        ] {
+            if is > most {
+                over.push(format!(
+                    "`{}` has {is} {what}, and {most} are the most",
+                    budget.package
+                ));
+            }
+        }
+    }
+    Ok((text, over))
+}
+
+fn size(folder: &Path) -> io::Result<Size> {
+    let mut size = Size::default();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path: PathBuf = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                size.add(&Source::new(
+                    &path.to_string_lossy(),
+                    &fs::read_to_string(&path)?,
+                ));
+            }
+        }
+    }
+    Ok(size)
+}
+
+/// The crates that a dependent builds, the package itself included.
+fn crates(budget: &Budget) -> Result<usize, String> {
+    let features = budget.features.join(",");
+    let args = [
+        "tree",
+        "--package",
+        budget.package,
+        "--no-default-features",
+        "--features",
+        &features,
+        "--edges",
+        "normal,build",
+        "--prefix",
+        "none",
+    ];
+    let output = Step::cargo("tree", &args).command().output();
+    let output = output.map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(names(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// How many crates `cargo tree` names: each line begins with the name and the version of one.
+fn names(tree: &str) -> usize {
+    let names = tree.lines().filter(|line| !line.is_empty());
+    let names = names.map(|line| line.split(' ').take(2).collect::<Vec<_>>());
+    names.collect::<BTreeSet<_>>().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_blank_lines_and_tests_are_not_counted() {
+        let text = "//! a\n\nfn f() {\n    // b\n    unsafe { g(order!(x: Relaxed)) }\n}\n\
+            #[cfg(test)]\nmod tests {\n    fn t() { unsafe {} }\n}\n";
+        let mut size = Size::default();
+        size.add(&Source::new("src/a.rs", text));
+        let expected = Size {
+            files: 1,
+            lines: 3,
+            unsafe_blocks: 1,
+            sites: 1,
+        };
+        assert_eq!(size, expected);
+    }
+
+    #[test]
+    fn a_crate_counts_once() {
+        assert_eq!(names("a v1.0.0 (/x)\nb v2.0.0\nb v2.0.0 (*)\n\n"), 2);
+    }
+}
