@@ -24,7 +24,15 @@ use std::{
 
 use atomic_waker::AtomicWaker;
 use joint::{Completion, completion::Room};
-use joint_benches::{bare, options::Options, table::median};
+use joint_benches::{
+    allocator::{Allocator, titled},
+    bare,
+    options::Options,
+    table::median,
+};
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 /// One pair of a side that completes and a side that waits.
 trait Pair: Send {
@@ -286,7 +294,7 @@ impl Wake for Counted {
 fn table(title: &str, contestants: &[Contestant], options: &Options) {
     let (rounds, times) = options.of((201, 1000), (1, 1));
     let waker = Waker::from(Arc::new(Counted));
-    println!("| {title} | contestant | ns | joint takes |");
+    println!("| {} | contestant | ns | joint takes |", titled(title));
     println!("|---|---|---|---|");
     for (way, row) in ["on one thread", "across two threads"].iter().enumerate() {
         if !options.wants(title, row) {

@@ -16,7 +16,14 @@ use std::{
 };
 
 use criterion::Criterion;
-use joint_benches::{options::Options, table::median};
+use joint_benches::{
+    allocator::{Allocator, titled},
+    options::Options,
+    table::median,
+};
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 /// One way to use a channel once.
 type Path = fn(&Waker);
@@ -123,7 +130,7 @@ fn time(path: Path, waker: &Waker, times: u32) -> f64 {
 /// it.
 fn paired(rounds: usize, times: u32) {
     let contestants = contestants();
-    println!("| row | contestant | ns | joint takes |");
+    println!("| {} | contestant | ns | joint takes |", titled("row"));
     println!("|---|---|---|---|");
     for (row, title) in ROWS.iter().enumerate() {
         let waker = waker(row);

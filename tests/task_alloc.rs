@@ -4,7 +4,6 @@ use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
     future::pending,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
     task::{Context, Poll, Waker},
 };
 
@@ -21,26 +20,16 @@ thread_local! {
     static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The size of which the live blocks of all threads are counted.
-static WATCHED: AtomicUsize = AtomicUsize::new(0);
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-
 // SAFETY: passed on to the system's allocator as it is.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         BLOCKS.set(BLOCKS.get() + 1);
         BYTES.set(BYTES.get() + layout.size());
-        if layout.size() == WATCHED.load(Relaxed) {
-            LIVE.fetch_add(1, Relaxed);
-        }
         // SAFETY: passed on from the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if layout.size() == WATCHED.load(Relaxed) {
-            LIVE.fetch_sub(1, Relaxed);
-        }
         // SAFETY: passed on from the caller.
         unsafe { System.dealloc(block, layout) }
     }
@@ -66,160 +55,117 @@ fn taken<R>(f: impl FnOnce() -> R) -> (R, Taken) {
     (result, taken)
 }
 
-/// In a thread of its own, so that no block of an earlier test is at hand.
-fn afresh(f: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::spawn(f);
-    if let Err(payload) = thread.join() {
-        std::panic::resume_unwind(payload);
-    }
-}
-
 fn small() -> (Runnable, JoinHandle<u32>) {
     task::spawn(async { 7u32 }, |_| {})
 }
 
 #[test]
 fn a_small_task_takes_one_block_of_at_most_48_bytes() {
-    afresh(|| {
-        let (task, taken) = taken(small);
-        assert_eq!(taken.blocks, 1);
-        assert!(taken.bytes <= 48, "{taken:?}");
-        drop(task);
-    });
+    let (task, taken) = taken(small);
+    assert_eq!(taken.blocks, 1);
+    assert!(taken.bytes <= 48, "{taken:?}");
+    drop(task);
 }
 
 #[test]
 fn a_small_task_without_a_handle_takes_no_more() {
-    afresh(|| {
-        let (task, taken) = taken(|| task::spawn_detached(async { 7u32 }, |_| {}));
-        assert_eq!(taken.blocks, 1);
-        assert!(taken.bytes <= 48, "{taken:?}");
-        drop(task);
-    });
+    let (task, taken) = taken(|| task::spawn_detached(async { 7u32 }, |_| {}));
+    assert_eq!(taken.blocks, 1);
+    assert!(taken.bytes <= 48, "{taken:?}");
+    drop(task);
 }
 
 #[test]
 fn metadata_and_a_name_take_their_own_room_in_the_same_block() {
-    afresh(|| {
-        let plain = taken(small).1;
-        let metadata = || task::Builder::new().metadata([0u64; 4]);
-        let spawn = || metadata().spawn(|_| async { 7u32 }, |_| {});
-        let (task, tagged) = taken(spawn);
-        assert_eq!(tagged.blocks, 1);
-        assert!(tagged.bytes <= plain.bytes + 32, "{tagged:?}");
-        drop(task);
-        let spawn = || metadata().name("static").spawn(|_| async { 7u32 }, |_| {});
-        let (task, named) = taken(spawn);
-        assert_eq!(named.blocks, 1);
-        assert!(named.bytes <= tagged.bytes + 24, "{named:?}");
-        drop(task);
-    });
+    let plain = taken(small).1;
+    let metadata = || task::Builder::new().metadata([0u64; 4]);
+    let spawn = || metadata().spawn(|_| async { 7u32 }, |_| {});
+    let (task, tagged) = taken(spawn);
+    assert_eq!(tagged.blocks, 1);
+    assert!(tagged.bytes <= plain.bytes + 32, "{tagged:?}");
+    drop(task);
+    let spawn = || metadata().name("static").spawn(|_| async { 7u32 }, |_| {});
+    let (task, named) = taken(spawn);
+    assert_eq!(named.blocks, 1);
+    assert!(named.bytes <= tagged.bytes + 24, "{named:?}");
+    drop(task);
 }
 
 #[test]
 fn a_copied_schedule_function_takes_its_own_room_in_the_same_block() {
-    afresh(|| {
-        let plain = taken(small).1;
-        let word = 7usize;
-        let schedule = task::Copied(move |runnable: Runnable| {
-            assert_eq!(word, 7);
-            drop(runnable);
-        });
-        let spawn = || task::Builder::new().spawn(|()| async { 7u32 }, schedule);
-        let (task, taken) = taken(spawn);
-        assert_eq!(taken.blocks, 1);
-        assert!(taken.bytes <= plain.bytes + 8, "{taken:?}");
-        drop(task);
+    let plain = taken(small).1;
+    let word = 7usize;
+    let schedule = task::Copied(move |runnable: Runnable| {
+        assert_eq!(word, 7);
+        drop(runnable);
     });
+    let spawn = || task::Builder::new().spawn(|()| async { 7u32 }, schedule);
+    let (task, taken) = taken(spawn);
+    assert_eq!(taken.blocks, 1);
+    assert!(taken.bytes <= plain.bytes + 8, "{taken:?}");
+    drop(task);
 }
 
 #[test]
 fn so_many_tasks_take_so_many_blocks() {
-    afresh(|| {
-        let mut tasks = Vec::with_capacity(1_000);
-        let ((), taken) = taken(|| tasks.extend((0..1_000).map(|_| small())));
-        assert_eq!(taken.blocks, 1_000);
-    });
+    let mut tasks = Vec::with_capacity(1_000);
+    let ((), taken) = taken(|| tasks.extend((0..1_000).map(|_| small())));
+    assert_eq!(taken.blocks, 1_000);
 }
 
 #[test]
 fn to_run_wake_join_and_cancel_takes_nothing() {
-    afresh(|| {
-        let mut cx = Context::from_waker(Waker::noop());
-        let (runnable, mut handle) = small();
-        let ((), used) = taken(|| {
-            let waker = runnable.waker();
-            waker.wake_by_ref();
-            runnable.run();
-            waker.wake();
-            let mut handle = std::pin::Pin::new(&mut handle);
-            assert_eq!(handle.as_mut().poll(&mut cx), Poll::Ready(7));
-        });
-        assert_eq!(
-            used,
-            Taken {
-                blocks: 0,
-                bytes: 0
-            }
-        );
-
-        let (runnable, handle) = task::spawn(pending::<()>(), |runnable| {
-            runnable.run();
-        });
-        let ((), used) = taken(|| {
-            runnable.run();
-            handle.abort();
-            drop(handle);
-        });
-        assert_eq!(
-            used,
-            Taken {
-                blocks: 0,
-                bytes: 0
-            }
-        );
+    let mut cx = Context::from_waker(Waker::noop());
+    let (runnable, mut handle) = small();
+    let ((), used) = taken(|| {
+        let waker = runnable.waker();
+        waker.wake_by_ref();
+        runnable.run();
+        waker.wake();
+        let mut handle = std::pin::Pin::new(&mut handle);
+        assert_eq!(handle.as_mut().poll(&mut cx), Poll::Ready(7));
     });
+    assert_eq!(
+        used,
+        Taken {
+            blocks: 0,
+            bytes: 0
+        }
+    );
+
+    let (runnable, handle) = task::spawn(pending::<()>(), |runnable| {
+        runnable.run();
+    });
+    let ((), used) = taken(|| {
+        runnable.run();
+        handle.abort();
+        drop(handle);
+    });
+    assert_eq!(
+        used,
+        Taken {
+            blocks: 0,
+            bytes: 0
+        }
+    );
 }
 
 #[test]
 fn a_task_that_waits_for_a_task_registers_without_a_block() {
-    afresh(|| {
-        let (child, handle) = small();
-        let (parent, joined) = task::spawn(handle, |runnable| {
-            runnable.run();
-        });
-        let ((), used) = taken(|| {
-            parent.run();
-            child.run();
-        });
-        assert_eq!(
-            used,
-            Taken {
-                blocks: 0,
-                bytes: 0
-            }
-        );
-        assert!(joined.is_finished());
+    let (child, handle) = small();
+    let (parent, joined) = task::spawn(handle, |runnable| {
+        runnable.run();
     });
-}
-
-#[test]
-fn what_a_thread_has_kept_at_hand_is_given_back_at_its_end() {
-    // A size that nothing else in this program has.
-    const LARGE: usize = 203;
-    fn large() -> (Runnable, JoinHandle<[u8; LARGE]>) {
-        task::spawn(std::future::ready([0; LARGE]), |_| {})
-    }
-    let one = std::thread::spawn(|| taken(large).1).join().unwrap();
-    assert_eq!(one.blocks, 1);
-    WATCHED.store(one.bytes, Relaxed);
-    afresh(|| {
-        let tasks: Vec<_> = (0..1_000).map(|_| large()).collect();
-        assert_eq!(LIVE.load(Relaxed), 1_000);
-        for (runnable, handle) in tasks {
-            runnable.run();
-            drop(handle);
+    let ((), used) = taken(|| {
+        parent.run();
+        child.run();
+    });
+    assert_eq!(
+        used,
+        Taken {
+            blocks: 0,
+            bytes: 0
         }
-    });
-    assert_eq!(LIVE.load(Relaxed), 0);
+    );
+    assert!(joined.is_finished());
 }

@@ -21,6 +21,7 @@ mod million;
 mod timers;
 
 use joint_benches::{
+    allocator::Allocator,
     driven::smol::Smol,
     locals::tokio::DrivenTokioLocal,
     pools::{joint::Joint, tokio::DrivenTokioPool},
@@ -28,6 +29,9 @@ use joint_benches::{
     runtime::Pool,
     table::Table,
 };
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 /// A table in which all have the same rows, and some rows a floor.
 macro_rules! table {

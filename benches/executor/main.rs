@@ -17,6 +17,7 @@ mod nexosim;
 mod rows;
 
 use joint_benches::{
+    allocator::Allocator,
     bare::{Bare, BarePool, InPlace},
     locals::{
         async_executor::AsyncExecutorLocal,
@@ -33,6 +34,9 @@ use joint_benches::{
     runtime::{Pool, Runtime},
     table::{Row, Run, Table},
 };
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 const WORKERS: usize = 2;
 

@@ -1,11 +1,13 @@
 //! How often the program requests memory.
 
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
+    alloc::{GlobalAlloc, Layout},
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
-/// The system's allocator, which counts while it is asked to.
+use joint_benches::allocator::Allocator;
+
+/// The allocator, which counts while it is asked to.
 struct Counting;
 
 #[global_allocator]
@@ -21,23 +23,23 @@ fn count() {
     }
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator.
+// SAFETY: every call is passed on unchanged to the allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
         // SAFETY: the caller's promises are those that this needs.
-        unsafe { System.alloc(layout) }
+        unsafe { Allocator.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: the caller's promises are those that this needs; the block came from there.
-        unsafe { System.dealloc(block, layout) }
+        unsafe { Allocator.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
         // SAFETY: the caller's promises are those that this needs; the block came from there.
-        unsafe { System.realloc(block, layout, size) }
+        unsafe { Allocator.realloc(block, layout, size) }
     }
 }
 

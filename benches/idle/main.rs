@@ -8,12 +8,16 @@
 use std::{env, fs, process::Command, thread, time::Duration};
 
 use joint_benches::{
+    allocator::Allocator,
     driven::{Driven, smol::Smol},
     options::Options,
     pools::{async_executor::AsyncExecutorStatic, joint::Joint, nio::Nio, tokio::DrivenTokioPool},
     report::{Measured, Report},
     runtime::{Pool, Runtime},
 };
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 const WORKERS: usize = 4;
 const HOUR: Duration = Duration::from_secs(3_600);

@@ -2,12 +2,14 @@
 //! has given it.
 
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
+    alloc::{GlobalAlloc, Layout},
     fs,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// The system's allocator, and a count of the bytes that are allocated.
+use joint_benches::allocator::Allocator;
+
+/// The allocator, and a count of the bytes that are allocated.
 struct Counting;
 
 #[global_allocator]
@@ -15,25 +17,25 @@ static HEAP: Counting = Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call is passed on unchanged to the system's allocator.
+// SAFETY: every call is passed on unchanged to the allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size(), Relaxed);
         // SAFETY: the caller's promises are those that this needs.
-        unsafe { System.alloc(layout) }
+        unsafe { Allocator.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller's promises are those that this needs; the block came from there.
-        unsafe { System.dealloc(block, layout) }
+        unsafe { Allocator.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         LIVE.fetch_add(size, Relaxed);
         LIVE.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller's promises are those that this needs; the block came from there.
-        unsafe { System.realloc(block, layout, size) }
+        unsafe { Allocator.realloc(block, layout, size) }
     }
 }
 

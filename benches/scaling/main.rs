@@ -24,6 +24,7 @@ mod rows;
 mod work;
 
 use joint_benches::{
+    allocator::{Allocator, titled},
     bare::FLOOR,
     driven::{Driven, smol::Smol},
     options::Options,
@@ -40,6 +41,9 @@ use joint_benches::{
 };
 use joint_figures::{Curve, Panel};
 use work::NamedRun;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 /// The rows whose figures are kept, for `docs/measured.md`.
 const KEPT: [&str; 9] = [
@@ -149,7 +153,7 @@ impl Scaling<'_> {
             }
         }
         let names: Vec<_> = contestants.iter().map(|contestant| contestant.0).collect();
-        println!("\n| {title} | workers | {} |", names.join(" | "));
+        println!("\n| {} | workers | {} |", titled(title), names.join(" | "));
         println!("|{}", "---|".repeat(2 + names.len()));
         table.each_row(self.options, self.report, |row, figures, report| {
             let figures: Vec<_> = figures.chunks(self.counts.len()).collect();

@@ -14,7 +14,10 @@ mod runtimes;
 mod shuttle;
 mod speed;
 
-use joint_benches::options::Options;
+use joint_benches::{allocator::Allocator, options::Options};
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 fn main() {
     let tables = [speed::switches(&Options::read())];

@@ -80,6 +80,7 @@ macro_rules! detached_by_drop {
     };
 }
 
+pub mod allocator;
 pub mod bare;
 pub mod driven;
 pub mod forks;

@@ -10,7 +10,7 @@ use std::{
 
 use joint_figures::{Place, placement_line};
 
-use super::{options::Options, placement::Placement};
+use super::{allocator::titled, options::Options, placement::Placement};
 
 /// The figure of one contestant in one row.
 pub struct Measured {
@@ -76,7 +76,8 @@ impl Report {
     /// Prints the head of a table.
     pub fn head<'a>(&self, title: &str, contestants: impl Iterator<Item = &'a str>) {
         let contestants: Vec<_> = contestants.collect();
-        println!("\n| {title} | {} | best peer |", contestants.join(" | "));
+        let (title, names) = (titled(title), contestants.join(" | "));
+        println!("\n| {title} | {names} | best peer |");
         println!("|{}", "---|".repeat(2 + contestants.len()));
     }
 

@@ -11,7 +11,12 @@
 use std::time::Duration;
 
 use criterion::Criterion;
-use joint_benches::{bare::FLOOR, options::Options, table::median};
+use joint_benches::{
+    allocator::{Allocator, titled},
+    bare::FLOOR,
+    options::Options,
+    table::median,
+};
 
 #[macro_use]
 mod rows;
@@ -19,6 +24,9 @@ mod direct;
 mod queued;
 
 use direct::{async_task_task, floor, joint_task};
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 /// Does one thing a number of times, and returns how long that took.
 type Path = fn(u32) -> Duration;
@@ -126,7 +134,7 @@ fn nanoseconds(path: Path, times: u32) -> f64 {
 /// Prints medians over the rounds: of the times, and of each round's ratio to the first contestant.
 fn print(table: &Comparison, rounds: usize) {
     let (first, peers) = table.contestants.split_first().expect("contestants");
-    print!("\n| {} | {first} ns |", table.title);
+    print!("\n| {} | {first} ns |", titled(table.title));
     for peer in peers {
         print!(" {peer} ns | ratio |");
     }

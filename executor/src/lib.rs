@@ -100,7 +100,6 @@
 //! | a task is spawned by a thread that is not a worker | 1: the injector; and 2 if another such thread has spawned since: the count of such spawns, and the task that is last in the injector |
 //! | a task is woken by a thread that is not a worker | 2: the task, and the injector; and 2 if another such thread has woken a task since: the last task in the injector, and one of 32 rooms, if the two threads have the same |
 //! | a worker takes tasks from the injector | 1: the injector; and the tasks |
-//! | one worker spawns tasks of up to 256 bytes, and another one ends them, again and again | each block, back; and for every 4 KiB of them 3: the depot's words for that size, there and back, and the first block |
 //! | a timer is fired by another worker | 1: the queue of timers, and what a wake-up costs |
 //! | a descriptor becomes ready, in the driver of another worker | 1: the waiters, and what a wake-up costs |
 //!

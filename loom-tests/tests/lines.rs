@@ -1,8 +1,8 @@
 //! What each path costs in cache lines that move from one core to another: the table *Many cores*
 //! of the executor's documentation. Counted here are tasks, the counts of idle workers, the queues
-//! and thefts, the injector, the rooms of waking threads, the register of waiting tasks, the depot
-//! of blocks, and timers. The rest of the table follows from the source: the counters of a worker,
-//! the count of spawns from outside, and the waiters for a descriptor.
+//! and thefts, the injector, the rooms of waking threads, the register of waiting tasks, and
+//! timers. The rest of the table follows from the source: the counters of a worker, the count of
+//! spawns from outside, and the waiters for a descriptor.
 //!
 //! A line moves if a core accesses it that has no copy, because another core has written it since.
 //! The full fences that the workers make where the system has no `membarrier` are counted as well:

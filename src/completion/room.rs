@@ -25,11 +25,10 @@
 //!
 //! **A task's join word has no room.** Room would take two words of every task, whose other parts
 //! are six words and the future, and would help only a join with a waker of another crate. Such a
-//! join pays for the box 21 instructions (of 196, from the spawn to the join) and no atomic
-//! operation, because the block comes from the thread's cache. If the task ends on another thread,
-//! the box is one more cache line to move. No word of a task could serve as room meanwhile: the
-//! link and the metadata belong to the queues and the executor, the place of the spawn is read by
-//! hooks, and the future is being polled.
+//! join pays for the box: one more block of the allocator, and one more cache line to move if the
+//! task ends on another thread. No word of a task could serve as room meanwhile: the link and the
+//! metadata belong to the queues and the executor, the place of the spawn is read by hooks, and the
+//! future is being polled.
 
 use core::{
     fmt,

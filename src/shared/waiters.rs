@@ -48,12 +48,6 @@
 //! **The cost of a search.** A search starts where the last one ended. All places that are free
 //! when a round starts at the front of the list are found in that round. They are at least half of
 //! the list, so a round passes at most two places for each place that it finds.
-//!
-//! Two designs were rejected. Both save a block of memory, which costs about 20 instructions
-//! because it comes from the thread's cache, and neither changes the number of atomic operations. A
-//! place with room for a waker of another crate saves such a waiter 6 of 313 instructions, from the
-//! creation of the channel to the value, and costs a waiter that is a task 19 more. A first place
-//! inside the channel's own block costs every waiter 11 more.
 
 use core::{
     mem,

@@ -27,10 +27,10 @@
 //! A future asks for its next run by waking its own task in its poll and being pending, as a yield
 //! and a [refused operation](crate::waker::budget) do. The runnable then goes back to the executor
 //! as it is: [`Waker::wake_by_ref`](core::task::Waker::wake_by_ref) and the end of the run take no
-//! atomic read-modify-write. If the task was also woken from elsewhere since its last run, the end of the
-//! run takes one. This needs the feature `std`, for a thread-local. Without it, and for a wake-up
-//! by another thread, or by code of a task that is polled inside of this poll, the wake-up takes
-//! one, and the end of the run another.
+//! atomic read-modify-write. If the task was also woken from elsewhere since its last run, the end
+//! of the run takes one. This needs the feature `std`, for a thread-local. Without it, and for a
+//! wake-up by another thread, or by code of a task that is polled inside of this poll, the wake-up
+//! takes one, and the end of the run another.
 //!
 //! # An executor in thirty lines
 //! It needs a queue, a loop that runs the queued tasks, and a way to sleep. A task knows only the

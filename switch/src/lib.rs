@@ -155,25 +155,6 @@ macro_rules! const_unless_modelled {
     };
 }
 
-/// Makes an array whose elements are all made by the same expression. It is constant, except under
-/// the model.
-#[cfg(not(joint_loom))]
-#[macro_export]
-macro_rules! array_of {
-    ($element:expr; $length:expr) => {
-        [const { $element }; $length]
-    };
-}
-
-/// Makes an array whose elements are all made by the same expression.
-#[cfg(joint_loom)]
-#[macro_export]
-macro_rules! array_of {
-    ($element:expr; $length:expr) => {
-        ::core::array::from_fn::<_, { $length }, _>(|_| $element)
-    };
-}
-
 /// The last access to a place before its memory is freed.
 ///
 /// Under the model it is a mutable access, which fails if another thread's access is not ordered

@@ -2,19 +2,21 @@
 //! everything back.
 
 use std::{
+    cell::Cell,
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
+    ptr,
     sync::{Arc, Barrier},
-    task::{Context, Wake, Waker},
+    task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker},
     time::{Duration, Instant},
 };
 
 use crate::counting::{Bomb, COUNT};
-use joint::shared::{Shared, Wait, channel};
+use joint::shared::{Sender, Shared, Wait, channel};
 
-/// How many blocks `f` allocates on a thread that keeps none yet. All of them, but for small ones
-/// that the thread keeps to use again, must have been given back when it ends.
+/// How many blocks `f` allocates on a thread that has waited for nothing yet. All of them, but for
+/// the parker that the thread keeps for its waits, must have been given back when it ends.
 fn allocations(f: impl Fn() + Sync) -> usize {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -37,12 +39,11 @@ fn register<'a, T>(shared: &'a Shared<T>, waker: &Waker) -> Wait<'a, T> {
     wait
 }
 
-/// A value of a size of which no thread keeps blocks.
+/// A large value, which is in the channel's own block too.
 type Large = [u64; 1024];
 const LARGE: Large = [7; 1024];
 
-/// Each waiter's waker is foreign, and boxed as long as it waits. A thread keeps the boxes, and
-/// uses them again.
+/// The channel is one allocation, and each waiter's waker is foreign, so it is boxed.
 fn places(allocations: usize, waiters: usize) -> usize {
     allocations - 1 - waiters
 }
@@ -108,7 +109,7 @@ fn a_million_who_come_and_go_take_two_places_for_each_that_is_there_at_a_time() 
         }
         tx.send(LARGE);
     };
-    let places = places(allocations(come_and_go), AT_ONCE);
+    let places = places(allocations(come_and_go), rounds);
     assert!(places <= 2 * AT_ONCE, "{places} places");
 }
 
@@ -136,18 +137,19 @@ fn threads_that_come_and_go_against_each_other_keep_to_the_bound() {
         threads.into_iter().map(|t| t.join().unwrap()).sum()
     });
     tx.send(LARGE);
-    // Two wait at a time in each thread, each with a waker in a box. A thread that came too late
+    // Two wait at a time in each thread. Each waiter's waker is boxed. A thread that came too late
     // with a place keeps it.
-    let (places, boxes, late) = (2 * 2 * THREADS, 2 * THREADS, THREADS);
+    let (places, boxes, late) = (2 * 2 * THREADS, (1 + rounds) * THREADS, THREADS);
     assert!(allocated <= places + boxes + late, "{allocated} blocks");
 }
 
 #[test]
 fn waves_of_waiters_take_no_more_places_than_the_largest_asks_for() {
+    const WAVES: [usize; 7] = [50, 10, 49, 1, 1, 30, 50];
     let waves = || {
         let (tx, shared) = channel();
         let stays = register(&shared, Waker::noop());
-        for wave in [50, 10, 49, 1, 1, 30, 50] {
+        for wave in WAVES {
             let waits: [_; 50] =
                 std::array::from_fn(|n| (n < wave).then(|| register(&shared, Waker::noop())));
             drop(waits);
@@ -155,7 +157,7 @@ fn waves_of_waiters_take_no_more_places_than_the_largest_asks_for() {
         tx.send(LARGE);
         drop(stays);
     };
-    let places = places(allocations(waves), 51);
+    let places = places(allocations(waves), 1 + WAVES.iter().sum::<usize>());
     assert!(places <= 2 * 51, "{places} places");
 }
 
@@ -225,4 +227,47 @@ fn a_wait_that_is_forgotten_leaks_nothing() {
         drop(tx);
     };
     allocations(forgotten);
+}
+
+/// It stays on its thread, and does not outlive the slot.
+fn waker_whose_clone_sends(slot: &Cell<Option<Sender<u32>>>) -> Waker {
+    static TABLE: RawWakerVTable = RawWakerVTable::new(
+        |data| {
+            // SAFETY: the data is the slot, which the caller keeps alive, on the same thread.
+            let slot = unsafe { &*data.cast::<Cell<Option<Sender<u32>>>>() };
+            slot.take().into_iter().for_each(|tx| tx.send(1));
+            RawWaker::new(data, &TABLE)
+        },
+        |_| {},
+        |_| {},
+        |_| {},
+    );
+    // SAFETY: the table does nothing but look at the slot, where the waker is cloned by the one who
+    // made it.
+    unsafe { Waker::new(ptr::from_ref(slot).cast(), &TABLE) }
+}
+
+#[test]
+fn all_places_are_given_back_when_the_value_has_come_and_not_with_it() {
+    const WAITERS: usize = 100;
+    let (tx, shared) = channel();
+    let before = COUNT.get().live;
+    let mut waits: Vec<_> = (0..WAITERS)
+        .map(|_| register(&shared, Waker::noop()))
+        .collect();
+    let waiting = COUNT.get().live - before;
+    assert!(waiting >= 2 * WAITERS as isize, "a place and a waker each");
+    // One more comes, and finds that the wait has ended while it came.
+    let slot = Cell::new(Some(tx));
+    let waker = waker_whose_clone_sends(&slot);
+    let mut late = shared.wait();
+    let poll = Pin::new(&mut late).poll(&mut Context::from_waker(&waker));
+    assert_eq!(poll, Poll::Ready(Ok(&1)));
+    for wait in &mut waits {
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(Pin::new(wait).poll(&mut cx).is_ready());
+    }
+    let kept = COUNT.get().live - before;
+    assert_eq!(kept, 1, "the vector");
+    assert_eq!(shared.get(), Some(&1));
 }

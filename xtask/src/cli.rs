@@ -18,9 +18,10 @@ Usage: cargo xtask <command>
                          writes lab/index.html, the ordering lab as one page; --check only compares the file
                          with what would be written; --test uses it in Chromium, and is skipped without:
                          its verdicts are those of the explorer, and of the matrix in FILE
-  bench [--readme] [NAME]
+  bench [--readme | --mimalloc] [NAME]
                          all benches, or one; --readme runs those that the README shows, or one of them,
-                         and writes the figures of the last runs into README.md, docs/measured.md and docs/measured.svg
+                         and writes the figures of the last runs into README.md, docs/measured.md and docs/measured.svg;
+                         --mimalloc gives all contestants mimalloc as their allocator
   bench-once             each row of each bench once, without figures: does it run?
   mutants [--check] [--smoke] [FILTER]
                          the models against each change of an ordering, an exchange or a second look, or of
@@ -51,7 +52,7 @@ pub(crate) enum Command {
     Test,
     Loom { full: bool, filter: Option<String> },
     Lab(Lab),
-    Bench { name: Option<String>, readme: bool },
+    Bench(Bench),
     BenchOnce,
     Mutants(Wish),
     Logic { filter: Option<String> },
@@ -64,6 +65,17 @@ pub(crate) enum Command {
     Tsan,
     All,
     Help,
+}
+
+/// Which benches run, and how.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Bench {
+    /// All, if there is none.
+    pub(crate) name: Option<String>,
+    /// Whether the figures go into the README and its tables.
+    pub(crate) readme: bool,
+    /// Whether all contestants use mimalloc.
+    pub(crate) mimalloc: bool,
 }
 
 /// What the ordering lab should make.
@@ -90,10 +102,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
             return Ok(Command::Loom { full, filter });
         }
         "lab" => return lab(rest),
-        "bench" => {
-            let (readme, name) = switch_and_name("bench", "--readme", rest)?;
-            return Ok(Command::Bench { name, readme });
-        }
+        "bench" => return bench(rest),
         "mutants" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
         "mutants" => return mutants(rest),
         "logic" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
@@ -139,6 +148,21 @@ fn mutants(words: &[String]) -> Result<Command, String> {
         return Err("mutants takes --smoke or a filter, not both".to_owned());
     }
     Ok(Command::Mutants(wish))
+}
+
+fn bench(words: &[String]) -> Result<Command, String> {
+    let (switches, rest): (Vec<_>, Vec<_>) =
+        (words.iter().cloned()).partition(|word| word == "--readme" || word == "--mimalloc");
+    let has = |switch: &str| switches.iter().any(|word| word == switch);
+    let bench = Bench {
+        name: at_most_one("bench", &rest)?,
+        readme: has("--readme"),
+        mimalloc: has("--mimalloc"),
+    };
+    if bench.readme && bench.mimalloc {
+        return Err("bench takes --readme or --mimalloc, not both".to_owned());
+    }
+    Ok(Command::Bench(bench))
 }
 
 /// Returns whether the switch is there, and the name beside it.
@@ -288,15 +312,22 @@ mod tests {
 
     #[test]
     fn bench_takes_a_switch_and_a_name_in_any_order() {
-        let bench = |readme, name: Option<&str>| {
-            let name = name.map(str::to_owned);
-            Ok(Command::Bench { name, readme })
+        let with = |readme, mimalloc, name: Option<&str>| {
+            Ok(Command::Bench(Bench {
+                name: name.map(str::to_owned),
+                readme,
+                mimalloc,
+            }))
         };
+        let bench = |readme, name| with(readme, false, name);
         assert_eq!(parsed("bench"), bench(false, None));
         assert_eq!(parsed("bench task"), bench(false, Some("task")));
         assert_eq!(parsed("bench --readme"), bench(true, None));
         assert_eq!(parsed("bench --readme flow"), bench(true, Some("flow")));
         assert_eq!(parsed("bench flow --readme"), bench(true, Some("flow")));
+        assert_eq!(parsed("bench --mimalloc"), with(false, true, None));
+        let of_task = with(false, true, Some("task"));
+        assert_eq!(parsed("bench task --mimalloc"), of_task);
     }
 
     #[test]
@@ -352,6 +383,7 @@ mod tests {
             ("loom --ful", "--ful"),
             ("loom one two", "two"),
             ("bench -x", "-x"),
+            ("bench --readme --mimalloc", "--mimalloc"),
             ("lab", "matrix"),
             ("lab pictures", "pictures"),
             ("lab matrix --xml", "--xml"),

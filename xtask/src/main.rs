@@ -19,7 +19,7 @@ mod work;
 
 use std::{env, process::exit};
 
-use cli::{Command, Lab};
+use cli::{Bench, Command, Lab};
 use step::{Step, run_all, say};
 
 fn main() {
@@ -44,7 +44,7 @@ fn run(command: Command) -> i32 {
             let step = plans::matrix(json.as_deref(), html.as_deref());
             run_all("lab", &[step])
         }
-        Command::Bench { name, readme } => bench(name.as_deref(), readme),
+        Command::Bench(wish) => bench(&wish),
         Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
         Command::Compat => compat::run(),
         Command::Budget => budget::run(),
@@ -63,16 +63,17 @@ fn run(command: Command) -> i32 {
 }
 
 /// Runs all benches or one; for the README those whose figures it shows.
-fn bench(name: Option<&str>, readme: bool) -> i32 {
-    let steps: Vec<_> = match name {
-        None if readme => (readme::BENCHES.iter())
-            .map(|name| plans::bench(Some(name)))
+fn bench(wish: &Bench) -> i32 {
+    let step = |name| plans::bench(name, wish.mimalloc);
+    let steps: Vec<_> = match wish.name.as_deref() {
+        None if wish.readme => (readme::BENCHES.iter())
+            .map(|name| step(Some(name)))
             .collect(),
-        None => vec![plans::bench(None), plans::bench(Some("simulation"))],
-        Some(_) => vec![plans::bench(name)],
+        None => vec![step(None), step(Some("simulation"))],
+        name => vec![step(name)],
     };
     match run_all("bench", &steps) {
-        0 if readme => readme::run(),
+        0 if wish.readme => readme::run(),
         code => code,
     }
 }

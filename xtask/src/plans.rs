@@ -106,17 +106,22 @@ pub(crate) fn matrix(json: Option<&str>, html: Option<&str>) -> Step {
 /// Each row of each bench once, as a test.
 pub(crate) fn bench_once() -> Step {
     let args = ["test", "--package", "joint-benches", "--benches"];
-    Step::cargo("benches", &[&args[..], &["--all-features"]].concat())
+    Step::cargo("benches", &[&args[..], &["--features", "sim"]].concat())
 }
 
 /// With the peers that plain `cargo bench` leaves out, one of which asks for a newer compiler than
 /// it needs. All benches are those that can run without simulations, which would be built into
 /// joint, and so into what the others measure.
-pub(crate) fn bench(name: Option<&str>) -> Step {
-    let features: &[&str] = match name {
-        Some("simulation") => &["--features", "sim"],
-        _ => &[],
-    };
+pub(crate) fn bench(name: Option<&str>, mimalloc: bool) -> Step {
+    let mut features = Vec::new();
+    if name == Some("simulation") {
+        features.extend(["--features", "sim"]);
+    }
+    let mut folder = readme::folder();
+    if mimalloc {
+        features.extend(["--features", "mimalloc"]);
+        folder.push("mimalloc");
+    }
     let name = name.unwrap_or("*");
     let args = [
         "bench",
@@ -124,9 +129,12 @@ pub(crate) fn bench(name: Option<&str>) -> Step {
         "joint-benches",
         "--ignore-rust-version",
     ];
-    Step::cargo("bench", &[&args[..], features, &["--bench", name]].concat())
-        .cfg("joint_peers")
-        .env("JOINT_BENCH_OUT", readme::folder().to_string_lossy())
+    Step::cargo(
+        "bench",
+        &[&args[..], &features, &["--bench", name]].concat(),
+    )
+    .cfg("joint_peers")
+    .env("JOINT_BENCH_OUT", folder.to_string_lossy())
 }
 
 /// In release, where more happens in the time.
@@ -223,20 +231,26 @@ mod tests {
 
     #[test]
     fn a_bench_is_chosen_by_name() {
-        assert!(bench(Some("task")).to_string().ends_with("--bench task"));
-        assert!(bench(None).to_string().ends_with("--bench '*'"));
-        assert!(bench(None).to_string().contains("--cfg joint_peers"));
-        assert!(
-            bench(None)
-                .to_string()
-                .contains(" --package joint-benches ")
-        );
+        let line = |name| bench(name, false).to_string();
+        assert!(line(Some("task")).ends_with("--bench task"));
+        assert!(line(None).ends_with("--bench '*'"));
+        assert!(line(None).contains("--cfg joint_peers"));
+        assert!(line(None).contains(" --package joint-benches "));
     }
 
     #[test]
     fn simulations_are_built_only_into_their_own_bench() {
-        let has_feature = |name| bench(name).to_string().contains(" --features sim ");
+        let line = |name| bench(name, false).to_string();
+        let has_feature = |name| line(name).contains(" --features sim ");
         assert!(has_feature(Some("simulation")));
         assert!(!has_feature(Some("executor")) && !has_feature(None));
+    }
+
+    #[test]
+    fn figures_with_mimalloc_are_kept_apart() {
+        let line = bench(Some("task"), true).to_string();
+        assert!(line.contains("/bench/mimalloc "), "{line}");
+        assert!(line.contains(" --features mimalloc "), "{line}");
+        assert!(!bench(Some("task"), false).to_string().contains("mimalloc"));
     }
 }
