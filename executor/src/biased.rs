@@ -18,7 +18,7 @@
 
 use std::sync::PoisonError;
 
-use crate::asymmetric;
+use super::fences::Fences;
 use joint_switch::{AtomicUsize, Mutex, UnsafeCell, order, recheck, wait_until};
 
 const NO: usize = 0;
@@ -32,18 +32,21 @@ pub(crate) struct Biased<T> {
     /// Written under the lock.
     is_revoked: AtomicUsize,
     lock: Mutex<()>,
+    /// Between the owner and the other threads.
+    fences: Fences,
 }
 
 // SAFETY: one thread at a time has the value: the owner inside the bias, or the lock's holder.
 unsafe impl<T: Send> Sync for Biased<T> {}
 
 impl<T> Biased<T> {
-    pub(crate) fn new(value: T) -> Self {
+    pub(crate) fn new(value: T, fences: Fences) -> Self {
         Self {
             value: UnsafeCell::new(value),
             is_inside: AtomicUsize::new(NO),
             is_revoked: AtomicUsize::new(NO),
             lock: Mutex::new(()),
+            fences,
         }
     }
 
@@ -67,7 +70,7 @@ impl<T> Biased<T> {
         self.is_inside.store(YES, order!(step_in: Relaxed));
         let inside = Inside(&self.is_inside);
         // ORDERING: enter_fence. SeqCst: O2, with `revoke_fence`.
-        asymmetric::light(order!(enter_fence: SeqCst));
+        self.fences.light(order!(enter_fence: SeqCst));
         // ORDERING: bias_look. Relaxed: O3, ordered by the fence before it.
         // RECHECK: bias_gone. Another thread holds the lock, or will, and does not wait for the
         // owner.
@@ -88,7 +91,7 @@ impl<T> Biased<T> {
             // ORDERING: revoke. Relaxed: R1, ordered by the fence after it.
             self.is_revoked.store(YES, order!(revoke: Relaxed));
             // ORDERING: revoke_fence. SeqCst: R2, with `enter_fence`.
-            asymmetric::heavy(order!(revoke_fence: SeqCst));
+            self.fences.heavy(order!(revoke_fence: SeqCst));
             // ORDERING: wait_for_owner. Acquire, with `step_out`.
             // RECHECK: owner_inside. R3: an owner that has still seen the bias.
             wait_until(
@@ -109,14 +112,14 @@ mod tests {
         sync::atomic::{AtomicBool, Ordering::Relaxed},
     };
 
-    use super::Biased;
+    use super::{Biased, Fences};
     use crate::interrupt::interrupt;
 
     /// The owner has lost the processor to another thread, and gets it back although that thread
     /// has the higher real-time priority.
     #[test]
     fn another_thread_lets_an_owner_of_lower_priority_move_on() {
-        let (value, is_coming) = (Biased::new(0), AtomicBool::new(false));
+        let (value, is_coming) = (Biased::new(0, Fences::ordinary()), AtomicBool::new(false));
         let owner = |start_other: &dyn Fn()| {
             let add = |value: &mut i32| {
                 start_other();

@@ -111,37 +111,30 @@
 //! whether one of them is stuck. It measures its own at most once in 64 runs, when it has run dry
 //! but finds a task in the driver or the injector before it searches.
 //!
-//! On Linux the workers spawn and run tasks without a fence. Instead, a theft makes one call of
-//! `membarrier`, and so does the worker that watches when it finds something to do or goes to sleep
-//! while others are busy. The call interrupts every processor that runs a thread of the program at
-//! that moment, so it takes longer the more of them there are. On a virtual machine with two
-//! processors it took 0.3 microseconds while the other processor ran no thread of the program, and
-//! 3.1 microseconds otherwise. The first executor of a program times the call when it starts, and
-//! all executors do without it if it takes more than 20 microseconds. That measurement cannot
-//! foresee how many processors will be running later. [Sandboxes](Executor#sandboxes) says what a
-//! task costs without the call.
-//!
 //! # Cost in atomic operations
 //! The table counts the atomic read-modify-writes of each path, once the executor has run for a
 //! while, without those of the allocator. A lock takes two more, one to lock it and one to unlock
-//! it, if no other thread wants it. Each push and each pop of a worker also has a fence, which is
-//! free where [`membarrier`](Executor#sandboxes) is available, and a full fence elsewhere. A loom
-//! model of the whole executor checks the counts (`loom-tests/tests/executor.rs`).
+//! it, if no other thread wants it. A worker makes a full fence when it queues a task and when it
+//! takes one from its queues, when a task waits for the first time, and when a task ends that has
+//! waited. A [`join()`] makes one or two. In an executor of one worker, only the first wait and the
+//! end have fences. [`Builder::asymmetric_fences`] moves the fences to the rare side. A loom model
+//! of the whole executor checks the counts (`loom-tests/tests/executor.rs`).
 //!
-//! | path | read-modify-writes | locks | full fences |
-//! |---|---|---|---|
-//! | yield | 0 | 0 | 0 |
-//! | spawn a detached task, and run it | 0 | 0 | 0 |
-//! | spawn a task, run it, and then await it | 1 | 0 | 0 |
-//! | spawn a task and await it, run it, and run the task that waited | 5 | 0 | 0 |
-//! | wake a task that waits, and run it until it waits again | 2 | 0 | 0 |
-//! | abort a task that waits, and run it to its end | 2 | 0 | 0 |
-//! | drop the handle of a task that waits, and run it to its end | 2 | 0 | 0 |
-//! | spawn a detached task from another thread, and run it | 4 | 0 | 1 |
-//! | wake a task from another thread, and run it until it waits again | 7 | 0 | 1 |
-//! | arm a timer, and drop it | 2 | 2 | 0 |
-//! | arm a timer that becomes the earliest, and drop it | 3 | 2 | 0 |
-//! | spawn a task that sleeps, run it, wake it in time, and run it to its end | 5 | 3 | 0 |
+//! | path | read-modify-writes | locks | full fences | with one worker |
+//! |---|---|---|---|---|
+//! | yield, with no other task queued | 0 | 0 | 1 | 0 |
+//! | yield, with others queued | 0 | 0 | 2 | 0 |
+//! | spawn a detached task, and run it | 0 | 0 | 2 | 0 |
+//! | spawn a task, run it, and then await it | 1 | 0 | 2 | 0 |
+//! | spawn a task and await it, run it, and run the task that waited | 5 | 0 | 2 | 0 |
+//! | wake a task that waits, and run it until it waits again | 2 | 0 | 2 | 0 |
+//! | abort a task that waits, and run it to its end | 2 | 0 | 3 | 1 |
+//! | drop the handle of a task that waits, and run it to its end | 2 | 0 | 3 | 1 |
+//! | spawn a detached task from another thread, and run it | 4 | 0 | 1 | 1 |
+//! | wake a task from another thread, and run it until it waits again | 7 | 0 | 1 | 1 |
+//! | arm a timer, and drop it | 2 | 2 | 0 | 0 |
+//! | arm a timer that becomes the earliest, and drop it | 3 | 2 | 1 | 0 |
+//! | spawn a task that sleeps, run it, wake it in time, and run it to its end | 5 | 3 | 8 | 2 |
 //!
 //! # Memory
 //! A task that is queued takes 8 bytes in a queue of its worker, and a task that waits 8 bytes
@@ -232,8 +225,6 @@ macro_rules! record {
 }
 
 mod apart;
-#[cfg(not(joint_loom))]
-mod asymmetric;
 pub(crate) mod biased;
 mod blocking;
 mod builder;
@@ -242,6 +233,7 @@ pub(crate) mod driver;
 #[cfg(feature = "io")]
 mod driver_handle;
 mod entered;
+pub(crate) mod fences;
 pub(crate) mod fork_join;
 pub(crate) mod gate;
 mod guard;
@@ -284,9 +276,6 @@ pub(crate) mod visitors;
 pub(crate) mod worker;
 mod yield_now;
 
-#[cfg(joint_loom)]
-use joint_switch::asymmetric;
-
 #[cfg(feature = "io")]
 pub(crate) use self::driver_handle::DriverHandle;
 #[cfg(feature = "trace")]
@@ -319,6 +308,7 @@ pub mod model;
 mod pages;
 
 use self::{
+    fences::Fences,
     hooks::Hooks,
     registry::Lane,
     worker::{
@@ -374,22 +364,6 @@ use self::{
 ///
 /// An executor that the child starts works like any other, and the parent takes no notice of it. A
 /// task that forks must not return in the child, because it would continue there as a worker.
-///
-/// # Sandboxes
-/// On Linux the first executor of a process checks whether it may use the system call `membarrier`,
-/// and all executors rely on the answer from then on. If the program has several threads by then,
-/// the check takes some milliseconds on a thread of its own, and the executors do without the call
-/// meanwhile. A seccomp filter that refuses the call must be installed before the first executor is
-/// started. The executors then do without it, as they do where the call takes more than 20
-/// microseconds, because the system emulates it or traces the program. If the call is refused
-/// later, the next thread that needs it aborts the program with a message that says so, because it
-/// can neither continue safely nor wait. Building another executor is an error then.
-///
-/// Without the call, and on other systems, the workers make a full fence for each spawn, each
-/// wake-up and each run of a task, for the first wait of a task and for its end if it has waited,
-/// and one or two for each [`join()`] whose second side another worker could take. A task that is
-/// spawned and runs to its end without waiting then costs two fences, and one that also waits once
-/// costs six. The section [many cores](self#many-cores) says what the call itself costs.
 ///
 /// # Detached tasks
 /// A task that was detached, or spawned by [`spawn_detached`](Executor::spawn_detached), lives
@@ -454,8 +428,12 @@ impl Executor {
         if let Some(world) = simulated::world() {
             return simulated::start(world, workers, settings);
         }
-        asymmetric::prepare()?;
-        let (mut executor, all) = Self::without_threads(workers, settings.hooks);
+        let fences = match settings.asymmetric_fences {
+            true => Fences::asymmetric()?,
+            false => Fences::ordinary(),
+        };
+        let fences = fences.among(workers);
+        let (mut executor, all) = Self::without_threads(workers, fences, settings.hooks);
         let shared = executor.shared.clone();
         // Dropped before the executor, which waits for the workers that were started.
         let mut missing = Missing(&shared, workers);
@@ -475,10 +453,15 @@ impl Executor {
         Ok(executor)
     }
 
-    /// Makes an executor whose workers have not been started, and the workers.
-    pub(crate) fn without_threads(workers: usize, hooks: Hooks) -> (Self, Vec<Worker>) {
-        let lanes = Lanes::of(workers);
-        let shared = Arc::new(Shared::new(&lanes, hooks));
+    /// Makes an executor whose workers have not been started, and the workers. `fences` are those
+    /// among the workers.
+    pub(crate) fn without_threads(
+        workers: usize,
+        fences: Fences,
+        hooks: Hooks,
+    ) -> (Self, Vec<Worker>) {
+        let lanes = Lanes::of(workers, fences);
+        let shared = Arc::new(Shared::new(&lanes, fences, hooks));
         let worker = |(index, lanes)| Worker::new(shared.clone(), index, lanes);
         let all = lanes.into_iter().enumerate().map(worker).collect();
         let threads = Vec::with_capacity(workers);

@@ -33,7 +33,7 @@ use std::sync::PoisonError;
 
 use crossbeam_utils::CachePadded;
 
-use super::{biased::Biased, room};
+use super::{biased::Biased, fences::Fences, room};
 use joint::task;
 use joint_switch::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, order};
 
@@ -172,11 +172,12 @@ pub(crate) struct Registry<K> {
 }
 
 impl<K: RegistryOwner> Registry<K> {
-    pub(crate) fn new(workers: usize) -> Self {
+    /// `fences` are those among the workers.
+    pub(crate) fn new(workers: usize, fences: Fences) -> Self {
         let shard = |_| {
             CachePadded::new(Shard {
                 normal: Own {
-                    room: Biased::new(Room::default()),
+                    room: Biased::new(Room::default(), fences.with_others()),
                     returned: Mutex::new(Returned(ptr::null_mut())),
                 },
                 high: Mutex::default(),

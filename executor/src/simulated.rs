@@ -30,6 +30,7 @@ use super::{
         timers::Fired,
     },
     entered,
+    fences::Fences,
     hooks::Hooks,
     local,
     task_info::TaskInfo,
@@ -39,7 +40,6 @@ use super::{
         shared::{Lanes, Runnable, Shared},
     },
 };
-use crate::asymmetric;
 use joint::task::{self, Id, TaskEnd};
 use joint_switch::clock as time;
 
@@ -361,12 +361,13 @@ pub(crate) mod virtual_time {
 
 /// Starts an executor of this thread's world.
 pub(super) fn start(world: &dyn World, workers: usize, settings: Builder) -> io::Result<Executor> {
-    asymmetric::prepare()?;
-    let lanes = Lanes::of(workers);
+    // One thread is all workers.
+    let fences = Fences::ordinary().among(1);
+    let lanes = Lanes::of(workers, fences);
     let shared = Arc::new_cyclic(|shared: &alloc::sync::Weak<Shared>| {
         let id = ExecutorId::of(shared.as_ptr());
         let hooks = observed(settings.hooks, id);
-        Shared::simulated(&lanes, hooks, world.simulation().clone())
+        Shared::simulated(&lanes, fences, hooks, world.simulation().clone())
     });
     let workers = (0..).zip(lanes).map(|(index, lanes)| {
         let worker = Worker::new(shared.clone(), index, lanes);

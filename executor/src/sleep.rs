@@ -62,9 +62,9 @@
 //! tasks; and leaving a task to its pusher if the lookout that the push relied on finds something
 //! else to do, because the task would then wait for that worker alone.
 //!
-//! [light]: crate::asymmetric
+//! [light]: super::fences
 
-use crate::asymmetric;
+use super::fences::Fences;
 use alloc::{boxed::Box, vec::Vec};
 use core::{mem, time::Duration};
 use crossbeam_utils::CachePadded;
@@ -98,6 +98,8 @@ pub(crate) struct Sleep {
     signals: Vec<CachePadded<AtomicUsize>>,
     /// Wakes the keeper, which is in the driver or about to enter it.
     ring: Box<dyn Fn() + Send + Sync>,
+    /// Between the workers.
+    fences: Fences,
 }
 
 /// A worker that watches or sleeps.
@@ -227,7 +229,11 @@ impl Need {
 
 impl Sleep {
     /// `ring` ends the keeper's wait in the driver: the current one, or else the next.
-    pub(crate) fn new(workers: usize, ring: impl Fn() + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(
+        workers: usize,
+        fences: Fences,
+        ring: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
         Self {
             counts: AtomicU64::new(0),
             resting: Mutex::new(Vec::with_capacity(workers)),
@@ -236,6 +242,7 @@ impl Sleep {
                 .map(|_| CachePadded::new(AtomicUsize::new(AWAKE)))
                 .collect(),
             ring: Box::new(ring),
+            fences,
         }
     }
 
@@ -275,7 +282,7 @@ impl Sleep {
     #[inline]
     pub(crate) fn notify_unless(&self, need: Need, runs_next: impl FnOnce() -> bool) -> Woke {
         // ORDERING: push_fence. SeqCst: P2 of the handshake, with `sleep_fence` and `found_fence`.
-        asymmetric::light(order!(push_fence: SeqCst));
+        self.fences.light(order!(push_fence: SeqCst));
         // ORDERING: push_look. Relaxed: ordered by the fence.
         let counts = Counts(self.counts.load(order!(push_look: Relaxed)));
         let unmet = if counts.needs_lookout() {
@@ -348,7 +355,7 @@ impl Sleep {
             fence(order!(found_fence: SeqCst));
         } else {
             // ORDERING: found_heavy_fence. SeqCst: F2 of the handshake, with `push_fence`.
-            asymmetric::heavy(order!(found_heavy_fence: SeqCst));
+            self.fences.heavy(order!(found_heavy_fence: SeqCst));
         }
         // RECHECK: found_again. F3: a push that relied on this lookout.
         if recheck!(found_again: has_work()) {
@@ -397,7 +404,7 @@ impl Sleep {
         if was_last && self.active(before) > 0 {
             // ORDERING: sleep_heavy_fence. SeqCst: S2 of the handshake, with `push_fence`; and as
             // `sleep_fence`.
-            asymmetric::heavy(order!(sleep_heavy_fence: SeqCst));
+            self.fences.heavy(order!(sleep_heavy_fence: SeqCst));
         } else {
             // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `outside_fence`.
             fence(order!(sleep_fence: SeqCst));

@@ -5,8 +5,7 @@
 //! spawns from outside, and the waiters for a descriptor.
 //!
 //! A line moves if a core accesses it that has no copy, because another core has written it since.
-//! The full fences that the workers make where the system has no `membarrier` are counted as well:
-//! they are those that the models make.
+//! The full fences of parts of the executor are counted as well.
 //!
 //! The models here have one thread, which acts for one core after the other, so the count does not
 //! depend on a schedule. What one call makes is taken for one line: a task is 48 bytes and a
@@ -451,9 +450,8 @@ fn a_waiting_task_that_ends_elsewhere_moves_itself_alone() {
     });
 }
 
-/// The numbers that the executor's documentation gives under *Sandboxes*.
 #[test]
-fn without_membarrier_a_task_makes_two_full_fences_and_six_if_it_waits_once() {
+fn a_task_makes_two_full_fences_and_six_if_it_waits_once() {
     count_as_it_is(|| {
         let (queues, sleep, registry) = (Tasks::new(), Sleep::new(2), Registry::new(2));
         let spawn_and_run = || {
@@ -485,7 +483,7 @@ fn without_membarrier_a_task_makes_two_full_fences_and_six_if_it_waits_once() {
 }
 
 #[test]
-fn without_membarrier_a_join_makes_one_full_fence() {
+fn a_join_makes_one_full_fence() {
     count_as_it_is(|| {
         let forks = Forks::new(4);
         // SAFETY: one thread.

@@ -55,9 +55,7 @@ pub use self::model::{
     AtomicPtr, AtomicU64, AtomicUsize, UnsafeCell, fence, heap, ref_limit, wake_limit,
 };
 #[cfg(all(joint_loom, feature = "std"))]
-pub use self::model::{
-    Mutex, MutexGuard, OnceLock, asymmetric, looks, thread, thread_local, wait_until,
-};
+pub use self::model::{Mutex, MutexGuard, OnceLock, looks, thread, thread_local, wait_until};
 
 #[cfg(all(not(joint_loom), feature = "atomic-waker"))]
 pub use atomic_waker::AtomicWaker;
@@ -66,6 +64,9 @@ pub use atomic_waker::AtomicWaker;
 pub use self::wait::wait_until;
 #[cfg(all(not(joint_loom), target_has_atomic = "64"))]
 pub use core::sync::atomic::AtomicU64;
+// The model never reorders accesses by itself.
+#[cfg(feature = "std")]
+pub use core::sync::atomic::compiler_fence;
 #[cfg(not(joint_loom))]
 pub use core::sync::atomic::{AtomicPtr, AtomicUsize, fence};
 #[cfg(not(joint_loom))]

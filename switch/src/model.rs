@@ -204,15 +204,6 @@ impl Drop for FencesTakeTurns {
     }
 }
 
-/// Both sides make real fences, which is the most that the pair promises.
-pub mod asymmetric {
-    pub use super::{fence as heavy, fence as light};
-
-    pub fn prepare() -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 macro_rules! atomic {
     ($name:ident $(<$t:ident>)?, $value:ty, { $($extra:tt)* }) => {
         #[derive(Debug)]

@@ -22,7 +22,7 @@ fn is_below_executor(source: &Source) -> bool {
 }
 
 fn is_switch(source: &Source) -> bool {
-    source.package() == "switch" || source.path == "executor/src/asymmetric.rs"
+    source.package() == "switch"
 }
 
 /// What two threads share and the model would not see.

@@ -26,7 +26,7 @@ const BUILDINGS: [Building; 2] = [
     Building {
         package: "executor",
         below: &[
-            &["asymmetric", "interrupt", "prefetch", "punctual", "renewed"],
+            &["fences", "interrupt", "prefetch", "punctual"],
             &[
                 "biased",
                 "deques",

@@ -66,7 +66,7 @@ const TESTS: [(&str, &[&str]); 20] = [
     ),
     (
         "executor/src/fork_join/",
-        &["fork_join", "membarrier", "task_local"],
+        &["asymmetric_fences", "fork_join", "task_local"],
     ),
     ("executor/src/hooks", &["executor"]),
     ("executor/src/join_async", &["fork_join"]),

@@ -28,7 +28,7 @@
 //! `biased.rs` is a lock for an owner that others disturb more often. There the bias never
 //! comes back.
 
-use crate::asymmetric;
+use crate::fences::Fences;
 use joint_switch::{AtomicUsize, looks, order, recheck, wait_until};
 
 const NO: usize = 0;
@@ -59,13 +59,13 @@ impl Bias {
     /// Calls `f` while no other thread is inside. `f` must not unwind, and must not call this.
     ///
     /// # Safety
-    /// The caller is the owner.
+    /// The caller is the owner. All calls for this bias have the same fences.
     #[inline(always)]
-    pub(super) unsafe fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+    pub(super) unsafe fn enter<R>(&self, fences: Fences, f: impl FnOnce() -> R) -> R {
         // ORDERING: step_in. Relaxed: O1, ordered by the fence after it.
         self.is_inside.store(YES, order!(step_in: Relaxed));
         // ORDERING: enter_fence. SeqCst: O2, with `suspend_fence`.
-        asymmetric::light(order!(enter_fence: SeqCst));
+        fences.light(order!(enter_fence: SeqCst));
         // ORDERING: bias_look. Acquire, with `resume`: what the last thief did is visible.
         // RECHECK: bias_suspended. O3: a thief that does not wait for the owner.
         if recheck!(bias_suspended: self.is_suspended.load(order!(bias_look: Acquire)) == YES) {
@@ -91,7 +91,7 @@ impl Bias {
     /// Calls `f` while no other thread is inside, unless one is there for some time. Costs a heavy
     /// fence. `f` must not unwind.
     #[cold]
-    pub(super) fn visit<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+    pub(super) fn visit<R>(&self, fences: Fences, f: impl FnOnce() -> R) -> Option<R> {
         // ORDERING: suspend, suspend_not. Relaxed: T1, ordered by the fence after it, which also
         // acquires what the thief before did.
         let suspended = self.is_suspended.compare_exchange(
@@ -102,7 +102,7 @@ impl Bias {
         );
         suspended.ok()?;
         // ORDERING: suspend_fence. SeqCst: T2, with `enter_fence`.
-        asymmetric::heavy(order!(suspend_fence: SeqCst));
+        fences.heavy(order!(suspend_fence: SeqCst));
         let is_free = self.is_owner_outside() && self.lock();
         let result = is_free.then(|| {
             let result = f();
@@ -150,7 +150,7 @@ mod tests {
         sync::atomic::{AtomicBool, Ordering::Relaxed},
     };
 
-    use super::Bias;
+    use super::{Bias, Fences};
     use crate::interrupt::interrupt;
 
     /// The thief has lost the processor to the owner, and gets it back although the owner has the
@@ -159,7 +159,7 @@ mod tests {
     fn an_owner_lets_a_thief_of_lower_priority_move_on() {
         let (bias, is_coming) = (Bias::new(), AtomicBool::new(false));
         let thief = |start_owner: &dyn Fn()| {
-            let visited = bias.visit(|| {
+            let visited = bias.visit(Fences::ordinary(), || {
                 start_owner();
                 while !is_coming.load(Relaxed) {
                     hint::spin_loop();
@@ -170,7 +170,7 @@ mod tests {
         interrupt(thief, || {
             is_coming.store(true, Relaxed);
             // SAFETY: this thread alone is the owner.
-            unsafe { bias.enter(|| ()) };
+            unsafe { bias.enter(Fences::ordinary(), || ()) };
         });
     }
 }

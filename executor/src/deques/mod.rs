@@ -6,9 +6,8 @@
 //! tasks.
 //!
 //! # Cost
-//! The owner pays nothing for being stealable: neither a push nor a pop makes an atomic
-//! read-modify-write, and on systems that support heavy fences none has a fence instruction. A push
-//! takes no lock at all (`ring.rs`), and a pop takes one with plain stores (`bias.rs`). A theft
+//! Neither a push nor a pop of the owner makes an atomic read-modify-write. A push takes no lock at
+//! all (`ring.rs`), and a pop takes one with plain stores and a light fence (`bias.rs`). A theft
 //! costs a heavy fence, which is one for all three queues and all tasks that are taken. A thief
 //! therefore looks before, by plain loads, whether there is anything to take.
 //!
@@ -25,6 +24,7 @@ use core::{cell::Cell, marker::PhantomData};
 use crossbeam_utils::CachePadded;
 
 use self::{bias::Bias, ring::Ring};
+use super::fences::Fences;
 
 mod bias;
 mod ring;
@@ -37,11 +37,12 @@ pub(crate) struct Deques<T> {
     rings: Arc<CachePadded<Rings<T>>>,
     /// The capacity of a ring that has held a task.
     least: usize,
+    fences: Fences,
     _owner: PhantomData<Cell<()>>,
 }
 
 /// Another worker's side.
-pub(crate) struct Stealer<T>(Arc<CachePadded<Rings<T>>>);
+pub(crate) struct Stealer<T>(Arc<CachePadded<Rings<T>>>, Fences);
 
 /// In this order, so that a theft of spawned tasks moves one cache line of this: that of the bias
 /// and of the first ring.
@@ -82,12 +83,13 @@ impl<T> Rings<T> {
 }
 
 impl<T> Deques<T> {
-    pub(crate) fn new() -> Self {
-        Self::with_least(LEAST)
+    /// `fences` are those between the owner and the thieves.
+    pub(crate) fn new(fences: Fences) -> Self {
+        Self::with_least(LEAST, fences)
     }
 
     /// Makes queues that have this capacity, a power of two, once they have held a task.
-    pub(crate) fn with_least(least: usize) -> Self {
+    pub(crate) fn with_least(least: usize, fences: Fences) -> Self {
         Self {
             rings: Arc::new(CachePadded::new(Rings {
                 bias: Bias::new(),
@@ -96,12 +98,13 @@ impl<T> Deques<T> {
                 high: Ring::new(),
             })),
             least,
+            fences,
             _owner: PhantomData,
         }
     }
 
     pub(crate) fn stealer(&self) -> Stealer<T> {
-        Stealer(self.rings.clone())
+        Stealer(self.rings.clone(), self.fences)
     }
 
     /// Pushes a task that the worker has spawned. Returns it if the ring is full and has at least
@@ -153,8 +156,8 @@ impl<T> Deques<T> {
     /// Calls `f`, which must not unwind, while no thief is inside.
     #[inline(always)]
     fn inside<R>(&self, f: impl FnOnce() -> R) -> R {
-        // SAFETY: this is the owner, and `f` does not come here.
-        unsafe { self.rings.bias.enter(f) }
+        // SAFETY: this is the owner, and `f` does not come here. Each stealer has the same fences.
+        unsafe { self.rings.bias.enter(self.fences, f) }
     }
 
     #[inline(always)]
@@ -283,7 +286,7 @@ impl<T> Stealer<T> {
         }
         // No memory is allocated inside.
         tasks.reserve(room);
-        let moved = self.0.bias.visit(|| {
+        let moved = self.0.bias.visit(self.1, || {
             let mut left = room;
             all.map(|ring| {
                 let before = left;
@@ -312,8 +315,8 @@ mod tests {
     };
     use std::thread;
 
-    use super::{Deques, Rings, Stealer};
-    use crate::asymmetric;
+    use super::{Deques, Fences, Rings, Stealer};
+    use crate::fences::HEAVY_FENCES;
 
     const TASKS: usize = if cfg!(miri) { 200 } else { 100_000 };
 
@@ -334,10 +337,9 @@ mod tests {
 
     #[test]
     fn an_owner_against_thieves() {
-        asymmetric::prepare().unwrap();
-        let (deques, over) = (Deques::new(), AtomicUsize::new(0));
+        let (deques, over) = (Deques::new(Fences::ordinary()), AtomicUsize::new(0));
         let thief = |stealer: Stealer<Box<usize>>| {
-            let (own, mut taken) = (Deques::new(), Vec::new());
+            let (own, mut taken) = (Deques::new(Fences::ordinary()), Vec::new());
             let mut round = 0;
             while over.load(Relaxed) == 0 {
                 round += 1;
@@ -376,7 +378,10 @@ mod tests {
 
     #[test]
     fn half_of_each_kind_is_taken_oldest_first_and_keeps_its_order() {
-        let (deques, thief) = (Deques::new(), Deques::new());
+        let (deques, thief) = (
+            Deques::new(Fences::ordinary()),
+            Deques::new(Fences::ordinary()),
+        );
         (0..16).for_each(|task| push(&deques, task));
         let stealer = deques.stealer();
         assert_eq!(stealer.len(), 16);
@@ -393,7 +398,7 @@ mod tests {
     #[test]
     fn no_more_than_asked_for_are_taken_and_of_high_priority_first() {
         for (most, expected) in [(1, &[0][..]), (2, &[0, 4]), (4, &[0, 4, 1, 5])] {
-            let (deques, mut tasks) = (Deques::new(), Vec::new());
+            let (deques, mut tasks) = (Deques::new(Fences::ordinary()), Vec::new());
             (0..16).for_each(|task| push(&deques, task));
             deques.stealer().steal(most, &mut tasks);
             assert!(tasks.iter().map(|task| **task).eq(expected.iter().copied()));
@@ -402,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_returns_the_task() {
-        let deques = Deques::new();
+        let deques = Deques::new(Fences::ordinary());
         for task in 0..256 {
             assert_eq!(deques.push_woken(task, 256), Ok(()));
             assert_eq!(deques.push_spawned(task, 256), Ok(()));
@@ -434,8 +439,11 @@ mod tests {
     /// A theft pays, and a look at empty queues does not.
     #[test]
     fn one_heavy_fence_is_made_for_all_kinds_and_none_for_nothing() {
-        let fences = || asymmetric::HEAVY_FENCES.get();
-        let (deques, thief) = (Deques::new(), Deques::new());
+        let fences = || HEAVY_FENCES.get();
+        let (deques, thief) = (
+            Deques::new(Fences::ordinary()),
+            Deques::new(Fences::ordinary()),
+        );
         let (stealer, before) = (deques.stealer(), fences());
         assert!(!thief.steal_from(&stealer, 256));
         assert_eq!(fences() - before, 0);

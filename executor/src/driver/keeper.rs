@@ -364,6 +364,7 @@ mod tests {
     use core::sync::atomic::Ordering::Relaxed;
 
     use super::*;
+    use crate::fences::Fences;
 
     /// A driver in use.
     fn driver() -> Driver {
@@ -447,7 +448,7 @@ mod tests {
 
     #[test]
     fn who_adds_a_deadline_sees_to_it_where_nobody_sleeps_here() {
-        let (driver, sleep) = (driver(), Sleep::new(1, || {}));
+        let (driver, sleep) = (driver(), Sleep::new(1, Fences::ordinary(), || {}));
         let is_awake = |until, deadline| {
             driver.asleep_until.store(until, Relaxed);
             let mut is_awake = false;

@@ -6,8 +6,7 @@
 //!
 //! # Pop against theft
 //! This is a store-load race, settled by a pair of fences as in `sleep.rs`. The owner's fence is
-//! light. A pop that meets no thief therefore costs no atomic read-modify-write and, on systems
-//! that support heavy fences, no fence instruction.
+//! light. A pop that meets no thief costs no atomic read-modify-write.
 //!
 //! | pop of job `i` | theft of job `i`, under the lock |
 //! |---|---|
@@ -50,7 +49,7 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::job::{Header, Job, Taken, Wait};
-use crate::asymmetric;
+use crate::fences::Fences;
 use joint::completion::Ended;
 use joint_switch::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, order, recheck};
 
@@ -72,6 +71,8 @@ pub(crate) struct Forks {
     /// The number of jobs that were taken. The owner reads it with each pop.
     first: CachePadded<AtomicUsize>,
     thieves: Mutex<()>,
+    /// Between the owner and the thieves.
+    fences: Fences,
 }
 
 /// What a join needs from its surroundings. Neither function may panic. Models have other
@@ -103,7 +104,7 @@ pub(crate) enum Marked {
 
 impl Forks {
     /// Makes room for `capacity` jobs. A join beyond that runs its closures in turn.
-    pub(crate) fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize, fences: Fences) -> Self {
         Self {
             top: AtomicUsize::new(0),
             limit: AtomicUsize::new(capacity),
@@ -113,6 +114,7 @@ impl Forks {
                 .collect(),
             first: CachePadded::new(AtomicUsize::new(0)),
             thieves: Mutex::new(()),
+            fences,
         }
     }
 
@@ -218,7 +220,7 @@ impl Forks {
         // the fence, so it cannot tell it from Relaxed.
         self.top.store(index, order!(pop: Release));
         // ORDERING: pop_fence. SeqCst: P2, with `steal_fence`.
-        asymmetric::light(order!(pop_fence: SeqCst));
+        self.fences.light(order!(pop_fence: SeqCst));
         // ORDERING: pop_look. Relaxed: ordered by the fence. What a taker did becomes visible by
         // the completion.
         // RECHECK: pop_again. A thief that has the job, or is about to give it back.
@@ -302,7 +304,7 @@ impl Forks {
         // against the owner.
         self.first.store(index + 1, order!(steal: Relaxed));
         // ORDERING: steal_fence. SeqCst: T2, with `pop_fence`.
-        asymmetric::heavy(order!(steal_fence: SeqCst));
+        self.fences.heavy(order!(steal_fence: SeqCst));
         // ORDERING: steal_look. Acquire, with `push` and `pop`: the entry and the job are whole.
         // RECHECK: steal_again. The owner has the job back.
         if recheck!(steal_again: self.top.load(order!(steal_look: Acquire)) <= index) {
@@ -334,7 +336,7 @@ mod tests {
     use std::thread;
 
     use super::{
-        AssertUnwindSafe, CREDIT, Ended, Forks, KEPT_OPEN, Marked, Surroundings, Wait,
+        AssertUnwindSafe, CREDIT, Ended, Fences, Forks, KEPT_OPEN, Marked, Surroundings, Wait,
         catch_unwind, resume_unwind,
     };
 
@@ -362,7 +364,7 @@ mod tests {
 
     #[test]
     fn an_owner_against_thieves() {
-        let forks = Forks::new(8);
+        let forks = Forks::new(8, Fences::ordinary());
         let over = AtomicUsize::new(0);
         thread::scope(|s| {
             for _ in 0..2 {
@@ -389,7 +391,7 @@ mod tests {
 
     #[test]
     fn panics_of_either_side_against_a_thief() {
-        let forks = Forks::new(8);
+        let forks = Forks::new(8, Fences::ordinary());
         let over = AtomicUsize::new(0);
         let quiet = || -> String { resume_unwind(Box::new("on purpose")) };
         thread::scope(|s| {
@@ -422,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_job_is_marked_once_and_can_still_be_taken() {
-        let forks = Forks::new(2);
+        let forks = Forks::new(2, Fences::ordinary());
         let marks = || (0..2).map(|_| forks.mark(0)).collect::<Vec<_>>();
         let a = || {
             assert_eq!(marks(), [Marked::Now, Marked::Before]);
@@ -437,7 +439,7 @@ mod tests {
     #[test]
     fn more_than_a_few_are_left_open_for_a_while_after_somebody_has_asked() {
         const MANY: usize = 2 * KEPT_OPEN;
-        let forks = Forks::new(MANY);
+        let forks = Forks::new(MANY, Fences::ordinary());
         let limit = || forks.limit.load(Relaxed);
         // Each has one push in excess.
         let push = || words(&forks, KEPT_OPEN + 1, "a");

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::deques;
+use crate::{deques, fences::Fences};
 
 /// The owner's side.
 #[allow(missing_debug_implementations, reason = "only models use it")]
@@ -17,7 +17,7 @@ pub struct Stealer<T>(deques::Stealer<T>);
 impl<T> Deques<T> {
     /// There is room for two of each kind at first.
     pub fn new() -> Self {
-        Self(deques::Deques::with_least(2))
+        Self(deques::Deques::with_least(2, Fences::ordinary()))
     }
 
     pub fn stealer(&self) -> Stealer<T> {

@@ -11,6 +11,7 @@ use crate::{
         keeper::{Driver, EventSource, Obtained},
         timers::{Earliest, Fired},
     },
+    fences::Fences,
     sleep::{AfterPark, Need, Parking, Sleep},
 };
 use joint_switch::{
@@ -93,8 +94,9 @@ impl Driven {
                 rung.ring();
             }
         };
+        let fences = Fences::ordinary().among(workers);
         Self {
-            sleep: Sleep::new(workers, ring),
+            sleep: Sleep::new(workers, fences, ring),
             driver,
             workers,
         }

@@ -4,6 +4,7 @@ use alloc::{sync::Arc, vec::Vec};
 
 use crate::{
     Executor,
+    fences::Fences,
     worker::{Worker, current, shared::Shared},
 };
 
@@ -16,9 +17,11 @@ pub struct OwnWorker(Worker);
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct End(Arc<Shared>);
 
-/// Makes an executor, and its workers. The drop of the executor does not end it.
-pub fn without_threads(workers: usize) -> (Executor, Vec<OwnWorker>) {
-    let (executor, workers) = Executor::without_threads(workers, Default::default());
+/// Makes an executor, and its workers. The drop of the executor does not end it. It has the fences
+/// of an executor with `fenced` workers.
+pub fn without_threads(workers: usize, fenced: usize) -> (Executor, Vec<OwnWorker>) {
+    let fences = Fences::ordinary().among(fenced);
+    let (executor, workers) = Executor::without_threads(workers, fences, Default::default());
     (executor, workers.into_iter().map(OwnWorker).collect())
 }
 

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "io")]
 use crate::driver::reactor::readiness::ShortCount;
+use crate::fences::Fences;
 
 /// The executor's queue for tasks from other threads.
 #[allow(missing_debug_implementations, reason = "only models use it")]
@@ -46,7 +47,8 @@ impl crate::fork_join::forks::Surroundings for Alone {
 #[allow(missing_docs, reason = "only models use it")]
 impl Forks {
     pub fn new(capacity: usize) -> Self {
-        Self(crate::fork_join::forks::Forks::new(capacity))
+        let fences = Fences::ordinary();
+        Self(crate::fork_join::forks::Forks::new(capacity, fences))
     }
 
     /// # Safety
@@ -140,7 +142,8 @@ pub struct Biased<T>(crate::biased::Biased<T>);
 #[allow(missing_docs, reason = "only models use it")]
 impl<T> Biased<T> {
     pub fn new(value: T) -> Self {
-        Self(crate::biased::Biased::new(value))
+        let fences = Fences::ordinary();
+        Self(crate::biased::Biased::new(value, fences))
     }
 
     /// # Safety
@@ -182,7 +185,8 @@ pub struct Sleep(crate::sleep::Sleep);
 #[allow(missing_docs, reason = "only models use it")]
 impl Sleep {
     pub fn new(workers: usize) -> Self {
-        Self(crate::sleep::Sleep::new(workers, || {}))
+        let fences = Fences::ordinary().among(workers);
+        Self(crate::sleep::Sleep::new(workers, fences, || {}))
     }
 
     pub fn notify(&self) {

@@ -4,7 +4,10 @@
 use alloc::{collections::VecDeque, sync::Arc, vec::Vec};
 use core::{cell::Cell, future::Future, mem::ManuallyDrop};
 
-use crate::registry::{self, EntryLink, Lane, RegistryOwner};
+use crate::{
+    fences::Fences,
+    registry::{self, EntryLink, Lane, RegistryOwner},
+};
 use joint::task::{Builder, EndedTask, JoinHandle, PendingTask, Schedule, ScheduleInfo, TaskEnd};
 use joint_switch::{Mutex, UnsafeCell, thread_local};
 
@@ -90,7 +93,7 @@ pub struct Task(Runnable);
 impl Registry {
     pub fn new(workers: usize) -> Self {
         Self(Arc::new(Owner {
-            registry: registry::Registry::new(workers),
+            registry: registry::Registry::new(workers, Fences::ordinary()),
             used: UnsafeCell::new(()),
             woken: Mutex::new(VecDeque::new()),
         }))

@@ -12,7 +12,7 @@ use super::{
     AfterPark, Counts, MOST_WORKERS, Need, Parking, SEARCHING, SLEEPING, Sleep, Slept, WATCHING,
     Watched, Woke, lock,
 };
-use crate::asymmetric::HEAVY_FENCES;
+use crate::fences::{Fences, HEAVY_FENCES};
 
 std::thread_local! {
     /// How often this thread has locked a list.
@@ -27,7 +27,7 @@ fn locks_of(f: impl FnOnce()) -> usize {
 
 #[test]
 fn a_worker_that_does_not_rest_is_woken_without_the_list_though_others_rest() {
-    let sleep = Sleep::new(2, || {});
+    let sleep = Sleep::new(2, Fences::ordinary(), || {});
     sleep.search();
     sleep.rest(1, SLEEPING, &Parking::Thread);
     assert_eq!(locks_of(|| sleep.wake_worker(0)), 0, "active");
@@ -47,7 +47,8 @@ fn the_counts_have_room_for_all_workers() {
 type World = [usize; 4];
 
 fn world([active, searching, watching, sleeping]: World) -> Sleep {
-    let sleep = Sleep::new(active + searching + watching + sleeping, || {});
+    let workers = active + searching + watching + sleeping;
+    let sleep = Sleep::new(workers, Fences::ordinary(), || {});
     for worker in 0..watching + sleeping {
         let how = if worker < watching {
             WATCHING
@@ -129,7 +130,8 @@ fn a_push_from_outside_wakes_one_also_if_nobody_is_active() {
 fn those_that_sleep_are_woken_first_and_the_keeper_last_of_them() {
     let rings = Arc::new(AtomicUsize::new(0));
     let ring = rings.clone();
-    let sleep = Sleep::new(5, move || _ = ring.fetch_add(1, Relaxed));
+    let ring = move || _ = ring.fetch_add(1, Relaxed);
+    let sleep = Sleep::new(5, Fences::ordinary(), ring);
     let mut never = |_| unreachable!("no worker parks");
     for (worker, how, is_keeper) in [
         (0, WATCHING, false),
@@ -322,7 +324,7 @@ fn who_watches_lies_down_once_and_knows_whether_it_was_woken() {
 
 #[test]
 fn whoever_has_begun_is_roused_wherever_it_is_parked() {
-    let sleep = Sleep::new(2, || {});
+    let sleep = Sleep::new(2, Fences::ordinary(), || {});
     std::thread::scope(|s| {
         let parked: Vec<_> = (0..2)
             .map(|_| {

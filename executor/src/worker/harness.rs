@@ -10,14 +10,15 @@ use super::{
     shared::{Lanes, Runnable, Shared},
 };
 use crate::{
+    fences::Fences,
     hooks::Hooks,
     sleep::{AfterPark, Parking, Slept},
 };
 
 /// Two workers of one executor. The test is the thread of both.
 pub(super) fn two_workers() -> [Worker; 2] {
-    let lanes = Lanes::of(2);
-    let shared = Arc::new(Shared::new(&lanes, Hooks::default()));
+    let lanes = Lanes::of(2, Fences::ordinary());
+    let shared = Arc::new(Shared::new(&lanes, Fences::ordinary(), Hooks::default()));
     let mut workers = (0..).zip(lanes).map(|(index, lanes)| {
         let shared = shared.clone();
         Worker::new(shared, index, lanes)

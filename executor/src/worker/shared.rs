@@ -26,6 +26,7 @@ use crate::trace::Recorder;
 use crate::{
     deques::{Deques, Stealer},
     driver::Driver,
+    fences::Fences,
     fork_join::Forks,
     gate::Gate,
     hooks::Hooks,
@@ -68,8 +69,8 @@ pub(crate) struct Lanes(pub(super) Deques<Runnable>);
 
 impl Lanes {
     /// Empty queues for each of the workers.
-    pub(crate) fn of(workers: usize) -> Vec<Self> {
-        (0..workers).map(|_| Self(Deques::new())).collect()
+    pub(crate) fn of(workers: usize, fences: Fences) -> Vec<Self> {
+        (0..workers).map(|_| Self(Deques::new(fences))).collect()
     }
 }
 
@@ -109,11 +110,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(lanes: &[Lanes], hooks: Hooks) -> Self {
-        Self::with_forks(MOST_FORKS, lanes, hooks)
+    /// `fences` are those of the lanes.
+    pub(crate) fn new(lanes: &[Lanes], fences: Fences, hooks: Hooks) -> Self {
+        Self::with_forks(MOST_FORKS, lanes, fences, hooks)
     }
 
-    fn with_forks(most: usize, lanes: &[Lanes], hooks: Hooks) -> Self {
+    fn with_forks(most: usize, lanes: &[Lanes], fences: Fences, hooks: Hooks) -> Self {
         let workers = lanes.len();
         let driver = Arc::new(Driver::new(workers));
         Self {
@@ -124,14 +126,14 @@ impl Shared {
                 .map(|_| CachePadded::new(Inbox::new()))
                 .collect(),
             forks: (0..workers)
-                .map(|_| CachePadded::new(Forks::new(most)))
+                .map(|_| CachePadded::new(Forks::new(most, fences)))
                 .collect(),
             sleep: {
                 let driver = driver.clone();
-                Sleep::new(workers, move || driver.ring())
+                Sleep::new(workers, fences, move || driver.ring())
             },
             driver,
-            registry: Registry::new(workers),
+            registry: Registry::new(workers, fences),
             counters: (0..workers)
                 .map(|_| CachePadded::new(Counters::new()))
                 .collect(),
@@ -149,10 +151,15 @@ impl Shared {
     }
 
     #[cfg(feature = "sim")]
-    pub(crate) fn simulated(lanes: &[Lanes], hooks: Hooks, simulation: Arc<Simulation>) -> Self {
+    pub(crate) fn simulated(
+        lanes: &[Lanes],
+        fences: Fences,
+        hooks: Hooks,
+        simulation: Arc<Simulation>,
+    ) -> Self {
         Self {
             simulation: Some(simulation),
-            ..Self::with_forks(FORKS_IN_A_SIMULATION, lanes, hooks)
+            ..Self::with_forks(FORKS_IN_A_SIMULATION, lanes, fences, hooks)
         }
     }
 
