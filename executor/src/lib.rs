@@ -270,8 +270,8 @@ mod task_local;
 pub mod time;
 #[cfg(feature = "trace")]
 mod trace;
-#[cfg(any(feature = "sim", feature = "trace"))]
-pub(crate) mod trace_events;
+#[cfg(feature = "trace")]
+mod trace_events;
 pub(crate) mod visitors;
 pub(crate) mod worker;
 mod yield_now;

@@ -277,6 +277,10 @@ fn steals_parks_and_wakes_are_those_of_the_workers() {
     assert!(metrics.parks() > 0, "{metrics:?}");
     assert_eq!(
         metrics.wakes(),
-        metrics.workers.iter().map(|worker| worker.wakes).sum()
+        metrics
+            .workers
+            .iter()
+            .map(|worker| worker.wakes)
+            .sum::<u64>()
     );
 }

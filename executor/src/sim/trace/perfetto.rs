@@ -1,13 +1,14 @@
 //! A trace for <https://ui.perfetto.dev>.
 
-use alloc::{collections::BTreeMap, format, string::ToString, vec::Vec};
+use alloc::{collections::BTreeMap, string::ToString, vec::Vec};
 use std::io::{self, Write};
+
+use serde_json::{Value, json};
 
 use super::{
     super::record::{Actor, At, Event, What},
     Trace, WithName,
 };
-use crate::trace_events::{Micros, Out, quoted};
 
 /// The longest time that a poll is drawn with, in nanoseconds.
 const WIDEST: u64 = 1_000;
@@ -36,69 +37,76 @@ impl Trace {
     /// assert!(json.starts_with(b"{"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn write_perfetto(&self, writer: impl Write) -> io::Result<()> {
+    pub fn write_perfetto(&self, mut writer: impl Write) -> io::Result<()> {
         let slices = slices(&self.events);
-        let mut out = Out::begin(writer)?;
-        out.event(
-            "M",
-            0,
-            None,
-            "process_name",
-            r#""args":{"name":"simulation"}"#,
-        )?;
         let mut actors: Vec<_> = slices.iter().map(|slice| slice.actor).collect();
         actors.sort();
         actors.dedup();
         let tracks: BTreeMap<_, _> = actors.into_iter().zip(0..).collect();
-        for (&actor, &track) in &tracks {
+        let name = metadata("process_name", 0, json!({"name": "simulation"}));
+        let named = tracks.iter().flat_map(|(&actor, &track)| {
             let name = match actor {
                 Actor::TIMER => "timers".to_string(),
                 actor => WithName(self, actor).to_string(),
             };
-            let args = format!(r#""args":{{"name":{}}}"#, quoted(&name));
-            out.event("M", track, None, "thread_name", &args)?;
-            let args = format!(r#""args":{{"sort_index":{track}}}"#);
-            out.event("M", track, None, "thread_sort_index", &args)?;
+            let index = json!({"sort_index": track});
+            [
+                metadata("thread_name", track, json!({"name": name})),
+                metadata("thread_sort_index", track, index),
+            ]
+        });
+        let drawn = slices
+            .iter()
+            .map(|slice| self.drawn(tracks[&slice.actor], slice));
+        let causes = slices.iter().enumerate();
+        let causes = causes.filter_map(|(id, slice)| Some((id, slice, slice.cause?)));
+        let arrows = causes.flat_map(|(id, slice, (from, name))| {
+            [("s", &slices[from]), ("f", slice)].map(|(phase, end)| {
+                json!({
+                    "ph": phase, "pid": 1, "tid": tracks[&end.actor], "name": name,
+                    "ts": micros(end.begins), "cat": "flow", "id": id, "bp": "e",
+                })
+            })
+        });
+        writer.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
+        serde_json::to_writer(&mut writer, &name)?;
+        // One event at a time, because a long run has millions of them.
+        for event in named.chain(drawn).chain(arrows) {
+            writer.write_all(b",\n")?;
+            serde_json::to_writer(&mut writer, &event)?;
         }
-        for slice in &slices {
-            self.write_slice(&mut out, tracks[&slice.actor], slice)?;
-        }
-        let mut arrows = 0;
-        for slice in &slices {
-            let Some((from, name)) = slice.cause else {
-                continue;
-            };
-            let from = &slices[from];
-            arrows += 1;
-            let id = format!(r#""cat":"flow","id":{arrows}"#);
-            out.event("s", tracks[&from.actor], Some(from.begins), name, &id)?;
-            let id = format!(r#"{id},"bp":"e""#);
-            out.event("f", tracks[&slice.actor], Some(slice.begins), name, &id)?;
-        }
-        out.end()
+        writer.write_all(b"\n]}\n")?;
+        writer.flush()
     }
 
-    fn write_slice(
-        &self,
-        out: &mut Out<impl Write>,
-        track: usize,
-        slice: &Slice,
-    ) -> io::Result<()> {
-        let (step, at) = (slice.step, quoted(&At(slice.at).to_string()));
-        let mut args = format!(r#""step":{step},"time":{at},"then":"{}""#, slice.then);
-        if let Some(named) = self.named(slice.actor) {
-            let spawned = quoted(&named.spawned.to_string());
-            args = format!(r#"{args},"spawned":{spawned}"#);
-        }
-        let length = Micros(slice.ends - slice.begins);
-        let more = format!(r#""cat":"poll","dur":{length},"args":{{{args}}}"#);
+    /// The slice as an event.
+    fn drawn(&self, track: usize, slice: &Slice) -> Value {
         let name = match slice.actor {
             Actor::MAIN => "main".into(),
             Actor::TIMER => "fire".into(),
             actor => self.short_name(actor),
         };
-        out.event("X", track, Some(slice.begins), &name, &more)
+        let mut args = json!({
+            "step": slice.step, "time": At(slice.at).to_string(), "then": slice.then,
+        });
+        if let Some(named) = self.named(slice.actor) {
+            args["spawned"] = named.spawned.to_string().into();
+        }
+        json!({
+            "ph": "X", "pid": 1, "tid": track, "name": name, "cat": "poll",
+            "ts": micros(slice.begins), "dur": micros(slice.ends - slice.begins), "args": args,
+        })
     }
+}
+
+/// An event that names or orders a track.
+fn metadata(name: &str, track: usize, args: Value) -> Value {
+    json!({"ph": "M", "pid": 1, "tid": track, "name": name, "args": args})
+}
+
+/// Nanoseconds as microseconds.
+fn micros(nanos: u64) -> f64 {
+    nanos as f64 / 1e3
 }
 
 /// A poll, or a time at which timers fire.
