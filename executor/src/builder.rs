@@ -4,20 +4,30 @@ use alloc::{boxed::Box, format, string::String};
 use core::fmt;
 use std::{io, thread};
 
-use super::{Executor, hooks::Hooks, sleep::MOST_WORKERS, task_info::TaskInfo};
+use super::{
+    Executor,
+    hooks::{Hooks, StealInfo},
+    sleep::MOST_WORKERS,
+    task_info::TaskInfo,
+};
 use joint::task::TaskEnd;
 
 /// The settings of a new [`Executor`].
 ///
 /// # Hooks
-/// A hook is a function that the executor calls at a certain event: `on_spawn`, `before_poll`,
-/// `after_poll` and `on_end` for each task, and `on_thread_start`, `on_thread_stop`, `on_park` and
-/// `on_unpark` for each worker. Each hook can be set once. Setting it again replaces the earlier
-/// function. A hook that is not set costs only a branch.
+/// A hook is a function that the executor calls at a certain event: `on_spawn`, `on_wake`,
+/// `before_poll`, `after_poll` and `on_end` for each task, and `on_thread_start`, `on_thread_stop`,
+/// `on_park`, `on_unpark` and `on_steal` for each worker. Each hook can be set once. Setting it
+/// again replaces the earlier function. A hook that is not set costs only a branch.
 ///
-/// A hook is called on the thread on which the event happens, and delays that thread. It may spawn
-/// and wake tasks. If `on_spawn` spawns a task, it calls itself. A panic of a hook is caught, after
-/// the program's panic hook has reported it, and harms neither the worker nor the task.
+/// A hook is called on the thread on which the event happens, and delays that thread.
+/// [`current_worker`](super::current_worker) says which worker that is. A hook may spawn and wake
+/// tasks. If `on_spawn` spawns a task, it calls itself. A hook must not wait for the task that it
+/// is called for, nor for the end of the executor. A panic of a hook is caught, after the program's
+/// panic hook has reported it, and harms neither the worker nor the task.
+///
+/// The example `trace` records with these hooks what the workers do, and writes it as a file for
+/// <https://ui.perfetto.dev>.
 ///
 /// # Example
 /// ```
@@ -113,6 +123,47 @@ impl Builder {
         self
     }
 
+    /// Called each time a task becomes runnable again, before it can run: by the thread that wakes
+    /// it, or, if it was woken during its own run, by its worker after that run. Each run of a task
+    /// follows one call of this hook or of [`on_spawn`](Builder::on_spawn).
+    ///
+    /// The hook runs inside [`wake`](core::task::Waker::wake), and so under any lock that the
+    /// caller of `wake` holds.
+    ///
+    /// # Example
+    /// How long each task has been ready before it runs:
+    /// ```
+    /// use std::{collections::HashMap, sync::{Arc, Mutex}, time::{Duration, Instant}};
+    ///
+    /// let ready = Arc::new(Mutex::new(HashMap::new()));
+    /// let longest = Arc::new(Mutex::new(Duration::ZERO));
+    /// let executor = joint_executor::Executor::builder()
+    ///     .on_spawn({
+    ///         let ready = ready.clone();
+    ///         move |task| _ = ready.lock().unwrap().insert(task.id(), Instant::now())
+    ///     })
+    ///     .on_wake({
+    ///         let ready = ready.clone();
+    ///         move |task| _ = ready.lock().unwrap().insert(task.id(), Instant::now())
+    ///     })
+    ///     .before_poll({
+    ///         let longest = longest.clone();
+    ///         move |task| {
+    ///             let since = ready.lock().unwrap().remove(&task.id()).unwrap();
+    ///             let mut longest = longest.lock().unwrap();
+    ///             *longest = since.elapsed().max(*longest);
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// joint::block_on(executor.spawn(joint_executor::yield_now()));
+    /// assert!(*longest.lock().unwrap() > Duration::ZERO);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_wake(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
+        self.hooks.on_wake = Some(Box::new(hook));
+        self
+    }
+
     /// Called before each run of a task, by its worker. A run polls the future, or drops it if the
     /// task was cancelled.
     pub fn before_poll(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
@@ -173,16 +224,32 @@ impl Builder {
         self
     }
 
-    /// Records what the workers do, for [`Executor::trace`]. Keeps the last `records` records of
-    /// each worker, and the last `records` of all other threads together. A run of a task makes
-    /// about four.
+    /// Called by a worker after it has taken tasks from the queues of another worker, before it
+    /// runs any of them. Tasks that it takes from the executor's common queue are not stolen, and
+    /// the side of a [`join`](crate::join()) is not a task.
     ///
-    /// # Cost
-    /// Up to 64 bytes of memory for each record. Each record reads the clock and takes an
-    /// uncontended lock. A run of a task that has a name copies the name.
-    #[cfg(feature = "trace")]
-    pub fn trace(mut self, records: usize) -> Self {
-        self.hooks.trace = Some(records);
+    /// # Example
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    ///
+    /// let stolen = Arc::new(AtomicUsize::new(0));
+    /// let executor = joint_executor::Executor::builder()
+    ///     .workers(2)
+    ///     .on_steal({
+    ///         let stolen = stolen.clone();
+    ///         move |steal| {
+    ///             assert_ne!(steal.thief, steal.victim);
+    ///             stolen.fetch_add(steal.tasks, Ordering::Relaxed);
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// executor.block_on(async {
+    ///     joint_executor::spawn(async {}).await;
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_steal(mut self, hook: impl Fn(&StealInfo) + Send + Sync + 'static) -> Self {
+        self.hooks.on_steal = Some(Box::new(hook));
         self
     }
 

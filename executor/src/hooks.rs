@@ -8,57 +8,52 @@ use alloc::boxed::Box;
 use super::{guard::guarded, task_info::TaskInfo};
 use joint::task::{EndedTask, Runnable, TaskEnd};
 
+/// A steal, for [`Builder::on_steal`](super::Builder::on_steal).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StealInfo {
+    /// The index of the worker that has taken the tasks.
+    pub thief: usize,
+    /// The index of the worker in whose queues they were.
+    pub victim: usize,
+    /// The number of tasks.
+    pub tasks: usize,
+}
+
 type TaskHook = Box<dyn Fn(&TaskInfo<'_>) + Send + Sync>;
 type EndHook = Box<dyn Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync>;
+type StealHook = Box<dyn Fn(&StealInfo) + Send + Sync>;
 type WorkerHook = Box<dyn Fn(usize) + Send + Sync>;
 
 #[derive(Default)]
 pub(crate) struct Hooks {
     pub(super) on_spawn: Option<TaskHook>,
+    pub(super) on_wake: Option<TaskHook>,
     pub(super) before_poll: Option<TaskHook>,
     pub(super) after_poll: Option<TaskHook>,
     pub(super) on_end: Option<EndHook>,
+    pub(super) on_steal: Option<StealHook>,
     pub(super) on_thread_start: Option<WorkerHook>,
     pub(super) on_thread_stop: Option<WorkerHook>,
     pub(super) on_park: Option<WorkerHook>,
     pub(super) on_unpark: Option<WorkerHook>,
-    /// The number of records to keep for each worker.
-    #[cfg(feature = "trace")]
-    pub(super) trace: Option<usize>,
-    #[cfg(feature = "trace")]
-    pub(super) recorder: Option<super::trace::Recorder>,
 }
 
 impl Hooks {
-    /// Allocates the trace's recorder, if a trace was asked for.
-    pub(super) fn prepare(self, workers: usize) -> Self {
-        #[cfg(feature = "trace")]
-        let this = {
-            let mut this = self;
-            let recorder = |most| super::trace::Recorder::new(workers, most);
-            this.recorder = this.trace.map(recorder);
-            this
-        };
-        #[cfg(not(feature = "trace"))]
-        let (this, _) = (self, workers);
-        this
-    }
-
     /// Returns whether there is something to do for each task.
     pub(super) fn watch_tasks(&self) -> bool {
-        self.is_traced() || self.on_spawn.is_some() || self.on_end.is_some()
+        self.on_spawn.is_some() || self.on_end.is_some()
     }
 
     /// Returns whether there is something to do for each poll.
     pub(super) fn watch_polls(&self) -> bool {
-        self.is_traced() || self.before_poll.is_some() || self.after_poll.is_some()
+        self.before_poll.is_some() || self.after_poll.is_some() || self.watch_wakes()
     }
 
-    fn is_traced(&self) -> bool {
-        #[cfg(feature = "trace")]
-        return self.trace.is_some();
-        #[cfg(not(feature = "trace"))]
-        false
+    /// Returns whether there is something to do for each task that becomes runnable again.
+    #[inline]
+    pub(super) fn watch_wakes(&self) -> bool {
+        self.on_wake.is_some()
     }
 
     #[cold]
@@ -66,6 +61,15 @@ impl Hooks {
         if let Some(hook) = &self.on_spawn {
             guarded(|| hook(&TaskInfo::of(runnable)));
         }
+    }
+
+    /// Takes the runnable by value, so that a caller without the hook keeps it in a register.
+    #[cold]
+    pub(super) fn woken<M>(&self, runnable: Runnable<M>) -> Runnable<M> {
+        if let Some(hook) = &self.on_wake {
+            guarded(|| hook(&TaskInfo::of(&runnable)));
+        }
+        runnable
     }
 
     pub(super) fn before_poll<M>(&self, runnable: &Runnable<M>) {
@@ -87,6 +91,12 @@ impl Hooks {
         }
     }
 
+    pub(super) fn stole(&self, steal: &StealInfo) {
+        if let Some(hook) = &self.on_steal {
+            guarded(|| hook(steal));
+        }
+    }
+
     /// Calls one of the hooks for workers.
     pub(super) fn worker(hook: &Option<WorkerHook>, index: usize) {
         if let Some(hook) = hook {
@@ -101,6 +111,7 @@ impl Drop for Hooks {
     fn drop(&mut self) {
         guarded(|| drop((self.on_spawn.take(), self.before_poll.take())));
         guarded(|| drop((self.after_poll.take(), self.on_end.take())));
+        guarded(|| drop((self.on_wake.take(), self.on_steal.take())));
         guarded(|| drop((self.on_thread_start.take(), self.on_thread_stop.take())));
         guarded(|| drop((self.on_park.take(), self.on_unpark.take())));
     }

@@ -75,10 +75,11 @@
 //!
 //! A worker whose poll is blocked in a wait of this crate, such as [`block_on`],
 //! checks the driver inside that wait, and wakes the waiters of timers and descriptors. Waking a
-//! task of an executor runs no code of that task, but another crate's waker may run any code. See
-//! [`block_on`](joint::block_on#on-a-worker) for what that means for locks. A blocked worker checks
-//! every millisecond, or every 5 milliseconds while another worker keeps the driver. A descriptor,
-//! or a timer that another thread arms meanwhile, may be late by that much.
+//! task of an executor runs no code of that task, but the hook [`on_wake`](Builder::on_wake) and
+//! another crate's waker may run any code. See [`block_on`](joint::block_on#on-a-worker) for what
+//! that means for locks. A blocked worker checks every millisecond, or every 5 milliseconds while
+//! another worker keeps the driver. A descriptor, or a timer that another thread arms meanwhile,
+//! may be late by that much.
 //!
 //! # Many cores
 //! The table counts the cache lines that move to a core because another core has written them. A
@@ -209,21 +210,6 @@ use core::{
 };
 use std::{sync::OnceLock, thread};
 
-/// Records an event, if a trace was asked for: in the recorder of `$hooks`, and as caused by
-/// `$worker`.
-#[cfg(feature = "trace")]
-macro_rules! record {
-    ($hooks:expr, $worker:expr, $event:ident $($of:tt)?) => {
-        if let Some(recorder) = &$hooks.recorder {
-            recorder.record($worker, $crate::trace::Event::$event $($of)?);
-        }
-    };
-}
-#[cfg(not(feature = "trace"))]
-macro_rules! record {
-    ($hooks:expr, $worker:expr, $event:ident $($of:tt)?) => {};
-}
-
 mod apart;
 pub(crate) mod biased;
 mod blocking;
@@ -268,21 +254,16 @@ mod task_info;
 mod task_local;
 #[cfg(feature = "io")]
 pub mod time;
-#[cfg(feature = "trace")]
-mod trace;
-#[cfg(feature = "trace")]
-mod trace_events;
 pub(crate) mod visitors;
 pub(crate) mod worker;
 mod yield_now;
 
 #[cfg(feature = "io")]
 pub(crate) use self::driver_handle::DriverHandle;
-#[cfg(feature = "trace")]
-pub use self::trace::{Span, SpanKind, Trace};
 pub use self::{
     blocking::spawn_blocking,
     builder::Builder,
+    hooks::StealInfo,
     join::join,
     join_async::join_async,
     join_set::JoinSet,
@@ -565,28 +546,6 @@ impl Executor {
     /// ```
     pub fn metrics(&self) -> Metrics {
         self.shared.metrics()
-    }
-
-    /// Returns a record of what the workers have done recently, if [`Builder::trace`] has asked for
-    /// it.
-    ///
-    /// # Cost
-    /// A copy of the whole record. A worker that has something to record meanwhile waits until its
-    /// own part is copied.
-    ///
-    /// # Example
-    /// ```
-    /// let executor = joint_executor::Executor::builder().workers(2).trace(10_000).build()?;
-    /// joint::block_on(executor.task().name("hello").spawn(async {}));
-    /// let trace = executor.trace().unwrap();
-    /// let mut json = Vec::new();
-    /// trace.write_to(&mut json)?;
-    /// assert!(String::from_utf8(json).unwrap().contains("\"hello\""));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[cfg(feature = "trace")]
-    pub fn trace(&self) -> Option<Trace> {
-        self.shared.recorder().map(|recorder| recorder.read())
     }
 }
 

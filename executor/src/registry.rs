@@ -60,7 +60,7 @@ pub(crate) enum Lane {
 }
 
 impl Lane {
-    /// The lane's name, for traces.
+    /// The lane's name, for spans.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",

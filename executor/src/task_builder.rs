@@ -85,7 +85,7 @@ impl<'a> TaskBuilder<'a> {
         }
     }
 
-    /// Sets a name, which appears in errors, `Debug`, hooks and traces.
+    /// Sets a name, which appears in errors, `Debug`, hooks and spans.
     pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.name = Some(name.into());
         self

@@ -1,4 +1,4 @@
-//! What hooks and traces learn about a task.
+//! What hooks learn about a task.
 
 use core::{fmt, panic::Location};
 

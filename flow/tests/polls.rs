@@ -82,7 +82,7 @@ fn only_children_that_were_woken_are_polled_and_from_left_to_right() {
             "first, all are polled"
         );
         assert!(all.as_mut().poll(&mut cx).is_pending());
-        assert_eq!(seen.borrow().polls, [], "none was woken");
+        assert_eq!(seen.borrow().polls, [0; 0], "none was woken");
 
         let mut woken_before = 0;
         for round in 0..60 {

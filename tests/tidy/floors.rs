@@ -41,11 +41,10 @@ const BUILDINGS: [Building; 2] = [
                 "span",
                 "task_info",
                 "task_local",
-                "trace_events",
                 "visitors",
                 "yield_now",
             ],
-            &["driver", "local", "registry", "trace"],
+            &["driver", "local", "registry"],
             &["apart", "hooks"],
             &["worker"],
         ],
@@ -162,7 +161,7 @@ mod tests {
             ),
             (
                 "executor/src/hooks.rs",
-                "use super::{guard::guarded, trace::Recorder};",
+                "use super::{guard::guarded, task_info::TaskInfo};",
             ),
             (
                 "executor/src/scope/mod.rs",

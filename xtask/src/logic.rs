@@ -40,7 +40,7 @@ const RUN_BY_SLOW: &str = "executor/src/driver/timers";
 
 /// The integration tests that run a file and check what it does, by the beginning of its path. The
 /// first match counts.
-const TESTS: [(&str, &[&str]); 20] = [
+const TESTS: [(&str, &[&str]); 19] = [
     ("src/completion", &["task", "task_panic", "waits"]),
     ("executor/src/worker/attend", &["blocked", "io", "time"]),
     ("executor/src/worker/blocked", &["blocked", "executor"]),
@@ -79,7 +79,6 @@ const TESTS: [(&str, &[&str]); 20] = [
     ("executor/src/shutdown", &["executor"]),
     ("executor/src/span", &["tracing"]),
     ("executor/src/task_local", &["task_local"]),
-    ("executor/src/trace/", &["trace"]),
     (
         "executor/src/",
         &[
@@ -91,7 +90,6 @@ const TESTS: [(&str, &[&str]); 20] = [
             "scope",
             "task_local",
             "time",
-            "trace",
             "tracing",
         ],
     ),

@@ -28,6 +28,7 @@ const EXAMPLES: [&str; 4] = ["echo", "fizz_buzz", "timers", "trace"];
 
 const EXAMPLES_NEED: &str = "\
 futures-lite = \"2\"
+serde_json = \"1\"
 
 [target.'cfg(target_os = \"linux\")'.dependencies]
 rustix = { version = \"1\", features = [\"pipe\", \"time\"] }
@@ -133,7 +134,7 @@ fn generate(package: &Path) -> io::Result<()> {
 fn manifest() -> String {
     let mut text = format!(
         "[package]\nname = \"portable\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         joint-executor = {{ path = {:?}, features = [\"trace\"] }}\n{EXAMPLES_NEED}",
+         joint-executor = {{ path = {:?} }}\n{EXAMPLES_NEED}",
         root().join("executor")
     );
     for example in EXAMPLES {

@@ -1,12 +1,12 @@
-//! Runs a small build of an imaginary library, and writes what its workers did: as JSON for
-//! <https://ui.perfetto.dev>, and as a picture.
+//! Runs a small build of an imaginary library, and writes what the workers did as a file for
+//! <https://ui.perfetto.dev>. Prints how long the tasks were ready before they ran.
 //!
-//! `cargo run --release --features trace --example trace -- target/trace.json docs/trace.svg`
+//! `cargo run --release --example trace -- target/trace.json`
 
 use std::{
     fs::File,
     hint::black_box,
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter},
     process::ExitCode,
     thread,
 };
@@ -14,7 +14,9 @@ use std::{
 use joint::{block_on, oneshot};
 use joint_executor::{Executor, Priority, TaskBuilder, yield_now};
 
-mod svg;
+mod recorder;
+
+use recorder::Recorder;
 
 /// Keeps a processor busy.
 fn work(rounds: u64) -> u64 {
@@ -68,33 +70,28 @@ async fn build() -> u64 {
     sum
 }
 
-fn run(json: &str, picture: Option<&str>) -> io::Result<()> {
+fn run(file: &str) -> io::Result<()> {
     let workers = thread::available_parallelism()
         .map_or(1, usize::from)
         .clamp(2, 6);
-    let executor = Executor::builder();
-    let executor = executor.workers(workers).trace(100_000).build()?;
+    let (builder, recorder) = Recorder::record(Executor::builder(), workers);
+    let executor = builder.build()?;
     black_box(block_on(executor.task().name("build").spawn(build())));
-    let trace = executor.trace().expect("it was asked for");
-    trace.write_to(BufWriter::new(File::create(json)?))?;
-    println!("{json}: open it in https://ui.perfetto.dev");
-    if let Some(picture) = picture {
-        let mut file = BufWriter::new(File::create(picture)?);
-        svg::write(&trace, &mut file)?;
-        file.flush()?;
-        println!("{picture}: open it in a browser");
-    }
+    // No hook is called after that.
+    drop(executor);
+    recorder.write_to(BufWriter::new(File::create(file)?))?;
+    println!("{}", recorder.delays());
+    println!("{file}: open it in https://ui.perfetto.dev");
     Ok(())
 }
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match &*arguments {
-        [] => run("trace.json", None),
-        [json] => run(json, None),
-        [json, picture] => run(json, Some(picture)),
+        [] => run("trace.json"),
+        [file] => run(file),
         _ => {
-            eprintln!("usage: trace [JSON [SVG]]");
+            eprintln!("usage: trace [JSON]");
             return ExitCode::from(2);
         }
     };

@@ -230,34 +230,33 @@ impl<T> Deques<T> {
     }
 
     /// Moves up to half of each kind of tasks from another worker's queues into these, and at most
-    /// `most` in total. Returns whether there were any.
+    /// `most` in total. Returns how many there were.
     ///
     /// Moves nothing if another thief is there, or the owner is inside for some time.
-    pub(crate) fn steal_from(&self, from: &Stealer<T>, most: usize) -> bool {
+    pub(crate) fn steal_from(&self, from: &Stealer<T>, most: usize) -> usize {
         let mut tasks = Vec::new();
         let counts = from.steal(most, &mut tasks);
         let own = self.rings.all();
         let kinds = own.into_iter().zip(counts);
         let kinds = kinds.flat_map(|(ring, count)| core::iter::repeat_n(ring, count));
-        let mut any = false;
         for (ring, task) in kinds.zip(tasks) {
-            any = true;
             let pushed = self.push(ring, task, usize::MAX);
             pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
         }
-        any
+        counts.iter().sum()
     }
 
     /// Steals as [`steal_from`](Deques::steal_from) does, and takes the oldest task of the first
-    /// kind in these queues: of high priority, woken, or spawned.
-    pub(crate) fn steal_and_pop(&self, from: &Stealer<T>, most: usize) -> Option<T> {
-        if !self.steal_from(from, most) {
+    /// kind in these queues: of high priority, woken, or spawned. Returns that task, and how many
+    /// were stolen.
+    pub(crate) fn steal_and_pop(&self, from: &Stealer<T>, most: usize) -> Option<(T, usize)> {
+        let count = self.steal_from(from, most);
+        if count == 0 {
             return None;
         }
-        self.rings
-            .all()
-            .into_iter()
-            .find_map(|ring| self.pop_oldest(ring))
+        let mut own = self.rings.all().into_iter();
+        let first = own.find_map(|ring| self.pop_oldest(ring))?;
+        Some((first, count))
     }
 }
 
@@ -343,7 +342,8 @@ mod tests {
             let mut round = 0;
             while over.load(Relaxed) == 0 {
                 round += 1;
-                taken.extend(own.steal_and_pop(&stealer, [1, 5, 256][round % 3]));
+                let stolen = own.steal_and_pop(&stealer, [1, 5, 256][round % 3]);
+                taken.extend(stolen.map(|(task, _)| task));
                 taken.extend(iter::from_fn(|| pop(&own)));
                 thread::yield_now();
             }
@@ -386,7 +386,7 @@ mod tests {
         let stealer = deques.stealer();
         assert_eq!(stealer.len(), 16);
         let first = thief.steal_and_pop(&stealer, 256);
-        assert_eq!(first.as_deref(), Some(&0));
+        assert_eq!(first, Some((Box::new(0), 8)));
         assert_eq!(stealer.len(), 8);
         let rest = |deques| iter::from_fn(|| pop(deques)).map(|task| *task).collect();
         let (taken, left): (Vec<_>, Vec<_>) = (rest(&thief), rest(&deques));
@@ -445,11 +445,11 @@ mod tests {
             Deques::new(Fences::ordinary()),
         );
         let (stealer, before) = (deques.stealer(), fences());
-        assert!(!thief.steal_from(&stealer, 256));
+        assert_eq!(thief.steal_from(&stealer, 256), 0);
         assert_eq!(fences() - before, 0);
         (0..16).for_each(|task| push(&deques, task));
         assert_eq!(fences() - before, 0);
-        assert!(thief.steal_from(&stealer, 256));
+        assert_eq!(thief.steal_from(&stealer, 256), 8);
         assert_eq!(fences() - before, 1);
         iter::from_fn(|| pop(&thief)).for_each(drop);
         assert_eq!(fences() - before, 1);

@@ -55,7 +55,7 @@ impl<T> Deques<T> {
     }
 
     pub fn steal_and_pop(&self, from: &Stealer<T>, most: usize) -> Option<T> {
-        self.0.steal_and_pop(&from.0, most)
+        self.0.steal_and_pop(&from.0, most).map(|(task, _)| task)
     }
 }
 

@@ -17,8 +17,13 @@ use crate::{
 
 /// Two workers of one executor. The test is the thread of both.
 pub(super) fn two_workers() -> [Worker; 2] {
+    two_workers_with(Hooks::default())
+}
+
+/// The same, with hooks.
+pub(super) fn two_workers_with(hooks: Hooks) -> [Worker; 2] {
     let lanes = Lanes::of(2, Fences::ordinary());
-    let shared = Arc::new(Shared::new(&lanes, Fences::ordinary(), Hooks::default()));
+    let shared = Arc::new(Shared::new(&lanes, Fences::ordinary(), hooks));
     let mut workers = (0..).zip(lanes).map(|(index, lanes)| {
         let shared = shared.clone();
         Worker::new(shared, index, lanes)

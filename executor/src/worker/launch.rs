@@ -59,11 +59,6 @@ pub(crate) fn launch(
     }
     if shared.watches_tasks {
         shared.hooks.spawned(&runnable);
-        record!(
-            shared.hooks,
-            worker.map(Worker::index),
-            Spawn(runnable.id())
-        );
     }
     if lane != Lane::Normal {
         let near = worker.map_or_else(|| any_worker(shared, &runnable), Worker::index);

@@ -31,6 +31,7 @@ use super::{
 };
 use crate::{
     fork_join::job::Taken,
+    hooks::StealInfo,
     sleep::{Parking, Slept, Watched},
 };
 
@@ -81,6 +82,7 @@ struct Seen {
 /// What a look finds.
 enum Found {
     Task(Runnable),
+    Stolen(Runnable, StealInfo),
     Fork(Taken),
 }
 
@@ -201,6 +203,11 @@ impl Worker {
         self.begin();
         match found {
             Some(Found::Task(runnable)) => self.take_up(runnable),
+            Some(Found::Stolen(runnable, steal)) => {
+                // Not before `found`: a searcher must not run code that may take any time.
+                shared.hooks.stole(&steal);
+                self.take_up(runnable);
+            }
             Some(Found::Fork(taken)) => taken.run(),
             None => {}
         }
@@ -331,18 +338,18 @@ impl Worker {
     }
 
     fn look(&self, view: &View) -> Option<Found> {
-        let task = self.look_for_task(view).map(Found::Task);
+        let task = self.look_for_task(view);
         task.or_else(|| self.take_fork(view.now).map(Found::Fork))
     }
 
-    fn look_for_task(&self, view: &View) -> Option<Runnable> {
+    fn look_for_task(&self, view: &View) -> Option<Found> {
         let shared = &**self.shared();
         if let Some(own) = self.next_own() {
-            return Some(own);
+            return Some(Found::Task(own));
         }
         if shared.poll_time() >= WORTH_A_STEAL || view.all_stuck || shared.sleep.is_quiet() {
             if let Some(injected) = self.take_injected() {
-                return Some(injected);
+                return Some(Found::Task(injected));
             }
         }
         if shared.has_work() {
@@ -399,20 +406,18 @@ impl Worker {
         let view = self.view();
         let shared = self.shared();
         let stuck = |&i: &usize| view.now - self.lookout.seen[i].get().since >= STUCK;
-        let found = self.others().filter(stuck).any(|i| {
-            let found = self.queues.rescue_from(&shared.stealers[i], MOST_STOLEN);
-            if found {
-                record!(shared.hooks, Some(self.index()), Steal(i));
-            }
-            found
+        let found = self.others().filter(stuck).find_map(|i| {
+            let tasks = self.queues.rescue_from(&shared.stealers[i], MOST_STOLEN);
+            (tasks > 0).then(|| self.steal_info(i, tasks))
         });
-        if found {
+        if let Some(steal) = found {
             self.counters().steals.increment();
             self.notify();
+            shared.hooks.stole(&steal);
         }
     }
 
-    fn steal(&self, view: &View) -> Option<Runnable> {
+    fn steal(&self, view: &View) -> Option<Found> {
         let shared = self.shared();
         let stolen = self.others().find_map(|i| {
             let seen = self.lookout.seen[i].get();
@@ -424,16 +429,23 @@ impl Worker {
             } else {
                 return None;
             };
-            let stolen = self.queues.steal_from(&shared.stealers[i], most)?;
+            let (stolen, tasks) = self.queues.steal_from(&shared.stealers[i], most)?;
             if most == 1 {
                 let patience = 2 * stuck_for;
                 self.lookout.seen[i].set(Seen { patience, ..seen });
             }
-            record!(shared.hooks, Some(self.index()), Steal(i));
-            Some(stolen)
+            Some(Found::Stolen(stolen, self.steal_info(i, tasks)))
         })?;
         self.counters().steals.increment();
         Some(stolen)
+    }
+
+    fn steal_info(&self, victim: usize, tasks: usize) -> StealInfo {
+        StealInfo {
+            thief: self.index(),
+            victim,
+            tasks,
+        }
     }
 }
 
@@ -443,7 +455,8 @@ impl Worker {
     pub(super) fn steal_to_discard(&self) -> Option<Runnable> {
         let stealers = &self.shared().stealers;
         let mut others = self.others();
-        others.find_map(|i| self.queues.steal_from(&stealers[i], 1))
+        let stolen = others.find_map(|i| self.queues.steal_from(&stealers[i], 1));
+        stolen.map(|(runnable, _)| runnable)
     }
 }
 

@@ -80,6 +80,8 @@ pub(crate) struct Worker {
     watches_tasks: bool,
     /// Whether there is something to do for each poll, such as a hook.
     watches_polls: bool,
+    /// The same for each wake-up.
+    watches_wakes: bool,
     /// The name of the task that is running, which may be gone after its run.
     name: RefCell<String>,
     /// Whether a task of another executor is being disposed of.
@@ -131,9 +133,7 @@ pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
         Some(worker) if !worker.is_elsewhere.get() => {
             worker.count_end(how);
             if worker.watches_tasks {
-                let hooks = &worker.shared.hooks;
-                record!(hooks, Some(worker.index), Gone(task.id(), how));
-                hooks.ended(task, how);
+                worker.shared.hooks.ended(task, how);
             }
         }
         _ => ended_elsewhere(task, how),
@@ -146,7 +146,6 @@ fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
     // SAFETY: set by `dispose`, which has been lent it, for as long as it drops the future.
     if let Some(shared) = unsafe { disposing.as_ref() } {
         shared.outside.count_end(how);
-        record!(shared.hooks, None, Gone(task.id(), how));
         shared.hooks.ended(task, how);
     }
 }
@@ -159,6 +158,7 @@ impl Worker {
             attendant: Attendant::default(),
             watches_tasks: shared.watches_tasks,
             watches_polls: shared.hooks.watch_polls(),
+            watches_wakes: shared.hooks.watch_wakes(),
             shared,
             index,
             queues: Queues::new(lanes.0),
@@ -358,28 +358,29 @@ impl Worker {
         kept.clear();
         let has_name = hooks.after_poll.is_some() && runnable.name().is_some();
         kept.push_str(runnable.name().filter(|_| has_name).unwrap_or_default());
-        record!(
-            hooks,
-            Some(self.index),
-            Begin(runnable.id(), runnable.name().map(Box::from), spawned)
-        );
         let polled = runnable.poll();
-        record!(
-            hooks,
-            Some(self.index),
-            End(matches!(polled, Polled::Woken(_)))
-        );
         hooks.after_poll(&TaskInfo::new(id, has_name.then_some(&*kept), spawned));
         self.name.replace(kept);
-        polled
+        match polled {
+            Polled::Woken(runnable) => Polled::Woken(hooks.woken(runnable)),
+            polled => polled,
+        }
+    }
+
+    /// Calls the hook for a task that this worker is about to queue because it was woken. The hook
+    /// may take any time, and may wait for other tasks, so it runs with the LIFO slot closed and
+    /// empty.
+    #[cold]
+    fn woken(&self, runnable: Runnable) -> Runnable {
+        let hooks = &self.shared.hooks;
+        let push = |displaced| self.push_normal(displaced);
+        self.queues.without_slot(push, || hooks.woken(runnable))
     }
 
     /// Calls the hooks for parking around `rest`.
     pub(super) fn rest<R>(&self, rest: impl FnOnce() -> R) -> R {
         Hooks::worker(&self.shared.hooks.on_park, self.index);
-        record!(self.shared.hooks, Some(self.index), Park);
         let rested = rest();
-        record!(self.shared.hooks, Some(self.index), Unpark);
         Hooks::worker(&self.shared.hooks.on_unpark, self.index);
         rested
     }

@@ -21,8 +21,6 @@ use crossbeam_utils::CachePadded;
 #[cfg(feature = "sim")]
 use super::simulated::Simulation;
 use super::{Worker, current, engaged::Engaged};
-#[cfg(feature = "trace")]
-use crate::trace::Recorder;
 use crate::{
     deques::{Deques, Stealer},
     driver::Driver,
@@ -139,7 +137,7 @@ impl Shared {
                 .collect(),
             outside: OutsideCounters::new(),
             watches_tasks: hooks.watch_tasks(),
-            hooks: hooks.prepare(workers),
+            hooks,
             poll_time: CachePadded::new(AtomicUsize::new(0)),
             gate: Gate::new(workers),
             engaged: Engaged::new(workers),
@@ -291,11 +289,6 @@ impl Shared {
         self.gate.has_arrived(worker)
     }
 
-    #[cfg(feature = "trace")]
-    pub(crate) fn recorder(&self) -> Option<&Recorder> {
-        self.hooks.recorder.as_ref()
-    }
-
     pub(crate) fn metrics(&self) -> Metrics {
         Metrics::of(&self.counters, &self.outside, |i| self.stealers[i].len())
     }
@@ -367,11 +360,10 @@ impl Schedule<EntryLink> for Scheduler {
         let home = home.expect("a task that has been idle is registered");
         current::with_worker_of(home.owner, |worker| match worker {
             Some(worker) => {
-                record!(
-                    worker.shared().hooks,
-                    Some(worker.index()),
-                    Wake(runnable.id())
-                );
+                let runnable = match worker.watches_wakes {
+                    true => worker.woken(runnable),
+                    false => runnable,
+                };
                 worker.push(runnable, home.lane);
             }
             None => {
@@ -380,7 +372,10 @@ impl Schedule<EntryLink> for Scheduler {
                 let visit = unsafe { Visit::begin(home.owner) };
                 // SAFETY: until the push the task keeps it alive, and from the push on the visit.
                 let shared = unsafe { &*visit.shared };
-                record!(shared.hooks, None, Wake(runnable.id()));
+                let runnable = match shared.hooks.watch_wakes() {
+                    true => shared.hooks.woken(runnable),
+                    false => runnable,
+                };
                 shared.inject(runnable, home.lane);
             }
         });

@@ -6,7 +6,7 @@ use core::{future::pending, panic::Location};
 
 use super::*;
 use super::{
-    harness::{task, two_workers, wakes_of},
+    harness::{task, two_workers, two_workers_with, wakes_of},
     launch::{launch, new_detached, new_task},
     queues::MOST_QUEUED,
 };
@@ -56,7 +56,39 @@ fn who_yields_alone_wakes_nobody() {
 #[test]
 fn without_a_hook_no_task_is_watched() {
     let [worker, _other] = two_workers();
-    assert!(!worker.watches_tasks && !worker.watches_polls);
+    assert!(!worker.watches_tasks && !worker.watches_polls && !worker.watches_wakes);
+}
+
+/// The hook could wait for what is in the slot, which no other worker can take.
+#[test]
+fn the_hook_for_a_wake_up_finds_the_slot_empty_and_closed() {
+    let mut hooks = Hooks::default();
+    hooks.on_wake = Some(Box::new(|_| {
+        with_current(|worker| {
+            let worker = worker.expect("this thread is the worker");
+            assert_eq!(worker.queues.lengths(), [1, 0, 0], "it was in the slot");
+            worker.push_normal(task());
+            assert_eq!(worker.queues.lengths(), [2, 0, 0], "the slot is closed");
+        });
+    }));
+    let [worker, _other] = two_workers_with(hooks);
+    let (sender, receiver) = oneshot::channel::<()>();
+    let (runnable, _handle) = new_task(Location::caller(), receiver);
+    worker.as_current(|| {
+        worker.run(runnable);
+        worker.queues.with_slot(true, || {
+            worker.push_normal(task());
+            assert_eq!(worker.queues.lengths(), [0; 3]);
+            let wakes = wakes_of(&worker, || sender.send(()).expect("the task waits"));
+            assert_eq!(wakes, 1, "other workers may take what is displaced");
+        });
+    });
+    assert_eq!(
+        worker.queues.lengths(),
+        [2, 0, 0],
+        "the woken task is in the slot"
+    );
+    worker.discard_queued();
 }
 
 #[test]

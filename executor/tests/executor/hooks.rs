@@ -10,9 +10,10 @@ use std::{
     },
     task::{Poll, Waker},
     thread,
+    time::Duration,
 };
 
-use joint::block_on;
+use joint::{block_on, oneshot};
 use joint_executor::{
     Builder, Executor, TaskBuilder, TaskEnd, TaskInfo, spawn, spawn_local, yield_now,
 };
@@ -41,6 +42,7 @@ impl Calls {
         let end = self.clone();
         builder
             .on_spawn(self.hook("spawn"))
+            .on_wake(self.hook("wake"))
             .before_poll(self.hook("before"))
             .after_poll(self.hook("after"))
             .on_end(move |info, how| end.note(&format!("{how:?}"), info))
@@ -73,8 +75,168 @@ fn in_the_order_of_a_task_s_life() {
     let (executor, calls) = noted();
     block_on(executor.task().name("one").spawn(yield_now()));
     settle(&executor);
-    let expected = ["spawn", "before", "after", "before", "Finished", "after"];
+    let expected = [
+        "spawn", "before", "after", "wake", "before", "Finished", "after",
+    ];
     assert_eq!(calls.of("one"), expected);
+}
+
+/// Counts the runs that are due by the hooks, for tasks of every lane, each woken in every way.
+#[test]
+fn each_run_follows_one_spawn_or_one_wake_up() {
+    let due = Arc::new(Mutex::new(HashMap::new()));
+    let runs = Arc::new(AtomicUsize::new(0));
+    let becomes_due = || {
+        let due = due.clone();
+        move |info: &TaskInfo<'_>| {
+            let before = due.lock().unwrap().insert(info.id(), ());
+            assert_eq!(before, None, "{info:?}");
+        }
+    };
+    let executor = Executor::builder()
+        .workers(2)
+        .on_spawn(becomes_due())
+        .on_wake(becomes_due())
+        .before_poll({
+            let (due, runs) = (due.clone(), runs.clone());
+            move |info| {
+                let before = due.lock().unwrap().remove(&info.id());
+                assert_eq!(before, Some(()), "{info:?}");
+                runs.fetch_add(1, Relaxed);
+            }
+        })
+        .build()
+        .unwrap();
+    let waits = |receiver: oneshot::Receiver<()>| async move {
+        yield_now().await;
+        receiver.await.unwrap();
+        spawn(yield_now()).await;
+        pending::<()>().await;
+    };
+    for round in 0..100 {
+        let (senders, receivers): (Vec<_>, Vec<_>) = (0..4).map(|_| oneshot::channel()).unzip();
+        let mut receivers = receivers.into_iter().map(waits);
+        let mut next = || receivers.next().unwrap();
+        let mut tasks = vec![
+            executor.spawn(next()),
+            executor.task().on_worker(round % 2).spawn(next()),
+            executor
+                .task()
+                .priority(joint_executor::Priority::High)
+                .spawn(next()),
+        ];
+        let local = next();
+        let inside = executor.spawn(async move { [spawn_local(local)] });
+        tasks.extend(block_on(inside));
+        let wake = move || {
+            senders
+                .into_iter()
+                .for_each(|sender| sender.send(()).unwrap())
+        };
+        match round % 2 {
+            0 => wake(),
+            _ => block_on(executor.spawn(async move { wake() })),
+        }
+        for task in tasks {
+            block_on(task.cancel());
+        }
+    }
+    drop(executor);
+    // Four tasks with a task inside each, which run twice or more, and those that spawn or wake.
+    assert!(runs.load(Relaxed) >= 100 * 4 * 4);
+}
+
+#[test]
+fn a_wake_up_is_told_of_by_the_thread_that_makes_it_before_the_task_runs() {
+    let (sender, receiver) = oneshot::channel::<()>();
+    let woken = Arc::new(Mutex::new(None));
+    let executor = Executor::builder()
+        .workers(1)
+        .on_wake({
+            let woken = woken.clone();
+            move |info| *woken.lock().unwrap() = Some((info.id(), thread::current().id()))
+        })
+        .build()
+        .unwrap();
+    let waits = executor.spawn(async move {
+        receiver.await.unwrap();
+        *woken.lock().unwrap()
+    });
+    let id = waits.id();
+    settle(&executor);
+    sender.send(()).unwrap();
+    assert_eq!(block_on(waits), Some((id, thread::current().id())));
+}
+
+/// Worker 0 spins until its tasks have run, so another worker must have stolen them.
+#[test]
+fn a_steal_is_told_of_with_both_workers_and_the_number_of_tasks() {
+    let steals = Arc::new(Mutex::new(Vec::new()));
+    let executor = Executor::builder()
+        .workers(2)
+        .on_steal({
+            let steals = steals.clone();
+            move |steal| steals.lock().unwrap().push(*steal)
+        })
+        .build()
+        .unwrap();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let stuck = executor.spawn_on(0, async move {
+        for _ in 0..10 {
+            let ran = ran.clone();
+            spawn(async move { ran.fetch_add(1, Relaxed) }).detach();
+        }
+        while ran.load(Relaxed) < 10 {
+            thread::yield_now();
+        }
+    });
+    block_on(stuck);
+    let metrics = executor.metrics();
+    drop(executor);
+    let steals = steals.lock().unwrap();
+    assert!(metrics.steals() > 0 && steals.len() as u64 >= metrics.steals());
+    assert!(
+        steals
+            .iter()
+            .all(|steal| (steal.thief, steal.victim) == (1, 0))
+    );
+    assert_eq!(steals.iter().map(|steal| steal.tasks).sum::<usize>(), 10);
+}
+
+/// A push from another thread relies on a worker that searches. The thief must not count as one.
+#[test]
+fn a_slow_hook_for_a_steal_does_not_delay_a_task_that_is_spawned_meanwhile() {
+    let (begins, has_begun) = mpsc::channel();
+    let (ends, may_end) = mpsc::channel::<()>();
+    let may_end = Mutex::new(Some(may_end));
+    let executor = Executor::builder()
+        .workers(3)
+        .on_steal(move |_| {
+            if let Some(may_end) = may_end.lock().unwrap().take() {
+                begins.send(()).unwrap();
+                let _ = may_end.recv();
+            }
+        })
+        .build()
+        .unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let stuck = executor.spawn({
+        let is_over = is_over.clone();
+        async move {
+            spawn(async {}).detach();
+            while !is_over.load(Relaxed) {
+                thread::yield_now();
+            }
+        }
+    });
+    has_begun.recv().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    executor.spawn_detached(async move { sender.send(()).unwrap() });
+    let ran = receiver.recv_timeout(Duration::from_secs(60));
+    is_over.store(true, Relaxed);
+    drop(ends);
+    block_on(stuck);
+    assert_eq!(ran, Ok(()));
 }
 
 #[test]
@@ -293,11 +455,12 @@ fn a_hook_that_panics_harms_neither_the_worker_nor_the_task() {
             panic!("a hook")
         }
     };
-    let [spawn_hook, before, after, end] = [(); 4].map(|()| panics());
-    let [start, stop, park, unpark] = [(); 4].map(|()| panics());
+    let [spawn_hook, wake, before, after, end] = [(); 5].map(|()| panics());
+    let [start, stop, park, unpark, steal] = [(); 5].map(|()| panics());
     let executor = Executor::builder()
         .workers(1)
         .on_spawn(move |_| spawn_hook())
+        .on_wake(move |_| wake())
         .before_poll(move |_| before())
         .after_poll(move |_| after())
         .on_end(move |_, _| end())
@@ -305,16 +468,21 @@ fn a_hook_that_panics_harms_neither_the_worker_nor_the_task() {
         .on_thread_stop(move |_| stop())
         .on_park(move |_| park())
         .on_unpark(move |_| unpark())
+        .on_steal(move |_| steal())
         .build()
         .unwrap();
     for i in 0..3 {
-        assert_eq!(block_on(executor.spawn(async move { i })), i);
+        let task = async move {
+            yield_now().await;
+            i
+        };
+        assert_eq!(block_on(executor.spawn(task)), i);
     }
     let metrics = executor.metrics();
     drop(executor);
     assert_eq!((metrics.spawned, metrics.finished), (3, 3));
-    // Start and stop, and four for each task.
-    assert!(calls.load(Relaxed) >= 2 + 4 * 3);
+    // Start and stop, and seven for each task.
+    assert!(calls.load(Relaxed) >= 2 + 7 * 3);
 }
 
 #[test]
@@ -322,7 +490,7 @@ fn a_hook_whose_drop_panics_does_no_harm() {
     let (first, second) = (Panics, Panics);
     let executor = Executor::builder()
         .workers(2)
-        .on_spawn(move |_| _ = &first)
+        .on_wake(move |_| _ = &first)
         .on_park(move |_| _ = &second)
         .build()
         .unwrap();
@@ -366,6 +534,14 @@ fn hooks_may_spawn_and_wake() {
             .on_thread_start(start())
             .on_park(start())
             .on_unpark(start())
+            .on_wake({
+                let start = start();
+                move |_| start(0)
+            })
+            .on_steal({
+                let start = start();
+                move |steal| start(steal.thief)
+            })
             .build()
             .unwrap();
         while ran.load(Relaxed) < 300 {

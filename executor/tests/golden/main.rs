@@ -1,5 +1,5 @@
-//! The examples `fizz_buzz`, `timers`, `echo` and `raft`, run as their user runs them. What they
-//! print is compared byte for byte, where it does not depend on the machine's speed.
+//! The examples `fizz_buzz`, `timers`, `echo`, `raft` and `trace`, run as their user runs them.
+//! What they print is compared byte for byte, where it does not depend on the machine's speed.
 #![cfg(all(feature = "io", not(miri)))]
 
 mod command_line;
@@ -10,6 +10,7 @@ mod program;
 #[cfg(feature = "sim")]
 mod raft;
 mod timers;
+mod trace;
 
 #[path = "../common/example.rs"]
 mod example;

@@ -1,7 +1,13 @@
 //! What a lookout takes, and from which worker, at times that the test sets.
 
+use alloc::boxed::Box;
+use std::sync::mpsc;
+
 use super::*;
-use crate::worker::harness::{task, two_workers};
+use crate::{
+    hooks::Hooks,
+    worker::harness::{task, two_workers, two_workers_with},
+};
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -179,7 +185,25 @@ fn who_is_stuck_is_found_in_a_look_round() {
         "not seen for long enough"
     );
     worker.lookout.set_stuck(1);
-    assert!(matches!(worker.look_round(LOOKS), Ok(Found::Task(_))));
+    assert!(matches!(worker.look_round(LOOKS), Ok(Found::Stolen(..))));
+}
+
+#[test]
+fn the_hook_for_a_steal_learns_what_a_busy_worker_has_taken() {
+    let (sender, steals) = mpsc::channel();
+    let mut hooks = Hooks::default();
+    hooks.on_steal = Some(Box::new(move |steal| sender.send(*steal).expect("kept")));
+    let [worker, other] = two_workers_with(hooks);
+    worker.rescue();
+    (0..4).for_each(|_| other.queues.push_behind(task(), drop));
+    worker.lookout.set_stuck(1);
+    worker.rescue();
+    let steal = StealInfo {
+        thief: 0,
+        victim: 1,
+        tasks: 2,
+    };
+    assert_eq!(steals.try_iter().collect::<Vec<_>>(), [steal]);
 }
 
 #[test]

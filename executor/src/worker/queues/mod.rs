@@ -55,6 +55,21 @@ impl Queues {
         self.slot_is_open.set(false);
     }
 
+    /// Calls `f` while no push goes to the slot. `displaced` gets the task that is in the slot.
+    pub(super) fn without_slot<R>(
+        &self,
+        displaced: impl FnOnce(Runnable),
+        f: impl FnOnce() -> R,
+    ) -> R {
+        let is_open = self.slot_is_open.replace(false);
+        if let Some(runnable) = self.slot.take() {
+            displaced(runnable);
+        }
+        let result = f();
+        self.slot_is_open.set(is_open);
+        result
+    }
+
     /// Pushes a task of the normal lane that this worker has just spawned. If there are too many,
     /// `inject` gets the task.
     #[inline(always)]
@@ -144,14 +159,18 @@ impl Queues {
     }
 
     /// Steals from another worker: up to half of its tasks of each kind, and at most `most`.
-    /// Returns the first of them.
-    pub(super) fn steal_from(&self, other: &Stealer<Runnable>, most: usize) -> Option<Runnable> {
+    /// Returns the first of them, and how many there were.
+    pub(super) fn steal_from(
+        &self,
+        other: &Stealer<Runnable>,
+        most: usize,
+    ) -> Option<(Runnable, usize)> {
         self.deques.steal_and_pop(other, most)
     }
 
     /// Moves tasks from another worker into these queues: up to half of each kind, and at most
-    /// `most`. Returns whether there were any.
-    pub(super) fn rescue_from(&self, other: &Stealer<Runnable>, most: usize) -> bool {
+    /// `most`. Returns how many there were.
+    pub(super) fn rescue_from(&self, other: &Stealer<Runnable>, most: usize) -> usize {
         self.deques.steal_from(other, most)
     }
 

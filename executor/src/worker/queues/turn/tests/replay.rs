@@ -232,7 +232,7 @@ impl Replay {
             let stealers = &self.thief.shared().stealers;
             let stolen = self.thief.queues.steal_from(&stealers[0], 1);
             assert_eq!(
-                stolen.map(|task| task.id()),
+                stolen.map(|(task, _)| task.id()),
                 self.woken.tasks.front().copied()
             );
             self.woken.pop_oldest();
