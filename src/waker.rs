@@ -5,9 +5,10 @@
 //! costs one reference and no memory. A foreign [`core::task::Waker`] is boxed, and the address of
 //! the box is tagged in the lowest bit.
 //!
-//! Two modules here are for authors of executors too, and need the feature `std`. [`park`] blocks a
-//! thread until a waker is woken: `block_on`, the parker beneath it, and the rule by which a thread
-//! goes to sleep. [`budget`] limits how much one poll may do before it has to yield.
+//! Three modules here are for authors of executors too, and need the feature `std`. [`park`] blocks
+//! a thread until a waker is woken: `block_on`, the parker beneath it, and the rule by which a
+//! thread goes to sleep. [`budget`] limits how much one poll may do before it has to yield.
+//! [`clock`] is the time of all deadlines, which the owner of a thread may set.
 
 use core::{
     fmt,
@@ -20,6 +21,8 @@ use joint_switch::heap;
 
 #[cfg(feature = "std")]
 pub mod budget;
+#[cfg(feature = "std")]
+pub mod clock;
 #[cfg(feature = "std")]
 pub mod park;
 

@@ -20,8 +20,8 @@ use std::{
 use super::simulated::Ended;
 use super::{Executor, process::Process};
 use joint::oneshot::{Receiver, RecvTimeoutError};
+use joint::waker::clock;
 use joint_switch::Renewed;
-use joint_switch::clock;
 
 /// A worker's thread.
 pub(super) struct Thread {

@@ -41,7 +41,7 @@ use super::{
     },
 };
 use joint::task::{self, Id, TaskEnd};
-use joint_switch::clock as time;
+use joint::waker::clock as time;
 
 pub(crate) use super::worker::{
     current::{ActsAs, Part},

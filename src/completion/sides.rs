@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use super::{Completed, Completion, Ended, Registration, Space};
 #[cfg(feature = "std")]
-use crate::waker::park;
+use crate::waker::clock;
 #[cfg(feature = "std")]
-use joint_switch::clock;
+use crate::waker::park;
 
 /// The side that completes. If it is dropped without completing, it abandons the word, and the
 /// [`Waiter`] ends with an error instead of hanging.

@@ -20,13 +20,13 @@ use super::{
     block::{Block, Owned},
 };
 #[cfg(feature = "std")]
+use crate::waker::clock;
+#[cfg(feature = "std")]
 use crate::waker::park;
 use crate::{
     Completion,
     completion::{Detached, Ended, Registration},
 };
-#[cfg(feature = "std")]
-use joint_switch::clock;
 
 /// The receiving end: a future, with blocking and non-blocking calls besides. Dropping it closes
 /// the channel, and drops a value that was sent.

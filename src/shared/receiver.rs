@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use super::{Closed, block::Handle, shared_waiter::SharedWaiter};
 #[cfg(feature = "std")]
-use crate::waker::park;
+use crate::waker::clock;
 #[cfg(feature = "std")]
-use joint_switch::clock;
+use crate::waker::park;
 
 /// A waiter for a value that is sent once. Clone it to get more waiters for the same value.
 ///

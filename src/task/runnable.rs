@@ -14,8 +14,7 @@ use super::{
     header::{OnAgain, Ran, Task},
     state::OnWake,
 };
-use crate::completion::Completion;
-use crate::waker::ThinWaker;
+use crate::{completion::Completion, waker::ThinWaker};
 
 /// A task that is due to be run. It is one word in size.
 ///
@@ -190,7 +189,11 @@ impl<M> Runnable<M> {
     /// [data](core::task::Waker::data) of its waker. For any other waker it is odd, and says
     /// nothing. Another thread may change it meanwhile.
     ///
-    /// This is for simulators, which can tell by it who waits for whom.
+    /// This is for tools that show which task waits for which, such as a simulator that reports a
+    /// deadlock, or a dump of the tasks of an executor.
+    ///
+    /// # Cost
+    /// One load.
     ///
     /// # Safety
     /// The task is alive.

@@ -93,7 +93,8 @@ pub fn refill() {
 
 /// Refills the budget of this thread as [`refill`] does, but to another number of operations.
 ///
-/// This is for simulators, and for tests of how a future bears that it is refused.
+/// This is for an owner of a thread that gives its tasks longer or shorter turns, for simulators,
+/// and for tests of how a future bears that it is refused.
 ///
 /// # Example
 /// ```
@@ -104,6 +105,7 @@ pub fn refill() {
 /// budget::spend();
 /// assert!(!budget::has_left());
 /// ```
+#[inline]
 pub fn refill_to(operations: u64) {
     LEFT.with(|left| left.set(operations));
 }

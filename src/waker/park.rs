@@ -4,7 +4,8 @@
 //! Most programs need only [`block_on`] and its variants with a limit. The rest is for authors of
 //! executors. A runtime whose main loop also runs tasks parks in a loop of its own, with a
 //! [`Parker`] and [`park_until`]. A runtime whose workers have duties even while a task blocks one
-//! of them tells the thread so with [`set_attend`].
+//! of them tells the thread so with [`set_attend`]. A thread that must never park replaces its
+//! waits with [`set_wait`].
 
 // Each thread keeps one parker for its next wait. A `block_on` inside a `block_on` takes another,
 // because the inner one must not use up a wake-up that is meant for the outer future.
@@ -19,7 +20,8 @@ use core::{
 use std::time::{Duration, Instant};
 
 use super::budget;
-use joint_switch::{clock, recheck, thread, thread_local};
+use super::clock;
+use joint_switch::{recheck, thread, thread_local};
 
 mod parker;
 
@@ -40,18 +42,26 @@ thread_local! {
     static WAIT: Cell<Option<Wait>> = const { Cell::new(None) };
 }
 
-/// How a thread of a simulator waits: see [`set_wait`].
+/// How a thread waits instead of parking: see [`set_wait`].
 ///
 /// It is given the deadline, and a check that is true once what the thread waits for is due. It
 /// must return [`Parked::Due`] after the check was true, and [`Parked::TimedOut`] after a last
 /// check if the deadline has passed.
 pub type Wait = fn(Option<Instant>, &mut dyn FnMut() -> bool) -> Parked;
 
-/// Sets what this thread does instead of parking, in every wait of this crate. `None`, the default,
-/// lets it park. Returns what was set before.
+/// Sets what this thread does instead of parking, in every wait of this crate. With `None`, the
+/// default, the thread parks. Returns what was set before.
 ///
-/// This is for simulators. A thread that runs a whole program by turns must not park while one part
-/// of the program waits for another. Instead it runs the other parts.
+/// This is for the owner of a thread that must not park, because what it waits for may be something
+/// that only this thread does. A simulator that runs a whole program on one thread runs the other
+/// parts of the program instead. A main loop with duties of its own, such as drawing, does those.
+/// A wait that calls the function does not [attend](set_attend) to others itself.
+///
+/// Only the waits of this thread change. Another thread ends such a wait by making the check true,
+/// and then unparks this thread as it would any other.
+///
+/// # Cost
+/// One read of a thread-local for each wait that is about to park.
 ///
 /// # Example
 /// ```
@@ -77,22 +87,51 @@ pub fn set_wait(wait: Option<Wait>) -> Option<Wait> {
     WAIT.with(|cell| cell.replace(wait))
 }
 
+/// What a thread does when it unparks a thread: see [`set_on_unpark`].
+pub type OnUnpark = fn(&thread::Thread);
+
 thread_local! {
-    /// What this thread does when it unparks another one.
-    static UNPARKED: Cell<Option<fn(&thread::Thread)>> = const { Cell::new(None) };
+    /// What this thread does before it unparks a thread, or `None` for nothing.
+    static ON_UNPARK: Cell<Option<OnUnpark>> = const { Cell::new(None) };
 }
 
-/// Sets a function that this thread calls whenever it unparks another thread's wait, with that
-/// thread. For a simulator that runs threads by turns.
-pub fn set_unparked(f: Option<fn(&thread::Thread)>) {
-    UNPARKED.with(|cell| cell.set(f));
+/// Sets the function that this thread calls before it unparks a thread whose wait has become due,
+/// or `None` for nothing, which is the default. Returns what was set before.
+///
+/// This is the counterpart of [`set_wait`]. A simulator that runs several threads by turns learns
+/// from it whose turn may come next. The function is called inside wakers, so it must not block,
+/// and must not call code of a user.
+///
+/// # Cost
+/// One read of a thread-local for each unpark.
+///
+/// # Example
+/// ```
+/// use joint::waker::park::{Parker, set_on_unpark};
+/// use std::cell::Cell;
+/// use std::thread::{self, ThreadId};
+///
+/// thread_local! {
+///     static UNPARKED: Cell<Option<ThreadId>> = const { Cell::new(None) };
+/// }
+/// let parker = Parker::new();
+/// let waker = parker.waker().clone();
+/// let other = thread::spawn(move || {
+///     set_on_unpark(Some(|thread| UNPARKED.set(Some(thread.id()))));
+///     waker.wake();
+///     UNPARKED.get()
+/// });
+/// assert_eq!(other.join().unwrap(), Some(thread::current().id()));
+/// ```
+pub fn set_on_unpark(f: Option<OnUnpark>) -> Option<OnUnpark> {
+    ON_UNPARK.with(|cell| cell.replace(f))
 }
 
 /// Unparks a thread whose wait has become due.
 #[inline]
 fn unpark(thread: &thread::Thread) {
-    if let Ok(Some(unparked)) = UNPARKED.try_with(Cell::get) {
-        unparked(thread);
+    if let Ok(Some(on_unpark)) = ON_UNPARK.try_with(Cell::get) {
+        on_unpark(thread);
     }
     thread.unpark();
 }

@@ -27,8 +27,6 @@
 
 extern crate alloc;
 
-#[cfg(feature = "std")]
-pub mod clock;
 #[cfg(not(joint_loom))]
 pub mod heap;
 #[cfg(joint_loom)]

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::{sync::OnceLock, time::Instant};
 
-use joint_switch::clock;
+use joint::waker::clock;
 
 /// Later than any time that the clock reaches within 584 years.
 pub(crate) const NEVER: u64 = u64::MAX;

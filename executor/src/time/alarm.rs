@@ -23,7 +23,7 @@ use crate::{
     },
 };
 use joint::waker::budget;
-use joint_switch::clock::now;
+use joint::waker::clock::now;
 
 /// The time to wait for.
 #[derive(Clone, Copy, Debug)]

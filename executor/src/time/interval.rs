@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::alarm::{Alarm, When};
 use joint::waker::budget;
-use joint_switch::clock;
+use joint::waker::clock;
 
 /// Ticks at once, and then once every period.
 ///

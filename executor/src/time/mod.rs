@@ -47,7 +47,7 @@ mod timer;
 
 use std::time::Instant;
 
-use joint_switch::clock;
+use joint::waker::clock;
 
 pub use self::{
     interval::{Interval, MissedTicks, interval, interval_at},

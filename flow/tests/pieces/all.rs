@@ -35,7 +35,7 @@ fn values_come_in_input_order() {
             .collect();
         let numbers = all(tasks).await;
         assert_eq!(numbers, (0..20).collect::<Vec<_>>());
-        assert_eq!(all(Vec::<std::future::Ready<u8>>::new()).await, []);
+        assert_eq!(all(Vec::<std::future::Ready<u8>>::new()).await, [0; 0]);
         assert_eq!(
             all((after(1, Err::<u8, _>(1)), ready(2))).await,
             (Err(1), 2)
@@ -159,7 +159,7 @@ fn all_ready_waits_for_all_whatever_happens() {
             all_ready((after(1, Err::<(), _>(1)), ready(2))).await,
             (Err(1), 2)
         );
-        assert_eq!(all_ready::<[std::future::Ready<u8>; 0]>([]).await, []);
+        assert_eq!(all_ready::<[std::future::Ready<u8>; 0]>([]).await, [0; 0]);
     });
 }
 

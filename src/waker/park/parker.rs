@@ -22,9 +22,10 @@ use core::{
 use std::time::{Duration, Instant};
 
 use super::{Parked, park_until, unpark};
+use crate::waker::clock;
 use crate::waker::{Header, ThinWaker, VTable};
 use joint_switch::{
-    AtomicUsize, Retire, UnsafeCell, clock, fence, heap, order, ref_limit, this_thread,
+    AtomicUsize, Retire, UnsafeCell, fence, heap, order, ref_limit, this_thread,
     thread::{self, Thread, ThreadId},
 };
 

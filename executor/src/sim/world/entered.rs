@@ -47,7 +47,7 @@ impl<'a> Entered<'a> {
     pub(super) fn new(world: &'a World, wait: park::Wait) -> Self {
         WORLD.with(|cell| cell.set(Some(world)));
         virtual_time::set(world.now.get());
-        park::set_unparked(Some(unparked));
+        park::set_on_unpark(Some(unparked));
         Self {
             // SAFETY: the threads of a world take turns (`threads`).
             _inside: unsafe { simulated::enter(world) },
@@ -60,7 +60,7 @@ impl<'a> Entered<'a> {
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         park::set_wait(self.wait);
-        park::set_unparked(None);
+        park::set_on_unpark(None);
         virtual_time::reset();
         WORLD.with(|cell| cell.set(None));
     }
