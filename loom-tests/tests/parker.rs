@@ -1,6 +1,6 @@
 //! Models of the parker alone: references that are cloned on one thread and dropped on the other,
-//! and wake-ups of both, while the parker ends. `local_executor` and `oneshot` model what is built
-//! on it.
+//! while the parker ends, and wake-ups of both against the looks and parks of the thread.
+//! `local_executor` and `oneshot` model what is built on it.
 #![cfg(joint_loom)]
 
 use std::{
@@ -11,8 +11,8 @@ use std::{
     task::Waker,
 };
 
-use joint::waker::park::Parker;
-use joint_switch::model::{set_ref_limit, sites_seen};
+use joint::waker::park::{Parker, park_until};
+use joint_switch::model::sites_seen;
 use loom_tests::lab::{
     sync::{Mutex, atomic::AtomicUsize},
     thread,
@@ -69,48 +69,6 @@ fn references_cross_after_the_end() {
     });
 }
 
-/// More references come home than leave it, so the home thread's own count is below zero at the
-/// end.
-fn more_come_home_than_leave() {
-    model(|| {
-        let parker = Parker::new();
-        let slots = [start_other(&parker), start_other(&parker)];
-        let came = slots.map(|slot| slot.lock().unwrap().take());
-        drop(came);
-        drop(parker);
-    });
-}
-
-/// Lowers how far the home thread's count may be from 0, for as long as it lives.
-struct Lowered(());
-
-impl Lowered {
-    fn new() -> Self {
-        set_ref_limit(1);
-        Self(())
-    }
-}
-
-impl Drop for Lowered {
-    fn drop(&mut self) {
-        set_ref_limit(1 << 27);
-    }
-}
-
-/// The home thread moves its count over while the other thread clones and drops.
-fn the_count_is_moved_over() {
-    let _lowered = Lowered::new();
-    model(|| {
-        let parker = Parker::new();
-        let slot = start_other(&parker);
-        let kept = [(); 2].map(|()| parker.waker().clone());
-        drop(kept);
-        let clone = slot.lock().unwrap().take();
-        drop(clone);
-        drop(parker);
-    });
-}
-
 #[test]
 fn references_may_cross_before_the_end() {
     references_cross_before_the_end();
@@ -121,19 +79,8 @@ fn references_may_cross_after_the_end() {
     references_cross_after_the_end();
 }
 
-#[test]
-fn more_references_may_come_home_than_leave() {
-    more_come_home_than_leave();
-}
-
-#[test]
-fn the_home_threads_count_may_be_moved_over_at_any_time() {
-    the_count_is_moved_over();
-}
-
 /// A wake-up of the home thread takes nothing from one that comes from elsewhere.
-#[test]
-fn a_wake_up_of_each_side_is_seen() {
+fn each_side_wakes() {
     model(|| {
         let parker = Parker::new();
         let done = Arc::new(AtomicUsize::new(0));
@@ -149,6 +96,58 @@ fn a_wake_up_of_each_side_is_seen() {
     });
 }
 
+#[test]
+fn a_wake_up_of_each_side_is_seen() {
+    each_side_wakes();
+}
+
+/// The thread is woken twice, the second time after a flag was raised. It looks once.
+fn two_wake_ups_against_a_look() {
+    model(|| {
+        let parker = Parker::new();
+        let raised = Arc::new(AtomicUsize::new(0));
+        let ended = Arc::new(AtomicUsize::new(0));
+        let (flag, end, waker) = (raised.clone(), ended.clone(), parker.waker().clone());
+        thread::spawn(move || {
+            waker.wake_by_ref();
+            flag.store(1, Relaxed);
+            waker.wake_by_ref();
+            end.store(1, Relaxed);
+        });
+        let ended = ended.load(Relaxed);
+        if parker.take_wake() && ended == 1 {
+            assert_eq!(raised.load(Relaxed), 1);
+        }
+    });
+}
+
+#[test]
+fn what_came_before_a_wake_up_that_finds_another_is_seen() {
+    two_wake_ups_against_a_look();
+}
+
+/// A wake-up of the home thread between its look and its park, as a signal handler may make it,
+/// while another thread wakes too.
+fn a_wake_up_between_the_look_and_the_park() {
+    model(|| {
+        let parker = Parker::new();
+        let waker = parker.waker().clone();
+        thread::spawn(move || waker.wake());
+        for _ in 0..2 {
+            park_until(None, || {
+                let woken = parker.take_wake();
+                parker.waker().wake_by_ref();
+                woken
+            });
+        }
+    });
+}
+
+#[test]
+fn a_wake_up_between_the_look_and_the_park_ends_the_park() {
+    a_wake_up_between_the_look_and_the_park();
+}
+
 macro_rules! killed {
     ($($name:ident: $site:literal by $model:ident;)*) => {
         $(
@@ -158,11 +157,10 @@ macro_rules! killed {
             }
         )*
 
-        /// Each site that a model reaches either asks for `Relaxed` or is in the list, or in that
-        /// of `local_executor`, which has what passes on the wake-up.
+        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
         #[test]
         fn no_site_is_left_out() {
-            let killed = [$($site,)* "waker::park::parker::notify", "waker::park::parker::take"];
+            let killed = [$($site),*];
             $($model();)*
             for (site, asked) in sites_seen() {
                 assert!(asked == Relaxed || killed.contains(&&*site), "no model kills `{site}`");
@@ -176,5 +174,6 @@ killed! {
     release_after_the_end: "waker::park::parker::release" by references_cross_after_the_end;
     free_before_the_end: "waker::park::parker::free" by references_cross_before_the_end;
     free_after_the_end: "waker::park::parker::free" by references_cross_after_the_end;
-    free_with_more_at_home: "waker::park::parker::free" by more_come_home_than_leave;
+    notify_of_two: "waker::park::parker::notify" by two_wake_ups_against_a_look;
+    take_of_two: "waker::park::parker::take" by two_wake_ups_against_a_look;
 }

@@ -140,8 +140,7 @@ pub fn ref_limit() -> u64 {
     REF_LIMIT.get()
 }
 
-/// Lowers the limit of a task's wakers, and of what a parker's thread counts by itself, for the
-/// models of this thread.
+/// Lowers the limit of a task's wakers, for the models of this thread.
 pub fn set_ref_limit(limit: u64) {
     REF_LIMIT.set(limit);
 }

@@ -75,6 +75,33 @@ fn wake_ups_of_both_threads_count_once() {
     });
 }
 
+/// As by a signal handler, which `signal` has.
+#[test]
+fn a_wake_up_between_the_look_and_the_park_ends_the_park() {
+    alone(|| {
+        let parker = Parker::new();
+        let look = || {
+            let woken = parker.take_wake();
+            parker.waker().wake_by_ref();
+            woken
+        };
+        assert_eq!(park_until(None, look), Parked::Due { slept: true });
+    });
+}
+
+/// The token of `std::thread::park` is left to the thread's other uses of it.
+#[test]
+fn a_wake_up_of_a_thread_that_has_not_looked_does_not_unpark_it() {
+    alone(|| {
+        let parker = Parker::new();
+        parker.waker().wake_by_ref();
+        parker.park();
+        let start = Instant::now();
+        thread::park_timeout(Duration::from_millis(50));
+        assert!(start.elapsed() >= Duration::from_millis(50));
+    });
+}
+
 #[test]
 fn a_parked_thread_is_woken_and_is_not_by_an_unpark() {
     alone(|| {

@@ -12,6 +12,7 @@ use core::{
     cell::Cell,
     future::Future,
     marker::PhantomData,
+    mem,
     ops::Deref,
     panic::Location,
     pin::pin,
@@ -390,12 +391,11 @@ impl LocalState {
 
     fn drive_main<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        let waker = self.parker.waker();
-        let mut cx = Context::from_waker(waker);
-        waker.wake_by_ref();
+        let mut cx = Context::from_waker(self.parker.waker());
+        let mut is_first = true;
         let mut turns = Turns::new();
         loop {
-            if self.parker.take_wake() {
+            if mem::take(&mut is_first) || self.parker.take_wake() {
                 budget::refill();
                 if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
                     return output;

@@ -169,6 +169,13 @@ fn a_host_whose_program_never_yields() {
     }
 }
 
+/// Blocks, also if an earlier wake-up of this thread has left it a token.
+fn park_forever() {
+    loop {
+        thread::park();
+    }
+}
+
 #[test]
 fn a_poll_that_blocks_after_it_has_run_others() {
     let program = || {
@@ -178,7 +185,7 @@ fn a_poll_that_blocks_after_it_has_run_others() {
                     spawn(async {}).await;
                     yield_now().await;
                 });
-                thread::park();
+                park_forever();
             });
             outer.await;
         });
@@ -194,7 +201,7 @@ fn a_destructor_that_blocks_at_the_end() {
     struct Parks;
     impl Drop for Parks {
         fn drop(&mut self) {
-            thread::park();
+            park_forever();
         }
     }
     let program = || {

@@ -1,76 +1,51 @@
-//! [`Parker`]: a thread's own waker, and the count of its references.
+//! [`Parker`]: a thread's own waker.
 //!
-//! A thread that waits mostly wakes itself: a task that ends wakes the future that the same thread
-//! blocks on. The home thread therefore uses its parker without atomic operations. Other threads
-//! have one word for the wake-up and one for the references.
+//! The thread and its wakers share one counted block with one word for the wake-up:
 //!
-//! Rule 1: only the home thread touches `own`, and the thread that frees the parker. Rule 2: `BIAS`
-//! in `references` stands for the home thread's count. The number of references is
-//! `references - BIAS + own.references`. A reference that is counted in one part may be given up in
-//! the other, so over time the two parts may drift apart without limit. The home thread therefore
-//! moves its part over when it is far from 0. The parker's end replaces the bias by the home
-//! thread's own count. After that the home thread's wakers count as all others do, and the thread
-//! that brings the count to 0 frees the parker.
+//! | state | meaning | left by |
+//! |---|---|---|
+//! | `IDLE` | no wake-up, and the thread does not rely on being unparked | a look, or a wake-up |
+//! | `ASKED` | the thread has looked, and asks to be unparked | a wake-up, which unparks the thread |
+//! | `NOTIFIED` | a wake-up that the thread has not taken yet | the thread, which takes it |
+//!
+//! No wake-up is lost, because the thread looks before each park. Either the look finds the
+//! wake-up, or the wake-up finds `ASKED`. Its unpark then ends the park that follows the look. This
+//! also holds for a wake-up in a signal handler that runs on the thread itself, between its look
+//! and its park. A thread that wakes itself in between is not unparked, because it has not asked.
 
-use core::{
-    fmt,
-    marker::PhantomData,
-    mem::{self, ManuallyDrop},
-    ptr::NonNull,
-    task::Waker,
-};
+use core::{fmt, marker::PhantomData, ptr::NonNull, task::Waker};
 use std::time::{Duration, Instant};
 
 use super::{Parked, park_until, unpark};
 use crate::waker::clock;
 use crate::waker::{Header, ThinWaker, VTable};
 use joint_switch::{
-    AtomicUsize, Retire, UnsafeCell, fence, heap, order, ref_limit, this_thread,
-    thread::{self, Thread, ThreadId},
+    AtomicUsize, Retire, fence, heap, order,
+    thread::{self, Thread},
 };
 
 const IDLE: usize = 0;
-const NOTIFIED: usize = 1;
+const ASKED: usize = 1;
+const NOTIFIED: usize = 2;
 
-/// More than the possible number of references. If clones are leaked, the program aborts before
-/// they reach it.
-const BIAS: usize = 1 << (usize::BITS - 2);
-
-/// The count from which on one more clone ends the program.
-const MAX: usize = BIAS + BIAS / 2;
+/// The count from which on one more clone ends the program. Only leaked clones can reach it.
+const MAX: usize = usize::MAX / 2;
 
 #[repr(C)]
 struct Inner {
     header: Header,
-    home: ThreadId,
-    thread: Thread,
+    /// The number of wakers, that of the parker included.
     references: AtomicUsize,
-    /// `NOTIFIED` if another thread has sent a wake-up that the home thread has not taken yet.
-    notified: AtomicUsize,
-    own: UnsafeCell<Own>,
-}
-
-/// The home thread's part.
-struct Own {
-    /// May be below zero, and then wraps, because a reference that was cloned on another thread may
-    /// be dropped here.
-    references: usize,
-    woken: bool,
-    /// Whether the parker has ended.
-    left: bool,
+    state: AtomicUsize,
+    thread: Thread,
 }
 
 static TABLE: VTable = {
     unsafe fn clone(header: NonNull<Header>) {
-        let inner = header.cast::<Inner>();
-        // SAFETY: the parker is alive, because the caller holds a reference.
-        if unsafe { count_at_home(inner, 1) } {
-            return;
-        }
-        // SAFETY: as above.
-        let references = unsafe { &(*inner.as_ptr()).references };
+        // SAFETY: the block is alive, because the caller holds a reference.
+        let inner = unsafe { header.cast::<Inner>().as_ref() };
         // ORDERING: clone. Relaxed: the new reference reaches another thread by an edge of its own.
-        if references.fetch_add(1, order!(clone: Relaxed)) > MAX {
+        if inner.references.fetch_add(1, order!(clone: Relaxed)) > MAX {
             std::process::abort();
         }
     }
@@ -81,25 +56,33 @@ static TABLE: VTable = {
         unsafe { drop(header) };
     }
     unsafe fn wake_by_ref(header: NonNull<Header>) {
-        // SAFETY: the parker is alive, because the caller holds a reference.
+        // SAFETY: the block is alive, because the caller holds a reference.
         let inner = unsafe { header.cast::<Inner>().as_ref() };
-        if inner.home == this_thread() {
-            // SAFETY: this is the home thread (rule 1).
-            return inner.own.with_mut(|own| unsafe { (*own).woken = true });
-        }
         // ORDERING: notify. Release, with the Acquire of `take`: what came before the wake-up is
         // visible to the thread.
-        if inner.notified.swap(NOTIFIED, order!(notify: Release)) == IDLE {
+        if inner.state.swap(NOTIFIED, order!(notify: Release)) == ASKED {
             unpark(&inner.thread);
         }
     }
     unsafe fn drop(header: NonNull<Header>) {
         let inner = header.cast::<Inner>();
-        // SAFETY: the parker is alive, because the caller holds a reference, which it gives up.
-        if !unsafe { count_at_home(inner, usize::MAX) } {
-            // SAFETY: passed on from the caller.
-            unsafe { release(inner, 1) };
+        // SAFETY: alive by the caller's reference. No reference to the whole is formed, because it
+        // may be freed during the call.
+        let references = unsafe { &(*inner.as_ptr()).references };
+        // ORDERING: release, free. Release, with the fence below: all uses of the block come before
+        // it is freed.
+        if references.fetch_sub(1, order!(release: Release)) != 1 {
+            return;
         }
+        fence(order!(free: Acquire));
+        // SAFETY: that was the last reference, so the block is ours alone.
+        let owned = unsafe { &mut *inner.as_ptr() };
+        owned.references.retire();
+        owned.state.retire();
+        // SAFETY: the block is ours alone, initialised, and not used after this.
+        unsafe { inner.drop_in_place() };
+        // SAFETY: allocated in `Parker::new` as an `Inner`.
+        unsafe { heap::release(inner) };
     }
     VTable {
         clone,
@@ -108,75 +91,6 @@ static TABLE: VTable = {
         drop,
     }
 };
-
-/// Adds to the home thread's count, if this is that thread and it still has a count of its own.
-///
-/// # Safety
-/// The parker is alive.
-unsafe fn count_at_home(inner: NonNull<Inner>, change: usize) -> bool {
-    // SAFETY: alive by this function's contract.
-    let inner = unsafe { inner.as_ref() };
-    if inner.home != this_thread() {
-        return false;
-    }
-    inner.own.with_mut(|own| {
-        // SAFETY: this is the home thread (rule 1), and no other reference to `own` is in use.
-        let own = unsafe { &mut *own };
-        if own.left {
-            return false;
-        }
-        own.references = own.references.wrapping_add(change);
-        if own.references.wrapping_add(far()) > 2 * far() {
-            move_over(&inner.references, mem::take(&mut own.references));
-        }
-        true
-    })
-}
-
-/// How far from 0 the home thread's count may be before it is moved over. That is rare, and far
-/// from where the counts would overflow.
-#[inline]
-fn far() -> usize {
-    ref_limit() as usize
-}
-
-/// Moves the home thread's count over to the count of all threads. Without this, a thread that
-/// clones its waker for another thread half a billion times would end the program on a machine of
-/// 32 bits, although hardly any waker is alive.
-#[cold]
-fn move_over(references: &AtomicUsize, own: usize) {
-    // ORDERING: move_over. Relaxed: the parker's end comes later on this thread, and it releases
-    // what this thread did before it gave the references up.
-    let before = references.fetch_add(own, order!(move_over: Relaxed));
-    if before.wrapping_add(own) > MAX {
-        std::process::abort();
-    }
-}
-
-/// Gives up references, and frees the parker after the last one.
-///
-/// # Safety
-/// The caller holds that many (rule 2), and does not use the parker after this.
-unsafe fn release(inner: NonNull<Inner>, held: usize) {
-    // SAFETY: alive by the caller's references. No reference to the whole is formed, because it may
-    // be freed during the call.
-    let references = unsafe { &(*inner.as_ptr()).references };
-    // ORDERING: release, free. Release, with the fence below: all uses of the parker come before it
-    // is freed.
-    if references.fetch_sub(held, order!(release: Release)) != held {
-        return;
-    }
-    fence(order!(free: Acquire));
-    // SAFETY: that was the last reference, so the parker is ours alone.
-    let owned = unsafe { &mut *inner.as_ptr() };
-    owned.references.retire();
-    owned.notified.retire();
-    owned.own.retire();
-    // SAFETY: the parker is ours alone, initialised, and not used after this.
-    unsafe { inner.drop_in_place() };
-    // SAFETY: allocated in `Parker::new` as an `Inner`.
-    unsafe { heap::release(inner) };
-}
 
 /// Parks the thread that it was made on, until its [`Waker`] is woken.
 ///
@@ -192,9 +106,15 @@ unsafe fn release(inner: NonNull<Inner>, held: usize) {
 /// [`take_wake`](Parker::take_wake) that takes it.
 ///
 /// # Cost
-/// One allocation. On its own thread, a clone, a wake-up and a drop of a waker take no atomic
-/// operation. On another thread a clone and a drop take one read-modify-write each, and so does a
-/// wake-up, which also unparks the thread unless an earlier wake-up has not been taken yet.
+/// One allocation. A clone and a drop of a waker take one atomic read-modify-write each. So do a
+/// wake-up, taking it, and the first look after that which finds none. A wake-up after such a look
+/// also unparks the thread.
+///
+/// # Signal handlers
+/// [`Waker::wake_by_ref`] takes no lock and no memory beside what
+/// [`Thread::unpark`](std::thread::Thread::unpark) takes, and that takes none on Linux. There a
+/// signal handler may therefore call it, also on the parker's own thread. `wake` and `drop` may
+/// free memory, but not while the parker exists.
 ///
 /// # Example
 /// ```
@@ -221,7 +141,7 @@ unsafe fn release(inner: NonNull<Inner>, held: usize) {
 /// other.join().unwrap().unwrap();
 /// ```
 pub struct Parker {
-    waker: ManuallyDrop<Waker>,
+    waker: Waker,
     /// It stays on its thread.
     thread: PhantomData<*mut ()>,
 }
@@ -232,15 +152,9 @@ impl Parker {
         let inner = heap::allocate();
         let value = Inner {
             header: Header::new(&TABLE),
-            home: this_thread(),
+            references: AtomicUsize::new(1),
+            state: AtomicUsize::new(IDLE),
             thread: thread::current(),
-            references: AtomicUsize::new(BIAS),
-            notified: AtomicUsize::new(IDLE),
-            own: UnsafeCell::new(Own {
-                references: 1,
-                woken: false,
-                left: false,
-            }),
         };
         // SAFETY: the block is fresh and ours.
         unsafe { inner.write(value) };
@@ -248,16 +162,16 @@ impl Parker {
         // any thread. The waker stands for the reference that the parker itself holds.
         let waker = unsafe { ThinWaker::waker_from_header(inner.cast()) };
         Self {
-            waker: ManuallyDrop::new(waker),
+            waker,
             thread: PhantomData,
         }
     }
 
     #[inline]
-    fn inner(&self) -> &Inner {
+    fn state(&self) -> &AtomicUsize {
         // SAFETY: the waker's data is the address of an `Inner`, which is alive by the reference
         // that `self` holds.
-        unsafe { &*self.waker.data().cast::<Inner>() }
+        unsafe { &(*self.waker.data().cast::<Inner>()).state }
     }
 
     /// Returns the waker that ends the thread's [`park`](Parker::park).
@@ -269,19 +183,32 @@ impl Parker {
     /// Returns whether there was a wake-up that no earlier call has taken.
     #[inline]
     pub fn take_wake(&self) -> bool {
-        let elsewhere = self.take_from_elsewhere();
-        self.with_own(|own| mem::take(&mut own.woken)) || elsewhere
+        // ORDERING: take. Acquire, with the Release of `notify`.
+        self.is_woken() && self.state().swap(IDLE, order!(take: Acquire)) == NOTIFIED
     }
 
     /// Returns whether [`take_wake`](Parker::take_wake) would return true, and leaves the wake-up
     /// to be taken.
     #[inline]
     pub fn is_woken(&self) -> bool {
-        self.with_own(|own| own.woken)
-            || self.take_from_elsewhere() && {
-                self.with_own(|own| own.woken = true);
-                true
-            }
+        // ORDERING: look. Relaxed: what came before the wake-up becomes visible by `take`.
+        match self.state().load(order!(look: Relaxed)) {
+            IDLE => self.ask(),
+            state => state == NOTIFIED,
+        }
+    }
+
+    /// Asks the next wake-up to unpark the thread. Returns whether there is one already.
+    #[cold]
+    fn ask(&self) -> bool {
+        // ORDERING: ask, asked. Relaxed: as for `look`.
+        let asked = self.state().compare_exchange(
+            IDLE,
+            ASKED,
+            order!(ask: Relaxed),
+            order!(asked: Relaxed),
+        );
+        asked.is_err()
     }
 
     /// Blocks the thread until there is a wake-up that no earlier call has taken, and takes it.
@@ -304,21 +231,6 @@ impl Parker {
     pub(super) fn park_until(&self, deadline: Option<Instant>) -> Parked {
         park_until(deadline, || self.take_wake())
     }
-
-    #[inline]
-    fn with_own<R>(&self, f: impl FnOnce(&mut Own) -> R) -> R {
-        // SAFETY: `self` is on the home thread (rule 1), and `f` calls no code of a user.
-        self.inner().own.with_mut(|own| f(unsafe { &mut *own }))
-    }
-
-    #[inline]
-    fn take_from_elsewhere(&self) -> bool {
-        let notified = &self.inner().notified;
-        // ORDERING: take_look, take. Relaxed: a wake-up that the look misses is found by the next
-        // one, or keeps the thread from sleeping. Acquire, with the Release of `notify`.
-        notified.load(order!(take_look: Relaxed)) != IDLE
-            && notified.swap(IDLE, order!(take: Acquire)) != IDLE
-    }
 }
 
 impl Default for Parker {
@@ -330,59 +242,5 @@ impl Default for Parker {
 impl fmt::Debug for Parker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Parker").finish_non_exhaustive()
-    }
-}
-
-impl Drop for Parker {
-    fn drop(&mut self) {
-        let own = self.with_own(|own| {
-            own.left = true;
-            own.references
-        });
-        let inner = self.waker.data().cast_mut().cast::<Inner>();
-        // SAFETY: the address of an `Inner` is not null.
-        let inner = unsafe { NonNull::new_unchecked(inner) };
-        // SAFETY: the bias stands for what `own` counts, `self` included. This gives up all of the
-        // bias except for the other references of `own`.
-        unsafe { release(inner, BIAS.wrapping_sub(own.wrapping_sub(1))) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use core::sync::atomic::Ordering::Relaxed;
-    use std::thread;
-
-    use super::*;
-
-    /// Brings the counts to where they would be if the home thread had cloned `count` wakers, and
-    /// other threads had dropped them; or the other way round, if `count` is below zero.
-    fn drift(parker: &Parker, count: usize) {
-        parker.with_own(|own| own.references = own.references.wrapping_add(count));
-        let references = &parker.inner().references;
-        references.store(references.load(Relaxed).wrapping_sub(count), Relaxed);
-    }
-
-    fn references(parker: &Parker) -> usize {
-        let own = parker.with_own(|own| own.references);
-        let all = parker.inner().references.load(Relaxed);
-        all.wrapping_sub(BIAS).wrapping_add(own)
-    }
-
-    #[test]
-    fn the_counts_of_the_threads_do_not_drift_apart() {
-        let parker = Parker::new();
-        let half = BIAS / 2;
-        for count in [half, half, half.wrapping_neg(), half.wrapping_neg()] {
-            drift(&parker, count);
-            let kept = parker.waker().clone();
-            assert_eq!(references(&parker), 2);
-            assert!(parker.with_own(|own| own.references) <= 1);
-            thread::spawn(move || drop(kept.clone())).join().unwrap();
-            assert_eq!(references(&parker), 1);
-        }
-        let last = parker.waker().clone();
-        drop(parker);
-        thread::spawn(move || drop(last)).join().unwrap();
     }
 }
