@@ -19,8 +19,7 @@
 //! No operation leaves a state in which the other side has to wait. Each is at most one load and
 //! one exchange, plus one plain store if a registration finds the end and must restore it.
 //!
-//! For waiters that follow one another on one word, see `succession.rs`. For a word with a room
-//! beside it, whose completer looks before it finishes, see `room.rs`.
+//! For a word with a room beside it, whose completer looks before it finishes, see `room.rs`.
 //!
 //! **The law.** After its exchange, a side touches only what the exchange returned, unless the
 //! returned value gives it the shared state. The other side may free the word at once.
@@ -38,14 +37,13 @@ use joint_switch::{AtomicPtr, Retire, const_unless_modelled, order};
 
 mod room;
 mod sides;
-mod succession;
 
 pub use room::{Room, Space};
 pub use sides::{Abandoned, Completer, Waiter};
 
 const PENDING: *mut () = ptr::null_mut();
 const DONE: *mut () = ptr::without_provenance_mut(1);
-const DETACHED: *mut () = ptr::without_provenance_mut(2);
+pub(crate) const DETACHED: *mut () = ptr::without_provenance_mut(2);
 const ABANDONED: *mut () = ptr::without_provenance_mut(3);
 const IN_ROOM: *mut () = ptr::without_provenance_mut(4);
 
@@ -133,6 +131,11 @@ impl Registration {
         Self(WakerId::NONE)
     }
 
+    /// Creates the memory of a waker that was registered by its word.
+    pub(crate) fn with_waker(waker: &Waker) -> Self {
+        Self(WakerId::of(waker))
+    }
+
     /// A marker by which the owner of an ended word may remember the end.
     pub(crate) const ENDED: Self = Self(WakerId::NOBODY);
 
@@ -155,6 +158,16 @@ impl Completion {
         pub fn new() -> Self {
             Self { word: AtomicPtr::new(PENDING), space: () }
         }
+    }
+
+    /// Returns the word itself, for a type with transitions of its own.
+    ///
+    /// # Safety
+    /// `this` is alive as long as the reference is used.
+    #[inline]
+    pub(crate) unsafe fn raw_word<'a>(this: *const Self) -> &'a AtomicPtr<()> {
+        // SAFETY: passed on from the caller.
+        unsafe { &(*this).word }
     }
 
     /// Returns the word of the waiter's waker, if one is registered. It is only to be compared: its
@@ -305,7 +318,7 @@ impl<S: Space> Completion<S> {
     #[inline]
     pub unsafe fn raw_ended(this: *const Self) -> Option<Ended> {
         // SAFETY: passed on from the caller.
-        ended(unsafe { Self::seen_by_waiter(this) })
+        how_ended(unsafe { Self::seen_by_waiter(this) })
     }
 
     /// # Safety
@@ -354,7 +367,7 @@ impl<S: Space> Completion<S> {
     ) -> Poll<Ended> {
         // SAFETY: passed on from the caller.
         let seen = unsafe { Self::seen_by_waiter(this) };
-        if let Some(ended) = ended(seen) {
+        if let Some(ended) = how_ended(seen) {
             return Poll::Ready(ended);
         }
         if registration.0.is_of(waker) {
@@ -412,13 +425,13 @@ impl<S: Space> Completion<S> {
     ) -> Poll<Ended> {
         // SAFETY: alive by this function's contract, and this is the waiter.
         let copy = unsafe { Self::copy_room(this) };
-        if let Some(ended) = ended(before) {
+        if let Some(ended) = how_ended(before) {
             // SAFETY: alive by this function's contract.
             let word = unsafe { &(*this).word };
-            // ORDERING: restore. Release: what the completer wrote is passed on to a waiter that
-            // would succeed this one (`succeed_ended`, Acquire). This waiter itself saw it through
-            // its exchange. The end is restored before the waker is dropped, because dropping the
-            // waker runs user code.
+            // ORDERING: restore. Release: what the completer wrote is passed on to a thread that
+            // learns of the end from this store. This waiter itself saw it through its exchange.
+            // The end is restored before the waker is dropped, because dropping the waker runs user
+            // code.
             word.store(before, order!(restore: Release));
             // SAFETY: this is the word that the exchange put in. The completer has finished without
             // seeing it, and the store has overwritten it, so it is ours again.
@@ -458,7 +471,7 @@ impl<S: Space> Completion<S> {
             // SAFETY: passed on from the caller.
             Some(_) => unsafe { replaced_waker_of(word) }.into(),
             // SAFETY: passed on from the caller.
-            None => unsafe { waker_of(word) }.into(),
+            None => unsafe { thin_waker_of(word) }.into(),
         }
     }
 
@@ -478,7 +491,7 @@ impl<S: Space> Completion<S> {
         // DETACHED frees the shared state (`complete` and `look`, Acquire). Acquire: if the
         // completer finished first, its result is visible (`complete` and `take`, Release).
         let before = word.swap(DETACHED, order!(detach: AcqRel));
-        if let Some(ended) = ended(before) {
+        if let Some(ended) = how_ended(before) {
             return Detached::Finished(ended);
         }
         debug_assert!(before != DETACHED, "the waiter has detached twice");
@@ -518,7 +531,7 @@ impl<S> fmt::Debug for Completion<S> {
 }
 
 #[inline]
-fn ended(word: *mut ()) -> Option<Ended> {
+pub(crate) fn how_ended(word: *mut ()) -> Option<Ended> {
     match word {
         DONE => Some(Ended::Done),
         ABANDONED => Some(Ended::Abandoned),
@@ -529,19 +542,19 @@ fn ended(word: *mut ()) -> Option<Ended> {
 /// # Safety
 /// `word` is that of a waker, and the caller owns it.
 #[inline]
-unsafe fn waker_of(word: *mut ()) -> ThinWaker {
+pub(crate) unsafe fn thin_waker_of(word: *mut ()) -> ThinWaker {
     // SAFETY: a waker's word is not null.
     let raw = unsafe { NonNull::new_unchecked(word) };
     // SAFETY: the word came from `into_raw` in `register`, and the caller owns it.
     unsafe { ThinWaker::from_raw(raw) }
 }
 
-/// As [`waker_of`], for a waker that has replaced the one in the room.
+/// As [`thin_waker_of`], for a waker that has replaced the one in the room.
 ///
 /// # Safety
-/// As for `waker_of`.
+/// As for `thin_waker_of`.
 #[cold]
 unsafe fn replaced_waker_of(word: *mut ()) -> Waker {
     // SAFETY: passed on from the caller.
-    unsafe { waker_of(word) }.into()
+    unsafe { thin_waker_of(word) }.into()
 }

@@ -625,7 +625,7 @@ caught! {
     weakened_alone_is_caught: "shared::block::alone" to Relaxed by clones_dropped(Send);
     weakened_release_is_caught: "shared::block::release" to Relaxed by clones_dropped(Send);
     weakened_free_is_caught: "shared::block::free" to Relaxed by clones_dropped(Send);
-    weakened_succeed_is_caught: "completion::succession::succeed" to Relaxed by succession(Send);
-    weakened_succeed_ended_is_caught: "completion::succession::succeed_ended" to Relaxed by succession(Send);
+    weakened_succeed_is_caught: "shared::succession::succeed" to Relaxed by succession(Send);
+    weakened_succeed_ended_is_caught: "shared::succession::succeed_ended" to Relaxed by succession(Send);
     weakened_restore_is_caught: "completion::restore" to Relaxed by succession_to_one_who_polls_again(Send);
 }

@@ -64,6 +64,7 @@ mod place;
 mod receiver;
 mod sender;
 mod shared_waiter;
+mod succession;
 mod waiters;
 
 use core::{error::Error, fmt};

@@ -10,6 +10,7 @@
 
 use core::ptr::{self, NonNull};
 
+use super::succession;
 use crate::Completion;
 use joint_switch::{Retire, UnsafeCell, heap};
 
@@ -44,7 +45,7 @@ impl Place {
     pub(super) fn allocate(waker: NonNull<()>) -> NonNull<Self> {
         let this = heap::allocate::<Self>();
         let value = Self {
-            word: Completion::with_registered(waker),
+            word: Completion::new(),
             link: UnsafeCell::new(Link {
                 next: ptr::null_mut(),
                 count: 1,
@@ -52,6 +53,8 @@ impl Place {
         };
         // SAFETY: the block is fresh and ours.
         unsafe { this.write(value) };
+        // SAFETY: the word is new. The caller takes the waker back if the place is not published.
+        unsafe { succession::preset(Self::word(this), waker) };
         this
     }
 

@@ -9,12 +9,12 @@ use core::{
 
 use super::{
     place::{FIRST, Place},
+    succession,
     waiters::Waiters,
 };
 use crate::{
     Completion,
     completion::{Ended, Registration},
-    waker::ThinWaker,
 };
 
 /// A waiter. It has a place, or the first word, from its first pending poll until it leaves.
@@ -116,8 +116,7 @@ impl SharedWaiter {
         self.registration = Registration::new();
         // SAFETY: the word is alive as in `wait`. The waiter has registered in it, and has just
         // forgotten it.
-        let waker: Option<ThinWaker> =
-            unsafe { Completion::raw_vacate(Self::word(place, waiters)) };
+        let waker = unsafe { succession::vacate(Self::word(place, waiters)) };
         if place != FIRST {
             waiters.go_out();
         }

@@ -56,11 +56,14 @@ use core::{
     task::Waker,
 };
 
-use super::place::{FIRST, Place};
+use super::{
+    place::{FIRST, Place},
+    succession,
+};
 use crate::{
     Completion,
     completion::{Completed, Ended, Registration},
-    waker::{ThinWaker, WakerId},
+    waker::ThinWaker,
 };
 use joint_switch::{AtomicPtr, AtomicUsize, Retire, UnsafeCell, order};
 
@@ -171,10 +174,10 @@ impl Waiters {
             return None;
         }
         let waker = waker.clone();
-        let registration = Registration::with_waker(WakerId::of(&waker));
+        let registration = Registration::with_waker(&waker);
         let waker = ThinWaker::from(waker).into_raw();
         // SAFETY: alive by the caller's handle. No other thread uses it before the push.
-        unsafe { Completion::raw_preset(self.first(), waker) };
+        unsafe { succession::preset(self.first(), waker) };
         match self.push(OPEN, FIRST) {
             Ok(()) => Some(registration),
             Err(_) => {
@@ -191,7 +194,7 @@ impl Waiters {
         // The clone is user code that may panic, so it comes first, when nothing could be left half
         // done.
         let waker = waker.clone();
-        let registration = Registration::with_waker(WakerId::of(&waker));
+        let registration = Registration::with_waker(&waker);
         let waker = ThinWaker::from(waker).into_raw();
         // ORDERING: enter. Acquire, with the Release of `go_out`: if the list may be freed, the
         // look below sees its end. The places that were vacated by waiters that are no longer
@@ -278,7 +281,7 @@ impl Waiters {
             // SAFETY: this is a place of the list, which the caller, which is inside, keeps alive.
             let next = unsafe { Place::next(place) };
             // SAFETY: alive as above, and for as long as the new waiter is inside.
-            match unsafe { Completion::raw_succeed(Place::word(place), waker) } {
+            match unsafe { succession::succeed(Place::word(place), waker) } {
                 Ok(()) => {
                     // ORDERING: pass. Release, with the Acquire of `resume`: the rest of the list
                     // is visible to the next search.
