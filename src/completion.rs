@@ -41,10 +41,10 @@ mod sides;
 pub use room::{Room, Space};
 pub use sides::{Abandoned, Completer, Waiter};
 
-const PENDING: *mut () = ptr::null_mut();
-const DONE: *mut () = ptr::without_provenance_mut(1);
+pub(crate) const PENDING: *mut () = ptr::null_mut();
+pub(crate) const DONE: *mut () = ptr::without_provenance_mut(1);
 pub(crate) const DETACHED: *mut () = ptr::without_provenance_mut(2);
-const ABANDONED: *mut () = ptr::without_provenance_mut(3);
+pub(crate) const ABANDONED: *mut () = ptr::without_provenance_mut(3);
 const IN_ROOM: *mut () = ptr::without_provenance_mut(4);
 
 /// An atomic word between one completer and one waiter. It is exactly one pointer in size, or three

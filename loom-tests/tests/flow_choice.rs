@@ -70,7 +70,7 @@ fn two_completions_against_a_cancel() {
 /// The handler sees the value whole because the branch's completion releases it.
 #[test]
 fn weakened_completion_is_caught() {
-    assert_killed("completion::complete", Ordering::Acquire, || {
+    assert_killed("oneshot::word::finish", Ordering::Acquire, || {
         two_completions(false);
     });
 }

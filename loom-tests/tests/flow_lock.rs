@@ -231,7 +231,7 @@ models! {
 /// A lock hands on what its holders did, because the grant is a completion.
 #[test]
 fn weakened_grant_is_caught() {
-    assert_killed("completion::complete", Ordering::Acquire, || {
+    assert_killed("oneshot::word::finish", Ordering::Acquire, || {
         release_against_poll();
     });
 }
@@ -239,7 +239,7 @@ fn weakened_grant_is_caught() {
 /// The releaser finds the taker's waker because its exchange acquires.
 #[test]
 fn weakened_wake_up_is_caught() {
-    assert_killed("completion::complete", Ordering::Release, || {
+    assert_killed("oneshot::word::finish", Ordering::Release, || {
         grant_against_cancel();
     });
 }

@@ -76,22 +76,26 @@ fn a_value() {
 fn a_look_that_does_not_acquire() {
     let said = explained(
         "a_look_that_does_not_acquire",
-        "completion::poll",
+        "oneshot::word::poll",
         Relaxed,
         a_value,
     );
-    assert_eq!(missing(&said), ["completion::poll acquire"], "{said}");
+    assert_eq!(missing(&said), ["oneshot::word::poll acquire"], "{said}");
 }
 
 #[test]
 fn a_send_that_does_not_release() {
     let said = explained(
         "a_send_that_does_not_release",
-        "completion::unobserved",
+        "oneshot::word::unobserved",
         Relaxed,
         a_value,
     );
-    assert_eq!(missing(&said), ["completion::unobserved release"], "{said}");
+    assert_eq!(
+        missing(&said),
+        ["oneshot::word::unobserved release"],
+        "{said}"
+    );
 }
 
 /// A task that ends while its handle is dropped.

@@ -190,6 +190,45 @@ fn poll_with_another_waker_then_drop(act: Act) {
     });
 }
 
+/// The receiver has registered before the sender begins, polls with the others of these wakers, and
+/// is dropped.
+fn registered_before(act: Act, others: &'static [usize]) {
+    model_from_both_sides(move || {
+        let drops = Drops::default();
+        let wakes = [Wakes::new(), Wakes::new()];
+        let (tx, mut rx) = oneshot::channel();
+        assert!(poll(&mut rx, &wakes[0]).is_pending());
+        let sender = {
+            let drops = drops.clone();
+            thread::spawn(move || act.with(tx, &drops))
+        };
+        others_first();
+        for other in others {
+            if let Poll::Ready(answer) = poll(&mut rx, &wakes[*other]) {
+                act.assert_answer(answer);
+                break;
+            }
+        }
+        drop(rx);
+        sender.join().unwrap();
+        drops.assert_all_of(usize::from(act == Send));
+        assert!(wakes[0].count() + wakes[1].count() <= 1);
+        assert_eq!((wakes[0].wakers(), wakes[1].wakers()), (0, 0));
+    });
+}
+
+fn drop_of_a_registered_receiver(act: Act) {
+    registered_before(act, &[]);
+}
+
+fn poll_of_a_registered_receiver(act: Act) {
+    registered_before(act, &[0]);
+}
+
+fn other_wakers_of_a_registered_receiver(act: Act) {
+    registered_before(act, &[1, 0]);
+}
+
 fn close(act: Act) {
     model_from_both_sides(move || {
         let (mut rx, outcome) = against(act);
@@ -286,6 +325,9 @@ models! {
     send_against_receiver_drop / sender_drop_against_receiver_drop: receiver_drop;
     send_against_poll_then_drop / sender_drop_against_poll_then_drop: poll_then_drop;
     send_against_another_waker / sender_drop_against_another_waker: poll_with_another_waker_then_drop;
+    send_against_drop_of_a_registered_receiver / sender_drop_against_drop_of_a_registered_receiver: drop_of_a_registered_receiver;
+    send_against_poll_of_a_registered_receiver / sender_drop_against_poll_of_a_registered_receiver: poll_of_a_registered_receiver;
+    send_against_other_wakers_of_a_registered_receiver / sender_drop_against_other_wakers_of_a_registered_receiver: other_wakers_of_a_registered_receiver;
     send_against_close / sender_drop_against_close: close;
     send_against_poll_then_close / sender_drop_against_poll_then_close: poll_then_close;
     send_against_blocking / sender_drop_against_blocking: receive_blocking;
@@ -417,20 +459,23 @@ macro_rules! caught {
 }
 
 caught! {
-    weakened_unobserved_is_caught: "completion::unobserved" to Relaxed by try_receive(Send);
-    weakened_unobserved_is_caught_without_a_value: "completion::unobserved" to Relaxed by try_receive(Drop);
-    weakened_look_is_caught: "completion::look" to Relaxed by receiver_drop(Send);
-    weakened_look_is_caught_without_a_value: "completion::look" to Relaxed by receiver_drop(Drop);
-    weakened_complete_release_is_caught: "completion::complete" to Acquire by poll_then_drop(Send);
-    weakened_complete_acquire_is_caught: "completion::complete" to Release by poll_with_another_waker_then_drop(Send);
-    weakened_abandon_release_is_caught: "completion::abandon" to Acquire by poll_then_drop(Drop);
-    weakened_abandon_acquire_is_caught: "completion::abandon" to Release by poll_with_another_waker_then_drop(Drop);
-    weakened_register_release_is_caught: "completion::register" to Acquire by poll_then_drop(Send);
-    weakened_register_acquire_is_caught: "completion::register" to Release by poll_then_drop(Send);
-    weakened_detach_release_is_caught: "completion::detach" to Acquire by receiver_drop(Send);
-    weakened_detach_acquire_is_caught: "completion::detach" to Release by receiver_drop(Send);
-    weakened_detach_acquire_is_caught_by_close: "completion::detach" to Release by close(Send);
-    weakened_poll_is_caught: "completion::poll" to Relaxed by try_receive(Send);
+    weakened_look_is_caught: "oneshot::word::look" to Relaxed by receiver_drop(Send);
+    weakened_look_is_caught_without_a_value: "oneshot::word::look" to Relaxed by receiver_drop(Drop);
+    weakened_unobserved_is_caught: "oneshot::word::unobserved" to Relaxed by try_receive(Send);
+    weakened_unobserved_is_caught_without_a_value: "oneshot::word::unobserved" to Relaxed by try_receive(Drop);
+    weakened_missed_is_caught: "oneshot::word::missed" to Relaxed by poll_then_drop(Send);
+    weakened_missed_is_caught_by_drop: "oneshot::word::missed" to Relaxed by receiver_drop(Send);
+    weakened_finish_release_is_caught: "oneshot::word::finish" to Acquire by poll_then_drop(Send);
+    weakened_finish_release_is_caught_by_a_registered_receiver: "oneshot::word::finish" to Acquire by poll_of_a_registered_receiver(Send);
+    weakened_finish_acquire_is_caught: "oneshot::word::finish" to Release by poll_with_another_waker_then_drop(Send);
+    weakened_finish_acquire_is_caught_by_a_registered_receiver: "oneshot::word::finish" to Release by other_wakers_of_a_registered_receiver(Send);
+    weakened_finish_acquire_is_caught_without_a_value: "oneshot::word::finish" to Release by poll_with_another_waker_then_drop(Drop);
+    weakened_register_release_is_caught: "oneshot::word::register" to Acquire by poll_then_drop(Send);
+    weakened_register_acquire_is_caught: "oneshot::word::register" to Release by poll_then_drop(Send);
+    weakened_detach_release_is_caught: "oneshot::word::detach" to Acquire by receiver_drop(Send);
+    weakened_detach_acquire_is_caught: "oneshot::word::detach" to Release by receiver_drop(Send);
+    weakened_detach_acquire_is_caught_by_close: "oneshot::word::detach" to Release by close(Send);
+    weakened_poll_is_caught: "oneshot::word::poll" to Relaxed by try_receive(Send);
     weakened_notify_is_caught: "waker::park::parker::notify" to Relaxed by a_wake_up_that_finds_another();
     weakened_take_is_caught: "waker::park::parker::take" to Relaxed by a_wake_up_that_finds_another();
     weakened_release_is_caught: "waker::park::parker::release" to Relaxed by a_parker_is_freed_by_whoever_is_last();

@@ -2,8 +2,7 @@
 //!
 //! Rules for the fields:
 //!
-//! 1. Both ends use `word` through the functions of [`Completion`], the sender as its completer and
-//!    the receiver as its waiter.
+//! 1. Both ends use `word` through its functions only.
 //! 2. `value` belongs to the sender until its exchange, and then to the last end, as decided by the
 //!    word. That end holds an [`Owned`].
 //! 3. `value` is initialised just before the sender completes, and stays so until it is taken or
@@ -11,13 +10,13 @@
 
 use core::{mem::MaybeUninit, ptr::NonNull};
 
-use crate::{Completion, completion::Room};
+use super::word::Word;
 use joint_switch::{Retire, UnsafeCell, heap};
 
 /// The block of a channel. The word comes first, so that its address is that of the block.
 #[repr(C)]
 pub(super) struct Block<T> {
-    word: Completion<Room>,
+    word: Word,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -27,7 +26,7 @@ impl<T> Block<T> {
     pub(super) fn allocate() -> NonNull<Self> {
         let this = heap::allocate::<Self>();
         let value = Self {
-            word: Completion::with_room(),
+            word: Word::new(),
             value: UnsafeCell::new(MaybeUninit::uninit()),
         };
         // SAFETY: the block is fresh and ours.
@@ -38,7 +37,7 @@ impl<T> Block<T> {
     /// Returns the word as a raw pointer, because no reference may be held across an exchange:
     /// after it, the other end may free the block.
     #[inline]
-    pub(super) fn word(this: NonNull<Self>) -> *const Completion<Room> {
+    pub(super) fn word(this: NonNull<Self>) -> *const Word {
         this.as_ptr().cast()
     }
 
@@ -94,20 +93,6 @@ impl<T> Owned<T> {
             // SAFETY: as in `take`.
             unsafe { place.drop_in_place() }
         });
-    }
-
-    /// Replaces the detached word by a new one that is completed.
-    #[cold]
-    pub(super) fn complete_again(self) -> NonNull<Block<T>> {
-        let block = core::mem::ManuallyDrop::new(self).0;
-        // SAFETY: the block is ours alone, and is not freed here.
-        let word = unsafe { &mut (*block.as_ptr()).word };
-        word.retire();
-        *word = Completion::with_room();
-        // SAFETY: the word is new, and this is the only call for it. There is no other end that
-        // could have registered or detached.
-        let _unobserved = unsafe { Completion::raw_complete(word) };
-        block
     }
 
     #[inline]

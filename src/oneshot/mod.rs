@@ -1,9 +1,11 @@
 //! [`channel`]: a channel for one value, from one [`Sender`] to one [`Receiver`], which awaits it
 //! or blocks.
 //!
-//! The channel is one block of memory that holds a [`Completion`](crate::Completion) and the value.
-//! There is no reference count. Each end makes one exchange on the word, which tells it whether the
-//! other end has already finished. If so, this end is the last, and frees the block:
+//! The channel is one block of memory with one atomic word, room for the receiver's waker, and the
+//! value. The word works as that of a [`Completion`](crate::Completion), but does not box a waker
+//! of another crate. There is no reference count. Each end makes one exchange on the word, which
+//! tells it whether the other end has already finished. If so, this end is the last, and frees the
+//! block:
 //!
 //! | end | finds | action |
 //! |---|---|---|
@@ -35,9 +37,9 @@
 //!
 //! The sender's end makes one more if the receiver registers a waker or closes at that very moment.
 //!
-//! A channel makes at most one allocation, with [room](crate::completion::Room) for the receiver's
-//! waker. If the receiver is polled with a second waker, and that one is of another crate, it is
-//! boxed while it is registered.
+//! A channel makes at most one allocation, with room for the receiver's waker. If the receiver is
+//! polled with a second waker, and that one is of another crate, that waker is boxed while it is
+//! registered.
 //!
 //! # Example
 //! ```
@@ -53,6 +55,7 @@ mod block;
 mod error;
 mod receiver;
 mod sender;
+mod word;
 
 #[cfg(feature = "std")]
 pub use error::RecvTimeoutError;

@@ -18,15 +18,13 @@ use super::RecvTimeoutError;
 use super::{
     RecvError, TryRecvError,
     block::{Block, Owned},
+    word::Word,
 };
 #[cfg(feature = "std")]
 use crate::waker::clock;
 #[cfg(feature = "std")]
 use crate::waker::park;
-use crate::{
-    Completion,
-    completion::{Detached, Ended, Registration},
-};
+use crate::{completion::Ended, waker::WakerId};
 
 /// The receiving end: a future, with blocking and non-blocking calls besides. Dropping it closes
 /// the channel, and drops a value that was sent.
@@ -51,7 +49,8 @@ use crate::{
 pub struct Receiver<T> {
     /// The shared block. `None` once this end has freed it or left it to the sender.
     block: Option<NonNull<Block<T>>>,
-    registration: Registration,
+    /// The last waker that was registered.
+    last: WakerId,
     value: PhantomData<T>,
 }
 
@@ -72,7 +71,7 @@ impl<T> Receiver<T> {
     pub(super) unsafe fn new(block: NonNull<Block<T>>) -> Self {
         Self {
             block: Some(block),
-            registration: Registration::new(),
+            last: WakerId::NONE,
             value: PhantomData,
         }
     }
@@ -199,23 +198,11 @@ impl<T> Receiver<T> {
     /// ```
     pub fn close(&mut self) {
         let Some(block) = self.block else { return };
-        // SAFETY: alive by this end.
-        if unsafe { Completion::raw_ended(Block::word(block)) }.is_some() {
-            return;
-        }
         self.block = None;
-        // SAFETY: alive by this end up to the exchange, and without a block this end does not
-        // detach again.
-        match unsafe { Completion::raw_detach(Block::word(block)) } {
-            // The block now belongs to the sender alone, and the waker's destructor may free it.
-            Detached::Pending(waker) => drop(waker),
-            Detached::Finished(ended) => {
-                // SAFETY: the sender has finished.
-                let owned = unsafe { Owned::new(block) };
-                if ended == Ended::Done {
-                    self.block = Some(owned.complete_again());
-                }
-            }
+        // SAFETY: alive by this end up to the exchange, and without a block this end makes no
+        // further call.
+        if unsafe { Word::detach(Block::word(block)) }.is_some() {
+            self.block = Some(block);
         }
     }
 
@@ -240,7 +227,7 @@ impl<T> Receiver<T> {
     pub fn is_finished(&self) -> bool {
         self.block.is_none_or(|block| {
             // SAFETY: alive by this end.
-            unsafe { Completion::raw_ended(Block::word(block)) }.is_some()
+            unsafe { Word::ended(Block::word(block)) }.is_some()
         })
     }
 
@@ -284,7 +271,7 @@ impl<T> Receiver<T> {
     pub unsafe fn from_raw(raw: *mut ()) -> Self {
         Self {
             block: NonNull::new(raw.cast()),
-            registration: Registration::new(),
+            last: WakerId::NONE,
             value: PhantomData,
         }
     }
@@ -296,7 +283,7 @@ impl<T> Receiver<T> {
             return Some(Err(RecvError));
         };
         // SAFETY: alive by this end.
-        let ended = unsafe { Completion::raw_ended(Block::word(block)) }?;
+        let ended = unsafe { Word::ended(Block::word(block)) }?;
         // SAFETY: the word has just said so.
         Some(unsafe { self.finish(block, ended) })
     }
@@ -326,9 +313,9 @@ impl<T> Future for Receiver<T> {
         let Some(block) = self.block else {
             return Poll::Ready(Err(RecvError));
         };
-        let (word, registration) = (Block::word(block), &mut self.registration);
+        let word = Block::word(block);
         // SAFETY: alive by this end, which has no block after it has detached.
-        match unsafe { Completion::raw_poll(word, cx.waker(), registration) } {
+        match unsafe { Word::poll(word, cx.waker(), &mut self.last) } {
             Poll::Pending => Poll::Pending,
             // SAFETY: the word has just said so.
             Poll::Ready(ended) => Poll::Ready(unsafe { self.finish(block, ended) }),
@@ -340,17 +327,9 @@ impl<T> Drop for Receiver<T> {
     #[inline]
     fn drop(&mut self) {
         let Some(block) = self.block else { return };
-        let word = Block::word(block);
-        // SAFETY: alive by this end.
-        let ended = match unsafe { Completion::raw_ended(word) } {
-            Some(ended) => ended,
-            // SAFETY: alive by this end up to the exchange, which is its last act.
-            None => match unsafe { Completion::raw_detach(word) } {
-                // The block now belongs to the sender alone, and the waker's destructor may free
-                // it.
-                Detached::Pending(waker) => return drop(waker),
-                Detached::Finished(ended) => ended,
-            },
+        // SAFETY: alive by this end up to the exchange, which is its last act.
+        let Some(ended) = (unsafe { Word::detach(Block::word(block)) }) else {
+            return;
         };
         // SAFETY: the sender has finished, and this end is being dropped.
         let owned = unsafe { Owned::new(block) };

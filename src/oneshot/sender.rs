@@ -11,8 +11,9 @@ use core::{
 use super::{
     SendError,
     block::{Block, Owned},
+    word::Word,
 };
-use crate::{Completion, completion::Completed};
+use crate::completion::Ended;
 
 /// The sending end. If it is dropped without sending, the [`Receiver`](super::Receiver) ends with
 /// an error instead of hanging.
@@ -87,17 +88,13 @@ impl<T> Sender<T> {
         unsafe { Block::put(block, value) };
         // SAFETY: alive by this end up to the exchange, and a sender finishes once, because `self`
         // is consumed and not dropped.
-        match unsafe { Completion::raw_complete(Block::word(block)) } {
-            Completed::Unobserved => {}
-            Completed::Wake(waker) => waker.wake(),
-            Completed::Detached => {
-                // SAFETY: the receiver never touches the block again.
-                let owned = unsafe { Owned::new(block) };
-                // SAFETY: the value was put in above.
-                return Err(SendError(unsafe { owned.take() }));
-            }
+        if !unsafe { Word::finish(Block::word(block), Ended::Done) } {
+            return Ok(());
         }
-        Ok(())
+        // SAFETY: the receiver never touches the block again.
+        let owned = unsafe { Owned::new(block) };
+        // SAFETY: the value was put in above.
+        Err(SendError(unsafe { owned.take() }))
     }
 
     /// Returns whether the receiver has been dropped or closed, so that [`send`](Sender::send)
@@ -116,7 +113,7 @@ impl<T> Sender<T> {
     #[inline]
     pub fn is_closed(&self) -> bool {
         // SAFETY: alive by this end, and finishing consumes the sender.
-        unsafe { Completion::raw_is_detached(Block::word(self.block)) }
+        unsafe { Word::is_detached(Block::word(self.block)) }
     }
 
     /// Turns the sender into a pointer for [`Sender::from_raw`]. The pointer is never null.
@@ -159,11 +156,9 @@ impl<T> Drop for Sender<T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: alive by this end up to the exchange, and `send` does not drop.
-        match unsafe { Completion::raw_abandon(Block::word(self.block)) } {
-            Completed::Unobserved => {}
-            Completed::Wake(waker) => waker.wake(),
+        if unsafe { Word::finish(Block::word(self.block), Ended::Abandoned) } {
             // SAFETY: the receiver never touches the block again. There is no value.
-            Completed::Detached => drop(unsafe { Owned::new(self.block) }),
+            drop(unsafe { Owned::new(self.block) });
         }
     }
 }
