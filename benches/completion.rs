@@ -1,7 +1,8 @@
 //! A word in place, and what is waited for on another thread, beside `AtomicWaker` and channels.
 //!
 //! The contestants take turns round by round, so each ratio compares runs at the same time on the
-//! same machine. Each waits with the waker of an `Arc`, which is a foreign one to all of them.
+//! same machine. Each waits with the waker of an `Arc`, which is a foreign one to all of them. In
+//! place, a `Completion` is split with a `WakerSlot` to keep such a waker, or else it boxes it.
 //!
 //! `cargo bench -p joint-benches --bench completion`; with `-- --test` each row runs once.
 
@@ -23,7 +24,7 @@ use std::{
 };
 
 use atomic_waker::AtomicWaker;
-use joint::{Completion, completion::Room};
+use joint::{Completion, completion::WakerSlot};
 use joint_benches::{
     allocator::{Allocator, titled},
     bare,
@@ -59,19 +60,19 @@ fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> bool {
 }
 
 macro_rules! completion {
-    ($name:ident, $space:ty, $new:expr) => {
+    ($name:ident, $place:ty, $split:expr) => {
         struct $name;
 
         impl Pair for $name {
-            type Place = Completion<$space>;
-            type Completer<'a> = joint::Completer<'a, $space>;
-            type Waiter<'a> = joint::Waiter<'a, $space>;
+            type Place = $place;
+            type Completer<'a> = joint::Completer<'a>;
+            type Waiter<'a> = joint::Waiter<'a>;
 
             fn place() -> Self::Place {
-                $new
+                Self::Place::default()
             }
             fn split(place: &mut Self::Place) -> (Self::Completer<'_>, Self::Waiter<'_>) {
-                place.split()
+                $split(place)
             }
             fn complete(completer: Self::Completer<'_>) {
                 completer.complete();
@@ -83,8 +84,14 @@ macro_rules! completion {
     };
 }
 
-completion!(WithRoom, Room, Completion::with_room());
-completion!(OneWord, (), Completion::new());
+completion!(WithSlot, (Completion, WakerSlot), split_with_slot);
+completion!(OneWord, Completion, Completion::split);
+
+fn split_with_slot(
+    (word, slot): &mut (Completion, WakerSlot),
+) -> (joint::Completer<'_>, joint::Waiter<'_>) {
+    word.split_with(slot)
+}
 
 /// `AtomicWaker` and a flag, as its documentation shows it.
 struct Flag;
@@ -318,7 +325,7 @@ fn table(title: &str, contestants: &[Contestant], options: &Options) {
 fn main() {
     let options = Options::read();
     let in_place = [
-        contestant::<WithRoom>("joint, with room"),
+        contestant::<WithSlot>("joint, with a slot"),
         contestant::<OneWord>("joint, one word"),
         contestant::<Flag>("atomic-waker"),
         contestant::<Bare>("floor"),

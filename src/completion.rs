@@ -7,7 +7,6 @@
 //! | `DONE` (1) | completed | completer, once |
 //! | `DETACHED` (2) | the waiter has detached and never reads the word again | waiter, last act |
 //! | `ABANDONED` (3) | the completer has finished without completing | completer, once |
-//! | `IN_ROOM` (4) | not completed, the first waker is registered, and is in the [`Room`] | waiter, once |
 //!
 //! | operation | instruction | old value, and what to do with it |
 //! |---|---|---|
@@ -19,14 +18,11 @@
 //! No operation leaves a state in which the other side has to wait. Each is at most one load and
 //! one exchange, plus one plain store if a registration finds the end and must restore it.
 //!
-//! For a word with a room beside it, whose completer looks before it finishes, see `room.rs`.
-//!
 //! **The law.** After its exchange, a side touches only what the exchange returned, unless the
 //! returned value gives it the shared state. The other side may free the word at once.
 
 use core::{
     fmt,
-    mem::MaybeUninit,
     ptr::{self, NonNull},
     sync::atomic::Ordering,
     task::{Poll, Waker},
@@ -35,24 +31,22 @@ use core::{
 use crate::waker::{ThinWaker, WakerId};
 use joint_switch::{AtomicPtr, Retire, const_unless_modelled, order};
 
-mod room;
 mod sides;
+mod slot;
 
-pub use room::{Room, Space};
 pub use sides::{Abandoned, Completer, Waiter};
+pub use slot::WakerSlot;
 
 pub(crate) const PENDING: *mut () = ptr::null_mut();
 pub(crate) const DONE: *mut () = ptr::without_provenance_mut(1);
 pub(crate) const DETACHED: *mut () = ptr::without_provenance_mut(2);
 pub(crate) const ABANDONED: *mut () = ptr::without_provenance_mut(3);
-const IN_ROOM: *mut () = ptr::without_provenance_mut(4);
 
-/// An atomic word between one completer and one waiter. It is exactly one pointer in size, or three
-/// if it is created [with room](Completion::with_room) for a waker.
+/// An atomic word between one completer and one waiter. It is exactly one pointer in size.
 ///
-/// Use it in one of two ways: [`split`](Completion::split) it into a [`Completer`] and a [`Waiter`]
-/// that borrow it, or embed it in a type of your own and drive it with the `raw_*` functions. The
-/// documentation of each function says which side may call it.
+/// Use it in one of two ways, never in both: [`split`](Completion::split) it into a [`Completer`]
+/// and a [`Waiter`] that borrow it, or embed it in a type of your own and drive it with the `raw_*`
+/// functions. The documentation of each function says which side may call it.
 ///
 /// # Happens-before
 /// Everything that the completer did before it completed (or abandoned) happens before the waiter
@@ -60,14 +54,12 @@ const IN_ROOM: *mut () = ptr::without_provenance_mut(4);
 /// before the completer sees the waker or the detachment.
 ///
 /// # Progress and cost
-/// Every operation makes at most one load and one atomic read-modify-write, a swap. To complete or
-/// abandon a word with room takes a compare-exchange instead, and one more of each if the waiter
-/// registers or detaches at that very moment. Nothing is retried, so every operation is wait-free
-/// on machines that have these two as instructions. Where the compiler makes a loop of them, it is
-/// lock-free.
+/// Every operation makes at most one load and one atomic read-modify-write, a swap. Nothing is
+/// retried, so every operation is wait-free on machines that have a swap as an instruction. Where
+/// the compiler makes a loop of it, it is lock-free.
 ///
-/// A waker of another crate is boxed while it is registered. With room, only a waker that replaces
-/// the first one is.
+/// A waker of another crate is boxed while it is registered, unless there is a [`WakerSlot`] for
+/// it.
 ///
 /// # Example
 /// ```
@@ -80,20 +72,19 @@ const IN_ROOM: *mut () = ptr::without_provenance_mut(4);
 ///     assert_eq!(waiter.blocking_wait(), Ok(()));
 /// });
 /// ```
-#[repr(C)]
-pub struct Completion<S = ()> {
+#[repr(transparent)]
+pub struct Completion {
     word: AtomicPtr<()>,
-    space: S,
 }
 
 /// The outcome of the completer's exchange: what the completer must still do.
 #[derive(Debug)]
 #[must_use = "a returned waker must be woken, and the completer owns what a detached waiter has left"]
-pub enum Completed<W = ThinWaker> {
+pub enum Completed {
     /// No waker is registered. The completer must not touch the word again.
     Unobserved,
     /// The waiter's waker. The completer must wake it by value, and must touch nothing else.
-    Wake(W),
+    Wake(ThinWaker),
     /// The waiter has detached. The state that both shared now belongs to the completer alone.
     Detached,
 }
@@ -101,10 +92,10 @@ pub enum Completed<W = ThinWaker> {
 /// The outcome of the waiter's last exchange: what the waiter must still do.
 #[derive(Debug)]
 #[must_use = "the waiter owns what a completer that has finished has left"]
-pub enum Detached<W = ThinWaker> {
+pub enum Detached {
     /// The completer has not finished. The waiter must drop the registered waker, if there is one,
     /// and must touch nothing else.
-    Pending(Option<W>),
+    Pending(Option<ThinWaker>),
     /// The completer has finished. The state that both shared now belongs to the waiter alone.
     Finished(Ended),
 }
@@ -156,7 +147,7 @@ impl Completion {
         /// Creates a word that is not completed and has no waker registered.
         #[must_use]
         pub fn new() -> Self {
-            Self { word: AtomicPtr::new(PENDING), space: () }
+            Self { word: AtomicPtr::new(PENDING) }
         }
     }
 
@@ -183,47 +174,37 @@ impl Completion {
         let is_waker = ![PENDING, DONE, DETACHED, ABANDONED].contains(&word);
         is_waker.then(|| word.addr())
     }
-}
 
-impl Completion<Room> {
-    const_unless_modelled! {
-        /// Creates a word that is not completed and has no waker registered, with room for the
-        /// first waker beside it. It is three pointers in size.
-        ///
-        /// Use it where wakers of other crates are expected, because the first one to be registered
-        /// needs no memory then. Wakers of this crate's tasks and parked threads never do.
-        /// `oneshot` uses it. A task does not: two more words in every task would cost more than a
-        /// box for each of those that another crate's waker waits for.
-        ///
-        /// # Example
-        /// ```
-        /// use joint::{Completion, completion::Room};
-        ///
-        /// let mut completion: Completion<Room> = Completion::with_room();
-        /// let (completer, waiter) = completion.split();
-        /// completer.complete();
-        /// assert_eq!(joint::block_on(waiter), Ok(()));
-        /// ```
-        #[must_use]
-        pub fn with_room() -> Self {
-            Self { word: AtomicPtr::new(PENDING), space: Room::new() }
-        }
-    }
-}
-
-impl<S: Space> Completion<S> {
     /// Resets the word and splits it into its two sides.
     ///
     /// If a [`Waiter`] of an earlier split was leaked while it was registered, its waker is leaked
     /// with it.
     #[must_use = "dropping both sides abandons and detaches the word"]
-    pub fn split(&mut self) -> (Completer<'_, S>, Waiter<'_, S>) {
-        *self = Self {
-            word: AtomicPtr::new(PENDING),
-            space: S::new(),
-        };
+    pub fn split(&mut self) -> (Completer<'_>, Waiter<'_>) {
+        self.sides(None)
+    }
+
+    /// As [`split`](Completion::split), with a place for a waker of another crate, which is then
+    /// not boxed.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{Completion, completion::WakerSlot};
+    ///
+    /// let (mut completion, mut slot) = (Completion::new(), WakerSlot::new());
+    /// let (completer, waiter) = completion.split_with(&mut slot);
+    /// completer.complete();
+    /// assert_eq!(joint::block_on(waiter), Ok(()));
+    /// ```
+    #[must_use = "dropping both sides abandons and detaches the word"]
+    pub fn split_with<'a>(&'a mut self, slot: &'a mut WakerSlot) -> (Completer<'a>, Waiter<'a>) {
+        self.sides(Some(slot.into()))
+    }
+
+    fn sides(&mut self, slot: Option<NonNull<WakerSlot>>) -> (Completer<'_>, Waiter<'_>) {
+        *self = Self::new();
         let completion: *const Self = self;
-        (Completer::new(completion), Waiter::new(completion))
+        (Completer::new(completion), Waiter::new(completion, slot))
     }
 
     /// Completes. This is the completer's last act, unless it returns [`Completed::Detached`].
@@ -232,7 +213,7 @@ impl<S: Space> Completion<S> {
     /// `this` is alive up to the exchange, and this is the completer's only call of `raw_complete`
     /// or `raw_abandon`.
     #[inline]
-    pub unsafe fn raw_complete(this: *const Self) -> Completed<S::Waker> {
+    pub unsafe fn raw_complete(this: *const Self) -> Completed {
         // ORDERING: complete. Release: a waiter that reads DONE (`poll`, `register` and `detach`,
         // all Acquire) sees what the completer wrote. Acquire: the returned waker was written
         // before `register` (Release), and a detached waiter's accesses come before `detach`
@@ -247,7 +228,7 @@ impl<S: Space> Completion<S> {
     /// # Safety
     /// As for [`raw_complete`](Completion::raw_complete).
     #[inline]
-    pub unsafe fn raw_abandon(this: *const Self) -> Completed<S::Waker> {
+    pub unsafe fn raw_abandon(this: *const Self) -> Completed {
         // ORDERING: abandon. As for `complete`: the completer's accesses are over before the waiter
         // frees the shared state.
         // SAFETY: passed on from the caller.
@@ -257,42 +238,10 @@ impl<S: Space> Completion<S> {
     /// # Safety
     /// As for `raw_complete`.
     #[inline]
-    unsafe fn finish(this: *const Self, how: *mut (), order: Ordering) -> Completed<S::Waker> {
+    unsafe fn finish(this: *const Self, how: *mut (), order: Ordering) -> Completed {
         // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
         // during the call.
         let word = unsafe { &(*this).word };
-        // SAFETY: this only computes an address.
-        let room = S::room(unsafe { &raw const (*this).space });
-        let copy = match room {
-            None => None,
-            Some(room) => {
-                // ORDERING: look. Acquire: a waker in the room was written before `register`
-                // (Release), and a detached waiter's accesses come before `detach` (Release).
-                let look = || word.load(order!(look: Acquire));
-                let mut seen = look();
-                if seen == PENDING {
-                    // ORDERING: unobserved, missed. Release: a waiter that reads the end sees what
-                    // the completer wrote (`poll`, `register` and `detach`, all Acquire). The
-                    // waiter has published nothing. Relaxed if it now has, because `look` follows.
-                    let exchange = word.compare_exchange(
-                        seen,
-                        how,
-                        order!(unobserved: Release),
-                        order!(missed: Relaxed),
-                    );
-                    if exchange.is_ok() {
-                        return Completed::Unobserved;
-                    }
-                    seen = look();
-                }
-                Some(match seen {
-                    DETACHED => return Completed::Detached,
-                    // SAFETY: the room is alive up to the exchange, and published.
-                    IN_ROOM => unsafe { Room::copy(room) },
-                    _ => MaybeUninit::uninit(),
-                })
-            }
-        };
         let before = word.swap(how, order);
         match before {
             PENDING => Completed::Unobserved,
@@ -303,9 +252,8 @@ impl<S: Space> Completion<S> {
                     "the completer has finished twice"
                 );
                 // SAFETY: only the waiter writes any other value, and that value is a waker's word,
-                // which the exchange hands over. A waker that was in the room when it was looked at
-                // is either still there or gone from there forever.
-                Completed::Wake(unsafe { Self::registered(before, copy) })
+                // which the exchange hands over.
+                Completed::Wake(unsafe { thin_waker_of(before) })
             }
         }
     }
@@ -317,19 +265,11 @@ impl<S: Space> Completion<S> {
     /// `this` is alive.
     #[inline]
     pub unsafe fn raw_ended(this: *const Self) -> Option<Ended> {
-        // SAFETY: passed on from the caller.
-        how_ended(unsafe { Self::seen_by_waiter(this) })
-    }
-
-    /// # Safety
-    /// As for `raw_ended`.
-    #[inline]
-    unsafe fn seen_by_waiter(this: *const Self) -> *mut () {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
-        // ORDERING: poll. Acquire, with the Release of `complete`, `abandon` and `take`: what the
-        // completer wrote is visible.
-        word.load(order!(poll: Acquire))
+        // ORDERING: poll. Acquire, with the Release of `complete` and `abandon`: what the completer
+        // wrote is visible.
+        how_ended(word.load(order!(poll: Acquire)))
     }
 
     /// Returns whether the waiter has detached. For the completer.
@@ -366,68 +306,50 @@ impl<S: Space> Completion<S> {
         registration: &mut Registration,
     ) -> Poll<Ended> {
         // SAFETY: passed on from the caller.
-        let seen = unsafe { Self::seen_by_waiter(this) };
-        if let Some(ended) = how_ended(seen) {
+        unsafe { Self::poll_as(this, waker, registration, ThinWaker::from) }
+    }
+
+    /// As `raw_poll`, with the function that turns the waker into one word.
+    ///
+    /// # Safety
+    /// As for `raw_poll`. The waker that `thin` returns wakes the same task as the one that it was
+    /// given.
+    #[inline]
+    unsafe fn poll_as(
+        this: *const Self,
+        waker: &Waker,
+        registration: &mut Registration,
+        thin: impl FnOnce(Waker) -> ThinWaker,
+    ) -> Poll<Ended> {
+        // SAFETY: passed on from the caller.
+        if let Some(ended) = unsafe { Self::raw_ended(this) } {
             return Poll::Ready(ended);
         }
         if registration.0.is_of(waker) {
             return Poll::Pending;
         }
         // SAFETY: passed on from the caller.
-        unsafe { Self::register(this, seen, waker.clone(), registration) }
+        unsafe { Self::register(this, waker.clone(), registration, thin) }
     }
 
     /// # Safety
-    /// As for `raw_poll`. The waiter saw `seen` in the word, which was no end.
+    /// As for `poll_as`.
     #[inline(never)]
     unsafe fn register(
         this: *const Self,
-        seen: *mut (),
         waker: Waker,
         registration: &mut Registration,
+        thin: impl FnOnce(Waker) -> ThinWaker,
     ) -> Poll<Ended> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
         let words = WakerId::of(&waker);
-        // SAFETY: this only computes an address.
-        let raw = match S::room(unsafe { &raw const (*this).space }) {
-            Some(room) if seen == PENDING => {
-                // SAFETY: alive by this function's contract, and the waiter has seen `PENDING`.
-                unsafe { Room::put(room, waker) };
-                IN_ROOM
-            }
-            _ => ThinWaker::from(waker).into_raw().as_ptr(),
-        };
+        let raw = thin(waker).into_raw().as_ptr();
         // ORDERING: register. Release: the completer that takes the waker sees all of it
-        // (`complete` and `look`, Acquire). Acquire: if the completer finished first, its result is
-        // visible (`complete` and `take`, Release).
+        // (`complete` and `abandon`, Acquire). Acquire: if the completer finished first, its result
+        // is visible (`complete` and `abandon`, Release).
         let before = word.swap(raw, order!(register: AcqRel));
-        if before == PENDING {
-            registration.0 = words;
-            return Poll::Pending;
-        }
-        // SAFETY: passed on from the caller. The exchange put `raw` in, and took `before` out.
-        unsafe { Self::registered_after(this, before, raw, words, registration) }
-    }
-
-    /// Completes a registration that put `raw` in the place of an end or of an older waker.
-    ///
-    /// # Safety
-    /// As for `raw_poll`. The waiter's exchange put `raw` in, and took `before` out, which was not
-    /// `PENDING`.
-    #[inline(never)]
-    unsafe fn registered_after(
-        this: *const Self,
-        before: *mut (),
-        raw: *mut (),
-        words: WakerId,
-        registration: &mut Registration,
-    ) -> Poll<Ended> {
-        // SAFETY: alive by this function's contract, and this is the waiter.
-        let copy = unsafe { Self::copy_room(this) };
         if let Some(ended) = how_ended(before) {
-            // SAFETY: alive by this function's contract.
-            let word = unsafe { &(*this).word };
             // ORDERING: restore. Release: what the completer wrote is passed on to a thread that
             // learns of the end from this store. This waiter itself saw it through its exchange.
             // The end is restored before the waker is dropped, because dropping the waker runs user
@@ -435,7 +357,7 @@ impl<S: Space> Completion<S> {
             word.store(before, order!(restore: Release));
             // SAFETY: this is the word that the exchange put in. The completer has finished without
             // seeing it, and the store has overwritten it, so it is ours again.
-            drop(unsafe { Self::registered(raw, copy) });
+            drop(unsafe { thin_waker_of(raw) });
             return Poll::Ready(ended);
         }
         debug_assert!(
@@ -443,36 +365,12 @@ impl<S: Space> Completion<S> {
             "the waiter has polled after it had detached"
         );
         registration.0 = words;
-        // SAFETY: a value that is neither an end nor a sentinel is an older waker, which the
-        // exchange hands back.
-        drop(unsafe { Self::registered(before, copy) });
-        Poll::Pending
-    }
-
-    /// Copies what is in the room, if there is one.
-    ///
-    /// # Safety
-    /// `this` is alive, and the caller is the waiter.
-    #[inline]
-    unsafe fn copy_room(this: *const Self) -> Option<MaybeUninit<Waker>> {
-        // SAFETY: this only computes an address.
-        let room = S::room(unsafe { &raw const (*this).space })?;
-        // SAFETY: passed on from the caller.
-        Some(unsafe { Room::copy(room) })
-    }
-
-    /// # Safety
-    /// `word` is that of a waker, which the caller owns. If it is `IN_ROOM`, `copy` is that waker.
-    #[inline]
-    unsafe fn registered(word: *mut (), copy: Option<MaybeUninit<Waker>>) -> S::Waker {
-        match copy {
-            // SAFETY: passed on from the caller.
-            Some(waker) if word == IN_ROOM => unsafe { waker.assume_init() }.into(),
-            // SAFETY: passed on from the caller.
-            Some(_) => unsafe { replaced_waker_of(word) }.into(),
-            // SAFETY: passed on from the caller.
-            None => unsafe { thin_waker_of(word) }.into(),
+        if before != PENDING {
+            // SAFETY: a value that is neither an end nor a sentinel is an older waker, which the
+            // exchange hands back.
+            drop(unsafe { thin_waker_of(before) });
         }
+        Poll::Pending
     }
 
     /// Detaches the waiter. This is the waiter's last act, unless it returns
@@ -481,15 +379,13 @@ impl<S: Space> Completion<S> {
     /// # Safety
     /// `this` is alive up to the exchange, and this is the waiter's only call of `raw_detach`.
     #[inline]
-    pub unsafe fn raw_detach(this: *const Self) -> Detached<S::Waker> {
-        // SAFETY: alive up to the exchange, and this is the waiter.
-        let copy = unsafe { Self::copy_room(this) };
+    pub unsafe fn raw_detach(this: *const Self) -> Detached {
         // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
         // during the call.
         let word = unsafe { &(*this).word };
         // ORDERING: detach. Release: the waiter's accesses are over before a completer that reads
-        // DETACHED frees the shared state (`complete` and `look`, Acquire). Acquire: if the
-        // completer finished first, its result is visible (`complete` and `take`, Release).
+        // DETACHED frees the shared state (`complete` and `abandon`, Acquire). Acquire: if the
+        // completer finished first, its result is visible (`complete` and `abandon`, Release).
         let before = word.swap(DETACHED, order!(detach: AcqRel));
         if let Some(ended) = how_ended(before) {
             return Detached::Finished(ended);
@@ -498,15 +394,14 @@ impl<S: Space> Completion<S> {
         let registered = before != PENDING;
         // SAFETY: a value that is no sentinel is the waker that this waiter registered, which the
         // exchange hands back.
-        Detached::Pending(registered.then(|| unsafe { Self::registered(before, copy) }))
+        Detached::Pending(registered.then(|| unsafe { thin_waker_of(before) }))
     }
 }
 
-impl<S: Space> Retire for Completion<S> {
+impl Retire for Completion {
     #[inline]
     fn retire(&mut self) {
         self.word.retire();
-        self.space.retire();
     }
 }
 
@@ -516,7 +411,7 @@ impl Default for Completion {
     }
 }
 
-impl<S> fmt::Debug for Completion<S> {
+impl fmt::Debug for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // ORDERING: debug. Relaxed: only printed.
         let state = match self.word.load(order!(debug: Relaxed)) {
@@ -545,16 +440,6 @@ pub(crate) fn how_ended(word: *mut ()) -> Option<Ended> {
 pub(crate) unsafe fn thin_waker_of(word: *mut ()) -> ThinWaker {
     // SAFETY: a waker's word is not null.
     let raw = unsafe { NonNull::new_unchecked(word) };
-    // SAFETY: the word came from `into_raw` in `register`, and the caller owns it.
+    // SAFETY: the word came from `into_raw`, and the caller owns it.
     unsafe { ThinWaker::from_raw(raw) }
-}
-
-/// As [`thin_waker_of`], for a waker that has replaced the one in the room.
-///
-/// # Safety
-/// As for `thin_waker_of`.
-#[cold]
-unsafe fn replaced_waker_of(word: *mut ()) -> Waker {
-    // SAFETY: passed on from the caller.
-    unsafe { thin_waker_of(word) }.into()
 }

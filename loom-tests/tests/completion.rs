@@ -5,66 +5,43 @@
 //! of its exchanges. The side that is told to free the rest accesses both cells exclusively and
 //! then frees them. This fails unless everything that the other side did happens before it.
 //!
-//! Each model runs for a word alone, and for one with a room beside it.
+//! The last models are of the safe sides with a [`WakerSlot`], from which the completer moves the
+//! waker out after its exchange.
 #![cfg(joint_loom)]
 
 use std::{
+    future::Future,
+    pin::Pin,
     ptr::NonNull,
     sync::{Arc, atomic::Ordering},
-    task::Poll,
+    task::{Context, Poll},
 };
 
 use joint::{
     Completion,
-    completion::{Completed, Detached, Ended, Registration, Room, Space},
+    completion::{Completed, Completer, Detached, Ended, Registration, WakerSlot},
 };
 use loom::alloc::Track;
 use loom_tests::lab::{cell::UnsafeCell, thread};
 use loom_tests::{Wakes, assert_killed, model, model_from_both_sides, others_first, rmws_of};
 
-/// With a room or without.
-trait Kind: Space + 'static {
-    fn completion() -> Completion<Self>
-    where
-        Self: Sized;
-}
-
-impl Kind for () {
-    fn completion() -> Completion {
-        Completion::new()
-    }
-}
-
-impl Kind for Room {
-    fn completion() -> Completion<Self> {
-        Completion::with_room()
-    }
-}
-
-struct Shared<S> {
-    word: Completion<S>,
+struct Shared {
+    word: Completion,
     request: UnsafeCell<()>,
     result: UnsafeCell<()>,
     _leak: Track<()>,
 }
 
-struct Link<S>(NonNull<Shared<S>>);
-
-impl<S> Clone for Link<S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S> Copy for Link<S> {}
+#[derive(Clone, Copy)]
+struct Link(NonNull<Shared>);
 
 // SAFETY: each side uses the memory only as the word allows.
-unsafe impl<S> Send for Link<S> {}
+unsafe impl Send for Link {}
 
-impl<S: Kind> Link<S> {
+impl Link {
     fn new() -> Self {
         let shared = Box::new(Shared {
-            word: S::completion(),
+            word: Completion::new(),
             request: UnsafeCell::new(()),
             result: UnsafeCell::new(()),
             _leak: Track::new(()),
@@ -72,7 +49,7 @@ impl<S: Kind> Link<S> {
         Self(NonNull::from(Box::leak(shared)))
     }
 
-    fn word(self) -> *const Completion<S> {
+    fn word(self) -> *const Completion {
         // SAFETY: this only computes an address, in memory that the caller has not given up.
         unsafe { &raw const (*self.0.as_ptr()).word }
     }
@@ -106,20 +83,20 @@ impl<S: Kind> Link<S> {
         };
         match completed {
             Completed::Unobserved => {}
-            Completed::Wake(waker) => waker.into().wake(),
+            Completed::Wake(waker) => waker.wake(),
             Completed::Detached => self.free(),
         }
     }
 }
 
 /// The waiter, which remembers what it registered.
-struct Waiter<S> {
-    link: Link<S>,
+struct Waiter {
+    link: Link,
     registration: Registration,
 }
 
-impl<S: Kind> Waiter<S> {
-    fn new(link: Link<S>) -> Self {
+impl Waiter {
+    fn new(link: Link) -> Self {
         Self {
             link,
             registration: Registration::new(),
@@ -163,7 +140,7 @@ impl<S: Kind> Waiter<S> {
 
 /// Runs the waiter's part against the completer's, and returns after both. Every check of an
 /// ordering must precede the join.
-fn against<S: Kind, R>(how: Ended, waiter: impl FnOnce(Waiter<S>) -> R) -> R {
+fn against<R>(how: Ended, waiter: impl FnOnce(Waiter) -> R) -> R {
     let link = Link::new();
     let completer = thread::spawn(move || link.finish(how));
     others_first();
@@ -172,9 +149,9 @@ fn against<S: Kind, R>(how: Ended, waiter: impl FnOnce(Waiter<S>) -> R) -> R {
     outcome
 }
 
-fn poll<S: Kind>(how: Ended) {
+fn poll(how: Ended) {
     model_from_both_sides(move || {
-        let link = Link::<S>::new();
+        let link = Link::new();
         let completer = thread::spawn(move || link.finish(how));
         others_first();
         let mut waiter = Waiter::new(link);
@@ -191,9 +168,9 @@ fn poll<S: Kind>(how: Ended) {
     });
 }
 
-fn poll_again_with_the_same_waker<S: Kind>(how: Ended) {
+fn poll_again_with_the_same_waker(how: Ended) {
     model_from_both_sides(move || {
-        let (wakes, pending) = against(how, |mut waiter: Waiter<S>| {
+        let (wakes, pending) = against(how, |mut waiter: Waiter| {
             let wakes = Wakes::new();
             let pending = !waiter.poll(&wakes, how);
             if pending && !waiter.poll(&wakes, how) {
@@ -206,9 +183,9 @@ fn poll_again_with_the_same_waker<S: Kind>(how: Ended) {
     });
 }
 
-fn poll_again_with_another_waker<S: Kind>(how: Ended) {
+fn poll_again_with_another_waker(how: Ended) {
     model_from_both_sides(move || {
-        let link = Link::<S>::new();
+        let link = Link::new();
         let completer = thread::spawn(move || link.finish(how));
         others_first();
         let mut waiter = Waiter::new(link);
@@ -226,15 +203,15 @@ fn poll_again_with_another_waker<S: Kind>(how: Ended) {
     });
 }
 
-fn detach<S: Kind>(how: Ended) {
+fn detach(how: Ended) {
     model_from_both_sides(move || {
-        against(how, |waiter: Waiter<S>| waiter.detach(how, false));
+        against(how, |waiter: Waiter| waiter.detach(how, false));
     });
 }
 
-fn poll_then_detach<S: Kind>(how: Ended) {
+fn poll_then_detach(how: Ended) {
     model_from_both_sides(move || {
-        let (wakes, woken) = against(how, |mut waiter: Waiter<S>| {
+        let (wakes, woken) = against(how, |mut waiter: Waiter| {
             let wakes = Wakes::new();
             let woken = !waiter.poll(&wakes, how) && waiter.detach(how, true);
             (wakes, woken)
@@ -245,10 +222,10 @@ fn poll_then_detach<S: Kind>(how: Ended) {
 }
 
 /// Two wakers, of which the last replaces the first, and then nobody is left to be woken.
-fn poll_with_two_wakers_then_detach<S: Kind>(how: Ended) {
+fn poll_with_two_wakers_then_detach(how: Ended) {
     model_from_both_sides(move || {
         let (first, last) = (Wakes::new(), Wakes::new());
-        against(how, |mut waiter: Waiter<S>| {
+        against(how, |mut waiter: Waiter| {
             let ready = [&first, &last].iter().any(|wakes| waiter.poll(wakes, how));
             if !ready {
                 waiter.detach(how, true);
@@ -260,13 +237,13 @@ fn poll_with_two_wakers_then_detach<S: Kind>(how: Ended) {
 }
 
 /// What a waiter does that has registered the first of two wakers before.
-type Then<S> = fn(&mut Waiter<S>, &[Arc<Wakes>; 2], Ended) -> bool;
+type Then = fn(&mut Waiter, &[Arc<Wakes>; 2], Ended) -> bool;
 
 /// The waiter has registered before the completer begins, and detaches unless it finds the end.
-fn registered_before<S: Kind>(how: Ended, then: Then<S>) {
+fn registered_before(how: Ended, then: Then) {
     model_from_both_sides(move || {
         let wakes = [Wakes::new(), Wakes::new()];
-        let link = Link::<S>::new();
+        let link = Link::new();
         let mut waiter = Waiter::new(link);
         assert!(!waiter.poll(&wakes[0], how));
         let completer = thread::spawn(move || link.finish(how));
@@ -280,116 +257,189 @@ fn registered_before<S: Kind>(how: Ended, then: Then<S>) {
     });
 }
 
-fn registered_then_detach<S: Kind>(how: Ended) {
-    registered_before::<S>(how, |_, _, _| false);
+fn registered_then_detach(how: Ended) {
+    registered_before(how, |_, _, _| false);
 }
 
-fn registered_then_poll_again<S: Kind>(how: Ended) {
-    registered_before::<S>(how, |waiter, wakes, how| waiter.poll(&wakes[0], how));
+fn registered_then_poll_again(how: Ended) {
+    registered_before(how, |waiter, wakes, how| waiter.poll(&wakes[0], how));
 }
 
-fn registered_then_poll_with_another_waker<S: Kind>(how: Ended) {
-    registered_before::<S>(how, |waiter, wakes, how| waiter.poll(&wakes[1], how));
+fn registered_then_poll_with_another_waker(how: Ended) {
+    registered_before(how, |waiter, wakes, how| waiter.poll(&wakes[1], how));
 }
 
-macro_rules! each {
-    ($kind:ty) => {
-        #[test]
-        fn complete_against_poll() {
-            poll::<$kind>(Ended::Done);
-        }
-
-        #[test]
-        fn complete_against_poll_again_with_the_same_waker() {
-            poll_again_with_the_same_waker::<$kind>(Ended::Done);
-        }
-
-        #[test]
-        fn complete_against_poll_again_with_another_waker() {
-            poll_again_with_another_waker::<$kind>(Ended::Done);
-        }
-
-        #[test]
-        fn complete_against_detach() {
-            detach::<$kind>(Ended::Done);
-        }
-
-        #[test]
-        fn complete_against_poll_then_detach() {
-            poll_then_detach::<$kind>(Ended::Done);
-        }
-
-        #[test]
-        fn complete_against_poll_with_two_wakers_then_detach() {
-            poll_with_two_wakers_then_detach::<$kind>(Ended::Done);
-        }
-
-        #[test]
-        fn abandon_against_poll() {
-            poll::<$kind>(Ended::Abandoned);
-        }
-
-        #[test]
-        fn abandon_against_poll_again_with_the_same_waker() {
-            poll_again_with_the_same_waker::<$kind>(Ended::Abandoned);
-        }
-
-        #[test]
-        fn abandon_against_poll_again_with_another_waker() {
-            poll_again_with_another_waker::<$kind>(Ended::Abandoned);
-        }
-
-        #[test]
-        fn abandon_against_detach() {
-            detach::<$kind>(Ended::Abandoned);
-        }
-
-        #[test]
-        fn abandon_against_poll_then_detach() {
-            poll_then_detach::<$kind>(Ended::Abandoned);
-        }
-
-        #[test]
-        fn complete_against_detach_of_a_registered_waiter() {
-            registered_then_detach::<$kind>(Ended::Done);
-        }
-
-        #[test]
-        fn complete_against_poll_of_a_registered_waiter() {
-            registered_then_poll_again::<$kind>(Ended::Done);
-        }
-
-        #[test]
-        fn complete_against_another_waker_of_a_registered_waiter() {
-            registered_then_poll_with_another_waker::<$kind>(Ended::Done);
-        }
-
-        #[test]
-        fn abandon_against_poll_of_a_registered_waiter() {
-            registered_then_poll_again::<$kind>(Ended::Abandoned);
-        }
-    };
+#[test]
+fn complete_against_poll() {
+    poll(Ended::Done);
 }
 
-each!(());
-
-mod with_room {
-    use super::*;
-
-    each!(Room);
+#[test]
+fn complete_against_poll_again_with_the_same_waker() {
+    poll_again_with_the_same_waker(Ended::Done);
 }
 
-fn assert_rmws<S: Kind>(of_end_after_detach: usize) {
-    model(move || {
+#[test]
+fn complete_against_poll_again_with_another_waker() {
+    poll_again_with_another_waker(Ended::Done);
+}
+
+#[test]
+fn complete_against_detach() {
+    detach(Ended::Done);
+}
+
+#[test]
+fn complete_against_poll_then_detach() {
+    poll_then_detach(Ended::Done);
+}
+
+#[test]
+fn complete_against_poll_with_two_wakers_then_detach() {
+    poll_with_two_wakers_then_detach(Ended::Done);
+}
+
+#[test]
+fn abandon_against_poll() {
+    poll(Ended::Abandoned);
+}
+
+#[test]
+fn abandon_against_poll_again_with_the_same_waker() {
+    poll_again_with_the_same_waker(Ended::Abandoned);
+}
+
+#[test]
+fn abandon_against_poll_again_with_another_waker() {
+    poll_again_with_another_waker(Ended::Abandoned);
+}
+
+#[test]
+fn abandon_against_detach() {
+    detach(Ended::Abandoned);
+}
+
+#[test]
+fn abandon_against_poll_then_detach() {
+    poll_then_detach(Ended::Abandoned);
+}
+
+#[test]
+fn complete_against_detach_of_a_registered_waiter() {
+    registered_then_detach(Ended::Done);
+}
+
+#[test]
+fn complete_against_poll_of_a_registered_waiter() {
+    registered_then_poll_again(Ended::Done);
+}
+
+#[test]
+fn complete_against_another_waker_of_a_registered_waiter() {
+    registered_then_poll_with_another_waker(Ended::Done);
+}
+
+#[test]
+fn abandon_against_poll_of_a_registered_waiter() {
+    registered_then_poll_again(Ended::Abandoned);
+}
+
+/// Runs the safe sides of a word with a slot. The waiter polls with the wakers of these numbers
+/// before the completer begins, then with the others beside it. It stays until the end, or leaves.
+fn with_slot(how: Ended, before: &'static [usize], beside: &'static [usize], stays: bool) {
+    model_from_both_sides(move || {
+        let wakes = [Wakes::new(), Wakes::new()];
+        let place = Box::into_raw(Box::new((Completion::new(), WakerSlot::new())));
+        // SAFETY: from the box above, which is freed after both sides have gone.
+        let (word, slot) = unsafe { &mut *place };
+        let (completer, mut waiter) = word.split_with(slot);
+        let mut poll = |waker: &usize| {
+            let waker = wakes[*waker].waker();
+            let poll = Pin::new(&mut waiter).poll(&mut Context::from_waker(&waker));
+            poll.map(|answer| assert_eq!(answer.is_ok(), how == Ended::Done))
+        };
+        assert!(before.iter().all(|waker| poll(waker).is_pending()));
+        let completer = thread::spawn(move || finish(completer, how));
+        others_first();
+        let mut ready = beside.iter().any(|waker| poll(waker).is_ready());
+        let woken = || wakes.iter().map(|wakes| wakes.count()).sum::<usize>();
+        if stays && !ready {
+            completer.join().unwrap();
+            assert_eq!(woken(), 1);
+            ready = poll(&0).is_ready();
+            assert!(ready, "a wake-up without a result");
+        } else {
+            drop(waiter);
+            completer.join().unwrap();
+            assert!(woken() <= 1);
+        }
+        assert!(wakes.iter().all(|wakes| wakes.wakers() == 0));
+        // SAFETY: both sides have gone.
+        drop(unsafe { Box::from_raw(place) });
+    });
+}
+
+fn finish(completer: Completer<'_>, how: Ended) {
+    match how {
+        Ended::Done => completer.complete(),
+        Ended::Abandoned => drop(completer),
+    }
+}
+
+fn slot_and_wake(how: Ended) {
+    with_slot(how, &[], &[0], true);
+}
+
+fn slot_and_another_waker(how: Ended) {
+    with_slot(how, &[], &[0, 1], true);
+}
+
+fn slot_and_another_waker_of_a_registered_waiter(how: Ended) {
+    with_slot(how, &[0], &[1, 0], false);
+}
+
+fn slot_and_leave(how: Ended) {
+    with_slot(how, &[], &[0], false);
+}
+
+fn slot_and_leave_of_a_registered_waiter(how: Ended) {
+    with_slot(how, &[0], &[], false);
+}
+
+macro_rules! slots {
+    ($($complete:ident / $abandon:ident: $model:ident;)*) => {$(
+        #[test]
+        fn $complete() {
+            $model(Ended::Done);
+        }
+
+        #[test]
+        fn $abandon() {
+            $model(Ended::Abandoned);
+        }
+    )*};
+}
+
+slots! {
+    complete_against_slot / abandon_against_slot: slot_and_wake;
+    complete_against_slot_and_another_waker / abandon_against_slot_and_another_waker: slot_and_another_waker;
+    complete_against_another_waker_than_in_the_slot / abandon_against_another_waker_than_in_the_slot: slot_and_another_waker_of_a_registered_waiter;
+    complete_against_slot_then_detach / abandon_against_slot_then_detach: slot_and_leave;
+    complete_against_detach_from_the_slot / abandon_against_detach_from_the_slot: slot_and_leave_of_a_registered_waiter;
+}
+
+#[test]
+fn each_operation_makes_one_exchange_at_most() {
+    model(|| {
         let wakes = Wakes::new();
-        let link = Link::<S>::new();
+        let link = Link::new();
         let mut waiter = Waiter::new(link);
         assert_eq!(rmws_of(|| waiter.poll(&wakes, Ended::Done)), 1);
         assert_eq!(rmws_of(|| waiter.poll(&wakes, Ended::Done)), 0);
         assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
         assert_eq!(rmws_of(|| waiter.poll(&wakes, Ended::Done)), 0);
 
-        let link = Link::<S>::new();
+        let link = Link::new();
         let mut waiter = Waiter::new(link);
         assert!(!waiter.poll(&wakes, Ended::Done));
         let other = Wakes::new();
@@ -397,55 +447,40 @@ fn assert_rmws<S: Kind>(of_end_after_detach: usize) {
         assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
         assert_eq!(rmws_of(|| waiter.poll(&other, Ended::Done)), 0);
 
-        let link = Link::<S>::new();
+        let link = Link::new();
         let mut waiter = Waiter::new(link);
         assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
         assert_eq!(rmws_of(|| waiter.poll(&wakes, Ended::Done)), 0);
 
-        let link = Link::<S>::new();
+        let link = Link::new();
         let waiter = Waiter::new(link);
         assert_eq!(rmws_of(|| waiter.detach(Ended::Done, false)), 1);
-        assert_eq!(rmws_of(|| link.finish(Ended::Done)), of_end_after_detach);
+        assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
     });
-}
-
-#[test]
-fn each_operation_makes_one_exchange_at_most() {
-    assert_rmws::<()>(1);
-}
-
-#[test]
-fn each_operation_with_room_makes_one_exchange_at_most() {
-    assert_rmws::<Room>(0);
 }
 
 /// Each half of each ordering is needed: without it, the model that is named here fails.
 macro_rules! caught {
-    ($($name:ident: $site:literal to $weaker:ident by $model:ident::<$kind:ty>($how:ident);)*) => {$(
+    ($($name:ident: $site:literal to $weaker:ident by $model:ident($how:ident);)*) => {$(
         #[test]
         fn $name() {
-            assert_killed($site, Ordering::$weaker, || $model::<$kind>(Ended::$how));
+            assert_killed($site, Ordering::$weaker, || $model(Ended::$how));
         }
     )*};
 }
 
 caught! {
-    weakened_complete_release_is_caught: "completion::complete" to Acquire by poll::<()>(Done);
-    weakened_complete_acquire_is_caught: "completion::complete" to Release by poll::<()>(Done);
-    weakened_complete_acquire_is_caught_by_detach: "completion::complete" to Release by detach::<()>(Done);
-    weakened_abandon_release_is_caught: "completion::abandon" to Acquire by poll::<()>(Abandoned);
-    weakened_abandon_acquire_is_caught: "completion::abandon" to Release by poll::<()>(Abandoned);
-    weakened_abandon_acquire_is_caught_by_detach: "completion::abandon" to Release by detach::<()>(Abandoned);
-    weakened_register_release_is_caught: "completion::register" to Acquire by poll::<()>(Done);
-    weakened_register_acquire_is_caught: "completion::register" to Release by poll::<()>(Done);
-    weakened_detach_release_is_caught: "completion::detach" to Acquire by detach::<()>(Done);
-    weakened_detach_acquire_is_caught: "completion::detach" to Release by detach::<()>(Done);
-    weakened_poll_is_caught: "completion::poll" to Relaxed by poll::<()>(Done);
-    weakened_look_is_caught: "completion::look" to Relaxed by poll::<Room>(Done);
-    weakened_look_is_caught_by_detach: "completion::look" to Relaxed by detach::<Room>(Done);
-    weakened_unobserved_is_caught: "completion::unobserved" to Relaxed by poll::<Room>(Done);
-    weakened_register_release_is_caught_with_room: "completion::register" to Acquire by poll::<Room>(Done);
-    weakened_complete_release_is_caught_with_room: "completion::complete" to Acquire by registered_then_poll_again::<Room>(Done);
-    weakened_abandon_release_is_caught_with_room: "completion::abandon" to Acquire by registered_then_poll_again::<Room>(Abandoned);
-    weakened_complete_acquire_is_caught_with_room: "completion::complete" to Release by registered_then_poll_with_another_waker::<Room>(Done);
+    weakened_complete_release_is_caught: "completion::complete" to Acquire by poll(Done);
+    weakened_complete_acquire_is_caught: "completion::complete" to Release by poll(Done);
+    weakened_complete_acquire_is_caught_by_detach: "completion::complete" to Release by detach(Done);
+    weakened_abandon_release_is_caught: "completion::abandon" to Acquire by poll(Abandoned);
+    weakened_abandon_acquire_is_caught: "completion::abandon" to Release by poll(Abandoned);
+    weakened_abandon_acquire_is_caught_by_detach: "completion::abandon" to Release by detach(Abandoned);
+    weakened_register_release_is_caught: "completion::register" to Acquire by poll(Done);
+    weakened_register_acquire_is_caught: "completion::register" to Release by poll(Done);
+    weakened_detach_release_is_caught: "completion::detach" to Acquire by detach(Done);
+    weakened_detach_acquire_is_caught: "completion::detach" to Release by detach(Done);
+    weakened_poll_is_caught: "completion::poll" to Relaxed by poll(Done);
+    weakened_complete_acquire_is_caught_by_slot: "completion::complete" to Release by slot_and_wake(Done);
+    weakened_register_release_is_caught_by_slot: "completion::register" to Acquire by slot_and_wake(Done);
 }

@@ -5,16 +5,18 @@ use core::{
     future::Future,
     marker::PhantomData,
     pin::Pin,
-    task::{Context, Poll, Waker},
+    ptr::NonNull,
+    task::{Context, Poll, ready},
 };
 #[cfg(feature = "std")]
 use std::time::{Duration, Instant};
 
-use super::{Completed, Completion, Ended, Registration, Space};
+use super::{Completed, Completion, Ended, Registration, WakerSlot};
 #[cfg(feature = "std")]
 use crate::waker::clock;
 #[cfg(feature = "std")]
 use crate::waker::park;
+use crate::waker::{self, ThinWaker};
 
 /// The side that completes. If it is dropped without completing, it abandons the word, and the
 /// [`Waiter`] ends with an error instead of hanging.
@@ -29,18 +31,18 @@ use crate::waker::park;
 /// assert_eq!(waiter.blocking_wait(), Err(Abandoned));
 /// ```
 #[must_use = "dropping a completer without `complete` tells the waiter that it will never complete"]
-pub struct Completer<'a, S: Space = ()> {
-    completion: *const Completion<S>,
-    lifetime: PhantomData<&'a Completion<S>>,
+pub struct Completer<'a> {
+    completion: *const Completion,
+    lifetime: PhantomData<&'a Completion>,
 }
 
 // SAFETY: a completer makes one exchange on the word, which any thread may make.
-unsafe impl<S: Space> Send for Completer<'_, S> {}
+unsafe impl Send for Completer<'_> {}
 // SAFETY: by reference it only makes an atomic load.
-unsafe impl<S: Space> Sync for Completer<'_, S> {}
+unsafe impl Sync for Completer<'_> {}
 
-impl<S: Space> Completer<'_, S> {
-    pub(super) fn new(completion: *const Completion<S>) -> Self {
+impl Completer<'_> {
+    pub(super) fn new(completion: *const Completion) -> Self {
         Self {
             completion,
             lifetime: PhantomData,
@@ -65,14 +67,14 @@ impl<S: Space> Completer<'_, S> {
     }
 }
 
-impl<S: Space> Drop for Completer<'_, S> {
+impl Drop for Completer<'_> {
     fn drop(&mut self) {
         // SAFETY: the borrow keeps the word alive, and `complete` does not drop.
         wake(unsafe { Completion::raw_abandon(self.completion) });
     }
 }
 
-impl<S: Space> fmt::Debug for Completer<'_, S> {
+impl fmt::Debug for Completer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Completer")
             .field("is_detached", &self.is_detached())
@@ -80,9 +82,9 @@ impl<S: Space> fmt::Debug for Completer<'_, S> {
     }
 }
 
-fn wake<W: Into<Waker>>(completed: Completed<W>) {
+fn wake(completed: Completed) {
     if let Completed::Wake(waker) = completed {
-        waker.into().wake();
+        waker.wake();
     }
 }
 
@@ -116,24 +118,27 @@ impl core::error::Error for Abandoned {}
 /// assert_eq!(waiter.blocking_wait(), Ok(()));
 /// ```
 #[must_use = "dropping a waiter detaches it: await it, or call one of its blocking functions"]
-pub struct Waiter<'a, S: Space = ()> {
-    completion: *const Completion<S>,
+pub struct Waiter<'a> {
+    completion: *const Completion,
     registration: Registration,
+    /// The place for the first foreign waker, until it is used.
+    slot: Option<NonNull<WakerSlot>>,
     /// How the completer finished. Once this is set, the word is not touched again.
     ended: Option<Ended>,
-    lifetime: PhantomData<&'a Completion<S>>,
+    lifetime: PhantomData<&'a Completion>,
 }
 
 // SAFETY: a waiter makes atomic operations on the word, which any thread may make.
-unsafe impl<S: Space> Send for Waiter<'_, S> {}
+unsafe impl Send for Waiter<'_> {}
 // SAFETY: by reference it only makes an atomic load.
-unsafe impl<S: Space> Sync for Waiter<'_, S> {}
+unsafe impl Sync for Waiter<'_> {}
 
-impl<S: Space> Waiter<'_, S> {
-    pub(super) fn new(completion: *const Completion<S>) -> Self {
+impl Waiter<'_> {
+    pub(super) fn new(completion: *const Completion, slot: Option<NonNull<WakerSlot>>) -> Self {
         Self {
             completion,
             registration: Registration::new(),
+            slot,
             ended: None,
             lifetime: PhantomData,
         }
@@ -181,21 +186,25 @@ impl<S: Space> Waiter<'_, S> {
     }
 }
 
-impl<S: Space> Future for Waiter<'_, S> {
+impl Future for Waiter<'_> {
     type Output = Result<(), Abandoned>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         if this.ended.is_none() {
+            let slot = &mut this.slot;
+            let thin = |waker| match slot.take_if(|_| waker::is_foreign(&waker)) {
+                // SAFETY: the slot is empty because it is used once. It is borrowed as long as the
+                // word, and the side that the word gives the waker to wakes or drops it.
+                Some(slot) => unsafe { WakerSlot::put(slot, waker) },
+                None => ThinWaker::from(waker),
+            };
+            let registration = &mut this.registration;
             // SAFETY: the borrow keeps the word alive, and the waiter detaches only when the waiter
             // is dropped.
-            let poll = unsafe {
-                Completion::raw_poll(this.completion, cx.waker(), &mut this.registration)
-            };
-            let Poll::Ready(ended) = poll else {
-                return Poll::Pending;
-            };
-            this.ended = Some(ended);
+            let poll =
+                unsafe { Completion::poll_as(this.completion, cx.waker(), registration, thin) };
+            this.ended = Some(ready!(poll));
         }
         Poll::Ready(match this.ended {
             Some(Ended::Done) => Ok(()),
@@ -204,7 +213,7 @@ impl<S: Space> Future for Waiter<'_, S> {
     }
 }
 
-impl<S: Space> Drop for Waiter<'_, S> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         if self.ended.is_none() {
             // SAFETY: the borrow keeps the word alive, and this is the waiter's last act. Only the
@@ -214,7 +223,7 @@ impl<S: Space> Drop for Waiter<'_, S> {
     }
 }
 
-impl<S: Space> fmt::Debug for Waiter<'_, S> {
+impl fmt::Debug for Waiter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Waiter")
             .field("is_finished", &self.is_finished())

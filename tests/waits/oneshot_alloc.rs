@@ -12,6 +12,7 @@ use std::{
 use crate::counting::{Bomb, COUNT};
 use joint::{
     Completion,
+    completion::WakerSlot,
     oneshot::{Receiver, RecvTimeoutError, channel},
 };
 
@@ -142,11 +143,11 @@ fn a_foreign_waker_takes_no_memory_and_a_second_one_a_box() {
 }
 
 #[test]
-fn a_word_with_room_allocates_nothing_for_a_foreign_waker() {
+fn a_foreign_waker_in_a_slot_takes_no_memory_and_a_second_one_a_box() {
     let [waker, other] = foreign();
     let wait = |first: &Waker, last: &Waker| {
-        let mut completion = Completion::with_room();
-        let (completer, mut waiter) = completion.split();
+        let (mut completion, mut slot) = (Completion::new(), WakerSlot::new());
+        let (completer, mut waiter) = completion.split_with(&mut slot);
         for waker in [first, last] {
             let mut cx = Context::from_waker(waker);
             assert!(Pin::new(&mut waiter).poll(&mut cx).is_pending());
