@@ -1,14 +1,21 @@
 //! [`Builder`]: the settings of an executor.
 
-use alloc::{boxed::Box, format, string::String};
+use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 use core::fmt;
-use std::{io, thread};
+use std::{
+    io, mem,
+    thread::{self, JoinHandle as ThreadHandle},
+    time::Instant,
+};
 
 use super::{
     Executor,
+    fences::Fences,
     hooks::{Hooks, StealInfo},
+    hosted::{self, Host, HostedWorker, Threads},
     sleep::MOST_WORKERS,
     task_info::TaskInfo,
+    worker::shared::Decides,
 };
 use joint::task::TaskEnd;
 
@@ -17,8 +24,9 @@ use joint::task::TaskEnd;
 /// # Hooks
 /// A hook is a function that the executor calls at a certain event: `on_spawn`, `on_wake`,
 /// `before_poll`, `after_poll` and `on_end` for each task, and `on_thread_start`, `on_thread_stop`,
-/// `on_park`, `on_unpark` and `on_steal` for each worker. Each hook can be set once. Setting it
-/// again replaces the earlier function. A hook that is not set costs only a branch.
+/// `on_park`, `on_unpark` and `on_steal` for each worker; and `on_push` and `on_timer` for owners
+/// of [hosted workers](hosted). A hook can be set several times. The function that was set last is
+/// called first. A hook that is not set costs only a branch.
 ///
 /// A hook is called on the thread on which the event happens, and delays that thread.
 /// [`current_worker`](super::current_worker) says which worker that is. A hook may spawn and wake
@@ -51,19 +59,38 @@ use joint::task::TaskEnd;
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct Builder {
     workers: Option<usize>,
-    pub(super) thread_name: Box<dyn Fn(usize) -> String + Send + Sync>,
-    pub(super) stack_size: Option<usize>,
-    pub(super) asymmetric_fences: bool,
-    pub(super) hooks: Hooks,
+    thread_name: Box<dyn Fn(usize) -> String + Send + Sync>,
+    stack_size: Option<usize>,
+    asymmetric_fences: bool,
+    spawn_thread: Option<SpawnThread>,
+    host: Option<Arc<dyn Host>>,
+    hooks: Hooks,
+}
+
+type SpawnThread = Box<dyn FnMut(WorkerThread) -> io::Result<()> + Send + Sync>;
+
+/// Sets a hook in front of those that were set before.
+macro_rules! chain {
+    ($before:expr, $hook:ident($($of:ident),*)) => {
+        $before = Some(match $before.take() {
+            None => Box::new($hook),
+            Some(before) => Box::new(move |$($of),*| {
+                $hook($($of),*);
+                before($($of),*);
+            }),
+        })
+    };
 }
 
 impl Builder {
     pub(super) fn new() -> Self {
         Self {
             workers: None,
-            thread_name: Box::new(|index| format!("joint-{index}")),
+            thread_name: Box::new(default_name),
             stack_size: None,
             asymmetric_fences: false,
+            spawn_thread: None,
+            host: None,
             hooks: Hooks::default(),
         }
     }
@@ -119,7 +146,7 @@ impl Builder {
 
     /// Called for each task that is spawned, by the thread that spawns it, before it can run.
     pub fn on_spawn(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
-        self.hooks.on_spawn = Some(Box::new(hook));
+        chain!(self.hooks.on_spawn, hook(task));
         self
     }
 
@@ -167,7 +194,7 @@ impl Builder {
     /// Called before each run of a task, by its worker. A run polls the future, or drops it if the
     /// task was cancelled.
     pub fn before_poll(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
-        self.hooks.before_poll = Some(Box::new(hook));
+        chain!(self.hooks.before_poll, hook(task));
         self
     }
 
@@ -176,7 +203,7 @@ impl Builder {
     ///
     /// By this time other threads may run the task again, or may have seen its end.
     pub fn after_poll(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
-        self.hooks.after_poll = Some(Box::new(hook));
+        chain!(self.hooks.after_poll, hook(task));
         self
     }
 
@@ -187,13 +214,13 @@ impl Builder {
     /// The thread is a worker, or else a thread that woke, cancelled or spawned the task during the
     /// shutdown.
     pub fn on_end(mut self, hook: impl Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync + 'static) -> Self {
-        self.hooks.on_end = Some(Box::new(hook));
+        chain!(self.hooks.on_end, hook(task, how));
         self
     }
 
     /// Called by each worker, with its index from 0, before it runs anything.
     pub fn on_thread_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.hooks.on_thread_start = Some(Box::new(hook));
+        chain!(self.hooks.on_thread_start, hook(worker));
         self
     }
 
@@ -205,7 +232,7 @@ impl Builder {
     /// ended can drop what another worker waits for. A poll that waits for another worker to stop
     /// therefore waits forever.
     pub fn on_thread_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.hooks.on_thread_stop = Some(Box::new(hook));
+        chain!(self.hooks.on_thread_stop, hook(worker));
         self
     }
 
@@ -213,14 +240,67 @@ impl Builder {
     /// or for a limited time before it checks the busy workers again. The worker may still find at
     /// the last moment that it must not sleep.
     pub fn on_park(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.hooks.on_park = Some(Box::new(hook));
+        chain!(self.hooks.on_park, hook(worker));
         self
     }
 
     /// Called by each worker, with its index, after each call of [`on_park`](Builder::on_park),
     /// when it is awake again.
     pub fn on_unpark(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.hooks.on_unpark = Some(Box::new(hook));
+        chain!(self.hooks.on_unpark, hook(worker));
+        self
+    }
+
+    /// Called after a task was queued from elsewhere: by a thread that is not a worker, for another
+    /// worker than the calling one, or because the calling worker's own queue was full.
+    ///
+    /// It is called in the middle of a spawn or a wake-up, so it should do little, such as to set a
+    /// flag. An owner that chooses its [workers' tasks](hosted#choosing-the-tasks) learns by it
+    /// that there is something to take.
+    pub fn on_push(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
+        chain!(self.hooks.on_push, hook());
+        self
+    }
+
+    /// Called after a timer of this executor was armed, with its deadline, by the thread that has
+    /// armed it.
+    pub fn on_timer(mut self, hook: impl Fn(Instant) + Send + Sync + 'static) -> Self {
+        chain!(self.hooks.on_timer, hook(deadline));
+        self
+    }
+
+    /// Sets a function that starts the workers' threads, instead of [`std::thread::Builder`]. It is
+    /// called by [`build`](Builder::build), once for each worker, and must have
+    /// [`WorkerThread::run`] called on a thread of its own.
+    ///
+    /// It is for threads that must be pinned to a processor, have a priority, live in a pool, or be
+    /// started by the functions of another system. If you want to decide when a worker runs, see
+    /// [`hosted`].
+    ///
+    /// The drop of the executor waits until these workers have ended, but not for the ends of their
+    /// threads, which it does not know.
+    ///
+    /// # Example
+    /// ```
+    /// use std::thread;
+    ///
+    /// let executor = joint_executor::Executor::builder()
+    ///     .workers(2)
+    ///     .spawn_thread(|worker| {
+    ///         let thread = thread::Builder::new().name(format!("own-{}", worker.index()));
+    ///         thread.spawn(|| worker.run())?;
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// let name = executor.spawn(async { thread::current().name().map(String::from) });
+    /// assert!(joint::block_on(name).is_some_and(|name| name.starts_with("own-")));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn spawn_thread(
+        mut self,
+        spawn: impl FnMut(WorkerThread) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.spawn_thread = Some(Box::new(spawn));
         self
     }
 
@@ -253,18 +333,61 @@ impl Builder {
         self
     }
 
+    /// Sets the host that the executor belongs to. The host shuts it down, and learns of threads
+    /// that use it elsewhere.
+    pub fn host(mut self, host: Arc<dyn Host>) -> Self {
+        self.host = Some(host);
+        self
+    }
+
     /// Starts the threads.
+    ///
+    /// On a thread that has [entered a host](hosted::enter), the host builds the executor.
     ///
     /// # Errors
     /// * [`io::ErrorKind::InvalidInput`] if `workers` is 0, or more than a million.
     /// * [`io::ErrorKind::Unsupported`] if [`asymmetric_fences`](Builder::asymmetric_fences) was
     ///   requested, and the system does not have them, or refuses them.
-    /// * The system's error if a thread cannot be started. No thread is left behind then.
+    /// * The system's error if a thread cannot be started, or that of
+    ///   [`spawn_thread`](Builder::spawn_thread). No worker is left behind then.
     ///
     /// # Panics
     /// If a thread's name contains a nul byte.
-    pub fn build(self) -> io::Result<Executor> {
-        let workers = self.workers.unwrap_or_else(default_workers);
+    pub fn build(mut self) -> io::Result<Executor> {
+        let host = hosted::host();
+        let workers = self.checked_workers(host.as_deref())?;
+        match host {
+            Some(host) => host.build(self),
+            None => self.start(workers),
+        }
+    }
+
+    /// Makes the executor without threads. You get its workers, and [drive them](hosted).
+    ///
+    /// The settings for threads do nothing, and `workers` is the number of workers that you get.
+    ///
+    /// # Errors
+    /// As for [`build`](Builder::build), except that no thread is started.
+    pub fn build_hosted(self) -> io::Result<(Executor, Vec<HostedWorker>)> {
+        self.without_threads(Threads::Callers, Decides::Workers)
+    }
+
+    /// Makes the executor as [`build_hosted`](Builder::build_hosted) does, but its owner
+    /// [chooses the tasks](hosted#choosing-the-tasks) that its workers run.
+    ///
+    /// # Errors
+    /// As for [`build_hosted`](Builder::build_hosted).
+    pub fn build_scheduled(self) -> io::Result<(Executor, Vec<HostedWorker>)> {
+        self.without_threads(Threads::Callers, Decides::Owner)
+    }
+
+    /// Sets the number of workers, if it is not set yet, and checks it.
+    fn checked_workers(&mut self, host: Option<&dyn Host>) -> io::Result<usize> {
+        let default = || match host {
+            Some(host) => host.default_workers(),
+            None => thread::available_parallelism().map_or(1, usize::from),
+        };
+        let workers = *self.workers.get_or_insert_with(default);
         if workers == 0 {
             let message = "an executor needs at least one worker; do not pass 0 to `workers`";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -274,16 +397,115 @@ impl Builder {
                 format!("an executor has at most {MOST_WORKERS} workers; {workers} were requested");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        Executor::start(workers, self)
+        Ok(workers)
+    }
+
+    fn without_threads(
+        mut self,
+        threads: Threads,
+        decides: Decides,
+    ) -> io::Result<(Executor, Vec<HostedWorker>)> {
+        let workers = self.checked_workers(None)?;
+        let fences = match self.asymmetric_fences {
+            true => Fences::asymmetric()?,
+            false => Fences::ordinary(),
+        };
+        let (fences, hooks) = (fences.among(workers), mem::take(&mut self.hooks));
+        let (mut executor, all) = Executor::without_threads(workers, fences, hooks, decides);
+        executor.driven_by = threads;
+        executor.host = self.host.take();
+        let all = all.into_iter().map(|worker| {
+            let (worker, thread) = HostedWorker::new(worker);
+            executor.threads.push(thread);
+            worker
+        });
+        let all = all.collect();
+        Ok((executor, all))
+    }
+
+    fn start(mut self, workers: usize) -> io::Result<Executor> {
+        let (name, stack_size) = (
+            mem::replace(&mut self.thread_name, Box::new(default_name)),
+            self.stack_size,
+        );
+        let mut spawn = self.spawn_thread.take();
+        self.workers = Some(workers);
+        // If a thread cannot be started, the workers that are left end before the executor, which
+        // waits for those that were started.
+        let (mut executor, all) = self.without_threads(Threads::Own, Decides::Workers)?;
+        for worker in all {
+            let index = worker.index();
+            let thread = WorkerThread {
+                name: name(index),
+                stack_size,
+                worker,
+            };
+            match &mut spawn {
+                Some(spawn) => spawn(thread)?,
+                None => executor.threads[index].handle = Some(thread.spawn()?),
+            }
+        }
+        Ok(executor)
     }
 }
 
-fn default_workers() -> usize {
-    #[cfg(feature = "sim")]
-    if let Some(world) = super::simulated::world() {
-        return world.default_workers();
+fn default_name(index: usize) -> String {
+    format!("joint-{index}")
+}
+
+/// A worker that [`Builder::spawn_thread`] starts, and what its thread should be like.
+///
+/// A worker that is dropped instead of being run ends its executor, as a dropped
+/// [`HostedWorker`] does.
+#[must_use = "its executor ends if it is not run"]
+pub struct WorkerThread {
+    name: String,
+    stack_size: Option<usize>,
+    worker: HostedWorker,
+}
+
+impl WorkerThread {
+    /// Returns the index of the worker, from 0.
+    pub fn index(&self) -> usize {
+        self.worker.index()
     }
-    thread::available_parallelism().map_or(1, usize::from)
+
+    /// Returns the name that the thread should have: that of
+    /// [`thread_name`](Builder::thread_name).
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the size that the thread's stack should have, if [`stack_size`](Builder::stack_size)
+    /// was set.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.stack_size
+    }
+
+    /// Does all that a worker's thread does, and returns when the executor has shut down. Call it
+    /// on the thread.
+    pub fn run(self) {
+        self.worker.run();
+    }
+
+    fn spawn(self) -> io::Result<ThreadHandle<()>> {
+        let mut thread = thread::Builder::new().name(self.name);
+        if let Some(size) = self.stack_size {
+            thread = thread.stack_size(size);
+        }
+        let worker = self.worker;
+        thread.spawn(|| worker.run())
+    }
+}
+
+impl fmt::Debug for WorkerThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkerThread")
+            .field("index", &self.index())
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .finish()
+    }
 }
 
 impl fmt::Debug for Builder {

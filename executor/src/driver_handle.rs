@@ -6,7 +6,7 @@ use std::io;
 
 use super::{
     driver::{keeper::Obtained, reactor::Reactor, timers::Timers},
-    entered,
+    entered, hosted,
     worker::{Worker, current, shared::Shared},
 };
 
@@ -32,7 +32,8 @@ impl DriverHandle<'_> {
                 let worker = Some(worker);
                 return f(&DriverHandle { shared, worker }, timers);
             }
-            let shared = &**entered::ambient().shared();
+            let ambient = entered::ambient();
+            let shared = &**ambient.shared();
             let timers = shared.driver.timers(shared.workers());
             let worker = None;
             f(&DriverHandle { shared, worker }, timers)
@@ -64,13 +65,9 @@ impl DriverHandle<'_> {
         });
     }
 
-    /// Tells a simulation that a timer has been armed.
-    #[cfg(feature = "sim")]
+    /// Calls the hook for a timer that has been armed.
     pub(crate) fn armed(&self, deadline: u64) {
-        let world = self.shared.is_simulated().then(super::simulated::world);
-        if let Some(world) = world.flatten() {
-            world.armed(deadline);
-        }
+        self.shared.armed(deadline);
     }
 
     /// Returns the reactor, which waits for the executor's descriptors. The first call creates it.
@@ -78,13 +75,8 @@ impl DriverHandle<'_> {
     /// # Errors
     /// The system's error if it cannot be created.
     pub(crate) fn reactor(&self) -> io::Result<Arc<Reactor>> {
-        #[cfg(feature = "sim")]
-        if self.shared.is_simulated() {
-            return Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "a descriptor of the system cannot be waited for in a simulation, because nothing \
-                 of it is simulated; use `joint_executor::sim::net` for the network",
-            ));
+        if let Some(host) = hosted::host() {
+            host.descriptor()?;
         }
         let (reactor, obtained) = self.shared.driver.reactor()?;
         if let Obtained::Made = obtained {

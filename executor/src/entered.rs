@@ -4,13 +4,32 @@
 //! it uses this executor instead of the global one. A worker of another executor does not count as
 //! a worker meanwhile, except for what it does for its own executor while it is blocked.
 
-use core::{cell::Cell, future::Future, ptr};
+use alloc::sync::Arc;
+use core::{cell::Cell, future::Future, ops::Deref, ptr};
 
-use super::{Executor, local, worker::current};
+use super::{Executor, hosted, local, worker::current};
 use joint_switch::thread_local;
 
 thread_local! {
     static ENTERED: Cell<*const Executor> = const { Cell::new(ptr::null()) };
+}
+
+/// The executor that a thread is in.
+pub(super) enum Ambient<'a> {
+    Borrowed(&'a Executor),
+    /// That of the thread's [`Host`](hosted::Host).
+    Hosts(Arc<Executor>),
+}
+
+impl Deref for Ambient<'_> {
+    type Target = Executor;
+
+    fn deref(&self) -> &Executor {
+        match self {
+            Self::Borrowed(executor) => executor,
+            Self::Hosts(executor) => executor,
+        }
+    }
 }
 
 /// Returns the executor that this thread is in, or else the global one. The reference is valid only
@@ -18,33 +37,33 @@ thread_local! {
 ///
 /// # Panics
 /// If the global executor is needed and cannot be started.
-pub(super) fn ambient<'a>() -> &'a Executor {
+pub(super) fn ambient<'a>() -> Ambient<'a> {
     let entered = ENTERED.with(Cell::get);
     // SAFETY: `enter` set it from a reference that it borrows, and resets it before that borrow
     // ends.
-    let entered = unsafe { entered.as_ref() };
-    entered.unwrap_or_else(outermost)
+    match unsafe { entered.as_ref() } {
+        Some(entered) => Ambient::Borrowed(entered),
+        None => outermost(),
+    }
 }
 
-/// The executor of a thread that is in none: that of its simulation, or the global one.
-fn outermost<'a>() -> &'a Executor {
-    #[cfg(feature = "sim")]
-    if let Some(world) = super::simulated::world() {
-        return world.ambient();
+/// The executor of a thread that is in none: that of its host, or the global one.
+#[cold]
+fn outermost<'a>() -> Ambient<'a> {
+    match hosted::host() {
+        Some(host) => Ambient::Hosts(host.executor()),
+        None => Ambient::Borrowed(Executor::global()),
     }
-    Executor::global()
 }
 
 /// Calls `f` while this thread is in an executor.
 pub(super) fn enter<R>(executor: &Executor, f: impl FnOnce() -> R) -> R {
-    #[cfg(feature = "sim")]
-    super::simulated::check_place(&executor.shared);
+    hosted::check_place(executor);
     let _leave = replace(executor);
     current::without_current(|| local::without_current(f))
 }
 
 /// Calls `f` while this thread is in no executor.
-#[cfg(feature = "sim")]
 pub(super) fn without_entered<R>(f: impl FnOnce() -> R) -> R {
     let _leave = replace(ptr::null());
     f()
@@ -62,6 +81,25 @@ fn replace(executor: *const Executor) -> impl Drop {
 }
 
 impl Executor {
+    /// Calls `f` while this thread is in this executor: [`spawn`](crate::spawn), timers,
+    /// descriptors, [`join`](crate::join()), [`async_scope`](crate::async_scope) and a
+    /// [`JoinSet`](crate::JoinSet) use it instead of the global one. The thread does not become a
+    /// worker. On one of this executor's own workers, nothing changes.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint_executor::Executor::builder().workers(1).build()?;
+    /// let task = executor.enter(|| joint_executor::spawn(async { 6 * 7 }));
+    /// assert_eq!((joint::block_on(task), executor.metrics().spawned), (42, 1));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        match self.runs_this_thread() {
+            true => f(),
+            false => enter(self, f),
+        }
+    }
+
     /// Runs a future to its end on this thread, as [`block_on`](joint::block_on) does, with this
     /// executor as the current one: [`spawn`](crate::spawn), timers, descriptors,
     /// [`join`](crate::join()), [`async_scope`](crate::async_scope) and a
@@ -100,9 +138,6 @@ impl Executor {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        if self.runs_this_thread() {
-            return joint::block_on(future);
-        }
-        enter(self, || joint::block_on(future))
+        self.enter(|| joint::block_on(future))
     }
 }

@@ -117,7 +117,7 @@ impl Gate {
     pub(crate) fn arrive(&self, worker: usize) -> Arrived {
         // ORDERING: arrived. Relaxed: a claim. `polling` publishes what came before.
         match self.arrived[worker].swap(1, order!(arrived: Relaxed)) {
-            0 => self.count_arrived(1),
+            0 => self.count_arrived(),
             _ => Arrived::NotLast,
         }
     }
@@ -128,20 +128,10 @@ impl Gate {
         self.arrived[worker].load(order!(arrived_look: Relaxed)) != 0
     }
 
-    /// Counts workers that were never started as having arrived and left.
-    pub(crate) fn never_came(&self, workers: usize) -> Arrived {
-        // ORDERING: never_came. Relaxed: `polling` publishes it to the workers that leave.
-        self.present.fetch_sub(workers, order!(never_came: Relaxed));
-        match workers {
-            0 => Arrived::NotLast,
-            _ => self.count_arrived(workers),
-        }
-    }
-
-    fn count_arrived(&self, workers: usize) -> Arrived {
+    fn count_arrived(&self) -> Arrived {
         // ORDERING: polling. AcqRel: what came before each arrival happens before the last one
         // announces that the executor is quiet.
-        if self.polling.fetch_sub(workers, order!(polling: AcqRel)) != workers {
+        if self.polling.fetch_sub(1, order!(polling: AcqRel)) != 1 {
             return Arrived::NotLast;
         }
         // ORDERING: quiet. Release, with `quiet_look`.

@@ -4,6 +4,7 @@
 //! the hook could take. Its panic is caught.
 
 use alloc::boxed::Box;
+use std::time::Instant;
 
 use super::{guard::guarded, task_info::TaskInfo};
 use joint::task::{EndedTask, Runnable, TaskEnd};
@@ -24,6 +25,8 @@ type TaskHook = Box<dyn Fn(&TaskInfo<'_>) + Send + Sync>;
 type EndHook = Box<dyn Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync>;
 type StealHook = Box<dyn Fn(&StealInfo) + Send + Sync>;
 type WorkerHook = Box<dyn Fn(usize) + Send + Sync>;
+type PushHook = Box<dyn Fn() + Send + Sync>;
+type TimerHook = Box<dyn Fn(Instant) + Send + Sync>;
 
 #[derive(Default)]
 pub(crate) struct Hooks {
@@ -37,6 +40,8 @@ pub(crate) struct Hooks {
     pub(super) on_thread_stop: Option<WorkerHook>,
     pub(super) on_park: Option<WorkerHook>,
     pub(super) on_unpark: Option<WorkerHook>,
+    pub(super) on_push: Option<PushHook>,
+    pub(super) on_timer: Option<TimerHook>,
 }
 
 impl Hooks {
@@ -97,6 +102,23 @@ impl Hooks {
         }
     }
 
+    /// Calls the hook for a task that was queued from elsewhere.
+    #[inline]
+    pub(super) fn pushed(&self) {
+        if let Some(hook) = &self.on_push {
+            guarded(hook);
+        }
+    }
+
+    /// Calls the hook for a timer that was armed.
+    #[cfg(feature = "io")]
+    #[inline]
+    pub(super) fn armed(&self, deadline: impl FnOnce() -> Instant) {
+        if let Some(hook) = &self.on_timer {
+            guarded(|| hook(deadline()));
+        }
+    }
+
     /// Calls one of the hooks for workers.
     pub(super) fn worker(hook: &Option<WorkerHook>, index: usize) {
         if let Some(hook) = hook {
@@ -114,5 +136,6 @@ impl Drop for Hooks {
         guarded(|| drop((self.on_wake.take(), self.on_steal.take())));
         guarded(|| drop((self.on_thread_start.take(), self.on_thread_stop.take())));
         guarded(|| drop((self.on_park.take(), self.on_unpark.take())));
+        guarded(|| drop((self.on_push.take(), self.on_timer.take())));
     }
 }

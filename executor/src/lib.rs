@@ -157,6 +157,7 @@
 //! | call a function that blocks (feature `blocking`) | `spawn_blocking` |
 //! | wait on a thread that is not a worker | [`block_on`], [`Executor::block_on`] |
 //! | run an executor of your own, and shut it down | [`Executor`] |
+//! | drive the workers yourself, on threads of your own | [`hosted`] |
 
 // # Words
 // Worker, LIFO slot, local queue, injector, searching, parked, driver, reactor, budget and shutdown
@@ -168,6 +169,7 @@
 // | apart | without the context of the task below on the stack | `apart.rs` |
 // | arrive, leave | the two shutdown barriers: last poll over, worker exits | `gate.rs` |
 // | attend, attendant | process the driver: fire timers, dispatch I/O events | `worker/attend.rs` |
+// | away | a hosted worker that sleeps while its thread does something else | `sleep.rs` |
 // | `Biased` | a biased lock | `biased.rs` |
 // | credit, `ask` | a licence to push jobs past the usual limit | `fork_join/forks.rs` |
 // | discard, dispose | drop a runnable, which cancels its task | `worker/mod.rs` |
@@ -208,7 +210,7 @@ use core::{
     future::Future,
     panic::{Location, RefUnwindSafe, UnwindSafe},
 };
-use std::{sync::OnceLock, thread};
+use std::sync::OnceLock;
 
 mod apart;
 pub(crate) mod biased;
@@ -224,6 +226,7 @@ pub(crate) mod fork_join;
 pub(crate) mod gate;
 mod guard;
 mod hooks;
+pub mod hosted;
 pub(crate) mod inbox;
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod interrupt;
@@ -245,8 +248,6 @@ mod scope;
 mod shutdown;
 #[cfg(feature = "sim")]
 pub mod sim;
-#[cfg(feature = "sim")]
-pub(crate) mod simulated;
 pub(crate) mod sleep;
 mod span;
 mod task_builder;
@@ -262,7 +263,7 @@ mod yield_now;
 pub(crate) use self::driver_handle::DriverHandle;
 pub use self::{
     blocking::spawn_blocking,
-    builder::Builder,
+    builder::{Builder, WorkerThread},
     hooks::StealInfo,
     join::join,
     join_async::join_async,
@@ -295,7 +296,7 @@ use self::{
     worker::{
         Worker, current,
         launch::{launch, new_detached, new_task},
-        shared::{Lanes, Runnable, Shared},
+        shared::{Decides, Lanes, Runnable, Shared},
     },
 };
 
@@ -373,6 +374,9 @@ pub struct Executor {
     shared: Arc<Shared>,
     /// The threads, by the workers' indexes. Empty once the executor has been shut down.
     threads: Vec<shutdown::Thread>,
+    driven_by: hosted::Threads,
+    /// The host that the executor belongs to.
+    host: Option<Arc<dyn hosted::Host>>,
 }
 
 impl Executor {
@@ -397,56 +401,25 @@ impl Executor {
         })
     }
 
-    fn start(workers: usize, settings: Builder) -> std::io::Result<Self> {
-        /// Counts the workers that were not started as gone, also when a thread's name panics.
-        struct Missing<'a>(&'a Shared, usize);
-        impl Drop for Missing<'_> {
-            fn drop(&mut self) {
-                self.0.never_came(self.1);
-            }
-        }
-        #[cfg(feature = "sim")]
-        if let Some(world) = simulated::world() {
-            return simulated::start(world, workers, settings);
-        }
-        let fences = match settings.asymmetric_fences {
-            true => Fences::asymmetric()?,
-            false => Fences::ordinary(),
-        };
-        let fences = fences.among(workers);
-        let (mut executor, all) = Self::without_threads(workers, fences, settings.hooks);
-        let shared = executor.shared.clone();
-        // Dropped before the executor, which waits for the workers that were started.
-        let mut missing = Missing(&shared, workers);
-        for (index, worker) in all.into_iter().enumerate() {
-            let mut thread = thread::Builder::new().name((settings.thread_name)(index));
-            if let Some(size) = settings.stack_size {
-                thread = thread.stack_size(size);
-            }
-            let (last, ended) = oneshot::channel();
-            let handle = thread.spawn(move || {
-                let _last = last;
-                worker.main();
-            })?;
-            executor.threads.push(shutdown::Thread { handle, ended });
-            missing.1 -= 1;
-        }
-        Ok(executor)
-    }
-
     /// Makes an executor whose workers have not been started, and the workers. `fences` are those
     /// among the workers.
     pub(crate) fn without_threads(
         workers: usize,
         fences: Fences,
         hooks: Hooks,
+        decides: Decides,
     ) -> (Self, Vec<Worker>) {
         let lanes = Lanes::of(workers, fences);
-        let shared = Arc::new(Shared::new(&lanes, fences, hooks));
+        let shared = Arc::new(Shared::new(decides, &lanes, fences, hooks));
         let worker = |(index, lanes)| Worker::new(shared.clone(), index, lanes);
         let all = lanes.into_iter().enumerate().map(worker).collect();
-        let threads = Vec::with_capacity(workers);
-        (Self { shared, threads }, all)
+        let executor = Self {
+            shared,
+            threads: Vec::with_capacity(workers),
+            driven_by: hosted::Threads::Own,
+            host: None,
+        };
+        (executor, all)
     }
 
     /// Starts a task. It may run at once, on any of the threads.
@@ -506,8 +479,7 @@ impl Executor {
     }
 
     fn launch_outside(&self, runnable: Runnable) {
-        #[cfg(feature = "sim")]
-        simulated::check_place(&self.shared);
+        hosted::check_place(self);
         launch(&self.shared, None, runnable, Lane::Normal);
     }
 

@@ -37,7 +37,6 @@ use super::{biased::Biased, fences::Fences, room};
 use joint::task;
 use joint_switch::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, order};
 
-#[cfg(feature = "sim")]
 mod each;
 
 /// The right and the duty to run a task of the executor once.

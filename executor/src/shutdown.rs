@@ -7,25 +7,31 @@
 //! of the process, by threads. A thread that enters its wait looks up all threads that wait for it,
 //! directly or through other threads, and does not wait for those. They exit when their polls end.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 use core::{fmt, mem, time::Duration};
 use std::{
     error::Error,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     thread::{self, JoinHandle as ThreadHandle, ThreadId},
     time::Instant,
 };
 
-#[cfg(feature = "sim")]
-use super::simulated::Ended;
-use super::{Executor, process::Process};
+use super::{
+    Executor,
+    hosted::{Shutdown, Threads},
+    process::Process,
+    worker::{Worker, current},
+};
 use joint::oneshot::{Receiver, RecvTimeoutError};
 use joint::waker::clock;
 use joint_switch::Renewed;
 
 /// A worker's thread.
 pub(super) struct Thread {
-    pub(super) handle: ThreadHandle<()>,
+    /// `None` if the executor has not started it.
+    pub(super) handle: Option<ThreadHandle<()>>,
+    /// Set by the worker when it begins to run to its end.
+    pub(super) id: Awaited<ThreadId>,
     /// Closed when the worker has ended.
     pub(super) ended: Receiver<()>,
 }
@@ -122,12 +128,9 @@ impl Executor {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn shutdown_background(mut self) {
-        #[cfg(feature = "sim")]
-        if self.shared.is_simulated() {
-            let _later = self.shut_down_simulated();
-            return;
+        if self.shut_down_by_host().is_none() {
+            drop(self.close());
         }
-        drop(self.close());
     }
 
     /// Closes the executor and returns its threads. Returns `None` if it was closed before, or if
@@ -147,20 +150,41 @@ impl Executor {
         Some(threads)
     }
 
+    /// Lets the host shut the executor down to which it belongs. Returns `None` if it belongs to
+    /// none, or has been shut down.
+    fn shut_down_by_host(&mut self) -> Option<Shutdown> {
+        let host = self.host.as_ref()?;
+        if mem::take(&mut self.threads).is_empty() {
+            return None;
+        }
+        let shutdown = host.shut_down(self.id());
+        if let Shutdown::Later = shutdown {
+            self.shared.close();
+        }
+        Some(shutdown)
+    }
+
     /// Closes the executor and waits for its threads. Fails if some have not ended by the deadline,
     /// or cannot be waited for. The error names the workers that keep the others from ending.
     fn shut_down(&mut self, deadline: Option<Instant>) -> Result<(), Vec<usize>> {
-        #[cfg(feature = "sim")]
-        if self.shared.is_simulated() {
-            return match self.shut_down_simulated() {
-                Ended::Already => Ok(()),
-                Ended::Later => Err((0..self.workers()).collect()),
-            };
+        match self.shut_down_by_host() {
+            Some(Shutdown::Complete) => return Ok(()),
+            Some(Shutdown::Later) => return Err((0..self.workers()).collect()),
+            None => {}
         }
         let Some(threads) = self.close() else {
             return Ok(());
         };
-        let waits = Waits::enter(&threads);
+        if self.driven_by == Threads::Callers && deadline.is_none() {
+            // The caller may be the one who drives the workers.
+            return Ok(());
+        }
+        let mut waits = Waits::enter(&threads);
+        // A worker that is stepped has no thread of its own, in the table.
+        let own = current::with_worker_of(&raw const *self.shared, |own| own.map(Worker::index));
+        waits
+            .excepted
+            .extend(own.filter(|own| !waits.excepted.contains(own)));
         for &worker in &waits.excepted {
             // The other workers do not wait for its poll either.
             self.shared.arrive(worker);
@@ -205,8 +229,10 @@ impl Thread {
         if deadline.is_some() {
             return true;
         }
-        let joined = self.handle.join();
-        debug_assert!(joined.is_ok(), "a worker panicked");
+        if let Some(handle) = self.handle {
+            let joined = handle.join();
+            debug_assert!(joined.is_ok(), "a worker panicked");
+        }
         true
     }
 }
@@ -214,8 +240,11 @@ impl Thread {
 /// A thread's wait for other threads.
 struct Wait<T = ThreadId> {
     thread: T,
-    waits_for: Vec<T>,
+    waits_for: Vec<Awaited<T>>,
 }
+
+/// A thread that is waited for, or nothing while it has not begun: until then it waits for nobody.
+type Awaited<T> = Arc<OnceLock<T>>;
 
 /// All the waits of one process.
 struct Table {
@@ -245,12 +274,13 @@ impl Waits {
     /// Enters into the table that this thread is about to wait for `threads`.
     fn enter(threads: &[Thread]) -> Self {
         let thread = thread::current().id();
-        let mut waits_for: Vec<_> = threads.iter().map(|t| t.handle.thread().id()).collect();
+        let mut waits_for: Vec<_> = threads.iter().map(|thread| thread.id.clone()).collect();
         let mut all = all_waits();
         let waiting = waiting_for(&all, thread);
-        let is_excepted = |&i: &usize| waiting.contains(&waits_for[i]);
+        let waits_back = |other: &Awaited<_>| other.get().is_some_and(|id| waiting.contains(id));
+        let is_excepted = |&i: &usize| waits_back(&waits_for[i]);
         let excepted = (0..threads.len()).filter(is_excepted).collect();
-        waits_for.retain(|other| !waiting.contains(other));
+        waits_for.retain(|other| !waits_back(other));
         all.push(Wait { thread, waits_for });
         Self { thread, excepted }
     }
@@ -271,7 +301,8 @@ fn waiting_for<T: Copy + PartialEq>(all: &[Wait<T>], thread: T) -> Vec<T> {
     let mut reached = Vec::from([thread]);
     let mut next = 0;
     while let Some(&awaited) = reached.get(next) {
-        for wait in all.iter().filter(|w| w.waits_for.contains(&awaited)) {
+        let waits = |wait: &&Wait<T>| wait.waits_for.iter().any(|id| id.get() == Some(&awaited));
+        for wait in all.iter().filter(waits) {
             if !reached.contains(&wait.thread) {
                 reached.push(wait.thread);
             }
@@ -285,10 +316,14 @@ fn waiting_for<T: Copy + PartialEq>(all: &[Wait<T>], thread: T) -> Vec<T> {
 mod tests {
     use super::*;
 
+    fn awaited<T>(id: T) -> Awaited<T> {
+        Arc::new(OnceLock::from(id))
+    }
+
     fn wait(thread: u32, waits_for: &[u32]) -> Wait<u32> {
         Wait {
             thread,
-            waits_for: waits_for.to_vec(),
+            waits_for: waits_for.iter().map(|&id| awaited(id)).collect(),
         }
     }
 
@@ -329,17 +364,19 @@ mod tests {
         });
         let (own, other) = (thread::current().id(), handle.thread().id());
         let (_sender, ended) = joint::oneshot::channel();
-        let threads = [Thread { handle, ended }];
+        let (handle, id) = (Some(handle), awaited(other));
+        let threads = [Thread { handle, id, ended }];
         let excepted = || {
             let waits = Waits::enter(&threads);
             let all = all_waits();
             let entered = all.iter().rfind(|wait| wait.thread == own).unwrap();
-            (waits.excepted.clone(), entered.waits_for.clone())
+            let waits_for = entered.waits_for.iter().map(|id| id.get().copied());
+            (waits.excepted.clone(), waits_for.collect::<Vec<_>>())
         };
-        assert_eq!(excepted(), (vec![], vec![other]));
+        assert_eq!(excepted(), (vec![], vec![Some(other)]));
         all_waits().push(Wait {
             thread: other,
-            waits_for: vec![own],
+            waits_for: vec![awaited(own)],
         });
         assert_eq!(excepted(), (vec![0], vec![]));
         all_waits().retain(|wait| wait.thread != other);

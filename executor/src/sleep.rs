@@ -51,6 +51,10 @@
 //! that task does then, the next push is announced. A worker that puts another run before it, or
 //! another waker, notifies for it first.
 //!
+//! A worker whose owner drives it ([`hosted`](super::hosted)) may be *away*: it is on the list, and
+//! its thread does something else. It is woken by a function instead of an unpark, and takes itself
+//! off the list when it is driven again. It has no time limit, so it is never a watcher.
+//!
 //! A worker rests on its own thread's parker, or in the [driver](super::driver), which has room for
 //! one worker: the **keeper**. The keeper also rises by itself when there is something to do in the
 //! driver. The other workers are woken before it.
@@ -73,6 +77,11 @@ use joint_switch::{
     thread::{self, Thread},
 };
 use std::sync::PoisonError;
+
+mod place;
+
+use self::place::Place;
+pub(crate) use self::place::{AfterPark, Away, Parking};
 
 /// One searching worker, in the counts. The other two lie above all that can search.
 const SEARCHING: u64 = 1;
@@ -105,45 +114,10 @@ pub(crate) struct Sleep {
 /// A worker that watches or sleeps.
 struct Resting {
     worker: usize,
-    thread: Thread,
+    place: Place,
     /// `WATCHING` or `SLEEPING`.
     how: u64,
     is_keeper: bool,
-}
-
-/// Where a worker rests.
-pub(crate) enum Parking<'a> {
-    Thread,
-    /// In the driver, by a function that returns when the driver is rung, after at most that time,
-    /// or early for no reason.
-    Driver(&'a mut dyn FnMut(Option<Duration>) -> AfterPark),
-    /// On its thread as the driver's reserve, by a function like that.
-    Reserve(&'a mut dyn FnMut(Option<Duration>) -> AfterPark),
-}
-
-/// What a worker that has parked once must do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AfterPark {
-    /// Park again, unless it has been woken.
-    Wait,
-    /// Rise by itself, because there is something to do in the driver.
-    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no driver"))]
-    Rise,
-}
-
-impl Parking<'_> {
-    fn is_keepers(&self) -> bool {
-        matches!(self, Self::Driver(_))
-    }
-
-    fn park(&mut self, limit: Option<Duration>) -> AfterPark {
-        match (self, limit) {
-            (Self::Driver(park) | Self::Reserve(park), limit) => return park(limit),
-            (Self::Thread, Some(limit)) => thread::park_timeout(limit),
-            (Self::Thread, None) => thread::park(),
-        }
-        AfterPark::Wait
-    }
 }
 
 /// How a watch ended.
@@ -249,7 +223,12 @@ impl Sleep {
     /// Registers the calling thread as a worker. From here on [`rouse`](Sleep::rouse) reaches it,
     /// and the worker sees everything that happened before an earlier `rouse`.
     pub(crate) fn begin(&self) {
-        lock(&self.threads).push(thread::current());
+        let thread = thread::current();
+        let mut threads = lock(&self.threads);
+        // One thread may drive several workers, or one worker again and again.
+        if !threads.iter().any(|one| one.id() == thread.id()) {
+            threads.push(thread);
+        }
     }
 
     /// Unparks the thread of every worker, including workers that are blocked in a poll and on no
@@ -399,7 +378,42 @@ impl Sleep {
         has_work: impl Fn() -> bool,
         parking: Parking<'_>,
     ) -> Slept {
-        let before = self.rest(worker, SLEEPING, &parking);
+        let rest = || self.rest(worker, SLEEPING, &parking);
+        let slept = self.fall_asleep(worker, rest, urgent, has_work);
+        if let Slept::AWhile = slept {
+            self.wait_for_signal(worker, parking);
+        }
+        slept
+    }
+
+    /// Lets a searching worker sleep as [`sleep`](Sleep::sleep) does, while its thread does
+    /// something else. Unless the answer is that it does not sleep at all, the worker's next call
+    /// is [`come_back`](Sleep::come_back).
+    pub(crate) fn go_away(
+        &self,
+        worker: usize,
+        away: Away,
+        urgent: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
+    ) -> Slept {
+        let rest = || self.rest_at(worker, SLEEPING, Place::Away(away), false);
+        self.fall_asleep(worker, rest, urgent, has_work)
+    }
+
+    /// Ends the sleep of a worker that was away. It is a searcher again.
+    pub(crate) fn come_back(&self, worker: usize) {
+        // If another thread has taken it off the list, the lock passes on what that thread did.
+        let _how = self.rise(worker);
+    }
+
+    fn fall_asleep(
+        &self,
+        worker: usize,
+        rest: impl FnOnce() -> Counts,
+        urgent: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
+    ) -> Slept {
+        let before = rest();
         let was_last = before.lookouts() == 1;
         if was_last && self.active(before) > 0 {
             // ORDERING: sleep_heavy_fence. SeqCst: S2 of the handshake, with `push_fence`; and as
@@ -416,7 +430,6 @@ impl Sleep {
         if is_needed && self.rise(worker) == Risen::ByItself {
             return Slept::NotAtAll;
         }
-        self.wait_for_signal(worker, parking);
         Slept::AWhile
     }
 
@@ -429,7 +442,7 @@ impl Sleep {
             }
             mem::take(&mut *resting)
         };
-        for one in &woken {
+        for one in woken {
             self.unpark(one);
         }
         self.rouse();
@@ -468,7 +481,7 @@ impl Sleep {
             self.signal(&one);
             one
         };
-        self.unpark(&one);
+        self.unpark(one);
         Woke::One
     }
 
@@ -488,12 +501,17 @@ impl Sleep {
 
     /// Puts a searching worker on the list. Returns the counts before.
     fn rest(&self, worker: usize, how: u64, parking: &Parking<'_>) -> Counts {
+        let place = Place::Thread(thread::current());
+        self.rest_at(worker, how, place, parking.is_keepers())
+    }
+
+    fn rest_at(&self, worker: usize, how: u64, place: Place, is_keeper: bool) -> Counts {
         let mut resting = self.lock();
         resting.push(Resting {
             worker,
-            thread: thread::current(),
+            place,
             how,
-            is_keeper: parking.is_keepers(),
+            is_keeper,
         });
         // ORDERING: resting. Relaxed: the caller's fence orders it against a push to this worker's
         // inbox.
@@ -520,8 +538,11 @@ impl Sleep {
 
     /// Called after [`signal`](Sleep::signal), with the list unlocked, because the woken worker may
     /// need it.
-    fn unpark(&self, one: &Resting) {
-        one.thread.unpark();
+    fn unpark(&self, one: Resting) {
+        match one.place {
+            Place::Thread(thread) => thread.unpark(),
+            Place::Away(Away { waker, wake }) => wake(waker),
+        }
         if one.is_keeper {
             (self.ring)();
         }

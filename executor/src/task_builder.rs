@@ -4,7 +4,7 @@ use alloc::{borrow::Cow, sync::Arc};
 use core::{fmt, future::Future, panic::Location};
 
 use super::{
-    Executor, entered, local,
+    Executor, entered, hosted, local,
     registry::Lane,
     span::traced,
     worker::{
@@ -187,6 +187,7 @@ impl<'a> TaskBuilder<'a> {
                     worker.index()
                 );
             }
+            worker.note_local();
             let future = traced(future, "local", name.as_deref(), spawned);
             let (runnable, handle) = match name {
                 None => builder(spawned).spawn_local(|_| future, Scheduler),
@@ -206,10 +207,9 @@ impl<'a> TaskBuilder<'a> {
         self,
         f: impl FnOnce(Option<Cow<'static, str>>, Option<Lane>, &Arc<Shared>, Option<&Worker>) -> R,
     ) -> R {
-        let executor = match self.executor {
-            None if current::with_current(|worker| worker.is_none()) => Some(entered::ambient()),
-            executor => executor,
-        };
+        let is_outside = || current::with_current(|worker| worker.is_none());
+        let ambient = (self.executor.is_none() && is_outside()).then(entered::ambient);
+        let executor = self.executor.or(ambient.as_deref());
         let current = |worker: &Worker| worker.shared().workers();
         let workers = match executor {
             Some(executor) => executor.workers(),
@@ -232,9 +232,8 @@ impl<'a> TaskBuilder<'a> {
             (Some(executor), worker) => {
                 let is_its = |worker: &&Worker| Arc::ptr_eq(worker.shared(), &executor.shared);
                 let worker = worker.filter(is_its);
-                #[cfg(feature = "sim")]
                 if worker.is_none() {
-                    super::simulated::check_place(&executor.shared);
+                    hosted::check_place(executor);
                 }
                 f(self.name, lane, &executor.shared, worker)
             }

@@ -11,6 +11,7 @@ use std::{
         Arc,
         atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release},
     },
+    task::{Wake, Waker},
     time::Duration,
 };
 
@@ -207,6 +208,46 @@ impl World {
                     .watch(worker, Duration::ZERO, || self.urgent(worker));
             } else {
                 self.rest(worker);
+            }
+        })
+    }
+}
+
+/// How the owner of a worker that is away drives it again.
+#[derive(Clone, Copy, PartialEq)]
+enum Owner {
+    /// It parks until the waker is woken.
+    Parks,
+    /// It comes back whenever it likes.
+    ComesBack,
+}
+
+/// The waker of an owner's thread, with a relaxed flag: it passes nothing on but the wake-up.
+struct Woken(AtomicBool, thread::Thread);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+        self.1.unpark();
+    }
+}
+
+impl World {
+    /// As [`search`](World::search), for a worker whose thread does something else meanwhile.
+    fn search_away(&self, worker: usize, owner: Owner) -> bool {
+        self.search_by(worker, 1, |rests| {
+            let looks = self.forget != Forget::LookAsSleeper;
+            let has_work = || looks && self.has_work();
+            let urgent = || self.urgent(worker);
+            let woken = Arc::new(Woken(AtomicBool::new(false), thread::current()));
+            let waker = Waker::from(woken.clone());
+            if self.sleep.go_away(worker, waker, urgent, has_work) {
+                if owner == Owner::Parks || rests > 0 {
+                    while !woken.0.load(Relaxed) {
+                        thread::park();
+                    }
+                }
+                self.sleep.come_back(worker);
             }
         })
     }
@@ -436,6 +477,51 @@ fn push_of_one_who_sleeps_by_then(finds_other_work: bool) {
         }
         pusher.join().unwrap();
     });
+}
+
+/// A worker is away, and its owner drives it again only once the waker is woken.
+fn push_against_away(owner: Owner, forget: Forget, push: fn(&World)) {
+    model_bounded(3, move || {
+        let world = World::new(2, 0, forget);
+        let worker = start(&world, move |world| assert!(world.search_away(0, owner)));
+        push(&world);
+        worker.join().unwrap();
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_push_wakes_the_owner_of_a_worker_that_goes_away() {
+    for owner in [Owner::Parks, Owner::ComesBack] {
+        push_against_away(owner, Forget::Nothing, |world| world.push(1));
+        push_against_away(owner, Forget::Nothing, |world| world.inject());
+        push_against_away(owner, Forget::Nothing, |world| world.inject_pinned(0));
+    }
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_worker_that_goes_away_without_a_look_at_the_queues_misses_a_push() {
+    push_against_away(Owner::Parks, Forget::LookAsSleeper, |world| world.push(1));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_worker_that_goes_away_without_a_look_at_its_inbox_misses_a_push() {
+    push_against_away(Owner::Parks, Forget::Urgent, |world| world.inject_pinned(0));
+}
+
+/// A worker that is away is woken for the end. Preemption bound 3.
+#[test]
+fn the_end_wakes_the_owner_of_a_worker_that_goes_away() {
+    for owner in [Owner::Parks, Owner::ComesBack] {
+        model_bounded(3, move || {
+            let world = World::new(1, 0, Forget::Nothing);
+            let worker = start(&world, move |world| assert!(!world.search_away(0, owner)));
+            world.close();
+            worker.join().unwrap();
+        });
+    }
 }
 
 fn close_against_sleep(forget: Forget) {

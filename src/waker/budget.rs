@@ -137,12 +137,13 @@ impl Drop for Saved {
 }
 
 /// Sets the function that this thread calls when an operation is refused, or `None` for nothing,
-/// which is the default. A refusal means that another task should run next.
+/// which is the default. A refusal means that another task should run next. Returns what was set
+/// before.
 ///
 /// The function is called before the refused task is woken. If it panics, the panic passes through
 /// [`poll_proceed`], and the task is not woken.
-pub fn set_on_refused(f: Option<fn()>) {
-    ON_REFUSED.with(|cell| cell.set(f));
+pub fn set_on_refused(f: Option<fn()>) -> Option<fn()> {
+    ON_REFUSED.with(|cell| cell.replace(f))
 }
 
 /// Returns whether an operation may be done.

@@ -144,7 +144,7 @@ fn unpark(thread: &thread::Thread) {
 pub type Attend = fn() -> Option<Duration>;
 
 /// Sets what this thread does for others whenever it is blocked in a wait of this crate, or `None`
-/// for nothing, which is the default.
+/// for nothing, which is the default. Returns what was set before.
 ///
 /// A worker of an executor may be blocked by a task that it runs. If the worker is also the one
 /// that fires timers or watches descriptors, what the task waits for may never come. The worker
@@ -183,8 +183,8 @@ pub type Attend = fn() -> Option<Duration>;
 /// block_on(timer);
 /// set_attend(None);
 /// ```
-pub fn set_attend(attend: Option<Attend>) {
-    ATTEND.with(|cell| cell.set(attend));
+pub fn set_attend(attend: Option<Attend>) -> Option<Attend> {
+    ATTEND.with(|cell| cell.replace(attend))
 }
 
 fn attends() -> Option<Attend> {

@@ -2,12 +2,12 @@
 
 mod pool;
 
-use core::{panic::Location, time::Duration};
+use core::{future::poll_fn, panic::Location, task::Poll, time::Duration};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use self::pool::Pool;
-use joint::task::{Builder, JoinHandle, Runnable, Schedule, ScheduleInfo};
-#[cfg(feature = "sim")]
-use joint::task::{EndedTask, TaskEnd};
+use super::hosted;
+use joint::task::{Builder, EndedTask, JoinHandle, Runnable, Schedule, ScheduleInfo, TaskEnd};
 use joint_switch::Renewed;
 
 /// The largest number of threads.
@@ -61,39 +61,53 @@ where
     let builder = Builder::new().spawned_at(Location::caller());
     let call = async move {
         pool::check();
-        #[cfg(feature = "sim")]
-        if super::simulated::is_inside() {
-            return super::simulated::call(f).await;
+        match hosted::host() {
+            Some(_) => call_for_host(f).await,
+            None => f(),
         }
-        f()
     };
     let (runnable, handle) = builder.spawn(|()| call, OnPool);
     run_on_pool(runnable);
     handle
 }
 
+/// Calls a function that may block, on a thread that has entered a host.
+async fn call_for_host<T>(f: impl FnOnce() -> T) -> T {
+    let called = catch_unwind(AssertUnwindSafe(f));
+    let is_cancelled = called
+        .as_ref()
+        .is_err_and(|payload| payload.is::<hosted::Unwind>());
+    if !is_cancelled {
+        return called.unwrap_or_else(|payload| resume_unwind(payload));
+    }
+    drop(called);
+    poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
+
 /// How a function reaches its thread.
 struct OnPool;
 
 impl Schedule for OnPool {
-    /// The future never waits, so this is called once for each task, except where a simulation
-    /// ends.
+    /// The future never waits, so this is called once for each task, except where a
+    /// [host](hosted::Host) ends it early.
     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
         run_on_pool(runnable);
     }
 
-    #[cfg(feature = "sim")]
     fn ended(&self, task: &EndedTask<'_, ()>, how: TaskEnd) {
-        if let Some(world) = super::simulated::world() {
-            world.call_ended(task.id(), how);
+        if let Some(host) = hosted::host() {
+            host.call_ended(task.id(), how);
         }
     }
 }
 
 fn run_on_pool(runnable: Runnable) {
-    #[cfg(feature = "sim")]
-    if let Some(world) = super::simulated::world() {
-        return world.call_blocking(runnable);
+    if let Some(host) = hosted::host() {
+        return host.call_blocking(runnable);
     }
     static POOL: Renewed<Pool> = Renewed::new();
     let pool = POOL.get(Pool::is_here, || Pool::new(MOST, KEEP));

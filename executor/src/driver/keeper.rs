@@ -197,6 +197,21 @@ impl<R: EventSource> Driver<R> {
         Some(due.map_or(look, |due| due.min(look)))
     }
 
+    /// When a worker that does not wait here, but whose turn it would be, must check the driver:
+    /// at the earliest deadline, or soon once there is a reactor. `None` means never, because
+    /// another worker waits here, or because the next deadline will wake a worker.
+    pub(crate) fn next_unkept_look(&self) -> Option<u64> {
+        if !self.is_vacant() {
+            return None;
+        }
+        let look = self
+            .reactor
+            .get()
+            .map(|_| clock::after(clock::now(), BLOCKED_LOOK));
+        let earliest = Some(self.earliest()).filter(|&earliest| earliest != NEVER);
+        [earliest, look].into_iter().flatten().min()
+    }
+
     pub(crate) fn has_sources(&self) -> bool {
         self.reactor
             .get()

@@ -91,8 +91,6 @@ mod net;
 mod traits;
 
 pub use async_fd::AsyncFd;
-#[cfg(feature = "sim")]
-pub(crate) use net::first_of;
 #[cfg(unix)]
 pub use net::{PipeReader, PipeWriter, UnixDatagram, UnixListener, UnixStream, pipe};
-pub use net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
+pub use net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket, first_of};

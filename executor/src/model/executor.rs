@@ -5,7 +5,11 @@ use alloc::{sync::Arc, vec::Vec};
 use crate::{
     Executor,
     fences::Fences,
-    worker::{Worker, current, shared::Shared},
+    worker::{
+        Worker, current,
+        shared::{Decides, Shared},
+        stepped::Stepping,
+    },
 };
 
 /// A worker that has no thread.
@@ -21,7 +25,8 @@ pub struct End(Arc<Shared>);
 /// of an executor with `fenced` workers.
 pub fn without_threads(workers: usize, fenced: usize) -> (Executor, Vec<OwnWorker>) {
     let fences = Fences::ordinary().among(fenced);
-    let (executor, workers) = Executor::without_threads(workers, fences, Default::default());
+    let (executor, workers) =
+        Executor::without_threads(workers, fences, Default::default(), Decides::Workers);
     (executor, workers.into_iter().map(OwnWorker).collect())
 }
 
@@ -33,7 +38,7 @@ impl OwnWorker {
 
     /// Does all that a worker's thread does, from its start until the executor has ended.
     pub fn main(self) {
-        self.0.main();
+        self.0.run_to_end(&Stepping::default());
     }
 }
 

@@ -117,10 +117,6 @@ impl Gate {
         self.0.arrive(worker) == crate::gate::Arrived::Last
     }
 
-    pub fn never_came(&self, workers: usize) {
-        let _arrived = self.0.never_came(workers);
-    }
-
     /// Returns whether it was the last one.
     pub fn leave(&self) -> bool {
         self.0.leave() == crate::gate::Departed::Last
@@ -232,6 +228,24 @@ impl Sleep {
     ) -> bool {
         use crate::sleep::{Parking, Slept};
         self.0.sleep(worker, urgent, has_work, Parking::Thread) == Slept::AWhile
+    }
+
+    /// Returns whether the worker is away.
+    pub fn go_away(
+        &self,
+        worker: usize,
+        waker: core::task::Waker,
+        urgent: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
+    ) -> bool {
+        use crate::sleep::{Away, Slept};
+        let wake = core::task::Waker::wake;
+        let away = Away { waker, wake };
+        self.0.go_away(worker, away, urgent, has_work) == Slept::AWhile
+    }
+
+    pub fn come_back(&self, worker: usize) {
+        self.0.come_back(worker);
     }
 
     pub fn wake_worker(&self, worker: usize) {

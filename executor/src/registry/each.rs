@@ -1,4 +1,4 @@
-//! A walk over the tasks of an executor, for the report of a simulation.
+//! A walk over the tasks of an executor, for a report of who waits for whom.
 
 use core::ptr::NonNull;
 

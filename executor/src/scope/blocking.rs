@@ -5,9 +5,7 @@ use core::{fmt, future::Future, marker::PhantomData, mem, panic::AssertUnwindSaf
 use std::panic::{catch_unwind, resume_unwind};
 
 use super::{AbortOnUnwind, Inner, ScopedHandle, SpawnOn};
-#[cfg(feature = "sim")]
-use crate::simulated;
-use crate::{Executor, entered};
+use crate::{Executor, entered, hosted};
 use joint::waker::park::block_on;
 
 /// Starts tasks that may borrow everything that outlives the call of [`scope`], and the scope
@@ -92,8 +90,7 @@ impl Executor {
             "`scope` was called on a worker of its own executor, which it would block; use \
              `joint_executor::async_scope` inside a task, or call `scope` on another thread"
         );
-        #[cfg(feature = "sim")]
-        simulated::check_place(&self.shared);
+        hosted::check_place(self);
         let scope = Scope {
             inner: Inner::new(),
             executor: self,

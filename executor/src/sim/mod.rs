@@ -335,6 +335,7 @@
 mod attempt;
 mod chance;
 mod check;
+mod clock;
 mod explore;
 mod failure;
 mod faults;

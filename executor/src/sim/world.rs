@@ -18,6 +18,7 @@ mod faults;
 mod kept;
 mod later;
 mod main_waker;
+mod owner;
 mod places;
 mod pool;
 mod step;
@@ -46,6 +47,7 @@ use self::{
     faults::Injected,
     later::Later,
     main_waker::MainWaker,
+    owner::Owner,
     pool::Pool,
     step::Step,
     tasks::Key,
@@ -55,6 +57,7 @@ use self::{
 use super::{
     Builder,
     chance::Chance,
+    clock::{self, NEVER},
     failure::{Failure, Kind, Payload},
     host::Place,
     net::Network,
@@ -63,14 +66,12 @@ use super::{
 };
 use crate::{
     Executor,
-    driver::clock::{self, NEVER},
-    simulated::{self, ExecutorId, Simulation, Task},
+    hosted::{self, ExecutorId, ReadyTask},
 };
 use joint::{
     task::{Runnable, TaskEnd},
     waker::budget,
 };
-use joint_switch::{AtomicU64, order};
 
 pub(super) use self::{entered::with, kept::Kept};
 
@@ -88,7 +89,7 @@ impl Due {
         self.by == self.actor
     }
 
-    fn into_task(self) -> Option<Task> {
+    fn into_task(self) -> Option<ReadyTask> {
         match self.work {
             Work::Task { task, .. } => Some(task),
             _ => None,
@@ -102,7 +103,7 @@ enum Work {
         /// The number of its executor.
         pool: u16,
         key: Key,
-        task: Task,
+        task: ReadyTask,
     },
     /// A call, with the place that it belongs to. Boxed, because calls are rare, and what is ready
     /// is moved often.
@@ -138,8 +139,8 @@ struct Limits {
 
 pub(super) struct World {
     /// What its executors know of it.
-    simulation: Arc<Simulation>,
-    ambient: OnceCell<Executor>,
+    owner: Arc<Owner>,
+    ambient: OnceCell<Arc<Executor>>,
     watched: Arc<Watched>,
     workers: usize,
     pools: RefCell<Vec<Rc<Pool>>>,
@@ -187,15 +188,6 @@ pub(super) struct World {
     failed_after: Cell<usize>,
 }
 
-/// The number of the next world. 0 stands for none.
-static NEXT: AtomicU64 = AtomicU64::new(1);
-
-fn new_number() -> u64 {
-    // ORDERING: new_number. Relaxed: the numbers differ in any order, and nothing else depends on
-    // them.
-    NEXT.fetch_add(1, order!(new_number: Relaxed))
-}
-
 impl World {
     pub(super) fn new(settings: &Builder, mut chance: Chance) -> Rc<Self> {
         let start = clock::now();
@@ -205,7 +197,7 @@ impl World {
         }
         let chooser = settings.scheduler.chooser(settings.expected_steps);
         Rc::new(Self {
-            simulation: Arc::new(Simulation::new(new_number())),
+            owner: Owner::new(),
             ambient: OnceCell::new(),
             watched: Watched::new(settings),
             workers: settings.workers,
@@ -250,10 +242,10 @@ impl World {
     /// Runs the main future to its end, and ends everything that is left then.
     pub(super) fn run<F: Future>(self: &Rc<Self>, future: F) -> Result<F::Output, Failure> {
         assert!(
-            !simulated::is_inside(),
+            with(|world| world.is_none()),
             "a simulation cannot be run inside a simulation; run it on a thread of its own"
         );
-        simulated::run_outermost(|| self.run_here(future))
+        hosted::apart(|| self.run_here(future))
     }
 
     fn run_here<F: Future>(self: &Rc<Self>, future: F) -> Result<F::Output, Failure> {
@@ -264,7 +256,7 @@ impl World {
         let main = Executor::builder().workers(self.workers).build();
         let ended = match main {
             Ok(main) => {
-                self.ambient.set(main).expect("set once");
+                self.ambient.set(Arc::new(main)).expect("set once");
                 self.run_main(future, &mut entered)
             }
             Err(error) => {

@@ -162,7 +162,6 @@ impl Alarm {
     fn arm(&mut self, deadline: u64, waker: Waker) {
         let refused: Result<(), Waker> = DriverHandle::with(|handle, timers| {
             let (key, earliest) = timers.insert(deadline, waker)?;
-            #[cfg(feature = "sim")]
             handle.armed(deadline);
             let timers = handle.share(timers);
             self.armed = Some(Armed { timers, key });

@@ -180,6 +180,11 @@ impl Worker {
         }
     }
 
+    /// When the driver must be checked next, if no worker waits in it: by the time of its clock.
+    pub(super) fn next_visit(&self) -> Option<u64> {
+        self.shared().driver.next_unkept_look()
+    }
+
     /// Whether another worker should keep the driver instead of this one, which is active or
     /// becomes so.
     pub(super) fn leaves_driver(&self) -> bool {

@@ -33,6 +33,10 @@ impl Worker {
         match keeper.0 {}
     }
 
+    pub(super) fn next_visit(&self) -> Option<u64> {
+        None
+    }
+
     pub(super) fn leaves_driver(&self) -> bool {
         false
     }

@@ -19,22 +19,21 @@ use joint::waker::park;
 const CLOSED_LOOK: Duration = Duration::from_millis(1);
 
 /// While it is alive, this thread attends to its worker's duties whenever it is blocked.
-pub(super) struct AttendsWhileBlocked(());
+pub(super) struct AttendsWhileBlocked(Option<park::Attend>);
 
 impl AttendsWhileBlocked {
     pub(super) fn new() -> Self {
-        park::set_attend(Some(|| {
+        Self(park::set_attend(Some(|| {
             current::with_thread_worker(|worker| {
                 worker.and_then(|worker| worker.as_current(|| worker.attend_blocked()))
             })
-        }));
-        Self(())
+        })))
     }
 }
 
 impl Drop for AttendsWhileBlocked {
     fn drop(&mut self) {
-        park::set_attend(None);
+        park::set_attend(self.0);
     }
 }
 

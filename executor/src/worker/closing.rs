@@ -65,12 +65,7 @@ impl Worker {
     /// Runs from the end of the last poll to the end of the worker.
     pub(super) fn close_down(&self) {
         let shared = &**self.shared();
-        // If a wait in the last poll has counted that poll.
-        shared.engaged.exit(self.index());
-        self.cancel_waiting();
-        self.discard_own();
-        shared.arrive(self.index());
-        self.closing.has_arrived.set(true);
+        self.arrive();
         while !shared.gate.is_quiet() {
             match self.next() {
                 Some(runnable) => self.take_up(runnable),
@@ -78,6 +73,37 @@ impl Worker {
             }
         }
         shared.leave(self);
+    }
+
+    /// Ends the time of polls: drops what this worker has, and arrives.
+    pub(super) fn arrive(&self) {
+        let shared = &**self.shared();
+        // If a wait in the last poll has counted that poll.
+        shared.engaged.exit(self.index());
+        self.cancel_waiting();
+        self.discard_own();
+        shared.arrive(self.index());
+        self.closing.has_arrived.set(true);
+    }
+
+    pub(super) fn has_arrived(&self) -> bool {
+        self.closing.has_arrived.get()
+    }
+
+    /// Ends the executor for this worker, which does not wait for the others. Closes it first if
+    /// it is open.
+    pub(super) fn leave_at_once(&self) {
+        let shared = &**self.shared();
+        shared.close();
+        self.arrive();
+        // Another worker that is blocked must not count on this one any more.
+        shared.engaged.enter(self.index());
+        shared.leave(self);
+    }
+
+    /// Leaves a quiet executor.
+    pub(super) fn leave(&self) {
+        self.shared().leave(self);
     }
 
     /// Whether a search must end although it has found nothing.
@@ -228,13 +254,6 @@ impl Shared {
         }
     }
 
-    /// Counts workers that were never started as having arrived and left.
-    pub(crate) fn never_came(&self, workers: usize) {
-        if let Arrived::Last = self.gate.never_came(workers) {
-            self.sleep.wake_all();
-        }
-    }
-
     /// Leaves as a worker, after dropping what only it can drop. The last worker drops everything
     /// that is left.
     fn leave(&self, worker: &Worker) {
@@ -296,13 +315,16 @@ impl Shared {
     }
 
     /// Takes everything from the injectors and inboxes. `take` pushes nothing there.
-    pub(super) fn each_injected(&self, mut take: impl FnMut(Runnable)) {
+    fn each_injected(&self, mut take: impl FnMut(Runnable)) {
+        (0..self.workers()).for_each(|worker| self.each_injected_for(worker, &mut take));
+    }
+
+    /// Takes everything from the injectors, and from the inbox of a worker, which is the caller.
+    pub(super) fn each_injected_for(&self, worker: usize, mut take: impl FnMut(Runnable)) {
         for injector in [&self.high_injector, &self.injector] {
             injector.take(usize::MAX, &mut take);
         }
-        for inbox in &self.inboxes {
-            inbox.take(usize::MAX, &mut take);
-        }
+        self.inboxes[worker].take(usize::MAX, &mut take);
     }
 }
 

@@ -82,54 +82,6 @@ impl Drop for Current {
     }
 }
 
-/// What a thread needs to act as a worker, wherever that is.
-#[cfg(feature = "sim")]
-#[derive(Clone, Copy)]
-pub(crate) struct Part(*const Forks);
-
-#[cfg(feature = "sim")]
-impl Part {
-    pub(crate) fn of(worker: &Worker) -> Self {
-        Self(&raw const *worker.shared().forks[worker.index()])
-    }
-}
-
-/// Lets the code of this thread belong to one worker after the other, and to none at first. The
-/// drop restores what was set before.
-#[cfg(feature = "sim")]
-pub(crate) struct ActsAs {
-    _before: Current,
-}
-
-#[cfg(feature = "sim")]
-impl ActsAs {
-    pub(crate) fn nobody() -> Self {
-        Self {
-            _before: Current::set(ptr::null(), ptr::null()),
-        }
-    }
-
-    /// Lets the code belong to a worker, whose part this is.
-    ///
-    /// # Safety
-    /// The worker stays where it is until another call, or the drop. The part is that worker's.
-    #[inline(always)]
-    pub(crate) unsafe fn play(&self, worker: &Worker, part: Part) {
-        self.set(worker, part.0);
-    }
-
-    /// Lets the code belong to no worker.
-    pub(crate) fn leave(&self) {
-        self.set(ptr::null(), ptr::null());
-    }
-
-    #[inline(always)]
-    fn set(&self, worker: *const Worker, forks: *const Forks) {
-        CURRENT.with(|current| current.set(worker));
-        FORKS.with(|current| current.set(forks));
-    }
-}
-
 /// Calls `f` with the worker that the current code belongs to, if it is one of that executor. The
 /// address is only compared, never dereferenced.
 #[inline]
@@ -140,20 +92,22 @@ pub(crate) fn with_worker_of<R>(shared: *const Shared, f: impl FnOnce(Option<&Wo
 /// Keeps this thread a worker until this is dropped.
 pub(crate) struct ThisThread<'a> {
     _current: Current,
+    /// The worker that the thread was before, in whose poll another one is stepped.
+    before: *const Worker,
     _worker: PhantomData<&'a Worker>,
 }
 
 impl Drop for ThisThread<'_> {
     fn drop(&mut self) {
-        WORKER.with(|worker| worker.set(ptr::null()));
+        WORKER.with(|worker| worker.set(self.before));
     }
 }
 
 impl Worker {
     /// Makes this thread the worker.
     pub(crate) fn become_this_thread(&self) -> ThisThread<'_> {
-        WORKER.with(|worker| worker.set(self));
         ThisThread {
+            before: WORKER.with(|worker| worker.replace(self)),
             _current: self.make_current(),
             _worker: PhantomData,
         }

@@ -7,7 +7,7 @@ use core::{array, panic::Location};
 use super::{
     Worker,
     launch::new_detached,
-    shared::{Lanes, Runnable, Shared},
+    shared::{Decides, Lanes, Runnable, Shared},
 };
 use crate::{
     fences::Fences,
@@ -22,8 +22,9 @@ pub(super) fn two_workers() -> [Worker; 2] {
 
 /// The same, with hooks.
 pub(super) fn two_workers_with(hooks: Hooks) -> [Worker; 2] {
-    let lanes = Lanes::of(2, Fences::ordinary());
-    let shared = Arc::new(Shared::new(&lanes, Fences::ordinary(), hooks));
+    let (fences, decides) = (Fences::ordinary(), Decides::Workers);
+    let lanes = Lanes::of(2, fences);
+    let shared = Arc::new(Shared::new(decides, &lanes, fences, hooks));
     let mut workers = (0..).zip(lanes).map(|(index, lanes)| {
         let shared = shared.clone();
         Worker::new(shared, index, lanes)

@@ -5,7 +5,7 @@ use core::{future::Future, panic::Location};
 
 use super::{
     Worker,
-    shared::{EntryLink, Runnable, Scheduler, Shared},
+    shared::{Decides, EntryLink, Runnable, Scheduler, Shared},
 };
 use crate::{
     registry::{Lane, Registry},
@@ -74,9 +74,8 @@ pub(crate) fn launch(
 
 /// The worker in whose shard a task is entered that was spawned from another thread.
 fn any_worker(shared: &Shared, runnable: &Runnable) -> usize {
-    #[cfg(feature = "sim")]
     // An address differs from run to run, and the shards are cancelled in order.
-    if shared.is_simulated() {
+    if shared.decides == Decides::Owner {
         return 0;
     }
     runnable.id().get().get() / size_of::<Arc<()>>() % shared.workers()
@@ -96,9 +95,7 @@ impl Worker {
 
     /// Pushes a new task of the normal lane.
     fn push_launched(&self, runnable: Runnable) {
-        #[cfg(feature = "sim")]
-        // A simulation takes all that is queued, in the order in which it was queued.
-        if self.shared.is_simulated() {
+        if self.shared.decides == Decides::Owner {
             return self.push(runnable, Lane::Normal);
         }
         self.push_spawned(runnable);

@@ -53,7 +53,7 @@ const LINGER: u32 = 4;
 /// again.
 const JUDGED_RUNS: u64 = 64;
 /// The largest number of tasks that are stolen at once.
-const MOST_STOLEN: usize = 256;
+pub(super) const MOST_STOLEN: usize = 256;
 
 /// What a worker remembers of the other workers.
 pub(super) struct Lookout {
@@ -80,7 +80,7 @@ struct Seen {
 }
 
 /// What a look finds.
-enum Found {
+pub(super) enum Found {
     Task(Runnable),
     Stolen(Runnable, StealInfo),
     Fork(Taken),
@@ -197,20 +197,8 @@ impl Worker {
             }
             self.rest_once(neighbours, &mut watch);
         };
-        shared
-            .sleep
-            .found(|| shared.has_work() || self.leaves_driver());
-        self.begin();
-        match found {
-            Some(Found::Task(runnable)) => self.take_up(runnable),
-            Some(Found::Stolen(runnable, steal)) => {
-                // Not before `found`: a searcher must not run code that may take any time.
-                shared.hooks.stole(&steal);
-                self.take_up(runnable);
-            }
-            Some(Found::Fork(taken)) => taken.run(),
-            None => {}
-        }
+        self.end_search();
+        self.take_up_found(found);
     }
 
     /// Rests once: for a limited time if another worker should be watched, or else until woken.
@@ -304,7 +292,7 @@ impl Worker {
     }
 
     /// Measures how long this worker's polls were since it last began to.
-    fn judge_own_polls(&self) {
+    pub(super) fn judge_own_polls(&self) {
         let (began, runs) = self.lookout.began.get();
         let runs = self.runs() - runs;
         if runs > 0 {
@@ -440,7 +428,7 @@ impl Worker {
         Some(stolen)
     }
 
-    fn steal_info(&self, victim: usize, tasks: usize) -> StealInfo {
+    pub(super) fn steal_info(&self, victim: usize, tasks: usize) -> StealInfo {
         StealInfo {
             thief: self.index(),
             victim,
@@ -450,6 +438,29 @@ impl Worker {
 }
 
 impl Worker {
+    /// Begins to run again, after a search that has ended.
+    pub(super) fn end_search(&self) {
+        let shared = &**self.shared();
+        shared
+            .sleep
+            .found(|| shared.has_work() || self.leaves_driver());
+        self.begin();
+    }
+
+    /// Runs, or drops, what a search has found.
+    pub(super) fn take_up_found(&self, found: Option<Found>) {
+        match found {
+            Some(Found::Task(runnable)) => self.take_up(runnable),
+            Some(Found::Stolen(runnable, steal)) => {
+                // Not before `found`: a searcher must not run code that may take any time.
+                self.shared().hooks.stole(&steal);
+                self.take_up(runnable);
+            }
+            Some(Found::Fork(taken)) => taken.run(),
+            None => {}
+        }
+    }
+
     /// Steals one task from any other worker, regardless of that worker's progress. For a closed
     /// executor.
     pub(super) fn steal_to_discard(&self) -> Option<Runnable> {

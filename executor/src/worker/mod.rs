@@ -43,10 +43,9 @@ pub(super) mod launch;
 mod lookout;
 mod queues;
 pub(crate) mod shared;
-#[cfg(feature = "sim")]
-pub(super) mod simulated;
 #[cfg(feature = "io")]
 mod spare;
+pub(crate) mod stepped;
 #[cfg(feature = "io")]
 mod visits;
 
@@ -54,7 +53,7 @@ use self::{
     attend::Attendant,
     blocked::AttendsWhileBlocked,
     closing::Closing,
-    current::with_current,
+    current::{ThisThread, with_current},
     help::Helper,
     lookout::Lookout,
     queues::{Pushed, Queues},
@@ -89,6 +88,8 @@ pub(crate) struct Worker {
     /// The address of the task that this worker is waking from outside of a poll, or 0. The
     /// worker does nothing else before it runs its next task.
     runs_next: Cell<usize>,
+    /// Whether a local task was ever spawned here.
+    has_had_local: Cell<bool>,
     closing: Closing,
     lookout: Lookout,
     helper: Helper,
@@ -166,6 +167,7 @@ impl Worker {
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
             runs_next: Cell::new(0),
+            has_had_local: Cell::new(false),
             closing: Closing::default(),
         }
     }
@@ -235,7 +237,7 @@ impl Worker {
     #[cold]
     fn inject(&self, runnable: Runnable) {
         self.shared.injector.push(runnable);
-        self.shared.pushed();
+        self.shared.hooks.pushed();
     }
 
     #[cold]
@@ -292,28 +294,31 @@ impl Worker {
         self.shared.sleep.is_anybody_idle()
     }
 
-    /// The whole life of a worker.
-    pub(crate) fn main(self) {
-        self.work();
-        Hooks::worker(&self.shared.hooks.on_thread_stop, self.index);
-    }
-
-    fn work(&self) {
-        struct Reset;
-        impl Drop for Reset {
+    /// Makes this thread the worker, with all its duties, until what is returned is dropped.
+    fn take_thread(&self) -> impl Drop {
+        struct OnThread<'a> {
+            _this_thread: ThisThread<'a>,
+            _attends: AttendsWhileBlocked,
+            on_refused: Option<fn()>,
+        }
+        impl Drop for OnThread<'_> {
             fn drop(&mut self) {
-                budget::set_on_refused(None);
+                budget::set_on_refused(self.on_refused);
             }
         }
-        let _this_thread = self.become_this_thread();
-        let _attends = AttendsWhileBlocked::new();
-        budget::set_on_refused(Some(|| {
-            with_current(|worker| worker.into_iter().for_each(Worker::hurry_turn));
-        }));
-        let _reset = Reset;
-        self.shared.sleep.begin();
+        let on_thread = OnThread {
+            _this_thread: self.become_this_thread(),
+            _attends: AttendsWhileBlocked::new(),
+            on_refused: budget::set_on_refused(Some(|| {
+                with_current(|worker| worker.into_iter().for_each(Worker::hurry_turn));
+            })),
+        };
         self.helper.begin();
-        Hooks::worker(&self.shared.hooks.on_thread_start, self.index);
+        on_thread
+    }
+
+    /// Runs tasks until the executor is closed, and then shuts down.
+    fn work(&self) {
         while !self.shared.is_closed() {
             match self.next() {
                 Some(runnable) => self.run(runnable),

@@ -18,9 +18,9 @@ use alloc::{sync::Arc, vec::Vec};
 
 use crossbeam_utils::CachePadded;
 
-#[cfg(feature = "sim")]
-use super::simulated::Simulation;
 use super::{Worker, current, engaged::Engaged};
+#[cfg(feature = "io")]
+use crate::driver::clock;
 use crate::{
     deques::{Deques, Stealer},
     driver::Driver,
@@ -58,9 +58,17 @@ const ROOMS: u32 = 32;
 
 /// The largest number of open forks of one worker.
 const MOST_FORKS: usize = 1024;
-/// The same in a simulation, which starts executors by the thousand, and steals no forks.
-#[cfg(feature = "sim")]
-const FORKS_IN_A_SIMULATION: usize = 16;
+/// The same where an owner decides what runs, because no fork is stolen there.
+const FORKS_OF_OWNERS: usize = 16;
+
+/// Who decides which task a worker runs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decides {
+    /// The workers, by the scheduling policy.
+    Workers,
+    /// Their owner, who takes all that is queued, in the order in which it was queued.
+    Owner,
+}
 
 /// The queues of one worker from which the others steal.
 pub(crate) struct Lanes(pub(super) Deques<Runnable>);
@@ -102,19 +110,17 @@ pub(crate) struct Shared {
     pub(super) visitors: Visitors,
     /// The process that the workers are in.
     pub(super) process: Process,
-    /// The simulation that runs the workers, which have no threads then.
-    #[cfg(feature = "sim")]
-    simulation: Option<Arc<Simulation>>,
+    pub(super) decides: Decides,
 }
 
 impl Shared {
     /// `fences` are those of the lanes.
-    pub(crate) fn new(lanes: &[Lanes], fences: Fences, hooks: Hooks) -> Self {
-        Self::with_forks(MOST_FORKS, lanes, fences, hooks)
-    }
-
-    fn with_forks(most: usize, lanes: &[Lanes], fences: Fences, hooks: Hooks) -> Self {
+    pub(crate) fn new(decides: Decides, lanes: &[Lanes], fences: Fences, hooks: Hooks) -> Self {
         let workers = lanes.len();
+        let most = match decides {
+            Decides::Workers => MOST_FORKS,
+            Decides::Owner => FORKS_OF_OWNERS,
+        };
         let driver = Arc::new(Driver::new(workers));
         Self {
             injector: CachePadded::new(Inbox::new()),
@@ -136,50 +142,15 @@ impl Shared {
                 .map(|_| CachePadded::new(Counters::new()))
                 .collect(),
             outside: OutsideCounters::new(),
-            watches_tasks: hooks.watch_tasks(),
+            // An owner keeps the order of what is queued, by the slower way of a spawn.
+            watches_tasks: decides == Decides::Owner || hooks.watch_tasks(),
             hooks,
             poll_time: CachePadded::new(AtomicUsize::new(0)),
             gate: Gate::new(workers),
             engaged: Engaged::new(workers),
             visitors: Visitors::new(ROOMS),
             process: Process::current(),
-            #[cfg(feature = "sim")]
-            simulation: None,
-        }
-    }
-
-    #[cfg(feature = "sim")]
-    pub(crate) fn simulated(
-        lanes: &[Lanes],
-        fences: Fences,
-        hooks: Hooks,
-        simulation: Arc<Simulation>,
-    ) -> Self {
-        Self {
-            simulation: Some(simulation),
-            ..Self::with_forks(FORKS_IN_A_SIMULATION, lanes, fences, hooks)
-        }
-    }
-
-    /// Whether a simulation runs the workers, which then have no threads.
-    #[cfg(feature = "sim")]
-    pub(crate) fn is_simulated(&self) -> bool {
-        self.simulation.is_some()
-    }
-
-    /// The number of the simulation that runs the workers, and 0 if there is none.
-    #[cfg(feature = "sim")]
-    pub(crate) fn simulation_number(&self) -> u64 {
-        let simulation = self.simulation.as_ref();
-        simulation.map_or(0, |simulation| simulation.number())
-    }
-
-    /// Something was pushed to a queue that is no worker's own.
-    #[inline]
-    pub(super) fn pushed(&self) {
-        #[cfg(feature = "sim")]
-        if let Some(simulation) = &self.simulation {
-            simulation.pushed();
+            decides,
         }
     }
 
@@ -189,8 +160,13 @@ impl Shared {
 
     /// Whether there is something to run in any queue that all workers serve.
     pub(crate) fn has_work(&self) -> bool {
+        self.has_queued() || self.has_forks()
+    }
+
+    /// Whether there is a task in any queue that all workers serve.
+    pub(crate) fn has_queued(&self) -> bool {
         let is_queued = self.stealers.iter().any(|stealer| !stealer.is_empty());
-        is_queued || self.has_injected() || self.has_forks()
+        is_queued || self.has_injected()
     }
 
     /// Whether there is a side of a join that another worker could take.
@@ -262,7 +238,7 @@ impl Shared {
                 self.sleep.wake_worker(worker);
             }
         }
-        self.pushed();
+        self.hooks.pushed();
         // `notify_from_outside` and `wake_worker` have the fence.
         self.dispose_if_late();
     }
@@ -277,6 +253,12 @@ impl Shared {
             Some(_) => {}
             None => self.sleep.notify_from_outside(Need::Lookout),
         });
+    }
+
+    /// Calls the hook for a timer that has been armed.
+    #[cfg(feature = "io")]
+    pub(crate) fn armed(&self, deadline: u64) {
+        self.hooks.armed(|| clock::instant(deadline));
     }
 
     /// Whether the workers are in the calling process, which is then not the child of a fork.

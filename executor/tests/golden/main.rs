@@ -1,10 +1,12 @@
-//! The examples `fizz_buzz`, `timers`, `echo`, `raft` and `trace`, run as their user runs them.
+//! The examples `fizz_buzz`, `timers`, `echo`, `main_loop`, `raft` and `trace`, run as their user
+//! runs them.
 //! What they print is compared byte for byte, where it does not depend on the machine's speed.
 #![cfg(all(feature = "io", not(miri)))]
 
 mod command_line;
 mod echo;
 mod fizz_buzz;
+mod main_loop;
 mod output;
 mod program;
 #[cfg(feature = "sim")]

@@ -127,8 +127,32 @@ where
     first_of(target, look_up, attempt)
 }
 
-/// Does the same as `first`, with another way to look up a name.
-pub(crate) async fn first_of<R, F, L>(
+/// Tries the addresses of `target` in turn, and returns the first success or else the last error.
+/// A host name is looked up by `look_up`, which gets the name and the port.
+///
+/// It is for sockets of another kind than those of this module, such as simulated ones.
+///
+/// # Errors
+/// That of the last attempt, or of `look_up`; or [`InvalidInput`](io::ErrorKind::InvalidInput) if
+/// the target is no address, or is empty.
+///
+/// # Example
+/// ```
+/// use std::net::SocketAddr;
+///
+/// let localhost = SocketAddr::from(([127, 0, 0, 1], 80));
+/// let found = joint_executor::io::first_of(
+///     "server:80",
+///     |host, port| async move {
+///         assert_eq!((&*host, port), ("server", 80));
+///         Ok(vec![localhost])
+///     },
+///     |address| async move { Ok(address) },
+/// );
+/// assert_eq!(joint::block_on(found)?, localhost);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub async fn first_of<R, F, L>(
     target: impl ToSocketAddrs,
     look_up: impl FnOnce(String, u16) -> L,
     mut attempt: impl FnMut(SocketAddr) -> F,

@@ -18,9 +18,7 @@ mod udp;
 #[cfg(unix)]
 mod unix;
 
-pub use address::ToSocketAddrs;
-#[cfg(feature = "sim")]
-pub(crate) use address::first_of;
+pub use address::{ToSocketAddrs, first_of};
 #[cfg(unix)]
 pub use pipe::{PipeReader, PipeWriter, pipe};
 pub use tcp::{TcpListener, TcpStream};

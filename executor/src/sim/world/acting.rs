@@ -7,17 +7,13 @@ use super::{
     World,
     pool::Pool,
 };
-use crate::simulated::ActsAs;
 
 /// Whom this thread acts as while it runs steps, one after the other. Each step only sets what it
 /// needs. What was set before all of them is restored by [`leave`](Self::leave), for code that is
 /// no step's, and by the drop.
 pub(super) struct Acting<'a> {
     world: &'a World,
-    /// The worker of the last task that has run, or none.
-    pub(super) acts: ActsAs,
-    /// The executor of the last task that has run, and its number. It keeps the worker alive that
-    /// this thread acts as.
+    /// The executor of the last task that has run, and its number.
     pub(super) pool: Rc<Pool>,
     number: u16,
     actor: Actor,
@@ -30,7 +26,6 @@ impl<'a> Acting<'a> {
         world.depth.set(world.depth.get() + 1);
         Self {
             world,
-            acts: ActsAs::nobody(),
             pool: world.pools.borrow()[0].clone(),
             number: 0,
             actor: world.acting.get(),
@@ -49,7 +44,6 @@ impl<'a> Acting<'a> {
 
     #[inline(never)]
     fn change_pool(&mut self, number: u16) {
-        self.acts.leave();
         let pool = self.world.pools.borrow()[usize::from(number)].clone();
         self.pool = pool;
         self.number = number;
@@ -57,7 +51,6 @@ impl<'a> Acting<'a> {
 
     /// Acts as before the steps.
     pub(super) fn leave(&self) {
-        self.acts.leave();
         self.world.acting.set(self.actor);
         self.world.place.set(self.place);
     }

@@ -1,9 +1,10 @@
 //! [`Baton`]: how the world and the thread of a call take turns.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::simulated::{Ended, ExecutorId};
+use crate::hosted::{ExecutorId, HostedWorker, Shutdown};
 use joint::task::Runnable;
 
 /// What the world wants of a thread.
@@ -12,7 +13,9 @@ pub(super) enum Order {
     /// Look again whether what you wait for is due.
     Resume,
     /// How the shutdown that was reported has gone.
-    ShutDown(Ended),
+    ShutDown(Shutdown),
+    /// The executor that was reported has been taken over.
+    Started,
     /// End your waits: the run is over.
     End,
     /// Exit: there is no call.
@@ -24,6 +27,8 @@ pub(super) enum Report {
     CallEnded,
     /// The call waits, at most until a time of the clock.
     Blocked(Option<u64>),
+    /// A new executor has these workers, which the world's thread drives.
+    Started(Vec<HostedWorker>),
     /// An executor is to be shut down. Only the world's thread may drop what is pinned there.
     ShutDown(ExecutorId),
     /// The thread never comes back. It must not unwind, because it unwinds already.

@@ -1,6 +1,7 @@
 //! What is known about the tasks of a run in which nobody can wake anybody.
 
 use alloc::{collections::BTreeMap, vec::Vec};
+use core::num::NonZeroUsize;
 
 use super::{
     super::{
@@ -56,17 +57,17 @@ impl World {
             .iter()
             .filter(|pool| !pool.has_ended.get())
         {
-            let add = |task: usize, waiter: usize| {
+            let add = |task: NonZeroUsize, waiter: usize| {
                 let joiner = match waiter == self.main.address() {
                     true => Some(Actor::MAIN),
                     false => by_address.get(&waiter).copied(),
                 };
-                if let (Some(joiner), Some(&joined)) = (joiner, by_address.get(&task)) {
+                if let (Some(joiner), Some(&joined)) = (joiner, by_address.get(&task.get())) {
                     let first = joins.entry(joiner).or_insert(joined);
                     *first = joined.min(*first);
                 }
             };
-            pool.simulated.each_joined(add);
+            pool.first().worker.each_awaited(add);
         }
         joins
     }

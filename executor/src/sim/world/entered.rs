@@ -1,22 +1,19 @@
 //! How a thread is in a world: its clock, its waits, and where the executor finds the world.
 
 use alloc::{boxed::Box, string::ToString};
-use core::{cell::Cell, mem};
+use core::{cell::Cell, marker::PhantomData, mem};
 use std::{
-    panic::resume_unwind,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread::{self, Thread},
     time::Instant,
 };
 
 use super::{
-    super::{failure::Kind, record::Actor},
+    super::{clock, failure::Kind, record::Actor},
     World,
     step::Step,
 };
-use crate::{
-    driver::clock,
-    simulated::{self, RunHasEnded, virtual_time},
-};
+use crate::hosted::{self, Unwind};
 use joint::waker::{
     budget,
     park::{self, Parked},
@@ -35,7 +32,8 @@ pub(in crate::sim) fn with<R>(f: impl FnOnce(Option<&World>) -> R) -> R {
 
 /// Keeps a thread in a world.
 pub(super) struct Entered<'a> {
-    _inside: simulated::Inside<'a>,
+    _host: hosted::Entered,
+    _world: PhantomData<&'a World>,
     wait: Option<park::Wait>,
     /// Neither does the thread's past change a run, nor does a run change the thread's future.
     _budget: budget::Saved,
@@ -46,11 +44,11 @@ impl<'a> Entered<'a> {
     /// it must be this one's turn whenever it does anything.
     pub(super) fn new(world: &'a World, wait: park::Wait) -> Self {
         WORLD.with(|cell| cell.set(Some(world)));
-        virtual_time::set(world.now.get());
+        clock::set(world.now.get());
         park::set_on_unpark(Some(unparked));
         Self {
-            // SAFETY: the threads of a world take turns (`threads`).
-            _inside: unsafe { simulated::enter(world) },
+            _host: hosted::enter(world.owner.clone()),
+            _world: PhantomData,
             wait: park::set_wait(Some(wait)),
             _budget: budget::save(),
         }
@@ -61,8 +59,18 @@ impl Drop for Entered<'_> {
     fn drop(&mut self) {
         park::set_wait(self.wait);
         park::set_on_unpark(None);
-        virtual_time::reset();
+        clock::reset();
         WORLD.with(|cell| cell.set(None));
+    }
+}
+
+/// Runs code of other tasks inside a poll, which sees nothing that is set for the poll. Its panic
+/// goes no further.
+pub(super) fn run_apart(f: impl FnOnce()) {
+    let caught = catch_unwind(AssertUnwindSafe(|| hosted::apart(f)));
+    // A payload's own drop may panic as well.
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(caught))) {
+        mem::forget(again);
     }
 }
 
@@ -148,12 +156,12 @@ impl World {
         }
         if !thread::panicking() {
             // Without the message of a panic: the run reports its failure itself.
-            resume_unwind(Box::new(RunHasEnded));
+            resume_unwind(Box::new(Unwind));
         }
         // What a destructor waits for may still happen.
         let failure = self.replace_failure(None);
         let mut step = Step::Failed;
-        simulated::run_apart(|| step = self.step(None));
+        run_apart(|| step = self.step(None));
         self.replace_failure(failure);
         if step == Step::Failed {
             self.give_up();
@@ -197,7 +205,7 @@ pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) 
             }
             slept = true;
             let mut step = Step::Failed;
-            simulated::run_apart(|| step = world.step(limit));
+            run_apart(|| step = world.step(limit));
             world.watched.wait_again(world.acting.get());
             if step == Step::Failed {
                 world.end_wait(&mut has_freed);

@@ -2,21 +2,25 @@
 
 use alloc::{rc::Rc, sync::Arc, vec::Vec};
 use core::mem;
+use std::{io, sync::OnceLock, time::Instant};
 
 use super::{
     super::{
+        clock,
         failure::Kind,
         record::{Actor, Named, What},
     },
     Due, Live, Work, World,
+    baton::{Order, Report},
+    entered::{run_apart, with},
     pool::Pool,
-    threads::{Abandoned, shut_down_elsewhere},
+    threads::{Abandoned, hand_over, is_call_thread},
 };
 use crate::{
-    Executor, TaskInfo,
-    simulated::{self, Ended, ExecutorId, OwnWorker, Simulated, Simulation},
+    Builder, Executor, TaskInfo,
+    hosted::{ExecutorId, HostedWorker, Shutdown},
 };
-use joint::task::{Id, Runnable, TaskEnd};
+use joint::task::{Id, TaskEnd};
 
 impl World {
     /// Ends an executor none of whose workers is in a poll.
@@ -57,7 +61,7 @@ impl World {
     /// Ends the executors that were closed on a thread that is not the world's. Returns whether
     /// there was one.
     pub(super) fn end_closed(&self) -> bool {
-        self.end_each(|pool| pool.simulated.is_closed() && !pool.is_busy())
+        self.end_each(|pool| pool.first().worker.is_closed() && !pool.is_busy())
     }
 
     /// Ends the executors for which this is true. Returns whether there was one.
@@ -69,7 +73,7 @@ impl World {
             let one = pools.iter().rev().find(|pool| is_one(pool)).cloned();
             drop(pools);
             match one {
-                Some(pool) => simulated::run_apart(|| self.end(&pool)),
+                Some(pool) => run_apart(|| self.end(&pool)),
                 None => return any,
             }
             any = true;
@@ -137,21 +141,45 @@ impl World {
     }
 }
 
-impl simulated::World for World {
-    fn simulation(&self) -> &Arc<Simulation> {
-        &self.simulation
+impl World {
+    /// The executor of the main future.
+    pub(super) fn ambient(&self) -> Arc<Executor> {
+        let ambient = self.ambient.get().expect("set before anything runs");
+        ambient.clone()
     }
 
-    fn ambient(&self) -> &Executor {
-        self.ambient.get().expect("set before anything runs")
+    /// Builds an executor of this world, which learns of its tasks and timers before the user's own
+    /// hooks do.
+    pub(super) fn build(&self, builder: Builder) -> io::Result<Executor> {
+        let id = Arc::new(OnceLock::new());
+        let (own_id, owner) = (id.clone(), self.owner.clone());
+        let builder = builder
+            .host(owner.clone())
+            .on_push(move || owner.pushed())
+            .on_timer(|deadline| {
+                with(|world| world.into_iter().for_each(|world| world.armed(deadline)));
+            })
+            .on_spawn(move |task| {
+                with(|world| {
+                    let spawned = |world: &Self| world.spawned(own_id.get().copied(), task);
+                    world.into_iter().for_each(spawned);
+                });
+            })
+            .on_end(|task, how| {
+                let has_ended = |world: &Self| world.has_ended(task.id(), how, task.is_detached());
+                with(|world| world.into_iter().for_each(has_ended));
+            });
+        let (executor, workers) = builder.build_scheduled()?;
+        let _new = id.set(executor.id());
+        if let Some(workers) = start_elsewhere(workers) {
+            self.add(workers);
+        }
+        Ok(executor)
     }
 
-    fn default_workers(&self) -> usize {
-        self.workers
-    }
-
-    fn started(&self, simulated: Simulated, workers: Vec<OwnWorker>) {
-        let pool = Rc::new(Pool::new(simulated, workers, self.place.get()));
+    /// Takes over the workers of a new executor.
+    pub(super) fn add(&self, workers: Vec<HostedWorker>) {
+        let pool = Rc::new(Pool::new(workers, self.place.get()));
         let mut pools = self.pools.borrow_mut();
         // One that has ended makes room. The first one is the main executor's place.
         let ended = pools.iter_mut().skip(1).find(|pool| pool.has_ended.get());
@@ -170,50 +198,65 @@ impl simulated::World for World {
         drop(ended);
     }
 
-    fn shut_down(&self, executor: ExecutorId) -> Ended {
-        if let Some(ended) = shut_down_elsewhere(executor) {
-            return ended;
+    /// Ends an executor, or has it end once none of its workers is in a poll.
+    pub(super) fn shut_down(&self, executor: ExecutorId) -> Shutdown {
+        if let Some(shutdown) = shut_down_elsewhere(executor) {
+            return shutdown;
         }
         let pools = self.pools.borrow();
         let pool = pools.iter().find(|pool| pool.id == executor).cloned();
         drop(pools);
         let Some(pool) = pool.filter(|pool| !pool.has_ended.get()) else {
-            return Ended::Already;
+            return Shutdown::Complete;
         };
         if pool.is_busy() {
             pool.is_closing.set(true);
-            pool.simulated.close();
-            return Ended::Later;
+            pool.first().worker.close();
+            return Shutdown::Later;
         }
         self.end(&pool);
-        Ended::Already
+        Shutdown::Complete
     }
 
-    fn call_blocking(&self, call: Runnable) {
-        self.take_call(call);
-    }
-
-    fn call_ended(&self, call: Id, how: TaskEnd) {
+    pub(super) fn call_ended(&self, call: Id, how: TaskEnd) {
         self.has_ended(call, how, false);
     }
 
-    fn spawned(&self, executor: ExecutorId, task: &TaskInfo<'_>) {
+    fn spawned(&self, executor: Option<ExecutorId>, task: &TaskInfo<'_>) {
         let injected = self.injected.as_ref();
         let is_expendable = injected.is_some_and(|injected| injected.may_cancel(task.name()));
         let named = Named {
             name: task.name().map(Arc::from),
             spawned: task.spawned(),
         };
-        self.introduce(task.id(), Some(executor), named, is_expendable);
+        self.introduce(task.id(), executor, named, is_expendable);
     }
 
-    fn armed(&self, deadline: u64) {
-        let until = deadline.saturating_sub(self.start);
+    fn armed(&self, deadline: Instant) {
+        let until = clock::nanos(deadline).saturating_sub(self.start);
         let event = self.event(self.acting.get(), What::Armed { until });
         self.agenda.borrow_mut().record.keep(event);
     }
+}
 
-    fn ended(&self, _: ExecutorId, task: &TaskInfo<'_>, how: TaskEnd) {
-        self.has_ended(task.id(), how, task.is_detached());
+/// Has the world's thread shut an executor down. Returns `None` if this is that thread.
+fn shut_down_elsewhere(executor: ExecutorId) -> Option<Shutdown> {
+    match hand_over(Report::ShutDown(executor))? {
+        Order::ShutDown(ended) => Some(ended),
+        _ => unreachable!("the world answers what it was asked"),
     }
+}
+
+/// Has the world's thread take over the workers of a new executor. Gives them back if this is that
+/// thread.
+fn start_elsewhere(workers: Vec<HostedWorker>) -> Option<Vec<HostedWorker>> {
+    if !is_call_thread() {
+        return Some(workers);
+    }
+    let order = hand_over(Report::Started(workers));
+    assert!(
+        matches!(order, Some(Order::Started)),
+        "the world answers what it was asked"
+    );
+    None
 }

@@ -16,7 +16,7 @@ use super::{
     later::Act,
     tasks::Key,
 };
-use crate::simulated::Task;
+use crate::hosted::ReadyTask;
 
 /// Delays are below 2 to this power, in nanoseconds: 134 ms.
 const LONGEST: u32 = 27;
@@ -161,7 +161,7 @@ impl World {
         injected: &Injected,
         actor: Actor,
         key: Key,
-        task: &Task,
+        task: &ReadyTask,
     ) -> Manner {
         let faults = &injected.faults;
         let mut agenda = self.agenda.borrow_mut();

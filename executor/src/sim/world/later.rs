@@ -10,12 +10,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     super::{
+        clock,
         failure::Kind,
         record::{Actor, What},
     },
     Due, World,
 };
-use crate::simulated::virtual_time;
 
 /// What happens at a time.
 pub(super) enum Act {
@@ -56,7 +56,7 @@ impl World {
     pub(super) fn next_event(&self) -> Option<u64> {
         let later = self.later.borrow().peek().map(|Reverse(later)| later.at);
         let pools = self.pools.borrow();
-        let timers = pools.iter().filter_map(|pool| pool.simulated.next_timer());
+        let timers = pools.iter().filter_map(|pool| pool.next_timer());
         timers
             .chain(later)
             .chain(self.threads.next_deadline())
@@ -72,7 +72,7 @@ impl World {
         }
         if time != self.now.get() {
             self.now.set(time);
-            virtual_time::set(time);
+            clock::set(time);
             self.note(Actor::TIMER, What::TimePassed);
         }
         let before = self.acting.replace(Actor::TIMER);
@@ -92,7 +92,8 @@ impl World {
     fn fire(&self, time: u64) {
         let mut wakers = self.fired.take();
         for pool in self.pools.borrow().iter() {
-            pool.simulated.fire(time, &mut wakers);
+            let worker = &pool.first().worker;
+            worker.take_due(clock::instant(time), &mut wakers);
         }
         for waker in wakers.drain(..) {
             let _ = catch_unwind(AssertUnwindSafe(|| self.wake_timer(waker)));

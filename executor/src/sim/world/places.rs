@@ -20,9 +20,10 @@ use super::{
     },
     Due, Work, World,
     agenda::Agenda,
+    entered::run_apart,
     threads::is_call_thread,
 };
-use crate::{Executor, TaskBuilder, simulated};
+use crate::{Executor, TaskBuilder};
 use joint::task::{JoinHandle, Runnable};
 
 impl World {
@@ -101,7 +102,7 @@ impl World {
         drop(pools);
         let mut main = None;
         let spawn = || main = Some(TaskBuilder::new().name(name).spawn_local(task));
-        simulated::run_apart(|| pool.first().worker.act(spawn));
+        run_apart(|| pool.first().worker.enter(spawn));
         let number = Actor(self.spawned.get());
         let mut agenda = self.agenda.borrow_mut();
         let Agenda { tasks, record, .. } = &mut *agenda;
@@ -150,9 +151,9 @@ impl World {
         let calls = self.agenda.borrow_mut().remove(is_call);
         let held = self.take_held(is_call);
         self.end_calls_of(place);
-        simulated::run_apart(|| {
+        run_apart(|| {
             for id in own {
-                simulated::World::shut_down(self, id);
+                self.shut_down(id);
             }
             drop((calls, held));
             drop(program);
@@ -174,7 +175,7 @@ impl World {
             program.map(|program| program.executor.clone())
         });
         match executor {
-            Some(executor) => simulated::run_call(&executor, call),
+            Some(executor) => drop(executor.enter(|| call.run())),
             None => drop(call.run()),
         }
     }

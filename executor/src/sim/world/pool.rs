@@ -3,15 +3,14 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::super::{host::Place, record::Actor};
-use crate::simulated::{ExecutorId, OwnWorker, RunBy, Simulated, Task};
+use super::super::{clock, host::Place, record::Actor};
+use crate::hosted::{BoundWorker, ExecutorId, HostedWorker, ReadyTask};
 
 /// An executor of the world.
 pub(super) struct Pool {
     pub(super) id: ExecutorId,
     /// The simulated machine that it belongs to.
     pub(super) place: Place,
-    pub(super) simulated: Simulated,
     slots: Vec<Slot>,
     next_worker: Cell<usize>,
     /// Whether it is to be ended once none of its workers is in a poll.
@@ -21,7 +20,7 @@ pub(super) struct Pool {
 
 /// A worker, and what it does.
 pub(super) struct Slot {
-    pub(super) worker: OwnWorker,
+    pub(super) worker: BoundWorker,
     /// In whose poll it is, or [`NOBODY`].
     actor: Cell<Actor>,
 }
@@ -49,15 +48,16 @@ impl Slot {
 }
 
 impl Pool {
-    pub(super) fn new(simulated: Simulated, workers: Vec<OwnWorker>, place: Place) -> Self {
-        let slot = |worker| Slot {
-            worker,
+    /// Called on the world's own thread. An executor has at least one worker.
+    pub(super) fn new(workers: Vec<HostedWorker>, place: Place) -> Self {
+        let id = workers[0].executor();
+        let slot = |worker: HostedWorker| Slot {
+            worker: worker.bind(),
             actor: Cell::new(NOBODY),
         };
         Self {
-            id: simulated.id(),
+            id,
             place,
-            simulated,
             slots: workers.into_iter().map(slot).collect(),
             next_worker: Cell::new(0),
             is_closing: Cell::new(false),
@@ -67,10 +67,10 @@ impl Pool {
 
     /// A worker that is not in a poll, and may run this.
     #[inline(always)]
-    pub(super) fn free_worker(&self, task: &Task) -> Option<&Slot> {
-        match task.run_by() {
-            RunBy::Only(worker) => Some(&self.slots[worker]).filter(|slot| slot.is_free()),
-            RunBy::Any => {
+    pub(super) fn free_worker(&self, task: &ReadyTask) -> Option<&Slot> {
+        match task.pinned_to() {
+            Some(worker) => Some(&self.slots[worker]).filter(|slot| slot.is_free()),
+            None => {
                 let next = self.next_worker.get();
                 let slot = &self.slots[next];
                 match slot.is_free() {
@@ -114,15 +114,32 @@ impl Pool {
     }
 
     /// The workers that are in a poll, with their indices and those whose polls they are.
-    pub(super) fn busy(&self) -> impl Iterator<Item = (usize, &OwnWorker, Actor)> {
+    pub(super) fn busy(&self) -> impl Iterator<Item = (usize, &BoundWorker, Actor)> {
         let slots = self.slots.iter().enumerate();
         let busy = slots.filter(|(_, slot)| !slot.is_free());
         busy.map(|(index, slot)| (index, &slot.worker, slot.actor.get()))
     }
 
     /// Drops everything that is left, and what was taken from the queues before.
-    pub(super) fn end(&self, queued: impl IntoIterator<Item = Task>) {
-        let workers: Vec<_> = self.slots.iter().map(|slot| &slot.worker).collect();
-        self.simulated.end(&workers, queued);
+    pub(super) fn end(&self, queued: impl IntoIterator<Item = ReadyTask>) {
+        for task in queued {
+            let worker = task.pinned_to().unwrap_or(0);
+            self.slots[worker].worker.give_back(task);
+        }
+        for slot in &self.slots {
+            slot.worker.end();
+        }
+    }
+
+    /// The earliest deadline of a timer that has not been given up.
+    pub(super) fn next_timer(&self) -> Option<u64> {
+        self.first().worker.next_deadline().map(clock::nanos)
+    }
+
+    /// Takes all that was queued from elsewhere than its workers.
+    pub(super) fn take_injected(&self, mut take: impl FnMut(ReadyTask)) {
+        for slot in &self.slots {
+            slot.worker.take_injected(&mut take);
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::{
     tasks::Key,
     threads::Abandoned,
 };
-use crate::simulated::{OwnWorker, Task};
+use crate::hosted::{BoundWorker, ReadyTask};
 use joint::waker::budget;
 
 /// What a step has done.
@@ -183,12 +183,9 @@ impl World {
         self.acting.set(actor);
         match work {
             Work::Task { pool, key, task } => self.run_task(actor, pool, key, task, acting),
-            other => {
-                acting.acts.leave();
-                self.run_other(actor, other)?;
-            }
+            other => self.run_other(actor, other)?,
         }
-        if self.simulation.take_pushed() {
+        if self.owner.take_pushed() {
             self.collect_injected();
         }
         self.wake_main();
@@ -211,23 +208,34 @@ impl World {
     }
 
     #[inline(always)]
-    fn run_task(&self, actor: Actor, number: u16, key: Key, task: Task, acting: &mut Acting<'_>) {
+    fn run_task(
+        &self,
+        actor: Actor,
+        number: u16,
+        key: Key,
+        task: ReadyTask,
+        acting: &mut Acting<'_>,
+    ) {
         let manner = match &self.injected {
             None => Manner::Usual,
             Some(injected) => self.manner(injected, actor, key, &task),
         };
         acting.use_pool(number);
-        let Acting { pool, acts, .. } = &*acting;
+        let Acting { pool, .. } = &*acting;
         let slot = pool.free_worker(&task);
         let slot = slot.expect("a worker that is free, or the task would not be chosen");
         self.place.set(pool.place);
         let worker = &slot.worker;
         slot.begin(actor);
         let woken = match manner {
-            // SAFETY: `acting` keeps the pool until it has left.
-            Manner::Usual => unsafe { worker.run(acts, task, None) },
-            // SAFETY: as above.
-            Manner::Budget(operations) => unsafe { worker.run(acts, task, Some(operations)) },
+            Manner::Usual => {
+                budget::refill();
+                worker.run_task(task)
+            }
+            Manner::Budget(operations) => {
+                budget::refill_to(operations);
+                worker.run_task(task)
+            }
             Manner::Dropped => {
                 worker.discard(task);
                 None
@@ -240,7 +248,6 @@ impl World {
             self.queue(actor, actor, Work::Task { pool, key, task });
         }
         if pool.is_closing.get() {
-            acts.leave();
             self.end_closing(pool);
         }
     }
@@ -260,7 +267,7 @@ impl World {
         }
         // SAFETY: `run_main` has set it, and takes it back before the future goes. It was taken
         // out here, so no other call is under way.
-        let polled = slot.worker.act(|| unsafe { (*poll)() });
+        let polled = slot.worker.enter(|| unsafe { (*poll)() });
         slot.end();
         match polled {
             Poll::Pending => self.poll_main.set(Some(poll)),
@@ -272,7 +279,7 @@ impl World {
 
     /// Takes over what a worker has queued.
     #[inline(always)]
-    pub(super) fn collect(&self, number: u16, worker: &OwnWorker) {
+    pub(super) fn collect(&self, number: u16, worker: &BoundWorker) {
         worker.take_queued(|task| self.push(number, task));
     }
 
@@ -300,7 +307,7 @@ impl World {
     pub(super) fn collect_injected(&self) -> bool {
         let mut any = false;
         for (number, pool) in (0..).zip(&*self.pools.borrow()) {
-            pool.simulated.take_injected(|task| {
+            pool.take_injected(|task| {
                 any = true;
                 self.push(number, task);
             });
@@ -308,7 +315,7 @@ impl World {
         any
     }
 
-    fn push(&self, pool: u16, task: Task) {
+    fn push(&self, pool: u16, task: ReadyTask) {
         let (key, actor) = self.agenda.borrow_mut().tasks.known(task.id());
         self.queue(actor, self.acting.get(), Work::Task { pool, key, task });
     }

@@ -29,6 +29,7 @@ use std::{
 
 use super::{
     super::{
+        clock,
         failure::Kind,
         host::Place,
         record::{Actor, Event, Named},
@@ -37,10 +38,7 @@ use super::{
     baton::{Baton, Order, Report},
     entered::{Entered, with},
 };
-use crate::{
-    driver::clock,
-    simulated::{Ended, ExecutorId, RunHasEnded, World as _, virtual_time},
-};
+use crate::hosted::Unwind;
 use joint::{
     task::{Id, Runnable},
     waker::park::Parked,
@@ -213,6 +211,10 @@ impl World {
                     self.has_blocked(&thread, until);
                     return Ok(());
                 }
+                Report::Started(workers) => {
+                    self.add(workers);
+                    order = Order::Started;
+                }
                 Report::ShutDown(executor) => order = Order::ShutDown(self.shut_down(executor)),
                 Report::Lost => {
                     thread.handle.take();
@@ -378,26 +380,18 @@ fn serve(baton: &Arc<Baton>, world: *const World) {
 fn keep_time() {
     with(|world| {
         if let Some(world) = world {
-            virtual_time::set(world.now.get());
+            clock::set(world.now.get());
         }
     });
 }
 
 /// Passes the baton of this thread back, and waits for it. Returns `None` on the world's thread.
-fn hand_over(report: Report) -> Option<Order> {
+pub(super) fn hand_over(report: Report) -> Option<Order> {
     let baton = BATON.with_borrow(Clone::clone)?;
     baton.report(report);
     let order = baton.wait_for_order();
     keep_time();
     Some(order)
-}
-
-/// Has the world's thread shut an executor down. Returns `None` if this is that thread.
-pub(super) fn shut_down_elsewhere(executor: ExecutorId) -> Option<Ended> {
-    match hand_over(Report::ShutDown(executor))? {
-        Order::ShutDown(ended) => Some(ended),
-        _ => unreachable!("the world answers what it was asked"),
-    }
 }
 
 /// How a call waits.
@@ -433,7 +427,7 @@ fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
 fn end() -> ! {
     if !thread::panicking() {
         // Without the message of a panic, because nothing has gone wrong here.
-        resume_unwind(Box::new(RunHasEnded));
+        resume_unwind(Box::new(Unwind));
     }
     let baton = BATON.take();
     if let Some(baton) = &baton {

@@ -1,0 +1,631 @@
+//! Hosted workers: an executor without threads, whose workers its owner drives.
+//!
+//! [`Builder::build_hosted`] gives an executor and its workers as values. Tasks, timers,
+//! descriptors and everything else work as in any executor; only the threads are yours. A game runs
+//! tasks on its main thread between two frames, a web worker or a job server becomes a worker for
+//! some time, and threads that exist already need not be started again. If you only want to start
+//! the threads yourself, [`Builder::spawn_thread`] is simpler.
+//!
+//! | you want to | do |
+//! |---|---|
+//! | make a thread of yours a worker, until the executor ends | [`HostedWorker::run`] |
+//! | run a worker now and then | [`HostedWorker::bind`], then [`BoundWorker::step`] |
+//! | block the thread while the worker has nothing to do | [`BoundWorker::wait`] |
+//! | move a worker to another thread between two steps | [`BoundWorker::unbind`] |
+//! | choose which task runs next, and as which worker | [choose the tasks](#choosing-the-tasks) |
+//! | stand in for the global executor and `spawn_blocking` | [`Host`], [`enter`] |
+//! | set what time it is | [`clock::set_virtual`](joint::waker::clock::set_virtual) |
+//! | set how a thread waits | [`park::set_wait`](joint::waker::park::set_wait) |
+//! | set how long a turn is | [`budget::refill_to`](joint::waker::budget::refill_to) |
+//!
+//! # Steps
+//! A step runs up to a number of tasks by the executor's own [policy](super#fairness), and
+//! [says](Step) what the worker waits for. A worker of which the owner has been told that it is
+//! [idle](Step::Idle) sleeps, as far as the executor is concerned: whoever queues a task for it
+//! wakes the waker of its last step.
+//!
+//! Between two steps a worker that is not idle is like one that is in a long poll. Other workers
+//! take over its tasks, but not those that are [pinned](Executor::spawn_on) to it, and not its
+//! local ones. A worker does not watch the others while nobody steps it, so a step steals at once
+//! from any worker that has tasks queued.
+//!
+//! ```
+//! use joint_executor::{Executor, hosted::Step};
+//! use std::task::Waker;
+//!
+//! let (executor, workers) = Executor::builder().workers(1).build_hosted()?;
+//! let mut worker = workers.into_iter().next().unwrap().bind();
+//! let task = executor.spawn(async { 6 * 7 });
+//! assert_eq!(worker.step(10, Waker::noop()), Step::Idle);
+//! assert_eq!(joint::block_on(task), 42);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # Threads
+//! A [`HostedWorker`] can be sent to any thread. Tasks of [`spawn_local`](crate::spawn_local)
+//! cannot. So a worker is first bound to the thread that steps it. A [`BoundWorker`] stays there,
+//! until it is unbound, which is refused while it may have local tasks.
+//!
+//! One thread can have several workers, of one executor or of several, and step them in turn. A
+//! task of one worker can step another one. That is a blocking call, as for the first worker's
+//! executor. A thread is a worker only during a step. Between two steps, use [`Executor::spawn`],
+//! [`Executor::enter`] or [`BoundWorker::enter`] to reach the executor.
+//!
+//! # The end
+//! The drop of the [`Executor`] closes it, and does not wait for hosted workers, because the
+//! calling thread may be the one that drives them. From then on a worker begins no poll, and
+//! [`step`](BoundWorker::step) or [`run`](HostedWorker::run) drops what is left. The last worker to
+//! end drops what nobody owns. [`Executor::shutdown_timeout`] does wait, for workers that run on
+//! other threads.
+//!
+//! A worker that is dropped, or [ended](BoundWorker::end), before the executor closes it: without
+//! that worker, the tasks that are pinned to it would wait forever. It drops its own tasks at once,
+//! and does not wait for the other workers. A poll that is blocked on another worker is resolved as
+//! the [drop of an executor](Executor#dropping) says.
+//!
+//! In the child of a `fork`, leave the workers alone: [forget](core::mem::forget) them.
+//!
+//! # Choosing the tasks
+//! An owner that decides by itself what runs, such as a simulator or a replay, builds its executor
+//! by [`Builder::build_scheduled`]. It then never steps a worker. Instead it takes all that is
+//! queued, by [`take_queued`](BoundWorker::take_queued) and
+//! [`take_injected`](BoundWorker::take_injected), in the order in which it was queued, and runs one
+//! task after the other by [`run_task`](BoundWorker::run_task). It serves the timers too, by
+//! [`next_deadline`](BoundWorker::next_deadline) and [`take_due`](BoundWorker::take_due). Such an
+//! executor has no other source of order: with the same decisions, the same tasks run in the same
+//! order, wherever their memory lies. That holds as long as all threads that use the executor take
+//! turns.
+//!
+//! ```
+//! use joint_executor::{Executor, hosted::ReadyTask};
+//! use joint::waker::budget;
+//! use std::collections::VecDeque;
+//!
+//! let (executor, workers) = Executor::builder().workers(1).build_scheduled()?;
+//! let worker = workers.into_iter().next().unwrap().bind();
+//! let last = executor.spawn(async { 6 * 7 });
+//! let other = executor.spawn(async {});
+//!
+//! let mut queue: VecDeque<ReadyTask> = VecDeque::new();
+//! worker.take_injected(|task| queue.push_back(task));
+//! // This owner runs the newest task first.
+//! while let Some(task) = queue.pop_back() {
+//!     budget::refill();
+//!     queue.extend(worker.run_task(task));
+//!     worker.take_queued(|task| queue.push_back(task));
+//!     assert!(other.is_finished());
+//! }
+//! assert_eq!(joint::block_on(last), 42);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # Cost
+//! The functions that spawn, wake and run look first for the worker that the thread is. What this
+//! module adds is found only where there is none: one more read of a thread-local where the global
+//! executor would be used, where an executor is built or shut down, where a function is passed to
+//! [`spawn_blocking`](crate::spawn_blocking), and where a thread that is not a worker uses an
+//! executor.
+
+use alloc::sync::Arc;
+#[cfg(feature = "io")]
+use alloc::vec::Vec;
+use core::{cell::Cell, fmt, marker::PhantomData, num::NonZeroUsize, task::Waker, time::Duration};
+use std::{sync::OnceLock, thread, time::Instant};
+
+#[cfg(feature = "io")]
+use super::driver::{
+    clock::{self, NEVER},
+    timers::Fired,
+};
+use super::{
+    Executor, entered, local,
+    shutdown::Thread,
+    span::without_spans,
+    task_local,
+    worker::{
+        Worker, current,
+        shared::{Runnable, Shared},
+        stepped::{Stepped, Stepping, pinned_to},
+    },
+};
+use joint::{oneshot, task::Id};
+
+mod host;
+
+pub use self::host::{Entered, Host, Shutdown, Unwind, enter};
+pub(super) use self::host::{check_place, host};
+
+/// A worker of an executor whose owner drives it. See [hosted workers](self).
+///
+/// It belongs to no thread yet. [`run`](HostedWorker::run) it on one until the executor ends, or
+/// [`bind`](HostedWorker::bind) it to one, to drive it step by step.
+///
+/// Dropping it [ends its executor](self#the-end).
+#[must_use = "its executor ends if it is dropped"]
+pub struct HostedWorker(Own);
+
+/// A [`HostedWorker`] that is bound to this thread. It is driven step by step, or runs the tasks
+/// that its owner chooses.
+///
+/// Dropping it [ends its executor](self#the-end).
+#[must_use = "its executor ends if it is dropped"]
+pub struct BoundWorker {
+    own: Own,
+    /// Its local tasks must stay on this thread, so it is not `Send`.
+    thread: PhantomData<*mut ()>,
+}
+
+/// A worker, and what its owner has done with it. Not `Sync`: it has one user at a time.
+struct Own {
+    worker: Worker,
+    stepping: Stepping,
+    /// The number of calls of this worker that are on the stack.
+    depth: Cell<usize>,
+    thread: Arc<OnceLock<thread::ThreadId>>,
+    /// Closed once the worker has ended.
+    ended: Cell<Option<oneshot::Sender<()>>>,
+}
+
+/// What a worker waits for, after a [step](BoundWorker::step).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing: it has run as many tasks as it was to run, and there may be more. Step it again
+    /// soon.
+    Ready,
+    /// There is nothing to run. The waker of the step is woken once that may have changed.
+    Idle,
+    /// As [`Idle`](Step::Idle), but step it again at this time in any case, to check the timers and
+    /// the descriptors. [`BoundWorker::wait`] waits for them as well.
+    ///
+    /// From the executor's first descriptor on, the time is at most a millisecond away while no
+    /// other worker waits for the descriptors.
+    Until(Instant),
+    /// The executor has ended, as far as this worker is concerned.
+    Ended,
+}
+
+impl HostedWorker {
+    pub(super) fn new(worker: Worker) -> (Self, Thread) {
+        let (sender, ended) = oneshot::channel();
+        let own = Own {
+            worker,
+            stepping: Stepping::default(),
+            depth: Cell::new(0),
+            thread: Arc::default(),
+            ended: Cell::new(Some(sender)),
+        };
+        let thread = Thread {
+            handle: None,
+            id: own.thread.clone(),
+            ended,
+        };
+        (Self(own), thread)
+    }
+
+    /// Returns the index of the worker, from 0.
+    pub fn index(&self) -> usize {
+        self.0.worker.index()
+    }
+
+    /// Returns the id of its executor.
+    pub fn executor(&self) -> ExecutorId {
+        ExecutorId::of(&raw const **self.0.worker.shared())
+    }
+
+    /// Does all that a worker's thread does: runs tasks and sleeps, until the executor has ended.
+    ///
+    /// # Example
+    /// ```
+    /// use std::thread;
+    ///
+    /// let (executor, workers) = joint_executor::Executor::builder().workers(2).build_hosted()?;
+    /// let threads = workers.into_iter().map(|worker| thread::spawn(|| worker.run()));
+    /// let threads: Vec<_> = threads.collect();
+    /// assert_eq!(joint::block_on(executor.spawn(async { 6 * 7 })), 42);
+    /// drop(executor);
+    /// threads.into_iter().for_each(|thread| thread.join().unwrap());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn run(self) {
+        let _set = self.0.thread.set(thread::current().id());
+        apart(|| self.0.worker.run_to_end(&self.0.stepping));
+    }
+
+    /// Binds the worker to this thread.
+    ///
+    /// The first time this calls the hook [`on_thread_start`](Builder::on_thread_start).
+    pub fn bind(self) -> BoundWorker {
+        let own = self.0;
+        apart(|| own.worker.begin_here(&own.stepping));
+        BoundWorker {
+            own,
+            thread: PhantomData,
+        }
+    }
+}
+
+impl BoundWorker {
+    /// Returns the index of the worker, from 0.
+    pub fn index(&self) -> usize {
+        self.own.worker.index()
+    }
+
+    /// Returns the id of its executor.
+    pub fn executor(&self) -> ExecutorId {
+        ExecutorId::of(self.shared())
+    }
+
+    fn shared(&self) -> &Shared {
+        self.own.worker.shared()
+    }
+
+    /// Runs up to `most` tasks, and says what the worker waits for. A `most` of 0 counts as 1.
+    ///
+    /// If nothing is left to run, the worker goes to sleep. From then on until the next call for
+    /// this worker, a thread that queues something for it wakes `waker`, in the middle of that
+    /// push. The waker may do anything, but it should do little. Its panic is caught. An owner that
+    /// steps the worker regularly anyway passes [`Waker::noop`].
+    ///
+    /// # Example
+    /// A thread that sleeps while the worker does. The loop ends because the executor is dropped:
+    /// ```
+    /// use joint_executor::{Executor, hosted::Step};
+    /// use joint::waker::park::{Parker, park_until};
+    /// use std::{thread, time::Duration};
+    ///
+    /// let (executor, workers) = Executor::builder().workers(1).build_hosted()?;
+    /// let mut worker = workers.into_iter().next().unwrap().bind();
+    /// let task = executor.spawn(joint_executor::time::sleep(Duration::from_millis(1)));
+    /// thread::spawn(move || {
+    ///     joint::block_on(task);
+    ///     drop(executor);
+    /// });
+    /// let parker = Parker::new();
+    /// loop {
+    ///     match worker.step(16, parker.waker()) {
+    ///         Step::Ready => {}
+    ///         Step::Idle => _ = park_until(None, || parker.take_wake()),
+    ///         Step::Until(time) => _ = park_until(Some(time), || parker.take_wake()),
+    ///         Step::Ended => break,
+    ///     }
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn step(&mut self, most: usize, waker: &Waker) -> Step {
+        let own = &self.own;
+        let stepped = own.inside(|| apart(|| own.worker.step(&own.stepping, most, waker)));
+        match stepped {
+            Stepped::Ready => Step::Ready,
+            Stepped::Away(None) => Step::Idle,
+            #[cfg(feature = "io")]
+            Stepped::Away(Some(until)) => Step::Until(clock::instant(until)),
+            #[cfg(not(feature = "io"))]
+            Stepped::Away(Some(_)) => Step::Idle,
+            Stepped::Ended => {
+                own.ended.take();
+                Step::Ended
+            }
+        }
+    }
+
+    /// Blocks this thread until the worker has something to do, or until `limit` has passed. It may
+    /// return early for no reason. Call it after a step that was not [`Ready`](Step::Ready).
+    ///
+    /// If no other worker does, it waits for timers and descriptors meanwhile, and wakes their
+    /// tasks.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::{Executor, hosted::Step};
+    /// use std::{task::Waker, time::Duration};
+    ///
+    /// let (executor, workers) = Executor::builder().workers(1).build_hosted()?;
+    /// let mut worker = workers.into_iter().next().unwrap().bind();
+    /// let task = executor.spawn(joint_executor::time::sleep(Duration::from_millis(1)));
+    /// while !task.is_finished() {
+    ///     worker.step(16, Waker::noop());
+    ///     if !task.is_finished() {
+    ///         worker.wait(None);
+    ///     }
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn wait(&mut self, limit: Option<Duration>) {
+        let own = &self.own;
+        own.inside(|| apart(|| own.worker.wait_here(&own.stepping, limit)));
+    }
+
+    /// Calls `f` as code of this worker: [`spawn`](crate::spawn) pushes to its queue,
+    /// [`spawn_local`](crate::spawn_local) works, and timers and descriptors are those of its
+    /// executor. A panic of `f` passes through.
+    ///
+    /// Step the worker afterwards, unless the last step has ended it. It then is as if it were in
+    /// no executor.
+    pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        let own = &self.own;
+        if own.stepping.has_ended() {
+            return f();
+        }
+        own.worker.be_active(&own.stepping);
+        own.inside(|| own.worker.as_current(f))
+    }
+
+    /// Unbinds the worker from this thread.
+    ///
+    /// # Errors
+    /// Returns the worker unchanged if it may have local tasks: if one was ever spawned on it, and
+    /// tasks that are pinned to it have not ended. Step it until they have.
+    pub fn unbind(self) -> Result<HostedWorker, Self> {
+        match self.own.worker.may_have_local() {
+            false => Ok(HostedWorker(self.own)),
+            true => Err(self),
+        }
+    }
+
+    /// Ends the executor for this worker, as its drop does. See [the end](self#the-end).
+    ///
+    /// # Panics
+    /// If it is called inside a call of this worker.
+    pub fn end(&self) {
+        let is_inside = self.own.depth.get() > 0;
+        assert!(!is_inside, "a worker cannot end inside its own poll");
+        self.own.end();
+    }
+}
+
+/// What an owner does who [chooses the tasks](self#choosing-the-tasks).
+impl BoundWorker {
+    /// Takes all tasks that this worker has queued, in the order in which it has queued them, but
+    /// for two kinds: those of [high priority](crate::Priority::High) come first, and those that
+    /// are pinned to it last.
+    #[inline]
+    pub fn take_queued(&self, mut take: impl FnMut(ReadyTask)) {
+        let take = |runnable| take(ReadyTask::new(runnable));
+        self.own.worker.take_queued(take);
+    }
+
+    /// Takes all tasks that were queued from elsewhere, for any worker of the executor, and for
+    /// this one. `take` must not spawn or wake a task.
+    ///
+    /// See [`Builder::on_push`] for when to call it.
+    pub fn take_injected(&self, mut take: impl FnMut(ReadyTask)) {
+        let take = |runnable| take(ReadyTask::new(runnable));
+        self.own.worker.take_injected_here(take);
+    }
+
+    /// Queues a task again that was taken.
+    ///
+    /// # Panics
+    /// If the task belongs to another executor, or is pinned to another worker.
+    pub fn give_back(&self, task: ReadyTask) {
+        self.check(&task);
+        self.own.worker.give_back(task.runnable);
+    }
+
+    /// Runs a task once. Returns it if it was woken meanwhile: it is ready again, and not queued.
+    ///
+    /// The caller sets the poll's [budget](joint::waker::budget) before. If the executor is closed,
+    /// the task is cancelled instead. This may be called inside a poll that waits, even inside one
+    /// of the same worker.
+    ///
+    /// # Panics
+    /// If the task belongs to another executor, or is pinned to another worker. A task that has
+    /// never waited may run on any worker of any executor, and stays there.
+    #[inline]
+    pub fn run_task(&self, task: ReadyTask) -> Option<ReadyTask> {
+        self.check(&task);
+        let own = &self.own;
+        let woken = own.inside(|| own.worker.run_chosen(task.runnable));
+        woken.map(ReadyTask::new)
+    }
+
+    /// Cancels a task, and drops its future.
+    ///
+    /// # Panics
+    /// As [`run_task`](Self::run_task).
+    pub fn discard(&self, task: ReadyTask) {
+        self.check(&task);
+        let own = &self.own;
+        own.inside(|| own.worker.discard_chosen(task.runnable));
+    }
+
+    #[inline]
+    fn check(&self, task: &ReadyTask) {
+        let may_run = self.own.worker.may_run(&task.runnable);
+        assert!(
+            may_run,
+            "a task runs on a worker of its own executor, and a pinned task on its own"
+        );
+    }
+
+    /// Closes the executor: no task begins another poll.
+    pub fn close(&self) {
+        self.shared().close();
+    }
+
+    /// Whether the executor is closed, so that no task begins another poll.
+    pub fn is_closed(&self) -> bool {
+        self.shared().is_closed()
+    }
+
+    /// Returns the earliest deadline of the executor's timers, without those that were given up.
+    #[cfg(feature = "io")]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let all = self.shared().driver.all_timers().iter();
+        let used = all.filter(|timers| timers.earliest() != NEVER);
+        let now = clock::now();
+        let next = used.map(|timers| timers.settle(now)).min();
+        next.filter(|&next| next != NEVER).map(clock::instant)
+    }
+
+    /// Removes the executor's timers whose deadline is not after `now`, and appends their wakers.
+    #[cfg(feature = "io")]
+    pub fn take_due(&self, now: Instant, wakers: &mut Vec<Waker>) {
+        let now = clock::nanos(now);
+        for timers in self.shared().driver.all_timers() {
+            while timers.fire(now, wakers) == Fired::OneBatch {}
+        }
+    }
+
+    /// Calls `f` with each task of the executor that is awaited, and with the object that its end
+    /// wakes, both as addresses: that of a task is its [`Id`], and also the
+    /// [data](Waker::data) of its wakers. For a report of who waits for whom.
+    ///
+    /// `f` is called under locks, and must not use the executor.
+    pub fn each_awaited(&self, mut f: impl FnMut(NonZeroUsize, usize)) {
+        self.shared().each_waiting(|task| {
+            // SAFETY: an entry in use means that the task is alive.
+            if let Some(waiter) = unsafe { Runnable::raw_waiter(task) } {
+                f(task.addr(), waiter);
+            }
+        });
+    }
+}
+
+impl Own {
+    /// Calls `f`, while this worker cannot be ended.
+    #[inline]
+    fn inside<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Leave<'a>(&'a Cell<usize>);
+        impl Drop for Leave<'_> {
+            #[inline]
+            fn drop(&mut self) {
+                self.0.set(self.0.get() - 1);
+            }
+        }
+        self.depth.set(self.depth.get() + 1);
+        let _leave = Leave(&self.depth);
+        f()
+    }
+
+    fn end(&self) {
+        if !self.stepping.has_ended() {
+            apart(|| self.worker.end_here(&self.stepping));
+            self.ended.take();
+        }
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl fmt::Debug for HostedWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostedWorker")
+            .field("index", &self.index())
+            .field("has_ended", &self.0.stepping.has_ended())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for BoundWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoundWorker")
+            .field("index", &self.index())
+            .field("has_ended", &self.own.stepping.has_ended())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A task that is ready to run, as [taken](BoundWorker::take_queued) from a worker. It is one word
+/// in size.
+///
+/// It may be a local task, so it is neither `Send` nor `Sync`. Give all of them
+/// [back](BoundWorker::give_back), run or [discard](BoundWorker::discard) them before their worker
+/// ends, because a worker's end waits for the tasks that are pinned to it. The drop cancels the
+/// task without counting it as ended.
+#[must_use = "dropping it cancels the task"]
+pub struct ReadyTask {
+    runnable: Runnable,
+    /// A local task stays on its thread.
+    thread: PhantomData<*mut ()>,
+}
+
+impl ReadyTask {
+    #[inline]
+    fn new(runnable: Runnable) -> Self {
+        Self {
+            runnable,
+            thread: PhantomData,
+        }
+    }
+
+    /// Returns the task's id.
+    #[inline]
+    pub fn id(&self) -> Id {
+        self.runnable.id()
+    }
+
+    /// Returns the task's name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        self.runnable.name()
+    }
+
+    /// Returns a waker of the task.
+    pub fn waker(&self) -> Waker {
+        self.runnable.waker()
+    }
+
+    /// Returns the index of the worker that alone may run the task. `None` means that any worker of
+    /// the executor may.
+    #[inline]
+    pub fn pinned_to(&self) -> Option<usize> {
+        pinned_to(&self.runnable)
+    }
+}
+
+impl fmt::Debug for ReadyTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadyTask")
+            .field("id", &self.id())
+            .field("name", &self.name())
+            .field("pinned_to", &self.pinned_to())
+            .finish()
+    }
+}
+
+/// Names one executor among those that are alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExecutorId(usize);
+
+impl ExecutorId {
+    fn of(shared: *const Shared) -> Self {
+        Self(shared.addr())
+    }
+}
+
+impl Executor {
+    /// Returns the id of the executor, which its [workers](hosted) have too.
+    ///
+    /// [hosted]: self
+    pub fn id(&self) -> ExecutorId {
+        ExecutorId::of(&raw const *self.shared)
+    }
+}
+
+/// Whose threads run the workers of an executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Threads {
+    Own,
+    Callers,
+}
+
+/// Returns the instant from which the timers of all executors count. Their deadlines are not told
+/// apart if they are earlier, so an owner that sets the time sets none before this.
+#[cfg(feature = "io")]
+pub fn epoch() -> Instant {
+    clock::base()
+}
+
+/// Calls `f` as if this thread were in no task, no executor and no worker. A [`Host`] that it has
+/// entered stays.
+///
+/// A worker that is stepped does that by itself. It is for owners that run code of other tasks
+/// inside a poll, such as one that waits there.
+pub fn apart<R>(f: impl FnOnce() -> R) -> R {
+    let f = || current::without_current(|| entered::without_entered(f));
+    without_spans(|| local::without_current(|| task_local::without_values(f)))
+}

@@ -1,0 +1,155 @@
+//! [`Host`]: what stands in for the executors and threads of the process.
+
+use alloc::sync::Arc;
+use core::{cell::RefCell, fmt, marker::PhantomData};
+use std::{io, thread, thread_local};
+
+use super::ExecutorId;
+use crate::{Builder, Executor};
+use joint::task::{Id, Runnable, TaskEnd};
+
+/// What stands in for the executors and threads of the process, on the threads that have
+/// [entered](enter) it.
+///
+/// It is looked for where code that is in no executor would use the [global](Executor::global) one,
+/// where an executor is built, where a function is passed to
+/// [`spawn_blocking`](crate::spawn_blocking), and where a descriptor is registered. Its own
+/// executors, those that were [built for it](Builder::host), ask it where they are shut down.
+///
+/// The functions are called on any thread that does one of these. They may block, and their panics
+/// pass to the code that is under way.
+pub trait Host: Send + Sync {
+    /// Returns the executor that takes the place of the global one.
+    fn executor(&self) -> Arc<Executor>;
+
+    /// Builds an executor, for [`Builder::build`]. Usually by [`Builder::build_scheduled`] or
+    /// [`Builder::build_hosted`], after setting hooks of its own, and itself as the
+    /// [host](Builder::host).
+    ///
+    /// # Errors
+    /// Its error is that of [`Builder::build`].
+    fn build(&self, builder: Builder) -> io::Result<Executor>;
+
+    /// Returns the number of workers of an executor whose builder does not say it. By default that
+    /// is [`available_parallelism`](thread::available_parallelism), as elsewhere.
+    fn default_workers(&self) -> usize {
+        thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    /// Runs a function of [`spawn_blocking`](crate::spawn_blocking), on whatever thread, or drops
+    /// it, which cancels its task. The runnable's run is the call of the function, and may block.
+    fn call_blocking(&self, call: Runnable);
+
+    /// Called when such a function has ended or was dropped, by the thread on which that happens,
+    /// if that thread has entered this host. By default it does nothing.
+    fn call_ended(&self, call: Id, how: TaskEnd) {
+        let _ = (call, how);
+    }
+
+    /// Called before a descriptor is registered. By default the descriptors work.
+    ///
+    /// # Errors
+    /// Refuses the descriptor, with this error.
+    fn descriptor(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Shuts down an executor of this host, which has been dropped or shut down. The calling thread
+    /// may have entered this host, another one, or none.
+    ///
+    /// By default the workers are left to end by themselves.
+    fn shut_down(&self, executor: ExecutorId) -> Shutdown {
+        let _ = executor;
+        Shutdown::Later
+    }
+
+    /// Called before a thread that has not entered this host uses an executor of it that has not
+    /// closed: spawns on it, or blocks in it. May panic to refuse. By default it does nothing.
+    fn used_elsewhere(&self, executor: ExecutorId) {
+        let _ = executor;
+    }
+
+    /// Called before a thread that has entered this host uses an executor of another host or of
+    /// none. May panic to refuse. By default it does nothing.
+    fn uses_foreign(&self, executor: ExecutorId) {
+        let _ = executor;
+    }
+}
+
+/// What a [`Host`] has done to shut down an executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// All its workers have ended.
+    Complete,
+    /// The executor is closed now, and its workers end later.
+    Later,
+}
+
+thread_local! {
+    static HOST: RefCell<Option<Arc<dyn Host>>> = const { RefCell::new(None) };
+}
+
+/// Keeps this thread in a [`Host`]. Returned by [`enter`].
+///
+/// The drop restores the host that was entered before. Drop them in the reverse order.
+#[must_use = "dropping it leaves the host"]
+pub struct Entered {
+    before: Option<Arc<dyn Host>>,
+    /// It stays on its thread.
+    thread: PhantomData<*mut ()>,
+}
+
+/// Makes `host` stand in for the executors and threads of the process, for the code that this
+/// thread runs until the returned value is dropped.
+pub fn enter(host: Arc<dyn Host>) -> Entered {
+    Entered {
+        before: HOST.with_borrow_mut(|own| own.replace(host)),
+        thread: PhantomData,
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let before = self.before.take();
+        // The host's own drop may be any code, so it comes after the borrow.
+        let host = HOST.try_with(|own| own.replace(before));
+        drop(host);
+    }
+}
+
+impl fmt::Debug for Entered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entered").finish_non_exhaustive()
+    }
+}
+
+/// Returns the host that this thread has entered.
+#[inline]
+pub(crate) fn host() -> Option<Arc<dyn Host>> {
+    // A thread whose thread-locals are gone has entered none.
+    HOST.try_with(|host| host.borrow().clone()).ok().flatten()
+}
+
+/// Tells the hosts if a thread uses an executor that does not belong where the thread is. One that
+/// has closed may be used anywhere.
+pub(crate) fn check_place(executor: &Executor) {
+    let (own, here) = (executor.host.as_ref(), host());
+    let is_here = |own| here.as_ref().is_some_and(|here| Arc::ptr_eq(here, own));
+    if own.map_or(here.is_none(), is_here) || executor.shared.is_closed() {
+        return;
+    }
+    match (own, here) {
+        (Some(own), _) => own.used_elsewhere(executor.id()),
+        (None, Some(here)) => here.uses_foreign(executor.id()),
+        (None, None) => {}
+    }
+}
+
+/// The payload of a panic by which a [`Host`] ends the wait of a function of
+/// [`spawn_blocking`](crate::spawn_blocking), in order to cancel it. Throw it by
+/// [`resume_unwind`](std::panic::resume_unwind), on a thread that has entered a host.
+///
+/// If the function unwinds with it, its task does not panic. It is passed to
+/// [`Host::call_blocking`] once more, which drops it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwind;

@@ -1,0 +1,375 @@
+//! A worker that its owner drives ([`hosted`](crate::hosted)): by steps, between which
+//! its thread does something else, or by tasks that the owner chooses.
+//!
+//! Between two steps a worker is active or away. It is *active* if it may have something to run.
+//! Other workers steal from it then, as from a worker that is stuck in a poll. It is *away* if the
+//! step has found nothing. Then it sleeps (`sleep.rs`), and a push that would unpark its thread
+//! wakes its owner's waker instead.
+//!
+//! A worker that goes away cannot watch the other workers, so it steals without patience before.
+//! Nor can it wait in the driver, so it says when the driver must be checked.
+
+use core::{
+    cell::Cell,
+    ptr::{self, NonNull},
+    task::Waker,
+    time::Duration,
+};
+use std::time::Instant;
+
+use super::{
+    Worker,
+    attend::{Attended, Then},
+    lookout::{Found, MOST_STOLEN},
+    shared::{Decides, Runnable, Shared},
+};
+use crate::{
+    guard::guarded,
+    hooks::Hooks,
+    registry::Lane,
+    sleep::{AfterPark, Away, Parking, Slept},
+};
+use joint::task::Polled;
+use joint::waker::clock;
+use joint_switch::thread;
+
+/// What a stepped worker remembers from one call to the next.
+#[derive(Default)]
+pub(crate) struct Stepping {
+    is_away: Cell<bool>,
+    has_begun: Cell<bool>,
+    has_ended: Cell<bool>,
+}
+
+/// How a step has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stepped {
+    /// There may be more to run.
+    Ready,
+    /// The worker is away, until it is woken or until this time of the driver's clock.
+    Away(Option<u64>),
+    /// The executor has ended, as far as this worker is concerned.
+    Ended,
+}
+
+impl Stepping {
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.get()
+    }
+}
+
+impl Worker {
+    /// Registers this thread as one that runs the worker. Called before the first step, and again
+    /// when the worker has moved to another thread.
+    pub(crate) fn begin_here(&self, stepping: &Stepping) {
+        // An owner who chooses the tasks also serves the driver, whose first use rouses the others.
+        if self.shared().decides == Decides::Workers {
+            self.shared().sleep.begin();
+        }
+        if !stepping.has_begun.replace(true) {
+            let on_start = &self.shared().hooks.on_thread_start;
+            self.as_current(|| Hooks::worker(on_start, self.index()));
+        }
+    }
+
+    /// Runs up to `most` tasks. The waker is for the time in which there are none.
+    pub(crate) fn step(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Stepped {
+        if stepping.has_ended.get() {
+            return Stepped::Ended;
+        }
+        let shared = &**self.shared();
+        let stepped = {
+            let _on_thread = self.take_thread();
+            if shared.is_closed() {
+                shared.engaged.exit(self.index());
+            }
+            self.step_here(stepping, most.max(1), waker)
+        };
+        if shared.is_closed() {
+            // Nobody knows when its owner will drive it again, so a blocked worker must not count
+            // on it.
+            shared.engaged.enter(self.index());
+        }
+        if stepped == Stepped::Ended {
+            self.note_end(stepping);
+        }
+        stepped
+    }
+
+    fn step_here(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Stepped {
+        let shared = &**self.shared();
+        let mut searches = stepping.is_away.replace(false);
+        if searches {
+            shared.sleep.come_back(self.index());
+            // It may have come back for a timer or a descriptor.
+            self.attend(Then::Other);
+        }
+        let mut left = most;
+        loop {
+            if searches {
+                let found = match self.is_over() {
+                    true => None,
+                    false => self.find_eagerly(),
+                };
+                if found.is_none() && !self.is_over() {
+                    if self.go_away(waker) == Slept::AWhile {
+                        stepping.is_away.set(true);
+                        return Stepped::Away(self.next_visit());
+                    }
+                }
+                searches = false;
+                self.end_search();
+                self.take_up_found(found);
+                left -= 1;
+            }
+            if self.is_over() {
+                if self.has_arrived() {
+                    self.leave();
+                    return Stepped::Ended;
+                }
+                self.arrive();
+                continue;
+            }
+            if left == 0 {
+                return Stepped::Ready;
+            }
+            if let Some(runnable) = self.next() {
+                self.take_up(runnable);
+                left -= 1;
+            } else if self.attend(Then::Runs) == Attended::FoundNothing || !self.has_own() {
+                self.judge_own_polls();
+                shared.sleep.search();
+                searches = true;
+            }
+        }
+    }
+
+    /// Takes what there is to run, regardless of the other workers' progress. For a worker whose
+    /// thread goes away if it finds nothing, and then watches nobody.
+    fn find_eagerly(&self) -> Option<Found> {
+        let shared = self.shared();
+        let own = self.next_own().or_else(|| self.take_injected());
+        let task = own.map(Found::Task).or_else(|| {
+            let mut others = self.others();
+            let stolen = others.find_map(|i| {
+                let (stolen, tasks) = self.queues.steal_from(&shared.stealers[i], MOST_STOLEN)?;
+                Some(Found::Stolen(stolen, self.steal_info(i, tasks)))
+            })?;
+            self.counters().steals.increment();
+            Some(stolen)
+        });
+        task.or_else(|| self.take_fork(Instant::now()).map(Found::Fork))
+    }
+
+    /// Goes to sleep, unless there is something to do.
+    fn go_away(&self, waker: &Waker) -> Slept {
+        let shared = &**self.shared();
+        let waker = waker.clone();
+        let wake = |waker: Waker| guarded(|| waker.wake());
+        shared.sleep.go_away(
+            self.index(),
+            Away { waker, wake },
+            || self.is_urgent(),
+            || shared.has_queued(),
+        )
+    }
+
+    /// The last check before this worker rests.
+    fn is_urgent(&self) -> bool {
+        let shared = &**self.shared();
+        let injected = || shared.has_injected() && shared.sleep.is_quiet();
+        self.has_pinned() || self.is_over() || injected()
+    }
+
+    /// Makes the worker active, if it is away. It may run and push tasks only then.
+    pub(crate) fn be_active(&self, stepping: &Stepping) {
+        if stepping.is_away.replace(false) {
+            self.shared().sleep.come_back(self.index());
+            self.end_search();
+        }
+    }
+
+    /// Blocks this thread until the worker has something to do, or for so long: in the driver, if
+    /// no other worker waits there.
+    pub(crate) fn wait_here(&self, stepping: &Stepping, limit: Option<Duration>) {
+        if stepping.has_ended.get() {
+            return;
+        }
+        let (shared, index) = (&**self.shared(), self.index());
+        match stepping.is_away.replace(false) {
+            true => shared.sleep.come_back(index),
+            false if self.has_own() => return,
+            false => shared.sleep.search(),
+        }
+        let _on_thread = self.take_thread();
+        let deadline = limit.and_then(|limit| clock::now().checked_add(limit));
+        let urgent = || self.is_urgent();
+        let has_work = || shared.has_queued();
+        if let Some(mut keeper) = shared.driver.keep() {
+            let mut park = |_| {
+                let parked = keeper.park(left(deadline));
+                until(deadline, parked)
+            };
+            let parking = Parking::Driver(&mut park);
+            self.rest(|| shared.sleep.sleep(index, urgent, has_work, parking));
+            self.attend_as(keeper);
+        } else {
+            let mut park = |_| {
+                match left(deadline) {
+                    Some(left) => thread::park_timeout(left),
+                    None => thread::park(),
+                }
+                until(deadline, AfterPark::Wait)
+            };
+            let parking = Parking::Reserve(&mut park);
+            let urgent = || urgent() || shared.driver.is_vacant();
+            self.rest(|| shared.sleep.sleep(index, urgent, has_work, parking));
+        }
+        self.end_search();
+    }
+
+    /// Does all that a worker's thread does, from its start until the executor has ended.
+    pub(crate) fn run_to_end(&self, stepping: &Stepping) {
+        if stepping.has_ended.get() {
+            return;
+        }
+        self.be_active(stepping);
+        {
+            let _on_thread = self.take_thread();
+            self.begin_here(stepping);
+            self.work();
+        }
+        self.note_end(stepping);
+    }
+
+    /// Ends the executor for this worker, and does not wait for the others. Everything that only
+    /// this worker may drop is dropped when this returns.
+    pub(crate) fn end_here(&self, stepping: &Stepping) {
+        if stepping.has_ended.get() {
+            return;
+        }
+        self.be_active(stepping);
+        {
+            let _on_thread = self.take_thread();
+            self.leave_at_once();
+        }
+        self.note_end(stepping);
+    }
+
+    fn note_end(&self, stepping: &Stepping) {
+        stepping.has_ended.set(true);
+        if stepping.has_begun.get() {
+            Hooks::worker(&self.shared().hooks.on_thread_stop, self.index());
+        }
+    }
+}
+
+fn left(deadline: Option<Instant>) -> Option<Duration> {
+    deadline.map(|deadline| deadline.saturating_duration_since(clock::now()))
+}
+
+/// What a worker does after a park that ends at a deadline.
+fn until(deadline: Option<Instant>, parked: AfterPark) -> AfterPark {
+    match left(deadline) {
+        Some(left) if left.is_zero() => AfterPark::Rise,
+        _ => parked,
+    }
+}
+
+/// What an owner does with a worker whose tasks it chooses itself.
+impl Worker {
+    /// Records that a local task is spawned on this worker.
+    pub(crate) fn note_local(&self) {
+        self.has_had_local.set(true);
+    }
+
+    /// Whether a local task may be alive, which stays on this thread.
+    pub(crate) fn may_have_local(&self) -> bool {
+        let may_have = self.has_had_local.get() && self.shared().registry.has_pinned(self.index());
+        self.has_had_local.set(may_have);
+        may_have
+    }
+
+    /// Runs a runnable once, as this worker. Returns it if it was woken meanwhile.
+    #[inline(always)]
+    pub(crate) fn run_chosen(&self, runnable: Runnable) -> Option<Runnable> {
+        self.as_current(|| {
+            if self.shared().is_closed() {
+                self.discard_inside(runnable);
+                return None;
+            }
+            match self.poll(runnable) {
+                Polled::Woken(runnable) => return Some(runnable),
+                Polled::Ended(Some(waiter)) => guarded(|| waiter.wake()),
+                Polled::Pending | Polled::Ended(None) => {}
+            }
+            None
+        })
+    }
+
+    /// Drops a runnable, which cancels its task, as this worker.
+    #[cold]
+    pub(crate) fn discard_chosen(&self, runnable: Runnable) {
+        self.as_current(|| self.discard_inside(runnable));
+    }
+
+    /// Takes all that this worker has queued.
+    #[inline(always)]
+    pub(crate) fn take_queued(&self, take: impl FnMut(Runnable)) {
+        // Most polls queue nothing. The slot is never open here.
+        if !self.queues.is_empty() {
+            self.take_all_queued(take);
+        }
+    }
+
+    #[inline(never)]
+    fn take_all_queued(&self, mut take: impl FnMut(Runnable)) {
+        while let Some(runnable) = self.queues.pop() {
+            take(runnable);
+        }
+        while let Some(runnable) = self.next_pinned() {
+            take(runnable);
+        }
+    }
+
+    /// Takes all that was queued for any worker, and for this one, from elsewhere.
+    pub(crate) fn take_injected_here(&self, take: impl FnMut(Runnable)) {
+        self.shared().each_injected_for(self.index(), take);
+    }
+
+    /// Queues a runnable again that was taken.
+    pub(crate) fn give_back(&self, runnable: Runnable) {
+        match pinned_to(&runnable) {
+            None => self.queues.push_again(runnable),
+            Some(_) => {
+                self.queues.push_pinned([runnable]);
+            }
+        }
+    }
+
+    /// Whether the runnable may be run by this worker, as far as that can be told: a task that has
+    /// not waited yet may belong to any executor.
+    #[inline]
+    pub(crate) fn may_run(&self, runnable: &Runnable) -> bool {
+        runnable.metadata().home().is_none_or(|home| {
+            let is_others = |lane| matches!(lane, Lane::Pinned(worker) if worker != self.index());
+            ptr::eq(home.owner, &raw const **self.shared()) && !is_others(home.lane)
+        })
+    }
+}
+
+impl Shared {
+    /// Calls `f` with each task that has waited once, or has a worker or a lane of its own.
+    pub(crate) fn each_waiting(&self, f: impl FnMut(NonNull<()>)) {
+        self.registry.each_task(f);
+    }
+}
+
+/// The worker that a runnable is pinned to.
+#[inline]
+pub(crate) fn pinned_to(runnable: &Runnable) -> Option<usize> {
+    match runnable.metadata().home()?.lane {
+        Lane::Pinned(worker) => Some(worker),
+        Lane::Normal | Lane::High => None,
+    }
+}

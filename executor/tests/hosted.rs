@@ -1,0 +1,1020 @@
+//! Executors whose workers the tests drive: by steps, to the end, and task by task.
+#![cfg(feature = "io")]
+
+mod common;
+
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    future::pending,
+    io,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    rc::Rc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::Waker,
+    thread,
+    time::{Duration, Instant},
+};
+
+use common::{OnDrop, counting, wait_until};
+use joint::{
+    JoinError, block_on, oneshot,
+    task::{Id, Runnable},
+    waker::{
+        budget,
+        park::{Parker, block_on_timeout, park_until},
+    },
+};
+use joint_executor::{
+    Builder, Executor, LocalExecutor, TaskBuilder, TaskEnd, current_worker,
+    hosted::{
+        self, BoundWorker, ExecutorId, Host, HostedWorker, ReadyTask, Shutdown, Step, Unwind,
+    },
+    join, spawn, spawn_blocking, spawn_detached, spawn_local, yield_now,
+};
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn hosted(workers: usize) -> (Executor, Vec<HostedWorker>) {
+    let executor = Executor::builder().workers(workers).build_hosted();
+    executor.expect("no thread is started")
+}
+
+/// An executor with one worker, which is bound to this thread.
+fn bound() -> (Executor, BoundWorker) {
+    let (executor, mut workers) = hosted(1);
+    (executor, workers.remove(0).bind())
+}
+
+/// Steps a worker until it has nothing to run.
+fn exhaust(worker: &mut BoundWorker) -> Step {
+    loop {
+        match worker.step(64, Waker::noop()) {
+            Step::Ready => {}
+            other => return other,
+        }
+    }
+}
+
+/// Drives a worker until it ends, and sleeps meanwhile.
+fn drive(worker: HostedWorker) {
+    let mut worker = worker.bind();
+    let parker = Parker::new();
+    loop {
+        match worker.step(3, parker.waker()) {
+            Step::Ready => {}
+            Step::Idle => _ = park_until(None, || parker.take_wake()),
+            Step::Until(time) => _ = park_until(Some(time), || parker.take_wake()),
+            Step::Ended => return,
+        }
+    }
+}
+
+#[test]
+fn a_step_runs_no_more_tasks_than_it_is_told() {
+    let (executor, mut worker) = bound();
+    let tasks: Vec<_> = (0..5).map(|_| executor.spawn(async {})).collect();
+    let steps = [2, 2, 2].map(|most| {
+        let step = worker.step(most, Waker::noop());
+        (step, executor.metrics().finished)
+    });
+    assert_eq!(steps, [(Step::Ready, 2), (Step::Ready, 4), (Step::Idle, 5)]);
+    assert!(tasks.iter().all(|task| task.is_finished()));
+}
+
+#[test]
+fn nothing_runs_between_two_steps() {
+    let (executor, mut worker) = bound();
+    assert_eq!(exhaust(&mut worker), Step::Idle);
+    let task = executor.spawn(async {});
+    assert_eq!(block_on_timeout(async {}, Duration::ZERO), Some(()));
+    assert!(!task.is_finished() && current_worker().is_none());
+    exhaust(&mut worker);
+    assert!(task.is_finished());
+}
+
+#[test]
+fn a_worker_moves_between_threads_with_its_queued_and_waiting_tasks() {
+    let (executor, mut workers) = hosted(1);
+    let (sender, receiver) = oneshot::channel();
+    let waiting = executor.spawn(async { (receiver.await, thread::current().id()) });
+    let pinned = executor.spawn_on(0, async {
+        let before = thread::current().id();
+        yield_now().await;
+        (before, thread::current().id())
+    });
+    let mut worker = workers.remove(0).bind();
+    worker.step(1, Waker::noop());
+    worker.step(1, Waker::noop());
+    let own = thread::current().id();
+    let worker = worker.unbind().expect("it has no local task");
+    let other = thread::spawn(move || {
+        let mut worker = worker.bind();
+        sender.send(7).unwrap();
+        assert_eq!(exhaust(&mut worker), Step::Idle);
+        (thread::current().id(), worker.unbind().unwrap())
+    });
+    let (other, worker) = other.join().unwrap();
+    assert_eq!(block_on(waiting), (Ok(7), other));
+    assert_eq!(block_on(pinned), (own, other));
+    // Back again.
+    let last = executor.spawn(async { thread::current().id() });
+    exhaust(&mut worker.bind());
+    assert_eq!(block_on(last), own);
+}
+
+#[test]
+fn a_worker_stays_on_its_thread_while_it_has_a_local_task() {
+    let (executor, mut worker) = bound();
+    let (sender, receiver) = oneshot::channel::<()>();
+    let held = Rc::new(());
+    let task = worker.enter(|| {
+        let held = held.clone();
+        spawn_local(async move {
+            let _received = receiver.await;
+            drop(held);
+        })
+    });
+    exhaust(&mut worker);
+    let mut worker = worker.unbind().expect_err("the task waits");
+    drop(sender);
+    exhaust(&mut worker);
+    assert!(task.is_finished() && Rc::strong_count(&held) == 1);
+    drop(worker.unbind().expect("the task has ended"));
+    drop(executor);
+}
+
+#[test]
+fn a_task_spawned_from_another_thread_wakes_a_thread_that_parks() {
+    let (executor, mut workers) = hosted(1);
+    let worker = workers.remove(0);
+    let thread = thread::spawn(|| drive(worker));
+    for round in 0..100 {
+        assert_eq!(block_on(executor.spawn(async move { round })), round);
+        assert_eq!(block_on(executor.spawn_on(0, async move { round })), round);
+    }
+    drop(executor);
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_waker_is_woken_by_the_first_push_and_not_by_the_next_ones() {
+    let (executor, mut worker) = bound();
+    let (wakes, waker) = counting();
+    assert_eq!(worker.step(1, &waker), Step::Idle);
+    assert_eq!(wakes.count(), 0);
+    let _tasks = [0, 1, 2].map(|_| executor.spawn(async {}));
+    assert_eq!(wakes.count(), 1);
+    exhaust(&mut worker);
+    let _task = executor.spawn(async {});
+    assert_eq!(wakes.count(), 1, "the last step had another waker");
+}
+
+#[test]
+fn a_waker_that_panics_harms_nobody() {
+    struct Panics;
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            resume_unwind(Box::new("on purpose"));
+        }
+    }
+    let (executor, mut worker) = bound();
+    worker.step(1, &Arc::new(Panics).into());
+    let task = executor.spawn(async { 1 });
+    exhaust(&mut worker);
+    assert_eq!(block_on(task), 1);
+}
+
+#[test]
+fn a_waker_may_spawn_on_the_same_executor() {
+    struct Spawns(Mutex<Option<Executor>>);
+    impl std::task::Wake for Spawns {
+        fn wake(self: Arc<Self>) {
+            let executor = self.0.lock().unwrap();
+            executor.as_ref().unwrap().spawn_detached(async {});
+        }
+    }
+    let (executor, mut worker) = bound();
+    let spawns = Arc::new(Spawns(Mutex::new(None)));
+    worker.step(1, &spawns.clone().into());
+    *spawns.0.lock().unwrap() = Some(executor);
+    let with_executor = |f: &dyn Fn(&Executor)| f(spawns.0.lock().unwrap().as_ref().unwrap());
+    // Not under the lock.
+    let handle = worker.enter(|| spawn(async {}));
+    worker.step(9, &spawns.clone().into());
+    assert!(handle.is_finished());
+    let (sender, receiver) = oneshot::channel::<()>();
+    worker.enter(|| spawn_detached(async { _ = receiver.await }));
+    worker.step(9, &spawns.clone().into());
+    sender.send(()).unwrap();
+    exhaust(&mut worker);
+    with_executor(&|executor| {
+        let metrics = executor.metrics();
+        assert_eq!((metrics.finished, metrics.live()), (3, 0));
+    });
+}
+
+#[test]
+fn a_dropped_worker_ends_its_executor_and_cancels_every_task() {
+    let (executor, mut workers) = hosted(2);
+    let other = workers.pop().unwrap();
+    let mut worker = workers.pop().unwrap().bind();
+    let (_sender, receiver) = oneshot::channel::<()>();
+    let waiting = executor.spawn(receiver);
+    let pinned = executor.spawn_on(0, pending::<()>());
+    let others = executor.spawn_on(1, pending::<()>());
+    exhaust(&mut worker);
+    let queued = executor.spawn(async {});
+    let thread = thread::spawn(|| other.run());
+    drop(worker);
+    thread.join().unwrap();
+    assert!(matches!(
+        block_on(waiting.result()),
+        Err(JoinError::Cancelled)
+    ));
+    assert!(matches!(
+        block_on(pinned.result()),
+        Err(JoinError::Cancelled)
+    ));
+    assert!(matches!(
+        block_on(others.result()),
+        Err(JoinError::Cancelled)
+    ));
+    // The other worker may have run it.
+    let _ended = block_on(queued.result());
+    assert_eq!(executor.metrics().live(), 0);
+    let late = executor.spawn(async {});
+    assert!(matches!(block_on(late.result()), Err(JoinError::Cancelled)));
+}
+
+#[test]
+fn workers_that_are_dropped_unused_drop_the_tasks() {
+    let (executor, workers) = hosted(3);
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let count = || {
+        let dropped = dropped.clone();
+        OnDrop(move || _ = dropped.fetch_add(1, Relaxed))
+    };
+    for worker in 0..3 {
+        let held = [count(), count()];
+        let [one, other] = held.map(|held| async move {
+            let _held = held;
+            pending::<()>().await;
+        });
+        executor.spawn_detached(one);
+        executor.task().on_worker(worker).spawn_detached(other);
+    }
+    drop(workers);
+    assert_eq!(dropped.load(Relaxed), 6);
+    assert_eq!(executor.metrics().live(), 0);
+}
+
+#[test]
+fn a_dropped_worker_does_not_keep_a_poll_blocked_on_another() {
+    let (executor, mut workers) = hosted(2);
+    let other = workers.pop().unwrap();
+    let worker = workers.pop().unwrap().bind();
+    let thread = thread::spawn(|| other.run());
+    let (begin, begun) = mpsc::channel();
+    let (sender, receiver) = oneshot::channel::<()>();
+    let holds = executor.spawn_on(1, async move {
+        pending::<()>().await;
+        drop(sender);
+    });
+    let blocks = executor.spawn_on(1, async move {
+        begin.send(()).unwrap();
+        // What it waits for is dropped by its own worker, inside this wait.
+        block_on(receiver).is_err()
+    });
+    begun.recv().unwrap();
+    drop(worker);
+    thread.join().unwrap();
+    assert!(block_on(blocks.result()).is_ok_and(|is_err| is_err));
+    assert!(block_on(holds.result()).is_err());
+}
+
+#[test]
+fn the_drop_of_the_executor_does_not_wait_and_the_next_step_ends() {
+    let stopped = Arc::new(AtomicUsize::new(0));
+    let on_stop = stopped.clone();
+    let builder = Executor::builder()
+        .workers(1)
+        .on_thread_stop(move |_| _ = on_stop.fetch_add(1, Relaxed));
+    let (executor, mut workers) = builder.build_hosted().unwrap();
+    let mut worker = workers.remove(0).bind();
+    let waiting = executor.spawn(pending::<()>());
+    exhaust(&mut worker);
+    let queued = executor.spawn(async {});
+    drop(executor);
+    assert!(!waiting.is_finished() && !queued.is_finished());
+    assert_eq!(worker.step(1, Waker::noop()), Step::Ended);
+    assert!(block_on(waiting.result()).is_err() && block_on(queued.result()).is_err());
+    assert_eq!(worker.step(1, Waker::noop()), Step::Ended);
+    worker.wait(None);
+    drop(worker);
+    assert_eq!(stopped.load(Relaxed), 1);
+}
+
+#[test]
+fn several_workers_of_one_thread_end_in_turn() {
+    let (executor, workers) = hosted(3);
+    let mut workers: Vec<_> = workers.into_iter().map(HostedWorker::bind).collect();
+    let pinned = [0, 1, 2].map(|worker| executor.spawn_on(worker, pending::<()>()));
+    workers.iter_mut().for_each(|worker| _ = exhaust(worker));
+    drop(executor);
+    let mut step_all = || {
+        let mut step = |worker: &mut BoundWorker| worker.step(1, Waker::noop()) == Step::Ended;
+        workers
+            .iter_mut()
+            .map(&mut step)
+            .filter(|&ended| ended)
+            .count()
+    };
+    assert_eq!(
+        [step_all(), step_all()],
+        [1, 3],
+        "they wait until the last one has arrived"
+    );
+    assert!(
+        pinned
+            .into_iter()
+            .all(|task| block_on(task.result()).is_err())
+    );
+}
+
+#[test]
+fn a_task_drops_its_own_executor() {
+    let (executor, mut worker) = bound();
+    let (sender, receiver) = oneshot::channel::<Executor>();
+    let task = executor.spawn(async move {
+        drop(receiver.await);
+        // The poll goes on.
+        6 * 7
+    });
+    let waiting = executor.spawn(pending::<()>());
+    exhaust(&mut worker);
+    sender.send(executor).unwrap();
+    assert_eq!(exhaust(&mut worker), Step::Ended);
+    assert_eq!(block_on(task), 42);
+    assert!(block_on(waiting.result()).is_err());
+}
+
+#[test]
+fn a_shutdown_with_a_limit_waits_for_workers_on_other_threads() {
+    let (executor, workers) = hosted(2);
+    let threads: Vec<_> = workers
+        .into_iter()
+        .map(|worker| thread::spawn(|| worker.run()))
+        .collect();
+    let task = executor.spawn(pending::<()>());
+    executor.shutdown_timeout(LONG).unwrap();
+    assert!(block_on(task.result()).is_err());
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+
+    // Nobody drives this one.
+    let (executor, workers) = hosted(1);
+    let error = executor.shutdown_timeout(Duration::ZERO).unwrap_err();
+    assert_eq!(error.workers(), [0]);
+    drop(workers);
+
+    // Its own task cannot wait for it, however long.
+    let (executor, mut worker) = bound();
+    let (sender, receiver) = oneshot::channel::<Executor>();
+    let task = executor.spawn(async { receiver.await.unwrap().shutdown_timeout(LONG).is_err() });
+    exhaust(&mut worker);
+    sender.send(executor).unwrap();
+    assert_eq!(exhaust(&mut worker), Step::Ended);
+    assert!(block_on(task));
+}
+
+#[test]
+fn panics_of_tasks_and_of_entered_code_leave_the_worker_as_it_was() {
+    let (executor, mut worker) = bound();
+    let task = executor.spawn(async { resume_unwind(Box::new("on purpose")) });
+    exhaust(&mut worker);
+    let ended: Result<(), _> = block_on(task.result());
+    assert!(matches!(ended, Err(JoinError::Panicked(_))));
+    let entered = || worker.enter(|| resume_unwind(Box::new("on purpose")));
+    assert!(catch_unwind(AssertUnwindSafe(entered)).is_err());
+    assert!(current_worker().is_none());
+    let task = worker.enter(|| {
+        assert_eq!(current_worker(), Some(0));
+        spawn(async { 1 })
+    });
+    exhaust(&mut worker);
+    assert_eq!(block_on(task), 1);
+}
+
+#[test]
+fn a_task_of_the_only_worker_blocks_on_a_timer_and_on_another_thread() {
+    let (executor, mut worker) = bound();
+    let (sender, receiver) = oneshot::channel();
+    let task = executor.spawn(async move {
+        block_on(async {
+            yield_now().await;
+            joint_executor::time::sleep(Duration::from_millis(1)).await;
+            receiver.await
+        })
+    });
+    let other = thread::spawn(|| sender.send(5).unwrap());
+    exhaust(&mut worker);
+    assert_eq!(block_on(task), Ok(5));
+    other.join().unwrap();
+}
+
+#[test]
+fn a_step_inside_a_task_of_another_executor_is_apart_from_that_task() {
+    let outer = common::executor(1);
+    let seen = outer.spawn(async {
+        let step = || {
+            let (executor, mut worker) = bound();
+            let other = executor.spawn(async { (current_worker(), spawn(async {}).await) });
+            exhaust(&mut worker);
+            (block_on(other).0, executor.metrics().spawned)
+        };
+        let (inner, spawned) = step();
+        (inner, spawned, current_worker(), spawn(async {}).await)
+    });
+    assert_eq!(block_on(seen), (Some(0), 2, Some(0), ()));
+    assert_eq!(outer.metrics().spawned, 2);
+
+    let local = LocalExecutor::new();
+    local.block_on(async {
+        let (executor, mut worker) = bound();
+        let task = executor.spawn(async { spawn_local(async { current_worker() }).await });
+        exhaust(&mut worker);
+        assert_eq!(block_on(task), Some(0), "not a task of the local executor");
+    });
+}
+
+#[test]
+fn a_step_takes_over_the_tasks_of_a_worker_that_is_not_stepped() {
+    let (executor, workers) = hosted(2);
+    let mut workers: Vec<_> = workers.into_iter().map(HostedWorker::bind).collect();
+    let tasks = workers[0].enter(|| {
+        let spawn = |_| spawn(async { current_worker() });
+        (0..8).map(spawn).collect::<Vec<_>>()
+    });
+    assert_eq!(exhaust(&mut workers[1]), Step::Idle);
+    let ran_by: Vec<_> = tasks.into_iter().map(block_on).collect();
+    assert_eq!(ran_by, [Some(1); 8]);
+    assert!(executor.metrics().workers[1].steals > 0);
+}
+
+#[test]
+fn both_sides_of_a_join_run_in_a_step() {
+    let (executor, mut worker) = bound();
+    let task = executor.spawn(async { join(|| 1, || 2) });
+    exhaust(&mut worker);
+    assert_eq!(block_on(task), (1, 2));
+}
+
+#[test]
+fn a_worker_that_was_stepped_can_run_to_the_end() {
+    let (executor, mut worker) = bound();
+    exhaust(&mut worker);
+    let worker = worker.unbind().unwrap();
+    let thread = thread::spawn(|| worker.run());
+    assert_eq!(block_on(executor.spawn(async { 3 })), 3);
+    drop(executor);
+    thread.join().unwrap();
+}
+
+#[test]
+fn hooks_are_called_once_for_each_worker_and_the_last_one_set_first() {
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let note = |what: &'static str| {
+        let calls = calls.clone();
+        move || calls.lock().unwrap().push(what)
+    };
+    let (first, second) = (note("first"), note("second"));
+    let (start, stop, push) = (note("start"), note("stop"), note("push"));
+    let builder = Executor::builder()
+        .workers(1)
+        .on_spawn(move |_| first())
+        .on_spawn(move |_| second())
+        .on_thread_start(move |_| start())
+        .on_thread_stop(move |_| stop())
+        .on_push(push);
+    let (executor, mut workers) = builder.build_hosted().unwrap();
+    let worker = workers.remove(0).bind().unbind().unwrap();
+    let mut worker = worker.bind();
+    executor.spawn_detached(async {});
+    exhaust(&mut worker);
+    drop((executor, worker));
+    let expected = ["start", "second", "first", "push", "stop"];
+    assert_eq!(*calls.lock().unwrap(), expected);
+}
+
+mod driver {
+    use joint_executor::{
+        io::UdpSocket,
+        time::{sleep, sleep_until},
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_step_says_when_the_next_timer_is_due_and_fires_it() {
+        let (executor, mut worker) = bound();
+        let deadline = Instant::now() + Duration::from_millis(5);
+        let far = executor.spawn(sleep_until(Instant::now() + LONG));
+        let task = executor.spawn(sleep_until(deadline));
+        assert_eq!(exhaust(&mut worker), Step::Until(deadline));
+        thread::sleep(deadline.saturating_duration_since(Instant::now()));
+        assert!(matches!(exhaust(&mut worker), Step::Until(time) if time > deadline + LONG / 2));
+        assert!(task.is_finished() && !far.is_finished());
+    }
+
+    #[test]
+    fn an_earlier_timer_of_another_thread_wakes_the_waker() {
+        let (executor, mut worker) = bound();
+        let (wakes, waker) = counting();
+        let far = executor.spawn(sleep(LONG));
+        while worker.step(9, &waker) == Step::Ready {}
+        let before = wakes.count();
+        executor.enter(|| {
+            let near = std::pin::pin!(sleep(Duration::from_millis(1)));
+            let is_pending = common::poll_with(&mut { near }, Waker::noop()).is_pending();
+            assert!(is_pending);
+        });
+        assert_eq!(wakes.count(), before + 1);
+        drop(far);
+    }
+
+    #[test]
+    fn a_wait_ends_with_a_timer_a_descriptor_a_push_and_a_limit() {
+        let (executor, mut worker) = bound();
+        let mut finish = |task: joint::JoinHandle<()>| {
+            while !task.is_finished() {
+                if worker.step(1, Waker::noop()) != Step::Ready {
+                    worker.wait(None);
+                }
+            }
+        };
+        finish(executor.spawn(sleep(Duration::from_millis(1))));
+
+        let (sender, receiver) = mpsc::channel();
+        let task = executor.spawn(async move {
+            let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            sender.send(socket.local_addr().unwrap()).unwrap();
+            let mut byte = [0];
+            socket.recv_from(&mut byte).await.unwrap();
+            assert_eq!(byte, [9]);
+        });
+        let other = thread::spawn(move || {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.send_to(&[9], receiver.recv().unwrap()).unwrap();
+        });
+        finish(task);
+        other.join().unwrap();
+
+        let (sender, receiver) = oneshot::channel::<()>();
+        let other = thread::spawn(|| drop(sender));
+        finish(executor.spawn(async { assert!(receiver.await.is_err()) }));
+        other.join().unwrap();
+
+        exhaust(&mut worker);
+        worker.wait(Some(Duration::from_millis(1)));
+        worker.wait(Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_worker_that_is_only_stepped_sees_descriptors_soon() {
+        let (executor, mut workers) = hosted(1);
+        let worker = workers.remove(0);
+        let thread = thread::spawn(|| drive(worker));
+        let (sender, receiver) = oneshot::channel();
+        let task = executor.spawn(async {
+            let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            sender.send(socket.local_addr().unwrap()).unwrap();
+            let mut byte = [0];
+            socket.recv_from(&mut byte).await.unwrap();
+            byte
+        });
+        let address = block_on(receiver).unwrap();
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.send_to(&[9], address).unwrap();
+        assert_eq!(block_on(task), [9]);
+        drop(executor);
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_stepped_worker_lets_another_one_wait_in_the_driver() {
+        let (executor, mut workers) = hosted(2);
+        let other = workers.pop().unwrap();
+        let mut worker = workers.pop().unwrap().bind();
+        let thread = thread::spawn(|| other.run());
+        let task = executor.spawn(sleep(Duration::from_millis(20)));
+        wait_until(|| exhaust(&mut worker) == Step::Idle || task.is_finished());
+        block_on(task);
+        drop(executor);
+        exhaust(&mut worker);
+        drop(worker);
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn an_owner_that_chooses_serves_the_timers() {
+        let armed = Arc::new(Mutex::new(Vec::new()));
+        let on_timer = armed.clone();
+        let builder = Executor::builder()
+            .workers(1)
+            .on_timer(move |deadline| on_timer.lock().unwrap().push(deadline));
+        let (executor, mut workers) = builder.build_scheduled().unwrap();
+        let worker = workers.remove(0).bind();
+        let deadline = Instant::now() + LONG;
+        let task = executor.spawn(sleep_until(deadline));
+        let run_all = || {
+            let mut queue = Vec::new();
+            worker.take_injected(|task| queue.push(task));
+            worker.take_queued(|task| queue.push(task));
+            for task in queue {
+                assert!(worker.run_task(task).is_none());
+            }
+        };
+        assert_eq!(worker.next_deadline(), None);
+        run_all();
+        assert_eq!(worker.next_deadline(), Some(deadline));
+        assert_eq!(*armed.lock().unwrap(), [deadline]);
+        let mut wakers = Vec::new();
+        worker.take_due(deadline - Duration::from_nanos(1), &mut wakers);
+        assert!(wakers.is_empty());
+        worker.take_due(deadline, &mut wakers);
+        assert_eq!((wakers.len(), worker.next_deadline()), (1, None));
+        let clock = joint::waker::clock::set_virtual(Some(deadline));
+        wakers.pop().unwrap().wake();
+        run_all();
+        joint::waker::clock::set_virtual(clock);
+        assert!(task.is_finished());
+    }
+}
+
+mod threads {
+    use super::*;
+
+    #[test]
+    fn the_threads_of_the_callers_are_like_the_executors_own() {
+        let started = Arc::new(AtomicUsize::new(0));
+        let on_spawn = started.clone();
+        let builder = Executor::builder()
+            .workers(2)
+            .thread_name(|index| format!("mine-{index}"))
+            .stack_size(256 << 10)
+            .spawn_thread(move |worker| {
+                assert_eq!(worker.index(), on_spawn.fetch_add(1, Relaxed));
+                assert_eq!(worker.stack_size(), Some(256 << 10));
+                let thread = thread::Builder::new().name(worker.name().into());
+                thread.spawn(|| worker.run()).map(drop)
+            });
+        let executor = builder.build().unwrap();
+        let name = executor.spawn_on(1, async { thread::current().name().map(String::from) });
+        assert_eq!(block_on(name).as_deref(), Some("mine-1"));
+        let dropped = Arc::new(());
+        let held = dropped.clone();
+        executor.spawn_detached(async move {
+            let _held = held;
+            pending::<()>().await;
+        });
+        drop(executor);
+        assert_eq!((started.load(Relaxed), Arc::strong_count(&dropped)), (2, 1));
+    }
+
+    #[test]
+    fn an_error_of_the_caller_is_that_of_the_build_and_leaves_no_worker_behind() {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let on_stop = ended.clone();
+        let builder = Executor::builder()
+            .workers(3)
+            .on_thread_stop(move |_| _ = on_stop.fetch_add(1, Relaxed))
+            .spawn_thread(|worker| match worker.index() {
+                2 => Err(io::Error::other("no more")),
+                _ => {
+                    thread::spawn(|| worker.run());
+                    Ok(())
+                }
+            });
+        assert_eq!(builder.build().unwrap_err().to_string(), "no more");
+        // The drop of the executor has waited for the two that were started.
+        assert_eq!(ended.load(Relaxed), 2);
+    }
+
+    #[test]
+    fn an_executor_whose_worker_is_not_run_is_closed() {
+        let executor = Executor::builder().workers(1).spawn_thread(|worker| {
+            drop(worker);
+            Ok(())
+        });
+        let executor = executor.build().unwrap();
+        assert!(block_on(executor.spawn(async {}).result()).is_err());
+    }
+}
+
+mod chosen {
+    use super::*;
+
+    fn scheduled(workers: usize) -> (Executor, Vec<BoundWorker>) {
+        let executor = Executor::builder().workers(workers).build_scheduled();
+        let (executor, workers) = executor.unwrap();
+        let workers = workers.into_iter().map(HostedWorker::bind).collect();
+        (executor, workers)
+    }
+
+    #[test]
+    fn tasks_come_in_the_order_in_which_they_were_queued() {
+        let (executor, workers) = scheduled(1);
+        let worker = &workers[0];
+        let ran = Arc::new(Mutex::new(Vec::new()));
+        let task = |number| {
+            let ran = ran.clone();
+            async move { ran.lock().unwrap().push(number) }
+        };
+        (0..3).for_each(|number| executor.spawn_detached(task(number)));
+        worker.enter(|| (3..6).for_each(|number| spawn_detached(task(number))));
+        let mut queue = VecDeque::new();
+        worker.take_injected(|task| queue.push_back(task));
+        worker.take_queued(|task| queue.push_back(task));
+        for task in queue {
+            assert_eq!(task.pinned_to(), None);
+            assert!(worker.run_task(task).is_none());
+        }
+        assert_eq!(*ran.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
+    }
+
+    fn one(worker: &BoundWorker) -> ReadyTask {
+        let mut taken = Vec::new();
+        worker.take_injected(|task| taken.push(task));
+        worker.take_queued(|task| taken.push(task));
+        assert_eq!(taken.len(), 1);
+        taken.remove(0)
+    }
+
+    #[test]
+    fn a_task_that_yields_comes_back_and_one_that_is_discarded_is_counted() {
+        let (executor, workers) = scheduled(1);
+        let worker = &workers[0];
+        let task = executor.spawn(async {
+            yield_now().await;
+            yield_now().await;
+        });
+        let ready = one(worker);
+        assert_eq!(ready.id(), task.id());
+        let ready = worker.run_task(ready).expect("it has yielded");
+        worker.give_back(ready);
+        worker.discard(one(worker));
+        assert!(block_on(task.result()).is_err());
+        assert_eq!(executor.metrics().cancelled, 1);
+    }
+
+    #[test]
+    fn a_pinned_task_runs_on_no_other_worker() {
+        let (executor, workers) = scheduled(2);
+        let task = executor.task().name("own").on_worker(1).spawn(async {});
+        let ready = one(&workers[1]);
+        assert_eq!((ready.pinned_to(), ready.name()), (Some(1), Some("own")));
+        let misplaced = catch_unwind(AssertUnwindSafe(|| workers[0].run_task(ready)));
+        assert!(misplaced.is_err());
+        assert!(block_on(task.result()).is_err(), "its runnable was dropped");
+    }
+
+    #[test]
+    fn it_is_told_who_waits_for_whom() {
+        let (executor, workers) = scheduled(1);
+        let worker = &workers[0];
+        let inner = executor.spawn(pending::<()>());
+        let inner_id = inner.id();
+        assert!(worker.run_task(one(worker)).is_none());
+        let outer = executor.spawn(inner);
+        assert!(worker.run_task(one(worker)).is_none());
+        let mut awaited = Vec::new();
+        worker.each_awaited(|task, waiter| awaited.push((task, waiter)));
+        assert_eq!(awaited, [(inner_id.get(), outer.id().get().get())]);
+    }
+
+    #[test]
+    fn a_task_can_run_inside_a_poll_of_the_same_worker() {
+        let (executor, workers) = scheduled(1);
+        let worker = Rc::new(workers.into_iter().next().unwrap());
+        let inner = executor.spawn(async { 1 });
+        let ready = RefCell::new(Some(one(&worker)));
+        let own = worker.clone();
+        let outer = worker.enter(|| {
+            spawn_local(async move {
+                let _outer = budget::save();
+                let inside = || own.run_task(ready.take().unwrap());
+                assert!(hosted::apart(inside).is_none());
+                current_worker()
+            })
+        });
+        assert!(worker.run_task(one(&worker)).is_none());
+        assert_eq!((block_on(inner), block_on(outer)), (1, Some(0)));
+    }
+
+    #[test]
+    fn a_closed_executor_runs_nothing() {
+        let (executor, workers) = scheduled(1);
+        let task = executor.spawn(async {});
+        let ready = one(&workers[0]);
+        workers[0].close();
+        assert!(workers[0].is_closed());
+        assert!(workers[0].run_task(ready).is_none());
+        assert!(block_on(task.result()).is_err());
+        workers[0].end();
+        assert!(workers[0].enter(current_worker).is_none());
+    }
+}
+
+mod hosts {
+    use super::*;
+
+    /// A host with one executor of one worker.
+    #[derive(Default)]
+    struct Here {
+        executor: Mutex<Option<Arc<Executor>>>,
+        calls: Mutex<Vec<Runnable>>,
+        ended: Mutex<Vec<(Id, TaskEnd)>>,
+        built: AtomicUsize,
+        foreign: AtomicUsize,
+        elsewhere: AtomicUsize,
+        shut_down: Mutex<Vec<ExecutorId>>,
+    }
+
+    impl Here {
+        fn new() -> (Arc<Self>, BoundWorker) {
+            let this = Arc::new(Self::default());
+            let builder = Executor::builder().workers(1).host(this.clone());
+            let (executor, mut workers) = builder.build_hosted().unwrap();
+            *this.executor.lock().unwrap() = Some(Arc::new(executor));
+            (this, workers.remove(0).bind())
+        }
+
+        fn run_calls(&self) {
+            let calls = std::mem::take(&mut *self.calls.lock().unwrap());
+            calls.into_iter().for_each(|call| _ = call.run());
+        }
+    }
+
+    impl Host for Here {
+        fn executor(&self) -> Arc<Executor> {
+            self.executor.lock().unwrap().clone().unwrap()
+        }
+
+        fn build(&self, builder: Builder) -> io::Result<Executor> {
+            self.built.fetch_add(1, Relaxed);
+            let (executor, workers) = builder.build_hosted()?;
+            drop(workers);
+            Ok(executor)
+        }
+
+        fn default_workers(&self) -> usize {
+            7
+        }
+
+        fn call_blocking(&self, call: Runnable) {
+            self.calls.lock().unwrap().push(call);
+        }
+
+        fn call_ended(&self, call: Id, how: TaskEnd) {
+            self.ended.lock().unwrap().push((call, how));
+        }
+
+        fn descriptor(&self) -> io::Result<()> {
+            Err(io::Error::other("none here"))
+        }
+
+        fn shut_down(&self, executor: ExecutorId) -> Shutdown {
+            self.shut_down.lock().unwrap().push(executor);
+            Shutdown::Later
+        }
+
+        fn used_elsewhere(&self, _: ExecutorId) {
+            self.elsewhere.fetch_add(1, Relaxed);
+        }
+
+        fn uses_foreign(&self, _: ExecutorId) {
+            self.foreign.fetch_add(1, Relaxed);
+        }
+    }
+
+    #[test]
+    fn it_stands_in_for_the_global_executor_until_it_is_left() {
+        let (host, mut worker) = Here::new();
+        let entered = hosted::enter(host.clone());
+        let task = spawn(async { current_worker() });
+        let named = TaskBuilder::new().name("named").spawn(async {});
+        exhaust(&mut worker);
+        drop(entered);
+        assert_eq!((block_on(task), block_on(named)), (Some(0), ()));
+        assert_eq!(host.executor().metrics().finished, 2);
+        // The global executor has a worker of its own.
+        block_on(spawn(async {}));
+        assert_eq!(host.executor().metrics().spawned, 2);
+        // The host and its executor own each other.
+        let executor = host.executor.lock().unwrap().take();
+        let id = worker.executor();
+        assert_eq!(executor.map(|executor| executor.id()), Some(id));
+        assert_eq!(*host.shut_down.lock().unwrap(), [id]);
+        assert_eq!(exhaust(&mut worker), Step::Ended);
+    }
+
+    #[test]
+    fn it_builds_the_executors() {
+        let (host, _worker) = Here::new();
+        let entered = hosted::enter(host.clone());
+        let executor = Executor::builder().build().unwrap();
+        assert_eq!((executor.workers(), host.built.load(Relaxed)), (7, 1));
+        drop(entered);
+        drop(host.executor.lock().unwrap().take());
+    }
+
+    #[test]
+    fn it_runs_the_functions_that_block() {
+        let (host, _worker) = Here::new();
+        let entered = hosted::enter(host.clone());
+        let (called, panics) = (
+            spawn_blocking(|| 5),
+            spawn_blocking(|| -> u8 { resume_unwind(Box::new(1)) }),
+        );
+        let cancelled = spawn_blocking(|| -> u8 { resume_unwind(Box::new(Unwind)) });
+        let ids = [called.id(), panics.id(), cancelled.id()];
+        assert!(!called.is_finished());
+        host.run_calls();
+        assert_eq!(block_on(called), 5);
+        assert!(matches!(
+            block_on(panics.result()),
+            Err(JoinError::Panicked(_))
+        ));
+        assert!(!cancelled.is_finished(), "it is back at the host");
+        drop(host.calls.lock().unwrap().pop());
+        assert!(matches!(
+            block_on(cancelled.result()),
+            Err(JoinError::Cancelled)
+        ));
+        let ends = [TaskEnd::Finished, TaskEnd::Panicked, TaskEnd::Cancelled];
+        let expected: Vec<_> = ids.into_iter().zip(ends).collect();
+        assert_eq!(*host.ended.lock().unwrap(), expected);
+        drop(entered);
+        assert_eq!(
+            block_on(spawn_blocking(|| 6)),
+            6,
+            "on a thread of the process"
+        );
+        drop(host.executor.lock().unwrap().take());
+    }
+
+    #[test]
+    fn it_learns_of_executors_that_are_used_where_they_do_not_belong() {
+        let (host, worker) = Here::new();
+        let own = host.executor();
+        let foreign = common::executor(1);
+        let counts = || (host.foreign.load(Relaxed), host.elsewhere.load(Relaxed));
+        own.spawn_detached(async {});
+        assert_eq!(counts(), (0, 1));
+        let entered = hosted::enter(host.clone());
+        own.spawn_detached(async {});
+        assert_eq!(counts(), (0, 1));
+        foreign.spawn_detached(async {});
+        foreign.enter(|| {});
+        foreign.scope(|_| {});
+        foreign.task().spawn_detached(async {});
+        assert_eq!(counts(), (4, 1));
+        // Inside another host.
+        let (other, other_worker) = Here::new();
+        let inner = hosted::enter(other.clone());
+        own.spawn_detached(async {});
+        assert_eq!(counts(), (4, 2));
+        drop((inner, entered));
+        foreign.spawn_detached(async {});
+        // One that has closed may be used anywhere.
+        worker.close();
+        own.spawn_detached(async {});
+        assert_eq!(counts(), (4, 2));
+        drop((worker, other_worker, own));
+        drop(host.executor.lock().unwrap().take());
+        drop(other.executor.lock().unwrap().take());
+    }
+
+    #[test]
+    fn it_may_refuse_descriptors() {
+        let (host, mut worker) = Here::new();
+        let executor = host.executor();
+        let _entered = hosted::enter(host.clone());
+        let bind = || async {
+            joint_executor::io::UdpSocket::bind("127.0.0.1:0")
+                .await
+                .err()
+        };
+        let task = executor.spawn(bind());
+        exhaust(&mut worker);
+        let error = block_on(task).expect("it is refused");
+        assert_eq!(error.to_string(), "none here");
+        drop(host.executor.lock().unwrap().take());
+    }
+}
