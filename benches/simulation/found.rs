@@ -9,7 +9,7 @@ use joint_benches::{
     report::{Measured, Report},
     table::median,
 };
-use joint_executor::sim::{Builder, Explore, Failure, Scheduler};
+use joint_sim::{Builder, Explore, Failure, Scheduler};
 
 use super::bugs::{Bug, Joint, Version, networked, timed, timeless};
 

@@ -6,7 +6,7 @@
 //! simulation`, which leaves out shuttle; with `-- FILTER` only the rows whose titles contain it;
 //! with `-- --test` each row runs once, with little work. `JOINT_CRITERION=1` adds criterion.
 
-#[path = "../../executor/tests/sim/bugs/mod.rs"]
+#[path = "../../sim/tests/sim/bugs/mod.rs"]
 mod bugs;
 mod found;
 mod runtimes;

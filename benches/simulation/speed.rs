@@ -16,10 +16,8 @@ use joint_benches::{
     runtime::Yield,
     table::{Run, Table},
 };
-use joint_executor::{
-    LocalExecutor,
-    sim::{Builder, Scheduler},
-};
+use joint_executor::LocalExecutor;
+use joint_sim::{Builder, Scheduler};
 
 use super::{
     bugs::{Joint, Runtime},

@@ -246,8 +246,6 @@ pub(crate) mod registry;
 pub(crate) mod room;
 mod scope;
 mod shutdown;
-#[cfg(feature = "sim")]
-pub mod sim;
 pub(crate) mod sleep;
 mod span;
 mod task_builder;

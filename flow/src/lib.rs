@@ -69,7 +69,7 @@
 //! | [`retry`](retry::retry()), [`timeout`](time::timeout()) | none of their own | |
 //!
 //! # Tests
-//! Every piece is tested under `joint_executor::sim`, with some hundred seeds and all faults. Races
+//! Every piece is tested under `joint_sim`, with some hundred seeds and all faults. Races
 //! between threads are also checked by loom models. `docs/flow.md` in the repository has a table of
 //! the semantics with their tests and models, and FoundationDB's own tests of Flow with ours.
 

@@ -198,7 +198,7 @@ impl Backoff {
     /// have failed together do not all come back together.
     ///
     /// The same seed gives the same delays. In a program that is simulated, draw the seed with
-    /// `joint_executor::sim::random`. Elsewhere each client should have another one.
+    /// `joint_sim::random`. Elsewhere each client should have another one.
     ///
     /// # Example
     /// ```

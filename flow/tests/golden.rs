@@ -24,5 +24,5 @@ fn flow_guide_on_workers() {
 
 #[test]
 fn flow_guide_in_a_simulation() {
-    joint_executor::sim::check(|| async { assert_lines(&flow_guide::walk().await) });
+    joint_sim::check(|| async { assert_lines(&flow_guide::walk().await) });
 }

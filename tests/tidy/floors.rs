@@ -48,7 +48,7 @@ const BUILDINGS: [Building; 2] = [
             &["apart", "hooks"],
             &["worker"],
         ],
-        above: &[&["io", "time"], &["sim"]],
+        above: &[&["io", "time"]],
     },
 ];
 

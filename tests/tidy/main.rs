@@ -29,13 +29,14 @@ fn root() -> &'static Path {
 }
 
 /// The folders with Rust files.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 11] = [
     "axioms",
     "benches",
     "compat",
     "executor",
     "flow",
     "loom-tests",
+    "sim",
     "src",
     "switch",
     "tests",
@@ -43,7 +44,7 @@ const FOLDERS: [&str; 10] = [
 ];
 
 /// The folders with the source of the published packages.
-const PACKAGES: [&str; 4] = ["src", "executor/src", "flow/src", "switch/src"];
+const PACKAGES: [&str; 5] = ["src", "executor/src", "flow/src", "sim/src", "switch/src"];
 
 /// All of the packages' source, by path from the root.
 fn sources() -> &'static BTreeMap<String, Source> {
@@ -179,7 +180,7 @@ fn only_the_benches_depend_on_peers() {
     let text = |path| fs::read_to_string(root().join(path)).expect("the repository has the file");
     let peers = peers::named(&text("benches/Cargo.toml"));
     assert!(peers.contains("tokio"), "{peers:?}");
-    for package in ["joint", "joint-executor", "joint-flow"] {
+    for package in ["joint", "joint-executor", "joint-flow", "joint-sim"] {
         let found = peers::reached(&text("Cargo.lock"), package, &peers);
         assert_eq!(found, Ok(Vec::new()), "{package}");
     }

@@ -93,7 +93,10 @@ fn is_citation(path: &[&str]) -> bool {
 
 fn without_root<'a, 'b>(path: &'a [&'b str]) -> &'a [&'b str] {
     match path {
-        ["crate" | "joint" | "joint_executor", rest @ ..] if !rest.is_empty() => rest,
+        [
+            "crate" | "joint" | "joint_executor" | "joint_sim",
+            rest @ ..,
+        ] if !rest.is_empty() => rest,
         _ => path,
     }
 }

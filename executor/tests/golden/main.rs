@@ -1,6 +1,6 @@
-//! The examples `fizz_buzz`, `timers`, `echo`, `main_loop`, `raft` and `trace`, run as their user
-//! runs them.
-//! What they print is compared byte for byte, where it does not depend on the machine's speed.
+//! The examples `fizz_buzz`, `timers`, `echo`, `main_loop` and `trace`, run as their user runs
+//! them. What they print is compared byte for byte, where it does not depend on the machine's
+//! speed.
 #![cfg(all(feature = "io", not(miri)))]
 
 mod command_line;
@@ -9,8 +9,6 @@ mod fizz_buzz;
 mod main_loop;
 mod output;
 mod program;
-#[cfg(feature = "sim")]
-mod raft;
 mod timers;
 mod trace;
 

@@ -16,7 +16,7 @@
 //!
 //! The program takes its sockets from the module that declares it. `real` runs it on those of
 //! `joint_executor::io`, with replicas that are stopped and started again. `simulated` runs it on
-//! those of `joint_executor::sim::net`, with a host for each replica and client. Hosts crash, and
+//! those of `joint_sim::net`, with a host for each replica and client. Hosts crash, and
 //! replicas start again with what is on their disks. Links are cut and clogged, timers are late,
 //! and operations are cancelled. Both check that the history of the operations is linearizable.
 //!
@@ -48,7 +48,7 @@ mod real;
 mod record;
 mod simulated;
 
-#[path = "../../../executor/examples/history/mod.rs"]
+#[path = "../../../sim/examples/history/mod.rs"]
 mod history;
 #[path = "../../../executor/examples/options/mod.rs"]
 mod options;

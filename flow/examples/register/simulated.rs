@@ -9,14 +9,12 @@ use std::{
     time::Duration,
 };
 
-use joint_executor::{
-    sim::{Builder, Check, Faults, Found, Host, HostEnd, fault, net, random},
-    spawn_local,
-};
+use joint_executor::spawn_local;
 use joint_flow::{
     retry::{Backoff, retry},
     time::{delay, timeout},
 };
+use joint_sim::{Builder, Check, Faults, Found, Host, HostEnd, fault, net, random};
 
 use self::program::{client::Client, replica::serve, workload};
 use crate::{bug::Bug, disk::Disk, history::Operation, record::Record};

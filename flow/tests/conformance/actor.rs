@@ -7,11 +7,12 @@ use std::{
 };
 
 use joint::oneshot;
-use joint_executor::{sim::random, time::timeout};
+use joint_executor::time::timeout;
 use joint_flow::{
     BrokenPromise, choice::try_choose, promise, spawn, stream, stream::StreamExt, time::delay,
     uncancellable,
 };
+use joint_sim::random;
 
 use crate::common::{Log, OnDrop, check, settled};
 

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use joint::oneshot;
-use joint_executor::sim::random;
 use joint_flow::{Collection, promise};
+use joint_sim::random;
 
 use crate::{
     common::{Log, check, settled},

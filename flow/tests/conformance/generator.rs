@@ -2,11 +2,11 @@
 
 use std::{collections::VecDeque, pin::pin, time::Duration};
 
-use joint_executor::sim::random;
 use joint_flow::{
     generator::{Stream, StreamExt, blocking_iter, stream},
     time::delay,
 };
+use joint_sim::random;
 
 use crate::common::check;
 

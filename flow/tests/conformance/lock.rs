@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-use joint_executor::sim::random;
 use joint_flow::{lock::FlowLock, spawn, time::delay};
+use joint_sim::random;
 
 use crate::common::check;
 

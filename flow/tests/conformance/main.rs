@@ -2,7 +2,7 @@
 //!
 //! Each test says by `Flow:` which test of FoundationDB it is the counterpart of, and by `Differs:`
 //! where it demands something else, and why. `tests/tables.rs` knows the names of all, and those
-//! that have no counterpart here. Tests on one thread run under `joint_executor::sim::check`.
+//! that have no counterpart here. Tests on one thread run under `joint_sim::check`.
 #![allow(unreachable_pub, reason = "the modules are one program")]
 
 mod actor;

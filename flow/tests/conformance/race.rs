@@ -3,11 +3,11 @@
 use std::future::ready;
 
 use joint::oneshot;
-use joint_executor::sim::{Check, Faults};
 use joint_flow::{
     BrokenPromise, OneOf2, race, spawn,
     stream::{self, StreamExt},
 };
+use joint_sim::{Check, Faults};
 
 use crate::common::{check, settled};
 

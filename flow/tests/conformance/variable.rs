@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use joint_executor::sim::random;
 use joint_flow::{Task, spawn, time::delay, variable::AsyncVar};
+use joint_sim::random;
 use std::time::Duration;
 
 use crate::common::{check, settled};

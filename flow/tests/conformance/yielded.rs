@@ -52,7 +52,7 @@ fn yielded_future_progress() {
 /// After each batch of turns, exactly as many waiters have ended.
 #[test]
 fn yielded_future_random() {
-    joint_executor::sim::check(|| async {
+    joint_sim::check(|| async {
         let (sender, future) = promise::channel();
         let (drivers, tasks) = waiters(25, &future);
         sender.send(());
@@ -60,7 +60,7 @@ fn yielded_future_random() {
         let mut cx = Context::from_waker(Waker::noop());
         let mut turns = 0;
         while turns < 25 {
-            let batch = joint_executor::sim::random() as usize % 5;
+            let batch = joint_sim::random() as usize % 5;
             for mut driver in drivers.by_ref().take(batch) {
                 assert!(driver.as_mut().poll(&mut cx).is_ready());
                 turns += 1;

@@ -169,7 +169,7 @@ fn destructors_run_once_whenever_the_cancellation_comes() {
             after(1, ()).await;
             never::<()>().await;
         });
-        after((joint_executor::sim::random() % 6) as usize, ()).await;
+        after((joint_sim::random() % 6) as usize, ()).await;
         drop(task);
         // The other side may be in the middle of a poll only in a real executor.
         let mut all = log.all();
@@ -369,7 +369,7 @@ fn a_task_that_may_be_cancelled_anywhere_leaves_no_handle_behind() {
         });
         let waiters = [(); 3].map(|()| {
             let producer = producer.clone();
-            joint_executor::spawn(joint_executor::sim::may_cancel(async move {
+            joint_executor::spawn(joint_sim::may_cancel(async move {
                 after(1, ()).await;
                 producer.await.unwrap()
             }))

@@ -8,11 +8,12 @@ use std::{
 };
 
 use joint::oneshot;
-use joint_executor::{sim::may_cancel, spawn};
+use joint_executor::spawn;
 use joint_flow::{
     choice::{choose, try_choose},
     stream::{self, StreamExt},
 };
+use joint_sim::may_cancel;
 
 use crate::common::{Log, after, check};
 

@@ -154,7 +154,7 @@ fn children_add_children() {
         fn tree(adder: Adder<()>, log: Log, depth: u32) {
             let inner = adder.clone();
             adder.add(async move {
-                after((joint_executor::sim::random() % 3) as usize, ()).await;
+                after((joint_sim::random() % 3) as usize, ()).await;
                 if depth > 0 {
                     tree(inner.clone(), log.clone(), depth - 1);
                     tree(inner, log.clone(), depth - 1);
@@ -329,7 +329,7 @@ fn a_task_that_was_added_is_cancelled_with_its_last_handle() {
 /// Cell: collection: adding and ending is O(1), also with 100,000 children.
 #[test]
 fn many_children_end_in_any_order() {
-    joint_executor::sim::run(1, async {
+    joint_sim::run(1, async {
         const CHILDREN: usize = 100_000;
         let collection = Collection::<()>::until_empty();
         let (ends, waits): (Vec<_>, Vec<_>) =

@@ -11,7 +11,7 @@ use std::{
 
 /// Runs a program under some hundred seeds and all faults.
 pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {
-    joint_executor::sim::check(program);
+    joint_sim::check(program);
 }
 
 /// What has happened, in order.

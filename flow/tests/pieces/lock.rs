@@ -10,8 +10,9 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint_executor::{LocalExecutor, sim::may_cancel, spawn, yield_now};
+use joint_executor::{LocalExecutor, spawn, yield_now};
 use joint_flow::lock::{Closed, FlowLock, Permit, Take, TryTakeError};
+use joint_sim::may_cancel;
 
 use crate::common::{Log, check};
 

@@ -1,4 +1,4 @@
-//! One module for each piece. Every test runs its program under `joint_executor::sim::check`: some
+//! One module for each piece. Every test runs its program under `joint_sim::check`: some
 //! hundred seeds, in the scheduler's strategies in turn, with all faults.
 #![allow(unreachable_pub, reason = "the modules are one program")]
 

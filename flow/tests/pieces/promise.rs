@@ -22,7 +22,7 @@ fn every_waiter_gets_the_value() {
                 joint_executor::spawn(async move {
                     after(n % 2, ()).await;
                     // Some waiters may leave and come back.
-                    let left = joint_executor::sim::may_cancel(shared.clone()).await;
+                    let left = joint_sim::may_cancel(shared.clone()).await;
                     left.unwrap_or(Ok(7)).unwrap() + shared.await.unwrap()
                 })
             })

@@ -79,7 +79,7 @@ fn it_fails_as_soon_as_n_successes_have_become_impossible() {
 #[test]
 fn every_outcome_of_five() {
     check(|| async {
-        let n = joint_executor::sim::random() as usize % 7;
+        let n = joint_sim::random() as usize % 7;
         for succeeds in 0..1_usize << 5 {
             let futures = std::array::from_fn::<_, 5, _>(|number| {
                 let succeeds = succeeds >> number & 1 == 1;

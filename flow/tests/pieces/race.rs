@@ -11,8 +11,9 @@ use std::{
 };
 
 use joint::oneshot;
-use joint_executor::{sim, spawn, time, yield_now};
+use joint_executor::{spawn, time, yield_now};
 use joint_flow::{OneOf2, OneOf3, OneOf4, OneOf5, OneOf6, OneOf7, OneOf8, all, race, try_all};
+use joint_sim as sim;
 
 use crate::common::{Log, after, check};
 

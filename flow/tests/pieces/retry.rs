@@ -10,11 +10,12 @@ use std::{
     time::Duration,
 };
 
-use joint_executor::{sim::may_cancel, spawn, yield_now};
+use joint_executor::{spawn, yield_now};
 use joint_flow::{
     retry::{Backoff, Policy, retry},
     time::{delay, now},
 };
+use joint_sim::may_cancel;
 
 use crate::common::{Log, after, check};
 
@@ -164,7 +165,7 @@ async fn waits<E: Clone>(mut policy: impl Policy<E>, error: E) -> Vec<Duration> 
 #[test]
 fn a_backoff_grows_to_its_longest_delay_and_gives_up() {
     // Without faults, which make timers late.
-    joint_executor::sim::run(1, async {
+    joint_sim::run(1, async {
         let backoff = Backoff::new(MS).max(10 * MS).tries(7);
         let expected = [1, 2, 4, 8, 10, 10].map(|n| n * MS);
         assert_eq!(waits(backoff, ()).await, expected);
@@ -181,7 +182,7 @@ fn a_backoff_grows_to_its_longest_delay_and_gives_up() {
 /// Cell: retry: a backoff's jitter is within half of the delay, and the same for the same seed.
 #[test]
 fn jitter_is_bounded_and_repeatable() {
-    joint_executor::sim::run(1, async {
+    joint_sim::run(1, async {
         let backoff = |seed| Backoff::new(MS).max(64 * MS).tries(12).jitter(seed);
         for seed in 0..20 {
             let jittered = waits(backoff(seed), ()).await;

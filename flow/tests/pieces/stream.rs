@@ -10,11 +10,12 @@ use std::{
 };
 
 use joint::oneshot;
-use joint_executor::{LocalExecutor, sim::may_cancel, spawn, yield_now};
+use joint_executor::{LocalExecutor, spawn, yield_now};
 use joint_flow::{
     BrokenPromise,
     stream::{self, Receiver, SendError, Stream, StreamExt},
 };
+use joint_sim::may_cancel;
 
 use crate::common::check;
 

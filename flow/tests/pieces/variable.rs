@@ -9,11 +9,12 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint_executor::{sim::may_cancel, spawn, yield_now};
+use joint_executor::{spawn, yield_now};
 use joint_flow::{
     BrokenPromise,
     variable::{AsyncVar, Changed, Trigger},
 };
+use joint_sim::may_cancel;
 
 use crate::common::check;
 

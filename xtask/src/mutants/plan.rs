@@ -105,7 +105,7 @@ impl Place {
 /// All that can be changed in the packages' source, in the order of the files and of their lines.
 pub(crate) fn plan(root: &Path) -> io::Result<Vec<Place>> {
     let mut files = BTreeMap::new();
-    for folder in ["src", "executor/src", "flow/src"] {
+    for folder in ["src", "executor/src", "flow/src", "sim/src"] {
         collect(root, &root.join(folder), &mut files)?;
     }
     let sources = files

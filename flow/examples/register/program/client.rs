@@ -8,13 +8,13 @@
 use std::{future::Future, io, net::SocketAddr, time::Duration};
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
-use joint_executor::sim::random;
 use joint_flow::{
     quorum, race,
     retry::{Backoff, retry},
     time::{delay, timeout},
     variable::Trigger,
 };
+use joint_sim::random;
 
 use super::TcpStream;
 use crate::{

@@ -2,8 +2,8 @@
 
 use std::{io, time::Duration};
 
-use joint_executor::sim::{may_cancel, random};
 use joint_flow::time::delay;
+use joint_sim::{may_cancel, random};
 
 use super::client::Client;
 use crate::{history::Operation, record::Record};

@@ -1,0 +1,95 @@
+//! One of many runs of the same program.
+
+use alloc::boxed::Box;
+use core::future::Future;
+
+use super::{
+    Builder,
+    chance::Chance,
+    failure::{Failure, Kind},
+    scheduler::Strategy,
+    verdict::Verdict,
+    world::{Kept, World},
+};
+
+/// A run that is over.
+pub(super) struct Attempt {
+    /// How it ended.
+    pub(super) ended: Result<(), Failure>,
+    #[cfg(test)]
+    pub(super) digest: u64,
+    pub(super) steps: u64,
+    /// Empty unless the settings say that it is kept.
+    pub(super) kept: Kept,
+}
+
+impl Attempt {
+    /// Runs a program once. The program is called inside the world. A strategy takes the place of
+    /// the one in the settings.
+    pub(super) fn run<F: Future<Output: Verdict>>(
+        settings: &Builder,
+        chance: Chance,
+        strategy: Option<Box<dyn Strategy>>,
+        program: &impl Fn() -> F,
+    ) -> Self {
+        let world = World::new(settings, chance);
+        if let Some(strategy) = strategy {
+            world.use_strategy(strategy);
+        }
+        let ended = world.run(async {
+            if let Some(error) = program().await.error() {
+                world.fail(Kind::Error(error));
+            }
+        });
+        Self {
+            ended,
+            #[cfg(test)]
+            digest: world.digest(),
+            steps: world.steps(),
+            kept: world.take_kept(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Scheduler, random};
+    use core::time::Duration;
+    use joint_executor::{JoinSet, time::sleep, yield_now};
+
+    async fn program() {
+        let mut set = JoinSet::new();
+        for _ in 0..6 {
+            set.spawn(async {
+                for _ in 0..random() % 4 {
+                    yield_now().await;
+                }
+                sleep(Duration::from_nanos(random() % 50)).await;
+            });
+        }
+        while set.join_next().await.is_some() {}
+    }
+
+    /// What shrinking and replays rely on: the decisions are all that a scheduler does.
+    #[test]
+    fn the_decisions_of_every_scheduler_make_the_same_run_without_it() {
+        let pct = |depth| Scheduler::Pct { depth };
+        for scheduler in [Scheduler::Random, Scheduler::RoundRobin, pct(1), pct(3)] {
+            for seed in 0..40 {
+                let mut settings = Builder::new(seed).scheduler(scheduler.clone());
+                settings.keeps_trace = true;
+                let settings = settings.expected_steps(30);
+                let first = Attempt::run(&settings, Chance::new(seed), None, &program);
+                first.ended.unwrap();
+                let mut chance = Chance::new(seed);
+                chance.replay(&first.kept.decisions);
+                let settings = settings.scheduler(Scheduler::Random);
+                let again = Attempt::run(&settings, chance, None, &program);
+                assert_eq!(again.digest, first.digest, "{scheduler:?} {seed}");
+                assert_eq!(again.kept.events, first.kept.events);
+                assert_eq!(again.kept.decisions, first.kept.decisions);
+            }
+        }
+    }
+}

@@ -1,0 +1,463 @@
+//! A program, run with many seeds until it fails.
+
+mod canary;
+mod found;
+mod plan;
+mod quiet;
+mod shrink;
+
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String};
+use core::{fmt, future::Future, str::FromStr};
+use std::env;
+
+use self::plan::Plan;
+use super::{
+    Builder, Faults,
+    attempt::Attempt,
+    chance::Decision,
+    failure::{Failure, Kind},
+    verdict::Verdict,
+};
+
+pub use self::found::Found;
+
+/// The steps after which a run has failed, unless the settings say it.
+const MOST_STEPS: u64 = 1_000_000;
+
+/// Runs a program with some hundreds of seeds, and panics with a report if it fails in one of them.
+///
+/// It is meant for tests. The seeds are used with several [schedulers](super::Scheduler) in turn.
+/// [`Check`] has all settings, and says what a report contains and which environment variables
+/// count.
+///
+/// # Panics
+/// If the program fails.
+///
+/// # Example
+/// ```
+/// use joint_executor::{JoinSet, yield_now};
+/// use joint_sim as sim;
+///
+/// sim::check(|| async {
+///     let mut set = JoinSet::new();
+///     for n in 0..4 {
+///         set.spawn(async move {
+///             yield_now().await;
+///             n
+///         });
+///     }
+///     let mut sum = 0;
+///     while let Some(n) = set.join_next().await {
+///         sum += n.unwrap();
+///     }
+///     assert_eq!(sum, 6);
+/// });
+/// ```
+#[track_caller]
+pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
+    Check::new().run(program);
+}
+
+/// The settings of a check: a program is run with many seeds until it fails.
+///
+/// The program is called once for each run, inside the simulation. A run fails if the main future
+/// panics or returns an error, if a task without a handle panics, if nobody can be woken any more,
+/// or if it reaches a limit.
+///
+/// # Faults
+/// All [faults](Faults::all) are on. A correct program is still correct with them:
+/// cancellations and panics happen only where the program says so, in
+/// [`may_cancel`](super::may_cancel) and [`may_panic`](super::may_panic).
+///
+/// # A failure
+/// The decisions of the run that failed are shrunk: as many as possible are replaced by the tamest
+/// choice, as long as the failure remains the same. The report has the seed, the command that
+/// replays the run, another one that replays the shrunk run, and the last steps of that. All its
+/// steps are written to two files: one with the [lanes](super::Trace::lanes) and a list, and one
+/// for [Perfetto](super::Trace::write_perfetto). The messages of panics are hidden in all runs but
+/// the shrunk one.
+///
+/// # Canary
+/// Some runs are made twice. If the two differ, the program depends on something else than its
+/// seed, and the report names the first event that differs.
+///
+/// # Environment
+/// | variable | what it sets |
+/// |---|---|
+/// | `JOINT_SIM_SEEDS` | the number of seeds of every check |
+/// | `JOINT_SIM_SEED` | the first seed of every check |
+/// | `JOINT_SIM_REPLAY` | the one run to make instead, as a report names it |
+/// | `JOINT_SIM_OUT` | the folder of the files; otherwise that is `CARGO_TARGET_TMPDIR`, or the system's folder for temporary files |
+///
+/// # Example
+/// ```
+/// use joint_sim::{Builder, Check};
+/// use joint_executor::{spawn, yield_now};
+/// use std::sync::{Arc, Mutex};
+///
+/// let check = Check::new().seeds(100).settings(Builder::new(0).max_steps(1_000));
+/// let found = check.find(|| async {
+///     let order = Arc::new(Mutex::new(Vec::new()));
+///     let push = |n| {
+///         let order = order.clone();
+///         spawn(async move { order.lock().unwrap().push(n) })
+///     };
+///     for task in [push(1), push(2)] {
+///         task.await;
+///     }
+///     assert_eq!(*order.lock().unwrap(), [1, 2]);
+/// });
+/// let report = found.unwrap_err().to_string();
+/// assert!(report.contains("JOINT_SIM_REPLAY="), "{report}");
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a check does nothing until `run` or `find` is called"]
+pub struct Check {
+    settings: Builder,
+    seeds: u64,
+    first: u64,
+    canary: u64,
+    shrink_runs: u32,
+    replay: Option<String>,
+}
+
+/// Makes one run. The settings are those of the check, but for what the plan says.
+type Run<'a> = &'a dyn Fn(&Plan, &Builder) -> Attempt;
+
+impl Default for Check {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Check {
+    /// Creates the settings of a check with 256 seeds.
+    pub fn new() -> Self {
+        Self {
+            settings: Builder::new(0).max_steps(MOST_STEPS).faults(Faults::all()),
+            seeds: 256,
+            first: 0,
+            canary: 25,
+            shrink_runs: 1_000,
+            replay: None,
+        }
+    }
+
+    /// Sets the settings of each run, except for the seed and the scheduler.
+    ///
+    /// Otherwise they are those of [`Builder::new`], with a limit of a million steps, and with
+    /// [all faults](Faults::all). New settings replace both, so that a builder without faults makes
+    /// a check without faults, unless [`faults`](Check::faults) follows.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Check, Faults};
+    /// use joint_executor::time::sleep;
+    /// use std::time::Duration;
+    ///
+    /// let settings = Builder::new(0).max_time(Duration::from_secs(2));
+    /// let check = Check::new().settings(settings).faults(Faults::all());
+    /// check.run(|| sleep(Duration::from_secs(1)));
+    /// ```
+    pub fn settings(mut self, settings: Builder) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Sets the faults of each run. Otherwise they are [all](Faults::all), or those of the
+    /// [`settings`](Check::settings) that were given before.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Check, Faults, fault};
+    /// use joint_executor::yield_now;
+    ///
+    /// let check = Check::new().faults(Faults::none().sites(0.5)).seeds(20);
+    /// let found = check.find(|| async {
+    ///     yield_now().await;
+    ///     assert!(!fault("disk full"));
+    /// });
+    /// assert!(found.is_err());
+    /// ```
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.settings = self.settings.faults(faults);
+        self
+    }
+
+    /// Sets the number of seeds. Otherwise it is 256. `JOINT_SIM_SEEDS` goes before it.
+    ///
+    /// # Example
+    /// ```
+    /// let checked = joint_sim::Check::new().seeds(10).find(|| async {}).unwrap();
+    /// assert_eq!(checked.runs, 10);
+    /// ```
+    pub fn seeds(mut self, seeds: u64) -> Self {
+        self.seeds = seeds;
+        self
+    }
+
+    /// Sets the first seed. Otherwise it is 0. `JOINT_SIM_SEED` goes before it.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Check;
+    ///
+    /// let odd = || async { assert!(joint_sim::random() % 2 == 1) };
+    /// let found = Check::new().first_seed(1_000).find(odd).unwrap_err();
+    /// assert!(found.failure().seed() >= 1_000);
+    /// ```
+    pub fn first_seed(mut self, seed: u64) -> Self {
+        self.first = seed;
+        self
+    }
+
+    /// Sets how often a run is made twice, to see whether the seed decides everything: once in this
+    /// number of runs. Otherwise it is once in 25. 0 switches it off.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Check;
+    /// use joint_executor::yield_now;
+    /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    ///
+    /// static IS_LATER: AtomicBool = AtomicBool::new(false);
+    /// let found = Check::new().canary(1).find(|| async {
+    ///     // This depends on the runs before, and not on the seed.
+    ///     if IS_LATER.swap(true, Relaxed) {
+    ///         yield_now().await;
+    ///     }
+    /// });
+    /// let report = found.unwrap_err().to_string();
+    /// assert!(report.contains("two runs with the same seed differ"), "{report}");
+    /// ```
+    pub fn canary(mut self, once_in: u64) -> Self {
+        self.canary = once_in;
+        self
+    }
+
+    /// Sets the largest number of runs by which a failure is shrunk. Otherwise it is 1,000.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Check};
+    ///
+    /// let odd = || async { assert!(sim::random() % 2 == 1) };
+    /// let found = Check::new().shrink_runs(0).find(odd).unwrap_err();
+    /// assert!(found.failure().to_string().contains("sim::random() % 2 == 1"));
+    /// ```
+    pub fn shrink_runs(mut self, runs: u32) -> Self {
+        self.shrink_runs = runs;
+        self
+    }
+
+    /// Makes the one run that a report has named, with this value of `JOINT_SIM_REPLAY`.
+    ///
+    /// # Panics
+    /// The check panics if no report has such a value.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Check};
+    ///
+    /// let program = || async { assert_ne!(sim::random() % 10, 7) };
+    /// let found = Check::new().find(program).unwrap_err();
+    /// let again = Check::new().replay(found.replay()).find(program).unwrap_err();
+    /// assert_eq!(again.failure().seed(), found.failure().seed());
+    /// ```
+    pub fn replay(mut self, replay: impl Into<String>) -> Self {
+        self.replay = Some(replay.into());
+        self
+    }
+
+    /// Runs a program until it fails.
+    ///
+    /// # Panics
+    /// If it fails, with the report as the message. Also if it is called inside a simulation, or if
+    /// an environment variable has a value that cannot be read.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Check;
+    /// use joint_executor::time::sleep;
+    /// use std::time::Duration;
+    ///
+    /// Check::new().seeds(50).run(|| async {
+    ///     sleep(Duration::from_secs(1)).await;
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn run<F: Future<Output: Verdict>>(&self, program: impl Fn() -> F) {
+        if let Err(found) = self.find(program) {
+            panic!("{found}");
+        }
+    }
+
+    /// Runs a program until it fails. Returns the failure instead of panicking.
+    ///
+    /// # Errors
+    /// [`Found`] if the program fails. It is the report.
+    ///
+    /// # Panics
+    /// If it is called inside a simulation, or if an environment variable has a value that cannot
+    /// be read.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Check;
+    ///
+    /// let found = Check::new().find(|| std::future::pending::<()>()).unwrap_err();
+    /// assert!(found.failure().is_deadlock());
+    /// assert_eq!(found.runs(), 1);
+    /// ```
+    pub fn find<F: Future<Output: Verdict>>(
+        &self,
+        program: impl Fn() -> F,
+    ) -> Result<Checked, Box<Found>> {
+        let run = |plan: &Plan, settings: &Builder| {
+            Attempt::run(&plan.of(settings), plan.chance(), None, &program)
+        };
+        let mut check = self.clone();
+        check.seeds = variable("JOINT_SIM_SEEDS").unwrap_or(self.seeds);
+        check.first = variable("JOINT_SIM_SEED").unwrap_or(self.first);
+        check.replay = variable("JOINT_SIM_REPLAY").or_else(|| self.replay.clone());
+        let _quiet = quiet::set(true);
+        match &check.replay {
+            Some(replay) => check.repeat(&parsed("JOINT_SIM_REPLAY", replay), &run),
+            None => check.search(&run),
+        }
+    }
+
+    /// Makes one run, as an earlier report says.
+    fn repeat(&self, plan: &Plan, run: Run<'_>) -> Result<Checked, Box<Found>> {
+        let attempt = self.shown(plan, run);
+        match attempt.ended {
+            Ok(()) => Ok(Checked { runs: 1 }),
+            Err(failure) => {
+                let found = Found::new(plan.clone(), 1, failure);
+                Err(Box::new(found.with_kept(attempt.kept)))
+            }
+        }
+    }
+
+    fn search(&self, run: Run<'_>) -> Result<Checked, Box<Found>> {
+        let mut longest = 0;
+        for number in 0..self.seeds {
+            let expected = match longest {
+                0 => self.settings.expected_steps,
+                steps => steps,
+            };
+            let plan = Plan::nth(number, self.first.wrapping_add(number), expected);
+            let attempt = match self.canary != 0 && number % self.canary == 0 {
+                true => self.twice(number, &plan, run)?,
+                false => run(&plan, &self.settings),
+            };
+            longest = longest.max(attempt.steps);
+            if let Err(failure) = attempt.ended {
+                let found = Found::new(plan, number + 1, failure);
+                return Err(Box::new(self.found(found, run)));
+            }
+        }
+        Ok(Checked { runs: self.seeds })
+    }
+
+    /// The settings of a run of which all is kept.
+    fn keeping(&self) -> Builder {
+        Builder {
+            keeps_trace: true,
+            ..self.settings.clone()
+        }
+    }
+
+    /// Makes a run twice. The two must not differ.
+    fn twice(&self, number: u64, plan: &Plan, run: Run<'_>) -> Result<Attempt, Box<Found>> {
+        let keeping = self.keeping();
+        let one = run(plan, &keeping);
+        if one.ended.as_ref().is_err_and(Failure::is_stuck) {
+            return Ok(one);
+        }
+        let other = run(plan, &keeping);
+        let Some(difference) = canary::difference(&one.kept, &other.kept) else {
+            return Ok(one);
+        };
+        let kind = Kind::Differs(difference);
+        let failure = Failure::new(plan.seed(), kind, one.steps, 0, [].into());
+        let found = Found::new(plan.clone(), number + 1, failure);
+        Err(Box::new(found.with_kept(one.kept)))
+    }
+
+    /// Makes a run whose panics print their messages.
+    fn shown(&self, plan: &Plan, run: Run<'_>) -> Attempt {
+        let _shown = quiet::set(false);
+        run(plan, &self.keeping())
+    }
+
+    /// Shrinks a failure.
+    fn found(&self, mut found: Found, run: Run<'_>) -> Found {
+        if found.failure().is_stuck() {
+            // Each further run would last as long, and leak as much.
+            return found;
+        }
+        let again = run(found.plan(), &self.keeping());
+        match &again.ended {
+            Err(failure) if failure.is_like(found.failure()) => {}
+            _ => {
+                let third = run(found.plan(), &self.keeping());
+                let difference = canary::difference(&again.kept, &third.kept);
+                found.does_not_repeat(difference);
+                return found;
+            }
+        }
+        let mut limited = self.keeping();
+        if !found.failure().is_of_steps() {
+            limited.max_steps = limited.max_steps.min(2 * again.steps + 1_000);
+        }
+        let seed = found.plan().seed();
+        let mut steps = shrink::STEPS;
+        let mut fails = |decisions: &[Decision]| {
+            if steps == 0 {
+                return None;
+            }
+            let attempt = run(&Plan::list(seed, decisions), &limited);
+            steps = steps.saturating_sub(attempt.steps);
+            let failure = attempt.ended.err()?;
+            let is_like = failure.is_like(found.failure());
+            is_like.then_some(attempt.kept.decisions)
+        };
+        let shrunk = shrink::shrink(&again.kept.decisions, self.shrink_runs, &mut fails);
+        let plan = Plan::list(seed, &shrunk.decisions);
+        let last = self.shown(&plan, run);
+        match last.ended {
+            Err(failure) => found.shrunk_to(plan, &again.kept.decisions, shrunk.runs, failure),
+            // The last run of the shrinking failed, so the program does not depend on its seed
+            // alone.
+            Ok(()) => found.does_not_repeat(None),
+        }
+        found.with_kept(last.kept)
+    }
+}
+
+/// An environment variable that a check reads.
+fn variable<T: FromStr<Err: fmt::Display>>(name: &str) -> Option<T> {
+    let value = env::var(name).ok().filter(|value| !value.is_empty())?;
+    Some(parsed(name, &value))
+}
+
+fn parsed<T: FromStr<Err: fmt::Display>>(name: &str, value: &str) -> T {
+    let read = value.parse().map_err(|error| format!("{error}"));
+    read.unwrap_or_else(|error| panic!("{name}={value} cannot be read: {error}"))
+}
+
+/// The name of the test that runs, if there is one.
+fn test_name() -> Option<String> {
+    let thread = std::thread::current();
+    let name = thread.name().filter(|name| *name != "main");
+    name.map(ToOwned::to_owned)
+}
+
+/// What a check that found nothing has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checked {
+    /// The number of seeds that were run.
+    pub runs: u64,
+}

@@ -1,0 +1,271 @@
+//! [`Found`]: the report of a check that has found a failure.
+
+use alloc::{
+    collections::BTreeSet,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    super::{
+        chance::Decision,
+        failure::Failure,
+        record::{Actor, lines},
+        world::Kept,
+    },
+    plan::Plan,
+    test_name,
+};
+
+/// A failure that a [`Check`](super::Check) has found.
+///
+/// `Display` shows the report.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Check};
+/// use joint_executor::yield_now;
+///
+/// let program = || async {
+///     yield_now().await;
+///     assert!(sim::random() % 3 != 0, "a multiple of three");
+/// };
+/// let found = Check::new().find(program).unwrap_err();
+/// assert!(found.failure().to_string().contains("a multiple of three"));
+/// // The run is made again, and fails again.
+/// let again = Check::new().replay(found.replay()).find(program).unwrap_err();
+/// assert_eq!(again.runs(), 1);
+/// ```
+pub struct Found {
+    failure: Failure,
+    plan: Plan,
+    /// The number of the run.
+    run: u64,
+    shrunk: Option<Shrunk>,
+    /// Why the failure is not shrunk, if it does not repeat.
+    note: String,
+    /// The tasks that the last steps name.
+    tasks: Vec<String>,
+    files: Option<Result<Files, String>>,
+}
+
+/// The files with all steps.
+struct Files {
+    lanes: PathBuf,
+    perfetto: PathBuf,
+}
+
+struct Shrunk {
+    plan: Plan,
+    before: usize,
+    after: usize,
+    runs: u32,
+}
+
+impl Found {
+    pub(super) fn new(plan: Plan, run: u64, failure: Failure) -> Self {
+        Self {
+            failure,
+            plan,
+            run,
+            shrunk: None,
+            note: String::new(),
+            tasks: Vec::new(),
+            files: None,
+        }
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(super) fn does_not_repeat(&mut self, difference: Option<String>) {
+        self.note = "the same seed did not fail in the same way again\n".into();
+        self.note += &difference.unwrap_or_default();
+    }
+
+    /// Notes the shrunk run and its failure.
+    pub(super) fn shrunk_to(
+        &mut self,
+        plan: Plan,
+        before: &[Decision],
+        runs: u32,
+        failure: Failure,
+    ) {
+        let wild = |decisions: &[Decision]| decisions.iter().filter(|one| one.made != 0).count();
+        self.shrunk = Some(Shrunk {
+            before: wild(before),
+            after: plan.wild(),
+            plan,
+            runs,
+        });
+        self.failure = failure;
+    }
+
+    /// Writes all steps of the run to files.
+    pub(super) fn with_kept(mut self, kept: Kept) -> Self {
+        let last = self.failure.last().iter();
+        let actors: BTreeSet<_> = last.map(|event| event.actor).collect();
+        let is_task = |actor: &Actor| kept.task(*actor).is_some();
+        let tasks = actors.into_iter().filter(is_task);
+        self.tasks = tasks.map(|actor| kept.named(actor)).collect();
+        let files = self.write(kept).map_err(|error| error.to_string());
+        self.files = Some(files);
+        self
+    }
+
+    fn write(&self, kept: Kept) -> io::Result<Files> {
+        let name = test_name().unwrap_or_else(|| "main".to_string());
+        let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
+        // The process is named too, because two checkouts may run the same test at once.
+        let (seed, process) = (self.plan.seed(), std::process::id());
+        let folder = folder();
+        let path = |ending| folder.join(format!("joint-sim-{name}-{seed}-{process}.{ending}"));
+        let (lanes, perfetto) = (path("txt"), path("json"));
+        fs::create_dir_all(&folder)?;
+        let tasks = kept.all_tasks();
+        let trace = kept.into_trace();
+        let mut file = BufWriter::new(File::create(&lanes)?);
+        let shown = trace.lanes().width(WIDTH);
+        write!(file, "{self}\nthe tasks:\n{tasks}\nthe lanes:\n{shown}\n")?;
+        // The lanes show neither faults nor what happens in the network.
+        write!(file, "all steps:\n{trace}")?;
+        file.flush()?;
+        let mut file = BufWriter::new(File::create(&perfetto)?);
+        trace.write_perfetto(&mut file)?;
+        file.flush()?;
+        Ok(Files { lanes, perfetto })
+    }
+
+    /// Returns the failure, of the shrunk run if it could be shrunk.
+    pub fn failure(&self) -> &Failure {
+        &self.failure
+    }
+
+    /// Returns how many runs it took to find the failure.
+    pub fn runs(&self) -> u64 {
+        self.run
+    }
+
+    /// Returns the value of `JOINT_SIM_REPLAY` that replays the run in which the program failed
+    /// first.
+    pub fn replay(&self) -> String {
+        self.plan.to_string()
+    }
+
+    /// Returns the value of `JOINT_SIM_REPLAY` that replays the shrunk run.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Check};
+    /// use joint_executor::yield_now;
+    ///
+    /// let program = || async {
+    ///     for _ in 0..10 {
+    ///         yield_now().await;
+    ///     }
+    ///     assert!(!sim::fault("disk"), "the disk is full");
+    /// };
+    /// let found = Check::new().find(program).unwrap_err();
+    /// let again = Check::new().replay(found.shrunk_replay().unwrap()).find(program).unwrap_err();
+    /// assert!(again.failure().to_string().contains("the disk is full"));
+    /// ```
+    pub fn shrunk_replay(&self) -> Option<String> {
+        self.shrunk.as_ref().map(|shrunk| shrunk.plan.to_string())
+    }
+
+    /// Returns how many decisions of the shrunk run are not the tamest.
+    pub fn shrunk_decisions(&self) -> Option<usize> {
+        self.shrunk.as_ref().map(|shrunk| shrunk.after)
+    }
+
+    /// Returns the file that shows all steps of the run as [lanes](super::super::Trace::lanes) and
+    /// as a list, if it could be written.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Check;
+    ///
+    /// let found = Check::new().find(|| std::future::pending::<()>()).unwrap_err();
+    /// if let (Some(lanes), Some(perfetto)) = (found.lanes_file(), found.perfetto_file()) {
+    ///     assert!(std::fs::read_to_string(lanes)?.contains("deadlock"));
+    /// #     std::fs::remove_file(lanes)?;
+    ///     println!("{} is for https://ui.perfetto.dev", perfetto.display());
+    /// #     std::fs::remove_file(perfetto)?;
+    /// }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn lanes_file(&self) -> Option<&Path> {
+        self.files().map(|files| &*files.lanes)
+    }
+
+    /// Returns the file that has all steps of the run for
+    /// [Perfetto](super::super::Trace::write_perfetto), if it could be written.
+    pub fn perfetto_file(&self) -> Option<&Path> {
+        self.files().map(|files| &*files.perfetto)
+    }
+
+    fn files(&self) -> Option<&Files> {
+        self.files.as_ref()?.as_ref().ok()
+    }
+}
+
+/// The largest number of characters in a line of lanes. Editors scroll where a terminal does not.
+const WIDTH: usize = 400;
+
+/// The folder of the files with all steps.
+fn folder() -> PathBuf {
+    let set = |name| env::var_os(name).filter(|value: &OsString| !value.is_empty());
+    let set = set("JOINT_SIM_OUT").or_else(|| set("CARGO_TARGET_TMPDIR"));
+    set.map_or_else(env::temp_dir, PathBuf::from)
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "run {} of the check failed", self.run)?;
+        writeln!(f, "to replay it:         {}", self.plan.command())?;
+        if let Some(shrunk) = &self.shrunk {
+            let Shrunk {
+                plan,
+                before,
+                after,
+                runs,
+            } = shrunk;
+            writeln!(f, "to replay it, shrunk: {}", plan.command())?;
+            writeln!(
+                f,
+                "of {before} decisions that are not the tamest, {after} are left after {runs} runs"
+            )?;
+        }
+        match &self.files {
+            Some(Ok(Files { lanes, perfetto })) => {
+                writeln!(f, "all steps:            {}", lanes.display())?;
+                writeln!(f, "the same in Perfetto: {}", perfetto.display())?;
+            }
+            Some(Err(error)) => writeln!(f, "the steps could not be written: {error}")?,
+            None => {}
+        }
+        write!(f, "{}{}", self.note, self.failure)?;
+        if !self.tasks.is_empty() {
+            write!(f, "the tasks of these steps:\n{}", lines(&self.tasks))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for Found {}

@@ -1,0 +1,40 @@
+//! The virtual time, in nanoseconds since the [epoch](epoch) of the timers.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use joint::waker::clock::{self, set_virtual};
+use joint_executor::hosted::epoch;
+
+/// Later than any time that a run reaches.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// The time of the system, outside of a run.
+pub(super) fn now() -> u64 {
+    nanos(clock::now())
+}
+
+pub(super) fn nanos(instant: Instant) -> u64 {
+    let since = instant.saturating_duration_since(epoch());
+    u64::try_from(since.as_nanos()).unwrap_or(NEVER)
+}
+
+pub(super) fn instant(nanos: u64) -> Instant {
+    epoch() + Duration::from_nanos(nanos)
+}
+
+/// The time `duration` after `now`.
+pub(super) fn after(now: u64, duration: Duration) -> u64 {
+    let nanos = u64::try_from(duration.as_nanos()).unwrap_or(NEVER);
+    now.saturating_add(nanos)
+}
+
+/// Sets the time of this thread.
+pub(super) fn set(nanos: u64) {
+    set_virtual(Some(instant(nanos)));
+}
+
+/// Lets this thread follow the system's clock again.
+pub(super) fn reset() {
+    set_virtual(None);
+}

@@ -1,0 +1,374 @@
+//! Why a run has failed.
+
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
+use core::{fmt, mem, time::Duration};
+use std::{
+    any::Any,
+    sync::{Mutex, PoisonError},
+};
+
+use super::{
+    record::{Actor, At, Event, Named, lines},
+    trace::Trace,
+};
+
+/// A task that does not run, in a run in which nobody can wake it.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    pub(super) actor: Actor,
+    pub(super) named: Named,
+    /// The number of its executor, if there are several.
+    pub(super) executor: Option<usize>,
+    /// Whether it is ready, but may run on no worker that is free.
+    pub(super) is_ready: bool,
+    /// When it was polled last, in nanoseconds since the start.
+    pub(super) since: u64,
+    /// In which step that was, and who had woken it. `None` if it has never run.
+    pub(super) ran: Option<(u64, Actor)>,
+    /// The task whose end it waits for, if it is known to wait for one.
+    pub(super) joins: Option<Actor>,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { actor, named, .. } = self;
+        write!(f, "{actor}")?;
+        if let Some(name) = &named.name {
+            write!(f, " \"{name}\"")?;
+        }
+        if let Some(executor) = self.executor {
+            write!(f, " of executor {executor}")?;
+        }
+        write!(f, ", spawned at {}, ", named.spawned)?;
+        match self.is_ready {
+            true => f.write_str("is ready, but each worker that may run it is blocked,")?,
+            false => f.write_str("waits")?,
+        }
+        write!(f, " since {}", At(self.since))?;
+        if let Some(joined) = self.joins {
+            write!(f, " for {joined} to end")?;
+        }
+        match self.ran {
+            Some((step, by)) => write!(f, "; it ran last in step {step}, woken by {by}"),
+            None => f.write_str("; it has never run"),
+        }
+    }
+}
+
+/// A worker that can run nothing, because it is in a poll that blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocked {
+    pub(super) executor: usize,
+    pub(super) worker: usize,
+    pub(super) by: Actor,
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            executor,
+            worker,
+            by,
+        } = self;
+        write!(
+            f,
+            "worker {worker} of executor {executor} is blocked in a poll of {by}"
+        )
+    }
+}
+
+/// Nobody can wake anybody.
+pub(super) struct Deadlock {
+    /// The task whose end the main future waits for, if it is known to wait for one.
+    pub(super) main_joins: Option<Actor>,
+    pub(super) waiting: Vec<Waiting>,
+    pub(super) blocked: Vec<Blocked>,
+}
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("deadlock: nothing can run, no timer is armed, and the main future waits")?;
+        if let Some(joined) = self.main_joins {
+            write!(f, " for {joined} to end")?;
+        }
+        match &self.waiting[..] {
+            [] => f.write_str("; there is no task\n")?,
+            waiting => write!(f, "; the tasks:\n{}", lines(waiting))?,
+        }
+        f.write_str(&lines(&self.blocked))?;
+        f.write_str(OUTSIDE)
+    }
+}
+
+const OUTSIDE: &str = "the simulation does not wait for what is outside of it: threads of `std`, \
+    executors that were made outside, and descriptors\n";
+
+/// The payload of a panic.
+pub(super) struct Payload {
+    message: Box<str>,
+    /// In a lock, because an error is shared between threads and a payload cannot be.
+    inner: Mutex<Box<dyn Any + Send>>,
+}
+
+impl Payload {
+    pub(super) fn new(payload: Box<dyn Any + Send>) -> Self {
+        Self {
+            message: message(&*payload).into(),
+            inner: Mutex::new(payload),
+        }
+    }
+
+    fn into_inner(self) -> Box<dyn Any + Send> {
+        let inner = self.inner.into_inner();
+        inner.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) enum Kind {
+    Panic(Payload),
+    /// The main future returned an error, which is shown as this text.
+    Error(String),
+    HostPanic(Arc<str>, Payload),
+    Deadlock(Deadlock),
+    Steps(u64),
+    Time(Duration),
+    NoExecutor(String),
+    /// Of a search: the same choices led to something else.
+    Diverged,
+    NoThread(String),
+    /// A call has kept the simulation for too long.
+    Stuck {
+        actor: Actor,
+        named: Named,
+        limit: Duration,
+    },
+    /// A poll that blocks could go on, but another one that blocks lies above it.
+    Beneath {
+        actor: Actor,
+        above: Actor,
+    },
+    /// A task without a handle panicked.
+    Detached(Actor, Named),
+    /// Two runs with the same decisions differ, as the text says.
+    Differs(String),
+}
+
+/// The error of a run: what went wrong, and where.
+///
+/// `Display` shows all of it: the seed, what happened, and the last steps.
+///
+/// # Example
+/// ```
+/// use joint_sim::Builder;
+/// use joint_executor::time::sleep;
+/// use std::{future::pending, time::Duration};
+///
+/// let failure = Builder::new(4).run(async {
+///     sleep(Duration::from_secs(2)).await;
+///     pending::<()>().await;
+/// });
+/// let failure = failure.unwrap_err();
+/// assert!(failure.is_deadlock());
+/// assert_eq!((failure.seed(), failure.steps()), (4, 2));
+/// assert_eq!(failure.elapsed(), Duration::from_secs(2));
+///
+/// let failure = Builder::new(4).run(async {
+///     if true {
+///         panic!("on purpose");
+///     }
+/// });
+/// let payload = failure.unwrap_err().into_panic().unwrap();
+/// assert_eq!(payload.downcast_ref::<&str>(), Some(&"on purpose"));
+/// ```
+pub struct Failure {
+    /// In a box, because most results are not errors.
+    kind: Box<Kind>,
+    seed: u64,
+    /// The number of the schedule, if the run belongs to a search.
+    schedule: Option<u64>,
+    steps: u64,
+    at: u64,
+    last: Vec<Event>,
+    trace: Option<Box<Trace>>,
+}
+
+impl Failure {
+    pub(super) fn new(seed: u64, kind: Kind, steps: u64, at: u64, last: Vec<Event>) -> Self {
+        Self {
+            kind: Box::new(kind),
+            seed,
+            schedule: None,
+            steps,
+            at,
+            last,
+            trace: None,
+        }
+    }
+
+    pub(super) fn set_trace(&mut self, trace: Option<Trace>) {
+        self.trace = trace.map(Box::new);
+    }
+
+    /// Returns everything that happened up to the failure, if [`Builder::trace`] asked for it.
+    ///
+    /// [`Builder::trace`]: super::Builder::trace
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Builder;
+    ///
+    /// let waits = || std::future::pending::<()>();
+    /// let failure = Builder::new(1).trace(true).run(waits()).unwrap_err();
+    /// assert_eq!(failure.trace().unwrap().explain_task(0).unwrap().steps().next(), Some(1));
+    /// assert!(Builder::new(1).run(waits()).unwrap_err().trace().is_none());
+    /// ```
+    pub fn trace(&self) -> Option<&Trace> {
+        self.trace.as_deref()
+    }
+
+    pub(super) fn set_schedule(&mut self, number: u64) {
+        self.schedule = Some(number);
+    }
+
+    /// Whether another run has failed in the same way.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        match (&*self.kind, &*other.kind) {
+            (Kind::Panic(one), Kind::Panic(other)) => one.message == other.message,
+            (Kind::Error(one), Kind::Error(other)) => one == other,
+            (Kind::HostPanic(host, one), Kind::HostPanic(other_host, other)) => {
+                host == other_host && one.message == other.message
+            }
+            (Kind::Detached(_, one), Kind::Detached(_, other)) => one.spawned == other.spawned,
+            (one, other) => mem::discriminant(one) == mem::discriminant(other),
+        }
+    }
+
+    /// Whether the run came to its limit of steps.
+    pub(super) fn is_of_steps(&self) -> bool {
+        matches!(*self.kind, Kind::Steps(_))
+    }
+
+    /// Whether a call has kept the simulation for too long.
+    pub(super) fn is_stuck(&self) -> bool {
+        matches!(*self.kind, Kind::Stuck { .. })
+    }
+
+    /// The last events, oldest first.
+    pub(super) fn last(&self) -> &[Event] {
+        &self.last
+    }
+
+    /// Returns the seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Returns the number of steps of the run.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Returns the virtual time from the start of the run to its end.
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.at)
+    }
+
+    /// Returns whether nobody could be woken any more.
+    pub fn is_deadlock(&self) -> bool {
+        matches!(*self.kind, Kind::Deadlock(_))
+    }
+
+    /// Returns the payload if the main future or that of a host panicked, and otherwise the failure
+    /// itself.
+    ///
+    /// # Errors
+    /// The failure, if it is no panic.
+    pub fn into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
+        match *self.kind {
+            Kind::Panic(payload) | Kind::HostPanic(_, payload) => Ok(payload.into_inner()),
+            kind => Err(Self {
+                kind: Box::new(kind),
+                ..self
+            }),
+        }
+    }
+}
+
+/// What to use instead of a wait outside.
+pub(super) const ONLY_OWN_WAITS: &str = "a simulation sees only joint's waits: use \
+    `joint::oneshot` or `joint::block_on` instead of a channel of `std`, `joint_executor::time::sleep` \
+    instead of `thread::sleep`, and hold no lock of `std` across an `await`";
+
+const DIVERGED: &str = "the program did something else than in the run before, although the same \
+    choices were made. The usual suspects are hash maps with random state, real time, threads, and \
+    state that is left from the run before\n";
+
+/// The message of a panic.
+pub(super) fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("(no message)")
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, steps, .. } = self;
+        let at = At(self.at);
+        match self.schedule {
+            None => write!(f, "the simulation with seed {seed}")?,
+            Some(number) => write!(f, "schedule {number} of the search")?,
+        }
+        write!(f, " failed in step {steps}, at {at}: ")?;
+        match &*self.kind {
+            Kind::Panic(payload) => writeln!(f, "the main future panicked: {}", payload.message)?,
+            Kind::Error(error) => writeln!(f, "the main future returned an error: {error}")?,
+            Kind::HostPanic(host, payload) => writeln!(
+                f,
+                "the main future of host `{host}` panicked: {}",
+                payload.message
+            )?,
+            Kind::Deadlock(deadlock) => write!(f, "{deadlock}")?,
+            Kind::Steps(limit) => writeln!(f, "it took more than {limit} steps")?,
+            Kind::Time(limit) => writeln!(f, "it took more than {limit:?} of virtual time")?,
+            Kind::NoThread(error) => writeln!(
+                f,
+                "no thread could be started for `spawn_blocking`: {error}"
+            )?,
+            Kind::Stuck {
+                actor,
+                named,
+                limit,
+            } => writeln!(
+                f,
+                "the function of `spawn_blocking` at {} ({actor}) blocked outside of joint's waits \
+                 for {limit:?} of real time, or computed for as long; {ONLY_OWN_WAITS}, or raise \
+                 `Builder::max_call_time`",
+                named.spawned
+            )?,
+            Kind::Beneath { actor, above } => writeln!(
+                f,
+                "a poll that blocks lies beneath another one: what the poll of {actor} waits for \
+                 is due, but the poll of {above}, which blocks too, lies above it on the stack; \
+                 use `spawn_blocking` for what blocks"
+            )?,
+            Kind::NoExecutor(error) => writeln!(f, "no executor could be started: {error}")?,
+            Kind::Detached(actor, named) => {
+                writeln!(f, "{actor}{named}, panicked, and it has no handle")?;
+            }
+            Kind::Differs(text) => f.write_str(text)?,
+            Kind::Diverged => f.write_str(DIVERGED)?,
+        }
+        match &self.last[..] {
+            [] => Ok(()),
+            last => write!(f, "the last steps:\n{}", lines(last)),
+        }
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for Failure {}

@@ -1,0 +1,574 @@
+//! [`Host`]: a simulated machine, with its own executor, address and sockets.
+
+use alloc::{boxed::Box, rc::Rc, string::String, sync::Arc, vec::Vec};
+use core::{
+    cell::RefCell,
+    fmt,
+    future::{Future, poll_fn},
+    net::{IpAddr, Ipv4Addr},
+    panic::Location,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+
+use super::{
+    chance::About,
+    world::{self, World},
+};
+use joint::task::JoinHandle;
+use joint_executor::Executor;
+
+/// Which host something belongs to, and which start of that host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) host: usize,
+    pub(super) start: u32,
+}
+
+impl Place {
+    /// The place of the main future.
+    pub(super) const MAIN: Self = Self { host: 0, start: 0 };
+}
+
+/// Makes the main future of a host.
+pub(super) type Main = Box<dyn FnMut() -> Pin<Box<dyn Future<Output = ()>>>>;
+
+/// Whether a machine runs a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Power {
+    Off,
+    /// The machine answers, but no program runs there.
+    Idle,
+    Running,
+}
+
+/// What runs on a host.
+pub(super) struct Program {
+    pub(super) executor: Rc<Executor>,
+    /// The main future. Without a handle it would be dropped if nobody could wake it.
+    pub(super) _main: Option<JoinHandle<()>>,
+}
+
+/// What the world knows about a host.
+pub(super) struct Machine {
+    pub(super) name: Arc<str>,
+    /// Counts the starts and the ends, so that what belongs to an earlier start is known.
+    pub(super) start: u32,
+    pub(super) power: Power,
+    pub(super) main: Option<Rc<RefCell<Main>>>,
+    pub(super) program: Option<Program>,
+    /// Where it was given its main future.
+    pub(super) given: &'static Location<'static>,
+    end: Option<HostEnd>,
+    /// The number of futures that wait for the end.
+    pub(super) watchers: usize,
+    waiting: Vec<Waker>,
+    /// The port that is given out next.
+    pub(super) next_port: u16,
+}
+
+impl Machine {
+    #[track_caller]
+    pub(super) fn new(name: Arc<str>, power: Power) -> Self {
+        Self {
+            name,
+            start: 0,
+            power,
+            main: None,
+            program: None,
+            given: Location::caller(),
+            end: None,
+            watchers: 0,
+            waiting: Vec::new(),
+            next_port: FIRST_PORT,
+        }
+    }
+
+    pub(super) fn begin(&mut self) -> u32 {
+        self.start += 1;
+        self.power = Power::Running;
+        self.end = None;
+        self.start
+    }
+
+    /// Returns the wakers of those who wait for the end.
+    pub(super) fn end(&mut self, power: Power, end: HostEnd) -> Vec<Waker> {
+        self.start += 1;
+        self.power = power;
+        self.end = Some(end);
+        core::mem::take(&mut self.waiting)
+    }
+
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<HostEnd> {
+        if let Some(end) = &self.end {
+            return Poll::Ready(end.clone());
+        }
+        if !self.waiting.iter().any(|own| own.will_wake(cx.waker())) {
+            self.waiting.push(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+/// The first of the ports that are given out.
+pub(super) const FIRST_PORT: u16 = 49_152;
+
+/// The address of a host.
+pub(super) fn ip(host: usize) -> Ipv4Addr {
+    let number = u16::try_from(host + 1).unwrap_or(u16::MAX);
+    let [high, low] = number.to_be_bytes();
+    Ipv4Addr::new(10, 0, high, low)
+}
+
+/// How a host's main future has ended.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, HostEnd};
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     host.run(|| async {});
+///     assert_eq!(host.ended().await, HostEnd::Returned);
+///     let end = host.ended();
+///     host.restart();
+///     host.kill();
+///     assert_eq!(end.await, HostEnd::Killed);
+/// });
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostEnd {
+    /// It returned.
+    Returned,
+    /// It was killed.
+    Killed,
+    /// It panicked with this message.
+    Panicked(String),
+}
+
+/// A simulated machine.
+///
+/// A host has a name, an IP address and an executor of its own with one worker. Whatever a task
+/// spawns stays on the task's host, and so do its sockets ([`net`](super::net)). The main future of
+/// the simulation and what it spawns are on a host as well, which is named `main` and cannot be
+/// killed.
+///
+/// A host runs a main future, which [`run`](Self::run) makes by a closure. When it ends, the host's
+/// program has ended, like a process: the host's other tasks are dropped and its sockets are
+/// closed. [`restart`](Self::restart) calls the closure again. A host's memory is what its futures
+/// own. Whatever is to survive a crash, as a disk does, belongs to the closure, for example as an
+/// `Rc` that it clones into each future.
+///
+/// A `Host` is a handle. Clones stand for the same host, and dropping one has no effect. It also
+/// stands for its name, as an argument of functions such as
+/// [`net::partition`](super::net::partition()).
+///
+/// # Panics
+/// If a host's main future panics, the run fails with that panic, unless somebody waits for the end
+/// of the host ([`ended`](Self::ended)).
+///
+/// # Example
+/// ```
+/// use std::{cell::Cell, rc::Rc, time::Duration};
+///
+/// use joint_sim::{self as sim, Host, HostEnd};
+/// use joint_executor::time::sleep;
+///
+/// sim::run(1, async {
+///     let host = Host::new("counter");
+///     let disk = Rc::new(Cell::new(0));
+///     host.run({
+///         let disk = disk.clone();
+///         move || {
+///             let disk = disk.clone();
+///             async move {
+///                 loop {
+///                     sleep(Duration::from_secs(1)).await;
+///                     disk.set(disk.get() + 1);
+///                 }
+///             }
+///         }
+///     });
+///     sleep(Duration::from_millis(3500)).await;
+///     host.kill();
+///     assert_eq!(host.ended().await, HostEnd::Killed);
+///     host.restart();
+///     sleep(Duration::from_millis(1500)).await;
+///     assert_eq!(disk.get(), 4);
+/// });
+/// ```
+#[derive(Clone)]
+pub struct Host {
+    number: usize,
+    name: Arc<str>,
+    /// The run that it belongs to.
+    run: Arc<()>,
+}
+
+impl Host {
+    /// Creates a host, on which nothing runs yet.
+    ///
+    /// The first host has the address 10.0.0.2, and the next ones have those that follow. The
+    /// main future's host has 10.0.0.1.
+    ///
+    /// # Panics
+    /// If there is a host with this name, or outside of a simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Host};
+    ///
+    /// sim::run(1, async {
+    ///     let hosts = ["a", "b", "c"].map(Host::new);
+    ///     assert_eq!(hosts[0].name(), "a");
+    ///     assert_eq!(hosts[2].ip().to_string(), "10.0.0.4");
+    ///     assert!(!hosts[0].is_running());
+    /// });
+    /// ```
+    pub fn new(name: impl Into<String>) -> Self {
+        let name = Arc::<str>::from(name.into());
+        with_world(|world| {
+            world.network(|network| {
+                let is_taken = network.find(&name).is_some();
+                assert!(!is_taken, "there is a host named `{name}` already");
+                let number = network.machines.len();
+                network.machines.push(Machine::new(name, Power::Idle));
+                network.host(number)
+            })
+        })
+    }
+
+    /// Returns the host with this name.
+    ///
+    /// # Panics
+    /// Outside of a simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Host};
+    ///
+    /// sim::run(1, async {
+    ///     let host = Host::new("a");
+    ///     assert_eq!(Host::find("a").unwrap().ip(), host.ip());
+    ///     assert!(Host::find("b").is_none());
+    /// });
+    /// ```
+    pub fn find(name: &str) -> Option<Self> {
+        with_world(|world| world.network(|network| Some(network.host(network.find(name)?))))
+    }
+
+    pub(super) fn of(number: usize, name: Arc<str>, run: Arc<()>) -> Self {
+        Self { number, name, run }
+    }
+
+    /// Returns the host's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the host's address.
+    pub fn ip(&self) -> IpAddr {
+        ip(self.number).into()
+    }
+
+    /// Starts the host. The closure makes its main future, now and at each
+    /// [`restart`](Self::restart). It is called by the first task of the host, and neither it nor
+    /// its future need be `Send`.
+    ///
+    /// # Panics
+    /// If the host is running already, if it is the main future's, or outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Host};
+    /// use std::{cell::Cell, rc::Rc};
+    ///
+    /// sim::run(1, async {
+    ///     let starts = Rc::new(Cell::new(0));
+    ///     let host = Host::new("a");
+    ///     host.run({
+    ///         let starts = starts.clone();
+    ///         move || {
+    ///             starts.set(starts.get() + 1);
+    ///             async {}
+    ///         }
+    ///     });
+    ///     host.ended().await;
+    ///     host.restart();
+    ///     host.ended().await;
+    ///     assert_eq!(starts.get(), 2);
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn run<F, M>(&self, mut main: F)
+    where
+        F: FnMut() -> M + 'static,
+        M: Future<Output = ()> + 'static,
+    {
+        let main: Main = Box::new(move || Box::pin(main()));
+        let main = Rc::new(RefCell::new(main));
+        let given = Location::caller();
+        self.with(|world| {
+            let before = world.network(|network| {
+                let machine = &mut network.machines[self.number];
+                let is_running = machine.power == Power::Running;
+                assert!(!is_running, "the host `{}` runs already", self.name);
+                machine.given = given;
+                machine.main.replace(main)
+            });
+            drop(before);
+            world.start(self.number);
+        });
+    }
+
+    /// Starts the host again, after killing it if it is running. Its main future is made anew by
+    /// the closure that was given to [`run`](Self::run).
+    ///
+    /// # Panics
+    /// If the host has never run, if it is the main future's, or outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Host};
+    /// use joint_executor::time::{sleep, timeout};
+    /// use std::time::Duration;
+    ///
+    /// sim::run(1, async {
+    ///     let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+    ///     let host = Host::new("a");
+    ///     host.run(move || sleep(minute));
+    ///     sleep(50 * second).await;
+    ///     host.restart();
+    ///     // The main future begins anew.
+    ///     assert!(timeout(50 * second, host.ended()).await.is_err());
+    ///     assert!(timeout(50 * second, host.ended()).await.is_ok());
+    /// });
+    /// ```
+    pub fn restart(&self) {
+        if self.is_running() {
+            self.kill();
+        }
+        self.with(|world| world.start(self.number));
+    }
+
+    /// Kills the host as a crash does. The seed decides whether the [program](Self::kill_program)
+    /// or the [machine](Self::cut_power) crashes.
+    ///
+    /// Nothing happens if it is not running.
+    ///
+    /// # Panics
+    /// If it is the main future's host, or outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Host, net::TcpStream};
+    /// use joint_executor::time::sleep;
+    /// use std::{io::ErrorKind, time::Duration};
+    ///
+    /// sim::check(|| async {
+    ///     let host = Host::new("a");
+    ///     host.run(|| sleep(Duration::MAX));
+    ///     host.kill();
+    ///     let error = TcpStream::connect("a:80").await.unwrap_err();
+    ///     match error.kind() {
+    ///         ErrorKind::ConnectionRefused => {} // The machine still answers.
+    ///         ErrorKind::TimedOut => {}          // It does not.
+    ///         _ => panic!("{error}"),
+    ///     }
+    /// });
+    /// ```
+    pub fn kill(&self) {
+        let is_outage = self.with(|world| world.chance().below(About::Network, 2) == 1);
+        self.stop(if is_outage { Power::Off } else { Power::Idle });
+    }
+
+    /// Kills the host's program. Its tasks are dropped where they stand, and its sockets are
+    /// closed.
+    ///
+    /// The machine keeps answering: it closes the program's connections, and refuses further ones.
+    /// If a task of the host itself calls this, or a poll on the host is blocked, that poll ends
+    /// first, without access to the network. Nothing happens if the host is not running.
+    ///
+    /// # Panics
+    /// If it is the main future's host, or outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use futures_lite::AsyncReadExt;
+    /// use joint_sim::{self as sim, Host, net::{TcpListener, TcpStream}};
+    /// use joint_executor::time::sleep;
+    /// use std::time::Duration;
+    ///
+    /// sim::run(1, async {
+    ///     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+    ///     let host = Host::new("a");
+    ///     host.run(|| async {
+    ///         let _stream = TcpStream::connect("main:80").await.unwrap();
+    ///         sleep(Duration::MAX).await;
+    ///     });
+    ///     let (mut stream, _) = listener.accept().await.unwrap();
+    ///     sleep(Duration::from_secs(1)).await;
+    ///     host.kill_program();
+    ///     // The machine closes the connection.
+    ///     assert_eq!(stream.read(&mut [0; 8]).await.unwrap(), 0);
+    /// });
+    /// ```
+    pub fn kill_program(&self) {
+        self.stop(Power::Idle);
+    }
+
+    /// Kills the host's program as [`kill_program`](Self::kill_program) does, but the machine does
+    /// not answer until the host is started again.
+    ///
+    /// Nobody is told about its connections, which are half open from now on. A peer that only
+    /// reads never notices. A peer that writes gets
+    /// [`ConnectionReset`](std::io::ErrorKind::ConnectionReset) once the host has started again, or
+    /// else [`TimedOut`](std::io::ErrorKind::TimedOut) after many minutes.
+    ///
+    /// # Panics
+    /// If it is the main future's host, or outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Host, HostEnd};
+    /// use joint_executor::time::sleep;
+    /// use std::time::Duration;
+    ///
+    /// sim::run(1, async {
+    ///     let host = Host::new("a");
+    ///     host.run(|| sleep(Duration::MAX));
+    ///     assert!(host.is_running());
+    ///     host.cut_power();
+    ///     assert_eq!(host.ended().await, HostEnd::Killed);
+    ///     host.restart();
+    ///     assert!(host.is_running());
+    /// });
+    /// ```
+    pub fn cut_power(&self) {
+        self.stop(Power::Off);
+    }
+
+    fn stop(&self, power: Power) {
+        self.with(|world| {
+            let is_running = world.network(|n| n.machines[self.number].power == Power::Running);
+            if is_running || power == Power::Off {
+                world.stop(self.number, power, HostEnd::Killed);
+            }
+        });
+    }
+
+    /// Returns whether the host's program is running.
+    ///
+    /// # Panics
+    /// Outside of its simulation.
+    pub fn is_running(&self) -> bool {
+        let is_running = |world: &World| {
+            world.network(|network| network.machines[self.number].power == Power::Running)
+        };
+        self.with(is_running)
+    }
+
+    /// Waits for the next end of the host's program, or returns the last one if the host is not
+    /// running.
+    ///
+    /// A panic of the host's main future does not fail the run while this future exists.
+    ///
+    /// # Panics
+    /// Outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Host, HostEnd};
+    ///
+    /// sim::run(1, async {
+    ///     let host = Host::new("a");
+    ///     host.run(|| async { panic!("out of memory") });
+    ///     let end = host.ended().await;
+    ///     assert_eq!(end, HostEnd::Panicked("out of memory".to_string()));
+    /// });
+    /// ```
+    pub fn ended(&self) -> impl Future<Output = HostEnd> + use<> {
+        let watch = Watch::new(self.clone());
+        poll_fn(move |cx| watch.poll(cx))
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&World) -> R) -> R {
+        with_world(|world| {
+            let is_own = world.network(|network| Arc::ptr_eq(&network.run, &self.run));
+            assert!(is_own, "the host `{}` is of another simulation", self.name);
+            f(world)
+        })
+    }
+}
+
+impl AsRef<str> for Host {
+    fn as_ref(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host")
+            .field("name", &self.name)
+            .field("ip", &self.ip())
+            .finish()
+    }
+}
+
+/// A wait for the end of a host.
+struct Watch(Host);
+
+impl Watch {
+    fn new(host: Host) -> Self {
+        host.with(|world| world.network(|network| network.machines[host.number].watchers += 1));
+        Self(host)
+    }
+
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<HostEnd> {
+        let Self(host) = self;
+        host.with(|world| world.network(|network| network.machines[host.number].poll_end(cx)))
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let Self(host) = self;
+        world::with(|world| {
+            let Some(world) = world else { return };
+            world.network(|network| {
+                let is_own = Arc::ptr_eq(&network.run, &host.run);
+                if let Some(machine) = network.machines.get_mut(host.number).filter(|_| is_own) {
+                    machine.watchers -= 1;
+                }
+            });
+        });
+    }
+}
+
+fn with_world<R>(f: impl FnOnce(&World) -> R) -> R {
+    world::with(|world| f(world.expect("hosts exist only inside a simulation")))
+}
+
+/// Returns the host that the calling code runs on.
+///
+/// # Panics
+/// Outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host};
+///
+/// sim::run(1, async {
+///     assert_eq!(sim::current_host().name(), "main");
+///     let host = Host::new("a");
+///     host.run(|| async { assert_eq!(sim::current_host().name(), "a") });
+///     host.ended().await;
+/// });
+/// ```
+pub fn current_host() -> Host {
+    with_world(|world| {
+        let number = world.place().host;
+        world.network(|network| network.host(number))
+    })
+}

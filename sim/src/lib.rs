@@ -1,0 +1,838 @@
+//! Simulation: a program runs on one thread, by a seed, with virtual time.
+//!
+//! A concurrent program behaves differently each time it runs. In a simulation, a seed decides
+//! everything that is otherwise left to chance, so that the same seed gives the same run, on every
+//! machine. Time is virtual: if nothing is ready, the clock jumps to the next timer. Faults happen
+//! as often as the settings say. A program that uses
+//! `joint-executor` runs without changes.
+//!
+//! A program on `joint-executor` needs nothing for it. Its tests depend on this package:
+//!
+//! ```toml
+//! [dependencies]
+//! joint-executor = "0.1"
+//!
+//! [dev-dependencies]
+//! joint-sim = "0.1"
+//! ```
+//!
+//! # A first test
+//! [`check()`] runs a program with some hundreds of seeds, with several schedulers and with faults.
+//! Here two tasks count, but each may overwrite what the other has written:
+//!
+//! ```should_panic
+//! use std::sync::{Arc, Mutex};
+//!
+//! use joint_sim as sim;
+//! use joint_executor::{spawn, yield_now};
+//!
+//! // #[test]
+//! fn both_are_counted() {
+//!     sim::check(|| async {
+//!         let count = Arc::new(Mutex::new(0));
+//!         let add = || {
+//!             let count = count.clone();
+//!             spawn(async move {
+//!                 let seen = *count.lock().unwrap();
+//!                 yield_now().await;
+//!                 *count.lock().unwrap() = seen + 1;
+//!             })
+//!         };
+//!         for task in [add(), add()] {
+//!             task.await;
+//!         }
+//!         assert_eq!(*count.lock().unwrap(), 2);
+//!     });
+//! }
+//! # both_are_counted();
+//! ```
+//!
+//! A run ends when the main future does. Tasks that have not ended by then are dropped. The report
+//! of the test above, without some of the steps:
+//!
+//! ```text
+//! run 6 of the check failed
+//! to replay it:         JOINT_SIM_REPLAY=pct:2:7:5 cargo test both_are_counted -- --exact
+//! to replay it, shrunk: JOINT_SIM_REPLAY=list:5: cargo test both_are_counted -- --exact
+//! of 1 decisions that are not the tamest, 0 are left after 1 runs
+//! all steps:            /tmp/joint-sim-both_are_counted-5-4637.txt
+//! the same in Perfetto: /tmp/joint-sim-both_are_counted-5-4637.json
+//! the simulation with seed 5 failed in step 6, at 0ns: the main future panicked: assertion `left
+//!   == right` failed
+//!   left: 1
+//!  right: 2
+//! the last steps:
+//!   step 1, 0ns: main ran
+//!   step 1, 0ns: task 1 was spawned by main
+//!   step 1, 0ns: task 2 was spawned by main
+//!   ...
+//!   step 2, 0ns: task 1 ran
+//!   step 2, 0ns: task 1 was woken by task 1
+//!   step 3, 0ns: task 2 ran
+//!   step 3, 0ns: task 2 was woken by task 2
+//!   step 4, 0ns: task 1 ran
+//!   step 4, 0ns: task 1 finished
+//!   step 5, 0ns: task 2 ran
+//!   step 5, 0ns: task 2 finished
+//!   step 6, 0ns: main ran
+//!   step 6, 0ns: main panicked
+//! ```
+//!
+//! A *step* is one poll. A *decision* is a choice that was left to chance, such as which of the
+//! tasks that are ready runs next.
+//!
+//! # Replaying
+//! The report names two commands. Each makes one run only: the one that failed, or the shrunk one,
+//! in which as many decisions as possible are the tamest. A replay prints what the program prints,
+//! and stops at the breakpoints of a debugger. It holds as long as the program does the same: after
+//! a change, run the check again. [`Check`] has all settings and environment variables.
+//!
+//! [`run`] and [`Builder`] run a program once, with one seed. [`Builder`] has no faults unless it
+//! is told so, and returns the output.
+//!
+//! # Time
+//! [`time::now`](joint_executor::time::now) is the virtual time. It stands still while tasks run,
+//! unless [`Builder::charge`] says otherwise, and jumps to the next timer when nothing is ready. A
+//! test of a day takes no longer than what happens in that day. A loop that yields until some time
+//! has come needs a charge, because it would never end otherwise.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! let hours = joint_sim::run(7, async {
+//!     let start = joint_executor::time::now();
+//!     joint_executor::spawn(joint_executor::time::sleep(Duration::from_secs(3600))).await;
+//!     (joint_executor::time::now() - start).as_secs() / 3600
+//! });
+//! assert_eq!(hours, 1);
+//! ```
+//!
+//! # Chance
+//! All decisions come from one stream of random numbers (ChaCha8), which the seed begins.
+//! [`random`] gives the program numbers of its own. A program that takes decisions from elsewhere
+//! is not repeatable. The usual suspects are hash maps with random state, `std::time`, threads, and
+//! addresses. [`check()`] makes some runs twice, and names the first event in which they differ.
+//!
+//! # Schedulers
+//! The [`Scheduler`] chooses which of the tasks that are ready runs next. [`check()`] takes turns
+//! with all of them. [`explore()`] runs a small program once for each of its schedules.
+//!
+//! # Faults
+//! [`Faults`] are late timers, late and spurious wake-ups, and extra yields, which may hit every
+//! task. Cancellations and panics hit only what says that they may: [`may_cancel`], [`may_panic`].
+//! [`fault`] is a site of the program's own. [`check()`] has all faults, and [`run`] none.
+//!
+//! # Hosts and a network
+//! A [`Host`] is a simulated machine, which can be killed and started again. Hosts talk through
+//! [`net`], whose links delay, lose and reorder messages, and can be cut. Here a client asks a
+//! server that crashes in between:
+//!
+//! ```
+//! use std::{io, time::Duration};
+//!
+//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//! use joint_sim::{self as sim, Host, HostEnd};
+//! use joint_executor::time::{sleep, timeout};
+//! # mod program {
+//!
+//! #[cfg(not(test))]
+//! use joint_executor::io::{TcpListener, TcpStream};
+//! #[cfg(test)]
+//! use joint_sim::net::{TcpListener, TcpStream};
+//! # }
+//! # use joint_sim::net::{TcpListener, TcpStream};
+//!
+//! /// Answers each byte with the next one.
+//! async fn serve(address: &str) -> io::Result<()> {
+//!     let listener = TcpListener::bind(address).await?;
+//!     loop {
+//!         let (mut stream, _) = listener.accept().await?;
+//!         joint_executor::spawn_detached(async move {
+//!             let mut byte = [0];
+//!             while stream.read_exact(&mut byte).await.is_ok() {
+//!                 let _ = stream.write_all(&[byte[0] + 1]).await;
+//!             }
+//!         });
+//!     }
+//! }
+//!
+//! async fn ask(address: &str, byte: u8) -> io::Result<u8> {
+//!     let mut stream = TcpStream::connect(address).await?;
+//!     stream.write_all(&[byte]).await?;
+//!     let mut answer = [0];
+//!     stream.read_exact(&mut answer).await?;
+//!     Ok(answer[0])
+//! }
+//!
+//! // #[test]
+//! fn a_crash_loses_no_question() {
+//!     sim::check(|| async {
+//!         let server = Host::new("server");
+//!         server.run(|| async { serve("0.0.0.0:80").await.unwrap() });
+//!         let client = Host::new("client");
+//!         client.run(|| async {
+//!             for n in 0..3 {
+//!                 // An attempt fails if the server does not listen yet, or crashes.
+//!                 let answer = loop {
+//!                     match timeout(Duration::from_secs(1), ask("server:80", n)).await {
+//!                         Ok(Ok(answer)) => break answer,
+//!                         _ => sleep(Duration::from_millis(100)).await,
+//!                     }
+//!                 };
+//!                 assert_eq!(answer, n + 1);
+//!             }
+//!         });
+//!         sleep(Duration::from_millis(sim::random() % 20)).await;
+//!         server.kill();
+//!         server.restart();
+//!         assert_eq!(client.ended().await, HostEnd::Returned);
+//!     });
+//! }
+//! # a_crash_loses_no_question();
+//! ```
+//!
+//! The two `use` lines are all that a program needs to run both here and on the real network.
+//! `cfg(test)` holds in the crate's own unit tests. Its integration tests, in `tests/`, use the
+//! crate as it is built for everybody, with the sockets of [`io`](joint_executor::io). For them,
+//! let a feature of the crate choose the sockets instead, such as `sim = ["joint/sim"]`, or write
+//! functions that are generic over `AsyncRead` and `AsyncWrite`.
+//!
+//! # Which settings for what
+//! | to | use |
+//! |---|---|
+//! | test a program | [`check()`] |
+//! | search for longer | [`check()`] with `JOINT_SIM_SEEDS=100000` in the environment |
+//! | be sure about a few tasks of a few polls each | [`explore()`], with a bound on [preemptions](Explore::preemptions) if there are too many schedules |
+//! | have one run and its output, without faults | [`run`], or [`Builder`] for its settings, digest and trace |
+//!
+//! [`check()`] changes the scheduler by itself. For a single run:
+//!
+//! | [`Scheduler`] | use |
+//! |---|---|
+//! | `Random` | the first choice: most bugs need a few tasks to run in an unusual order |
+//! | `Pct` | a bug that needs some task to be kept waiting while others make much progress |
+//! | `RoundRobin` | a fair order, in which only faults and the network disturb the program |
+//!
+//! A limit ends a run that would never end, or blocks:
+//!
+//! | limit | set it if |
+//! |---|---|
+//! | [`max_steps`](Builder::max_steps) | the program waits by yielding. A check has a limit of a million |
+//! | [`max_time`](Builder::max_time) | the program retries or has an interval: it then never comes to a deadlock, but repeats its attempts |
+//! | [`max_call_time`](Builder::max_call_time) | a function of `spawn_blocking` computes for more than 10 s |
+//! | [`max_poll_time`](Builder::max_poll_time) | a poll computes for more than a minute |
+//!
+//! [`check()`] has all faults. Set one to 0, by [`Check::settings`], if the program does not have
+//! to bear it:
+//!
+//! | fault | finds |
+//! |---|---|
+//! | [`late_timers`](Faults::late_timers) | a timeout that fires beside a success; a lease that its owner takes for valid for too long |
+//! | [`late_wakeups`](Faults::late_wakeups) | trust in tasks running in the order in which they were woken |
+//! | [`spurious_polls`](Faults::spurious_polls) | a future that takes each poll for the event it waits for |
+//! | [`extra_yields`](Faults::extra_yields) | trust in operations that are usually ready at once |
+//! | [`cancellations`](Faults::cancellations) | what is lost or kept if a future is dropped: put [`may_cancel`] around it |
+//! | [`panics`](Faults::panics) | a program that does not survive the panic of one task: put [`may_panic`] around it |
+//! | [`sites`](Faults::sites) | untested paths for errors: put [`fault`] where the error may come from |
+//!
+//! A test that asserts exact times needs late timers and late wake-ups off. The network has no
+//! faults of its own accord: set them by [`net::Link`], and let a task of the test kill hosts and
+//! cut links at random times.
+//!
+//! # Traces
+//! [`Builder::trace`] keeps everything that happens. A [`Trace`] is shown [as text](Trace::lanes)
+//! and in [Perfetto](Trace::write_perfetto), and [explains](Trace::explain) why a step took place.
+//!
+//! # Deadlocks
+//! If nothing is ready, no timer is armed and the main future waits, nobody can ever wake it. The
+//! run fails then, and the report shows each task: where it was spawned, since when it waits, who
+//! had woken it, and whether it waits for another task to end. Here a client and a server wait for
+//! each other's first message:
+//!
+//! ```
+//! use joint_executor::TaskBuilder;
+//! use joint_sim as sim;
+//! use joint::oneshot;
+//!
+//! let failure = sim::Builder::new(1).run(async {
+//!     let (ask, asked) = oneshot::channel();
+//!     let (answer, answered) = oneshot::channel();
+//!     let client = TaskBuilder::new().name("client").spawn(async move {
+//!         let greeting: u32 = answered.await.unwrap();
+//!         ask.send(greeting).unwrap();
+//!     });
+//!     let server = TaskBuilder::new().name("server").spawn(async move {
+//!         answer.send(asked.await.unwrap() + 1).unwrap();
+//!     });
+//!     client.await;
+//!     server.await;
+//! });
+//! let report = failure.unwrap_err().to_string();
+//! assert!(report.contains("the main future waits for task 1 to end"));
+//! assert!(report.contains("task 2 \"server\", spawned at "));
+//! ```
+//!
+//! The report, with its long lines broken:
+//!
+//! ```text
+//! the simulation with seed 1 failed in step 3, at 0ns: deadlock: nothing can run, no timer is
+//! armed, and the main future waits for task 1 to end; the tasks:
+//!   task 1 "client", spawned at src/main.rs:6:51, waits since 0ns;
+//!     it ran last in step 3, woken by main
+//!   task 2 "server", spawned at src/main.rs:10:51, waits since 0ns;
+//!     it ran last in step 2, woken by main
+//! the simulation does not wait for what is outside of it: threads of `std`, executors that were
+//!   made outside, and descriptors
+//! the last steps:
+//!   step 0, 0ns: main was woken by outside
+//!   step 1, 0ns: main ran
+//!   step 1, 0ns: task 1 was spawned by main
+//!   step 1, 0ns: task 2 was spawned by main
+//!   step 1, 0ns: task 1 was woken by main
+//!   step 1, 0ns: task 2 was woken by main
+//!   step 2, 0ns: task 2 ran
+//!   step 3, 0ns: task 1 ran
+//! ```
+//!
+//! # What belongs to a simulation
+//! All tasks and timers of this crate: [`spawn`](joint_executor::spawn),
+//! [`spawn_local`](joint_executor::spawn_local), [`TaskBuilder`](joint_executor::TaskBuilder),
+//! [`JoinSet`](joint_executor::JoinSet), [`async_scope`](joint_executor::async_scope),
+//! [`join_async`](joint_executor::join_async()), [`time`](joint_executor::time), and each
+//! [`Executor`](joint_executor::Executor) that the program builds. A function of
+//! [`spawn_blocking`](joint_executor::spawn_blocking) runs at a scheduled point, and
+//! [`block_on`](joint::block_on) lets other tasks run meanwhile. [`is_simulated`] tells whether the
+//! calling code belongs to one.
+//!
+//! What does not belong to it cannot be simulated:
+//!
+//! | use in a simulation | result | use instead |
+//! |---|---|---|
+//! | an executor made outside | panic | [`spawn`](joint_executor::spawn), or an executor built inside |
+//! | a simulated executor on a thread of `std`, or in another simulation | panic | `spawn_blocking` |
+//! | a descriptor or a socket of [`io`](joint_executor::io) | error of kind `Unsupported` | [`net`] |
+//! | a simulation | panic | a thread of its own |
+//! | a wait for a task or a thread outside | deadlock, unless it is over already | a task inside |
+//! | a timer made before the run | its end depends on the real time | `async { sleep(second).await }` |
+//! | `std::time` | real time | [`time::now`](joint_executor::time::now) |
+//! | a channel or lock of `std` that blocks | the process is aborted | [`oneshot`](joint::oneshot) |
+//!
+//! The process is aborted with a report, after [`Builder::max_poll_time`]. In `spawn_blocking` the
+//! run fails instead, after [`Builder::max_call_time`].
+//!
+//! ```
+//! let outside = joint_executor::Executor::builder().workers(1).build()?;
+//! let failure = joint_sim::Builder::new(1).run(async { outside.spawn(async {}).await });
+//! let report = failure.unwrap_err().to_string();
+//! assert!(report.contains("this executor was made outside of the simulation that uses it"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! # Limits
+//! * Tasks are interleaved at their polls. Races between two instructions, and weak memory, are for
+//!   a model checker.
+//! * A poll that blocks runs other tasks above itself on the stack. It cannot go on before the
+//!   polls above it, and the run fails with a report if it would have to.
+//! * If the program catches the panic by which a run that has failed ends its waits, and waits
+//!   again, the process is aborted after the report is printed.
+
+mod attempt;
+mod chance;
+mod check;
+mod clock;
+mod explore;
+mod failure;
+mod faults;
+mod host;
+pub mod net;
+mod record;
+mod scheduler;
+mod trace;
+mod verdict;
+mod world;
+
+extern crate alloc;
+
+use alloc::string::String;
+use core::{fmt, future::Future, time::Duration};
+use std::panic::resume_unwind;
+
+use self::{chance::Chance, world::World};
+
+pub use self::{
+    check::{Check, Checked, Found, check},
+    explore::{Explore, Explored, explore},
+    failure::Failure,
+    faults::{Faults, MayCancel, MayPanic, fault, may_cancel, may_panic},
+    host::{Host, HostEnd, current_host},
+    record::Event,
+    scheduler::Scheduler,
+    trace::{Explanation, Lanes, Trace},
+    verdict::Verdict,
+};
+
+/// Runs a future to its end in a simulation with this seed.
+///
+/// The scheduler is [`Random`](Scheduler::Random), and there are no faults. [`Builder`] has all
+/// settings.
+///
+/// # Panics
+/// If the future panics, or if the run fails in another way. Then the panic's message is the
+/// [`Failure`].
+///
+/// # Example
+/// ```
+/// let order = |seed| joint_sim::run(seed, async {
+///     let numbers = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+///     let push = |n| {
+///         let numbers = numbers.clone();
+///         joint_executor::spawn(async move { numbers.lock().unwrap().push(n) })
+///     };
+///     let tasks: Vec<_> = (0..10).map(push).collect();
+///     for task in tasks {
+///         task.await;
+///     }
+///     numbers.lock().unwrap().clone()
+/// });
+/// assert_eq!(order(1), order(1));
+/// assert_ne!(order(1), order(2));
+/// ```
+pub fn run<F: Future>(seed: u64, future: F) -> F::Output {
+    match Builder::new(seed).run(future) {
+        Ok(outcome) => outcome.output,
+        Err(failure) => pass_on(failure),
+    }
+}
+
+/// Prints a failure, and panics with it.
+fn pass_on(failure: Failure) -> ! {
+    std::eprintln!("{failure}");
+    match failure.into_panic() {
+        Ok(payload) => resume_unwind(payload),
+        Err(failure) => panic!("{failure}"),
+    }
+}
+
+/// The settings of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{Builder, Scheduler};
+///
+/// let outcome = Builder::new(3)
+///     .scheduler(Scheduler::RoundRobin)
+///     .run(async { joint_executor::spawn(async { 6 * 7 }).await })?;
+/// assert_eq!(outcome.output, 42);
+/// # Ok::<(), joint_sim::Failure>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `run` is called"]
+pub struct Builder {
+    seed: u64,
+    scheduler: Scheduler,
+    faults: Faults,
+    expected_steps: u64,
+    workers: usize,
+    charge: Duration,
+    ignores_panics: bool,
+    max_steps: u64,
+    max_time: Duration,
+    max_call_time: Duration,
+    max_poll_time: Duration,
+    keeps_trace: bool,
+    /// The command that replays the run, if it is one of a check.
+    replay: Option<String>,
+}
+
+impl Builder {
+    /// Creates the settings of a run with this seed.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            scheduler: Scheduler::Random,
+            faults: Faults::none(),
+            expected_steps: 1_000,
+            workers: 2,
+            charge: Duration::ZERO,
+            ignores_panics: false,
+            max_steps: u64::MAX,
+            max_time: Duration::MAX,
+            max_call_time: Duration::from_secs(10),
+            max_poll_time: Duration::from_secs(60),
+            keeps_trace: false,
+            replay: None,
+        }
+    }
+
+    /// Sets how the task that runs next is chosen. Otherwise it is [`Scheduler::Random`].
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Scheduler};
+    /// use joint_executor::{spawn_detached, yield_now};
+    /// use std::sync::Mutex;
+    ///
+    /// static ORDER: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    /// Builder::new(1).scheduler(Scheduler::RoundRobin).run(async {
+    ///     for n in 0..4 {
+    ///         spawn_detached(async move { ORDER.lock().unwrap().push(n) });
+    ///     }
+    ///     yield_now().await;
+    /// })?;
+    /// assert_eq!(*ORDER.lock().unwrap(), [0, 1, 2, 3]);
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
+        self.scheduler = scheduler;
+        self
+    }
+
+    /// Sets what goes wrong. Otherwise nothing does.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults};
+    /// use joint_executor::time::sleep;
+    /// use std::time::Duration;
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let run = |faults| Builder::new(1).faults(faults).run(async move { sleep(second).await });
+    /// assert_eq!(run(Faults::none())?.elapsed, second);
+    /// assert!(run(Faults::none().late_timers(1.0))?.elapsed > second);
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    pub fn faults(mut self, faults: Faults) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// Sets how many steps the run is expected to take at most, which [`Scheduler::Pct`] must know.
+    /// Otherwise it is 1,000.
+    ///
+    /// [`Outcome::steps`] of an earlier run tells the number.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Scheduler};
+    ///
+    /// let program = || async {
+    ///     for _ in 0..100 {
+    ///         joint_executor::yield_now().await;
+    ///     }
+    /// };
+    /// let steps = Builder::new(0).run(program())?.steps;
+    /// let settings = Builder::new(1).scheduler(Scheduler::Pct { depth: 3 }).expected_steps(steps);
+    /// assert_eq!(settings.run(program())?.steps, 101);
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    pub fn expected_steps(mut self, steps: u64) -> Self {
+        self.expected_steps = steps;
+        self
+    }
+
+    /// Sets the number of workers of the main executor, and of each executor whose builder does not
+    /// say it. Otherwise it is 2.
+    ///
+    /// All workers take turns. Their number matters to a poll that blocks, which blocks its worker,
+    /// and to tasks that belong to one worker.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::block_on;
+    /// use joint_sim::Builder;
+    /// use joint_executor::spawn;
+    ///
+    /// // The poll of the outer task blocks a worker until the inner one has run.
+    /// let run = |workers| {
+    ///     let settings = Builder::new(1).workers(workers);
+    ///     settings.run(async { spawn(async { block_on(spawn(async { 7 })) }).await })
+    /// };
+    /// assert_eq!(run(2)?.output, 7);
+    /// assert!(run(1).unwrap_err().is_deadlock());
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// Sets how much virtual time each poll takes. Otherwise it takes none.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Builder;
+    /// use joint_executor::yield_now;
+    /// use std::time::Duration;
+    ///
+    /// let settings = Builder::new(1).charge(Duration::from_millis(2));
+    /// assert_eq!(settings.run(yield_now())?.elapsed, Duration::from_millis(4));
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    pub fn charge(mut self, charge: Duration) -> Self {
+        self.charge = charge;
+        self
+    }
+
+    /// Sets whether a panic of a task that has no handle is no failure. Otherwise it is one,
+    /// because nobody else would learn of it.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Scheduler};
+    /// use joint_executor::{spawn_detached, yield_now};
+    ///
+    /// let run = |ignores| {
+    ///     let settings = Builder::new(1).scheduler(Scheduler::RoundRobin);
+    ///     settings.ignore_detached_panics(ignores).run(async {
+    ///         spawn_detached(async { panic!("unseen") });
+    ///         yield_now().await;
+    ///     })
+    /// };
+    /// assert!(run(true).is_ok());
+    /// assert!(run(false).is_err());
+    /// ```
+    pub fn ignore_detached_panics(mut self, ignores: bool) -> Self {
+        self.ignores_panics = ignores;
+        self
+    }
+
+    /// Sets the largest number of steps, after which the run fails. Each poll is a step. There is
+    /// no limit otherwise.
+    ///
+    /// # Example
+    /// ```
+    /// let spins = joint_sim::Builder::new(1).max_steps(100).run(async {
+    ///     loop {
+    ///         joint_executor::yield_now().await;
+    ///     }
+    /// });
+    /// let report = spins.map(|outcome| outcome.output).unwrap_err();
+    /// assert!(report.to_string().contains("it took more than 100 steps"));
+    /// ```
+    pub fn max_steps(mut self, steps: u64) -> Self {
+        self.max_steps = steps;
+        self
+    }
+
+    /// Sets the virtual time after which the run fails. There is no limit otherwise.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Host, net::TcpStream};
+    /// use joint_executor::time::sleep;
+    /// use std::time::Duration;
+    ///
+    /// let failure = Builder::new(1).max_time(Duration::from_secs(3600)).run(async {
+    ///     Host::new("server");
+    ///     // Nobody ever listens there.
+    ///     while TcpStream::connect("server:80").await.is_err() {
+    ///         sleep(Duration::from_secs(1)).await;
+    ///     }
+    /// });
+    /// assert!(failure.unwrap_err().to_string().contains("more than 3600s of virtual time"));
+    /// ```
+    pub fn max_time(mut self, time: Duration) -> Self {
+        self.max_time = time;
+        self
+    }
+
+    /// Sets whether everything that happens is kept, as a [`Trace`]. Otherwise it is not.
+    ///
+    /// This takes memory for each spawn, wake-up and poll. It changes nothing in the run.
+    ///
+    /// # Example
+    /// ```
+    /// let outcome = joint_sim::Builder::new(1).trace(true).run(async {
+    ///     joint_executor::spawn(async {}).await;
+    /// })?;
+    /// println!("{}", outcome.trace.unwrap().lanes());
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    pub fn trace(mut self, trace: bool) -> Self {
+        self.keeps_trace = trace;
+        self
+    }
+
+    /// Sets how long, in real time, a function of
+    /// [`spawn_blocking`](joint_executor::spawn_blocking) may run from one wait of this crate to
+    /// the next. After that the run fails. Otherwise it is 10 s.
+    ///
+    /// Such a function has a thread of its own, but the simulation waits until it ends, or waits in
+    /// this crate. If it waits elsewhere, such as in a channel of `std`, for another part of the
+    /// program, nothing can go on. The run then fails, and leaks all that is in it. The process is
+    /// aborted with the same message if a poll is blocked in a wait meanwhile.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Builder;
+    /// use joint_executor::spawn_blocking;
+    /// use std::{sync::mpsc, time::Duration};
+    ///
+    /// let failure = Builder::new(1).max_call_time(Duration::from_millis(100)).run(async {
+    ///     let (_sender, receiver) = mpsc::channel::<()>();
+    ///     // Nothing is ever sent.
+    ///     spawn_blocking(move || receiver.recv()).await
+    /// });
+    /// let report = failure.unwrap_err().to_string();
+    /// assert!(report.contains("use `joint::oneshot`"), "{report}");
+    /// ```
+    pub fn max_call_time(mut self, time: Duration) -> Self {
+        self.max_call_time = time;
+        self
+    }
+
+    /// Sets how long, in real time, a poll may go on without a wait of this crate. After that the
+    /// process is aborted, with a report on the standard error. Otherwise it is one minute.
+    /// [`Duration::MAX`] means forever, and nobody looks at the run then.
+    ///
+    /// A poll that waits elsewhere than in this crate blocks the whole simulation: in a channel or
+    /// lock of `std`, in [`park`](std::thread::park), or in a poll that never ends. Often it waits
+    /// for another task, which can never run. A blocked thread cannot be unwound, so no [`Failure`]
+    /// can be returned. The report names the seed, the step, the task and where it was spawned, and
+    /// how a check is replayed. The test harness of `cargo test` ends with the process, and the
+    /// other tests of the program are not run.
+    ///
+    /// The limit is not exact, and the time in which a debugger holds the process does not count.
+    /// The same limit holds for a destructor at the end of the run. A function of `spawn_blocking`
+    /// has a limit of its own, [`max_call_time`](Self::max_call_time).
+    ///
+    /// # Cost
+    /// One thread of the process looks at all runs once a second, or four times in the shortest of
+    /// their limits. It sleeps when there is no run.
+    ///
+    /// # Example
+    /// ```
+    /// use std::{sync::mpsc, time::Duration};
+    ///
+    /// # if false {
+    /// joint_sim::Builder::new(1).max_poll_time(Duration::from_secs(5)).run(async {
+    ///     let (sender, receiver) = mpsc::channel();
+    ///     joint_executor::spawn_detached(async move { sender.send(1).unwrap() });
+    ///     // This aborts the process: the task cannot run. Use `joint::oneshot` instead.
+    ///     receiver.recv().unwrap()
+    /// })?;
+    /// # }
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    pub fn max_poll_time(mut self, time: Duration) -> Self {
+        self.max_poll_time = time;
+        self
+    }
+
+    /// Runs a future to its end. What it has spawned and what has not ended is dropped then.
+    ///
+    /// # Errors
+    /// [`Failure`] if the future or a detached task panics, if nobody can be woken any more, or if
+    /// the run reaches a limit.
+    ///
+    /// # Panics
+    /// If it is called inside a simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::oneshot;
+    /// use joint_sim::Builder;
+    ///
+    /// let outcome = Builder::new(1).run(async { joint_executor::spawn(async { 6 * 7 }).await })?;
+    /// assert_eq!(outcome.output, 42);
+    ///
+    /// let (_sender, receiver) = oneshot::channel::<()>();
+    /// assert!(Builder::new(1).run(receiver).unwrap_err().is_deadlock());
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    pub fn run<F: Future>(&self, future: F) -> Result<Outcome<F::Output>, Failure> {
+        let world = World::new(self, Chance::new(self.seed));
+        let ended = world.run(future);
+        match ended {
+            Ok(output) => Ok(Outcome {
+                output,
+                digest: world.digest(),
+                steps: world.steps(),
+                elapsed: world.elapsed(),
+                trace: world.trace(),
+            }),
+            Err(mut failure) => {
+                failure.set_trace(world.trace());
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// What a run has led to.
+///
+/// # Example
+/// ```
+/// use joint_sim::Builder;
+/// use joint_executor::time::sleep;
+/// use std::time::Duration;
+///
+/// let run = || Builder::new(1).run(async {
+///     sleep(Duration::from_secs(9)).await;
+///     "woken"
+/// });
+/// let outcome = run()?;
+/// assert_eq!((outcome.output, outcome.steps), ("woken", 2));
+/// assert_eq!(outcome.elapsed, Duration::from_secs(9));
+/// assert_eq!(outcome.digest, run()?.digest);
+/// # Ok::<(), joint_sim::Failure>(())
+/// ```
+pub struct Outcome<T> {
+    /// What the future returned.
+    pub output: T,
+    /// A digest of all that has happened. Two runs with the same digest were the same.
+    ///
+    /// A program that leaves everything to the seed has the same digest on every machine and in
+    /// every build, with debug assertions or without. The digest may change with the program, the
+    /// settings, and each version of this crate.
+    pub digest: u64,
+    /// The number of polls.
+    pub steps: u64,
+    /// The virtual time that has passed.
+    pub elapsed: Duration,
+    /// Everything that has happened, if [`Builder::trace`] asked for it.
+    pub trace: Option<Trace>,
+}
+
+impl<T: fmt::Debug> fmt::Debug for Outcome<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outcome")
+            .field("output", &self.output)
+            .field("digest", &format_args!("{:016x}", self.digest))
+            .field("steps", &self.steps)
+            .field("elapsed", &self.elapsed)
+            .finish()
+    }
+}
+
+/// Returns whether the calling code runs in a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim as sim;
+///
+/// assert!(!sim::is_simulated());
+/// assert!(sim::run(1, async { sim::is_simulated() }));
+/// ```
+pub fn is_simulated() -> bool {
+    world::with(|world| world.is_some())
+}
+
+/// Returns a random number. In a simulation the seed decides it.
+///
+/// Outside it comes from the keys of std's hash maps, which differ in each thread and each program.
+/// It is not fit for secrets.
+///
+/// # Example
+/// ```
+/// let draw = |seed| joint_sim::run(seed, async { joint_sim::random() });
+/// assert_eq!(draw(1), draw(1));
+/// assert_ne!(draw(1), draw(2));
+/// ```
+pub fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    world::with(|world| match world {
+        Some(world) => world.chance().random(),
+        None => RandomState::new().hash_one(0u64),
+    })
+}

@@ -1,0 +1,264 @@
+//! The state of connections and listeners, and what is sent on connections.
+//!
+//! A connection has two ends, and a pipe from each of them to the other. End 0 has connected, and
+//! end 1 was accepted. Pipe 0 leads from end 0 to end 1. What arrives on a pipe keeps its order.
+//!
+//! A pipe whose way is cut stalls, until the way is open again or the sender gives up. A sender
+//! that has lost its power gives up at once. `arrival.rs` has what arriving segments do, and
+//! `ending.rs` how ends close, break and are lost.
+
+use alloc::{boxed::Box, collections::VecDeque};
+use core::{mem, net::SocketAddr};
+use std::io::{self, ErrorKind};
+
+use super::{
+    link::Way,
+    network::{Network, Waiting, gone},
+    traffic::Event,
+};
+use crate::{chance::About, world::World};
+
+/// How many bytes a reader has not read at most.
+pub(super) const WINDOW: usize = 64 << 10;
+
+/// How many connections wait to be accepted at most.
+pub(super) const BACKLOG: usize = 1024;
+
+pub(super) const SECOND: u64 = 1_000_000_000;
+
+/// How long an attempt to connect goes on without an answer.
+pub(super) const CONNECT_LIMIT: u64 = 127 * SECOND;
+
+/// How long a connection sends again what does not arrive.
+pub(super) const RESEND_LIMIT: u64 = 15 * 60 * SECOND;
+
+/// Who has an end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holder {
+    /// A stream, or the listener that has not accepted it yet.
+    Program,
+    /// Nobody any more, or not yet. The machine answers.
+    Nobody,
+    /// The machine has lost its power, and does not know of the connection any more.
+    Lost,
+}
+
+pub(super) enum Segment {
+    /// Asks for a connection.
+    Connect,
+    /// Grants it.
+    Accept,
+    Data(Box<[u8]>),
+    /// Nothing follows.
+    End,
+    /// There is no connection.
+    Reset,
+}
+
+/// One end of a connection.
+pub(super) struct End {
+    pub(super) host: usize,
+    pub(super) address: SocketAddr,
+    pub(super) holder: Holder,
+    pub(super) is_established: bool,
+    pub(super) inbox: VecDeque<u8>,
+    /// Whether nothing will arrive any more.
+    pub(super) has_all: bool,
+    /// Whether a reset has arrived, or the end has given up.
+    pub(super) is_broken: bool,
+    /// Why, until an operation has reported it.
+    pub(super) error: Option<ErrorKind>,
+    pub(super) is_read_shut: bool,
+    pub(super) is_write_shut: bool,
+    pub(super) readers: Waiting,
+    pub(super) writers: Waiting,
+    pub(super) nodelay: bool,
+    pub(super) ttl: u32,
+}
+
+impl End {
+    fn new(host: usize, address: SocketAddr, holder: Holder) -> Self {
+        Self {
+            host,
+            address,
+            holder,
+            is_established: false,
+            inbox: VecDeque::new(),
+            has_all: false,
+            is_broken: false,
+            error: None,
+            is_read_shut: false,
+            is_write_shut: false,
+            readers: Waiting::default(),
+            writers: Waiting::default(),
+            nodelay: false,
+            ttl: 64,
+        }
+    }
+
+    pub(super) fn lives(&self) -> bool {
+        self.holder == Holder::Program && !self.is_broken
+    }
+}
+
+/// One direction of a connection.
+#[derive(Default)]
+pub(super) struct Pipe {
+    /// What is under way, with the times at which it arrives.
+    pub(super) flying: VecDeque<(u64, Segment)>,
+    /// When the last segment arrives.
+    last: u64,
+    /// The number of bytes that were written and have not been read.
+    used: usize,
+    pub(super) is_stalled: bool,
+    /// When the sender gives up, if what it has sent does not arrive.
+    pub(super) limit: Option<u64>,
+}
+
+impl Pipe {
+    /// Lets nothing arrive before a time.
+    pub(super) fn hold_until(&mut self, at: u64) {
+        self.last = self.last.max(at);
+        for (arrives, _) in &mut self.flying {
+            *arrives = at.max(*arrives);
+        }
+    }
+}
+
+pub(super) struct Connection {
+    pub(super) ends: [End; 2],
+    pub(super) pipes: [Pipe; 2],
+    pub(super) begun: u64,
+    /// Whether it is settled when end 0 gives up connecting.
+    pub(super) is_limited: bool,
+}
+
+impl Connection {
+    pub(super) fn way(&self, side: usize) -> Way {
+        (self.ends[side].host, self.ends[1 - side].host)
+    }
+
+    /// Frees room in the pipe to an end. Returns whether the sender waits for that.
+    pub(super) fn free(&mut self, side: usize, bytes: usize) -> bool {
+        self.pipes[1 - side].used -= bytes;
+        bytes > 0 && !self.ends[1 - side].writers.is_empty()
+    }
+
+    /// How many bytes an end can write now.
+    pub(super) fn room(&self, side: usize) -> usize {
+        WINDOW - self.pipes[side].used
+    }
+}
+
+/// The state of a listener.
+pub(super) struct Listener {
+    pub(super) host: usize,
+    pub(super) local: SocketAddr,
+    /// The connections that wait to be accepted.
+    pub(super) backlog: VecDeque<u64>,
+    pub(super) acceptors: Waiting,
+}
+
+impl Network {
+    /// Begins to connect.
+    pub(super) fn connect(
+        &mut self,
+        world: &World,
+        id: u64,
+        (from, local): (usize, SocketAddr),
+        (to, peer): (usize, SocketAddr),
+    ) {
+        let connection = Connection {
+            ends: [
+                End::new(from, local, Holder::Program),
+                End::new(to, peer, Holder::Nobody),
+            ],
+            pipes: Default::default(),
+            begun: world.now(),
+            is_limited: false,
+        };
+        self.connections.insert(id, connection);
+        self.put(world, id, 0, Segment::Connect);
+    }
+
+    /// The connection of a stream, unless its host has been killed.
+    pub(super) fn connection(&mut self, id: u64, side: usize) -> io::Result<&mut Connection> {
+        let connection = self.connections.get_mut(&id);
+        let own = connection.filter(|own| own.ends[side].holder == Holder::Program);
+        own.ok_or_else(gone)
+    }
+
+    /// Sends a segment from an end.
+    pub(super) fn put(&mut self, world: &World, id: u64, side: usize, segment: Segment) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let delay = self.links.stream_delay(world, connection.way(side));
+        let pipe = &mut connection.pipes[side];
+        pipe.last = pipe.last.max(world.now().saturating_add(delay));
+        pipe.flying.push_back((pipe.last, segment));
+        if !pipe.is_stalled {
+            arrive_at(world, pipe.last, id, side);
+        }
+    }
+
+    /// Sends bytes from an end that has room for them.
+    pub(super) fn put_data(&mut self, world: &World, id: u64, side: usize, bytes: &[u8]) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        connection.pipes[side].used += bytes.len();
+        let way = connection.way(side);
+        self.note(world, Event::Sent, way, bytes.len());
+        // Readers must not rely on getting what was written as one piece.
+        let is_split = bytes.len() > 1 && world.chance().happens(About::Network, SPLIT);
+        let first = match is_split {
+            true => bytes.len() - 1 - world.chance().below(About::Network, bytes.len() - 1),
+            false => bytes.len(),
+        };
+        let (first, rest) = bytes.split_at(first);
+        for part in [first, rest].into_iter().filter(|part| !part.is_empty()) {
+            self.put(world, id, side, Segment::Data(part.into()));
+        }
+    }
+
+    /// Ends the writing direction of an end.
+    pub(super) fn end_writing(&mut self, world: &World, id: u64, side: usize) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let end = &mut connection.ends[side];
+        if !mem::replace(&mut end.is_write_shut, true) {
+            end.writers.wake(&mut self.wakers);
+            self.put(world, id, side, Segment::End);
+        }
+    }
+
+    /// Tells the peer of an end that there is room again.
+    pub(super) fn tell_room(&mut self, world: &World, id: u64, side: usize) {
+        let Some(connection) = self.connections.get(&id) else {
+            return;
+        };
+        let way = connection.way(side);
+        let delay = self.links.stream_delay(world, way);
+        world.at(world.now().saturating_add(delay), move |world| {
+            world.network(|network| {
+                // If the way is cut, `resume` does it.
+                let is_open = network.is_open(way);
+                if let Some(connection) = network.connections.get_mut(&id).filter(|_| is_open) {
+                    connection.ends[1 - side].writers.wake(&mut network.wakers);
+                }
+            });
+        });
+    }
+}
+
+/// How often a write arrives as two parts.
+const SPLIT: f64 = 0.125;
+
+/// Takes what arrives on a pipe at a time.
+pub(super) fn arrive_at(world: &World, at: u64, id: u64, side: usize) {
+    world.at(at, move |world| {
+        world.network(|network| network.arrive(world, id, side));
+    });
+}

@@ -1,0 +1,202 @@
+//! How the ends of connections close, break and are lost.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+use core::mem;
+use std::io::ErrorKind;
+
+use super::{
+    connection::{CONNECT_LIMIT, Connection, Holder, RESEND_LIMIT, Segment},
+    network::{Network, Protocol},
+    traffic::Event,
+};
+use crate::{host::Power, world::World};
+
+impl Network {
+    /// Lets a pipe wait until its way is open.
+    pub(super) fn stall(&mut self, world: &World, id: u64, side: usize) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let pipe = &mut connection.pipes[side];
+        if connection.ends[side].holder == Holder::Lost {
+            pipe.flying.clear();
+            return;
+        }
+        pipe.is_stalled = true;
+        self.limit(world, id, side);
+    }
+
+    /// Sets when the sender gives up, and the end that connects.
+    pub(super) fn limit(&mut self, world: &World, id: u64, side: usize) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        if !connection.ends[0].is_established && !connection.is_limited {
+            connection.is_limited = true;
+            let at = connection.begun.saturating_add(CONNECT_LIMIT);
+            world.at(at, move |world| {
+                world.network(|network| network.give_up_connecting(world, id));
+            });
+        }
+        let pipe = &mut connection.pipes[side];
+        if connection.ends[side].is_established && pipe.limit.is_none() {
+            let at = world.now().saturating_add(RESEND_LIMIT);
+            pipe.limit = Some(at);
+            world.at(at, move |world| {
+                world.network(|network| {
+                    let connection = network.connections.get(&id);
+                    if connection.is_some_and(|own| own.pipes[side].limit == Some(at)) {
+                        network.give_up(world, id, side);
+                    }
+                });
+            });
+        }
+    }
+
+    fn give_up_connecting(&mut self, world: &World, id: u64) {
+        let connection = self.connections.get(&id);
+        if connection.is_some_and(|own| !own.ends[0].is_established && !own.ends[0].is_broken) {
+            self.give_up(world, id, 0);
+        }
+    }
+
+    fn give_up(&mut self, world: &World, id: u64, side: usize) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let way = connection.way(side);
+        connection.pipes[side].flying.clear();
+        connection.pipes[side].is_stalled = false;
+        self.note(world, Event::TimedOut, way, 0);
+        self.break_end(id, side, ErrorKind::TimedOut);
+        self.forget_unused(id);
+    }
+
+    pub(super) fn break_end(&mut self, id: u64, side: usize, kind: ErrorKind) {
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let end = &mut connection.ends[side];
+        if end.lives() {
+            end.is_broken = true;
+            end.error = Some(kind);
+            end.readers.wake(&mut self.wakers);
+            end.writers.wake(&mut self.wakers);
+        }
+        let own = &mut connection.pipes[side];
+        own.flying.clear();
+        own.limit = None;
+    }
+
+    /// Closes an end whose stream is dropped.
+    pub(super) fn close(&mut self, world: &World, id: u64, side: usize) {
+        let Ok(connection) = self.connection(id, side) else {
+            return;
+        };
+        let end = &connection.ends[side];
+        let aborts = !end.is_established || !end.inbox.is_empty();
+        self.close_by(world, id, side, aborts);
+    }
+
+    /// Closes an end, with a reset or in order.
+    pub(super) fn close_by(&mut self, world: &World, id: u64, side: usize, aborts: bool) {
+        let Ok(connection) = self.connection(id, side) else {
+            return;
+        };
+        let end = &mut connection.ends[side];
+        let (is_broken, host, port) = (end.is_broken, end.host, end.address.port());
+        end.holder = Holder::Nobody;
+        let unread = mem::take(&mut end.inbox).len();
+        let mut waiting = [mem::take(&mut end.readers), mem::take(&mut end.writers)];
+        let is_connecting = !end.is_established;
+        connection.free(side, unread);
+        let pipe = &mut connection.pipes[side];
+        if is_connecting && pipe.is_stalled {
+            pipe.flying.clear();
+        }
+        for waiting in &mut waiting {
+            waiting.wake(&mut self.wakers);
+        }
+        self.free_port((host, Protocol::Tcp, port), id);
+        match is_broken {
+            true => {}
+            false if aborts => self.put(world, id, side, Segment::Reset),
+            false => self.end_writing(world, id, side),
+        }
+        self.forget_unused(id);
+    }
+
+    /// Closes all connections and listeners of a host that stops.
+    pub(super) fn close_streams(&mut self, world: &World, host: usize, power: Power) {
+        let listeners: Vec<_> = own_keys(&self.listeners, |listener| listener.host == host);
+        for id in listeners {
+            self.close_listener(world, id, power);
+        }
+        for side in [0, 1] {
+            let is_own = |connection: &Connection| {
+                let end = &connection.ends[side];
+                end.host == host && end.holder == Holder::Program
+            };
+            for id in own_keys(&self.connections, is_own) {
+                match power {
+                    Power::Off => self.lose(id, side),
+                    Power::Idle | Power::Running => self.close(world, id, side),
+                }
+            }
+        }
+    }
+
+    /// Closes a listener, and resets what it has not accepted.
+    pub(super) fn close_listener(&mut self, world: &World, id: u64, power: Power) {
+        let Some(mut listener) = self.listeners.remove(&id) else {
+            return;
+        };
+        let port = listener.local.port();
+        self.free_port((listener.host, Protocol::Tcp, port), id);
+        listener.acceptors.wake(&mut self.wakers);
+        for id in listener.backlog {
+            match power {
+                Power::Off => self.lose(id, 1),
+                Power::Idle | Power::Running => self.close_by(world, id, 1, true),
+            }
+        }
+    }
+
+    /// Forgets what an end knows, because its machine has lost its power.
+    fn lose(&mut self, id: u64, side: usize) {
+        let Ok(connection) = self.connection(id, side) else {
+            return;
+        };
+        let end = &mut connection.ends[side];
+        end.holder = Holder::Lost;
+        let unread = mem::take(&mut end.inbox).len();
+        let mut waiting = [mem::take(&mut end.readers), mem::take(&mut end.writers)];
+        connection.free(side, unread);
+        let pipe = &mut connection.pipes[side];
+        pipe.limit = None;
+        if mem::take(&mut pipe.is_stalled) {
+            pipe.flying.clear();
+        }
+        for waiting in &mut waiting {
+            waiting.wake(&mut self.wakers);
+        }
+        self.forget_unused(id);
+    }
+
+    pub(super) fn forget_unused(&mut self, id: u64) {
+        let is_unused = |connection: &Connection| {
+            let [one, other] = &connection.ends;
+            one.holder != Holder::Program
+                && other.holder != Holder::Program
+                && connection.pipes.iter().all(|pipe| pipe.flying.is_empty())
+        };
+        if self.connections.get(&id).is_some_and(is_unused) {
+            self.connections.remove(&id);
+        }
+    }
+}
+
+fn own_keys<T>(all: &BTreeMap<u64, T>, is_own: impl Fn(&T) -> bool) -> Vec<u64> {
+    let own = all.iter().filter(|(_, value)| is_own(value));
+    own.map(|(&id, _)| id).collect()
+}

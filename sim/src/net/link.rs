@@ -1,0 +1,429 @@
+//! [`Link`]: how messages travel between two hosts.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::time::Duration;
+
+use crate::{
+    chance::{About, Chance},
+    world::World,
+};
+
+/// How long messages take, drawn for each message.
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+///
+/// use joint_sim::{self as sim, Host, net::{self, Latency, Link, UdpSocket}};
+/// use joint_executor::time::now;
+///
+/// sim::run(1, async {
+///     let second = Duration::from_secs(1);
+///     net::set_default_link(Link::new().latency(Latency::Constant(second)));
+///     Host::new("a").run(|| async {
+///         let socket = UdpSocket::bind("a:80").await.unwrap();
+///         socket.send_to(b"hello", "main:80").await.unwrap();
+///     });
+///     let socket = UdpSocket::bind("main:80").await.unwrap();
+///     let start = now();
+///     socket.recv(&mut [0; 8]).await.unwrap();
+///     assert_eq!(now() - start, second);
+/// });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Latency {
+    /// All messages take the same time.
+    Constant(Duration),
+    /// All times from the first to the second are equally likely.
+    Uniform(Duration, Duration),
+    /// An exponential distribution: most messages take little more than `least`, and few take much
+    /// more than `mean`, up to about eleven times.
+    Exponential {
+        /// The shortest time.
+        least: Duration,
+        /// The mean of all times.
+        mean: Duration,
+    },
+}
+
+/// The number of different times that a distribution gives.
+const STEPS: usize = 1 << 16;
+
+impl Latency {
+    /// Draws a time, in nanoseconds.
+    fn draw(self, chance: &mut Chance) -> u64 {
+        match self {
+            Self::Constant(time) => nanos(time),
+            Self::Uniform(least, most) => {
+                let span = u128::from(nanos(most).saturating_sub(nanos(least)));
+                let part = chance.below(About::Network, STEPS) as u128;
+                nanos(least) + (span * part / (STEPS - 1) as u128) as u64
+            }
+            Self::Exponential { least, mean } => {
+                let above = nanos(mean).saturating_sub(nanos(least)) as f64;
+                let left = (STEPS - chance.below(About::Network, STEPS)) as f64 / STEPS as f64;
+                nanos(least) + (above * -ln(left)) as u64
+            }
+        }
+    }
+}
+
+/// The natural logarithm of a number above 0 and at most 1. That of std differs between systems in
+/// the last bits.
+fn ln(mut x: f64) -> f64 {
+    let mut halvings = 0.0;
+    while x < 0.75 {
+        x *= 2.0;
+        halvings += 1.0;
+    }
+    let t = (x - 1.0) / (x + 1.0);
+    let square = t * t;
+    let (mut power, mut sum) = (t, 0.0);
+    for odd in 0..12 {
+        sum += power / f64::from(2 * odd + 1);
+        power *= square;
+    }
+    2.0 * sum - halvings * core::f64::consts::LN_2
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// How messages travel from one host to another: their latency, and what happens to datagrams.
+///
+/// Without settings, a message takes 0.5 to 2 ms, and none is lost, doubled or held back. Datagrams
+/// can overtake each other, because each has a latency of its own.
+///
+/// A stream loses nothing and keeps its order. If a part of it is lost it is sent again, 200 ms
+/// later at first, and then after twice that time.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, net::{self, Latency, Link, UdpSocket}};
+/// use joint_executor::time::timeout;
+/// use std::time::Duration;
+///
+/// let [least, mean] = [1, 20].map(Duration::from_millis);
+/// let arrived = sim::run(1, async move {
+///     let bad = Link::new().latency(Latency::Exponential { least, mean }).loss(0.3);
+///     net::set_default_link(bad);
+///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+///     Host::new("a").run(|| async {
+///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+///         for message in 0..100 {
+///             socket.send_to(&[message], "main:7").await.unwrap();
+///         }
+///     });
+///     let mut arrived = Vec::new();
+///     let mut message = [0];
+///     while let Ok(Ok(_)) = timeout(100 * mean, socket.recv(&mut message)).await {
+///         arrived.push(message[0]);
+///     }
+///     arrived
+/// });
+/// assert!(arrived.len() < 100);
+/// assert!(!arrived.is_sorted());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "a link has no effect until it is passed to `set_link` or `set_default_link`"]
+pub struct Link {
+    latency: Latency,
+    loss: f64,
+    duplication: f64,
+    reordering: f64,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Link {
+    /// Creates a link with a latency of 0.5 to 2 ms and without faults.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::net::Link;
+    ///
+    /// assert_eq!(Link::new(), Link::default());
+    /// assert_eq!(Link::new(), Link::new().loss(0.0).duplication(0.0).reordering(0.0));
+    /// ```
+    pub const fn new() -> Self {
+        Self {
+            latency: Latency::Uniform(Duration::from_micros(500), Duration::from_millis(2)),
+            loss: 0.0,
+            duplication: 0.0,
+            reordering: 0.0,
+        }
+    }
+
+    /// Sets how long messages take.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::net::{Latency, Link};
+    /// use std::time::Duration;
+    ///
+    /// let [least, mean] = [20, 50].map(Duration::from_millis);
+    /// const LAN: Link = Link::new().latency(Latency::Constant(Duration::from_micros(100)));
+    /// let internet = Link::new().latency(Latency::Exponential { least, mean });
+    /// assert_ne!(LAN, internet);
+    /// ```
+    pub const fn latency(mut self, latency: Latency) -> Self {
+        self.latency = latency;
+        self
+    }
+
+    /// Sets the probability with which a message is lost.
+    ///
+    /// # Panics
+    /// If it is not between 0 and 1.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Host, net::{self, Link, UdpSocket}};
+    /// use joint_executor::time::timeout;
+    /// use std::time::Duration;
+    ///
+    /// sim::run(1, async {
+    ///     net::set_default_link(Link::new().loss(1.0));
+    ///     Host::new("a").run(|| async {
+    ///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+    ///         socket.send_to(b"lost", "main:7").await.unwrap();
+    ///     });
+    ///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+    ///     let mut buffer = [0; 8];
+    ///     assert!(timeout(Duration::from_secs(9), socket.recv(&mut buffer)).await.is_err());
+    /// });
+    /// ```
+    pub fn loss(mut self, probability: f64) -> Self {
+        self.loss = checked(probability);
+        self
+    }
+
+    /// Sets the probability with which a datagram arrives twice.
+    ///
+    /// # Panics
+    /// If it is not between 0 and 1.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Host, net::{self, Link, UdpSocket}};
+    ///
+    /// sim::run(1, async {
+    ///     net::set_default_link(Link::new().duplication(1.0));
+    ///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+    ///     Host::new("a").run(|| async {
+    ///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+    ///         socket.send_to(b"twice", "main:7").await.unwrap();
+    ///     });
+    ///     for _ in 0..2 {
+    ///         assert_eq!(socket.recv(&mut [0; 8]).await.unwrap(), 5);
+    ///     }
+    /// });
+    /// ```
+    pub fn duplication(mut self, probability: f64) -> Self {
+        self.duplication = checked(probability);
+        self
+    }
+
+    /// Sets the probability with which a datagram is held back for ten more latencies, so that
+    /// later ones overtake it.
+    ///
+    /// # Panics
+    /// If it is not between 0 and 1.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Host, net::{self, Latency, Link, UdpSocket}};
+    /// use std::time::Duration;
+    ///
+    /// let order = sim::run(1, async {
+    ///     // Equal latencies keep the order, so only what is held back is overtaken.
+    ///     let link = Link::new().latency(Latency::Constant(Duration::from_millis(1)));
+    ///     net::set_default_link(link.reordering(0.5));
+    ///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+    ///     Host::new("a").run(|| async {
+    ///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+    ///         for message in 0..10 {
+    ///             socket.send_to(&[message], "main:7").await.unwrap();
+    ///         }
+    ///     });
+    ///     let mut order = [0; 10];
+    ///     for message in &mut order {
+    ///         socket.recv(std::slice::from_mut(message)).await.unwrap();
+    ///     }
+    ///     order
+    /// });
+    /// assert!(!order.is_sorted());
+    /// ```
+    pub fn reordering(mut self, probability: f64) -> Self {
+        self.reordering = checked(probability);
+        self
+    }
+}
+
+fn checked(probability: f64) -> f64 {
+    let is_probability = (0.0..=1.0).contains(&probability);
+    assert!(is_probability, "{probability} is no probability");
+    probability
+}
+
+/// How long messages take between two sockets of one host.
+const LOOPBACK: u64 = 10_000;
+
+/// How long a stream waits first before it sends a lost part again.
+pub(super) const RESEND: u64 = 200_000_000;
+
+/// The most times that a part of a stream is sent.
+const MOST_SENDS: u32 = 10;
+
+/// A direction: from one host to another.
+pub(super) type Way = (usize, usize);
+
+/// All links of a run.
+pub(super) struct Links {
+    pub(super) default: Link,
+    pub(super) own: BTreeMap<Way, Link>,
+    cut: BTreeSet<Way>,
+    /// Until when nothing arrives.
+    clogged: BTreeMap<Way, u64>,
+}
+
+impl Links {
+    pub(super) fn new() -> Self {
+        Self {
+            default: Link::new(),
+            own: BTreeMap::new(),
+            cut: BTreeSet::new(),
+            clogged: BTreeMap::new(),
+        }
+    }
+
+    fn link(&self, way: Way) -> &Link {
+        self.own.get(&way).unwrap_or(&self.default)
+    }
+
+    pub(super) fn cut(&mut self, way: Way) {
+        if way.0 != way.1 {
+            self.cut.insert(way);
+        }
+    }
+
+    /// Returns whether it was cut.
+    pub(super) fn heal(&mut self, way: Way) -> bool {
+        self.cut.remove(&way)
+    }
+
+    /// Returns all ways that were cut.
+    pub(super) fn heal_all(&mut self) -> BTreeSet<Way> {
+        core::mem::take(&mut self.cut)
+    }
+
+    pub(super) fn is_cut(&self, way: Way) -> bool {
+        self.cut.contains(&way)
+    }
+
+    pub(super) fn clog(&mut self, way: Way, until: u64) {
+        let clogged = self.clogged.entry(way).or_insert(until);
+        *clogged = until.max(*clogged);
+    }
+
+    /// Until when nothing arrives, if that is later than now.
+    pub(super) fn clogged_until(&self, world: &World, way: Way) -> Option<u64> {
+        let until = *self.clogged.get(&way)?;
+        (until > world.now()).then_some(until)
+    }
+
+    /// Draws how long a message takes that is not lost.
+    pub(super) fn latency(&self, world: &World, way: Way) -> u64 {
+        if way.0 == way.1 {
+            return LOOPBACK;
+        }
+        self.link(way).latency.draw(&mut world.chance())
+    }
+
+    /// Draws how long a part of a stream takes, with all the times that it is sent.
+    pub(super) fn stream_delay(&self, world: &World, way: Way) -> u64 {
+        let loss = if way.0 == way.1 {
+            0.0
+        } else {
+            self.link(way).loss
+        };
+        let mut delay = 0;
+        for resent in 0..MOST_SENDS {
+            if !world.chance().happens(About::Network, loss) {
+                break;
+            }
+            delay += RESEND << resent;
+        }
+        delay + self.latency(world, way)
+    }
+
+    /// Draws how long a datagram takes, and how long its double takes. `None` is lost, or does not
+    /// exist.
+    pub(super) fn datagram_delays(&self, world: &World, way: Way) -> [Option<u64>; 2] {
+        if way.0 == way.1 {
+            return [Some(LOOPBACK), None];
+        }
+        let link = self.link(way);
+        let delay = || {
+            let is_held_back = world.chance().happens(About::Network, link.reordering);
+            let latencies = if is_held_back { 11 } else { 1 };
+            (0..latencies).map(|_| self.latency(world, way)).sum()
+        };
+        let is_lost = world.chance().happens(About::Network, link.loss);
+        let first = (!is_lost).then(delay);
+        let is_doubled = world.chance().happens(About::Network, link.duplication);
+        [first, is_doubled.then(delay)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn the_logarithm_is_right() {
+        for part in 1..=1000 {
+            let x = f64::from(part) / 1000.0;
+            assert!((ln(x) - x.ln()).abs() < 1e-12, "{x}");
+        }
+    }
+
+    #[test]
+    fn latencies_are_distributed_as_they_say() {
+        let mut chance = Chance::new(3);
+        let [least, mean] = [1_000_000, 5_000_000].map(Duration::from_nanos);
+        let mut draw = |latency: Latency| -> Vec<u64> {
+            (0..20_000).map(|_| latency.draw(&mut chance)).collect()
+        };
+        let average = |all: &[u64]| all.iter().sum::<u64>() / all.len() as u64;
+        let all = draw(Latency::Uniform(least, mean));
+        assert!(
+            all.iter()
+                .all(|time| (1_000_000..=5_000_000).contains(time))
+        );
+        assert!((2_950_000..3_050_000).contains(&average(&all)));
+        let all = draw(Latency::Exponential { least, mean });
+        assert!(
+            all.iter()
+                .all(|&time| (1_000_000..60_000_000).contains(&time))
+        );
+        assert!((4_900_000..5_100_000).contains(&average(&all)));
+        assert!(
+            draw(Latency::Constant(mean))
+                .iter()
+                .all(|&t| t == 5_000_000)
+        );
+        let mut tamest = Chance::new(1);
+        tamest.replay(&[]);
+        assert_eq!(Latency::Uniform(least, mean).draw(&mut tamest), 1_000_000);
+        let exponential = Latency::Exponential { least, mean };
+        assert_eq!(exponential.draw(&mut tamest), 1_000_000);
+    }
+}

@@ -1,0 +1,374 @@
+//! The network between simulated hosts.
+//!
+//! [`TcpStream`], [`TcpListener`] and [`UdpSocket`] have the methods and traits of those in
+//! [`joint_executor::io`](joint_executor::io). A program whose text names only one of the two
+//! modules, in one `use`, runs on both.
+//!
+//! ```
+//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//! use joint_sim::{self as sim, Host, net::{TcpListener, TcpStream}};
+//!
+//! sim::check(|| async {
+//!     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+//!     Host::new("client").run(|| async {
+//!         let mut stream = TcpStream::connect("main:80").await.unwrap();
+//!         stream.write_all(b"hello").await.unwrap();
+//!     });
+//!     let (mut stream, _) = listener.accept().await.unwrap();
+//!     let mut text = String::new();
+//!     stream.read_to_string(&mut text).await.unwrap();
+//!     assert_eq!(text, "hello");
+//! });
+//! ```
+//!
+//! Here the listener exists before the client starts. A connection to a host that does not listen
+//! yet is refused, as on a real network. Hosts that are started together therefore
+//! [try again](super#hosts-and-a-network).
+//!
+//! # Addresses
+//! Each [`Host`](super::Host) has an IPv4 address, and names are looked up without delay
+//! ([`lookup`]). Addresses of the loopback network, and `localhost`, stand for the host itself. The
+//! unspecified addresses `0.0.0.0` and `[::]` can be bound too. Port 0 is replaced by a port from
+//! 49152 on.
+//!
+//! # What is simulated
+//! Each message between two hosts takes a time that the seed decides, according to the [`Link`]
+//! between them. Between sockets of one host it takes 10 µs. Links can be cut ([`partition()`]) and
+//! clogged ([`clog`]), and hosts can be [killed](super::Host::kill).
+//!
+//! A stream keeps its order and loses nothing, as with TCP. What is lost or cut off is sent again
+//! until it arrives. If it has not arrived after 15 minutes, the connection fails with
+//! [`TimedOut`](std::io::ErrorKind::TimedOut). An attempt to connect fails in this way after 127
+//! seconds. One write may arrive as two parts. A writer waits while the reader has 64 KiB to read,
+//! or they are on their way.
+//!
+//! A datagram arrives once, or twice, or never, and in any order. Up to 208 KiB wait for the
+//! receiver, and further datagrams are lost.
+//!
+//! # What is not
+//! Bandwidth, packets and their headers, keep-alive, urgent data, broadcast and multicast. Two
+//! sockets of one protocol on one host cannot have the same port, even with different addresses. A
+//! port can be bound again as soon as its socket is dropped. There are no descriptors, so the
+//! sockets have neither `get_ref` nor conversions to those of the standard library.
+
+mod address;
+mod arrival;
+mod connection;
+mod ending;
+mod link;
+mod network;
+mod tcp;
+mod traffic;
+mod udp;
+
+use core::{net::IpAddr, time::Duration};
+
+use crate::world::{self, World};
+
+pub use self::{
+    link::{Latency, Link},
+    tcp::{TcpListener, TcpStream},
+    udp::UdpSocket,
+};
+pub(super) use self::{network::Network, traffic::Traffic};
+
+/// Calls `f` with the numbers of two hosts.
+fn with_two<R>(a: &str, b: &str, f: impl FnOnce(&World, &mut Network, usize, usize) -> R) -> R {
+    with_network(|world, network| {
+        let [a, b] = [a, b].map(|name| network.number(name));
+        f(world, network, a, b)
+    })
+}
+
+fn with_network<R>(f: impl FnOnce(&World, &mut Network) -> R) -> R {
+    world::with(|world| {
+        let world = world.expect("there is a network only inside a simulation");
+        world.network(|network| f(world, network))
+    })
+}
+
+/// Returns the address of the host with this name.
+///
+/// # Panics
+/// Outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, net};
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     assert_eq!(net::lookup("a"), Some(host.ip()));
+///     assert_eq!(net::lookup("b"), None);
+/// });
+/// ```
+pub fn lookup(name: &str) -> Option<IpAddr> {
+    with_network(|_, network| network.look_up(name))
+}
+
+/// Sets how messages travel between two hosts, in both directions. They are hosts or their names.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, net::{self, Latency, Link, TcpStream}};
+/// use joint_executor::time::now;
+/// use std::time::Duration;
+///
+/// sim::run(1, async {
+///     let second = Duration::from_secs(1);
+///     let moon = Host::new("moon");
+///     net::set_link(&moon, "main", Link::new().latency(Latency::Constant(second)));
+///     let start = now();
+///     // Nobody listens there. The refusal takes one second each way.
+///     TcpStream::connect("moon:80").await.unwrap_err();
+///     assert_eq!(now() - start, 2 * second);
+/// });
+/// ```
+pub fn set_link(a: impl AsRef<str>, b: impl AsRef<str>, link: Link) {
+    with_two(a.as_ref(), b.as_ref(), |_, network, a, b| {
+        network.links.own.insert((a, b), link.clone());
+        network.links.own.insert((b, a), link);
+    });
+}
+
+/// Sets how messages travel from one host to another. The other direction is unchanged.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, net::{self, Latency, Link, TcpStream}};
+/// use joint_executor::time::now;
+/// use std::time::Duration;
+///
+/// sim::run(1, async {
+///     let second = Duration::from_secs(1);
+///     let host = Host::new("a");
+///     net::set_link_one_way("main", &host, Link::new().latency(Latency::Constant(second)));
+///     let start = now();
+///     // Nobody listens there. Only the request is slow, and not the refusal.
+///     TcpStream::connect("a:80").await.unwrap_err();
+///     assert!((second..2 * second).contains(&(now() - start)));
+/// });
+/// ```
+pub fn set_link_one_way(from: impl AsRef<str>, to: impl AsRef<str>, link: Link) {
+    with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
+        network.links.own.insert((from, to), link);
+    });
+}
+
+/// Sets how messages travel between all hosts whose link is not set.
+///
+/// # Panics
+/// Outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, net::{self, Latency, Link, TcpStream}};
+/// use joint_executor::time::now;
+/// use std::time::Duration;
+///
+/// sim::run(1, async {
+///     let second = Duration::from_secs(1);
+///     net::set_default_link(Link::new().latency(Latency::Constant(second)));
+///     let near = Host::new("near");
+///     net::set_link(&near, "main", Link::new());
+///     Host::new("far");
+///     for (address, is_slow) in [("far:80", true), ("near:80", false)] {
+///         let start = now();
+///         TcpStream::connect(address).await.unwrap_err();
+///         assert_eq!(now() - start >= second, is_slow);
+///     }
+/// });
+/// ```
+pub fn set_default_link(link: Link) {
+    with_network(|_, network| network.links.default = link);
+}
+
+/// Cuts the link between two hosts. Nothing that is sent or under way arrives, until the link is
+/// [healed](heal).
+///
+/// Datagrams are lost. Streams send again what does not arrive, and give up after a time (see the
+/// [module](self#what-is-simulated)).
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+///
+/// use joint_sim::{self as sim, Host, net::{self, UdpSocket}};
+/// use joint_executor::time::timeout;
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     net::partition(&host, "main");
+///     host.run(|| async {
+///         let socket = UdpSocket::bind("a:0").await.unwrap();
+///         socket.send_to(b"lost", "main:80").await.unwrap();
+///     });
+///     let socket = UdpSocket::bind("main:80").await.unwrap();
+///     let mut buffer = [0; 8];
+///     assert!(timeout(Duration::from_secs(1), socket.recv(&mut buffer)).await.is_err());
+/// });
+/// ```
+pub fn partition(a: impl AsRef<str>, b: impl AsRef<str>) {
+    with_two(a.as_ref(), b.as_ref(), |_, network, a, b| {
+        network.links.cut((a, b));
+        network.links.cut((b, a));
+    });
+}
+
+/// Cuts the link from one host to another. The other direction is unchanged.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, net::{self, TcpStream, UdpSocket}};
+/// use std::io::ErrorKind;
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     net::partition_one_way("main", &host);
+///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+///     host.run(|| async {
+///         let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+///         socket.send_to(b"hello", "main:7").await.unwrap();
+///     });
+///     // A message arrives from there, but a connection needs both directions.
+///     assert_eq!(socket.recv(&mut [0; 8]).await.unwrap(), 5);
+///     let error = TcpStream::connect("a:80").await.unwrap_err();
+///     assert_eq!(error.kind(), ErrorKind::TimedOut);
+/// });
+/// ```
+pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
+    with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
+        network.links.cut((from, to));
+    });
+}
+
+/// Cuts the links between a host and all hosts that exist.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, net::{self, TcpStream}};
+/// use std::io::ErrorKind;
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     net::isolate(&host);
+///     let error = TcpStream::connect("a:80").await.unwrap_err();
+///     assert_eq!(error.kind(), ErrorKind::TimedOut);
+/// });
+/// ```
+pub fn isolate(host: impl AsRef<str>) {
+    with_network(|_, network| {
+        let host = network.number(host.as_ref());
+        for other in 0..network.machines.len() {
+            network.links.cut((host, other));
+            network.links.cut((other, host));
+        }
+    });
+}
+
+/// Heals the link between two hosts, in both directions. Streams go on soon.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, net::{self, TcpStream}};
+/// use joint_executor::{spawn, time::sleep};
+/// use std::{io::ErrorKind, time::Duration};
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     net::partition(&host, "main");
+///     let connection = spawn(TcpStream::connect("a:80"));
+///     sleep(Duration::from_secs(60)).await;
+///     net::heal(&host, "main");
+///     // The request arrives after all. Nobody listens there.
+///     assert_eq!(connection.await.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+/// });
+/// ```
+pub fn heal(a: impl AsRef<str>, b: impl AsRef<str>) {
+    with_two(a.as_ref(), b.as_ref(), |world, network, a, b| {
+        for way in [(a, b), (b, a)] {
+            if network.links.heal(way) {
+                network.resume(world, |of| of == way);
+            }
+        }
+    });
+}
+
+/// Heals all links. Clogged links stay clogged.
+///
+/// # Panics
+/// Outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, net::{self, TcpStream}};
+/// use std::io::ErrorKind;
+///
+/// sim::run(1, async {
+///     for host in [Host::new("a"), Host::new("b")] {
+///         net::isolate(host);
+///     }
+///     net::heal_all();
+///     for address in ["a:80", "b:80"] {
+///         // Nobody listens there, but the machine answers.
+///         let error = TcpStream::connect(address).await.unwrap_err();
+///         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+///     }
+/// });
+/// ```
+pub fn heal_all() {
+    with_network(|world, network| {
+        let healed = network.links.heal_all();
+        network.resume(world, |way| healed.contains(&way));
+    });
+}
+
+/// Clogs the link between two hosts, in both directions. Nothing arrives for this time. All of it
+/// arrives after that.
+///
+/// # Panics
+/// If there is no such host, or outside of a simulation.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, net::{self, TcpStream}};
+/// use joint_executor::time::now;
+/// use std::{io::ErrorKind, time::Duration};
+///
+/// sim::run(1, async {
+///     let minute = Duration::from_secs(60);
+///     let host = Host::new("a");
+///     net::clog(&host, "main", minute);
+///     let start = now();
+///     // Nobody listens there. The refusal arrives late.
+///     let error = TcpStream::connect("a:80").await.unwrap_err();
+///     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+///     assert!(now() - start >= minute);
+/// });
+/// ```
+pub fn clog(a: impl AsRef<str>, b: impl AsRef<str>, time: Duration) {
+    with_two(a.as_ref(), b.as_ref(), |world, network, a, b| {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let until = world.now().saturating_add(time);
+        network.links.clog((a, b), until);
+        network.links.clog((b, a), until);
+    });
+}

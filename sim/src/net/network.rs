@@ -1,0 +1,308 @@
+//! [`Network`]: the hosts, links and sockets of a run.
+
+use alloc::{collections::BTreeMap, rc::Rc, sync::Arc, vec::Vec};
+use core::{
+    cell::RefCell,
+    mem,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    task::{Context, Poll, Waker, ready},
+};
+use std::io::{self, ErrorKind};
+
+use super::{
+    connection::{Connection, Listener},
+    link::{Links, Way},
+    traffic::{Event, Traffic},
+    udp::Datagrams,
+};
+use crate::{
+    host::{FIRST_PORT, Host, HostEnd, Machine, Main, Place, Power, Program, ip},
+    record::What,
+    world::{self, World},
+};
+use joint::waker::budget;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Protocol {
+    Tcp,
+    Udp,
+}
+
+/// The ports that are in use, and the socket of each.
+pub(super) type Port = (usize, Protocol, u16);
+
+pub(crate) struct Network {
+    /// Tells this run from others.
+    pub(crate) run: Arc<()>,
+    pub(crate) machines: Vec<Machine>,
+    /// Those that are to be woken now.
+    pub(crate) wakers: Vec<Waker>,
+    pub(super) links: Links,
+    pub(super) ports: BTreeMap<Port, u64>,
+    pub(super) datagrams: BTreeMap<u64, Datagrams>,
+    pub(super) listeners: BTreeMap<u64, Listener>,
+    pub(super) connections: BTreeMap<u64, Connection>,
+    sockets: u64,
+}
+
+impl Network {
+    pub(crate) fn new() -> Self {
+        Self {
+            run: Arc::default(),
+            machines: Vec::from([Machine::new(Arc::from("main"), Power::Running)]),
+            wakers: Vec::new(),
+            links: Links::new(),
+            ports: BTreeMap::new(),
+            datagrams: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            sockets: 0,
+        }
+    }
+
+    pub(crate) fn host(&self, number: usize) -> Host {
+        Host::of(number, self.machines[number].name.clone(), self.run.clone())
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.machines
+            .iter()
+            .position(|machine| *machine.name == *name)
+    }
+
+    pub(super) fn number(&self, name: &str) -> usize {
+        let number = self.find(name);
+        number.unwrap_or_else(|| panic!("there is no host named `{name}`"))
+    }
+
+    pub(super) fn look_up(&self, name: &str) -> Option<IpAddr> {
+        match name {
+            "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
+            name => self.find(name).map(|number| ip(number).into()),
+        }
+    }
+
+    /// The host that an address means on a host.
+    pub(super) fn at(&self, address: IpAddr, from: usize) -> io::Result<usize> {
+        if address.is_loopback() || address.is_unspecified() {
+            return Ok(from);
+        }
+        let hosts = 0..self.machines.len();
+        let found = hosts.into_iter().find(|&host| address == ip(host));
+        found.ok_or_else(|| error(ErrorKind::NetworkUnreachable, "no host has this address"))
+    }
+
+    /// Starts a host. Returns its place and how its main future is made.
+    pub(crate) fn start(&mut self, world: &World, number: usize) -> (Place, Rc<RefCell<Main>>) {
+        let machine = &mut self.machines[number];
+        let main = machine.main.clone();
+        let main = main.expect("a host is started by `Host::run` the first time");
+        let was_off = machine.power == Power::Off;
+        let start = machine.begin();
+        self.note(world, Event::Started, (number, number), 0);
+        if was_off {
+            self.resume(world, |(_, to)| to == number);
+        }
+        let host = number;
+        (Place { host, start }, main)
+    }
+
+    /// Ends what runs on a host. Returns its place and what runs there.
+    pub(crate) fn stop(
+        &mut self,
+        world: &World,
+        number: usize,
+        power: Power,
+        end: HostEnd,
+    ) -> (Place, Option<Program>) {
+        let machine = &mut self.machines[number];
+        let (host, start) = (number, machine.start);
+        let wakers = machine.end(power, end);
+        let program = machine.program.take();
+        self.wakers.extend(wakers);
+        self.note(world, Event::Stopped, (number, number), 0);
+        self.close_all(world, number, power);
+        (Place { host, start }, program)
+    }
+
+    /// Closes all sockets of a host.
+    fn close_all(&mut self, world: &World, number: usize, power: Power) {
+        self.close_streams(world, number, power);
+        self.ports.retain(|&(host, ..), _| host != number);
+        let all = mem::take(&mut self.datagrams);
+        for (id, mut socket) in all {
+            if socket.host == number {
+                socket.waiting.wake(&mut self.wakers);
+            } else {
+                self.datagrams.insert(id, socket);
+            }
+        }
+    }
+
+    /// Takes what hosts and sockets own of the program's.
+    pub(crate) fn end(&mut self) -> impl Sized + use<> {
+        let take = |machine: &mut Machine| (machine.program.take(), machine.main.take());
+        let programs: Vec<_> = self.machines.iter_mut().map(take).collect();
+        let streams = (
+            mem::take(&mut self.listeners),
+            mem::take(&mut self.connections),
+        );
+        (programs, streams, mem::take(&mut self.datagrams))
+    }
+
+    /// Whether messages arrive at all now.
+    pub(super) fn is_open(&self, way: Way) -> bool {
+        !self.links.is_cut(way) && self.machines[way.1].power != Power::Off
+    }
+
+    pub(super) fn new_id(&mut self) -> u64 {
+        self.sockets += 1;
+        self.sockets
+    }
+
+    /// Takes a port for a socket, and returns it. Port 0 is replaced by one that is free.
+    pub(super) fn take_port(
+        &mut self,
+        host: usize,
+        protocol: Protocol,
+        port: u16,
+        id: u64,
+    ) -> io::Result<u16> {
+        let is_free = |ports: &BTreeMap<_, _>, port| !ports.contains_key(&(host, protocol, port));
+        let port = match port {
+            0 => {
+                let first = self.machines[host].next_port;
+                let mut all = (first..=u16::MAX).chain(FIRST_PORT..first);
+                let free = all.find(|&port| is_free(&self.ports, port));
+                let free =
+                    free.ok_or_else(|| error(ErrorKind::AddrInUse, "all ports are in use"))?;
+                self.machines[host].next_port = free.checked_add(1).unwrap_or(FIRST_PORT);
+                free
+            }
+            port if is_free(&self.ports, port) => port,
+            _ => {
+                return Err(error(
+                    ErrorKind::AddrInUse,
+                    "the port is in use on this host",
+                ));
+            }
+        };
+        self.ports.insert((host, protocol, port), id);
+        Ok(port)
+    }
+
+    /// Gives back a port that a socket has.
+    pub(super) fn free_port(&mut self, port: Port, id: u64) {
+        if self.ports.get(&port) == Some(&id) {
+            self.ports.remove(&port);
+        }
+    }
+
+    /// Takes the address that a socket is bound to.
+    pub(super) fn bind(
+        &mut self,
+        world: &World,
+        protocol: Protocol,
+        address: SocketAddr,
+        id: u64,
+    ) -> io::Result<(usize, SocketAddr)> {
+        let host = self.running(world)?;
+        let own = address.ip();
+        if !(own.is_unspecified() || own.is_loopback() || own == ip(host)) {
+            let message = "the address is not this host's";
+            return Err(error(ErrorKind::AddrNotAvailable, message));
+        }
+        let port = self.take_port(host, protocol, address.port(), id)?;
+        Ok((host, SocketAddr::new(own, port)))
+    }
+
+    /// The host of the running code, unless it has been killed.
+    pub(super) fn running(&self, world: &World) -> io::Result<usize> {
+        let Place { host, start } = world.place();
+        match self.machines.get(host) {
+            Some(machine) if machine.start == start => Ok(host),
+            _ => Err(gone()),
+        }
+    }
+
+    pub(super) fn note(&self, world: &World, event: Event, way: Way, bytes: usize) {
+        world.note(world.acting(), What::Net(Traffic::new(event, way, bytes)));
+    }
+}
+
+/// Whether a socket that is bound to `bound` receives what is sent to `to`.
+pub(super) fn accepts(bound: SocketAddr, to: IpAddr) -> bool {
+    bound.ip().is_unspecified() || bound.ip() == to || to.is_unspecified()
+}
+
+pub(super) fn error(kind: ErrorKind, message: &'static str) -> io::Error {
+    io::Error::new(kind, message)
+}
+
+/// The error of a socket whose host has been killed.
+pub(super) fn gone() -> io::Error {
+    error(
+        ErrorKind::NotConnected,
+        "the host of this socket was killed",
+    )
+}
+
+/// Calls `f` with the network of a run, if this thread is in it.
+pub(super) fn with_run<R>(
+    run: &Arc<()>,
+    f: impl FnOnce(&World, &mut Network) -> io::Result<R>,
+) -> io::Result<R> {
+    with_any(|world, network| match Arc::ptr_eq(run, &network.run) {
+        true => f(world, network),
+        false => Err(outside()),
+    })
+}
+
+/// Calls `f` with the network of the run that this thread is in.
+pub(super) fn with_any<R>(f: impl FnOnce(&World, &mut Network) -> io::Result<R>) -> io::Result<R> {
+    world::with(|world| match world {
+        Some(world) => world.network(|network| f(world, network)),
+        None => Err(outside()),
+    })
+}
+
+fn outside() -> io::Error {
+    let message =
+        "a simulated socket works only inside its simulation; use joint_executor::io elsewhere";
+    error(ErrorKind::Unsupported, message)
+}
+
+/// Does an operation within the budget. It gives `None` if it has to wait.
+pub(super) fn poll_by_budget<R>(
+    cx: &mut Context<'_>,
+    f: impl FnOnce(&Context<'_>) -> io::Result<Option<R>>,
+) -> Poll<io::Result<R>> {
+    ready!(budget::poll_proceed(cx));
+    match f(cx).transpose() {
+        Some(done) => {
+            budget::spend();
+            Poll::Ready(done)
+        }
+        None => Poll::Pending,
+    }
+}
+
+/// Tasks that wait for a socket.
+#[derive(Default)]
+pub(super) struct Waiting(Vec<Waker>);
+
+impl Waiting {
+    pub(super) fn add(&mut self, cx: &Context<'_>) {
+        if !self.0.iter().any(|own| own.will_wake(cx.waker())) {
+            self.0.push(cx.waker().clone());
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn wake(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.append(&mut self.0);
+    }
+}

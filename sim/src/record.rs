@@ -1,0 +1,301 @@
+//! What has happened in a run: a digest of all of it, the last steps, and all steps if asked for.
+
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
+use core::{fmt, mem, panic::Location, time::Duration};
+
+use super::net::Traffic;
+use joint::task::TaskEnd;
+
+/// Who does something: the main future, a task by the order of spawning, a timer, or something
+/// outside of all tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Actor(pub(super) u32);
+
+impl Actor {
+    pub(super) const MAIN: Self = Self(0);
+    pub(super) const TIMER: Self = Self(u32::MAX);
+    pub(super) const OUTSIDE: Self = Self(u32::MAX - 1);
+
+    /// Its number, if it is a task or the main future.
+    pub(super) fn task(self) -> Option<u32> {
+        (self.0 < Self::OUTSIDE.0).then_some(self.0)
+    }
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::MAIN => f.write_str("main"),
+            Self::TIMER => f.write_str("a timer"),
+            Self::OUTSIDE => f.write_str("outside"),
+            Self(number) => write!(f, "task {number}"),
+        }
+    }
+}
+
+/// What is known about a task from its spawn on.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) name: Option<Arc<str>>,
+    pub(super) spawned: &'static Location<'static>,
+}
+
+/// What has gone wrong because the faults say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    LateTimer,
+    LateWakeup,
+    SpuriousPoll,
+    SmallBudget,
+    Cancelled,
+    Panicked,
+    Site,
+}
+
+/// Shows the name and the place of the spawn, to follow the number.
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = &self.name {
+            write!(f, " \"{name}\"")?;
+        }
+        write!(f, ", spawned at {}", self.spawned)
+    }
+}
+
+/// One thing that has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// It was spawned by `by`.
+    Spawned {
+        by: Actor,
+    },
+    /// It became ready because of `by`. This is kept only with all events. The digest has it in the
+    /// run that it leads to.
+    Woken {
+        by: Actor,
+    },
+    /// It was polled, after `by` had made it ready.
+    Ran {
+        by: Actor,
+    },
+    Ended(TaskEnd),
+    Fault(Fault),
+    /// The virtual time went on, up to this event's.
+    TimePassed,
+    /// It armed a timer for this time, in nanoseconds since the start. This is kept only with all
+    /// events, and is not part of the digest.
+    Armed {
+        until: u64,
+    },
+    Net(Traffic),
+}
+
+/// One thing that has happened in a run: a task was spawned, was woken, ran, or ended, or the time
+/// went on.
+///
+/// `Display` says what it was.
+///
+/// # Example
+/// ```
+/// use joint_sim::Builder;
+/// use joint_executor::time::sleep;
+/// use std::time::Duration;
+///
+/// let second = Duration::from_secs(1);
+/// let outcome = Builder::new(1).trace(true).run(async move { sleep(second).await })?;
+/// let trace = outcome.trace.unwrap();
+/// let fired = trace.events().iter().find(|event| event.at() == second).unwrap();
+/// assert_eq!(fired.to_string(), "step 1, 1s: time passed");
+/// assert_eq!((fired.step(), fired.task()), (1, None));
+/// # Ok::<(), joint_sim::Failure>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// In nanoseconds since the start.
+    pub(super) at: u64,
+    pub(super) step: u64,
+    pub(super) actor: Actor,
+    pub(super) what: What,
+}
+
+impl Event {
+    /// Returns the virtual time since the start of the run.
+    pub fn at(&self) -> Duration {
+        Duration::from_nanos(self.at)
+    }
+
+    /// Returns the number of the step in which it happened. The first step is 1.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Returns the task that it happened to, by the order of spawning, from 1. The main future is
+    /// 0. `None` if it happened to no task.
+    pub fn task(&self) -> Option<u32> {
+        self.actor.task()
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// How many of the last events are kept in any case.
+const LAST: usize = 64;
+
+const UNUSED: Event = Event {
+    at: 0,
+    step: 0,
+    actor: Actor::OUTSIDE,
+    what: What::TimePassed,
+};
+
+pub(super) struct Record {
+    digest: u64,
+    /// The last events, as a ring. Places that have not been used yet have any event.
+    last: Box<[Event; LAST]>,
+    /// The number of events.
+    count: usize,
+    /// All events, if they are kept.
+    all: Option<Vec<Event>>,
+    /// The tasks by their numbers, if all events are kept. The main future has none.
+    names: Vec<Option<Named>>,
+}
+
+impl Record {
+    pub(super) fn new(all: bool) -> Self {
+        Self {
+            digest: 0xcbf2_9ce4_8422_2325,
+            last: Box::new([UNUSED; LAST]),
+            count: 0,
+            all: all.then(Vec::new),
+            names: Vec::new(),
+        }
+    }
+
+    /// Whether all events are kept.
+    pub(super) fn keeps_all(&self) -> bool {
+        self.all.is_some()
+    }
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, event: Event) {
+        let what = match event.what {
+            What::Ran { by } => 1 | u64::from(by.0) << 8,
+            What::Spawned { by } => 3 | u64::from(by.0) << 8,
+            What::TimePassed => 4,
+            What::Ended(TaskEnd::Finished) => 5,
+            What::Ended(TaskEnd::Panicked) => 6,
+            What::Ended(TaskEnd::Cancelled) => 7,
+            What::Fault(fault) => 8 | (fault as u64) << 8,
+            What::Woken { .. } | What::Armed { .. } => unreachable!("kept by `keep`"),
+            What::Net(traffic) => 9 | traffic.word() << 8,
+        };
+        self.mix(event.at ^ u64::from(event.actor.0) << 40);
+        self.mix(what);
+        self.last[self.count % LAST] = event;
+        self.count += 1;
+        self.keep(event);
+    }
+
+    /// Keeps an event that only explains others, if all are kept.
+    #[inline]
+    pub(super) fn keep(&mut self, event: Event) {
+        if let Some(all) = &mut self.all {
+            all.push(event);
+        }
+    }
+
+    /// Keeps the name of a task, if all events are kept.
+    pub(super) fn name(&mut self, task: Actor, named: &Named) {
+        if self.keeps_all() {
+            let number = task.0 as usize;
+            self.names.resize(self.names.len().max(number + 1), None);
+            self.names[number] = Some(named.clone());
+        }
+    }
+
+    #[inline]
+    fn mix(&mut self, word: u64) {
+        self.digest = (self.digest ^ word)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29);
+    }
+
+    pub(super) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// The last events, oldest first.
+    pub(super) fn last(&self) -> impl Iterator<Item = &Event> {
+        let first = self.count.saturating_sub(LAST);
+        (first..self.count).map(|place| &self.last[place % LAST])
+    }
+
+    /// The number of events that are kept.
+    pub(super) fn kept(&self) -> usize {
+        self.all.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Takes all events, if they are kept, and the tasks' names by their numbers.
+    pub(super) fn all(&mut self) -> Option<(Vec<Event>, Vec<Option<Named>>)> {
+        Some((self.all.take()?, mem::take(&mut self.names)))
+    }
+}
+
+/// Shows a time since the start of a run.
+pub(super) struct At(pub(super) u64);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", Duration::from_nanos(self.0))
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            at,
+            step,
+            actor,
+            what,
+        } = self;
+        let at = At(*at);
+        write!(f, "step {step}, {at}: ")?;
+        match what {
+            What::Spawned { by } => write!(f, "{actor} was spawned by {by}"),
+            What::Woken { by } => write!(f, "{actor} was woken by {by}"),
+            What::Ran { by } => write!(f, "{actor} ran, woken by {by}"),
+            What::Ended(TaskEnd::Finished) => write!(f, "{actor} finished"),
+            What::Ended(TaskEnd::Panicked) => write!(f, "{actor} panicked"),
+            What::Ended(TaskEnd::Cancelled) => write!(f, "{actor} was cancelled"),
+            What::Fault(Fault::LateTimer) if *actor == Actor::TIMER => {
+                f.write_str("fault: a timer is late")
+            }
+            What::Fault(Fault::LateTimer) => write!(f, "fault: a wait of {actor} ends late"),
+            What::Fault(Fault::LateWakeup) => write!(f, "fault: the wake-up of {actor} is late"),
+            What::Fault(Fault::SpuriousPoll) => {
+                write!(f, "fault: {actor} will be polled without reason")
+            }
+            What::Fault(Fault::SmallBudget) => write!(f, "fault: {actor} yields early"),
+            What::Fault(Fault::Cancelled) => write!(f, "fault: a future of {actor} is dropped"),
+            What::Fault(Fault::Panicked) => write!(f, "fault: {actor} panics"),
+            What::Fault(Fault::Site) => write!(f, "fault: a site of {actor} fires"),
+            What::TimePassed => f.write_str("time passed"),
+            What::Armed { until } => write!(f, "{actor} armed a timer for {}", At(*until)),
+            What::Net(traffic) => write!(f, "{traffic}"),
+        }
+    }
+}
+
+/// Joins lines of text, each indented.
+pub(super) fn lines<T: fmt::Display>(all: impl IntoIterator<Item = T>) -> String {
+    use core::fmt::Write;
+    let mut text = String::new();
+    for line in all {
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}

@@ -1,0 +1,95 @@
+//! [`Trace`]: everything that has happened in a run, for people to read.
+
+mod explain;
+mod lanes;
+mod perfetto;
+
+use alloc::{format, string::String, vec::Vec};
+use core::fmt;
+
+use super::record::{Actor, Event, Named};
+
+pub use self::{explain::Explanation, lanes::Lanes};
+
+/// Everything that has happened in a run, if [`Builder::trace`](super::Builder::trace) asked for
+/// it.
+///
+/// `Display` shows it as a list, with one event in each line. [`lanes`](Trace::lanes) shows the
+/// tasks side by side, [`explain`](Trace::explain) says why a step happened, and
+/// [`write_perfetto`](Trace::write_perfetto) writes a file for <https://ui.perfetto.dev>.
+///
+/// # Example
+/// ```
+/// let outcome = joint_sim::Builder::new(1).trace(true).run(async {
+///     joint_executor::spawn(async {}).await;
+/// })?;
+/// let trace = outcome.trace.unwrap();
+/// let last = trace.events().last().unwrap();
+/// assert_eq!((last.task(), last.step()), (Some(0), 3));
+/// assert_eq!(last.to_string(), "step 3, 0ns: main finished");
+/// # Ok::<(), joint_sim::Failure>(())
+/// ```
+#[derive(Clone)]
+pub struct Trace {
+    events: Vec<Event>,
+    /// The tasks by their numbers. The main future has none.
+    names: Vec<Option<Named>>,
+}
+
+impl Trace {
+    pub(super) fn new(events: Vec<Event>, names: Vec<Option<Named>>) -> Self {
+        Self { events, names }
+    }
+
+    /// Returns all events, in the order in which they happened.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    fn named(&self, actor: Actor) -> Option<&Named> {
+        self.names.get(actor.0 as usize)?.as_ref()
+    }
+
+    /// The task's own name, or else the file and the line of its spawn.
+    fn short_name(&self, actor: Actor) -> String {
+        let Some(named) = self.named(actor) else {
+            return String::new();
+        };
+        match &named.name {
+            Some(name) => name.as_ref().into(),
+            None => {
+                let file = named.spawned.file().rsplit(['/', '\\']).next();
+                format!("{}:{}", file.unwrap_or_default(), named.spawned.line())
+            }
+        }
+    }
+}
+
+/// Shows a task with its name.
+struct WithName<'a>(&'a Trace, Actor);
+
+impl fmt::Display for WithName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(trace, actor) = self;
+        write!(f, "{actor}")?;
+        match trace.named(*actor).and_then(|named| named.name.as_deref()) {
+            Some(name) => write!(f, " \"{name}\""),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut events = self.events.iter();
+        events.try_for_each(|event| writeln!(f, "{event}"))
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trace")
+            .field("events", &self.events.len())
+            .finish_non_exhaustive()
+    }
+}

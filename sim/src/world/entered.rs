@@ -1,0 +1,215 @@
+//! How a thread is in a world: its clock, its waits, and where the executor finds the world.
+
+use alloc::{boxed::Box, string::ToString};
+use core::{cell::Cell, marker::PhantomData, mem};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread::{self, Thread},
+    time::Instant,
+};
+
+use super::{
+    super::{clock, failure::Kind, record::Actor},
+    World,
+    step::Step,
+};
+use joint::waker::{
+    budget,
+    park::{self, Parked},
+};
+use joint_executor::hosted::{self, Unwind};
+
+std::thread_local! {
+    static WORLD: Cell<Option<*const World>> = const { Cell::new(None) };
+}
+
+/// Calls `f` with the world that this thread is in.
+pub(crate) fn with<R>(f: impl FnOnce(Option<&World>) -> R) -> R {
+    let world = WORLD.try_with(Cell::get).ok().flatten();
+    // SAFETY: set by `Entered::new` to a world that outlives it, and reset by its drop.
+    f(world.map(|world| unsafe { &*world }))
+}
+
+/// Keeps a thread in a world.
+pub(super) struct Entered<'a> {
+    _host: hosted::Entered,
+    _world: PhantomData<&'a World>,
+    wait: Option<park::Wait>,
+    /// Neither does the thread's past change a run, nor does a run change the thread's future.
+    _budget: budget::Saved,
+}
+
+impl<'a> Entered<'a> {
+    /// Puts this thread into a world, where it waits in this way. If the world has other threads,
+    /// it must be this one's turn whenever it does anything.
+    pub(super) fn new(world: &'a World, wait: park::Wait) -> Self {
+        WORLD.with(|cell| cell.set(Some(world)));
+        clock::set(world.now.get());
+        park::set_on_unpark(Some(unparked));
+        Self {
+            _host: hosted::enter(world.owner.clone()),
+            _world: PhantomData,
+            wait: park::set_wait(Some(wait)),
+            _budget: budget::save(),
+        }
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        park::set_wait(self.wait);
+        park::set_on_unpark(None);
+        clock::reset();
+        WORLD.with(|cell| cell.set(None));
+    }
+}
+
+/// Runs code of other tasks inside a poll, which sees nothing that is set for the poll. Its panic
+/// goes no further.
+pub(super) fn run_apart(f: impl FnOnce()) {
+    let caught = catch_unwind(AssertUnwindSafe(|| hosted::apart(f)));
+    // A payload's own drop may panic as well.
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(caught))) {
+        mem::forget(again);
+    }
+}
+
+/// Lets a call look again that waits on this thread.
+fn unparked(thread: &Thread) {
+    with(|world| {
+        if let Some(world) = world {
+            world.unparked(thread.id());
+        }
+    });
+}
+
+/// A wait of a poll that blocks, which lies on the stack of the world's thread.
+pub(super) struct Frame {
+    actor: Actor,
+    is_due: *mut (dyn FnMut() -> bool + 'static),
+    limit: Option<u64>,
+}
+
+/// Removes the last frame when it is dropped.
+struct OnStack<'a>(&'a World);
+
+impl Drop for OnStack<'_> {
+    fn drop(&mut self) {
+        self.0.frames.borrow_mut().pop();
+    }
+}
+
+impl World {
+    /// Whether a poll could go on that is blocked beneath the topmost one.
+    pub(super) fn held_up(&self) -> Option<Kind> {
+        let frames = self.frames.borrow();
+        let (top, beneath) = frames.split_last()?;
+        let can_go_on = |frame: &&Frame| {
+            // SAFETY: the wait that has pushed the frame is still on this thread's stack, and calls
+            // its check only while its frame is the topmost one.
+            frame.limit.is_some() || unsafe { (*frame.is_due)() }
+        };
+        let frame = beneath.iter().find(can_go_on)?;
+        Some(Kind::Beneath {
+            actor: frame.actor,
+            above: top.actor,
+        })
+    }
+
+    /// Keeps a wait on the stack.
+    fn push_frame(
+        &self,
+        is_due: *mut (dyn FnMut() -> bool + '_),
+        limit: Option<u64>,
+    ) -> OnStack<'_> {
+        // SAFETY: only the lifetime changes. The pointer goes with what is returned, which the wait
+        // drops before its check.
+        let is_due = unsafe {
+            mem::transmute::<*mut (dyn FnMut() -> bool + '_), *mut (dyn FnMut() -> bool + 'static)>(
+                is_due,
+            )
+        };
+        let actor = self.acting.get();
+        self.frames.borrow_mut().push(Frame {
+            actor,
+            is_due,
+            limit,
+        });
+        OnStack(self)
+    }
+}
+
+impl World {
+    /// Ends a wait in a run that has failed, or lets it look again. Some waits must not unwind:
+    /// those of scopes, whose tasks borrow, and those of destructors while their thread unwinds
+    /// already.
+    #[cold]
+    fn end_wait(&self, has_freed: &mut bool) {
+        let ended = self.ended_waits.get();
+        self.ended_waits.set(ended + 1);
+        if ended > LAST_TURNS {
+            self.give_up();
+        }
+        if !mem::replace(has_freed, true) {
+            // If it waits for tasks that can be dropped, it goes on.
+            return self.end_free();
+        }
+        if !thread::panicking() {
+            // Without the message of a panic: the run reports its failure itself.
+            resume_unwind(Box::new(Unwind));
+        }
+        // What a destructor waits for may still happen.
+        let failure = self.replace_failure(None);
+        let mut step = Step::Failed;
+        run_apart(|| step = self.step(None));
+        self.replace_failure(failure);
+        if step == Step::Failed {
+            self.give_up();
+        }
+    }
+
+    /// Ends the process: a poll neither goes on nor unwinds.
+    #[cold]
+    fn give_up(&self) -> ! {
+        // There is none if the main future has ended above the poll that waits.
+        let failure = self.failure.take();
+        let failure = failure.map(|failure| failure.to_string());
+        self.watched.abort(format_args!(
+            "{}a poll waits again after the run has failed: in a destructor, or because it catches \
+             the panic that ends its waits",
+            failure.unwrap_or_default()
+        ));
+    }
+}
+
+/// How often polls may wait after the run has failed.
+const LAST_TURNS: usize = 10_000;
+
+/// How the world's own thread waits: it runs further steps.
+pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
+    with(|world| {
+        let world = world.expect("a thread waits in this way only inside a world");
+        let limit = deadline.map(|deadline| world.late_deadline(clock::nanos(deadline)));
+        let is_due: *mut (dyn FnMut() -> bool + '_) = is_due;
+        let _frame = world.push_frame(is_due, limit);
+        let (mut slept, mut has_freed) = (false, false);
+        world.collect_from_busy();
+        loop {
+            // SAFETY: it comes from a reference that is ours, and `held_up`, which is the other
+            // user, runs on this thread and is not running now.
+            if unsafe { (*is_due)() } {
+                return Parked::Due { slept };
+            }
+            if limit.is_some_and(|limit| limit <= world.now.get()) {
+                return Parked::TimedOut;
+            }
+            slept = true;
+            let mut step = Step::Failed;
+            run_apart(|| step = world.step(limit));
+            world.watched.wait_again(world.acting.get());
+            if step == Step::Failed {
+                world.end_wait(&mut has_freed);
+            }
+        }
+    })
+}

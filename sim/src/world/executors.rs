@@ -1,0 +1,262 @@
+//! The executors of a world: how they are started and ended, and what they tell of their tasks.
+
+use alloc::{rc::Rc, sync::Arc, vec::Vec};
+use core::mem;
+use std::{io, sync::OnceLock, time::Instant};
+
+use super::{
+    super::{
+        clock,
+        failure::Kind,
+        record::{Actor, Named, What},
+    },
+    Due, Live, Work, World,
+    baton::{Order, Report},
+    entered::{run_apart, with},
+    pool::Pool,
+    threads::{Abandoned, hand_over, is_call_thread},
+};
+use joint::task::{Id, TaskEnd};
+use joint_executor::{
+    Builder, Executor, TaskInfo,
+    hosted::{ExecutorId, HostedWorker, Shutdown},
+};
+
+impl World {
+    /// Ends an executor none of whose workers is in a poll.
+    pub(super) fn end(&self, pool: &Pool) {
+        pool.is_closing.set(false);
+        pool.has_ended.set(true);
+        let pools = self.pools.borrow();
+        let is_own = |due: &Due| match due.work {
+            Work::Task { pool: number, .. } => pools[usize::from(number)].id == pool.id,
+            _ => false,
+        };
+        let own = self.agenda.borrow_mut().remove(is_own);
+        let held = self.take_held(is_own);
+        drop(pools);
+        let own = own.into_iter().chain(held);
+        let own: Vec<_> = own.filter_map(Due::into_task).collect();
+        let place = self.place.replace(pool.place);
+        pool.end(own);
+        self.place.set(place);
+    }
+
+    /// Ends all executors, the last one first, and all calls.
+    pub(super) fn end_all(&self) -> Result<(), Abandoned> {
+        self.begin_no_call();
+        // The tasks go first. A call that waits for them, such as in a scope, must not be unwound
+        // before.
+        self.end_executors();
+        self.end_calls()?;
+        self.end_executors();
+        Ok(())
+    }
+
+    /// Ends the executors none of whose workers is in a poll.
+    pub(super) fn end_free(&self) {
+        self.end_each(|pool| !pool.is_busy());
+    }
+
+    /// Ends the executors that were closed on a thread that is not the world's. Returns whether
+    /// there was one.
+    pub(super) fn end_closed(&self) -> bool {
+        self.end_each(|pool| pool.first().worker.is_closed() && !pool.is_busy())
+    }
+
+    /// Ends the executors for which this is true. Returns whether there was one.
+    fn end_each(&self, is_one: impl Fn(&Pool) -> bool) -> bool {
+        let mut any = false;
+        loop {
+            let pools = self.pools.borrow();
+            let is_one = |pool: &Pool| !pool.has_ended.get() && is_one(pool);
+            let one = pools.iter().rev().find(|pool| is_one(pool)).cloned();
+            drop(pools);
+            match one {
+                Some(pool) => run_apart(|| self.end(&pool)),
+                None => return any,
+            }
+            any = true;
+        }
+    }
+
+    fn end_executors(&self) {
+        self.end_each(|_| true);
+        self.end_places();
+    }
+}
+
+impl World {
+    /// Takes note of a new task or call.
+    pub(super) fn introduce(
+        &self,
+        id: Id,
+        executor: Option<ExecutorId>,
+        named: Named,
+        is_expendable: bool,
+    ) -> Actor {
+        let number = self.spawned.get() + 1;
+        self.spawned.set(number);
+        let actor = Actor(number);
+        self.note(
+            actor,
+            What::Spawned {
+                by: self.acting.get(),
+            },
+        );
+        self.agenda.borrow_mut().record.name(actor, &named);
+        let key = self.agenda.borrow_mut().tasks.insert(
+            id,
+            Live {
+                actor,
+                named: named.clone(),
+                executor,
+                since: self.now.get(),
+                ran: 0,
+                woken: self.acting.get(),
+                is_expendable,
+                is_arranged: false,
+            },
+        );
+        self.watched.introduce(key, actor, named);
+        actor
+    }
+
+    /// Notes that a call has become ready, or has begun to wait.
+    pub(super) fn mark(&self, id: Id) {
+        if let Some(live) = self.agenda.borrow_mut().tasks.get_mut(id) {
+            live.since = self.now.get();
+        }
+    }
+
+    fn has_ended(&self, id: Id, how: TaskEnd, is_detached: bool) {
+        let live = self.agenda.borrow_mut().tasks.remove(id);
+        if let Some(live) = live {
+            self.note(live.actor, What::Ended(how));
+            let by_fault = self.panicked.get() == Some(live.actor);
+            if how == TaskEnd::Panicked && is_detached && !by_fault && !self.ignores_panics {
+                self.fail(Kind::Detached(live.actor, live.named));
+            }
+        }
+    }
+}
+
+impl World {
+    /// The executor of the main future.
+    pub(super) fn ambient(&self) -> Arc<Executor> {
+        let ambient = self.ambient.get().expect("set before anything runs");
+        ambient.clone()
+    }
+
+    /// Builds an executor of this world, which learns of its tasks and timers before the user's own
+    /// hooks do.
+    pub(super) fn build(&self, builder: Builder) -> io::Result<Executor> {
+        let id = Arc::new(OnceLock::new());
+        let (own_id, owner) = (id.clone(), self.owner.clone());
+        let builder = builder
+            .host(owner.clone())
+            .on_push(move || owner.pushed())
+            .on_timer(|deadline| {
+                with(|world| world.into_iter().for_each(|world| world.armed(deadline)));
+            })
+            .on_spawn(move |task| {
+                with(|world| {
+                    let spawned = |world: &Self| world.spawned(own_id.get().copied(), task);
+                    world.into_iter().for_each(spawned);
+                });
+            })
+            .on_end(|task, how| {
+                let has_ended = |world: &Self| world.has_ended(task.id(), how, task.is_detached());
+                with(|world| world.into_iter().for_each(has_ended));
+            });
+        let (executor, workers) = builder.build_scheduled()?;
+        let _new = id.set(executor.id());
+        if let Some(workers) = start_elsewhere(workers) {
+            self.add(workers);
+        }
+        Ok(executor)
+    }
+
+    /// Takes over the workers of a new executor.
+    pub(super) fn add(&self, workers: Vec<HostedWorker>) {
+        let pool = Rc::new(Pool::new(workers, self.place.get()));
+        let mut pools = self.pools.borrow_mut();
+        // One that has ended makes room. The first one is the main executor's place.
+        let ended = pools.iter_mut().skip(1).find(|pool| pool.has_ended.get());
+        let ended = match ended {
+            Some(ended) => Some(mem::replace(ended, pool)),
+            None => {
+                assert!(
+                    pools.len() < usize::from(u16::MAX),
+                    "fewer executors at one time"
+                );
+                pools.push(pool);
+                None
+            }
+        };
+        drop(pools);
+        drop(ended);
+    }
+
+    /// Ends an executor, or has it end once none of its workers is in a poll.
+    pub(super) fn shut_down(&self, executor: ExecutorId) -> Shutdown {
+        if let Some(shutdown) = shut_down_elsewhere(executor) {
+            return shutdown;
+        }
+        let pools = self.pools.borrow();
+        let pool = pools.iter().find(|pool| pool.id == executor).cloned();
+        drop(pools);
+        let Some(pool) = pool.filter(|pool| !pool.has_ended.get()) else {
+            return Shutdown::Complete;
+        };
+        if pool.is_busy() {
+            pool.is_closing.set(true);
+            pool.first().worker.close();
+            return Shutdown::Later;
+        }
+        self.end(&pool);
+        Shutdown::Complete
+    }
+
+    pub(super) fn call_ended(&self, call: Id, how: TaskEnd) {
+        self.has_ended(call, how, false);
+    }
+
+    fn spawned(&self, executor: Option<ExecutorId>, task: &TaskInfo<'_>) {
+        let injected = self.injected.as_ref();
+        let is_expendable = injected.is_some_and(|injected| injected.may_cancel(task.name()));
+        let named = Named {
+            name: task.name().map(Arc::from),
+            spawned: task.spawned(),
+        };
+        self.introduce(task.id(), executor, named, is_expendable);
+    }
+
+    fn armed(&self, deadline: Instant) {
+        let until = clock::nanos(deadline).saturating_sub(self.start);
+        let event = self.event(self.acting.get(), What::Armed { until });
+        self.agenda.borrow_mut().record.keep(event);
+    }
+}
+
+/// Has the world's thread shut an executor down. Returns `None` if this is that thread.
+fn shut_down_elsewhere(executor: ExecutorId) -> Option<Shutdown> {
+    match hand_over(Report::ShutDown(executor))? {
+        Order::ShutDown(ended) => Some(ended),
+        _ => unreachable!("the world answers what it was asked"),
+    }
+}
+
+/// Has the world's thread take over the workers of a new executor. Gives them back if this is that
+/// thread.
+fn start_elsewhere(workers: Vec<HostedWorker>) -> Option<Vec<HostedWorker>> {
+    if !is_call_thread() {
+        return Some(workers);
+    }
+    let order = hand_over(Report::Started(workers));
+    assert!(
+        matches!(order, Some(Order::Started)),
+        "the world answers what it was asked"
+    );
+    None
+}

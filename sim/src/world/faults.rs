@@ -1,0 +1,295 @@
+//! Where the faults of a world happen. While they are off, each place costs a step one branch.
+
+use alloc::{borrow::ToOwned, collections::BTreeMap, string::String};
+use core::{
+    cell::{Cell, RefCell},
+    task::{Context, Waker},
+};
+
+use super::{
+    super::{
+        chance::{About, Chance},
+        faults::{Fate, Faults},
+        record::{Actor, Fault, What},
+    },
+    Due, World,
+    later::Act,
+    tasks::Key,
+};
+use joint_executor::hosted::ReadyTask;
+
+/// Delays are below 2 to this power, in nanoseconds: 134 ms.
+const LONGEST: u32 = 27;
+/// A small budget is smaller than this.
+const SMALL_BUDGET: usize = 8;
+
+/// The faults of a run, if there are any.
+pub(super) struct Injected {
+    faults: Faults,
+    /// Which of the program's own sites are active.
+    sites: RefCell<BTreeMap<String, bool>>,
+    /// Whether a spurious poll of the main future has been arranged.
+    main_is_arranged: Cell<bool>,
+}
+
+impl Injected {
+    pub(super) fn new(faults: &Faults) -> Option<Self> {
+        (!faults.is_none()).then(|| Self {
+            faults: faults.clone(),
+            sites: RefCell::default(),
+            main_is_arranged: Cell::new(false),
+        })
+    }
+
+    /// Whether a task with this name may be cancelled.
+    pub(super) fn may_cancel(&self, name: Option<&str>) -> bool {
+        let cancels = self
+            .faults
+            .cancels
+            .filter(|_| self.faults.cancellations > 0.0);
+        cancels.is_some_and(|cancels| name.is_some_and(cancels))
+    }
+}
+
+/// What a poll is to be like.
+#[derive(Clone, Copy)]
+pub(super) enum Manner {
+    Usual,
+    /// With a budget of so many operations.
+    Budget(u64),
+    /// The task is dropped instead.
+    Dropped,
+}
+
+/// Decides for a delay in nanoseconds. It is 0 with the rest of the probability, and otherwise all
+/// orders of magnitude are equally likely.
+fn delay(chance: &mut Chance, about: About, probability: f64) -> u64 {
+    if probability <= 0.0 {
+        return 0;
+    }
+    let nanos = chance.decide(about, 1 << LONGEST, |draw| {
+        match hits(draw(), probability) {
+            false => 0,
+            true => some_delay(draw),
+        }
+    });
+    nanos as u64
+}
+
+fn hits(random: u32, probability: f64) -> bool {
+    f64::from(random) < probability * 4_294_967_296.0
+}
+
+/// At least 1, and below 2 to the power of `LONGEST`.
+fn some_delay(draw: &mut dyn FnMut() -> u32) -> usize {
+    let magnitude = draw() % LONGEST;
+    let largest = 1 << magnitude;
+    (largest | (draw() & (largest - 1))) as usize
+}
+
+impl World {
+    fn note_fault(&self, actor: Actor, fault: Fault) {
+        self.note(actor, What::Fault(fault));
+    }
+
+    /// Wakes at a time that is `delay` from now.
+    fn wake_in(&self, delay: u64, waker: Waker) {
+        self.at(self.now.get().saturating_add(delay), move |_| waker.wake());
+    }
+
+    /// Queues what is ready, now or later.
+    #[inline(always)]
+    pub(super) fn enqueue(&self, due: Due) {
+        match &self.injected {
+            Some(injected) => self.enqueue_late(injected, due),
+            None => self.agenda.borrow_mut().due.push_back(due),
+        }
+    }
+
+    #[cold]
+    fn enqueue_late(&self, injected: &Injected, due: Due) {
+        let rate = injected.faults.late_wakeups;
+        let delay = delay(&mut self.chance(), About::Delay, rate);
+        match delay {
+            0 => self.agenda.borrow_mut().due.push_back(due),
+            delay => {
+                self.note_fault(due.actor, Fault::LateWakeup);
+                self.later(self.now.get().saturating_add(delay), Act::Queue(due));
+            }
+        }
+    }
+
+    /// Wakes the owner of a timer that is due, now or later.
+    pub(super) fn wake_timer(&self, waker: Waker) {
+        let injected = self.injected.as_ref();
+        let delay = injected.map_or(0, |injected| {
+            delay(
+                &mut self.chance(),
+                About::Delay,
+                injected.faults.late_timers,
+            )
+        });
+        match delay {
+            0 => waker.wake(),
+            delay => {
+                self.note_fault(self.acting.get(), Fault::LateTimer);
+                self.wake_in(delay, waker);
+            }
+        }
+    }
+
+    /// The deadline of a wait that blocks, as it is kept.
+    pub(super) fn late_deadline(&self, deadline: u64) -> u64 {
+        let Some(injected) = &self.injected else {
+            return deadline;
+        };
+        let delay = delay(
+            &mut self.chance(),
+            About::Delay,
+            injected.faults.late_timers,
+        );
+        if delay > 0 {
+            self.note_fault(self.acting.get(), Fault::LateTimer);
+        }
+        deadline.saturating_add(delay)
+    }
+
+    /// How a task is polled.
+    #[cold]
+    pub(super) fn manner(
+        &self,
+        injected: &Injected,
+        actor: Actor,
+        key: Key,
+        task: &ReadyTask,
+    ) -> Manner {
+        let faults = &injected.faults;
+        let mut agenda = self.agenda.borrow_mut();
+        let Some(live) = agenda.tasks.by_key(key) else {
+            return Manner::Usual;
+        };
+        let (is_expendable, was_arranged) = (live.is_expendable, live.is_arranged);
+        drop(agenda);
+        if is_expendable && self.chance().happens(About::Poll, faults.cancellations) {
+            self.note_fault(actor, Fault::Cancelled);
+            return Manner::Dropped;
+        }
+        // Each second poll arranges none. Otherwise spurious polls could go on for ever, and no
+        // deadlock would be found.
+        let is_arranged = !was_arranged && self.arrange_poll(faults, actor, || task.waker());
+        if let Some(live) = self.agenda.borrow_mut().tasks.by_key(key) {
+            live.is_arranged = is_arranged;
+        }
+        self.budget(faults, actor)
+    }
+
+    /// How the main future is polled.
+    pub(super) fn manner_of_main(&self) -> Manner {
+        let Some(injected) = &self.injected else {
+            return Manner::Usual;
+        };
+        let waker = || self.main.waker().clone();
+        let arranges = !injected.main_is_arranged.get()
+            && self.arrange_poll(&injected.faults, Actor::MAIN, waker);
+        injected.main_is_arranged.set(arranges);
+        self.budget(&injected.faults, Actor::MAIN)
+    }
+
+    fn arrange_poll(&self, faults: &Faults, actor: Actor, waker: impl FnOnce() -> Waker) -> bool {
+        let delay = delay(&mut self.chance(), About::Poll, faults.spurious_polls);
+        if delay == 0 {
+            return false;
+        }
+        self.note_fault(actor, Fault::SpuriousPoll);
+        self.wake_in(delay, waker());
+        true
+    }
+
+    fn budget(&self, faults: &Faults, actor: Actor) -> Manner {
+        if faults.extra_yields <= 0.0 {
+            return Manner::Usual;
+        }
+        let decide = |draw: &mut dyn FnMut() -> u32| match hits(draw(), faults.extra_yields) {
+            false => 0,
+            true => 1 + draw() as usize % SMALL_BUDGET,
+        };
+        let decision = self.chance().decide(About::Poll, 1 + SMALL_BUDGET, decide);
+        match decision {
+            0 => Manner::Usual,
+            some => {
+                self.note_fault(actor, Fault::SmallBudget);
+                // The tamest fault has the largest budget.
+                Manner::Budget((SMALL_BUDGET - some) as u64)
+            }
+        }
+    }
+
+    /// Whether a site of the program's own fires.
+    pub(crate) fn fires(&self, name: &str) -> bool {
+        let Some(injected) = &self.injected else {
+            return false;
+        };
+        let mut chance = self.chance();
+        let probability = injected.faults.sites;
+        let known = injected.sites.borrow().get(name).copied();
+        let is_active = known.unwrap_or_else(|| {
+            let is_active = chance.happens(About::Site, probability);
+            let mut sites = injected.sites.borrow_mut();
+            sites.insert(name.to_owned(), is_active);
+            is_active
+        });
+        let fires = is_active && chance.happens(About::Site, probability);
+        drop(chance);
+        if fires {
+            self.note_fault(self.acting.get(), Fault::Site);
+        }
+        fires
+    }
+
+    /// When a future of `may_cancel` is to be dropped that is pending now.
+    pub(crate) fn fate(&self, cx: &Context<'_>) -> Fate {
+        let injected = self.injected.as_ref();
+        let probability = injected.map_or(0.0, |injected| injected.faults.cancellations);
+        if probability <= 0.0 {
+            return Fate::Open;
+        }
+        let decide = |draw: &mut dyn FnMut() -> u32| match hits(draw(), probability) {
+            false => 0,
+            true => match draw() % 3 {
+                0 => 1,
+                1 => 2,
+                _ => 2 + some_delay(draw),
+            },
+        };
+        let decision = self
+            .chance()
+            .decide(About::Poll, 2 + (1 << LONGEST), decide);
+        match decision {
+            0 => Fate::Open,
+            1 => Fate::Now,
+            2 => Fate::AtNextPoll,
+            more => {
+                let delay = more as u64 - 2;
+                self.wake_in(delay, cx.waker().clone());
+                Fate::At(self.now.get().saturating_add(delay))
+            }
+        }
+    }
+
+    pub(crate) fn note_cancelled(&self) {
+        self.note_fault(self.acting.get(), Fault::Cancelled);
+    }
+
+    /// Whether a poll in `may_panic` panics.
+    pub(crate) fn panics(&self) -> bool {
+        let Some(injected) = &self.injected else {
+            return false;
+        };
+        let panics = self.chance().happens(About::Poll, injected.faults.panics);
+        if panics {
+            self.note_fault(self.acting.get(), Fault::Panicked);
+            self.panicked.set(Some(self.acting.get()));
+        }
+        panics
+    }
+}

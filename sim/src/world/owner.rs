@@ -1,0 +1,115 @@
+//! [`Owner`]: what the executors of a world know of it. They find the world by the thread that they
+//! are on.
+
+use alloc::sync::Arc;
+use std::io;
+
+use super::{World, entered::with};
+use joint::task::{Id, Runnable, TaskEnd};
+use joint_executor::{
+    Builder, Executor,
+    hosted::{ExecutorId, Host, Shutdown},
+};
+use joint_switch::{AtomicU64, AtomicUsize, order};
+
+pub(super) struct Owner {
+    /// Tells the world from all others of the process. It is not 0.
+    number: u64,
+    /// Whether something has been pushed to a queue of any of its executors from elsewhere than a
+    /// worker, since the world looked last: 0 or 1.
+    has_pushed: AtomicUsize,
+}
+
+/// The number of the next world.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl Owner {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            // ORDERING: new_number. Relaxed: the numbers differ in any order, and nothing else
+            // depends on them.
+            number: NEXT.fetch_add(1, order!(new_number: Relaxed)),
+            has_pushed: AtomicUsize::new(0),
+        })
+    }
+
+    /// Something has been pushed.
+    #[cold]
+    pub(super) fn pushed(&self) {
+        // ORDERING: pushed. Relaxed: the threads of a world take turns, which orders all that they
+        // do. A push of a thread that is none of them may be missed, and is then found when nothing
+        // is ready.
+        self.has_pushed.store(1, order!(pushed: Relaxed));
+    }
+
+    /// Whether something has been pushed since the last call.
+    #[inline(always)]
+    pub(super) fn take_pushed(&self) -> bool {
+        // ORDERING: pushed_look, pushed_taken. Relaxed: as for `pushed`.
+        let has_pushed = self.has_pushed.load(order!(pushed_look: Relaxed)) != 0;
+        if has_pushed {
+            self.has_pushed.store(0, order!(pushed_taken: Relaxed));
+        }
+        has_pushed
+    }
+}
+
+/// Calls `f` with the world of this thread, which has entered it.
+fn here<R>(f: impl FnOnce(&World) -> R) -> R {
+    with(|world| f(world.expect("a thread leaves the owner together with the world")))
+}
+
+impl Host for Owner {
+    fn executor(&self) -> Arc<Executor> {
+        here(World::ambient)
+    }
+
+    fn build(&self, builder: Builder) -> io::Result<Executor> {
+        here(|world| world.build(builder))
+    }
+
+    fn default_workers(&self) -> usize {
+        here(|world| world.workers)
+    }
+
+    fn call_blocking(&self, call: Runnable) {
+        here(|world| world.take_call(call));
+    }
+
+    fn call_ended(&self, call: Id, how: TaskEnd) {
+        here(|world| world.call_ended(call, how));
+    }
+
+    fn descriptor(&self) -> io::Result<()> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "a descriptor of the system cannot be waited for in a simulation, because nothing \
+             of it is simulated; use `joint_sim::net` for the network",
+        ))
+    }
+
+    fn shut_down(&self, executor: ExecutorId) -> Shutdown {
+        with(
+            |world| match world.filter(|world| world.owner.number == self.number) {
+                Some(world) => world.shut_down(executor),
+                // The world ends it at its next step, or has ended it.
+                None => Shutdown::Later,
+            },
+        )
+    }
+
+    fn used_elsewhere(&self, _: ExecutorId) {
+        panic!(
+            "this executor belongs to a simulation, and this thread does not, or to another one; \
+             in a simulation use `joint_executor::spawn_blocking` instead of `std::thread::spawn`, and let \
+             each simulation build its own executors"
+        );
+    }
+
+    fn uses_foreign(&self, _: ExecutorId) {
+        panic!(
+            "this executor was made outside of the simulation that uses it, and its threads would not \
+             take turns with the simulation; use `joint_executor::spawn`, or build the executor inside"
+        );
+    }
+}

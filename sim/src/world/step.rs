@@ -1,0 +1,329 @@
+//! The steps of a run.
+
+use core::task::Poll;
+
+use super::{
+    super::{failure::Kind, host::Place, record::Actor},
+    Due, Work, World,
+    acting::Acting,
+    agenda::Agenda,
+    faults::Manner,
+    main_waker::MainIsReady,
+    pool::Pool,
+    tasks::Key,
+    threads::Abandoned,
+};
+use joint::waker::budget;
+use joint_executor::hosted::{BoundWorker, ReadyTask};
+
+/// What a step has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Ran,
+    /// The time went on, which may be all that a blocked poll waits for.
+    TimePassed,
+    /// Nothing was ready before the limit, which is now.
+    AtLimit,
+    /// The run has failed.
+    Failed,
+    /// The run has failed, and nothing of it may be touched: see `threads`.
+    Abandoned,
+}
+
+/// Up to how many that are ready are all looked at for whether they can run.
+const FEW: usize = 64;
+
+impl World {
+    /// Runs what is ready. If nothing is, the time goes on, at most to the limit.
+    pub(super) fn step(&self, limit: Option<u64>) -> Step {
+        self.steps_until(limit, || true)
+    }
+
+    /// Runs steps until this is true after one of them.
+    #[inline]
+    pub(super) fn steps_until(&self, limit: Option<u64>, is_enough: impl Fn() -> bool) -> Step {
+        let is_inside = self.depth.get() > 0;
+        let mut acting = Acting::begin(self);
+        loop {
+            if self.steps.get() >= self.last_step.get() && self.is_over(is_inside) {
+                return Step::Failed;
+            }
+            if let Some(due) = self.begin_step(is_inside) {
+                match self.run_due(due, &mut acting) {
+                    Ok(()) if is_enough() => return Step::Ran,
+                    Ok(()) => continue,
+                    Err(Abandoned) => return Step::Abandoned,
+                }
+            }
+            acting.leave();
+            // Woken by another thread, or not polled yet.
+            if self.wake_main() || self.end_closed() {
+                continue;
+            }
+            if let Some(step) = self.let_time_pass(limit) {
+                return step;
+            }
+        }
+    }
+
+    /// Whether the run has failed. It does at its last step, if something could run after that.
+    #[cold]
+    fn is_over(&self, is_inside: bool) -> bool {
+        if self.failure.borrow().is_none() {
+            let mut agenda = self.agenda.borrow_mut();
+            let Some(due) = self.choose(&mut agenda, is_inside) else {
+                return false;
+            };
+            // What was taken is dropped with everything else.
+            agenda.due.push_back(due);
+            drop(agenda);
+            self.fail(Kind::Steps(self.limits.steps));
+        }
+        true
+    }
+
+    /// Goes on to the next timer or event. Returns what the step has done, if that is all.
+    #[inline(never)]
+    fn let_time_pass(&self, limit: Option<u64>) -> Option<Step> {
+        let now = self.now.get();
+        match (self.next_event(), limit) {
+            (Some(next), limit) if limit.is_none_or(|limit| next <= limit) => {
+                self.pass_to(next.max(now));
+                (self.depth.get() > 1).then_some(Step::TimePassed)
+            }
+            (_, Some(limit)) => {
+                self.pass_to(limit.max(now));
+                Some(Step::AtLimit)
+            }
+            // By a thread that is none of the world's.
+            (_, None) if self.collect_injected() => None,
+            // The waits of polls that are blocked beneath the end of the main future.
+            (_, None) if self.main_is_over.get() => Some(Step::Failed),
+            (_, None) => {
+                let kind = self.held_up();
+                self.fail(kind.unwrap_or_else(|| Kind::Deadlock(self.deadlock())));
+                None
+            }
+        }
+    }
+
+    /// Queues the main future if it has been woken. Returns whether it has.
+    #[inline(always)]
+    pub(super) fn wake_main(&self) -> bool {
+        self.main.is_ready() && self.queue_main()
+    }
+
+    #[cold]
+    fn queue_main(&self) -> bool {
+        if self.poll_main.get().is_none() {
+            return false;
+        }
+        let by = match self.main.take() {
+            MainIsReady::New => Actor::OUTSIDE,
+            MainIsReady::Woken => self.acting.get(),
+        };
+        let (actor, work) = (Actor::MAIN, Work::Main);
+        self.note_woken(actor, by);
+        self.enqueue(Due { actor, by, work });
+        true
+    }
+
+    /// Takes what is to run next, and notes that it runs.
+    #[inline(always)]
+    fn begin_step(&self, is_inside: bool) -> Option<Due> {
+        let mut agenda = self.agenda.borrow_mut();
+        let due = self.choose(&mut agenda, is_inside)?;
+        let step = self.steps.get() + 1;
+        self.steps.set(step);
+        let now = self.now.get();
+        agenda.begin(&due, step, now, now - self.start);
+        Some(due)
+    }
+
+    /// Takes what is to run next. `is_inside`: polls are blocked on the stack.
+    #[inline(always)]
+    fn choose(&self, agenda: &mut Agenda, is_inside: bool) -> Option<Due> {
+        if agenda.due.is_empty() {
+            return None;
+        }
+        let chosen = match is_inside {
+            false => agenda.choose(),
+            true => self.choose_inside(agenda)?,
+        };
+        agenda.take(chosen)
+    }
+
+    /// Chooses while polls are blocked on the stack. Their workers run nothing.
+    #[cold]
+    fn choose_inside(&self, agenda: &mut Agenda) -> Option<usize> {
+        let pools = self.pools.borrow();
+        let can_run = |due: &Due| match &due.work {
+            Work::Main => self.poll_main.get().is_some() && !pools[0].is_first_busy(),
+            Work::Task { pool, task, .. } => pools[usize::from(*pool)].free_worker(task).is_some(),
+            Work::Call(_) | Work::Resume(_) => true,
+        };
+        // If there are many, most can run, and it would take long to look at all of them.
+        if agenda.due.len() > FEW {
+            let chosen = agenda.choose();
+            if can_run(&agenda.due[chosen]) {
+                return Some(chosen);
+            }
+        }
+        // Those that can run go to the front, in their order.
+        let blocked = agenda.remove(|due| !can_run(due));
+        let chosen = (!agenda.due.is_empty()).then(|| agenda.choose());
+        agenda.due.extend(blocked);
+        chosen
+    }
+
+    #[inline(always)]
+    fn run_due(&self, due: Due, acting: &mut Acting<'_>) -> Result<(), Abandoned> {
+        let Due { actor, work, .. } = due;
+        self.watched.step(self.steps.get(), actor);
+        self.acting.set(actor);
+        match work {
+            Work::Task { pool, key, task } => self.run_task(actor, pool, key, task, acting),
+            other => self.run_other(actor, other)?,
+        }
+        if self.owner.take_pushed() {
+            self.collect_injected();
+        }
+        self.wake_main();
+        if self.charge > 0 {
+            acting.leave();
+            self.pass_to(self.now.get().saturating_add(self.charge));
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn run_other(&self, actor: Actor, work: Work) -> Result<(), Abandoned> {
+        match work {
+            Work::Main => self.run_main_once(),
+            Work::Call(call) => self.begin_call(actor, call.0, call.1)?,
+            Work::Resume(thread) => self.resume_call(thread)?,
+            Work::Task { .. } => unreachable!("`run_task` runs it"),
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn run_task(
+        &self,
+        actor: Actor,
+        number: u16,
+        key: Key,
+        task: ReadyTask,
+        acting: &mut Acting<'_>,
+    ) {
+        let manner = match &self.injected {
+            None => Manner::Usual,
+            Some(injected) => self.manner(injected, actor, key, &task),
+        };
+        acting.use_pool(number);
+        let Acting { pool, .. } = &*acting;
+        let slot = pool.free_worker(&task);
+        let slot = slot.expect("a worker that is free, or the task would not be chosen");
+        self.place.set(pool.place);
+        let worker = &slot.worker;
+        slot.begin(actor);
+        let woken = match manner {
+            Manner::Usual => {
+                budget::refill();
+                worker.run_task(task)
+            }
+            Manner::Budget(operations) => {
+                budget::refill_to(operations);
+                worker.run_task(task)
+            }
+            Manner::Dropped => {
+                worker.discard(task);
+                None
+            }
+        };
+        slot.end();
+        self.collect(number, worker);
+        if let Some(task) = woken {
+            let pool = number;
+            self.queue(actor, actor, Work::Task { pool, key, task });
+        }
+        if pool.is_closing.get() {
+            self.end_closing(pool);
+        }
+    }
+
+    #[inline(never)]
+    fn run_main_once(&self) {
+        let Some(poll) = self.poll_main.take() else {
+            return;
+        };
+        let pool = self.pools.borrow()[0].clone();
+        self.place.set(Place::MAIN);
+        let slot = pool.first();
+        slot.begin(Actor::MAIN);
+        match self.manner_of_main() {
+            Manner::Budget(operations) => budget::refill_to(operations),
+            Manner::Usual | Manner::Dropped => budget::refill(),
+        }
+        // SAFETY: `run_main` has set it, and takes it back before the future goes. It was taken
+        // out here, so no other call is under way.
+        let polled = slot.worker.enter(|| unsafe { (*poll)() });
+        slot.end();
+        match polled {
+            Poll::Pending => self.poll_main.set(Some(poll)),
+            Poll::Ready(()) => self.main_is_over.set(true),
+        }
+        self.collect(0, &slot.worker);
+        self.end_closing(&pool);
+    }
+
+    /// Takes over what a worker has queued.
+    #[inline(always)]
+    pub(super) fn collect(&self, number: u16, worker: &BoundWorker) {
+        worker.take_queued(|task| self.push(number, task));
+    }
+
+    /// Ends an executor that was shut down in a poll, once none of its workers is in one.
+    #[cold]
+    fn end_closing(&self, pool: &Pool) {
+        if pool.is_closing.get() && !pool.is_busy() {
+            self.end(pool);
+        }
+    }
+
+    /// Takes over what the workers have queued whose polls are under way. They will run nothing
+    /// while they are blocked.
+    pub(super) fn collect_from_busy(&self) {
+        for (number, pool) in (0..).zip(&*self.pools.borrow()) {
+            for (_, worker, _) in pool.busy() {
+                self.collect(number, worker);
+            }
+        }
+        self.collect_injected();
+    }
+
+    /// Takes over what was queued from elsewhere than the executors' own workers. Returns whether
+    /// there was anything.
+    pub(super) fn collect_injected(&self) -> bool {
+        let mut any = false;
+        for (number, pool) in (0..).zip(&*self.pools.borrow()) {
+            pool.take_injected(|task| {
+                any = true;
+                self.push(number, task);
+            });
+        }
+        any
+    }
+
+    fn push(&self, pool: u16, task: ReadyTask) {
+        let (key, actor) = self.agenda.borrow_mut().tasks.known(task.id());
+        self.queue(actor, self.acting.get(), Work::Task { pool, key, task });
+    }
+
+    /// Queues what `by` has made ready.
+    #[inline(always)]
+    fn queue(&self, actor: Actor, by: Actor, work: Work) {
+        self.note_woken(actor, by);
+        self.enqueue(Due { actor, by, work });
+    }
+}

@@ -1,0 +1,441 @@
+//! What goes wrong in a simulation, and that a correct program bears it.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    future::{Future, pending, poll_fn},
+    pin::pin,
+    rc::Rc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use joint::{block_on, oneshot, waker::budget};
+use joint_executor::{
+    JoinSet, TaskBuilder, spawn, spawn_blocking, spawn_detached,
+    time::{now, sleep, timeout},
+    yield_now,
+};
+use joint_sim::{self as sim, Builder, Faults, Scheduler};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Runs with these faults and each of so many seeds. Returns the outputs.
+fn outputs<F: Future>(faults: Faults, seeds: u64, program: impl Fn() -> F) -> Vec<F::Output> {
+    let run = |seed| Builder::new(seed).faults(faults.clone()).run(program());
+    (0..seeds).map(|seed| run(seed).unwrap().output).collect()
+}
+
+/// Uses most of what can go wrong. It returns 55.
+async fn program() -> usize {
+    let mut set = JoinSet::new();
+    for n in 1..=10 {
+        set.spawn(async move {
+            let (sender, receiver) = oneshot::channel();
+            spawn_detached(async move {
+                sleep(n as u32 * SECOND).await;
+                yield_now().await;
+                let _ = sender.send(n);
+            });
+            loop {
+                let waits = timeout(Duration::from_millis(300), async { yield_now().await });
+                if waits.await.is_ok() {
+                    return receiver.await.unwrap();
+                }
+            }
+        });
+    }
+    let mut sum = 0;
+    while let Some(n) = set.join_next().await {
+        sum += n.unwrap();
+    }
+    let twice = spawn_blocking(move || block_on(async { spawn(async move { 2 * sum }).await }));
+    twice.await / 2
+}
+
+#[test]
+fn a_correct_program_bears_all_faults() {
+    for sum in outputs(Faults::all(), 200, program) {
+        assert_eq!(sum, 55);
+    }
+    let worst = Faults::none()
+        .late_timers(1.0)
+        .late_wakeups(1.0)
+        .spurious_polls(1.0)
+        .extra_yields(1.0)
+        .sites(1.0);
+    for sum in outputs(worst, 20, program) {
+        assert_eq!(sum, 55);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_faults() {
+    let digest = |seed| {
+        let run = Builder::new(seed).faults(Faults::all()).run(program());
+        run.unwrap().digest
+    };
+    for seed in 0..20 {
+        assert_eq!(digest(seed), digest(seed));
+    }
+    assert_ne!(digest(1), digest(2));
+}
+
+#[test]
+fn no_fault_happens_that_is_off() {
+    let plain = |seed| Builder::new(seed).run(program()).unwrap();
+    for seed in 0..20 {
+        let off = Builder::new(seed).faults(Faults::all().late_timers(0.0));
+        let off = off.faults(Faults::none()).run(program()).unwrap();
+        assert_eq!(off.digest, plain(seed).digest);
+        assert_eq!(off.elapsed, 10 * SECOND);
+    }
+}
+
+#[test]
+fn timers_are_late_and_never_early() {
+    let late = outputs(Faults::none().late_timers(0.25), 400, || async {
+        let start = now();
+        sleep(SECOND).await;
+        now() - start
+    });
+    assert!(late.iter().all(|&slept| slept >= SECOND));
+    let how_many = late.iter().filter(|&&slept| slept > SECOND).count();
+    assert!((60..140).contains(&how_many), "{how_many}");
+    let most = late.iter().max().unwrap();
+    assert!(
+        *most > SECOND + SECOND / 100 && *most < 2 * SECOND,
+        "{most:?}"
+    );
+}
+
+#[test]
+fn a_blocked_wait_is_late_too() {
+    let late = outputs(Faults::none().late_timers(1.0), 1, || async {
+        let start = now();
+        joint::waker::park::block_on_timeout(pending::<()>(), SECOND);
+        now() - start
+    });
+    assert!(late[0] > SECOND);
+}
+
+#[test]
+fn a_future_is_polled_without_reason() {
+    let polls = |faults| {
+        let counted = outputs(faults, 1, || async {
+            let polls = Rc::new(RefCell::new(0));
+            let (sender, receiver) = oneshot::channel::<()>();
+            let counts = polls.clone();
+            let waits = joint_executor::spawn_local(async move {
+                let mut receiver = pin!(receiver);
+                poll_fn(|cx| {
+                    *counts.borrow_mut() += 1;
+                    receiver.as_mut().poll(cx)
+                })
+                .await
+            });
+            sleep(SECOND).await;
+            sender.send(()).unwrap();
+            waits.await.unwrap();
+            polls.take()
+        });
+        counted[0]
+    };
+    assert_eq!(polls(Faults::none()), 2);
+    assert_eq!(polls(Faults::none().spurious_polls(1.0)), 3);
+}
+
+#[test]
+fn spurious_polls_do_not_hide_a_deadlock() {
+    let faults = Faults::none().spurious_polls(1.0);
+    let failure = Builder::new(1).faults(faults).run(async {
+        let _others: Vec<_> = (0..3).map(|_| spawn(pending::<()>())).collect();
+        pending::<()>().await;
+    });
+    assert!(failure.unwrap_err().is_deadlock());
+}
+
+#[test]
+fn wake_ups_overtake_one_another() {
+    let orders = outputs(Faults::none().late_wakeups(0.5), 20, || async {
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let push = |n| {
+            let order = order.clone();
+            spawn(async move { order.lock().unwrap().push(n) })
+        };
+        let tasks: Vec<_> = (0..5).map(push).collect();
+        for task in tasks {
+            task.await;
+        }
+        order.lock().unwrap().clone()
+    });
+    // Without faults a round robin never changes the order.
+    let faults = Faults::none().late_wakeups(0.5);
+    let outcome = Builder::new(1)
+        .scheduler(Scheduler::RoundRobin)
+        .faults(faults)
+        .run(async {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            for n in 0..20 {
+                let sender = sender.clone();
+                spawn_detached(async move { sender.send(n).unwrap() });
+            }
+            drop(sender);
+            sleep(SECOND).await;
+            receiver.iter().collect::<Vec<_>>()
+        });
+    let order = outcome.unwrap().output;
+    assert_eq!(order.len(), 20);
+    assert!(!order.is_sorted());
+    assert!(orders.iter().any(|order| !order.is_sorted()));
+}
+
+#[test]
+fn a_run_that_fails_drops_what_is_held_back() {
+    struct Counts(Arc<AtomicUsize>);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+    let mut runs_that_began = 0;
+    for seed in 0..100 {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let made = Cell::new(0);
+        let faults = Faults::none().late_wakeups(0.9);
+        let simulation = Builder::new(seed).faults(faults);
+        let failure = simulation.max_time(Duration::from_nanos(50)).run(async {
+            for n in 0..10 {
+                made.set(2 * n + 2);
+                let counts = Counts(dropped.clone());
+                spawn_detached(async move {
+                    let _counts = counts;
+                    pending::<()>().await;
+                });
+                let counts = Counts(dropped.clone());
+                spawn_blocking(move || drop(counts)).detach();
+            }
+            pending::<()>().await;
+        });
+        assert!(failure.is_err());
+        assert_eq!(dropped.load(Relaxed), made.get());
+        runs_that_began += usize::from(made.get() > 0);
+    }
+    assert!(runs_that_began > 10, "{runs_that_began}");
+}
+
+#[test]
+fn a_poll_yields_early() {
+    let at_once = |faults| {
+        outputs(faults, 20, || {
+            poll_fn(|cx| {
+                let is_allowed = |_: &usize| {
+                    let is_allowed = budget::poll_proceed(cx).is_ready();
+                    budget::spend();
+                    is_allowed
+                };
+                Poll::Ready((0..50).take_while(is_allowed).count())
+            })
+        })
+    };
+    assert!(at_once(Faults::none()).iter().all(|&count| count == 50));
+    let early = at_once(Faults::none().extra_yields(1.0));
+    assert!(early.iter().all(|&count| count <= 8), "{early:?}");
+}
+
+#[test]
+fn a_run_leaves_the_budget_of_its_thread_alone() {
+    sim::run(1, async { spawn(async {}).await });
+    let mut cx = Context::from_waker(Waker::noop());
+    for _ in 0..200 {
+        assert!(budget::poll_proceed(&mut cx).is_ready());
+        budget::spend();
+    }
+}
+
+/// A queue with a mistake: a waiter that is cancelled after it was chosen keeps the wake-up.
+#[derive(Default)]
+struct Queue {
+    items: RefCell<VecDeque<u32>>,
+    waiters: RefCell<VecDeque<Waker>>,
+}
+
+impl Queue {
+    fn push(&self, item: u32) {
+        self.items.borrow_mut().push_back(item);
+        let waiter = self.waiters.borrow_mut().pop_front();
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
+    }
+
+    async fn pop(&self) -> u32 {
+        poll_fn(|cx| match self.items.borrow_mut().pop_front() {
+            Some(item) => Poll::Ready(item),
+            None => {
+                self.waiters.borrow_mut().push_back(cx.waker().clone());
+                Poll::Pending
+            }
+        })
+        .await
+    }
+}
+
+#[test]
+fn a_wake_up_that_a_cancelled_waiter_takes_is_found() {
+    let program = || async {
+        let queue = Rc::new(Queue::default());
+        let (one, other) = (queue.clone(), queue.clone());
+        let one = joint_executor::spawn_local(async move { sim::may_cancel(one.pop()).await });
+        sleep(SECOND).await;
+        let other = joint_executor::spawn_local(async move { other.pop().await });
+        sleep(SECOND).await;
+        queue.push(1);
+        let popped = one.await;
+        if popped.is_some() {
+            queue.push(2);
+        }
+        other.await
+    };
+    let deadlocks = |faults: Faults| {
+        let run = |seed| Builder::new(seed).faults(faults.clone()).run(program());
+        (0..100)
+            .filter_map(|seed| run(seed).err())
+            .inspect(|failure| {
+                assert!(failure.is_deadlock(), "{failure}");
+            })
+            .count()
+    };
+    assert_eq!(deadlocks(Faults::none()), 0);
+    assert!(deadlocks(Faults::none().cancellations(0.5)) > 0);
+}
+
+#[test]
+fn a_future_is_dropped_at_each_of_its_suspension_points() {
+    let reached = outputs(Faults::none().cancellations(0.1), 500, || async {
+        let reached = Rc::new(RefCell::new(0));
+        let counts = reached.clone();
+        let work = async move {
+            for n in 1..=6 {
+                *counts.borrow_mut() = n;
+                match n % 2 {
+                    0 => yield_now().await,
+                    _ => sleep(SECOND).await,
+                }
+            }
+            *counts.borrow_mut() = 7;
+        };
+        let ended = sim::may_cancel(work).await;
+        assert_eq!(Rc::strong_count(&reached), 1, "it was dropped");
+        assert_eq!(ended.is_some(), reached.take() == 7);
+        ended.is_some()
+    });
+    assert!(reached.contains(&true) && reached.contains(&false));
+    let places = |n: usize| {
+        let at = outputs(Faults::none().cancellations(0.2), 300, || async {
+            let reached = Rc::new(RefCell::new(0));
+            let counts = reached.clone();
+            let work = async move {
+                for n in 0..5 {
+                    *counts.borrow_mut() = n;
+                    yield_now().await;
+                }
+                *counts.borrow_mut() = 5;
+            };
+            let _ended = sim::may_cancel(work).await;
+            reached.take()
+        });
+        at.into_iter().filter(|&place| place == n).count()
+    };
+    for place in 0..=5 {
+        assert!(places(place) > 0, "{place}");
+    }
+}
+
+#[test]
+fn a_named_task_is_cancelled() {
+    let counts = outputs(
+        Faults::all()
+            .cancellations(0.3)
+            .cancel_tasks(|name| name.starts_with("probe")),
+        100,
+        || async {
+            let task = |name: &'static str| {
+                TaskBuilder::new().name(name).spawn(async {
+                    for _ in 0..3 {
+                        sleep(SECOND).await;
+                    }
+                })
+            };
+            let probes = [task("probe 1"), task("probe 2")];
+            task("server").await;
+            spawn(yield_now()).await;
+            let mut cancelled = 0;
+            for probe in probes {
+                match probe.result().await {
+                    Ok(()) => {}
+                    Err(error) if error.is_cancelled() => cancelled += 1,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            cancelled
+        },
+    );
+    for count in 0..=2 {
+        assert!(counts.contains(&count), "{counts:?}");
+    }
+}
+
+#[test]
+fn a_poll_panics_where_it_may() {
+    let panicked = outputs(Faults::all().panics(0.3), 50, || async {
+        let risky = spawn(sim::may_panic(async {
+            yield_now().await;
+            7
+        }));
+        let safe = spawn(yield_now());
+        let how = match risky.result().await {
+            Ok(7) => false,
+            Ok(_) => unreachable!(),
+            Err(error) => error.is_panic(),
+        };
+        safe.await;
+        how
+    });
+    assert!(panicked.contains(&true) && panicked.contains(&false));
+}
+
+#[test]
+fn a_site_is_active_in_some_runs_and_fires_in_some_calls() {
+    assert!(!sim::fault("outside"));
+    let fired = outputs(Faults::all(), 400, || async {
+        (0..100).filter(|_| sim::fault("a site")).count()
+    });
+    let active: Vec<_> = fired.iter().filter(|&&fired| fired > 0).collect();
+    assert!((60..140).contains(&active.len()), "{}", active.len());
+    assert!(active.iter().all(|&&fired| (5..50).contains(&fired)));
+    let off = outputs(Faults::none(), 1, || async { sim::fault("a site") });
+    assert_eq!(off, [false]);
+}
+
+#[test]
+fn a_failure_tells_of_the_last_faults() {
+    let faults = Faults::none().late_wakeups(1.0).spurious_polls(1.0);
+    let failure = Builder::new(1).faults(faults).run(async {
+        spawn(yield_now()).await;
+        pending::<()>().await;
+    });
+    let report = failure.unwrap_err().to_string();
+    assert!(
+        report.contains("fault: the wake-up of task 1 is late"),
+        "{report}"
+    );
+    assert!(
+        report.contains("fault: task 1 will be polled without reason"),
+        "{report}"
+    );
+}

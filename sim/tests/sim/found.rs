@@ -1,0 +1,66 @@
+//! A simulation finds the planted bugs, and none in the repaired programs.
+
+use std::{cell::Cell, panic, sync::Once};
+
+use joint_sim::{Builder, Scheduler};
+
+use crate::bugs::{Bug, Joint, Version, networked, timed, timeless};
+
+thread_local! {
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps the messages of this thread's panics away, of which some are expected.
+fn quietly<R>(f: impl FnOnce() -> R) -> R {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let hook = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !IS_QUIET.get() {
+                hook(info);
+            }
+        }));
+    });
+    let before = IS_QUIET.replace(true);
+    let returned = f();
+    IS_QUIET.set(before);
+    returned
+}
+
+/// All programs, each with the number of seeds that it is run with repaired. Programs with hosts
+/// take longer.
+fn all() -> impl Iterator<Item = (Bug, u64)> {
+    let local = timeless::<Joint>().into_iter().chain(timed());
+    let local = local.map(|bug| (bug, 500));
+    local.chain(networked().into_iter().map(|bug| (bug, 100)))
+}
+
+fn fails(bug: &Bug, version: Version, seed: u64, scheduler: Scheduler) -> bool {
+    let program = (bug.program)(version);
+    let builder = Builder::new(seed).scheduler(scheduler);
+    quietly(|| builder.max_steps(10_000).run(program).is_err())
+}
+
+#[test]
+fn each_planted_bug_is_found_by_some_of_200_seeds_and_missed_by_others() {
+    for (bug, _) in all() {
+        let found = |&seed: &u64| fails(&bug, Version::Planted, seed, Scheduler::Random);
+        let found = (0..200).filter(found).count();
+        assert!(
+            (1..200).contains(&found),
+            "{}, {}: {found} of 200",
+            bug.name,
+            bug.what
+        );
+    }
+}
+
+#[test]
+fn the_repaired_programs_have_no_bug() {
+    for (bug, seeds) in all() {
+        for seed in 0..seeds {
+            let failed = fails(&bug, Version::Repaired, seed, Scheduler::Random);
+            assert!(!failed, "{}, seed {seed}", bug.name);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Simulation, through the public interface.
+
+mod attack;
+mod blocking;
+mod bugs;
+mod check;
+mod faults;
+mod found;
+mod hosts;
+mod net;
+mod own;
+mod schedulers;
+mod stuck;
+mod trace;
+mod world;

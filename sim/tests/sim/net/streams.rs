@@ -1,0 +1,594 @@
+//! Streams: order, back pressure, and how connections begin and end.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::pending,
+    io::{self, ErrorKind},
+    net::Shutdown,
+    rc::Rc,
+    time::Duration,
+};
+
+use futures_lite::{
+    AsyncReadExt, AsyncWriteExt,
+    future::{or, poll_once, zip},
+};
+use joint_executor::{
+    spawn,
+    time::{now, sleep, timeout},
+    yield_now,
+};
+use joint_sim::{
+    self as sim, Builder, Host,
+    net::{self, Latency, Link, TcpListener, TcpStream},
+};
+
+const MILLI: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn kind<T>(result: io::Result<T>) -> ErrorKind {
+    result.map(drop).unwrap_err().kind()
+}
+
+/// Starts a host that accepts connections, and passes each to `serve`.
+fn server<S: Future<Output = ()> + 'static>(
+    name: &str,
+    serve: impl Fn(TcpStream) -> S + 'static,
+) -> Host {
+    let host = Host::new(name);
+    let serve = Rc::new(serve);
+    host.run(move || {
+        let serve = serve.clone();
+        async move {
+            let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                joint_executor::spawn_local(serve(stream)).detach();
+            }
+        }
+    });
+    host
+}
+
+/// Echoes until the connection ends in any way.
+async fn echo(stream: TcpStream) {
+    let _ = futures_lite::io::copy(&stream, &mut &stream).await;
+    let _ = (&stream).close().await;
+}
+
+async fn connect(name: &str) -> TcpStream {
+    sleep(MILLI).await;
+    TcpStream::connect((name, 80)).await.unwrap()
+}
+
+/// A connection between the main future and a host, whose end is kept in a slot.
+async fn pair(name: &str) -> (Host, TcpStream, Rc<RefCell<Option<TcpStream>>>) {
+    let slot = Rc::new(RefCell::new(None));
+    let there = slot.clone();
+    let host = server(name, move |stream| {
+        let there = there.clone();
+        async move {
+            *there.borrow_mut() = Some(stream);
+            pending::<()>().await;
+        }
+    });
+    let stream = connect(name).await;
+    while slot.borrow().is_none() {
+        sleep(MILLI).await;
+    }
+    (host, stream, slot)
+}
+
+#[test]
+fn bytes_arrive_in_order_and_without_loss() {
+    for seed in 0..20 {
+        sim::run(seed, async {
+            server("a", echo);
+            net::set_default_link(Link::new().loss(0.2).duplication(0.2).reordering(0.2));
+            let stream = connect("a").await;
+            let sent: Vec<u8> = (0..200_000u64).map(|n| (n * n / 7) as u8).collect();
+            let write = async {
+                for part in sent.chunks(7777) {
+                    (&stream).write_all(part).await.unwrap();
+                }
+                (&stream).close().await.unwrap();
+            };
+            let read = async {
+                let mut received = Vec::new();
+                (&stream).read_to_end(&mut received).await.unwrap();
+                received
+            };
+            let ((), received) = zip(write, read).await;
+            assert!(received == sent);
+        });
+    }
+}
+
+#[test]
+fn a_message_takes_the_latency_of_its_link_each_way() {
+    sim::run(1, async {
+        net::set_default_link(Link::new().latency(Latency::Constant(100 * MILLI)));
+        server("a", echo);
+        sleep(MILLI).await;
+        let start = now();
+        let mut stream = TcpStream::connect("a:80").await.unwrap();
+        assert_eq!(now() - start, 200 * MILLI);
+        stream.write_all(b"x").await.unwrap();
+        assert_eq!(now() - start, 200 * MILLI);
+        stream.read_exact(&mut [0; 1]).await.unwrap();
+        assert_eq!(now() - start, 400 * MILLI);
+    });
+}
+
+#[test]
+fn one_write_is_read_in_two_parts_for_some_seeds() {
+    let first_read = |seed| {
+        sim::run(seed, async {
+            let mut stream = {
+                server("a", async |mut stream| {
+                    stream.write_all(b"0123456789").await.unwrap();
+                    sleep(SECOND).await;
+                });
+                connect("a").await
+            };
+            stream.read(&mut [0; 16]).await.unwrap()
+        })
+    };
+    let lengths: Vec<_> = (0..100).map(first_read).collect();
+    assert!(lengths.iter().all(|length| (1..=10).contains(length)));
+    let whole = lengths.iter().filter(|&&length| length == 10).count();
+    assert!((70..100).contains(&whole), "{whole}");
+}
+
+#[test]
+fn a_writer_waits_for_its_reader() {
+    sim::run(1, async {
+        let (_host, mut stream, slot) = pair("a").await;
+        let mut written = 0;
+        while let Some(wrote) = poll_once(stream.write(&[7; 10_000])).await {
+            written += wrote.unwrap();
+        }
+        assert_eq!(written, 64 << 10);
+        let stuck = timeout(MINUTE, stream.write(&[7])).await;
+        assert!(stuck.is_err());
+        let mut there = slot.borrow_mut().take().unwrap();
+        let writes = spawn(async move { stream.write_all(&[8; 100_000]).await.unwrap() });
+        let mut received = vec![0; written + 100_000];
+        there.read_exact(&mut received).await.unwrap();
+        assert!(received[..written].iter().all(|&byte| byte == 7));
+        assert!(received[written..].iter().all(|&byte| byte == 8));
+        writes.await;
+    });
+}
+
+#[test]
+fn attempts_are_refused_or_time_out() {
+    sim::run(1, async {
+        let connect = || TcpStream::connect(("a", 80));
+        let host = Host::new("a");
+        let start = now();
+        assert_eq!(kind(connect().await), ErrorKind::ConnectionRefused);
+        assert!(now() - start < 5 * MILLI);
+        host.run(pending::<()>);
+        assert_eq!(kind(connect().await), ErrorKind::ConnectionRefused);
+        assert_eq!(kind(TcpStream::connect("b:80").await), ErrorKind::NotFound);
+        let nowhere = TcpStream::connect("8.8.8.8:80").await;
+        assert_eq!(kind(nowhere), ErrorKind::NetworkUnreachable);
+        let limits = 2 * MINUTE..3 * MINUTE;
+        for cut in [
+            || net::partition("main", "a"),
+            || net::partition_one_way("main", "a"),
+            || net::partition_one_way("a", "main"),
+            || Host::find("a").unwrap().cut_power(),
+        ] {
+            cut();
+            let start = now();
+            let failed = connect().await;
+            assert_eq!(kind(failed), ErrorKind::TimedOut);
+            assert!(limits.contains(&(now() - start)));
+            net::heal_all();
+        }
+    });
+}
+
+#[test]
+fn an_attempt_goes_on_when_the_link_is_healed() {
+    sim::run(1, async {
+        server("a", echo);
+        sleep(MILLI).await;
+        net::partition("a", "main");
+        let heals = async {
+            sleep(MINUTE).await;
+            net::heal("a", "main");
+        };
+        let start = now();
+        let (connected, ()) = zip(TcpStream::connect("a:80"), heals).await;
+        connected.unwrap();
+        assert!((MINUTE..MINUTE + SECOND).contains(&(now() - start)));
+    });
+}
+
+#[test]
+fn an_attempt_that_is_given_up_leaves_nothing_behind() {
+    for seed in 0..50 {
+        sim::run(seed, async {
+            let accepted = Rc::new(Cell::new(0));
+            let ended = Rc::new(Cell::new(0));
+            let counts = (accepted.clone(), ended.clone());
+            server("a", move |mut stream| {
+                let (accepted, ended) = counts.clone();
+                async move {
+                    accepted.set(accepted.get() + 1);
+                    let read = stream.read(&mut [0; 1]).await;
+                    assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
+                    ended.set(ended.get() + 1);
+                }
+            });
+            sleep(MILLI).await;
+            let limit = Duration::from_micros(sim::random() % 5000);
+            let _ = timeout(limit, TcpStream::connect("a:80")).await;
+            sleep(SECOND).await;
+            assert_eq!(accepted.get(), ended.get());
+        });
+    }
+}
+
+#[test]
+fn the_end_of_a_stream_is_read_after_all_bytes() {
+    sim::run(1, async {
+        let (_host, mut stream, slot) = pair("a").await;
+        let there = slot.borrow_mut().take().unwrap();
+        (&there).write_all(b"last").await.unwrap();
+        drop(there);
+        let mut text = String::new();
+        assert_eq!(stream.read_to_string(&mut text).await.unwrap(), 4);
+        assert_eq!(stream.read(&mut [0; 1]).await.unwrap(), 0);
+        // Nobody receives the next write, and the peer answers that.
+        assert_eq!(stream.write(b"x").await.unwrap(), 1);
+        sleep(10 * MILLI).await;
+        assert_eq!(kind(stream.write(b"x").await), ErrorKind::ConnectionReset);
+        assert_eq!(kind(stream.write(b"x").await), ErrorKind::BrokenPipe);
+        assert_eq!(kind(stream.peer_addr()), ErrorKind::NotConnected);
+        assert_eq!(stream.read(&mut [0; 1]).await.unwrap(), 0);
+        stream.close().await.unwrap();
+    });
+}
+
+#[test]
+fn dropping_a_stream_with_unread_bytes_resets_the_connection() {
+    sim::run(1, async {
+        let (_host, mut stream, slot) = pair("a").await;
+        stream.write_all(b"unread").await.unwrap();
+        sleep(10 * MILLI).await;
+        drop(slot.borrow_mut().take());
+        let read = stream.read(&mut [0; 1]).await;
+        assert_eq!(kind(read), ErrorKind::ConnectionReset);
+    });
+}
+
+#[test]
+fn each_direction_is_shut_down_alone() {
+    sim::run(1, async {
+        let (_host, mut stream, slot) = pair("a").await;
+        let mut there = slot.borrow_mut().take().unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(kind(stream.write(b"x").await), ErrorKind::BrokenPipe);
+        assert_eq!(there.read(&mut [0; 1]).await.unwrap(), 0);
+        there.write_all(b"answer").await.unwrap();
+        let mut buffer = [0; 6];
+        assert!(stream.peek(&mut buffer).await.unwrap() >= 1);
+        stream.read_exact(&mut buffer).await.unwrap();
+        assert_eq!(&buffer, b"answer");
+        let waits = stream.read(&mut buffer);
+        let shuts = async {
+            sleep(MILLI).await;
+            pending::<io::Result<usize>>().await
+        };
+        assert!(timeout(SECOND, or(waits, shuts)).await.is_err());
+        stream.shutdown(Shutdown::Both).unwrap();
+        assert_eq!(stream.read(&mut buffer).await.unwrap(), 0);
+        assert!(!stream.nodelay().unwrap());
+        stream.set_nodelay(true).unwrap();
+        assert!(stream.nodelay().unwrap());
+        stream.set_ttl(3).unwrap();
+        assert_eq!(stream.ttl().unwrap(), 3);
+    });
+}
+
+#[test]
+fn a_partition_delays_a_stream_and_then_ends_it() {
+    sim::run(1, async {
+        server("a", echo);
+        let mut stream = connect("a").await;
+        net::partition("a", "main");
+        stream.write_all(b"late").await.unwrap();
+        let mut buffer = [0; 4];
+        let early = timeout(10 * MINUTE, stream.read_exact(&mut buffer)).await;
+        assert!(early.is_err());
+        net::heal_all();
+        let start = now();
+        stream.read_exact(&mut buffer).await.unwrap();
+        assert_eq!(&buffer, b"late");
+        assert!(now() - start < SECOND);
+        net::partition_one_way("main", "a");
+        stream.write_all(b"lost").await.unwrap();
+        let start = now();
+        assert_eq!(
+            kind(stream.read_exact(&mut buffer).await),
+            ErrorKind::TimedOut
+        );
+        assert!((15 * MINUTE..15 * MINUTE + SECOND).contains(&(now() - start)));
+    });
+}
+
+#[test]
+fn a_healed_link_lets_a_waiting_writer_go_on() {
+    for one_way in [false, true] {
+        sim::run(1, async move {
+            let (_host, mut stream, slot) = pair("a").await;
+            stream.write_all(&[1; 64 << 10]).await.unwrap();
+            sleep(SECOND).await;
+            let mut there = slot.borrow_mut().take().unwrap();
+            net::partition_one_way("a", "main");
+            if !one_way {
+                net::partition_one_way("main", "a");
+            }
+            let writes = spawn(async move { stream.write_all(&[2; 10]).await.map(|()| stream) });
+            yield_now().await;
+            let mut all = vec![0; 64 << 10];
+            there.read_exact(&mut all).await.unwrap();
+            let early = timeout(MINUTE, there.read(&mut all)).await;
+            assert!(early.is_err());
+            net::heal_all();
+            there.read_exact(&mut all[..10]).await.unwrap();
+            writes.await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn what_is_written_to_a_slow_link_while_it_is_cut_arrives() {
+    sim::run(1, async {
+        let (_host, mut stream, slot) = pair("a").await;
+        let mut there = slot.borrow_mut().take().unwrap();
+        let link = |latency| Link::new().latency(Latency::Constant(latency));
+        net::set_link("a", "main", link(10 * SECOND));
+        net::partition("a", "main");
+        stream.write_all(b"x").await.unwrap();
+        sleep(11 * SECOND).await;
+        stream.write_all(b"y").await.unwrap();
+        net::set_link("a", "main", link(MILLI));
+        net::heal("a", "main");
+        let mut buffer = [0; 2];
+        let read = timeout(MINUTE, there.read_exact(&mut buffer)).await;
+        read.unwrap().unwrap();
+        assert_eq!(&buffer, b"xy");
+    });
+}
+
+#[test]
+fn a_clogged_link_delays_a_stream() {
+    sim::run(1, async {
+        server("a", echo);
+        let mut stream = connect("a").await;
+        net::clog("a", "main", MINUTE);
+        let start = now();
+        stream.write_all(b"late").await.unwrap();
+        stream.read_exact(&mut [0; 4]).await.unwrap();
+        assert!((MINUTE..MINUTE + SECOND).contains(&(now() - start)));
+    });
+}
+
+#[test]
+fn a_killed_program_closes_its_connections() {
+    for seed in 0..20 {
+        sim::run(seed, async {
+            let host = server("a", async |mut stream| {
+                stream.write_all(b"half of a").await.unwrap();
+                pending::<()>().await;
+            });
+            let mut stream = connect("a").await;
+            let mut waiting = connect("a").await;
+            stream.read_exact(&mut [0; 9]).await.unwrap();
+            // One has unread bytes there, and so is reset. The other one ends in order.
+            waiting.write_all(b"unread").await.unwrap();
+            sleep(10 * MILLI).await;
+            host.kill_program();
+            assert_eq!(stream.read(&mut [0; 1]).await.unwrap(), 0);
+            let mut rest = Vec::new();
+            let read = waiting.read_to_end(&mut rest).await;
+            assert_eq!(kind(read), ErrorKind::ConnectionReset);
+            assert_eq!(rest, b"half of a");
+            let refused = TcpStream::connect("a:80").await;
+            assert_eq!(kind(refused), ErrorKind::ConnectionRefused);
+            host.restart();
+            connect("a").await;
+        });
+    }
+}
+
+#[test]
+fn a_kill_in_the_middle_of_a_write_and_of_an_accept() {
+    for seed in 0..100 {
+        sim::run(seed, async {
+            let host = server("a", async |mut stream| {
+                let mut bytes = vec![0; 10_000];
+                while stream.read(&mut bytes).await.is_ok_and(|count| count > 0) {
+                    sleep(MILLI).await;
+                }
+            });
+            sleep(MILLI).await;
+            let client = spawn(async {
+                loop {
+                    let connected = timeout(SECOND, TcpStream::connect("a:80")).await;
+                    let Ok(Ok(mut stream)) = connected else {
+                        sleep(MILLI).await;
+                        continue;
+                    };
+                    let mut sent = 0;
+                    while let Ok(Ok(())) = timeout(SECOND, stream.write_all(&[0; 50_000])).await {
+                        sent += 1;
+                        if sent == 20 {
+                            return;
+                        }
+                    }
+                }
+            });
+            for _ in 0..10 {
+                sleep(Duration::from_micros(sim::random() % 20_000)).await;
+                host.kill();
+                sleep(Duration::from_micros(sim::random() % 3000)).await;
+                host.restart();
+            }
+            client.await;
+        });
+    }
+}
+
+#[test]
+fn a_connection_to_a_machine_without_power_is_half_open() {
+    sim::run(1, async {
+        let host = server("a", echo);
+        let [mut reads, mut writes, mut late] =
+            [connect("a").await, connect("a").await, connect("a").await];
+        host.cut_power();
+        // A peer that only reads never notices.
+        let read = timeout(600 * MINUTE, reads.read(&mut [0; 1])).await;
+        assert!(read.is_err());
+        // One that writes gives up after a time.
+        writes.write_all(b"x").await.unwrap();
+        let start = now();
+        assert_eq!(kind(writes.read(&mut [0; 1]).await), ErrorKind::TimedOut);
+        assert!((15 * MINUTE..16 * MINUTE).contains(&(now() - start)));
+        // One that writes after a restart is told that there is no connection.
+        host.restart();
+        sleep(SECOND).await;
+        late.write_all(b"x").await.unwrap();
+        assert_eq!(
+            kind(late.read(&mut [0; 1]).await),
+            ErrorKind::ConnectionReset
+        );
+        let read = timeout(600 * MINUTE, reads.read(&mut [0; 1])).await;
+        assert!(read.is_err());
+    });
+}
+
+#[test]
+fn what_waits_for_a_machine_arrives_there_after_a_restart() {
+    sim::run(1, async {
+        let host = server("a", echo);
+        let mut stream = connect("a").await;
+        host.cut_power();
+        stream.write_all(b"x").await.unwrap();
+        sleep(MINUTE).await;
+        host.restart();
+        let start = now();
+        assert_eq!(
+            kind(stream.read(&mut [0; 1]).await),
+            ErrorKind::ConnectionReset
+        );
+        assert!(now() - start < SECOND);
+    });
+}
+
+#[test]
+fn a_listener_resets_what_it_has_not_accepted() {
+    sim::run(1, async {
+        let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+        let again = TcpListener::bind("main:80").await;
+        assert_eq!(kind(again), ErrorKind::AddrInUse);
+        let mut stream = TcpStream::connect("localhost:80").await.unwrap();
+        drop(listener);
+        let read = stream.read(&mut [0; 1]).await;
+        assert_eq!(kind(read), ErrorKind::ConnectionReset);
+        let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+        // It listens only on the loopback address.
+        let other = TcpStream::connect("main:80").await;
+        assert_eq!(kind(other), ErrorKind::ConnectionRefused);
+        let (one, two) = zip(TcpStream::connect("localhost:80"), listener.accept()).await;
+        let (two, peer) = two.unwrap();
+        let one = one.unwrap();
+        assert_eq!(one.local_addr().unwrap(), peer);
+        assert_eq!(two.local_addr().unwrap(), listener.local_addr().unwrap());
+        assert_eq!(two.peer_addr().unwrap(), peer);
+    });
+}
+
+#[test]
+fn the_backlog_is_bounded() {
+    sim::run(1, async {
+        let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+        let mut streams = Vec::new();
+        for _ in 0..1024 {
+            streams.push(TcpStream::connect("127.0.0.1:80").await.unwrap());
+        }
+        let mut last = spawn(TcpStream::connect("127.0.0.1:80"));
+        let waits = timeout(10 * SECOND, &mut last).await;
+        assert!(waits.is_err());
+        listener.accept().await.unwrap();
+        assert!(timeout(10 * SECOND, &mut last).await.unwrap().is_ok());
+        let late = TcpStream::connect("127.0.0.1:80").await;
+        assert_eq!(kind(late), ErrorKind::TimedOut);
+    });
+}
+
+#[test]
+fn a_poll_does_a_bounded_number_of_operations() {
+    sim::run(1, async {
+        let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+        let (one, two) = zip(TcpStream::connect("127.0.0.1:80"), listener.accept()).await;
+        let (mut one, _two) = (one.unwrap(), two.unwrap());
+        let turns = Rc::new(Cell::new(0));
+        let counts = turns.clone();
+        let other = async move {
+            loop {
+                counts.set(counts.get() + 1);
+                yield_now().await;
+            }
+        };
+        let writes = spawn(async move {
+            for _ in 0..1000 {
+                one.write_all(b"x").await.unwrap();
+            }
+        });
+        or(writes, other).await;
+        assert!(turns.get() >= 4, "{}", turns.get());
+    });
+}
+
+#[test]
+fn the_same_seed_gives_the_same_streams() {
+    let run = |seed| {
+        let talk = async {
+            let host = server("a", echo);
+            let stream = connect("a").await;
+            (&stream).write_all(&[1; 1000]).await.unwrap();
+            let mut buffer = [0; 300];
+            (&stream).read_exact(&mut buffer).await.unwrap();
+            host.kill();
+            let _ = timeout(SECOND, (&stream).read_exact(&mut buffer)).await;
+        };
+        let outcome = Builder::new(seed).run(talk).unwrap();
+        (outcome.digest, outcome.steps, outcome.elapsed)
+    };
+    for seed in 0..20 {
+        assert_eq!(run(seed), run(seed));
+        assert_ne!(run(seed), run(seed + 1));
+    }
+}
+
+#[test]
+fn a_stream_outside_of_its_simulation_fails() {
+    let stream = sim::run(1, async {
+        let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+        let (one, two) = zip(TcpStream::connect("127.0.0.1:80"), listener.accept()).await;
+        two.unwrap();
+        one.unwrap()
+    });
+    assert_eq!(kind(stream.peer_addr()), ErrorKind::Unsupported);
+    let read = joint::block_on((&stream).read(&mut [0; 1]));
+    assert_eq!(kind(read), ErrorKind::Unsupported);
+    let elsewhere = sim::run(1, async { (&stream).read(&mut [0; 1]).await });
+    assert_eq!(kind(elsewhere), ErrorKind::Unsupported);
+}

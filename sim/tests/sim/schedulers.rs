@@ -1,0 +1,332 @@
+//! What the schedulers guarantee, and the search through all schedules.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+};
+
+use joint::oneshot;
+use joint_executor::{spawn, spawn_detached, yield_now};
+use joint_sim::{Builder, Explore, Scheduler, explore};
+
+/// Runs tasks that take this number of steps each, and wakes the main future after the last step.
+async fn tasks(steps: &[u32]) {
+    let (sender, ended) = oneshot::channel::<()>();
+    let sender = Arc::new(sender);
+    for &steps in steps {
+        let sender = sender.clone();
+        spawn_detached(async move {
+            for _ in 1..steps {
+                yield_now().await;
+            }
+            drop(sender);
+        });
+    }
+    drop(sender);
+    assert!(ended.await.is_err());
+}
+
+#[test]
+fn a_search_finds_each_interleaving_once() {
+    assert_eq!(explore(|| tasks(&[1])), 1);
+    assert_eq!(explore(|| tasks(&[2, 2])), 6);
+    assert_eq!(explore(|| tasks(&[1, 4])), 5);
+    assert_eq!(explore(|| tasks(&[2, 2, 2])), 90);
+    assert_eq!(explore(|| tasks(&[3, 3, 1])), 140);
+}
+
+#[test]
+fn a_search_counts_preemptions() {
+    // Without preemptions, each of the two tasks gives way to the other one. With one, each of the
+    // six interleavings is allowed: each task yields once, so at most one yield is not respected.
+    for (preemptions, schedules) in [(0, 2), (1, 6), (2, 6)] {
+        let search = Explore::new().preemptions(preemptions);
+        let explored = search.run(|| tasks(&[2, 2])).unwrap();
+        assert_eq!(explored.schedules, schedules, "{preemptions}");
+        assert!(explored.is_complete);
+    }
+    // Without preemptions, tasks that yield take turns, in each order of their first polls.
+    let none = Explore::new().preemptions(0);
+    assert_eq!(none.run(|| tasks(&[5, 5, 5, 5])).unwrap().schedules, 24);
+}
+
+/// Tasks that wait for another task by yielding. That one is polled once.
+async fn spinners(spinners: u32) {
+    let (sender, ended) = oneshot::channel::<()>();
+    let sender = Arc::new(sender);
+    let is_set = Arc::new(AtomicBool::new(false));
+    for _ in 0..spinners {
+        let (sender, is_set) = (sender.clone(), is_set.clone());
+        spawn_detached(async move {
+            while !is_set.load(Relaxed) {
+                yield_now().await;
+            }
+            drop(sender);
+        });
+    }
+    spawn_detached(async move {
+        is_set.store(true, Relaxed);
+        drop(sender);
+    });
+    assert!(ended.await.is_err());
+}
+
+#[test]
+fn a_search_of_a_program_that_waits_by_yielding_ends() {
+    let schedules = |preemptions, count| {
+        let search = Explore::new().settings(Builder::new(0).max_steps(100));
+        let explored = search.preemptions(preemptions).run(|| spinners(count));
+        let explored = explored.unwrap();
+        assert!(explored.is_complete);
+        explored.schedules
+    };
+    // Before the flag is set, one spinner is polled not at all, or once and then once more for each
+    // preemption.
+    for preemptions in 0..10 {
+        assert_eq!(schedules(preemptions, 1), u64::from(preemptions) + 2);
+    }
+    // Without preemptions, the first polls of all tasks come first, in any order. Those that spin
+    // then take turns, of which each has one more poll.
+    assert_eq!([2, 3, 4].map(|count| schedules(0, count)), [6, 24, 120]);
+}
+
+#[test]
+fn a_search_finds_a_bug_after_a_wait_that_yields() {
+    const EMPTY: u32 = 0;
+    const FILLING: u32 = 1;
+    const FULL: u32 = 2;
+    /// Returns a value that the first caller makes. Others wait for it.
+    async fn get_or_make(state: Arc<AtomicU32>, value: Arc<AtomicU32>, is_planted: bool) -> u32 {
+        let first = state.compare_exchange(EMPTY, FILLING, Relaxed, Relaxed);
+        if first.is_ok() {
+            yield_now().await;
+            value.store(7, Relaxed);
+            state.store(FULL, Relaxed);
+        }
+        let too_early = value.load(Relaxed);
+        while state.load(Relaxed) != FULL {
+            yield_now().await;
+        }
+        match is_planted {
+            true => too_early,
+            false => value.load(Relaxed),
+        }
+    }
+    let search = |is_planted, preemptions| {
+        let settings = Builder::new(0).max_steps(100);
+        let search = Explore::new().settings(settings).preemptions(preemptions);
+        search.run(move || async move {
+            let (state, value) = (Arc::default(), Arc::default());
+            let get = || get_or_make(Arc::clone(&state), Arc::clone(&value), is_planted);
+            for task in [spawn(get()), spawn(get())] {
+                assert_eq!(task.await, 7, "read too early");
+            }
+        })
+    };
+    for preemptions in [0, 2, u32::MAX] {
+        let failure = search(true, preemptions).unwrap_err().to_string();
+        assert!(failure.contains("read too early"), "{failure}");
+    }
+    assert!(search(false, 2).unwrap().is_complete);
+}
+
+#[test]
+fn a_search_ends_after_as_many_schedules_as_it_was_told() {
+    let search = Explore::new().max_schedules(89);
+    let explored = search.run(|| tasks(&[2, 2, 2])).unwrap();
+    assert_eq!((explored.schedules, explored.is_complete), (89, false));
+}
+
+#[test]
+fn a_search_names_the_schedule_that_fails() {
+    let program = || async {
+        let first = Arc::new(AtomicBool::new(false));
+        let sets = first.clone();
+        spawn_detached(async move { sets.store(true, Relaxed) });
+        spawn(async move { assert!(first.load(Relaxed), "too early") }).await;
+    };
+    let failure = Explore::new().run(program).unwrap_err().to_string();
+    assert!(
+        failure.starts_with("schedule 2 of the search failed in step 4"),
+        "{failure}"
+    );
+    assert!(failure.contains("too early"), "{failure}");
+}
+
+#[test]
+fn a_search_notices_that_the_program_differs() {
+    let runs = AtomicU32::new(0);
+    let search =
+        Explore::new().run(|| tasks(&[[2, 2], [1, 1]][runs.fetch_add(1, Relaxed) as usize % 2]));
+    let failure = search.unwrap_err().to_string();
+    assert!(failure.contains("the same choices"), "{failure}");
+}
+
+/// The tasks, with the main future, and the polls of [`unlikely`].
+const TASKS: u64 = 3;
+
+/// A bug of depth 2: all steps of one task come between two steps of the other. The chance of a
+/// random scheduler is about one in 2^40.
+async fn unlikely() -> bool {
+    let phase = Arc::new(AtomicU32::new(0));
+    let is_hit = Arc::new(AtomicBool::new(false));
+    let (one, hit) = (phase.clone(), is_hit.clone());
+    let splits = spawn(async move {
+        for _ in 0..10 {
+            yield_now().await;
+        }
+        one.store(1, Relaxed);
+        yield_now().await;
+        hit.store(one.load(Relaxed) == 41, Relaxed);
+        one.store(0, Relaxed);
+    });
+    let counts = spawn(async move {
+        for _ in 0..40 {
+            // It counts only while the other one is between its two steps.
+            if phase.load(Relaxed) > 0 {
+                phase.fetch_add(1, Relaxed);
+            }
+            yield_now().await;
+        }
+    });
+    splits.await;
+    counts.await;
+    is_hit.load(Relaxed)
+}
+
+/// A bug of depth 3: two tasks take turns, in one order, with two steps each.
+async fn deep() -> bool {
+    let word = Arc::new(AtomicU32::new(0));
+    let moves = |from: u32, to: u32, before: u32| {
+        let word = word.clone();
+        async move {
+            for _ in 0..before {
+                yield_now().await;
+            }
+            let _ = word.compare_exchange(from, to, Relaxed, Relaxed);
+        }
+    };
+    let (first, third) = (moves(0, 1, 4), moves(2, 3, 4));
+    let one = spawn(async move {
+        first.await;
+        third.await;
+    });
+    let (second, fourth) = (moves(1, 2, 4), moves(3, 4, 4));
+    let other = spawn(async move {
+        second.await;
+        fourth.await;
+    });
+    one.await;
+    other.await;
+    word.load(Relaxed) == 4
+}
+
+/// Counts the runs that hit a bug, and returns the number of polls of the longest.
+fn hits<F: Future<Output = bool>>(
+    scheduler: Scheduler,
+    expected: u64,
+    runs: u64,
+    program: impl Fn() -> F,
+) -> (u64, u64) {
+    let (mut hits, mut polls) = (0, 0);
+    for seed in 0..runs {
+        let settings = Builder::new(seed).scheduler(scheduler.clone());
+        let outcome = settings.expected_steps(expected).run(program()).unwrap();
+        hits += u64::from(outcome.output);
+        polls = polls.max(outcome.steps);
+    }
+    (hits, polls)
+}
+
+#[test]
+fn pct_finds_a_bug_as_often_as_it_guarantees() {
+    // Depth 2.
+    let (_, k) = hits(Scheduler::RoundRobin, 0, 1, unlikely);
+    let runs = 400;
+    let (found, polls) = hits(Scheduler::Pct { depth: 2 }, k, runs, unlikely);
+    assert!(polls <= k, "{polls} of {k}");
+    assert!(found >= runs / (TASKS * k), "{found} in {runs} with k {k}");
+    assert_eq!(hits(Scheduler::Random, k, runs, unlikely).0, 0);
+    // A smaller depth has no change point to split the steps with.
+    assert_eq!(hits(Scheduler::Pct { depth: 1 }, k, runs, unlikely).0, 0);
+
+    // Depth 3, and a larger depth finds it too.
+    let (_, k) = hits(Scheduler::RoundRobin, 0, 1, deep);
+    for depth in [3, 4] {
+        let (found, _) = hits(Scheduler::Pct { depth }, k, runs, deep);
+        let power = k.pow(depth - 1);
+        assert!(found > runs / (TASKS * power), "{found} with k {k}");
+    }
+}
+
+#[test]
+fn pct_finds_no_less_in_a_program_that_takes_fewer_steps() {
+    let (_, k) = hits(Scheduler::RoundRobin, 0, 1, unlikely);
+    let runs = 1_000;
+    let (found, _) = hits(Scheduler::Pct { depth: 2 }, 4 * k, runs, unlikely);
+    assert!(found >= runs / (TASKS * 4 * k), "{found}");
+}
+
+#[test]
+fn pct_ends_a_program_that_waits_by_yielding() {
+    for seed in 0..50 {
+        for depth in [1, 3] {
+            // Each of the spinners gives way after some polls, whatever the number of steps is.
+            let settings = Builder::new(seed).scheduler(Scheduler::Pct { depth });
+            let settings = settings.max_steps(1_000).expected_steps(1_000_000);
+            settings.run(spinners(3)).unwrap();
+        }
+    }
+}
+
+/// A bug of depth 2 after a task has waited for another one by yielding.
+async fn unlikely_after_a_wait() -> bool {
+    spinners(1).await;
+    unlikely().await
+}
+
+#[test]
+fn pct_finds_a_bug_after_a_wait_that_yields() {
+    // A wait must not use up all steps among which the change points are.
+    let scheduler = Scheduler::Pct { depth: 2 };
+    let (_, k) = hits(scheduler.clone(), 1_000, 50, unlikely_after_a_wait);
+    assert!(k < 200, "{k}");
+    // The tasks are those of both parts.
+    let (tasks, runs) = (TASKS + 2, 1_000);
+    let (found, _) = hits(scheduler, k, runs, unlikely_after_a_wait);
+    assert!(found > runs / (tasks * k), "{found} with k {k}");
+}
+
+#[test]
+fn pct_runs_the_task_of_the_highest_priority_until_it_waits() {
+    // With depth 1 there is no preemption: each task runs to its end.
+    for seed in 0..50 {
+        let order = Builder::new(seed)
+            .scheduler(Scheduler::Pct { depth: 1 })
+            .run(async {
+                let (sender, receiver) = std::sync::mpsc::channel();
+                let tasks: Vec<_> = (0..4)
+                    .map(|task| {
+                        let sender = sender.clone();
+                        spawn(async move {
+                            for _ in 0..3 {
+                                sender.send(task).unwrap();
+                                yield_now().await;
+                            }
+                        })
+                    })
+                    .collect();
+                for task in tasks {
+                    task.await;
+                }
+                receiver.try_iter().collect::<Vec<_>>()
+            });
+        let order = order.unwrap().output;
+        for thirds in order.chunks(3) {
+            assert!(thirds.iter().all(|task| *task == thirds[0]), "{order:?}");
+        }
+    }
+}

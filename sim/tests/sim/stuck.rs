@@ -1,0 +1,268 @@
+//! Runs that can neither go on nor unwind. They end their process with a report.
+
+use std::{
+    env,
+    future::pending,
+    panic::catch_unwind,
+    process::{Command, exit},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use joint::{block_on, oneshot};
+use joint_executor::{
+    TaskBuilder, spawn, spawn_blocking, spawn_detached, spawn_local, time, yield_now,
+};
+use joint_sim::{self as sim, Builder, Check, Host, Scheduler};
+
+/// Runs a program in a process of its own, and returns what that prints on its standard error
+/// before it is aborted. The harness captures the output of that process' tests, as usual.
+fn report_of(test: &str, program: impl FnOnce()) -> Option<String> {
+    const CHILD: &str = "JOINT_TEST_STUCK";
+    if env::var_os(CHILD).is_some() {
+        // What hangs after all must not hang for ever.
+        thread::spawn(|| {
+            thread::sleep(Duration::from_secs(60));
+            exit(1);
+        });
+        program();
+        return None;
+    }
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(output.stderr).unwrap();
+    // Tests that pass or fail, and one that hangs, exit with one of these.
+    let code = output.status.code();
+    assert!(![Some(0), Some(1), Some(101)].contains(&code), "{printed}");
+    Some(printed)
+}
+
+#[test]
+fn a_wait_that_catches_the_end_of_the_run() {
+    let program = || {
+        sim::run(1, async {
+            loop {
+                let _ = catch_unwind(|| block_on(pending::<()>()));
+            }
+        });
+    };
+    let name = "stuck::a_wait_that_catches_the_end_of_the_run";
+    if let Some(report) = report_of(name, program) {
+        assert!(report.contains("deadlock: nothing can run"), "{report}");
+        assert!(report.contains("the process is aborted"), "{report}");
+    }
+}
+
+#[test]
+fn a_function_that_blocks_elsewhere_above_a_poll_that_blocks() {
+    let program = || {
+        let settings = Builder::new(1).max_call_time(Duration::from_millis(50));
+        let _ = settings.run(async {
+            let call = || {
+                let (_sender, receiver) = mpsc::channel::<()>();
+                receiver.recv()
+            };
+            spawn(async move { block_on(spawn_blocking(call)) }).await
+        });
+    };
+    let name = "stuck::a_function_that_blocks_elsewhere_above_a_poll_that_blocks";
+    if let Some(report) = report_of(name, program) {
+        let expected = "blocked outside of joint's waits for 50ms";
+        assert!(report.contains(expected), "{report}");
+        assert!(report.contains("the process is aborted"), "{report}");
+    }
+}
+
+/// Settings under which a poll is soon found to be stuck.
+fn hasty(seed: u64) -> Builder {
+    Builder::new(seed).max_poll_time(Duration::from_millis(100))
+}
+
+#[test]
+fn a_poll_that_parks_its_thread() {
+    let program = || {
+        let _ = hasty(17).run(async {
+            let task = TaskBuilder::new().name("parks");
+            yield_now().await;
+            task.spawn(async { thread::park() }).await;
+        });
+    };
+    let name = "stuck::a_poll_that_parks_its_thread";
+    if let Some(report) = report_of(name, program) {
+        for expected in [
+            "the simulation with seed 17 is stuck in step 3: a poll of task 1 \"parks\", spawned at ",
+            "sim/tests/sim/stuck.rs:",
+            "blocked outside of joint's waits for 100ms of real time",
+            "`Builder::max_poll_time`",
+            "the process is aborted, by thread `stuck::a_poll_that_parks_its_thread`",
+        ] {
+            assert!(report.contains(expected), "{report}");
+        }
+    }
+}
+
+#[test]
+fn a_main_future_that_waits_in_a_channel_of_std() {
+    let program = || {
+        let _ = hasty(1).run(async {
+            let (sender, receiver) = mpsc::channel();
+            spawn_detached(async move { sender.send(1).unwrap() });
+            receiver.recv().unwrap()
+        });
+    };
+    let name = "stuck::a_main_future_that_waits_in_a_channel_of_std";
+    if let Some(report) = report_of(name, program) {
+        let expected = "in step 1: a poll of main blocked outside";
+        assert!(report.contains(expected), "{report}");
+    }
+}
+
+#[test]
+fn a_lock_that_a_suspended_task_holds() {
+    let program = || {
+        let settings = hasty(1).scheduler(Scheduler::RoundRobin);
+        let _ = settings.run(async {
+            static LOCK: Mutex<()> = Mutex::new(());
+            spawn_local(async {
+                let _locked = LOCK.lock();
+                yield_now().await;
+            })
+            .detach();
+            yield_now().await;
+            drop(LOCK.lock());
+        });
+    };
+    let name = "stuck::a_lock_that_a_suspended_task_holds";
+    if let Some(report) = report_of(name, program) {
+        let expected = "hold no lock of `std` across an `await`";
+        assert!(report.contains(expected), "{report}");
+    }
+}
+
+#[test]
+fn a_host_whose_program_never_yields() {
+    let program = || {
+        let _ = hasty(1).run(async {
+            let host = Host::new("busy");
+            host.run(|| async {
+                loop {
+                    thread::park();
+                }
+            });
+            host.ended().await;
+        });
+    };
+    let name = "stuck::a_host_whose_program_never_yields";
+    if let Some(report) = report_of(name, program) {
+        let expected = "a poll of task 1 \"busy\", spawned at ";
+        assert!(report.contains(expected), "{report}");
+        assert!(report.contains("sim/tests/sim/stuck.rs:"), "{report}");
+    }
+}
+
+/// Blocks, also if an earlier wake-up of this thread has left it a token.
+fn park_forever() {
+    loop {
+        thread::park();
+    }
+}
+
+#[test]
+fn a_poll_that_blocks_after_it_has_run_others() {
+    let program = || {
+        let _ = hasty(1).run(async {
+            let outer = TaskBuilder::new().name("outer").spawn(async {
+                block_on(async {
+                    spawn(async {}).await;
+                    yield_now().await;
+                });
+                park_forever();
+            });
+            outer.await;
+        });
+    };
+    let name = "stuck::a_poll_that_blocks_after_it_has_run_others";
+    if let Some(report) = report_of(name, program) {
+        assert!(report.contains("a poll of task 1 \"outer\""), "{report}");
+    }
+}
+
+#[test]
+fn a_destructor_that_blocks_at_the_end() {
+    struct Parks;
+    impl Drop for Parks {
+        fn drop(&mut self) {
+            park_forever();
+        }
+    }
+    let program = || {
+        let _ = hasty(1).run(async {
+            spawn_detached(async {
+                let _parks = Parks;
+                let (_sender, receiver) = oneshot::channel::<()>();
+                let _ = receiver.await;
+            });
+            yield_now().await;
+            time::sleep(Duration::from_secs(1)).await;
+        });
+    };
+    let name = "stuck::a_destructor_that_blocks_at_the_end";
+    if let Some(report) = report_of(name, program) {
+        let expected = "a destructor at the end of the run blocked";
+        assert!(report.contains(expected), "{report}");
+    }
+}
+
+#[test]
+fn a_check_names_the_command() {
+    let program = || {
+        let settings = hasty(0).max_steps(1000);
+        Check::new().settings(settings).canary(0).run(|| async {
+            if sim::random() % 8 == 7 {
+                thread::park();
+            }
+        });
+    };
+    let name = "stuck::a_check_names_the_command";
+    let Some(report) = report_of(name, program) else {
+        return;
+    };
+    let (_, replay) = report.split_once("JOINT_SIM_REPLAY=").expect(&report);
+    let (replay, rest) = replay.split_once(' ').expect(&report);
+    assert!(rest.starts_with("cargo test stuck::a_check_names_the_command -- --exact\n"));
+    let again = Check::new().replay(replay).find(|| async {
+        assert!(sim::random() % 8 != 7, "again");
+    });
+    assert!(again.unwrap_err().to_string().contains("again"));
+}
+
+#[test]
+fn a_function_that_blocks_elsewhere_is_not_called_again() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let settings = Builder::new(0).max_call_time(Duration::from_millis(50));
+    let check = Check::new().settings(settings);
+    let found = check.find(|| async {
+        let calls = calls.clone();
+        let call = move || {
+            calls.fetch_add(1, Relaxed);
+            loop {
+                thread::park();
+            }
+        };
+        spawn_blocking(call).await
+    });
+    let report = found.unwrap_err().to_string();
+    assert!(
+        report.contains("blocked outside of joint's waits"),
+        "{report}"
+    );
+    assert_eq!(calls.load(Relaxed), 1);
+}

@@ -1,0 +1,402 @@
+//! What runs in a simulation: all that goes through an executor, with virtual time.
+
+use std::{
+    cell::Cell,
+    future::pending,
+    rc::Rc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Wake, Waker},
+    time::Duration,
+};
+
+use joint::{block_on, oneshot, shared};
+use joint_executor::{
+    Executor, JoinSet, LocalExecutor, TaskBuilder, TaskLocal, async_scope, current_worker,
+    join_async, spawn, spawn_blocking, spawn_detached, spawn_local,
+    time::{interval, now, sleep, timeout},
+    yield_now,
+};
+use joint_sim::{self as sim, Builder, Scheduler};
+
+const SECOND: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_secs(86_400);
+
+#[test]
+fn time_is_virtual_and_jumps() {
+    let start = std::time::Instant::now();
+    let days = sim::run(1, async {
+        let start = now();
+        let sleeps: Vec<_> = (0..10).map(|n| spawn(sleep(n * DAY))).collect();
+        for sleep in sleeps {
+            sleep.await;
+        }
+        (now() - start).as_secs() / DAY.as_secs()
+    });
+    assert_eq!(days, 9);
+    assert!(start.elapsed() < DAY);
+    assert!(!sim::is_simulated());
+    assert!(now() <= std::time::Instant::now(), "real again");
+}
+
+/// The order in which ten tasks run that yield twice each.
+async fn order() -> Vec<usize> {
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let tasks = (0..10).map(|n| {
+        let order = order.clone();
+        spawn(async move {
+            for _ in 0..3 {
+                order.lock().unwrap().push(n);
+                yield_now().await;
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await;
+    }
+    Arc::into_inner(order).unwrap().into_inner().unwrap()
+}
+
+#[test]
+fn a_seed_decides_the_order() {
+    let runs: Vec<_> = (0..20).map(|seed| sim::run(seed, order())).collect();
+    for (seed, first) in (0..).zip(&runs) {
+        assert_eq!(sim::run(seed, order()), *first);
+    }
+    let distinct: std::collections::BTreeSet<_> = runs.iter().collect();
+    assert_eq!(distinct.len(), runs.len());
+}
+
+#[test]
+fn round_robin_takes_turns() {
+    let outcome = Builder::new(9)
+        .scheduler(Scheduler::RoundRobin)
+        .run(order());
+    let expected: Vec<_> = (0..3).flat_map(|_| 0..10).collect();
+    assert_eq!(outcome.unwrap().output, expected);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_digest() {
+    let digest = |seed| Builder::new(seed).run(order()).unwrap().digest;
+    assert_eq!(digest(3), digest(3));
+    assert_ne!(digest(3), digest(4));
+}
+
+#[test]
+fn every_way_to_start_a_task_belongs_to_the_world() {
+    static NUMBER: TaskLocal<usize> = TaskLocal::new();
+    for seed in 0..50 {
+        let sum = sim::run(seed, async {
+            let mut sum = spawn(async { 1 }).await;
+            sum += spawn(async { spawn_local(async { 2 }).await }).await;
+            sum += TaskBuilder::new().name("four").spawn(async { 4 }).await;
+            let (sender, receiver) = oneshot::channel();
+            spawn_detached(async move { sender.send(8).unwrap() });
+            sum += receiver.await.unwrap();
+            let mut set = JoinSet::new();
+            for _ in 0..16 {
+                set.spawn(async {
+                    yield_now().await;
+                    1
+                });
+            }
+            while let Some(one) = set.join_next().await {
+                sum += one.unwrap();
+            }
+            let numbers = vec![1; 32];
+            sum += async_scope(numbers, async |scope| {
+                let parts: Vec<_> = scope
+                    .env()
+                    .chunks(8)
+                    .map(|part| scope.spawn(async move { part.iter().sum::<usize>() }))
+                    .collect();
+                let mut sum = 0;
+                for part in parts {
+                    sum += part.await;
+                }
+                sum
+            })
+            .await;
+            let (left, right) = join_async(async { 24 }, async { 40 }).await;
+            sum += left + right;
+            sum += NUMBER
+                .scope(128, async { NUMBER.with(|number| *number) })
+                .await;
+            let (sender, shared) = shared::channel();
+            let waiters: Vec<_> = (0..4).map(|_| spawn(shared.clone())).collect();
+            sender.send(64);
+            for waiter in waiters {
+                sum += waiter.await.unwrap();
+            }
+            sum += spawn_blocking(|| block_on(async { spawn(async { 512 }).await })).await;
+            sum
+        });
+        assert_eq!(sum, 1023);
+    }
+}
+
+#[test]
+fn timers_of_every_kind_keep_the_virtual_time() {
+    sim::run(5, async {
+        let start = now();
+        let mut ticks = interval(SECOND);
+        for n in 0..5 {
+            ticks.tick().await;
+            assert_eq!(now() - start, n * SECOND);
+        }
+        assert!(timeout(SECOND, pending::<()>()).await.is_err());
+        assert_eq!(now() - start, 5 * SECOND);
+        assert_eq!(timeout(SECOND, async { 3 }).await, Ok(3));
+        let late = joint::waker::park::block_on_timeout(pending::<()>(), SECOND);
+        assert_eq!((late, now() - start), (None, 6 * SECOND));
+    });
+}
+
+#[test]
+fn an_executor_that_the_program_builds_is_simulated() {
+    let counts = sim::run(2, async {
+        let executor = Executor::builder().workers(3).build().unwrap();
+        let dropped = Rc::new(Cell::new(false));
+        let tasks: Vec<_> = (0..9)
+            .map(|n| executor.spawn_on(n % 3, async move { current_worker() }))
+            .collect();
+        let mut workers = Vec::new();
+        for task in tasks {
+            workers.push(task.await.unwrap());
+        }
+        assert_eq!(workers, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+        let never = executor.spawn(pending::<()>());
+        yield_now().await;
+        dropped.set(true);
+        let metrics = executor.metrics();
+        drop(executor);
+        assert!(never.result().await.unwrap_err().is_cancelled());
+        (metrics.spawned, metrics.finished)
+    });
+    assert_eq!(counts, (10, 9));
+}
+
+/// The worlds below are never idle, so nothing is found by a look that waits for that.
+fn busy(program: impl Future<Output = ()>) {
+    let settings = Builder::new(1).scheduler(Scheduler::RoundRobin);
+    let steps = 4 * MORE_THAN_A_QUEUE_HOLDS as u64;
+    settings.max_steps(steps).run(program).unwrap();
+}
+
+const MORE_THAN_A_QUEUE_HOLDS: usize = (1 << 14) + 100;
+
+#[test]
+fn a_wake_up_by_another_executor_arrives_while_tasks_run() {
+    busy(async {
+        let executor = Executor::builder().workers(2).build().unwrap();
+        let mut waits = Vec::new();
+        for worker in [None, Some(1)] {
+            let (sender, receiver) = oneshot::channel::<u32>();
+            let wait = async move { receiver.await.unwrap() };
+            let task = match worker {
+                None => executor.spawn(wait),
+                Some(worker) => executor.spawn_on(worker, wait),
+            };
+            waits.push((sender, task));
+        }
+        for _ in 0..100 {
+            yield_now().await;
+        }
+        for (sender, task) in waits {
+            sender.send(7).unwrap();
+            while !task.is_finished() {
+                yield_now().await;
+            }
+        }
+    });
+}
+
+#[test]
+fn what_a_queue_does_not_hold_runs_while_tasks_run() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    busy(async {
+        for _ in 0..MORE_THAN_A_QUEUE_HOLDS {
+            let ran = ran.clone();
+            spawn_detached(async move {
+                ran.fetch_add(1, Relaxed);
+            });
+        }
+        while ran.load(Relaxed) < MORE_THAN_A_QUEUE_HOLDS {
+            yield_now().await;
+        }
+    });
+}
+
+/// Records on which worker it is woken.
+#[derive(Default)]
+struct Where(Mutex<Vec<Option<usize>>>);
+
+impl Wake for Where {
+    fn wake(self: Arc<Self>) {
+        self.0.lock().unwrap().push(current_worker());
+    }
+}
+
+#[test]
+fn what_a_timer_wakes_between_two_steps_is_on_no_worker() {
+    let woken = Arc::new(Where::default());
+    let waker = Waker::from(woken.clone());
+    let arm = || {
+        let mut timer = Box::pin(sleep(SECOND));
+        let polled = timer.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        timer
+    };
+    let task = || spawn(async { assert!(current_worker().is_some()) });
+    let settings = || Builder::new(1).scheduler(Scheduler::RoundRobin);
+    // The time passes because nothing is ready, and with each step.
+    let idle = settings().run(async {
+        let (_timer, _task) = (arm(), task());
+        sleep(2 * SECOND).await;
+    });
+    idle.unwrap();
+    let charged = settings().charge(SECOND / 4).run(async {
+        let _timer = arm();
+        let tasks: Vec<_> = (0..9).map(|_| task()).collect();
+        for task in tasks {
+            task.await;
+        }
+    });
+    charged.unwrap();
+    assert_eq!(*woken.0.lock().unwrap(), [None, None]);
+}
+
+#[test]
+fn what_is_left_at_the_end_is_dropped() {
+    struct Counts(Arc<AtomicUsize>);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+    let dropped = Arc::new(AtomicUsize::new(0));
+    sim::run(2, async {
+        for n in 0..30 {
+            let counts = Counts(dropped.clone());
+            spawn_detached(async move {
+                let _counts = counts;
+                if n % 3 == 0 {
+                    sleep(SECOND).await;
+                }
+                pending::<()>().await;
+            });
+            if n % 5 == 0 {
+                yield_now().await;
+            }
+        }
+    });
+    assert_eq!(dropped.load(Relaxed), 30);
+}
+
+#[test]
+fn a_program_that_nobody_can_wake_is_a_deadlock() {
+    let failure = Builder::new(1).run(async {
+        let (sender, receiver) = oneshot::channel::<()>();
+        let waits = TaskBuilder::new().name("waits").spawn(async move {
+            sleep(SECOND).await;
+            receiver.await
+        });
+        let _kept = sender;
+        waits.await
+    });
+    let failure = failure.unwrap_err();
+    assert!(failure.is_deadlock());
+    let report = failure.to_string();
+    assert!(
+        report.contains("task 1 \"waits\", spawned at sim/tests/sim/world.rs:"),
+        "{report}"
+    );
+    assert!(report.contains("waits since 1s"), "{report}");
+}
+
+#[test]
+fn a_blocked_poll_lets_the_others_run() {
+    let sum = sim::run(4, async {
+        let (sender, receiver) = oneshot::channel();
+        let blocks = spawn(async move { block_on(receiver).unwrap() });
+        let sends = spawn(async move {
+            sleep(SECOND).await;
+            sender.send(7).unwrap();
+        });
+        sends.await;
+        blocks.await
+    });
+    assert_eq!(sum, 7);
+}
+
+#[test]
+fn a_blocked_poll_goes_on_when_the_last_timer_fires() {
+    sim::run(4, async {
+        let start = now();
+        block_on(sleep(SECOND));
+        let local = LocalExecutor::new();
+        let sleeps = local.spawn(sleep(SECOND));
+        local.block_on(sleeps);
+        assert_eq!(now() - start, 2 * SECOND);
+    });
+}
+
+#[test]
+fn all_workers_blocked_is_a_deadlock() {
+    let failure = Builder::new(1)
+        .workers(1)
+        .run(async { spawn(async { block_on(spawn(async { 1 })) }).await });
+    assert!(failure.unwrap_err().is_deadlock());
+}
+
+#[test]
+fn a_report_names_who_woke_the_main_future() {
+    let failure = Builder::new(1).run(async {
+        spawn(yield_now()).await;
+        spawn(sleep(SECOND)).detach();
+        sleep(2 * SECOND).await;
+        panic!("at the end");
+    });
+    let report = failure
+        .map(|outcome| outcome.output)
+        .unwrap_err()
+        .to_string();
+    assert!(report.contains("main ran, woken by task 1"), "{report}");
+    assert!(
+        report.contains("2s: main ran, woken by a timer"),
+        "{report}"
+    );
+}
+
+#[test]
+fn limits_end_a_run() {
+    let spins = async {
+        loop {
+            yield_now().await;
+        }
+    };
+    let failure = Builder::new(1).max_steps(1000).run::<_>(spins);
+    let failure: sim::Failure = match failure {
+        Ok(outcome) => match outcome.output {},
+        Err(failure) => failure,
+    };
+    assert!(
+        failure.to_string().contains("more than 1000 steps"),
+        "{failure}"
+    );
+    let sleeps = Builder::new(1).max_time(SECOND).run(sleep(DAY));
+    let failure = sleeps.unwrap_err();
+    assert!(
+        failure.to_string().contains("more than 1s of virtual time"),
+        "{failure}"
+    );
+}
+
+#[test]
+#[should_panic(expected = "of the program")]
+fn a_panic_of_the_main_future_is_passed_on() {
+    sim::run(1, async { panic!("of the program") });
+}
