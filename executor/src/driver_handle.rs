@@ -32,12 +32,17 @@ impl DriverHandle<'_> {
                 let worker = Some(worker);
                 return f(&DriverHandle { shared, worker }, timers);
             }
-            let ambient = entered::ambient();
-            let shared = &**ambient.shared();
-            let timers = shared.driver.timers(shared.workers());
-            let worker = None;
-            f(&DriverHandle { shared, worker }, timers)
+            Self::with_ambient(f)
         })
+    }
+
+    #[cold]
+    fn with_ambient<R>(f: impl FnOnce(&DriverHandle<'_>, &Arc<Timers>) -> R) -> R {
+        let ambient = entered::ambient();
+        let shared = &**ambient.shared();
+        let timers = shared.driver.timers(shared.workers());
+        let worker = None;
+        f(&DriverHandle { shared, worker }, timers)
     }
 
     /// Call this after `deadline` becomes the earliest of the timers that this thread uses: makes

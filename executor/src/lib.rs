@@ -585,6 +585,12 @@ where
 fn launch_here(runnable: Runnable) {
     current::with_current(|worker| match worker {
         Some(worker) => worker.launch(runnable),
-        None => entered::ambient().launch_outside(runnable),
+        None => launch_elsewhere(runnable),
     });
+}
+
+/// Launches a task on a thread that is not a worker. Apart, so that the way of a worker is inlined.
+#[cold]
+fn launch_elsewhere(runnable: Runnable) {
+    entered::ambient().launch_outside(runnable);
 }
