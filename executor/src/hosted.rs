@@ -106,9 +106,9 @@
 //! [`spawn_blocking`](crate::spawn_blocking), and where a thread that is not a worker uses an
 //! executor.
 
-use alloc::sync::Arc;
 #[cfg(feature = "io")]
 use alloc::vec::Vec;
+use alloc::{boxed::Box, sync::Arc};
 use core::{cell::Cell, fmt, marker::PhantomData, num::NonZeroUsize, task::Waker, time::Duration};
 use std::{sync::OnceLock, thread, time::Instant};
 
@@ -157,7 +157,7 @@ pub struct BoundWorker {
 
 /// A worker, and what its owner has done with it. Not `Sync`: it has one user at a time.
 struct Own {
-    worker: Worker,
+    worker: Box<Worker>,
     stepping: Stepping,
     /// The number of calls of this worker that are on the stack.
     depth: Cell<usize>,
@@ -188,7 +188,7 @@ impl HostedWorker {
     pub(super) fn new(worker: Worker) -> (Self, Thread) {
         let (sender, ended) = oneshot::channel();
         let own = Own {
-            worker,
+            worker: Box::new(worker),
             stepping: Stepping::default(),
             depth: Cell::new(0),
             thread: Arc::default(),
@@ -431,11 +431,13 @@ impl BoundWorker {
 
     #[inline]
     fn check(&self, task: &ReadyTask) {
-        let may_run = self.own.worker.may_run(&task.runnable);
+        let own = &self.own;
+        let may_run = own.worker.may_run(&task.runnable);
         assert!(
             may_run,
             "a task runs on a worker of its own executor, and a pinned task on its own"
         );
+        own.worker.be_active(&own.stepping);
     }
 
     /// Closes the executor: no task begins another poll.

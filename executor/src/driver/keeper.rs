@@ -436,6 +436,20 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_that_does_not_wait_here_looks_at_the_earliest_deadline_and_soon_for_descriptors() {
+        assert_eq!(<Driver>::new(1).next_unkept_look(), None, "not in use");
+        let driver = driver();
+        assert_eq!(driver.next_unkept_look(), None);
+        let far = clock::after(clock::now(), Duration::from_secs(60));
+        driver.timers(0).insert(far, Waker::noop().clone()).unwrap();
+        assert_eq!(driver.next_unkept_look(), Some(far));
+        driver.reactor().expect("the system provides a reactor");
+        assert!(driver.next_unkept_look().is_some_and(|look| look < far));
+        let _keeper = driver.keep();
+        assert_eq!(driver.next_unkept_look(), None, "it is kept");
+    }
+
+    #[test]
     fn who_is_off_duty_looks_no_more() {
         let driver = driver();
         let mut reserve = driver.reserve().expect("there is no other reserve");

@@ -9,8 +9,8 @@ use core::{
 };
 
 use super::{
-    AfterPark, Counts, MOST_WORKERS, Need, Parking, SEARCHING, SLEEPING, Sleep, Slept, WATCHING,
-    Watched, Woke, lock,
+    AfterPark, Away, Counts, MOST_WORKERS, Need, Parking, SEARCHING, SLEEPING, Sleep, Slept,
+    WATCHING, Watched, Woke, lock,
 };
 use crate::fences::{Fences, HEAVY_FENCES};
 
@@ -156,6 +156,39 @@ fn those_that_sleep_are_woken_first_and_the_keeper_last_of_them() {
     };
     assert_eq!([next(), next()], [(2, 0), (1, 1)]);
     assert_eq!([next(), next()], [(0, 1), (3, 2)]);
+}
+
+/// A worker that is away is woken by its function, once, and is a searcher when it comes back.
+#[test]
+fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
+    use core::task::Waker;
+    std::thread_local! {
+        static WOKEN: Cell<usize> = const { Cell::new(0) };
+    }
+    let away = || Away {
+        waker: Waker::noop().clone(),
+        wake: |_| WOKEN.set(WOKEN.get() + 1),
+    };
+    let sleep = Sleep::new(2, || {});
+    sleep.search();
+    assert_eq!(sleep.go_away(0, away(), || true, || false), Slept::NotAtAll);
+    assert_eq!(sleep.go_away(0, away(), || false, || true), Slept::NotAtAll);
+    for pushes in [1, 2] {
+        assert_eq!(sleep.go_away(0, away(), || false, || false), Slept::AWhile);
+        assert_eq!(rest_of(&sleep), [0]);
+        let before = WOKEN.get();
+        let woke = [(); 2].map(|()| sleep.notify(Need::Lookout));
+        assert_eq!(woke, [Woke::One, Woke::Nobody], "then it searches");
+        assert_eq!((WOKEN.get() - before, rest_of(&sleep)), (1, vec![]));
+        sleep.come_back(0);
+        assert_eq!(WOKEN.get(), pushes);
+    }
+    // It comes back by itself.
+    sleep.go_away(0, away(), || false, || false);
+    sleep.come_back(0);
+    assert_eq!((rest_of(&sleep), WOKEN.get()), (vec![], 2));
+    sleep.found(|| false);
+    assert!(!sleep.is_anybody_idle());
 }
 
 #[test]

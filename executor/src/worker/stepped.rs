@@ -111,11 +111,10 @@ impl Worker {
                     true => None,
                     false => self.find_eagerly(),
                 };
-                if found.is_none() && !self.is_over() {
-                    if self.go_away(waker) == Slept::AWhile {
-                        stepping.is_away.set(true);
-                        return Stepped::Away(self.next_visit());
-                    }
+                let rests = found.is_none() && !self.is_over();
+                if rests && self.go_away(waker) == Slept::AWhile {
+                    stepping.is_away.set(true);
+                    return Stepped::Away(self.next_visit());
                 }
                 searches = false;
                 self.end_search();
