@@ -106,9 +106,12 @@ fn modules(path: &str, tokens: &[Token]) -> Vec<Arc<[String]>> {
     of_tokens
 }
 
-/// A file called `tests.rs` is a test module that was moved out of line, and is a test throughout.
+/// A file called `tests.rs`, or below a folder `tests` of the sources, is a test module that was
+/// moved out of line, and is a test throughout.
 fn in_test(path: &str, tokens: &[Token]) -> Vec<bool> {
-    let mut marks = vec![path.ends_with("/tests.rs"); tokens.len()];
+    let below = path.rsplit("src/").next().unwrap_or(path);
+    let is_test = below.ends_with("/tests.rs") || below.contains("/tests/");
+    let mut marks = vec![is_test; tokens.len()];
     let mut at = 0;
     while at < tokens.len() {
         let end = test_item(tokens, at);
@@ -181,6 +184,13 @@ mod tests {
             shipped("#[cfg(all(test, feature = \"f\"))] fn b([c; 2]) {} d"),
             "d"
         );
+    }
+
+    #[test]
+    fn files_of_test_modules_are_tests() {
+        let is_shipped = |path| Source::new(path, "a").shipped().count() == 1;
+        let paths = ["e/src/a/tests.rs", "e/src/a/tests/b.rs", "e/src/a.rs"];
+        assert_eq!(paths.map(is_shipped), [false, false, true]);
     }
 
     #[test]

@@ -1,10 +1,6 @@
 //! `cargo xtask budget`: how large each package is, and how large it may be.
 
-use std::{
-    collections::BTreeSet,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fs, io, path::PathBuf};
 
 use super::{
     mutants::source::Source,
@@ -13,8 +9,14 @@ use super::{
 
 /// A package and its limits.
 struct Budget {
+    /// Its name, also while it has no manifest of its own.
     package: &'static str,
+    /// The package that cargo builds it in.
+    built_as: &'static str,
     folder: &'static str,
+    /// Files and folders in `folder` that are not counted, because another row counts them, or
+    /// because only tests and models compile them.
+    without: &'static [&'static str],
     /// Lines of code, without comments, blank lines and tests.
     lines: usize,
     /// The crates that a dependent builds, with the features that are named, on this system.
@@ -25,35 +27,45 @@ struct Budget {
 const BUDGETS: [Budget; 5] = [
     Budget {
         package: "joint",
+        built_as: "joint",
         folder: "src",
+        without: &[],
         lines: 4_400,
         crates: 2,
         features: &["std"],
     },
     Budget {
         package: "joint-switch",
+        built_as: "joint-switch",
         folder: "switch/src",
+        without: &[],
         lines: 1_000,
         crates: 1,
         features: &["std"],
     },
     Budget {
         package: "joint-executor",
+        built_as: "joint-executor",
         folder: "executor/src",
-        lines: 13_500,
+        without: &["interrupt.rs", "model", "worker/harness.rs"],
+        lines: 11_700,
         crates: 14,
         features: &["io"],
     },
     Budget {
         package: "joint-sim",
+        built_as: "joint-sim",
         folder: "sim/src",
+        without: &[],
         lines: 7_500,
         crates: 30,
         features: &[],
     },
     Budget {
         package: "joint-flow",
+        built_as: "joint-flow",
         folder: "flow/src",
+        without: &[],
         lines: 3_400,
         crates: 26,
         features: &[],
@@ -105,7 +117,7 @@ fn table() -> Result<(String, Vec<String>), String> {
         .to_owned();
     let mut over = Vec::new();
     for budget in BUDGETS {
-        let size = size(&root().join(budget.folder)).map_err(|error| error.to_string())?;
+        let size = size(&budget).map_err(|error| error.to_string())?;
         let crates = crates(&budget)?;
         text += &format!(
             "| `{}` | {} | {} | {} | {} | {} | {} | {} |\n",
@@ -133,12 +145,21 @@ fn table() -> Result<(String, Vec<String>), String> {
     Ok((text, over))
 }
 
-fn size(folder: &Path) -> io::Result<Size> {
+fn size(budget: &Budget) -> io::Result<Size> {
+    let top = root().join(budget.folder);
+    let without: Vec<_> = budget.without.iter().map(|name| top.join(name)).collect();
+    if let Some(missing) = without.iter().find(|path| !path.exists()) {
+        let what = format!("`{}` does not exist; update `BUDGETS`", missing.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, what));
+    }
     let mut size = Size::default();
-    let mut folders = vec![folder.to_path_buf()];
+    let mut folders = vec![top];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder)? {
             let path: PathBuf = entry?.path();
+            if without.contains(&path) {
+                continue;
+            }
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
@@ -158,7 +179,7 @@ fn crates(budget: &Budget) -> Result<usize, String> {
     let args = [
         "tree",
         "--package",
-        budget.package,
+        budget.built_as,
         "--no-default-features",
         "--features",
         &features,
