@@ -99,7 +99,7 @@
 //! | a task is woken by another worker, which runs it | 1: the task |
 //! | a task that has waited ends on another worker than the one that it waited on | 1: its entry among the owned tasks, of which 8 are on a line; and 1 if a third worker was there since: the list of entries that go back |
 //! | a task is spawned by a thread that is not a worker | 1: the injector; and 2 if another such thread has spawned since: the count of such spawns, and the task that is last in the injector |
-//! | a task is woken by a thread that is not a worker | 2: the task, and the injector; and 2 if another such thread has woken a task since: the last task in the injector, and one of 32 rooms, if the two threads have the same |
+//! | a task is woken by a thread that is not a worker | 2: the task, and the injector; and 2 if another such thread has woken a task since: the last task in the injector, and the count of the executor's owners |
 //! | a worker takes tasks from the injector | 1: the injector; and the tasks |
 //! | a timer is fired by another worker | 1: the queue of timers, and what a wake-up costs |
 //! | a descriptor becomes ready, in the driver of another worker | 1: the waiters, and what a wake-up costs |
@@ -197,7 +197,6 @@
 // | turn | the scheduling policy: whose turn it is | `worker/queues/turn.rs` |
 // | urgent | the last check before a park | `sleep.rs` |
 // | visit, often | a worker's check of the driver; a frequent one | `worker/visits.rs` |
-// | visitors, rooms | a sharded count of references, of waking threads | `visitors.rs` |
 // | watch | park with a timeout, and then search again | `sleep.rs` |
 
 #![cfg(target_has_atomic = "64")]
@@ -253,7 +252,6 @@ mod task_info;
 mod task_local;
 #[cfg(feature = "io")]
 pub mod time;
-pub(crate) mod visitors;
 pub(crate) mod worker;
 mod yield_now;
 

@@ -1,8 +1,8 @@
 //! What each path costs in cache lines that move from one core to another: the table *Many cores*
 //! of the executor's documentation. Counted here are tasks, the counts of idle workers, the queues
-//! and thefts, the injector, the rooms of waking threads, the register of waiting tasks, and
-//! timers. The rest of the table follows from the source: the counters of a worker, the count of
-//! spawns from outside, and the waiters for a descriptor.
+//! and thefts, the injector, the register of waiting tasks, and timers. The rest of the table
+//! follows from the source: the counters of a worker, the counts of spawns from outside and of the
+//! executor's owners, and the waiters for a descriptor.
 //!
 //! A line moves if a core accesses it that has no copy, because another core has written it since.
 //! The full fences of parts of the executor are counted as well.
@@ -28,7 +28,7 @@ use std::{
 };
 
 use joint::task::{self, Runnable};
-use joint_executor::model::{Deques, Forks, Inbox, Registry, Sleep, Timers, Visitors};
+use joint_executor::model::{Deques, Forks, Inbox, Registry, Sleep, Timers};
 use joint_switch::model::observe::{Act, Made, Observer, Operation, set_observer};
 use loom_tests::{event::Event, model};
 
@@ -371,25 +371,6 @@ fn a_push_from_outside_moves_the_injector_and_the_task_before_it() {
         assert_eq!(moves_on(0, || run(3)), 4, "the injector, and the tasks");
         assert_eq!(moves_on(3, push), 1);
         assert_eq!(moves_on(0, || run(1)), 2);
-    });
-}
-
-#[test]
-fn waking_threads_move_a_line_only_if_they_share_a_room() {
-    count(|| {
-        let visitors = Visitors::new();
-        let visit = |room| {
-            assert!(visitors.enter(room));
-            // SAFETY: entered above.
-            let is_hold_ours = unsafe { Visitors::leave(&raw const visitors, room) };
-            assert!(!is_hold_ours);
-        };
-        moves_on(2, || visit(0));
-        moves_on(3, || visit(1));
-        assert_eq!(moves_on(2, || visit(0)), 0);
-        assert_eq!(moves_on(3, || visit(1)), 0);
-        assert_eq!(moves_on(3, || visit(0)), 1);
-        assert_eq!(moves_on(2, || visit(0)), 1);
     });
 }
 

@@ -41,7 +41,6 @@ const BUILDINGS: [Building; 2] = [
                 "span",
                 "task_info",
                 "task_local",
-                "visitors",
                 "yield_now",
             ],
             &["driver", "local", "registry"],

@@ -109,7 +109,7 @@ const QUICK: [&str; 4] = [
 
 /// The models that run a file, by the beginning of its path. The whole executor uses threads of the
 /// system, which no model runs.
-const MODELS: [(&str, &[&str]); 19] = [
+const MODELS: [(&str, &[&str]); 18] = [
     ("src/completion", &["completion", "shared"]),
     ("executor/src/biased", &["biased"]),
     ("executor/src/deques", &["deques"]),
@@ -124,7 +124,6 @@ const MODELS: [(&str, &[&str]); 19] = [
     ("executor/src/local/", &["blocked", "local_executor"]),
     ("executor/src/sleep", &["blocked", "sleep"]),
     ("executor/src/registry", &["registry"]),
-    ("executor/src/visitors", &["visitors"]),
     ("src/oneshot/", &["oneshot"]),
     ("src/shared/", &["shared"]),
     ("src/task/", &["task"]),

@@ -166,9 +166,6 @@ pub use blocked::attend_while_blocked;
 mod registry;
 pub use registry::{Registry, Task};
 
-mod visitors;
-pub use visitors::Visitors;
-
 #[cfg(feature = "io")]
 mod driver;
 #[cfg(feature = "io")]

@@ -16,7 +16,7 @@
 //! One thing stays with a worker that is blocked elsewhere: the tasks that are pinned to it, which
 //! no other thread may drop.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::vec::Vec;
 use core::{cell::Cell, time::Duration};
 use std::time::Instant;
 
@@ -29,7 +29,6 @@ use crate::{
     gate::{Arrived, Cancel, Departed},
     guard::wake_all,
     registry::Registry,
-    visitors::Hold,
 };
 use joint_switch::wait_until;
 
@@ -277,17 +276,6 @@ impl Shared {
             .terminate(|| self.discard_injected(), || self.has_none_injected());
         wake_all(self.driver.close());
         worker.discard_queued();
-        Self::close_to_visitors(worker.shared());
-    }
-
-    /// The last act of the last worker. Visitors that are still inside keep the executor's memory
-    /// alive from here on (`visitors.rs`).
-    fn close_to_visitors(this: &Arc<Self>) {
-        let hold = Arc::into_raw(this.clone());
-        if this.visitors.close() == Hold::Callers {
-            // SAFETY: the pointer comes from `into_raw` above, and no visitor has taken it over.
-            drop(unsafe { Arc::from_raw(hold) });
-        }
     }
 
     /// Disposes of runnables that were pushed too late. Called after a push that was followed by a

@@ -40,12 +40,6 @@ pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
     f(unsafe { current.as_ref() })
 }
 
-/// An address that no other thread has at the same time.
-#[inline]
-pub(crate) fn address_of_thread() -> usize {
-    CURRENT.with(|current| ptr::from_ref(current).addr())
-}
-
 /// Calls `f` with the worker that this thread is, whatever executor the current code belongs to.
 pub(crate) fn with_thread_worker<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
     // A thread whose thread-locals are gone is not a worker any more.
@@ -122,18 +116,5 @@ impl Worker {
     pub(crate) fn as_current<R>(&self, f: impl FnOnce() -> R) -> R {
         let _current = self.make_current();
         f()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_have_addresses_of_their_own() {
-        let own = address_of_thread();
-        assert_eq!(address_of_thread(), own);
-        let other = std::thread::spawn(address_of_thread).join().unwrap();
-        assert_ne!(own, other);
     }
 }

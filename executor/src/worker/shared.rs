@@ -11,8 +11,8 @@
 //! 2. being polled, by a worker; or
 //! 3. registered.
 //!
-//! From the push on, a waking thread that is not a worker is one of the
-//! [`visitors`](crate::visitors).
+//! A waking thread that is not a worker adds a count to the `Arc` before the push, and keeps it
+//! until it has woken a worker.
 
 use alloc::{sync::Arc, vec::Vec};
 
@@ -33,7 +33,6 @@ use crate::{
     process::Process,
     registry::{self, Lane, Registry, RegistryOwner},
     sleep::{Need, Sleep},
-    visitors::{Hold, Visitors},
 };
 use joint::task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd};
 use joint_switch::{AtomicUsize, fence, order};
@@ -51,10 +50,6 @@ pub(crate) const WORTH_A_WAKE: usize = 4_000;
 /// driver during a poll.
 #[cfg(feature = "io")]
 const KEEPS_THE_DRIVER_WAITING: usize = 50_000;
-
-/// The number of rooms in which visiting threads are counted. Two threads that share a room contend
-/// for it.
-const ROOMS: u32 = 32;
 
 /// The largest number of open forks of one worker.
 const MOST_FORKS: usize = 1024;
@@ -106,8 +101,6 @@ pub(crate) struct Shared {
     pub(super) gate: Gate,
     /// Which workers are in a user's code, once the executor is closed.
     pub(super) engaged: Engaged,
-    /// Threads, other than the workers, that are waking a task.
-    pub(super) visitors: Visitors,
     /// The process that the workers are in.
     pub(super) process: Process,
     pub(super) decides: Decides,
@@ -148,7 +141,6 @@ impl Shared {
             poll_time: CachePadded::new(AtomicUsize::new(0)),
             gate: Gate::new(workers),
             engaged: Engaged::new(workers),
-            visitors: Visitors::new(ROOMS),
             process: Process::current(),
             decides,
         }
@@ -282,49 +274,6 @@ impl RegistryOwner for Shared {
     }
 }
 
-/// Keeps an executor alive while a thread that is not a worker wakes one of its tasks.
-struct Visit {
-    shared: *const Shared,
-    /// The room in which it is counted as a [visitor](Visitors). `None` means that it owns a count
-    /// of the `Arc`, because the executor has terminated.
-    room: Option<usize>,
-}
-
-impl Visit {
-    /// # Safety
-    /// The executor is alive, and what keeps it alive stays until a push of this thread that
-    /// releases.
-    #[inline]
-    unsafe fn begin(shared: *const Shared) -> Self {
-        // SAFETY: the executor is alive, by this function's contract.
-        let visitors = unsafe { &(*shared).visitors };
-        let room = visitors.room_of(current::address_of_thread());
-        let room = visitors.enter(room);
-        if room.is_none() {
-            // SAFETY: this is the address inside an `Arc`, which is alive as above.
-            unsafe { Arc::increment_strong_count(shared) };
-        }
-        Self { shared, room }
-    }
-}
-
-impl Drop for Visit {
-    #[inline]
-    fn drop(&mut self) {
-        let hold = self.room.map_or(Hold::Callers, |room| {
-            // SAFETY: the executor is alive, because this visitor is inside.
-            let visitors = unsafe { &raw const (*self.shared).visitors };
-            // SAFETY: the room was entered when this was made.
-            unsafe { Visitors::leave(visitors, room) }
-        });
-        if hold == Hold::Callers {
-            // SAFETY: this is the visit's own count from `begin`, or the one that the last worker
-            // left.
-            unsafe { Arc::decrement_strong_count(self.shared) };
-        }
-    }
-}
-
 /// The tasks' schedule functions. It finds the executor by the task's [`EntryLink`], and takes no
 /// memory.
 #[derive(Clone, Copy)]
@@ -349,11 +298,11 @@ impl Schedule<EntryLink> for Scheduler {
                 worker.push(runnable, home.lane);
             }
             None => {
-                // SAFETY: there is a runnable, so the task is unfinished and registered, which
-                // keeps the executor alive.
-                let visit = unsafe { Visit::begin(home.owner) };
-                // SAFETY: until the push the task keeps it alive, and from the push on the visit.
-                let shared = unsafe { &*visit.shared };
+                // SAFETY: this is the address inside an `Arc`. There is a runnable, so the task is
+                // unfinished and registered, which keeps the executor alive until the push.
+                unsafe { Arc::increment_strong_count(home.owner) };
+                // SAFETY: the count is the one that was just added.
+                let shared = unsafe { Arc::from_raw(home.owner) };
                 let runnable = match shared.hooks.watch_wakes() {
                     true => shared.hooks.woken(runnable),
                     false => runnable,
@@ -404,11 +353,8 @@ unsafe fn enter(task: &PendingTask<'_, EntryLink>) {
 
 #[cfg(test)]
 mod tests {
-    use alloc::sync::Arc;
-
     #[cfg(feature = "io")]
     use super::KEEPS_THE_DRIVER_WAITING;
-    use super::Visit;
     use crate::{
         registry::Lane,
         worker::harness::{task, two_workers},
@@ -458,36 +404,5 @@ mod tests {
             worker.shared().set_poll_time(time);
             assert_eq!(worker.shared().keeps_the_driver_waiting(), keeps);
         }
-    }
-
-    /// A visit writes to nothing that all threads share, and the executor is freed when the visitor
-    /// has left.
-    #[test]
-    fn a_wake_up_from_elsewhere_does_not_count_owners() {
-        let workers = two_workers();
-        let shared = workers[0].shared().clone();
-        let owners = || Arc::strong_count(&shared);
-        // SAFETY: `shared` keeps it alive for the whole test.
-        let begin = || unsafe { Visit::begin(Arc::as_ptr(&shared)) };
-        let before = owners();
-        let visit = begin();
-        assert_eq!(owners(), before);
-        drop(visit);
-        assert_eq!(owners(), before);
-        let inside = begin();
-        shared.close();
-        shared.arrive(1);
-        for worker in workers {
-            worker.close_down();
-        }
-        assert_eq!(
-            owners(),
-            2,
-            "the visitor has taken over the last worker's share"
-        );
-        let late = begin();
-        assert_eq!(owners(), 3, "a late visitor owns a share itself");
-        drop((inside, late));
-        assert_eq!(owners(), 1);
     }
 }
