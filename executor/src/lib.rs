@@ -322,11 +322,11 @@ use self::{
 /// [`shutdown_timeout`](Executor::shutdown_timeout).
 ///
 /// If one of its own tasks drops the executor, the drop cannot wait for that task's worker. It
-/// waits for everything else, and that worker exits when the task's poll ends. The same holds for a
-/// worker that is itself waiting, in the drop of another executor, for the poll that drops this
-/// one: two executors whose tasks drop each other both end. No poll may wait for such a drop in any
-/// other way, such as by blocking until the dropping task has ended, or in a [`join()`] whose other
-/// side drops the executor. The poll and the drop would wait for each other forever.
+/// waits for everything else, and that worker exits when the task's poll ends. No poll may wait for
+/// such a drop, such as by blocking until the dropping task has ended, or in a [`join()`] whose
+/// other side drops the executor. The poll and the drop would wait for each other forever. So would
+/// two executors if a task of each drops the other: shut one of them down by
+/// [`shutdown_background`](Executor::shutdown_background).
 ///
 /// On Windows the destructor of a thread-local must not drop an executor. No thread ends there
 /// while such a destructor runs, so both would wait forever ([more](crate#systems)).

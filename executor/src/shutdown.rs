@@ -1,17 +1,10 @@
 //! How an executor is shut down: by its drop, and by the functions that do not wait forever.
-//!
-//! # Which threads wait for which
-//! A worker that drops an executor, in a poll, in a hook or in a destructor of its thread, waits
-//! for the threads of that executor. If one of those threads is dropping this worker's executor at
-//! the same time, each would wait for the other. Every such wait is therefore entered in one table
-//! of the process, by threads. A thread that enters its wait looks up all threads that wait for it,
-//! directly or through other threads, and does not wait for those. They exit when their polls end.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{fmt, mem, time::Duration};
 use std::{
     error::Error,
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::OnceLock,
     thread::{self, JoinHandle as ThreadHandle, ThreadId},
     time::Instant,
 };
@@ -19,19 +12,17 @@ use std::{
 use super::{
     Executor,
     hosted::{Shutdown, Threads},
-    process::Process,
     worker::{Worker, current},
 };
 use joint::oneshot::{Receiver, RecvTimeoutError};
 use joint::waker::clock;
-use joint_switch::Renewed;
 
 /// A worker's thread.
 pub(super) struct Thread {
     /// `None` if the executor has not started it.
     pub(super) handle: Option<ThreadHandle<()>>,
     /// Set by the worker when it begins to run to its end.
-    pub(super) id: Awaited<ThreadId>,
+    pub(super) id: Arc<OnceLock<ThreadId>>,
     /// Closed when the worker has ended.
     pub(super) ended: Receiver<()>,
 }
@@ -179,19 +170,21 @@ impl Executor {
             // The caller may be the one who drives the workers.
             return Ok(());
         }
-        let mut waits = Waits::enter(&threads);
-        // A worker that is stepped has no thread of its own, in the table.
-        let own = current::with_worker_of(&raw const *self.shared, |own| own.map(Worker::index));
-        waits
-            .excepted
-            .extend(own.filter(|own| !waits.excepted.contains(own)));
-        for &worker in &waits.excepted {
+        // By its thread, and not only by the current worker, because a hook or a destructor of the
+        // thread may run after the worker has ended. A worker that is stepped has no thread of its
+        // own.
+        let this_thread = thread::current().id();
+        let is_own = |thread: &Thread| thread.id.get() == Some(&this_thread);
+        let stepped =
+            || current::with_worker_of(&raw const *self.shared, |own| own.map(Worker::index));
+        let own = threads.iter().position(is_own).or_else(stepped);
+        if let Some(own) = own {
             // The other workers do not wait for its poll either.
-            self.shared.arrive(worker);
+            self.shared.arrive(own);
         }
         let all = threads.into_iter().enumerate();
         let late = all.filter_map(|(worker, thread)| {
-            let has_ended = !waits.excepted.contains(&worker) && thread.wait(deadline);
+            let has_ended = own != Some(worker) && thread.wait(deadline);
             (!has_ended).then_some(worker)
         });
         let late: Vec<_> = late.collect();
@@ -199,8 +192,7 @@ impl Executor {
             return Ok(());
         }
         // Workers that have arrived at the end are waiting for the others.
-        let is_busy =
-            |worker: &usize| waits.excepted.contains(worker) || !self.shared.has_arrived(*worker);
+        let is_busy = |worker: &usize| own == Some(*worker) || !self.shared.has_arrived(*worker);
         let busy: Vec<_> = late.iter().copied().filter(is_busy).collect();
         // If no late worker is busy, all late workers are about to end.
         Err(if busy.is_empty() { late } else { busy })
@@ -209,7 +201,7 @@ impl Executor {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        // The workers that cannot be waited for end by themselves.
+        // The worker that cannot be waited for, because it is this thread, ends by itself.
         let _ = self.shut_down(None);
     }
 }
@@ -234,152 +226,5 @@ impl Thread {
             debug_assert!(joined.is_ok(), "a worker panicked");
         }
         true
-    }
-}
-
-/// A thread's wait for other threads.
-struct Wait<T = ThreadId> {
-    thread: T,
-    waits_for: Vec<Awaited<T>>,
-}
-
-/// A thread that is waited for, or nothing while it has not begun: until then it waits for nobody.
-type Awaited<T> = Arc<OnceLock<T>>;
-
-/// All the waits of one process.
-struct Table {
-    process: Process,
-    waits: Mutex<Vec<Wait>>,
-}
-
-fn all_waits() -> MutexGuard<'static, Vec<Wait>> {
-    // The child of a fork has its own: a thread of the parent may have held the lock at the fork.
-    static TABLE: Renewed<Table> = Renewed::new();
-    let make = || Table {
-        process: Process::current(),
-        waits: Mutex::default(),
-    };
-    let table = TABLE.get(|table| table.process.is_current(), make);
-    table.waits.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// This thread's wait, which stays in the table until this is dropped.
-struct Waits {
-    thread: ThreadId,
-    /// The workers that cannot be waited for.
-    excepted: Vec<usize>,
-}
-
-impl Waits {
-    /// Enters into the table that this thread is about to wait for `threads`.
-    fn enter(threads: &[Thread]) -> Self {
-        let thread = thread::current().id();
-        let mut waits_for: Vec<_> = threads.iter().map(|thread| thread.id.clone()).collect();
-        let mut all = all_waits();
-        let waiting = waiting_for(&all, thread);
-        let waits_back = |other: &Awaited<_>| other.get().is_some_and(|id| waiting.contains(id));
-        let is_excepted = |&i: &usize| waits_back(&waits_for[i]);
-        let excepted = (0..threads.len()).filter(is_excepted).collect();
-        waits_for.retain(|other| !waits_back(other));
-        all.push(Wait { thread, waits_for });
-        Self { thread, excepted }
-    }
-}
-
-impl Drop for Waits {
-    fn drop(&mut self) {
-        let mut all = all_waits();
-        // A worker can drop an executor inside the drop of another: the latest wait ends first.
-        if let Some(place) = all.iter().rposition(|wait| wait.thread == self.thread) {
-            all.remove(place);
-        }
-    }
-}
-
-/// Returns `thread` and all threads that wait for it, directly or through other threads.
-fn waiting_for<T: Copy + PartialEq>(all: &[Wait<T>], thread: T) -> Vec<T> {
-    let mut reached = Vec::from([thread]);
-    let mut next = 0;
-    while let Some(&awaited) = reached.get(next) {
-        let waits = |wait: &&Wait<T>| wait.waits_for.iter().any(|id| id.get() == Some(&awaited));
-        for wait in all.iter().filter(waits) {
-            if !reached.contains(&wait.thread) {
-                reached.push(wait.thread);
-            }
-        }
-        next += 1;
-    }
-    reached
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn awaited<T>(id: T) -> Awaited<T> {
-        Arc::new(OnceLock::from(id))
-    }
-
-    fn wait(thread: u32, waits_for: &[u32]) -> Wait<u32> {
-        Wait {
-            thread,
-            waits_for: waits_for.iter().map(|&id| awaited(id)).collect(),
-        }
-    }
-
-    #[test]
-    fn who_waits_in_a_circle_is_found() {
-        // No thread waits.
-        assert_eq!(waiting_for(&[], 1), [1]);
-        // One thread waits for it, and another one waits elsewhere.
-        let all = [wait(2, &[0, 1]), wait(3, &[4])];
-        assert_eq!(waiting_for(&all, 1), [1, 2]);
-        // Two steps, one of which is the second wait of its thread.
-        let all = [wait(2, &[8]), wait(3, &[2]), wait(2, &[1])];
-        assert_eq!(waiting_for(&all, 1), [1, 2, 3]);
-        // The search ends in a cycle of other threads.
-        let all = [wait(2, &[3]), wait(3, &[2]), wait(4, &[5])];
-        assert_eq!(waiting_for(&all, 2), [2, 3]);
-        assert_eq!(waiting_for(&all, 1), [1]);
-    }
-
-    #[test]
-    fn a_wait_that_is_over_is_forgotten() {
-        let own = thread::current().id();
-        let waits = || all_waits().iter().filter(|wait| wait.thread == own).count();
-        let first = Waits::enter(&[]);
-        let second = Waits::enter(&[]);
-        assert_eq!(waits(), 2);
-        drop(second);
-        assert_eq!(waits(), 1);
-        drop(first);
-        assert_eq!(waits(), 0);
-    }
-
-    #[test]
-    fn who_waits_for_this_thread_is_not_waited_for() {
-        let (go, waits_to_go) = std::sync::mpsc::channel::<()>();
-        let handle = thread::spawn(move || {
-            let _gone = waits_to_go.recv();
-        });
-        let (own, other) = (thread::current().id(), handle.thread().id());
-        let (_sender, ended) = joint::oneshot::channel();
-        let (handle, id) = (Some(handle), awaited(other));
-        let threads = [Thread { handle, id, ended }];
-        let excepted = || {
-            let waits = Waits::enter(&threads);
-            let all = all_waits();
-            let entered = all.iter().rfind(|wait| wait.thread == own).unwrap();
-            let waits_for = entered.waits_for.iter().map(|id| id.get().copied());
-            (waits.excepted.clone(), waits_for.collect::<Vec<_>>())
-        };
-        assert_eq!(excepted(), (vec![], vec![Some(other)]));
-        all_waits().push(Wait {
-            thread: other,
-            waits_for: vec![awaited(own)],
-        });
-        assert_eq!(excepted(), (vec![0], vec![]));
-        all_waits().retain(|wait| wait.thread != other);
-        drop(go);
     }
 }

@@ -169,7 +169,7 @@ fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
         waker: Waker::noop().clone(),
         wake: |_| WOKEN.set(WOKEN.get() + 1),
     };
-    let sleep = Sleep::new(2, || {});
+    let sleep = Sleep::new(2, Fences::ordinary(), || {});
     sleep.search();
     assert_eq!(sleep.go_away(0, away(), || true, || false), Slept::NotAtAll);
     assert_eq!(sleep.go_away(0, away(), || false, || true), Slept::NotAtAll);

@@ -3,7 +3,6 @@
 
 mod blocked;
 mod dropped;
-mod each_other;
 mod inside;
 mod limits;
 
