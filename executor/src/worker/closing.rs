@@ -11,7 +11,7 @@
 //! free cancels **every** waiting task, including those that the blocked worker has registered. And
 //! workers that have arrived stay at work: they sleep, are woken by a push, and steal from the
 //! queue of a worker that is stuck. A worker that is blocked in a wait of this crate does the same
-//! inside that wait if no other worker is free.
+//! inside that wait if no other worker has arrived for some time.
 //!
 //! One thing stays with a worker that is blocked elsewhere: the tasks that are pinned to it, which
 //! no other thread may drop.
@@ -22,7 +22,6 @@ use std::time::Instant;
 
 use super::{
     Worker, discard, dispose,
-    engaged::Seen,
     shared::{Runnable, Shared},
 };
 use crate::{
@@ -34,12 +33,13 @@ use joint_switch::wait_until;
 
 /// The largest number of blocking drops that may be nested on a worker's stack.
 const MOST_INSIDE: usize = 16;
-/// How long each other worker must have been inside the same drop, or the same blocked poll, before
-/// a blocked worker drops tasks that they could drop.
-const PATIENCE: Duration = Duration::from_millis(5);
-/// The same, if a worker may be in a poll that does not block in a wait of this crate, or on its
-/// way to its first drop. Much longer than the system keeps a thread off its processor.
-const LONG_PATIENCE: Duration = Duration::from_millis(250);
+/// How long a poll must have been blocked in a closed executor, with no other worker free, before its
+/// worker drops tasks that another worker could drop. Much longer than the system usually keeps a
+/// thread off its processor.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// The same, if the last poll of another worker is over. That worker has dropped everything by then
+/// that it can drop, unless it is blocked in a drop, or nobody drives it any more.
+const LONG_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What cancelling the waiting tasks that are pinned to a worker has led to.
 enum Cancellation {
@@ -55,9 +55,8 @@ pub(super) struct Closing {
     has_arrived: Cell<bool>,
     /// The number of nested waits that are dropping tasks.
     inside: Cell<usize>,
-    /// Since when no other worker has been free, as far as this blocked worker knows, and the sum
-    /// of their counts of [engagements](super::engaged) since then.
-    alone_since: Cell<Option<(Instant, usize)>>,
+    /// When the last poll was first seen to be blocked in the closed executor.
+    blocked_since: Cell<Option<Instant>>,
 }
 
 impl Worker {
@@ -77,8 +76,6 @@ impl Worker {
     /// Ends the time of polls: drops what this worker has, and arrives.
     pub(super) fn arrive(&self) {
         let shared = &**self.shared();
-        // If a wait in the last poll has counted that poll.
-        shared.engaged.exit(self.index());
         self.cancel_waiting();
         self.discard_own();
         shared.arrive(self.index());
@@ -95,8 +92,6 @@ impl Worker {
         let shared = &**self.shared();
         shared.close();
         self.arrive();
-        // Another worker that is blocked must not count on this one any more.
-        shared.engaged.enter(self.index());
         shared.leave(self);
     }
 
@@ -124,10 +119,7 @@ impl Worker {
 
     /// Drops a runnable, in a closed executor.
     pub(super) fn discard_inside(&self, runnable: Runnable) {
-        let engaged = &self.shared().engaged;
-        engaged.enter(self.index());
         discard([runnable]);
-        engaged.exit(self.index());
     }
 
     /// Drops what the poll, or the drop, that blocks this worker may be waiting for, in a closed
@@ -138,7 +130,6 @@ impl Worker {
         if depth == MOST_INSIDE {
             return;
         }
-        self.shared().engaged.enter(self.index());
         self.cancel_waiting();
         self.cancel_pinned();
         self.closing.inside.set(depth + 1);
@@ -153,38 +144,25 @@ impl Worker {
         self.closing.inside.set(depth);
     }
 
-    /// Whether no other worker has been free for some time, because each is in a poll or a drop.
+    /// Whether this blocked worker drops what any worker could drop.
     ///
-    /// A future that a blocked worker drops may itself wait for the very poll that is blocked
-    /// beneath it, and then neither ends. Whatever another worker can drop is therefore left to
-    /// that worker.
+    /// A future that is dropped inside a blocked poll may itself wait for that very poll, and then
+    /// neither ends. As long as another worker's last poll is over, or may be over soon, such
+    /// futures are therefore left to that worker for some time.
     fn is_left_alone(&self) -> bool {
-        if self.is_anybody_idle() {
-            self.closing.alone_since.set(None);
-            return false;
-        }
         let shared = &**self.shared();
-        let (mut patience, mut stays) = (PATIENCE, 0usize);
-        for other in (0..shared.workers()).filter(|&other| other != self.index()) {
-            let (seen, count) = shared.engaged.look(other);
-            stays = stays.wrapping_add(count);
-            match (seen, shared.has_arrived(other)) {
-                (Seen::Inside, _) => {}
-                (Seen::NotInside, false) => patience = LONG_PATIENCE,
-                (Seen::NotInside, true) => {
-                    self.closing.alone_since.set(None);
-                    return false;
-                }
-            }
+        let mut others = (0..shared.workers()).filter(|&other| other != self.index());
+        if self.closing.has_arrived.get() || shared.workers() == 1 {
+            return true;
         }
         let now = Instant::now();
-        let earlier = self.closing.alone_since.get();
-        let since = match earlier.filter(|&(_, before)| before == stays) {
-            Some((since, _)) => since,
-            None => now,
+        let since = self.closing.blocked_since.get().unwrap_or(now);
+        self.closing.blocked_since.set(Some(since));
+        let patience = match others.any(|other| shared.has_arrived(other)) {
+            true => LONG_PATIENCE,
+            false => PATIENCE,
         };
-        self.closing.alone_since.set(Some((since, stays)));
-        shared.workers() == 1 || now - since >= patience
+        now - since >= patience
     }
 
     /// Cancels waiting tasks and queues them, so that any free worker can drop them, or this one

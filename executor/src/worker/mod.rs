@@ -35,7 +35,6 @@ mod attend;
 mod blocked;
 mod closing;
 pub(crate) mod current;
-mod engaged;
 #[cfg(test)]
 mod harness;
 mod help;

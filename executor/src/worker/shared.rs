@@ -18,7 +18,7 @@ use alloc::{sync::Arc, vec::Vec};
 
 use crossbeam_utils::CachePadded;
 
-use super::{Worker, current, engaged::Engaged};
+use super::{Worker, current};
 #[cfg(feature = "io")]
 use crate::driver::clock;
 use crate::{
@@ -99,8 +99,6 @@ pub(crate) struct Shared {
     /// The mean length of recent polls, in nanoseconds.
     poll_time: CachePadded<AtomicUsize>,
     pub(super) gate: Gate,
-    /// Which workers are in a user's code, once the executor is closed.
-    pub(super) engaged: Engaged,
     /// The process that the workers are in.
     pub(super) process: Process,
     pub(super) decides: Decides,
@@ -140,7 +138,6 @@ impl Shared {
             hooks,
             poll_time: CachePadded::new(AtomicUsize::new(0)),
             gate: Gate::new(workers),
-            engaged: Engaged::new(workers),
             process: Process::current(),
             decides,
         }

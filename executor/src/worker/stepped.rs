@@ -77,19 +77,10 @@ impl Worker {
         if stepping.has_ended.get() {
             return Stepped::Ended;
         }
-        let shared = &**self.shared();
         let stepped = {
             let _on_thread = self.take_thread();
-            if shared.is_closed() {
-                shared.engaged.exit(self.index());
-            }
             self.step_here(stepping, most.max(1), waker)
         };
-        if shared.is_closed() {
-            // Nobody knows when its owner will drive it again, so a blocked worker must not count
-            // on it.
-            shared.engaged.enter(self.index());
-        }
         if stepped == Stepped::Ended {
             self.note_end(stepping);
         }

@@ -7,17 +7,16 @@ use core::{
     time::Duration,
 };
 
-use super::{LONG_PATIENCE, MOST_INSIDE, PATIENCE};
+use super::{MOST_INSIDE, PATIENCE};
 use crate::{
     gate::Cancel,
     registry::Lane,
     worker::{
         Worker,
         current::with_current,
-        engaged::Seen,
         harness::{task, two_workers},
         launch::new_detached,
-        shared::{Runnable, Shared},
+        shared::Runnable,
     },
 };
 
@@ -108,10 +107,9 @@ fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_
     }
     other.push(counted(&held), Lane::Pinned(1));
     shared.close();
-    shared.engaged.enter(1);
     worker.close_down_blocked();
     assert_eq!(alive(&held), 7, "all but the tasks that are pinned to it");
-    waits_for(&worker, PATIENCE);
+    wait_for(&worker, PATIENCE);
     worker.close_down_blocked();
     assert_eq!(
         alive(&held),
@@ -122,72 +120,26 @@ fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_
     assert_eq!(alive(&held), 0);
 }
 
-/// Makes a blocked worker believe that it has seen the others as they are now for some time.
-fn waits_for(worker: &Worker, time: Duration) {
-    let (since, stays) = worker.closing.alone_since.get().expect("it has looked");
+/// Makes a blocked worker believe that it began to look this much earlier.
+fn wait_for(worker: &Worker, time: Duration) {
+    let since = worker.closing.blocked_since.get().expect("it has looked");
     let earlier = since.checked_sub(time).expect("the clock is old enough");
-    worker.closing.alone_since.set(Some((earlier, stays)));
+    worker.closing.blocked_since.set(Some(earlier));
 }
 
 #[test]
-fn a_worker_is_left_alone_only_while_each_other_stays_in_one_drop_or_poll() {
+fn a_worker_is_left_alone_after_a_while_in_which_no_other_arrives() {
     let [worker, _other] = two_workers();
-    let (shared, engaged) = (worker.shared(), &worker.shared().engaged);
-    shared.close();
-    let is_alone_after = |time| {
-        worker.closing.alone_since.set(None);
-        assert!(!worker.is_left_alone());
-        waits_for(&worker, time);
-        worker.is_left_alone()
-    };
-    let short = Duration::from_micros(1_000);
-    // In a poll that does not block in a wait of this crate, or woken and not on a processor yet.
-    assert!(!is_alone_after(LONG_PATIENCE - short));
-    assert!(is_alone_after(LONG_PATIENCE));
-    // In a poll that blocks in a wait of this crate.
-    engaged.enter(1);
-    assert!(!is_alone_after(PATIENCE - short));
-    assert!(is_alone_after(PATIENCE));
-    // In another drop than before.
-    engaged.exit(1);
-    engaged.enter(1);
+    worker.shared().close();
     assert!(!worker.is_left_alone());
-    // Between two drops, however long the system keeps it off its processor.
-    engaged.exit(1);
-    shared.arrive(1);
+    wait_for(&worker, PATIENCE - Duration::from_millis(50));
     assert!(!worker.is_left_alone());
-    assert_eq!(worker.closing.alone_since.get(), None);
-}
-
-#[test]
-fn a_worker_that_drops_a_task_is_inside_until_the_drop_is_over() {
-    struct Looks(Arc<Shared>, Arc<AtomicUsize>);
-    impl Drop for Looks {
-        fn drop(&mut self) {
-            let is_inside = self.0.engaged.look(0).0 == Seen::Inside;
-            self.1.fetch_add(usize::from(is_inside), Relaxed);
-        }
-    }
-    let [worker, _other] = two_workers();
-    let (shared, inside) = (worker.shared(), Arc::new(AtomicUsize::new(0)));
-    let looks = || {
-        let looks = Looks(shared.clone(), inside.clone());
-        new_detached(Location::caller(), async move { drop(looks) })
-    };
-    shared.close();
-    let is_inside = || shared.engaged.look(0).0 == Seen::Inside;
-    worker.take_up(looks());
-    assert!(inside.load(Relaxed) == 1 && !is_inside());
-    worker.push(looks(), Lane::Normal);
-    worker.discard_queued();
-    assert!(inside.load(Relaxed) == 2 && !is_inside());
-    // In a blocked poll it stays inside, until that poll is over.
-    worker.push(looks(), Lane::Pinned(0));
-    worker.close_down_blocked();
-    assert!(inside.load(Relaxed) == 3 && is_inside());
-    shared.arrive(1);
-    worker.close_down();
-    assert!(!is_inside());
+    wait_for(&worker, Duration::from_millis(50));
+    assert!(worker.is_left_alone());
+    worker.shared().arrive(1);
+    assert!(!worker.is_left_alone(), "another worker is free");
+    worker.closing.has_arrived.set(true);
+    assert!(worker.is_left_alone(), "no poll is beneath");
 }
 
 #[test]
