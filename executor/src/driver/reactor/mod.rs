@@ -85,7 +85,7 @@ impl Reactor {
             };
             // SAFETY: an entry in the table has been added to the selector, and is deleted from it
             // only after it was removed from the table.
-            unsafe { self.selector.told(*raw, key, source, event) };
+            unsafe { self.selector.told(*raw, key, event) };
             source.event(event, woken);
         });
     }

@@ -149,14 +149,10 @@ impl<R, F: FnMut() -> io::Result<R>> Attempt<R> for Plain<'_, F> {
 
     fn arm(&self) -> io::Result<()> {
         let Registration {
-            reactor,
-            source,
-            key,
-            raw,
+            reactor, key, raw, ..
         } = self.registration;
-        let selector = &reactor.selector;
         // SAFETY: the descriptor is open, as the caller that registered it promised.
-        unsafe { selector.arm(*raw, *key, source, self.interest) }
+        unsafe { reactor.selector.arm(*raw, *key, self.interest) }
     }
 }
 

@@ -2,13 +2,12 @@
 
 use alloc::vec::Vec;
 use core::task::Waker;
-use std::sync::PoisonError;
 
 use super::{
     direction::{Direction, Listed},
     readiness::{Readiness, ShortCount},
 };
-use joint_switch::{AtomicWaker, Mutex, MutexGuard};
+use joint_switch::AtomicWaker;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
@@ -27,14 +26,6 @@ pub(crate) struct Event {
     pub(super) short_write: ShortCount,
 }
 
-/// The directions for which the system has been asked for an event, where it must be asked each
-/// time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
-    pub(super) read: bool,
-    pub(super) write: bool,
-}
-
 /// Each array has one element for each direction. The fields that an event touches come first, on
 /// one cache line, because most events report both directions of a descriptor.
 #[derive(Debug)]
@@ -43,7 +34,6 @@ pub(crate) struct Source {
     pub(super) readiness: [Readiness; 2],
     pub(super) polled: [AtomicWaker; 2],
     pub(super) listed: [Listed; 2],
-    asked: Mutex<Asked>,
 }
 
 impl Source {
@@ -52,7 +42,6 @@ impl Source {
             readiness: [(); 2].map(|()| Readiness::new(short)),
             polled: [(); 2].map(|()| AtomicWaker::new()),
             listed: Default::default(),
-            asked: Mutex::new(Asked::default()),
         }
     }
 
@@ -62,10 +51,6 @@ impl Source {
             source: self,
             interest,
         }
-    }
-
-    pub(super) fn asked(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Raises an event. The caller must wake the wakers that are appended to `woken`.

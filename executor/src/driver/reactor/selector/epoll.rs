@@ -37,7 +37,7 @@ use super::super::{
     super::clock::{self, NEVER},
     raw::{self, Raw},
     readiness::ShortCount,
-    source::Event,
+    source::{Event, Interest},
 };
 use joint_switch::{AtomicU64, order};
 
@@ -57,26 +57,22 @@ unsafe impl Send for Events {}
 pub(crate) struct Epoll {
     epoll: OwnedFd,
     bell: OwnedFd,
-    /// `None` if the system refuses one. Limits are then in milliseconds.
-    timer: Option<Timer>,
+    timer: Timer,
 }
 
 impl Epoll {
-    /// Returns `None` if the system lacks something that is needed.
-    pub(super) fn new() -> io::Result<Option<Self>> {
-        let Some(epoll) = supported(epoll::create(CreateFlags::CLOEXEC))? else {
-            return Ok(None);
-        };
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let Some(bell) = supported(bell)? else {
-            return Ok(None);
-        };
+    pub(super) fn new() -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         add(&epoll, &bell, BELL, EventFlags::IN)?;
         let timer = Timer::new()?;
-        if let Some(timer) = &timer {
-            add(&epoll, &timer.fd, TIMER, EventFlags::IN)?;
-        }
-        Ok(Some(Self { epoll, bell, timer }))
+        add(&epoll, &timer.fd, TIMER, EventFlags::IN)?;
+        Ok(Self { epoll, bell, timer })
+    }
+
+    /// A short count shows that nothing is left, because an event reports a hang-up.
+    pub(super) fn short_count(&self) -> ShortCount {
+        ShortCount::Exhausted
     }
 
     /// # Safety
@@ -98,26 +94,32 @@ impl Epoll {
         let _ = epoll::delete(&self.epoll, fd);
     }
 
+    /// # Safety
+    /// None. The system need not be asked again.
+    pub(super) unsafe fn arm(&self, _: Raw, _: usize, _: Interest) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// # Safety
+    /// None, as for `arm`.
+    pub(super) unsafe fn told(&self, _: Raw, _: usize, _: Event) {}
+
     pub(super) fn wait(&self, events: &mut super::Events, until: u64) {
         let events = &mut events.epoll.0;
         events.clear();
         events.reserve(MOST);
-        let timeout = match (until, &self.timer) {
-            (0, _) => Some(Timespec::default()),
-            (_, Some(timer)) => timer.set(until).err().map(|_| in_millis(until)),
-            (NEVER, None) => None,
-            (_, None) => Some(in_millis(until)),
-        };
+        let only_looks = until == 0 || self.timer.set(until).is_err();
+        let timeout = only_looks.then(Timespec::default);
         // An error is an early return with nothing.
         let _ = epoll::wait(&self.epoll, spare_capacity(events), timeout.as_ref());
     }
 
     pub(super) fn each(&self, events: &super::Events, mut each: impl FnMut(usize, Event)) {
         for told in &events.epoll.0 {
-            match (told.data.u64(), &self.timer) {
-                (TIMER, Some(timer)) => timer.expired(),
-                (BELL, _) => {}
-                (key, _) => each(key as usize, event(told.flags)),
+            match told.data.u64() {
+                TIMER => self.timer.expired(),
+                BELL => {}
+                key => each(key as usize, event(told.flags)),
             }
         }
     }
@@ -136,16 +138,6 @@ fn add(epoll: &OwnedFd, fd: impl AsFd, key: u64, flags: EventFlags) -> Result<()
     epoll::add(epoll, fd, EventData::new_u64(key), flags | EventFlags::ET)
 }
 
-/// Returns `None` if the system does not have such a descriptor, or does not allow it. A shortage
-/// may pass, so it is an error.
-fn supported(created: Result<OwnedFd, Errno>) -> io::Result<Option<OwnedFd>> {
-    match created {
-        Ok(fd) => Ok(Some(fd)),
-        Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(error.into()),
-        Err(_) => Ok(None),
-    }
-}
-
 fn event(flags: EventFlags) -> Event {
     let failed = flags.intersects(EventFlags::HUP | EventFlags::ERR);
     let odd = flags.intersects(EventFlags::RDHUP | EventFlags::PRI);
@@ -159,13 +151,6 @@ fn event(flags: EventFlags) -> Event {
         short_read: short(failed || odd),
         short_write: short(failed),
     }
-}
-
-/// The time that is left until then, rounded up.
-fn in_millis(until: u64) -> Timespec {
-    let left = until.saturating_sub(clock::now());
-    let millis = left.div_ceil(1_000_000).min(i32::MAX as u64);
-    timespec(Duration::from_millis(millis))
 }
 
 fn timespec(time: Duration) -> Timespec {
@@ -184,15 +169,13 @@ struct Timer {
 }
 
 impl Timer {
-    /// Returns `None` if the system has no such descriptor.
-    fn new() -> io::Result<Option<Self>> {
+    fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-        let fd = supported(timerfd_create(TimerfdClockId::Monotonic, flags))?;
-        Ok(fd.map(|fd| Self {
-            fd,
+        Ok(Self {
+            fd: timerfd_create(TimerfdClockId::Monotonic, flags)?,
             offset: offset(),
             set_to: AtomicU64::new(NEVER),
-        }))
+        })
     }
 
     /// Sets the timer, unless it is already set to that time.
@@ -239,8 +222,7 @@ mod tests {
     use super::*;
 
     fn epoll() -> Epoll {
-        let epoll = Epoll::new().expect("there are enough descriptors");
-        epoll.expect("the system has `epoll`, `eventfd` and `timerfd`")
+        Epoll::new().expect("there are enough descriptors")
     }
 
     fn wait(epoll: &Epoll, until: u64) -> usize {
@@ -263,24 +245,12 @@ mod tests {
         }
     }
 
-    #[test]
-    fn without_a_timer_limits_are_rounded_up() {
-        let mut epoll = epoll();
-        epoll.timer = None;
-        for nanos in [1, 999_999, 1_000_001] {
-            let until = clock::now() + nanos;
-            assert_eq!(wait(&epoll, until), 0);
-            assert!(clock::now() >= until);
-        }
-        assert_eq!(wait(&epoll, 1), 0);
-    }
-
     /// The timer stays set while its time is waited for, and a later wait for the same time does
     /// not set it again.
     #[test]
     fn the_timer_is_set_for_another_time_alone() {
         let epoll = epoll();
-        let timer = epoll.timer.as_ref().expect("this system has `timerfd`");
+        let timer = &epoll.timer;
         let left = || {
             rustix::time::timerfd_gettime(&timer.fd)
                 .expect("the timer can be read")

@@ -1,28 +1,29 @@
 //! [`Selector`]: the system's call that waits for many descriptors.
 //!
-//! On Linux that is an `epoll`, used directly, with one system call for each wait. On other
-//! systems, and if the `epoll` is refused, the crate `polling` is used.
+//! On Linux that is an `epoll`, used directly, with one system call for each wait. Other systems,
+//! and the tests of Linux, use the crate `polling`.
 
 #[cfg(target_os = "linux")]
 mod epoll;
+#[cfg(any(test, not(target_os = "linux")))]
 mod portable;
 
 use std::io;
 
-use polling::PollMode;
-
 #[cfg(target_os = "linux")]
 use self::epoll::Epoll;
+#[cfg(any(test, not(target_os = "linux")))]
 use self::portable::Portable;
 use super::{
     raw::Raw,
     readiness::ShortCount,
-    source::{Event, Interest, Source},
+    source::{Event, Interest},
 };
 
 pub(super) enum Selector {
     #[cfg(target_os = "linux")]
     Epoll(Epoll),
+    #[cfg(any(test, not(target_os = "linux")))]
     Portable(Portable),
 }
 
@@ -31,6 +32,7 @@ pub(super) enum Selector {
 pub(crate) struct Events {
     #[cfg(target_os = "linux")]
     epoll: epoll::Events,
+    #[cfg(any(test, not(target_os = "linux")))]
     portable: Option<polling::Events>,
 }
 
@@ -46,34 +48,33 @@ macro_rules! either {
         match $selector {
             #[cfg(target_os = "linux")]
             Selector::Epoll($half) => $call,
+            #[cfg(any(test, not(target_os = "linux")))]
             Selector::Portable($half) => $call,
         }
     };
 }
 
 impl Selector {
+    #[cfg(target_os = "linux")]
     pub(super) fn new() -> io::Result<Self> {
-        #[cfg(target_os = "linux")]
-        if let Some(epoll) = Epoll::new()? {
-            return Ok(Self::Epoll(epoll));
-        }
-        Self::portable(PollMode::Edge)
+        Epoll::new().map(Self::Epoll)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn new() -> io::Result<Self> {
+        Self::portable(polling::PollMode::Edge)
     }
 
     /// Reports events by `mode` if the system can, and otherwise once for each time that it is
     /// asked.
-    pub(super) fn portable(mode: PollMode) -> io::Result<Self> {
+    #[cfg(any(test, not(target_os = "linux")))]
+    pub(super) fn portable(mode: polling::PollMode) -> io::Result<Self> {
         Portable::new(mode).map(Self::Portable)
     }
 
     /// Returns what a short count shows before the first event.
     pub(super) fn short_count(&self) -> ShortCount {
-        match self {
-            #[cfg(target_os = "linux")]
-            Self::Epoll(_) => ShortCount::Exhausted,
-            // Its events do not report hang-ups, so a hang-up may be behind it.
-            Self::Portable(_) => ShortCount::Unsure,
-        }
+        either!(self, half => half.short_count())
     }
 
     /// # Safety
@@ -87,19 +88,9 @@ impl Selector {
     ///
     /// # Safety
     /// The descriptor is open.
-    pub(super) unsafe fn arm(
-        &self,
-        raw: Raw,
-        key: usize,
-        source: &Source,
-        interest: Interest,
-    ) -> io::Result<()> {
-        match self {
-            #[cfg(target_os = "linux")]
-            Self::Epoll(_) => Ok(()),
-            // SAFETY: the caller promises it.
-            Self::Portable(half) => unsafe { half.arm(raw, key, source, interest) },
-        }
+    pub(super) unsafe fn arm(&self, raw: Raw, key: usize, interest: Interest) -> io::Result<()> {
+        // SAFETY: the caller promises it.
+        either!(self, half => unsafe { half.arm(raw, key, interest) })
     }
 
     /// Called before an event is raised at its source. Asks the system again for the events that it
@@ -107,13 +98,9 @@ impl Selector {
     ///
     /// # Safety
     /// The descriptor has been added, and not deleted yet.
-    pub(super) unsafe fn told(&self, raw: Raw, key: usize, source: &Source, event: Event) {
-        match self {
-            #[cfg(target_os = "linux")]
-            Self::Epoll(_) => {}
-            // SAFETY: the caller promises it.
-            Self::Portable(half) => unsafe { half.told(raw, key, source, event) },
-        }
+    pub(super) unsafe fn told(&self, raw: Raw, key: usize, event: Event) {
+        // SAFETY: the caller promises it.
+        either!(self, half => unsafe { half.told(raw, key, event) });
     }
 
     /// # Safety

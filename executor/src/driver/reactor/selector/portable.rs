@@ -1,7 +1,11 @@
 //! [`Portable`]: the system's call, by the crate `polling`.
 
 use core::{mem::ManuallyDrop, time::Duration};
-use std::io;
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use polling::{PollMode, Poller};
 
@@ -9,7 +13,8 @@ use super::{
     super::{
         super::clock::{self, NEVER},
         raw::{self, Raw},
-        source::{Asked, Event, Interest, Source},
+        readiness::ShortCount,
+        source::{Event, Interest},
     },
     Events,
 };
@@ -19,7 +24,16 @@ pub(crate) struct Portable {
     /// Not dropped in the child of a fork, because that would remove things from its parent.
     poller: ManuallyDrop<Poller>,
     mode: PollMode,
+    /// By the keys of the descriptors. Unused if the system reports events by itself.
+    asked: Mutex<HashMap<usize, Asked>>,
     process: Process,
+}
+
+/// The directions of a descriptor for which the system has been asked for an event.
+#[derive(Clone, Copy, Default)]
+struct Asked {
+    read: bool,
+    write: bool,
 }
 
 /// The events to ask the system for.
@@ -37,12 +51,22 @@ impl Portable {
         Ok(Self {
             poller: ManuallyDrop::new(poller),
             mode,
+            asked: Mutex::default(),
             process: Process::current(),
         })
     }
 
     fn is_oneshot(&self) -> bool {
         self.mode == PollMode::Oneshot
+    }
+
+    fn asked(&self) -> MutexGuard<'_, HashMap<usize, Asked>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its events do not report hang-ups, so a hang-up may be behind a short count.
+    pub(super) fn short_count(&self) -> ShortCount {
+        ShortCount::Unsure
     }
 
     /// # Safety
@@ -53,23 +77,21 @@ impl Portable {
             read: both,
             write: both,
         };
+        if self.is_oneshot() {
+            self.asked().insert(key, asked);
+        }
         // SAFETY: the caller deletes the descriptor before it is closed.
         unsafe { (self.poller).add_with_mode(raw, interest(key, asked), self.mode) }
     }
 
     /// # Safety
     /// As for [`Selector::arm`](super::Selector::arm).
-    pub(super) unsafe fn arm(
-        &self,
-        raw: Raw,
-        key: usize,
-        source: &Source,
-        interest: Interest,
-    ) -> io::Result<()> {
+    pub(super) unsafe fn arm(&self, raw: Raw, key: usize, interest: Interest) -> io::Result<()> {
         if !self.is_oneshot() {
             return Ok(());
         }
-        let mut asked = source.asked();
+        let mut all = self.asked();
+        let asked = all.entry(key).or_default();
         match interest {
             Interest::Read => asked.read = true,
             Interest::Write => asked.write = true,
@@ -85,11 +107,12 @@ impl Portable {
     ///
     /// # Safety
     /// As for [`Selector::told`](super::Selector::told).
-    pub(super) unsafe fn told(&self, raw: Raw, key: usize, source: &Source, event: Event) {
+    pub(super) unsafe fn told(&self, raw: Raw, key: usize, event: Event) {
         if !self.is_oneshot() {
             return;
         }
-        let mut asked = source.asked();
+        let mut all = self.asked();
+        let asked = all.entry(key).or_default();
         asked.read &= !event.readable;
         asked.write &= !event.writable;
         if asked.read || asked.write {
