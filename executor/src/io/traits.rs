@@ -10,106 +10,53 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 use super::AsyncFd;
 
-impl<T> AsyncRead for &AsyncFd<T>
-where
-    for<'a> &'a T: Read,
-{
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_read_with(cx, |mut inner| inner.read(buffer))
-    }
-
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_read_with(cx, |mut inner| inner.read_vectored(buffers))
-    }
+/// Implements a method by an operation on what the descriptor belongs to.
+macro_rules! tries {
+    ($poll:ident: $($method:ident by $call:ident($($argument:ident: $type:ty)?) -> $result:ty;)*) => {$(
+        fn $method(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            $($argument: $type)?
+        ) -> Poll<io::Result<$result>> {
+            self.$poll(cx, |mut inner| inner.$call($($argument)?))
+        }
+    )*};
 }
 
-/// Works as for `&AsyncFd<T>`.
-impl<T> AsyncRead for AsyncFd<T>
-where
-    for<'a> &'a T: Read,
-{
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self).poll_read(cx, buffer)
-    }
+/// Implements both traits for a type that is an `AsyncFd`, or a reference to one.
+macro_rules! reads_and_writes {
+    ($($type:ty;)*) => {$(
+        impl<T> AsyncRead for $type
+        where
+            for<'a> &'a T: Read,
+        {
+            tries! {
+                poll_read_with:
+                poll_read by read(buffer: &mut [u8]) -> usize;
+                poll_read_vectored by read_vectored(buffers: &mut [IoSliceMut<'_>]) -> usize;
+            }
+        }
 
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self).poll_read_vectored(cx, buffers)
-    }
+        impl<T> AsyncWrite for $type
+        where
+            for<'a> &'a T: Write,
+        {
+            tries! {
+                poll_write_with:
+                poll_write by write(buffer: &[u8]) -> usize;
+                poll_write_vectored by write_vectored(buffers: &[IoSlice<'_>]) -> usize;
+                poll_flush by flush() -> ();
+            }
+
+            /// Flushes, and leaves the descriptor open.
+            fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.poll_flush(cx)
+            }
+        }
+    )*};
 }
 
-impl<T> AsyncWrite for &AsyncFd<T>
-where
-    for<'a> &'a T: Write,
-{
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_write_with(cx, |mut inner| inner.write(buffer))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_write_with(cx, |mut inner| inner.write_vectored(buffers))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_write_with(cx, |mut inner| inner.flush())
-    }
-
-    /// Flushes, and leaves the descriptor open.
-    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_flush(cx)
-    }
-}
-
-/// Works as for `&AsyncFd<T>`.
-impl<T> AsyncWrite for AsyncFd<T>
-where
-    for<'a> &'a T: Write,
-{
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self).poll_write(cx, buffer)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut &*self).poll_write_vectored(cx, buffers)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut &*self).poll_flush(cx)
-    }
-
-    /// Flushes, and leaves the descriptor open.
-    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut &*self).poll_flush(cx)
-    }
+reads_and_writes! {
+    AsyncFd<T>;
+    &AsyncFd<T>;
 }
