@@ -16,8 +16,10 @@ use core::{
     task::{Context, Poll},
 };
 
+use slab::Slab;
+
 use self::{
-    children::{Child, Children, Task},
+    children::{Child, Task},
     ready::{Link, Node},
 };
 use super::Executor;
@@ -34,7 +36,7 @@ pub(super) use ready::Ready;
 /// Tasks that are joined in the order in which they end.
 ///
 /// # Dropping
-/// Cancels all tasks in the order in which they were added, and waits for none of them: see
+/// Cancels all tasks, in no particular order, and waits for none of them: see
 /// [`JoinHandle`].
 ///
 /// # Happens-before
@@ -82,7 +84,7 @@ pub(super) use ready::Ready;
 /// ```
 #[must_use = "dropping a set cancels its tasks"]
 pub struct JoinSet<T> {
-    children: Children<T>,
+    children: Slab<Child<T>>,
     ready: Arc<Ready>,
     /// The first that ended of the children that were taken from `ready`.
     front: Link,
@@ -96,7 +98,7 @@ impl<T> JoinSet<T> {
     /// Creates a set without tasks.
     pub fn new() -> Self {
         Self {
-            children: Children::new(),
+            children: Slab::new(),
             ready: Arc::new(Ready::new()),
             front: Link::END,
             waiter: WakerId::NONE,
@@ -176,7 +178,7 @@ impl<T> JoinSet<T> {
     /// that waits for the set.
     #[must_use = "the returned waker must be woken"]
     pub(super) fn insert_quietly(&mut self, handle: JoinHandle<T>) -> Option<ThinWaker> {
-        let key = self.children.next_key();
+        let key = self.children.vacant_key();
         let node = Node::new(key, self.ready.clone());
         let ended = handle.is_finished();
         let mut result = handle.result();
@@ -185,19 +187,19 @@ impl<T> JoinSet<T> {
             // is in the set yet.
             if let Poll::Ready(result) = children::poll(&mut result, &node) {
                 let task = Task::Ended(Some(result));
-                self.children.push(Child { node, task });
+                self.children.insert(Child { node, task });
                 return self.children[key].node.push();
             }
         }
         let task = Task::Running(result);
-        self.children.push(Child { node, task });
+        self.children.insert(Child { node, task });
         // This can panic in the drop of a waker that was registered before. The child is in the set
         // then, and its node is registered.
-        let Poll::Ready(result) = self.children.poll(key) else {
+        let Poll::Ready(result) = self.children[key].poll() else {
             return None;
         };
         // The child has ended meanwhile, and did not find the node.
-        let _handle = self.children.end(key, result);
+        let _handle = self.children[key].end(result);
         self.children[key].node.push()
     }
 
@@ -237,7 +239,7 @@ impl<T> JoinSet<T> {
         loop {
             let key = self.next_ended()?;
             // A child that was woken too early stays in the set, and will be woken again.
-            if let Poll::Ready(result) = self.children.poll(key) {
+            if let Poll::Ready(result) = self.children[key].poll() {
                 drop(self.children.remove(key));
                 return Some(result);
             }
@@ -308,7 +310,7 @@ impl<T> JoinSet<T> {
     /// assert!(matches!(result, Some(Err(joint::JoinError::Cancelled))));
     /// ```
     pub fn abort_all(&self) {
-        for_each(self.children.iter(), |child| {
+        for_each(self.children.iter(), |(_, child)| {
             if let Task::Running(result) = &child.task {
                 result.handle().abort();
             }
@@ -359,12 +361,10 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// Removes all tasks, in the order in which they were added. The list must not be used after
-    /// that.
+    /// Removes all tasks. The list must not be used after that.
     fn release_all(&mut self, release: impl FnMut(Child<T>)) {
         self.front = Link::END;
-        let children = &mut self.children;
-        for_each(core::iter::from_fn(|| children.pop()), release);
+        for_each(self.children.drain(), release);
     }
 }
 

@@ -91,9 +91,8 @@ impl<E> fmt::Debug for AsyncScope<'_, E> {
 /// mutex or an atomic in the environment.
 ///
 /// # Cancellation
-/// If the future is dropped before it is ready, the scope cancels its tasks in the order in which
-/// they were started, starts no task any more, and does not wait. A task that is being polled
-/// finishes that poll first. The environment is dropped with the last of the tasks. If the future
+/// If the future is dropped before it is ready, the scope cancels its tasks, starts no task any
+/// more, and does not wait. A task that is being polled finishes that poll first. The environment is dropped with the last of the tasks. If the future
 /// is leaked, its share of the environment is leaked too, and the tasks run on.
 ///
 /// # Cost
