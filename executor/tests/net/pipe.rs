@@ -1,14 +1,10 @@
 //! Pipes, and how they end.
 
 use std::{
-    env,
-    ffi::CString,
     fs,
-    io::{self, ErrorKind, IoSliceMut, Read, Write},
-    os::{fd::OwnedFd, unix::fs::OpenOptionsExt},
+    io::{ErrorKind, Read, Write},
+    os::fd::OwnedFd,
     pin::pin,
-    process,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
@@ -123,84 +119,6 @@ fn an_end_of_the_wrong_direction_is_refused() {
         let reader = PipeReader::try_from(OwnedFd::from(one))?;
         let writer = PipeWriter::try_from(OwnedFd::from(other))?;
         data_then_end(reader, writer).await
-    });
-}
-
-/// A FIFO at a path that is removed with it.
-struct Fifo(std::path::PathBuf);
-
-impl Fifo {
-    fn new() -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!(
-            "joint-fifo-{}-{}",
-            process::id(),
-            NEXT.fetch_add(1, Relaxed)
-        );
-        let path = env::temp_dir().join(name);
-        let name = CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: the name ends with a zero byte.
-        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
-        Self(path)
-    }
-
-    fn reader(&self) -> io::Result<PipeReader> {
-        let mut options = fs::OpenOptions::new();
-        let file = options.read(true).custom_flags(libc::O_NONBLOCK);
-        PipeReader::try_from(OwnedFd::from(file.open(&self.0)?))
-    }
-
-    fn writer(&self) -> io::Result<PipeWriter> {
-        let file = fs::OpenOptions::new().write(true).open(&self.0)?;
-        PipeWriter::try_from(OwnedFd::from(file))
-    }
-}
-
-impl Drop for Fifo {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-#[test]
-fn a_fifo_that_nobody_has_written_yet_waits_for_its_first_writer() {
-    everywhere(async || {
-        let fifo = Fifo::new();
-        let mut reader = fifo.reader()?;
-        let mut buffer = [0; 16];
-        assert_eq!(reader.read(&mut []).await?, 0, "nothing was asked for");
-        {
-            let mut read = pin!(reader.read(&mut buffer));
-            waits(&mut read).await;
-            let mut writer = fifo.writer()?;
-            waits(&mut read).await;
-            writer.write_all(b"first").await?;
-            drop(writer);
-            assert_eq!(read.await?, 5);
-        }
-        assert_eq!(reader.read(&mut buffer).await?, 0);
-        assert_eq!(reader.read(&mut buffer).await?, 0, "the end stays");
-        // Until somebody writes again.
-        let mut writer = fifo.writer()?;
-        writer.write_all(b"again").await?;
-        drop(writer);
-        assert_eq!(read_all(&reader).await?, b"again");
-        Ok(())
-    });
-}
-
-#[test]
-fn a_fifo_whose_writer_goes_without_writing_has_ended() {
-    everywhere(async || {
-        let fifo = Fifo::new();
-        let mut reader = fifo.reader()?;
-        let mut buffer = [0; 16];
-        let mut slices = [IoSliceMut::new(&mut buffer)];
-        let mut read = pin!(reader.read_vectored(&mut slices));
-        waits(&mut read).await;
-        drop(fifo.writer()?);
-        assert_eq!(read.await?, 0);
-        Ok(())
     });
 }
 

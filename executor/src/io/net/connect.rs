@@ -76,3 +76,12 @@ fn end(socket: &Socket) -> io::Result<()> {
         result => result.map(drop),
     }
 }
+
+/// Returns the result of closing a socket by `shutdown`. If the peer is gone, there is nothing to
+/// shut down, and that is not an error.
+pub(super) fn closed(shutdown: io::Result<()>) -> io::Result<()> {
+    match shutdown {
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+        result => result,
+    }
+}

@@ -10,7 +10,6 @@ mod wrap;
 
 mod address;
 mod connect;
-mod counted;
 #[cfg(unix)]
 mod pipe;
 mod tcp;

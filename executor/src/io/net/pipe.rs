@@ -1,21 +1,9 @@
 //! [`pipe`]: a byte stream from a [`PipeWriter`] to a [`PipeReader`], within a process or between
 //! two.
 
-use core::{
-    pin::Pin,
-    task::{Context, Poll},
-};
-use std::{
-    fs::File,
-    io::{self, IoSliceMut, Read},
-    os::fd::OwnedFd,
-};
+use std::{fs::File, io, os::fd::OwnedFd};
 
-use futures_io::AsyncRead;
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    fs::{FileType, OFlags, fcntl_getfl, fstat},
-};
+use rustix::fs::{OFlags, fcntl_getfl};
 
 use crate::io::AsyncFd;
 
@@ -79,10 +67,9 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
 /// output of a child process, or the end of a pipe with other modes.
 ///
 /// # Named pipes
-/// A FIFO can be opened for reading in non-blocking mode before a writer has opened it. A read then
-/// waits for the first writer, and does not end at once. When all writers are closed, a read
-/// returns the end. The bytes of a later writer can still be read after that. A FIFO that is opened
-/// for both reading and writing never returns the end.
+/// A FIFO that is opened for reading in non-blocking mode before a writer has opened it reads as
+/// ended. The bytes of a later writer can still be read after that. A FIFO that is opened for both
+/// reading and writing never returns the end.
 ///
 /// # Example
 /// ```
@@ -179,54 +166,6 @@ owns! {
     PipeReader, not WRONLY, which is for "PipeWriter";
     PipeWriter, not RDONLY, which is for "PipeReader";
 }
-reads!(PipeReader by Begun);
-writes!(PipeWriter by core::convert::identity, closed by |_| Ok(()));
-
-/// A reader that waits for the first writer of a FIFO instead of reporting the end.
-///
-/// Each read is tried, and none is [counted](super::counted), because a read from a packet pipe may
-/// be short although there is more data.
-struct Begun<'a>(&'a AsyncFd<File>);
-
-impl AsyncRead for Begun<'_> {
-    #[inline]
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        (self.0).poll_read_with(cx, |mut file| match file.read(buffer) {
-            Ok(0) if !buffer.is_empty() => end(file),
-            read => read,
-        })
-    }
-
-    #[inline]
-    fn poll_read_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<io::Result<usize>> {
-        (self.0).poll_read_with(cx, |mut file| match file.read_vectored(buffers) {
-            Ok(0) if buffers.iter().any(|buffer| !buffer.is_empty()) => end(file),
-            read => read,
-        })
-    }
-}
-
-/// Returns what a read of 0 bytes means: the end, or `WouldBlock` if the pipe waits for its first
-/// writer.
-///
-/// From a FIFO without a writer, the system returns 0 bytes at any time. But it reports the FIFO as
-/// ready for reading only if there is data, or if there was a writer.
-#[cold]
-fn end(file: &File) -> io::Result<usize> {
-    let mut asked = [PollFd::new(file, PollFlags::IN)];
-    let is_ready = poll(&mut asked, Some(&Timespec::default()))? > 0;
-    // Other files than a FIFO are at the end even if they are not ready: a terminal, for example,
-    // may end more than once, and is not ready after each end.
-    if is_ready || !FileType::from_raw_mode(fstat(file)?.st_mode).is_fifo() {
-        return Ok(0);
-    }
-    Err(io::ErrorKind::WouldBlock.into())
-}
+// Not counted, because a read from a packet pipe may be short although there is more data.
+reads!(PipeReader, counted: false);
+writes!(PipeWriter, counted: false, closed by |_| Ok(()));

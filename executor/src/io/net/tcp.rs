@@ -10,8 +10,7 @@ use socket2::{Domain, SockAddr};
 
 use super::{
     address::{ToSocketAddrs, first},
-    connect::{self, connect},
-    counted::{Counted, closed},
+    connect::{self, closed, connect},
 };
 use crate::io::AsyncFd;
 
@@ -108,8 +107,8 @@ pub struct TcpStream(AsyncFd<net::TcpStream>);
 wraps!(TcpStream of net::TcpStream, at SocketAddr);
 connects!(TcpStream to SocketAddr);
 ends!(TcpStream);
-reads!(TcpStream by Counted);
-writes!(TcpStream by Counted, closed by |inner: &net::TcpStream| closed(inner.shutdown(Shutdown::Write)));
+reads!(TcpStream, counted: true);
+writes!(TcpStream, counted: true, closed by |inner: &net::TcpStream| closed(inner.shutdown(Shutdown::Write)));
 
 impl TcpStream {
     /// Connects to the first address for which that succeeds.

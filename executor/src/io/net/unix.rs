@@ -13,10 +13,7 @@ use std::{
 
 use socket2::SockAddr;
 
-use super::{
-    connect::connect,
-    counted::{Counted, closed},
-};
+use super::connect::{closed, connect};
 use crate::io::AsyncFd;
 
 /// Listens for connections at a path.
@@ -93,8 +90,8 @@ connects!(UnixStream to SocketAddr);
 ends!(UnixStream);
 // Reads are not counted, because a read that ends behind a message with descriptors is short
 // although there is more data.
-reads!(UnixStream by core::convert::identity);
-writes!(UnixStream by Counted, closed by |inner: &net::UnixStream| closed(inner.shutdown(Shutdown::Write)));
+reads!(UnixStream, counted: false);
+writes!(UnixStream, counted: true, closed by |inner: &net::UnixStream| closed(inner.shutdown(Shutdown::Write)));
 
 impl UnixStream {
     /// Connects to a listener at a path.

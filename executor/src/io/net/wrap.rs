@@ -209,37 +209,46 @@ macro_rules! exchanges {
 }
 
 /// Implements `AsyncRead` for a type and for references to it, so that one task can read while
-/// another writes. `by` makes the reader from the `AsyncFd`.
+/// another writes. `counted` says that a short read means that there is no more data, so that the
+/// next one waits without a system call. `AsyncFd::poll_read_stream` says where that would be wrong.
 macro_rules! reads {
-    ($name:ident by $by:expr) => {
-        reads!(for &$name, $by);
-        reads!(for $name, $by);
+    ($name:ident, counted: $counted:literal) => {
+        reads!(for &$name, $counted);
+        reads!(for $name, $counted);
     };
-    (for $name:ty, $by:expr) => {
+    (for $name:ty, $counted:literal) => {
         impl futures_io::AsyncRead for $name {
-            forwards! {
-                $by;
-                poll_read(buffer: &mut [u8]) -> usize;
-                poll_read_vectored(buffers: &mut [std::io::IoSliceMut<'_>]) -> usize;
+            transfers! {
+                poll_read_stream, $counted;
+                poll_read by std::io::Read::read, buffer: &mut [u8], asked buffer.len();
+                poll_read_vectored by std::io::Read::read_vectored, buffers: &mut [std::io::IoSliceMut<'_>],
+                    asked buffers.iter().map(|buffer| buffer.len()).sum();
             }
         }
     };
 }
 
-/// Implements `AsyncWrite` for a type and for references to it. `by` makes the writer from the
-/// `AsyncFd`.
+/// Implements `AsyncWrite` for a type and for references to it. `counted` is as for `reads`.
 macro_rules! writes {
-    ($name:ident by $by:expr, closed by $close:expr) => {
-        writes!(for &$name, $by, $close);
-        writes!(for $name, $by, $close);
+    ($name:ident, counted: $counted:literal, closed by $close:expr) => {
+        writes!(for &$name, $counted, $close);
+        writes!(for $name, $counted, $close);
     };
-    (for $name:ty, $by:expr, $close:expr) => {
+    (for $name:ty, $counted:literal, $close:expr) => {
         impl futures_io::AsyncWrite for $name {
-            forwards! {
-                $by;
-                poll_write(bytes: &[u8]) -> usize;
-                poll_write_vectored(slices: &[std::io::IoSlice<'_>]) -> usize;
-                poll_flush() -> ();
+            transfers! {
+                poll_write_stream, $counted;
+                poll_write by std::io::Write::write, bytes: &[u8], asked bytes.len();
+                poll_write_vectored by std::io::Write::write_vectored, slices: &[std::io::IoSlice<'_>],
+                    asked slices.iter().map(|slice| slice.len()).sum();
+            }
+
+            fn poll_flush(
+                self: core::pin::Pin<&mut Self>,
+                _: &mut core::task::Context<'_>,
+            ) -> core::task::Poll<std::io::Result<()>> {
+                // The types of the standard library have no buffer either.
+                core::task::Poll::Ready(Ok(()))
             }
 
             fn poll_close(
@@ -252,17 +261,17 @@ macro_rules! writes {
     };
 }
 
-/// Implements methods of a trait by forwarding them to another type.
-macro_rules! forwards {
-    ($by:expr; $($method:ident($($argument:ident: $type:ty)?) -> $result:ty;)*) => {$(
+/// Implements methods of a trait, each by the corresponding function of the standard library.
+macro_rules! transfers {
+    ($poll:ident, $counted:literal; $($method:ident by $call:path, $argument:ident: $type:ty, asked $asked:expr;)*) => {$(
         #[inline]
         fn $method(
             self: core::pin::Pin<&mut Self>,
             cx: &mut core::task::Context<'_>,
-            $($argument: $type)?
-        ) -> core::task::Poll<std::io::Result<$result>> {
-            let mut by = ($by)(&self.0);
-            core::pin::Pin::new(&mut by).$method(cx $(, $argument)?)
+            $argument: $type,
+        ) -> core::task::Poll<std::io::Result<usize>> {
+            let asked = if $counted { $asked } else { 0 };
+            self.0.$poll(cx, asked, |mut inner| $call(&mut inner, $argument))
         }
     )*};
 }
