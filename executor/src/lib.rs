@@ -1,149 +1,9 @@
-//! A work-stealing executor: tasks on many threads.
+//! A work-stealing executor: tasks on many threads, with timers, sockets and other descriptors.
 //!
-//! Each worker has queues of its own. Idle workers steal from them if polls take long or if their
-//! owner is stuck in one. Tasks spawned from other threads arrive through an injector. A task that
-//! waited for a task that ends runs next on the same worker. A worker with nothing to do watches
-//! the other workers while they are busy, and then sleeps (`sleep.rs` has the proof that no wake-up
-//! is missed).
+//! An [`Executor`] is a set of threads, its *workers*, that run tasks. Each worker has queues of
+//! its own, and an idle worker takes tasks from those of others if their polls take long. Programs
+//! that need only one executor use [`spawn`], which starts the [global](Executor::global) one.
 //!
-//! A worker runs what its tasks spawn newest first, and what is woken oldest first. A recursion
-//! that spawns a task for each call therefore runs depth first: the number of its tasks that exist
-//! at a time grows with its depth and the number of workers, and not with the number of its calls.
-//! A task that is awaited right after its spawn runs next, unless another one is due by the bounds
-//! below.
-//!
-//! There is one exception: a worker that already has 16,384 tasks of one of these two kinds, or
-//! more, puts further ones into the injector. They run oldest first, on any worker.
-//!
-//! # Fairness
-//! No task that is due waits forever behind other tasks, however they wake each other and however
-//! many are spawned. A worker runs
-//!
-//! * the task that waited for the task that has just ended, if that ended here: at most 16 such
-//!   runs in a row. The bounds below count only the other runs;
-//! * its tasks of [high priority](Priority::High), oldest first: at most 32 in a row while it has
-//!   others;
-//! * the tasks that were spawned by tasks on this worker, newest first: at most 32 in a row while
-//!   it has tasks of the next kind. The oldest of them runs within 512 runs of the two kinds;
-//! * the other tasks in its own queue, which were woken, have yielded, or were taken from
-//!   elsewhere, oldest first: at most 32 in a row while it has spawned ones. The oldest runs within
-//!   33 runs of the two kinds. At least one in 64 of all runs is of the two kinds while there are
-//!   any;
-//! * the tasks that are pinned to it, oldest first: the oldest within 80 runs, and at least one in
-//!   eight runs while there are more;
-//! * the tasks in the injector, in batches of up to 64: the oldest of normal priority within 61
-//!   runs, unless another worker takes it first. Those of high priority join the worker's own in
-//!   the same time.
-//!
-//! A task whose descriptors and timers are always ready gives way after 128 operations: that is the
-//! [budget](crate::io#fairness) of each poll. Its worker then checks the driver before it runs the
-//! next task, and the injector, unless one of its last eight runs came from there.
-//!
-//! A worker that is in a long poll runs nothing else. Other workers take over the tasks in its
-//! queue: an idle one within a millisecond or two, and if none is idle, a busy one that checks
-//! every 61 to 976 runs. Tasks that are pinned to the worker wait.
-//!
-//! # Idle workers
-//! The workers of an executor with nothing to do sleep, and no timer wakes them before it is due,
-//! nor any descriptor before it is ready. Once a busy worker has queued a task, unless it runs that
-//! one next and has no other, one of the idle workers, and only one, watches while any worker is
-//! busy: it looks whether a worker is stuck, at first after 50 microseconds, then after twice that
-//! time, up to a millisecond. That is about 1,000 wake-ups a second for the whole executor, more if
-//! it finds tasks to steal, and none if all workers are busy or all are idle.
-//!
-//! # Progress
-//! A spawn or a wake-up waits for no other thread, unless it is on a worker whose queue is full and
-//! has to grow. Nor does a thief. A worker that takes a task from its own queue, or whose queue
-//! grows, waits while a thief moves tasks out of that queue: at most 256 of them, which takes about
-//! a microsecond. If the system takes the thief's processor away just then, the worker waits
-//! until the thief runs again. The worker sleeps meanwhile, so the thief runs even if it has a
-//! lower real-time priority, which [`Builder::on_thread_start`] can set.
-//!
-//! # Timers and descriptors
-//! A timer of [`time`] is served by the executor whose worker first polls it, and a
-//! descriptor of [`io`] by the one whose worker registers it. On a thread that is not a
-//! worker, that is the executor in whose [`block_on`](Executor::block_on) the thread is, or else
-//! the [global](Executor::global) one.
-//!
-//! There is no extra thread for them. Each executor has a *driver*, in which an idle worker waits
-//! until the earliest deadline or until a descriptor is ready. Tasks that become due run on that
-//! worker. If all workers are busy, each checks the driver between two polls, after at most 61
-//! runs: its own timers and those of one other worker, a different one each time; and the
-//! descriptors, but at most every 20 microseconds. If the worker that waits in the driver gets
-//! something to do, it returns after that. If it stays away, another idle worker takes over:
-//! immediately if recent polls took 50 microseconds or more, otherwise within 5 milliseconds.
-//!
-//! A worker whose poll is blocked in a wait of this crate, such as [`block_on`],
-//! checks the driver inside that wait, and wakes the waiters of timers and descriptors. Waking a
-//! task of an executor runs no code of that task, but the hook [`on_wake`](Builder::on_wake) and
-//! another crate's waker may run any code. See [`block_on`](joint::block_on#on-a-worker) for what
-//! that means for locks. A blocked worker checks every millisecond, or every 5 milliseconds while
-//! another worker keeps the driver. A descriptor, or a timer that another thread arms meanwhile,
-//! may be late by that much.
-//!
-//! # Many cores
-//! The table counts the cache lines that move to a core because another core has written them. A
-//! task is 48 bytes and its future, so a small one lies on one line or two, which are counted as
-//! one here.
-//!
-//! | path | lines that move |
-//! |---|---|
-//! | spawn, run, wake, wait, end, join, cancel, arm a timer and fire it, all on one worker | none |
-//! | a push, while no worker begins or ends a search | none |
-//! | a push, after a worker has begun or ended a search | 1: the counts of idle workers |
-//! | an idle worker looks at another worker | 1: its counters; and up to 3 of its queues and 2 of its forks, if those have changed |
-//! | an idle worker steals tasks | 1 of the queues, or 2 if some of the tasks were not spawned there; 1 for each 8 tasks, which are the places in the queue; and the tasks |
-//! | the next run of the worker that they were stolen from | the 1 or 2 of the queues, back |
-//! | a stolen task is joined by a task that did not wait for it yet | 1: the task, back |
-//! | it is joined by a task that waited for it | 1: that task, which runs next on the thief |
-//! | a task is woken by another worker, which runs it | 1: the task |
-//! | a task that has waited ends on another worker than the one that it waited on | 1: its entry among the owned tasks, of which 8 are on a line; and 1 if a third worker was there since: the list of entries that go back |
-//! | a task is spawned by a thread that is not a worker | 1: the injector; and 2 if another such thread has spawned since: the count of such spawns, and the task that is last in the injector |
-//! | a task is woken by a thread that is not a worker | 2: the task, and the injector; and 2 if another such thread has woken a task since: the last task in the injector, and the count of the executor's owners |
-//! | a worker takes tasks from the injector | 1: the injector; and the tasks |
-//! | a timer is fired by another worker | 1: the queue of timers, and what a wake-up costs |
-//! | a descriptor becomes ready, in the driver of another worker | 1: the waiters, and what a wake-up costs |
-//!
-//! While all workers are busy with tasks of their own, no line is written by two of them, with two
-//! exceptions, which are rare. If there are descriptors, each worker takes the lock of the driver,
-//! at most once in 20 microseconds. And the workers share the mean length of recent polls, which
-//! each push reads. A worker that measures polls writes that length if it has changed by more than
-//! an eighth. It measures the polls of the other workers every 61 to 976 runs, when it looks
-//! whether one of them is stuck. It measures its own at most once in 64 runs, when it has run dry
-//! but finds a task in the driver or the injector before it searches.
-//!
-//! # Cost in atomic operations
-//! The table counts the atomic read-modify-writes of each path, once the executor has run for a
-//! while, without those of the allocator. A lock takes two more, one to lock it and one to unlock
-//! it, if no other thread wants it. A worker makes a full fence when it queues a task and when it
-//! takes one from its queues, when a task waits for the first time, and when a task ends that has
-//! waited. A [`join()`] makes one or two. In an executor of one worker, only the first wait and the
-//! end have fences. [`Builder::asymmetric_fences`] moves the fences to the rare side. A loom model
-//! of the whole executor checks the counts (`loom-tests/tests/executor.rs`).
-//!
-//! | path | read-modify-writes | locks | full fences | with one worker |
-//! |---|---|---|---|---|
-//! | yield, with no other task queued | 0 | 0 | 1 | 0 |
-//! | yield, with others queued | 0 | 0 | 2 | 0 |
-//! | spawn a detached task, and run it | 0 | 0 | 2 | 0 |
-//! | spawn a task, run it, and then await it | 1 | 0 | 2 | 0 |
-//! | spawn a task and await it, run it, and run the task that waited | 5 | 0 | 2 | 0 |
-//! | wake a task that waits, and run it until it waits again | 2 | 0 | 2 | 0 |
-//! | abort a task that waits, and run it to its end | 2 | 0 | 3 | 1 |
-//! | drop the handle of a task that waits, and run it to its end | 2 | 0 | 3 | 1 |
-//! | spawn a detached task from another thread, and run it | 4 | 0 | 1 | 1 |
-//! | wake a task from another thread, and run it until it waits again | 7 | 0 | 1 | 1 |
-//! | arm a timer, and drop it | 2 | 2 | 0 | 0 |
-//! | arm a timer that becomes the earliest, and drop it | 3 | 2 | 1 | 0 |
-//! | spawn a task that sleeps, run it, wake it in time, and run it to its end | 5 | 3 | 8 | 2 |
-//!
-//! # Memory
-//! A task that is queued takes 8 bytes in a queue of its worker, and a task that waits 8 bytes
-//! among the owned tasks. Both places grow to the largest number of tasks at a time, and keep that
-//! size until the executor is dropped. The memory of tasks that have ended is kept for others: see
-//! [the crate](crate#memory).
-//!
-//! # Overview
 //! | to | use |
 //! |---|---|
 //! | start a task, from anywhere | [`spawn`], [`spawn_detached`] |
@@ -151,14 +11,138 @@
 //! | start one that is not `Send` | [`spawn_local`] on a worker, or a [`LocalExecutor`] |
 //! | start tasks that borrow | [`scope()`], [`async_scope`] |
 //! | join many tasks in the order in which they end | [`JoinSet`] |
-//! | split work in two | [`join()`], [`join_async()`] |
+//! | split work in two | [`join()`] for functions, [`join_async()`] for futures |
 //! | let other tasks run first | [`yield_now()`] |
+//! | wait for a time or for a descriptor (feature `io`) | [`time`], [`io`] |
 //! | carry values along with a task | [`TaskLocal`] |
-//! | call a function that blocks (feature `blocking`) | `spawn_blocking` |
+//! | call a function that blocks | [`spawn_blocking`] |
 //! | wait on a thread that is not a worker | [`block_on`], [`Executor::block_on`] |
-//! | run an executor of your own, and shut it down | [`Executor`] |
+//! | pass one value on; give one result to many waiters | [`oneshot`], [`shared`] |
+//! | configure an executor, observe it, shut it down | [`Builder`], [`Executor::metrics`], [`Executor`] |
 //! | drive the workers yourself, on threads of your own | [`hosted`] |
-
+//!
+//! # Example
+//! ```
+//! use joint_executor::{Executor, block_on, spawn};
+//!
+//! let executor = Executor::builder().workers(2).build()?;
+//! let sum = executor.spawn(async {
+//!     // Inside a task, `spawn` uses the executor that runs the task.
+//!     let parts: Vec<_> = (1..=10u64).map(|n| spawn(async move { n * n })).collect();
+//!     let mut sum = 0;
+//!     for part in parts {
+//!         sum += part.await;
+//!     }
+//!     sum
+//! });
+//! assert_eq!(block_on(sum), 385);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! **Dropping a [`JoinHandle`] cancels its task**, unlike in std and tokio. Keep the handle, call
+//! [`detach`](JoinHandle::detach) on it, or use [`spawn_detached`].
+//!
+//! # Features
+//! `io`, on by default: the modules [`time`] and [`io`]. Each executor has its own driver for them.
+//!
+//! `tracing`: each task of the executor has a span of the crate [tracing](https://docs.rs/tracing),
+//! with level debug, target `joint::task`, and the fields `task.name`, `task.kind` (`normal`,
+//! `high`, `pinned` or `local`) and `task.spawned`. The span is entered whenever the future is
+//! polled or dropped. It has no parent, and follows from the span in which the task was spawned.
+//!
+//! # Fairness
+//! No task that is due waits forever behind other tasks, however they wake each other and however
+//! many are spawned. A worker runs what its tasks spawn newest first, and what is woken oldest
+//! first. A recursion that spawns a task for each call therefore runs depth first: the number of
+//! its tasks that exist at a time grows with its depth and the number of workers, and not with the
+//! number of its calls.
+//!
+//! | the oldest task that | runs within |
+//! |---|---|
+//! | was woken or has yielded | 33 runs |
+//! | was spawned or woken by a thread that is not a worker | 61 runs, or another worker takes it first |
+//! | is pinned to the worker | 80 runs |
+//! | was spawned by a task on this worker | 512 runs |
+//!
+//! Not every run counts: `docs/executor.md` in the repository says which do. Tasks of
+//! [high priority](Priority::High) run first, but at most 32 in a row. A task whose descriptors and
+//! timers are always ready gives way after 128 operations
+#![cfg_attr(feature = "io", doc = "([budget](crate::io#fairness)).")]
+#![cfg_attr(not(feature = "io"), doc = "(feature `io`).")]
+//!
+//! # Blocking
+//! A poll that blocks its thread blocks a worker. The other workers take over the tasks in its
+//! queues, usually within one or two milliseconds, but not those that are pinned to it. Use
+//! [`spawn_blocking`] for functions that block for longer, and for reading and writing files: no
+//! system reports when a file on a disk is ready.
+//!
+//! A worker that is in a blocking wait of this crate, such as [`block_on`], runs no task, but it
+//! still serves timers and descriptors: every millisecond, or every 5 milliseconds while another
+//! worker does so. The wakers of tasks that wait for them run inside the wait, and so does the hook
+//! [`on_wake`](Builder::on_wake). Do not hold a lock across the wait that one of them takes
+//! ([more](joint::block_on#on-a-worker)).
+//!
+//! # Timers and descriptors
+//! A timer of [`time`] is served by the executor whose worker first polls it, and a descriptor of
+//! [`io`] by the one whose worker registers it. On a thread that is not a worker, that is the
+//! executor in whose [`block_on`](Executor::block_on) the thread is, or else the
+//! [global](Executor::global) one.
+//!
+//! There is no extra thread for them. An idle worker waits until the earliest deadline or until a
+//! descriptor is ready, and runs the tasks that become due. If all workers are busy, each checks
+//! for both between two polls, after at most 61 runs, but for descriptors no more than once in 20
+//! microseconds. If the idle worker that waits finds a task whose poll takes long, another idle
+//! worker takes its place within 5 milliseconds.
+//!
+//! An executor with nothing to do sleeps: no thread wakes up before a timer is due or a descriptor
+//! is ready. While some workers are busy and have tasks queued, one idle worker checks on them
+//! about 1,000 times a second.
+//!
+//! # Systems
+//! This table says how an idle worker waits if there is a timer or a descriptor (feature `io`).
+//! While there are only timers, the worker parks its thread until the earliest deadline. From the
+//! first descriptor on, it waits in the system's event queue:
+//!
+//! | system | source of events | source of time | state |
+//! |---|---|---|---|
+//! | Linux | `epoll`, edge-triggered; an `eventfd` interrupts it | one `timerfd`, to the nanosecond | tested |
+//! | Android | `epoll`, by polling | one `timerfd`, to the nanosecond, by polling | type-checked, if its target is installed |
+//! | macOS | `kqueue`, by polling | the limit of `kevent`, to the nanosecond | type-checked |
+//! | FreeBSD | `kqueue`, by polling | the limit of `kevent`, to the nanosecond | type-checked |
+//! | Windows | I/O completion port, for sockets only, by polling | the limit of the wait, rounded up to the next millisecond | type-checked |
+//!
+//! "Type-checked" means that `cargo xtask portable` type-checks the code for that system, but it
+//! has not been run there. "By polling" means through the crate [polling](https://docs.rs/polling),
+//! and that code is also tested on Linux. Packet pipes, and timers that are descriptors (the
+//! example `fizz_buzz`), exist only on Linux. The crate needs 64-bit atomics.
+//!
+//! On Windows no thread starts or ends while the destructor of a thread-local runs ([why]). A
+//! destructor of a thread-local hangs there if it drops an `Executor`, because that waits for the
+//! executor's threads to end. It also hangs if it waits for a thread that has not started yet: a
+//! thread of `spawn_blocking`, or a worker of the global executor before its first use.
+//!
+//! [why]: https://doc.rust-lang.org/std/thread/struct.LocalKey.html#platform-specific-behavior
+//!
+//! # Shutdown
+//! The drop of an [`Executor`] ends its workers in order, cancels every task that is left, and
+//! waits for the threads. [`shutdown_timeout`](Executor::shutdown_timeout) limits the wait, and
+//! [`shutdown_background`](Executor::shutdown_background) does not wait. The global executor is
+//! never dropped.
+//!
+//! # Memory
+//! A task is one allocation of 48 bytes and its future, or its output if that is larger. A queued
+//! task takes 8 bytes in a queue of its worker, and a task that waits 8 bytes among the owned
+//! tasks. Both places grow to the largest number of tasks at a time, and keep that size until the
+//! executor is dropped. Blocks of tasks are not kept: a program with many short tasks gains from a
+//! fast `#[global_allocator]`.
+//!
+//! # How it works
+//! `docs/executor.md` in the repository has the rest: the order of the queues with all bounds, what
+//! idle workers do, which calls wait for other threads, and what each path costs in atomic
+//! operations and in cache lines that move between cores.
+//!
+#![cfg_attr(not(feature = "io"), doc = "[`time`]: #features")]
+#![cfg_attr(not(feature = "io"), doc = "[`io`]: #features")]
 // # Words
 // Worker, LIFO slot, local queue, injector, searching, parked, driver, reactor, budget and shutdown
 // mean what they mean elsewhere. The words below are ours alone.
@@ -198,7 +182,6 @@
 // | urgent | the last check before a park | `sleep.rs` |
 // | visit, often | a worker's check of the driver; a frequent one | `worker/visits.rs` |
 // | watch | park with a timeout, and then search again | `sleep.rs` |
-
 #![cfg(target_has_atomic = "64")]
 
 extern crate alloc;
@@ -281,10 +264,6 @@ pub use joint::{JoinError, JoinHandle, block_on, oneshot, shared, task::TaskEnd}
 #[doc(hidden)]
 pub mod model;
 
-/// The examples of the README and of the lessons.
-#[cfg(doctest)]
-mod pages;
-
 use self::{
     fences::Fences,
     hooks::Hooks,
@@ -298,6 +277,41 @@ use self::{
 
 /// A set of threads that run tasks.
 ///
+/// [`Builder::build`] starts one, and [`Executor::global`] starts the global one when it is first
+/// used. A program may have several. Each has its own workers, queues, timers and descriptors.
+///
+/// | to | use |
+/// |---|---|
+/// | start a task | [`spawn`](Executor::spawn), [`spawn_detached`](Executor::spawn_detached), [`spawn_on`](Executor::spawn_on), [`TaskBuilder`] |
+/// | wait for a future on a thread that is not a worker | [`block_on`](Executor::block_on) |
+/// | run a function that splits its work with [`join()`] on the workers | [`install`](Executor::install) |
+/// | observe it | [`metrics`](Executor::metrics), the [hooks](Builder#hooks) |
+/// | shut it down | the drop, [`shutdown_timeout`](Executor::shutdown_timeout), [`shutdown_background`](Executor::shutdown_background) |
+///
+/// # Example
+/// ```
+/// let executor = joint_executor::Executor::builder().workers(2).build()?;
+/// let sum = executor.spawn(async {
+///     let part = |i| joint_executor::spawn(async move { i * i });
+///     let parts: Vec<_> = (0..10u64).map(part).collect();
+///     let mut sum = 0;
+///     for part in parts {
+///         sum += part.await;
+///     }
+///     sum
+/// });
+/// assert_eq!(joint_executor::block_on(sum), 285);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Detached tasks
+/// A task that was detached, or spawned by [`spawn_detached`](Executor::spawn_detached), lives
+/// until it ends, or until the executor is dropped. If its last waker is dropped while it waits,
+/// nothing can wake it any more, so its future is dropped as if it had been cancelled.
+///
+/// # Panics of tasks
+/// A task that panics ends, and its waiter gets the panic. The worker continues.
+///
 /// # Dropping
 /// Shuts down in order. Each worker finishes its current poll and polls nothing after that. The
 /// drop blocks until all workers have finished, and joins their threads. Every remaining future is
@@ -306,6 +320,10 @@ use self::{
 /// waking at that moment may be dropped by that thread. If such a task is
 /// [pinned](Executor::spawn_on) to a worker, the worker instead waits for the wake-up, and drops
 /// the task itself.
+///
+/// To shut down an executor without blocking, or with a limit on how long the call blocks, use
+/// [`shutdown_background`](Executor::shutdown_background) or
+/// [`shutdown_timeout`](Executor::shutdown_timeout).
 ///
 /// A poll that blocks delays the end, and what it waits for may be held by another task. Idle and
 /// queued tasks are therefore dropped while that poll is still blocked: by the other workers, or,
@@ -316,10 +334,6 @@ use self::{
 /// That is so for a task that is pinned to that worker, and for any task if no other worker is
 /// free. Nor does it return if the drop of a future waits for a poll that is blocked until the end,
 /// and no other worker is free: the future may be dropped inside that very wait.
-///
-/// To shut down an executor without blocking, or with a limit on how long the call blocks, use
-/// [`shutdown_background`](Executor::shutdown_background) or
-/// [`shutdown_timeout`](Executor::shutdown_timeout).
 ///
 /// If one of its own tasks drops the executor, the drop cannot wait for that task's worker. It
 /// waits for everything else, and that worker exits when the task's poll ends. No poll may wait for
@@ -342,30 +356,6 @@ use self::{
 ///
 /// An executor that the child starts works like any other, and the parent takes no notice of it. A
 /// task that forks must not return in the child, because it would continue there as a worker.
-///
-/// # Detached tasks
-/// A task that was detached, or spawned by [`spawn_detached`](Executor::spawn_detached), lives
-/// until it ends, or until the executor is dropped. If its last waker is dropped while it waits,
-/// nothing can wake it any more, so its future is dropped as if it had been cancelled.
-///
-/// # Panics of tasks
-/// A task that panics ends, and its waiter gets the panic. The worker continues.
-///
-/// # Example
-/// ```
-/// let executor = joint_executor::Executor::builder().workers(2).build()?;
-/// let sum = executor.spawn(async {
-///     let part = |i| joint_executor::spawn(async move { i * i });
-///     let parts: Vec<_> = (0..10u64).map(part).collect();
-///     let mut sum = 0;
-///     for part in parts {
-///         sum += part.await;
-///     }
-///     sum
-/// });
-/// assert_eq!(joint::block_on(sum), 285);
-/// # Ok::<(), std::io::Error>(())
-/// ```
 pub struct Executor {
     shared: Arc<Shared>,
     /// The threads, by the workers' indexes. Empty once the executor has been shut down.

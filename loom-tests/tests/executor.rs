@@ -1,5 +1,5 @@
 //! The atomic read-modify-writes of each path through a whole executor: the table *Cost in atomic
-//! operations* of the executor's documentation.
+//! operations* of `docs/executor.md`.
 //!
 //! The executor is a real one with one worker, and the model's thread runs that worker's loop. A
 //! task makes each path happen, and counts all operations of joint's own atomics and locks until it
@@ -298,16 +298,16 @@ async fn measure_timers(mut row: impl FnMut(&'static str, Cost)) {
 
 /// The table in the documentation: what each path costs in an executor of one worker, or of more.
 fn documented(workers: usize) -> BTreeMap<&'static str, Cost> {
-    let docs = include_str!("../../executor/src/lib.rs");
+    let docs = include_str!("../../docs/executor.md");
     let (_, section) = docs
-        .split_once("//! # Cost in atomic operations")
+        .split_once("\n## Cost in atomic operations\n")
         .expect("it is there");
     let (section, _) = section
-        .split_once("//! # ")
+        .split_once("\n## ")
         .expect("another section follows");
     let rows = section
         .lines()
-        .filter_map(|line| line.strip_prefix("//! | "))
+        .filter_map(|line| line.strip_prefix("| "))
         .skip(1);
     rows.map(|row| {
         let cells: Vec<_> = row.split('|').map(str::trim).collect();

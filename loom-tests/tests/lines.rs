@@ -1,5 +1,5 @@
-//! What each path costs in cache lines that move from one core to another: the table *Many cores*
-//! of the executor's documentation. Counted here are tasks, the counts of idle workers, the queues
+//! What each path costs in cache lines that move from one core to another: the table *Cache lines
+//! that move* of `docs/executor.md`. Counted here are tasks, the counts of idle workers, the queues
 //! and thefts, the injector, the register of waiting tasks, and timers. The rest of the table
 //! follows from the source: the counters of a worker, the counts of spawns from outside and of the
 //! executor's owners, and the waiters for a descriptor.

@@ -420,7 +420,7 @@ mod tests {
         assert_eq!(deques.push_spawned(256, 256), Ok(()));
     }
 
-    /// The executor's documentation counts them so, and a model (`lines`) relies on it.
+    /// `docs/executor.md` counts them so, and a model (`lines`) relies on it.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn the_bias_and_the_spawned_tasks_are_on_one_cache_line_and_the_woken_ones_on_the_next() {

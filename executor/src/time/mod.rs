@@ -58,7 +58,7 @@ pub use self::{
 
 /// Returns the time on the clock of this module's timers.
 ///
-/// That is [`Instant::now`], except in a [simulation](crate::sim), where it is the virtual time. A
+/// That is [`Instant::now`], except in a simulation (`joint-sim`), where it is the virtual time. A
 /// program that reads the time by this function can be simulated.
 ///
 /// # Example

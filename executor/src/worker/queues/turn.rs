@@ -5,8 +5,7 @@
 //! pinned to it, and last the injector. Spawned tasks run newest first, all others oldest first.
 //! Every source that comes late in this order comes first at regular intervals, which the constants
 //! below give, and so does the oldest spawned task. No task starves behind others, however they
-//! wake each other. The executor's documentation promises the bounds that follow from the
-//! constants.
+//! wake each other. `docs/executor.md` has the bounds that follow from the constants.
 //!
 //! # Why newest first
 //! A recursion that spawns a task for each call then runs depth first. The number of its tasks that

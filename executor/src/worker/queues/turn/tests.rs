@@ -113,7 +113,7 @@ fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
 #[test]
 fn who_is_busy_looks_after_those_that_are_stuck_each_976_runs() {
     let interval = INJECTOR_INTERVAL * RESCUE_INTERVAL;
-    assert_eq!(interval, 976, "the executor's documentation says 976");
+    assert_eq!(interval, 976, "docs/executor.md says 976");
     let expected = [0, interval, 2 * interval];
     assert_eq!(rescues(2_000, WORTH_A_WAKE - 1), expected);
 }
@@ -279,7 +279,7 @@ fn the_oldest_that_was_spawned_comes_within_512_runs() {
         let before = letters.runs(&worker, runs + 1);
         assert!(!before.contains('o'), "{before}");
         assert_eq!(letters.runs(&worker, 1), "o");
-        assert!(runs + 1 < 512, "the executor's documentation says 512");
+        assert!(runs + 1 < 512, "docs/executor.md says 512");
         // The next oldest is `n`.
         let before = letters.runs(&worker, runs - 1);
         assert!(!before.contains('n'), "{before}");

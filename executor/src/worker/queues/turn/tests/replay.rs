@@ -1,6 +1,5 @@
 //! Schedules of tasks of all kinds, beside a copy of the queues: no order of yields, wake-ups,
-//! thefts and refused budgets delays a task beyond the bounds that the executor's documentation
-//! promises.
+//! thefts and refused budgets delays a task beyond the bounds in `docs/executor.md`.
 
 use alloc::collections::VecDeque;
 use core::{cell::Cell, future::poll_fn, panic::Location, task::Poll};
