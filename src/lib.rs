@@ -7,7 +7,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`completion`] | the word itself: two sides that borrow it, or raw operations for types that embed it |
-//! | [`waker`] | [`ThinWaker`](waker::ThinWaker), a waker in one word; how a thread [waits](waker::park) |
+//! | [`waker`] | [`ThinWaker`](waker::ThinWaker), a waker in one word; how a thread [waits] |
 //! | [`oneshot`] | one value from one thread to another; the receiver awaits it or blocks, with or without a deadline |
 //! | [`shared`] | one value for many waiters, which may start and stop waiting at any time |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
@@ -15,7 +15,8 @@
 //! [`block_on`] lets a thread wait for any future (feature `std`).
 //!
 //! This package is for authors of executors and of synchronization. Applications use the package
-//! `joint-executor`, a work-stealing executor built on this one.
+//! `joint-executor`, a work-stealing executor that is built on this one and re-exports what its
+//! users need of it.
 //!
 //! # Example
 //! A task finishes on one thread while another waits for it. The schedule function decides where
@@ -31,6 +32,7 @@
 //! assert_eq!(joint::block_on(handle), 42);
 //! # }
 //! ```
+//! The documentation of [`task`] has an executor in thirty lines, and one that can be shut down.
 //!
 //! # Waiting
 //! Three types can be waited on. A call that blocks the thread says so in its name, and needs the
@@ -44,6 +46,9 @@
 //! | block for a time | `blocking_wait_timeout` | `blocking_recv_timeout` | `blocking_wait_timeout` |
 //! | block until a time | `blocking_wait_deadline` | `blocking_recv_deadline` | `blocking_wait_deadline` |
 //!
+//! A [`JoinHandle`] is awaited, or passed to [`block_on`]. Dropping it **cancels** its task, unlike
+//! in std and tokio: to let the task run on, [`detach`](JoinHandle::detach) it.
+//!
 //! # In your own models
 //! Built with `RUSTFLAGS="--cfg joint_loom"`, the crate runs on [loom](https://docs.rs/loom): its
 //! atomics, cells, memory and parked threads take part in `loom::model`. An executor of your own on
@@ -51,9 +56,15 @@
 //! crate's types only inside a model then, together with loom's threads and locks.
 //!
 //! # Features
-//! `std`, on by default: `block_on`, every blocking wait, tasks that stay on their thread, and
-//! catching the panics of tasks. Without it the crate needs only `alloc`, and a panic in a task
-//! ends the program. [`task`] needs 64-bit atomics.
+//! `std`, on by default: `block_on` and every blocking wait, the modules `waker::park`,
+//! `waker::budget` and `waker::clock`, tasks that stay on their thread, and panics of tasks as
+//! results. Without it the crate needs only `alloc`, and a panic in a task ends the program.
+//!
+//! [`task`] needs 64-bit atomics, with or without `std`.
+//!
+#![cfg_attr(feature = "std", doc = "[waits]: waker::park")]
+#![cfg_attr(not(feature = "std"), doc = "[waits]: #features")]
+#![cfg_attr(not(feature = "std"), doc = "[`block_on`]: #features")]
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(
     not(target_has_atomic = "64"),
@@ -77,3 +88,7 @@ pub use crate::task::{JoinError, JoinHandle};
 #[cfg(feature = "std")]
 #[doc(inline)]
 pub use crate::waker::park::block_on;
+
+/// The examples of the README and of the lessons.
+#[cfg(all(doctest, feature = "std"))]
+mod pages;

@@ -9,6 +9,10 @@
 //! a thread until a waker is woken: `block_on`, the parker beneath it, and the rule by which a
 //! thread goes to sleep. [`budget`] limits how much one poll may do before it has to yield.
 //! [`clock`] is the time of all deadlines, which the owner of a thread may set.
+//!
+#![cfg_attr(not(feature = "std"), doc = "[`park`]: crate#features")]
+#![cfg_attr(not(feature = "std"), doc = "[`budget`]: crate#features")]
+#![cfg_attr(not(feature = "std"), doc = "[`clock`]: crate#features")]
 
 use core::{
     fmt,

@@ -15,7 +15,7 @@ use super::{Sender, Shared, channel};
 /// # Example
 /// ```
 /// let (driver, shared) = joint::shared::from_future(async { 6 * 7 });
-/// joint::spawn(driver).detach();
+/// std::thread::spawn(|| joint::block_on(driver));
 /// let other = shared.clone();
 /// assert_eq!(joint::block_on(shared), Ok(42));
 /// assert_eq!(other.get(), Some(&42));

@@ -36,11 +36,11 @@ use crate::waker::park;
 /// let waiters: Vec<_> = (0..3)
 ///     .map(|n| {
 ///         let shared = shared.clone();
-///         joint::spawn(async move { n + shared.await.unwrap() })
+///         std::thread::spawn(move || n + joint::block_on(shared).unwrap())
 ///     })
 ///     .collect();
 /// sender.send(10);
-/// let answers: Vec<_> = waiters.into_iter().map(joint::block_on).collect();
+/// let answers: Vec<_> = waiters.into_iter().map(|waiter| waiter.join().unwrap()).collect();
 /// assert_eq!(answers, [10, 11, 12]);
 /// ```
 #[must_use = "futures do nothing unless awaited"]

@@ -44,18 +44,20 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 /// * dropping the handle of a task that has ended: 0, or 1 if a waker is left;
 /// * dropping the handle of a task that has not ended: 2.
 ///
-/// A waker of another crate is boxed while it is registered. The box comes from blocks that the
-/// thread keeps, as tasks do, and takes no atomic operation.
+/// A waker of another crate is boxed while it is registered.
 ///
 /// An operation that may call a stored schedule function (see [`Copied`](super::Copied)) takes 2
 /// more. No operation waits for another thread.
 ///
 /// # Example
 /// ```
-/// let executor = joint::Executor::builder().workers(1).build()?;
-/// let handle = executor.spawn(async { 6 * 7 });
+/// use joint::task::{self, Runnable};
+/// use std::thread;
+///
+/// let schedule = |runnable: Runnable| drop(thread::spawn(move || runnable.run()));
+/// let (runnable, handle) = task::spawn(async { 6 * 7 }, schedule);
+/// runnable.schedule();
 /// assert_eq!(joint::block_on(handle), 42);
-/// # Ok::<(), std::io::Error>(())
 /// ```
 #[must_use = "dropping a handle cancels the task: await it, or `detach` it"]
 #[repr(C)]
@@ -129,10 +131,12 @@ impl<T, M> JoinHandle<T, M> {
     ///
     /// # Example
     /// ```
-    /// # let executor = joint::Executor::builder().workers(1).build()?;
-    /// let never = executor.spawn(std::future::pending::<()>());
+    /// # use joint::task::{self, Runnable};
+    /// # use std::{future::pending, thread};
+    /// # let schedule = |runnable: Runnable| drop(thread::spawn(move || runnable.run()));
+    /// let (runnable, never) = task::spawn(pending::<()>(), schedule);
+    /// runnable.schedule();
     /// assert_eq!(joint::block_on(never.cancel()), None);
-    /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn cancel(self) -> Cancel<T, M> {
         self.abort();
@@ -231,11 +235,10 @@ impl<T, M> JoinHandle<T, M> {
     ///
     /// # Example
     /// ```
-    /// # let executor = joint::Executor::builder().workers(1).build()?;
-    /// let handle = executor.spawn(async { panic!("no") });
+    /// let (runnable, handle) = joint::task::spawn(async { panic!("no") }, |_| {});
+    /// runnable.run();
     /// let error = joint::block_on(handle.result()).unwrap_err();
     /// assert!(error.to_string().ends_with("panicked: no"));
-    /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn result(self) -> JoinResult<T, M> {
         JoinResult::new(self)

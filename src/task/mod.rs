@@ -25,10 +25,10 @@
 //!
 //! # A task that wakes itself
 //! A future asks for its next run by waking its own task in its poll and being pending, as a yield
-//! and a [refused operation](crate::waker::budget) do. The runnable then goes back to the executor
-//! as it is: [`Waker::wake_by_ref`](core::task::Waker::wake_by_ref) and the end of the run take no
-//! atomic read-modify-write. If the task was also woken from elsewhere since its last run, the end
-//! of the run takes one. This needs the feature `std`, for a thread-local. Without it, and for a
+//! and a [refused operation][budget] do. The runnable then returns to the executor as it is:
+//! [`Waker::wake_by_ref`](core::task::Waker::wake_by_ref) and the end of the run take no atomic
+//! read-modify-write. If the task was also woken from elsewhere since its last run, the end of the
+//! run takes one. This needs the feature `std`, for a thread-local. Without it, and for a
 //! wake-up by another thread, or by code of a task that is polled inside of this poll, the wake-up
 //! takes one, and the end of the run another.
 //!
@@ -105,9 +105,9 @@
 //! dropped. [`Runnable::raw_abort`] turns the address of a waiting task into its runnable.
 //!
 //! This executor also queues a task that yields without calling the schedule function
-//! ([`Runnable::poll`]), gives each poll a [budget](crate::waker::budget), and hides its metadata
-//! from its users ([`JoinHandle::without_metadata`]). The executor of this crate is built by these
-//! means, and uses no others.
+//! ([`Runnable::poll`]), gives each poll a [budget], and hides its metadata from its users
+//! ([`JoinHandle::without_metadata`]). The package `joint-executor` is built by these means, and
+//! uses no others.
 //!
 //! Its drop waits for its threads, so it must not be dropped inside one of its own tasks.
 //!
@@ -290,6 +290,10 @@
 //! A task is built from small parts, each with its own proof: the state word in `state.rs`, the
 //! allocation and the rules of access in `cell.rs`, and the join word in
 //! [`completion`](crate::completion).
+//!
+#![cfg_attr(feature = "std", doc = "[budget]: crate::waker::budget")]
+#![cfg_attr(not(feature = "std"), doc = "[budget]: crate#features")]
+#![cfg_attr(not(feature = "std"), doc = "[`spawn_local`]: crate#features")]
 
 use core::future::Future;
 

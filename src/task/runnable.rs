@@ -122,10 +122,19 @@ impl<M> Runnable<M> {
     /// # Example
     /// ```
     /// use joint::task::{self, Polled};
-    /// use std::collections::VecDeque;
+    /// use std::{collections::VecDeque, future::poll_fn, mem::replace, task::Poll};
+    ///
+    /// let mut is_second = false;
+    /// let yields_once = poll_fn(move |cx| {
+    ///     if replace(&mut is_second, true) {
+    ///         return Poll::Ready(());
+    ///     }
+    ///     cx.waker().wake_by_ref();
+    ///     Poll::Pending
+    /// });
     ///
     /// let never = |_| unreachable!("it is only woken while it runs");
-    /// let (runnable, handle) = task::spawn(joint::yield_now(), never);
+    /// let (runnable, handle) = task::spawn(yields_once, never);
     /// let mut queue = VecDeque::from([runnable]);
     /// while let Some(runnable) = queue.pop_front() {
     ///     match runnable.poll() {

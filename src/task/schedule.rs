@@ -120,13 +120,22 @@ impl<M, S: Fn(Runnable<M>)> Schedule<M> for S {
 /// # Example
 /// ```
 /// use joint::task::{Builder, Runnable, ScheduleInfo, WithInfo};
-/// use std::sync::mpsc::channel;
+/// use std::{future::poll_fn, mem::replace, sync::mpsc::channel, task::Poll};
+///
+/// let mut is_second = false;
+/// let yields_once = poll_fn(move |cx| {
+///     if replace(&mut is_second, true) {
+///         return Poll::Ready(());
+///     }
+///     cx.waker().wake_by_ref();
+///     Poll::Pending
+/// });
 ///
 /// let (sender, receiver) = channel();
 /// let schedule = WithInfo(move |runnable: Runnable, info: ScheduleInfo| {
 ///     sender.send((runnable, info.woken_while_running)).unwrap();
 /// });
-/// let (runnable, handle) = Builder::new().spawn(|()| joint::yield_now(), schedule);
+/// let (runnable, handle) = Builder::new().spawn(|()| yields_once, schedule);
 /// runnable.run();
 /// let (runnable, woken_while_running) = receiver.recv().unwrap();
 /// assert!(woken_while_running);

@@ -116,6 +116,8 @@ thread_local! {
 /// }
 /// let parker = Parker::new();
 /// let waker = parker.waker().clone();
+/// // From here on, this thread asks to be unparked.
+/// assert!(!parker.take_wake());
 /// let other = thread::spawn(move || {
 ///     set_on_unpark(Some(|thread| UNPARKED.set(Some(thread.id()))));
 ///     waker.wake();
@@ -342,21 +344,22 @@ impl Drop for Borrowed {
 
 /// Runs a future to its end on this thread, which sleeps while there is nothing to do.
 ///
-/// It needs no executor, and may be called inside another `block_on`. Tasks that the future spawns
-/// run on the current executor, which is the global one on a thread that has none.
+/// It needs no executor, and may be called inside another `block_on`. It runs nothing but the
+/// future: a task that the future spawns runs on the executor that it is spawned on.
 ///
-/// Each poll of the future has a [budget] for operations of `io` and `time`, as a poll of a task
+/// Each poll of the future has a [budget] of operations that are always ready, as a poll of a task
 /// has.
 ///
 /// # On a worker
-/// On a worker of an executor it blocks that worker, which runs no task
-/// meanwhile. Inside a task, await the future instead.
+/// On a worker of an executor it blocks that worker, which runs no task meanwhile. Inside a task,
+/// await the future instead.
 ///
-/// A blocked worker still attends to the timers and descriptors of its executor, so that what the
-/// future waits for arrives even if every worker is blocked. It does so while it sleeps, and at the
-/// latest after every 61 polls of a future that never has to wait. The wakers of tasks that wait
-/// for those timers and descriptors therefore run on this thread, inside the wait. Do not hold a
-/// lock across the wait if such a waker takes the same lock, or the thread deadlocks.
+/// A blocked worker of `joint-executor` still attends to the timers and descriptors of its
+/// executor, so that what the future waits for arrives even if every worker is blocked. It does so
+/// while it sleeps, and at the latest after every 61 polls of a future that never has to wait. The
+/// wakers of tasks that wait for those timers and descriptors therefore run on this thread, inside
+/// the wait. Do not hold a lock across the wait if such a waker takes the same lock, or the thread
+/// deadlocks.
 ///
 /// All of this is true of every blocking wait of this crate.
 ///
