@@ -11,7 +11,7 @@ const COMPAT: [&str; 2] = ["--manifest-path", "compat/async-task/Cargo.toml"];
 pub(crate) fn check() -> Vec<Step> {
     let clippy = |name, args: &[&str]| Step::cargo(name, &[&["clippy"], args, &DENY].concat());
     let doc = |name, args: &[&str]| {
-        let args = [&["doc", "--workspace", "--no-deps"], args].concat();
+        let args = [&["doc", "--no-deps"], args].concat();
         Step::cargo(name, &args).flags("RUSTDOCFLAGS", "-D warnings")
     };
     vec![
@@ -40,9 +40,29 @@ pub(crate) fn check() -> Vec<Step> {
         // page links to one.
         doc(
             "private documentation",
-            &["--all-features", "--document-private-items"],
+            &["--workspace", "--all-features", "--document-private-items"],
         ),
-        doc("documentation", &["--all-features"]),
+        doc("documentation", &["--workspace", "--all-features"]),
+        // The sets of features that the README names: a link may lead to what one of them lacks.
+        doc(
+            "documentation of the default features",
+            &[
+                "--package",
+                "joint",
+                "--package",
+                "joint-executor",
+                "--package",
+                "joint-flow",
+            ],
+        ),
+        doc(
+            "documentation of the executor without a driver",
+            &["--package", "joint-executor", "--no-default-features"],
+        ),
+        doc(
+            "documentation without std",
+            &["--package", "joint", "--no-default-features"],
+        ),
     ]
 }
 
@@ -196,6 +216,21 @@ mod tests {
         assert_eq!(count(check(), "cd loom-tests"), 1);
         assert_eq!(count(test(), "cargo xtask loom"), 1);
         assert_eq!(count(all(), "cargo xtask loom"), 1);
+    }
+
+    #[test]
+    fn the_documentation_is_checked_for_each_set_of_features() {
+        let lines = check().iter().map(Step::to_string).collect::<Vec<_>>();
+        let docs = || lines.iter().filter(|line| line.contains("cargo doc "));
+        assert!(docs().all(|line| line.contains("-D warnings")));
+        for package in ["joint", "joint-executor"] {
+            let named =
+                || docs().filter(move |line| line.contains(&format!("--package {package}")));
+            let without =
+                |line: &&String| line.ends_with(&format!("{package} --no-default-features"));
+            assert!(named().any(|line| !line.contains("features")), "{package}");
+            assert_eq!(named().filter(without).count(), 1, "{package}");
+        }
     }
 
     #[test]
