@@ -66,6 +66,7 @@
 #![cfg_attr(not(feature = "std"), doc = "[waits]: #features")]
 #![cfg_attr(not(feature = "std"), doc = "[`block_on`]: #features")]
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(target_has_atomic = "64"),
     allow(dead_code, reason = "used only by `task`")

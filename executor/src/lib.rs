@@ -182,6 +182,8 @@
 // | urgent | the last check before a park | `sleep.rs` |
 // | visit, often | a worker's check of the driver; a frequent one | `worker/visits.rs` |
 // | watch | park with a timeout, and then search again | `sleep.rs` |
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg(target_has_atomic = "64")]
 
 extern crate alloc;

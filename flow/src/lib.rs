@@ -72,6 +72,7 @@
 //! Every piece is tested under `joint_sim`, with some hundred seeds and all faults. Races
 //! between threads are also checked by loom models. `docs/flow.md` in the repository has a table of
 //! the semantics with their tests and models, and FoundationDB's own tests of Flow with ours.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod all;
 mod broken_promise;

@@ -17,6 +17,7 @@
 //!   [retired](Retire) right before it is freed, so that the model sees a free that races with an
 //!   access.
 #![cfg_attr(all(not(feature = "std"), not(joint_loom)), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(joint_loom),
     allow(
