@@ -145,6 +145,12 @@ fn table() -> Result<(String, Vec<String>), String> {
     Ok((text, over))
 }
 
+/// How many crates a dependent of a package may build, the package itself included.
+pub(crate) fn most_crates(package: &str) -> Option<usize> {
+    let budget = BUDGETS.iter().find(|budget| budget.package == package);
+    budget.map(|budget| budget.crates)
+}
+
 fn size(budget: &Budget) -> io::Result<Size> {
     let top = root().join(budget.folder);
     let without: Vec<_> = budget.without.iter().map(|name| top.join(name)).collect();
@@ -197,7 +203,7 @@ fn crates(budget: &Budget) -> Result<usize, String> {
 }
 
 /// How many crates `cargo tree` names: each line begins with the name and the version of one.
-fn names(tree: &str) -> usize {
+pub(crate) fn names(tree: &str) -> usize {
     let names = tree.lines().filter(|line| !line.is_empty());
     let names = names.map(|line| line.split(' ').take(2).collect::<Vec<_>>());
     names.collect::<BTreeSet<_>>().len()

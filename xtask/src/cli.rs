@@ -35,6 +35,16 @@ Usage: cargo xtask <command>
                          fetched from the registry
   budget                 the size of each package, its unsafe blocks and atomic sites, and the crates that a
                          dependent builds; fails if one is over its limit
+  api [--check]          the public API of each published package, into api/; --check fails where that would change
+  package [--list]       packs each published package, and builds it from its archive, without a network;
+                         --list only checks which files go along
+  dependents             builds and runs two packages outside the workspace: an executor on joint alone, and an
+                         application on joint-executor alone; fails if one brings too many crates
+  powerset               lints each published package with each set of its features
+  minimal                builds the published packages with the oldest versions of their dependencies that
+                         they allow; skipped unless there is a nightly toolchain
+  semver                 compares the public API with the last release, by its tag `v*`; skipped unless there is
+                         one and cargo-semver-checks is installed
   size                   what one more task type costs in code, beside async-task
   portable               type-checks for each target of Linux, Android, Windows, macOS and FreeBSD that is
                          installed, and says which are not
@@ -59,6 +69,12 @@ pub(crate) enum Command {
     Soak { minutes: f64 },
     Compat,
     Budget,
+    Api { check: bool },
+    Package { list: bool },
+    Dependents,
+    Powerset,
+    Minimal,
+    Semver,
     Size,
     Portable,
     Miri,
@@ -111,6 +127,14 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
             return Ok(Command::Logic { filter });
         }
         "soak" => return soak(rest),
+        "api" if rest == ["--check"] => return Ok(Command::Api { check: true }),
+        "api" => Command::Api { check: false },
+        "package" if rest == ["--list"] => return Ok(Command::Package { list: true }),
+        "package" => Command::Package { list: false },
+        "dependents" => Command::Dependents,
+        "powerset" => Command::Powerset,
+        "minimal" => Command::Minimal,
+        "semver" => Command::Semver,
         "bench-once" => Command::BenchOnce,
         "check" => Command::Check,
         "test" => Command::Test,
@@ -264,7 +288,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 17, "{names:?}");
+        assert_eq!(names.len(), 24, "{names:?}");
         for name in names {
             let line = if name == "lab" { "lab page" } else { name };
             assert!(parsed(line).is_ok(), "{name}");
@@ -362,6 +386,18 @@ mod tests {
     }
 
     #[test]
+    fn the_api_and_the_packages_take_a_switch() {
+        assert_eq!(parsed("api"), Ok(Command::Api { check: false }));
+        assert_eq!(parsed("api --check"), Ok(Command::Api { check: true }));
+        assert_eq!(parsed("package"), Ok(Command::Package { list: false }));
+        assert_eq!(
+            parsed("package --list"),
+            Ok(Command::Package { list: true })
+        );
+        assert_eq!(parsed("package --help"), Ok(Command::Help));
+    }
+
+    #[test]
     fn soak_takes_minutes() {
         assert_eq!(parsed("soak"), Ok(Command::Soak { minutes: 5.0 }));
         assert_eq!(parsed("soak 0.5"), Ok(Command::Soak { minutes: 0.5 }));
@@ -393,6 +429,8 @@ mod tests {
             ("mutants --all", "--all"),
             ("lab page --tset", "--tset"),
             ("lab page --test --matrix", "--matrix"),
+            ("api --chekc", "--chekc"),
+            ("package joint", "joint"),
             ("soak long", "long"),
             ("soak 0", "0"),
             ("soak inf", "inf"),

@@ -1,13 +1,17 @@
 //! Every habit of the project as one command: `cargo xtask help` lists them.
 
+mod api;
 mod budget;
 mod cli;
 mod compat;
+mod dependents;
+mod features;
 mod lab;
 mod logic;
 mod loom;
 mod mutants;
 mod nightly;
+mod package;
 mod plans;
 mod portable;
 mod programs;
@@ -48,6 +52,12 @@ fn run(command: Command) -> i32 {
         Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
         Command::Compat => compat::run(),
         Command::Budget => budget::run(),
+        Command::Api { check } => api::run(check),
+        Command::Package { list } => package::run(list),
+        Command::Dependents => dependents::run(),
+        Command::Powerset => features::powerset(),
+        Command::Minimal => features::minimal(),
+        Command::Semver => features::semver(),
         Command::Size => size::run(),
         Command::Portable => portable::run(),
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),

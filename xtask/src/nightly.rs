@@ -20,6 +20,11 @@ pub(crate) fn for_miri() -> Result<(), Missing> {
     have(&[("miri", miri), ("rust-src", source)])
 }
 
+/// Whether there is a nightly toolchain.
+pub(crate) fn is_installed() -> Result<(), Missing> {
+    has_source().map(drop)
+}
+
 fn has_source() -> Result<bool, Missing> {
     let sysroot = ask(&["rustc", "--print", "sysroot"])
         .ok_or("there is no nightly toolchain; to get one: rustup toolchain install nightly")?;

@@ -17,6 +17,8 @@ pub(crate) fn check() -> Vec<Step> {
     vec![
         Step::cargo("format", &["fmt", "--all", "--check"]),
         Step::xtask("budget", &["budget"]),
+        Step::xtask("public API", &["api", "--check"]),
+        Step::xtask("lists of packages", &["package", "--list"]),
         clippy("lints", &["--workspace", "--all-targets", "--all-features"]),
         clippy(
             "lints of the default features",
@@ -98,6 +100,8 @@ pub(crate) fn test() -> Vec<Step> {
         test("doc tests", &["--doc", "--all-features"]),
         Step::cargo("no_std build", &[&["check"], &no_std[..]].concat()),
         Step::cargo("no_std tests", &[&["test", "--lib"], &no_std[..]].concat()),
+        Step::xtask("packages", &["package"]),
+        Step::xtask("dependents", &["dependents"]),
         Step::xtask("models", &["loom"]).beside(),
         Step::xtask("mutants", &["mutants", "--smoke"]),
     ]

@@ -56,6 +56,11 @@ impl Step {
         step
     }
 
+    /// A run of another program.
+    pub(crate) fn program(name: &'static str, program: &'static str, args: &[&str]) -> Self {
+        Self::new(name, program, program.to_owned(), args)
+    }
+
     fn new(name: &'static str, shown: &'static str, program: String, args: &[&str]) -> Self {
         Self {
             name,

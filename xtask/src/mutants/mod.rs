@@ -12,7 +12,7 @@ mod table;
 
 #[path = "../../../tests/tidy/lex.rs"]
 #[allow(dead_code, reason = "shared with tests/tidy, which asks for more")]
-mod lex;
+pub(crate) mod lex;
 #[path = "../../../tests/tidy/source.rs"]
 #[allow(dead_code, reason = "shared with tests/tidy, which asks for more")]
 pub(crate) mod source;
