@@ -163,6 +163,7 @@ mod tests {
             name: "a".to_owned(),
             version: "0.1.0".to_owned(),
             folder: PathBuf::new(),
+            repository: None,
             features: ["f", "g"].map(str::to_owned).into(),
         };
         let lines: Vec<_> = of_each_set(&package).iter().map(Step::to_string).collect();

@@ -20,6 +20,8 @@ pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) folder: PathBuf,
+    /// The address of the repository, if the manifest has a place for it.
+    pub(crate) repository: Option<String>,
     /// Without `default`.
     pub(crate) features: Vec<String>,
 }
@@ -55,6 +57,7 @@ fn package(value: &Value) -> Option<Package> {
         name: value["name"].as_str()?.to_owned(),
         version: value["version"].as_str()?.to_owned(),
         folder: manifest.parent()?.to_path_buf(),
+        repository: value["repository"].as_str().map(str::to_owned),
         features: features.filter(|feature| feature != "default").collect(),
     })
 }
@@ -96,6 +99,10 @@ fn checked(only_lists: bool) -> Result<Vec<String>, String> {
         wrong.extend(readme(package));
     }
     print!("{table}");
+    let is_empty = |package: &Package| package.repository.as_deref() == Some("");
+    if packages.iter().any(is_empty) {
+        say("the address of the repository is empty in Cargo.toml: the registry needs it");
+    }
     if wrong.is_empty() && !only_lists {
         verify(&packages)?;
         say("each package builds from its archive");
@@ -168,6 +175,9 @@ const OTHERS: [&str; 7] = [
 fn complaints(package: &Package, files: &[String]) -> Vec<String> {
     let name = &package.name;
     let mut wrong = Vec::new();
+    if package.repository.is_none() {
+        wrong.push(format!("{name} lacks `repository.workspace = true`"));
+    }
     for file in files {
         let file = file.as_str();
         if !file.starts_with("src/") && !LICENCES.contains(&file) && !OTHERS.contains(&file) {
@@ -231,7 +241,7 @@ mod tests {
     #[test]
     fn packages_that_are_not_published_are_left_out() {
         let text = r#"[
-            {"name": "a", "version": "0.1.0", "publish": null, "manifest_path": "/x/Cargo.toml", "features": {"default": [], "f": []}},
+            {"name": "a", "version": "0.1.0", "publish": null, "manifest_path": "/x/Cargo.toml", "repository": "", "features": {"default": [], "f": []}},
             {"name": "b", "version": "0.1.0", "publish": [], "manifest_path": "/y/Cargo.toml", "features": {}}
         ]"#;
         let value: Value = serde_json::from_str(text).expect("JSON");
@@ -249,14 +259,16 @@ mod tests {
             ("a", Path::new("/x"))
         );
         assert_eq!(a.features, ["f"]);
+        assert_eq!(a.repository.as_deref(), Some(""));
     }
 
     #[test]
     fn tests_and_foreign_files_are_named() {
-        let package = Package {
+        let mut package = Package {
             name: "a".to_owned(),
             version: "0.1.0".to_owned(),
             folder: root(),
+            repository: Some(String::new()),
             features: Vec::new(),
         };
         let files = |more: &[&str]| {
@@ -272,6 +284,13 @@ mod tests {
             wrong.len() == 1 && wrong[0].contains("tests/a.rs"),
             "{wrong:?}"
         );
+        package.repository = None;
+        let wrong = complaints(&package, &files(&[]));
+        assert!(
+            wrong.len() == 1 && wrong[0].contains("repository.workspace"),
+            "{wrong:?}"
+        );
+        package.repository = Some(String::new());
         let wrong = complaints(&package, &files(&[])[1..]);
         assert!(
             wrong.len() == 1 && wrong[0].contains("LICENSE-APACHE"),

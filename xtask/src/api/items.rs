@@ -1,8 +1,8 @@
 //! The items of one source file, without their bodies.
 
-use super::super::mutants::{
-    lex::{Kind, Token},
-    source::Source,
+use super::{
+    super::mutants::{lex::Kind, source::Source},
+    words::{self, Word},
 };
 
 /// What an item is, as far as the snapshot treats it in its own way.
@@ -45,20 +45,6 @@ pub(crate) fn items(source: &Source) -> Vec<Item> {
     let tokens = source.shipped();
     let tokens: Vec<_> = tokens.map(|(_, token)| Word::new(token, &text)).collect();
     Reader { words: &tokens }.items()
-}
-
-struct Word {
-    kind: Kind,
-    text: String,
-}
-
-impl Word {
-    fn new(token: &Token, text: &[char]) -> Self {
-        Self {
-            kind: token.kind,
-            text: text[token.chars.clone()].iter().collect(),
-        }
-    }
 }
 
 /// Attributes that a user of an item depends on.
@@ -461,45 +447,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// On one line, in one way of spacing.
     fn rendered(&self) -> String {
-        let mut line = String::new();
-        for at in 0..self.words.len() {
-            let (text, next) = (self.text(at), self.text(at + 1));
-            // Which of the brackets on several lines end with one is up to the formatter.
-            if text == "," && (next.is_empty() || ")]>".contains(next)) {
-                continue;
-            }
-            // How a function binds its arguments is its own affair.
-            if text == "mut" && at > 0 && ["(", ","].contains(&self.text(at - 1)) {
-                continue;
-            }
-            if at > 0 && self.is_spaced(at) {
-                line.push(' ');
-            }
-            line += text;
-        }
-        line
-    }
-
-    fn is_spaced(&self, at: usize) -> bool {
-        let (before, text) = (self.text(at - 1), self.text(at));
-        let is_arrow = before == ">" && at > 1 && self.text(at - 2) == "-";
-        let is_ident = self.words[at - 1].kind == Kind::Ident && !BEFORE_TYPES.contains(&before);
-        match (before, text) {
-            ("mut", _) if at > 1 && self.text(at - 2) == "(" => false,
-            (_, "," | ";" | ":" | "::" | ")" | "]" | ".") | ("-", ">") => false,
-            ("(" | "[" | "<" | "&" | "*" | "::" | "." | "#" | "$" | "?" | "!", _) => false,
-            (_, ">") => false,
-            (_, "<") => is_arrow || [":", "=", "+", ","].contains(&before),
-            (_, "!" | "(") => !is_ident && (before != ">" || is_arrow),
-            _ => true,
-        }
+        words::line(self.words)
     }
 }
-
-/// Words after which a parenthesis begins a type.
-const BEFORE_TYPES: [&str; 8] = ["as", "const", "dyn", "for", "impl", "in", "mut", "where"];
 
 impl Item {
     /// An item that is written from `start` to `end`, without its body.

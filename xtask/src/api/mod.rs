@@ -6,6 +6,7 @@
 
 mod exports;
 mod items;
+mod words;
 
 use std::{collections::BTreeSet, fs, io, path::Path};
 
