@@ -104,10 +104,23 @@ fn checked(only_lists: bool) -> Result<Vec<String>, String> {
         say("the address of the repository is empty in Cargo.toml: the registry needs it");
     }
     if wrong.is_empty() && !only_lists {
-        verify(&packages)?;
-        say("each package builds from its archive");
+        if minor_version(&output(&["--version"])?) < Some(KNOWS_WORKSPACES) {
+            say("build from the archives skipped: it needs cargo 1.90");
+        } else {
+            verify(&packages)?;
+            say("each package builds from its archive");
+        }
     }
     Ok(wrong)
+}
+
+/// The first cargo, 1.90, that packs packages which depend on each other.
+const KNOWS_WORKSPACES: u32 = 90;
+
+/// The second part of the version that `cargo --version` prints.
+fn minor_version(printed: &str) -> Option<u32> {
+    let version = printed.split(' ').nth(1)?;
+    version.split('.').nth(1)?.parse().ok()
 }
 
 /// The size of a file, except of those that cargo writes while it packs. The lock file in the root
@@ -302,6 +315,14 @@ mod tests {
     fn only_relative_links_that_lead_nowhere_are_named() {
         let page = "[a](b.md) ![c](d.svg) [e](https://f.g) [h](#i) [j](k.md#l)";
         assert_eq!(dead_links(page, |link| link == "b.md"), ["d.svg", "k.md"]);
+    }
+
+    #[test]
+    fn the_version_of_cargo_is_read() {
+        let minor = minor_version("cargo 1.85.1 (d73d2caf9 2024-12-31)\n");
+        assert_eq!(minor, Some(85));
+        assert!(minor < Some(KNOWS_WORKSPACES));
+        assert_eq!(minor_version("cargo"), None);
     }
 
     #[test]

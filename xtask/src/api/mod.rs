@@ -91,7 +91,9 @@ fn add(root: &Path, folder: &Path, api: &mut Crate) -> io::Result<()> {
             let module: Vec<_> = parts
                 .filter(|part| part != "lib" && part != "mod")
                 .collect();
-            let source = Source::new(&path.to_string_lossy(), &fs::read_to_string(&path)?);
+            // A path tells whether the file is a test, by its last part after a slash.
+            let name = path.to_string_lossy().replace('\\', "/");
+            let source = Source::new(&name, &fs::read_to_string(&path)?);
             api.add(&module, items::items(&source));
         }
     }
