@@ -5,6 +5,9 @@
 //! loom's, behind thin wrappers that count and check ([`model`]). Only this package and the roots
 //! of the others name the cfg.
 //!
+//! `--cfg joint_tsan` is for ThreadSanitizer, which knows no fences. Under it every read of an
+//! atomic acquires, so every report is a bug.
+//!
 //! This package is for joint's own packages, which pin its exact version. It promises nothing to
 //! others, and can change in any release.
 //!
@@ -39,6 +42,8 @@ pub mod heap;
 pub mod model;
 #[cfg(feature = "std")]
 mod renewed;
+#[cfg(joint_tsan)]
+mod sanitized;
 #[cfg(feature = "std")]
 mod this_thread;
 #[cfg(all(not(joint_loom), feature = "std"))]
@@ -47,31 +52,34 @@ mod wait;
 #[cfg(feature = "std")]
 pub use self::{renewed::Renewed, this_thread::this_thread};
 
+#[cfg(joint_loom)]
+use self::model as atomics;
+#[cfg(joint_tsan)]
+use self::sanitized as atomics;
+#[cfg(not(any(joint_loom, joint_tsan)))]
+use core::sync::atomic as atomics;
+
+#[cfg(target_has_atomic = "64")]
+pub use atomics::AtomicU64;
+pub use atomics::{AtomicPtr, AtomicUsize, fence};
+
 #[cfg(all(joint_loom, feature = "atomic-waker"))]
 pub use self::model::AtomicWaker;
-#[cfg(joint_loom)]
-pub use self::model::{
-    AtomicPtr, AtomicU64, AtomicUsize, UnsafeCell, fence, heap, ref_limit, wake_limit,
-};
 #[cfg(all(joint_loom, feature = "std"))]
 pub use self::model::{Mutex, MutexGuard, OnceLock, looks, thread, thread_local, wait_until};
+#[cfg(joint_loom)]
+pub use self::model::{UnsafeCell, heap, ref_limit, wake_limit};
 
 #[cfg(all(not(joint_loom), feature = "atomic-waker"))]
 pub use atomic_waker::AtomicWaker;
 
 #[cfg(all(not(joint_loom), feature = "std"))]
-pub use self::wait::wait_until;
-#[cfg(all(not(joint_loom), target_has_atomic = "64"))]
-pub use core::sync::atomic::AtomicU64;
+pub use self::wait::{looks, wait_until};
 // The model never reorders accesses by itself.
 #[cfg(feature = "std")]
 pub use core::sync::atomic::compiler_fence;
 #[cfg(not(joint_loom))]
-pub use core::sync::atomic::{AtomicPtr, AtomicUsize, fence};
-#[cfg(not(joint_loom))]
 pub use real::UnsafeCell;
-#[cfg(all(not(joint_loom), feature = "std"))]
-pub use real::looks;
 #[cfg(all(not(joint_loom), target_has_atomic = "64"))]
 pub use real::{ref_limit, wake_limit};
 #[cfg(all(not(joint_loom), feature = "std"))]
@@ -161,14 +169,13 @@ macro_rules! const_unless_modelled {
 /// before it. In a normal build it does nothing.
 pub trait Retire {
     /// Ends the place.
-    fn retire(&mut self);
+    #[inline(always)]
+    fn retire(&mut self) {}
 }
 
 #[cfg(not(joint_loom))]
 mod real {
-    use core::sync::atomic::AtomicPtr;
-
-    use super::Retire;
+    use super::{AtomicPtr, Retire};
 
     /// `core`'s cell with the access functions of loom's.
     #[derive(Debug)]
@@ -194,38 +201,11 @@ mod real {
         }
     }
 
-    impl<T> Retire for UnsafeCell<T> {
-        #[inline(always)]
-        fn retire(&mut self) {}
-    }
-
-    impl<T> Retire for AtomicPtr<T> {
-        #[inline(always)]
-        fn retire(&mut self) {}
-    }
-
+    impl<T> Retire for UnsafeCell<T> {}
+    impl<T> Retire for AtomicPtr<T> {}
     #[cfg(target_has_atomic = "64")]
-    impl Retire for core::sync::atomic::AtomicU64 {
-        #[inline(always)]
-        fn retire(&mut self) {}
-    }
-
-    impl Retire for core::sync::atomic::AtomicUsize {
-        #[inline(always)]
-        fn retire(&mut self) {}
-    }
-
-    /// Looks up to `most` times, with a short pause in between, until `see` returns true. Returns
-    /// whether it has.
-    #[cfg(feature = "std")]
-    pub fn looks(most: usize, see: impl Fn() -> bool) -> bool {
-        (0..most).any(|look| {
-            if look > 0 {
-                core::hint::spin_loop();
-            }
-            see()
-        })
-    }
+    impl Retire for super::AtomicU64 {}
+    impl Retire for super::AtomicUsize {}
 
     /// The number of unconsumed wake-ups of a task from which on wakers take theirs back: half of
     /// the counter's range.

@@ -60,10 +60,8 @@ impl Freed {
         self.order.push_back(address);
         if self.order.len() > KEPT_BLOCKS {
             let oldest = self.order.pop_front().expect("the queue is not empty");
-            let layout = self
-                .blocks
-                .remove(&oldest)
-                .expect("every queued block is in the map");
+            let layout = self.blocks.remove(&oldest);
+            let layout = layout.expect("every queued block is in the map");
             // SAFETY: the block came from the global allocator with this layout, and is listed only
             // once.
             unsafe { std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(oldest), layout) };

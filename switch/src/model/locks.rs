@@ -1,16 +1,16 @@
 //! loom's mutex and parked threads, as the observer sees them.
 
 use core::{
-    fmt,
     ops::{Deref, DerefMut},
     sync::atomic::Ordering,
 };
-use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+use std::sync::{LockResult, TryLockError, TryLockResult};
 
 use super::AtomicUsize;
 use super::observe::{Act, Made, Object, ended};
 
 /// loom's mutex.
+#[derive(Debug)]
 pub struct Mutex<T>(loom::sync::Mutex<T>, Object);
 
 impl<T> Mutex<T> {
@@ -22,32 +22,20 @@ impl<T> Mutex<T> {
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         self.1.begins(Act::Lock, Ordering::Acquire);
-        let locked = self.0.lock();
+        let guard = self.0.lock().expect("loom poisons no locks");
         ended(());
-        match locked {
-            Ok(guard) => Ok(MutexGuard(guard, self.1)),
-            Err(poisoned) => {
-                let guard = MutexGuard(poisoned.into_inner(), self.1);
-                Err(PoisonError::new(guard))
-            }
-        }
+        Ok(MutexGuard(guard, self.1))
     }
 
     #[allow(dead_code, reason = "every mutex offers the same operations")]
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        match self.0.try_lock() {
-            Ok(guard) => {
-                self.1.begins(Act::Lock, Ordering::Acquire);
-                ended(());
-                Ok(MutexGuard(guard, self.1))
-            }
-            Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
-            Err(TryLockError::Poisoned(poisoned)) => {
-                let guard = MutexGuard(poisoned.into_inner(), self.1);
-                Err(PoisonError::new(guard).into())
-            }
-        }
+        let Ok(guard) = self.0.try_lock() else {
+            return Err(TryLockError::WouldBlock);
+        };
+        self.1.begins(Act::Lock, Ordering::Acquire);
+        ended(());
+        Ok(MutexGuard(guard, self.1))
     }
 }
 
@@ -55,12 +43,6 @@ impl<T: Default> Default for Mutex<T> {
     #[track_caller]
     fn default() -> Self {
         Self::new(T::default())
-    }
-}
-
-impl<T> fmt::Debug for Mutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutex").finish_non_exhaustive()
     }
 }
 

@@ -21,16 +21,6 @@ enum Target {
     Look(String),
 }
 
-impl Target {
-    fn is_operation(&self, at: &Location<'_>) -> bool {
-        matches!(self, Self::Operation { file, line } if *line == at.line() && *file == file_of(at))
-    }
-
-    fn is_look(&self, name: &str) -> bool {
-        matches!(self, Self::Look(look) if look == name)
-    }
-}
-
 /// Returns the file's path from the package's root, with slashes.
 fn file_of(at: &Location<'_>) -> String {
     at.file().replace('\\', "/")
@@ -70,8 +60,10 @@ impl Drop for Changed {
 pub(super) fn in_two(success: Ordering, failure: Ordering) -> Option<(Ordering, Ordering)> {
     let at = Location::caller();
     OPERATIONS.with_borrow_mut(|seen| seen.insert(at, at));
-    let is_changed =
-        CHANGED.with_borrow(|place| place.as_ref().is_some_and(|p| p.is_operation(at)));
+    let is_changed = CHANGED.with_borrow(|place| {
+        matches!(place, Some(Target::Operation { file, line })
+            if *line == at.line() && *file == file_of(at))
+    });
     is_changed.then(|| halves(success, failure))
 }
 
@@ -100,7 +92,8 @@ pub(super) fn without_package(path: &'static str) -> &'static str {
 pub fn sees(path: &'static str, look: impl FnOnce() -> bool) -> bool {
     let name = without_package(path);
     LOOKS.with_borrow_mut(|seen| seen.insert(name));
-    let is_blind = CHANGED.with_borrow(|place| place.as_ref().is_some_and(|p| p.is_look(name)));
+    let is_blind =
+        CHANGED.with_borrow(|place| matches!(place, Some(Target::Look(look)) if look == name));
     !is_blind && look()
 }
 
