@@ -32,9 +32,12 @@ mod polls {
     #[test]
     fn a_task_that_waits_gives_nothing_back() {
         let queue = Queue::new();
-        let (runnable, _handle) = queue.spawn(pending::<()>());
+        let (runnable, handle) = queue.spawn(pending::<()>());
         assert!(matches!(runnable.poll(), Polled::Pending));
         assert_eq!(queue.len(), 0);
+        // This cancels the task, whose last run frees it.
+        drop(handle);
+        queue.run();
     }
 
     #[test]

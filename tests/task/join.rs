@@ -285,4 +285,6 @@ fn an_id_tells_tasks_apart_and_shows_as_its_number() {
     assert_ne!(one.id(), other.id());
     assert_ne!(one.id().get(), other.id().get());
     assert_eq!(one.id().to_string(), format!("{:x}", one.id().get()));
+    // A runnable that stays in its own task's queue would keep both.
+    queue.run();
 }
