@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{lab::page::Page, mutants::Wish};
+use super::{lab::page::Page, mutants::Wish, sanitizers::Sanitizer};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -49,7 +49,10 @@ Usage: cargo xtask <command>
   portable               type-checks for each target of Linux, Android, Windows, macOS and FreeBSD that is
                          installed, and says which are not
   miri                   the tests under Miri; skipped unless nightly has miri and rust-src
-  tsan                   the tests under ThreadSanitizer; skipped unless nightly has rust-src
+  asan                   the tests under AddressSanitizer; skipped unless the compiler in use, or nightly, has
+                         its runtime
+  tsan                   the tests under ThreadSanitizer, with std built for it; skipped unless the compiler in
+                         use, or nightly, has its runtime and the source of std; names what is missing
   all                    check, then test
   help                   this text
 
@@ -78,7 +81,7 @@ pub(crate) enum Command {
     Size,
     Portable,
     Miri,
-    Tsan,
+    Sanitizer(Sanitizer),
     All,
     Help,
 }
@@ -143,7 +146,8 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         "size" => Command::Size,
         "portable" => Command::Portable,
         "miri" => Command::Miri,
-        "tsan" => Command::Tsan,
+        "asan" => Command::Sanitizer(Sanitizer::Address),
+        "tsan" => Command::Sanitizer(Sanitizer::Thread),
         "all" => Command::All,
         "help" | "--help" | "-h" => Command::Help,
         _ => return Err(format!("no such command: {name}")),
@@ -288,7 +292,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 24, "{names:?}");
+        assert_eq!(names.len(), 25, "{names:?}");
         for name in names {
             let line = if name == "lab" { "lab page" } else { name };
             assert!(parsed(line).is_ok(), "{name}");

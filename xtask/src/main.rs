@@ -17,6 +17,7 @@ mod portable;
 mod programs;
 mod progress;
 mod readme;
+mod sanitizers;
 mod size;
 mod step;
 mod work;
@@ -60,8 +61,12 @@ fn run(command: Command) -> i32 {
         Command::Semver => features::semver(),
         Command::Size => size::run(),
         Command::Portable => portable::run(),
-        Command::Miri => run_if("miri", nightly::for_miri().map(|()| plans::miri())),
-        Command::Tsan => run_if("tsan", nightly::for_tsan().map(|host| plans::tsan(&host))),
+        Command::Miri => run_if("miri", nightly::for_miri().map(|()| vec![plans::miri()])),
+        Command::Sanitizer(sanitizer) => {
+            let compiler = sanitizers::compiler(sanitizer);
+            let steps = compiler.map(|compiler| plans::sanitizer(sanitizer, &compiler));
+            run_if(sanitizer.command(), steps)
+        }
         Command::BenchOnce => run_all("bench-once", &[plans::bench_once()]),
         Command::Mutants(wish) => mutants::run(&wish),
         Command::Logic { filter } => logic::run(filter.as_deref()),
@@ -88,10 +93,10 @@ fn bench(wish: &Bench) -> i32 {
     }
 }
 
-/// Runs a step whose tools may be missing, which is no failure.
-fn run_if(command: &str, step: Result<Step, String>) -> i32 {
-    match step {
-        Ok(step) => run_all(command, &[step]),
+/// Runs steps whose tools may be missing, which is no failure.
+fn run_if(command: &str, steps: Result<Vec<Step>, String>) -> i32 {
+    match steps {
+        Ok(steps) => run_all(command, &steps),
         Err(why) => {
             say(&format!("{command} skipped: {why}"));
             0

@@ -6,13 +6,6 @@ use std::{path::Path, process::Command};
 /// Why a check is skipped.
 type Missing = String;
 
-/// The host of the nightly toolchain, if it can build std for a sanitizer.
-pub(crate) fn for_tsan() -> Result<String, Missing> {
-    have(&[("rust-src", has_source()?)])?;
-    let version = ask(&["rustc", "-vV"]).unwrap_or_default();
-    host_of(&version).ok_or_else(|| "nightly's rustc does not name its host".to_owned())
-}
-
 /// Whether the nightly toolchain has Miri, and the source that Miri builds its own std from.
 pub(crate) fn for_miri() -> Result<(), Missing> {
     let source = has_source()?;
@@ -55,21 +48,9 @@ fn ask(tool: &[&str]) -> Option<String> {
     output.status.success().then_some(printed)
 }
 
-fn host_of(version: &str) -> Option<String> {
-    let mut lines = version.lines();
-    lines.find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_host_is_read_from_the_version() {
-        let version = "rustc 1.0.0-nightly\nbinary: rustc\nhost: a-b-c\nrelease: 1.0.0";
-        assert_eq!(host_of(version).as_deref(), Some("a-b-c"));
-        assert_eq!(host_of("rustc 1.0.0"), None);
-    }
 
     #[test]
     fn what_is_missing_comes_with_the_way_to_get_it() {

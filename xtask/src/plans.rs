@@ -2,11 +2,29 @@
 
 use std::path::{Path, absolute};
 
-use super::{readme, step::Step};
+use super::{
+    readme,
+    sanitizers::{Compiler, Sanitizer},
+    step::Step,
+};
 
 const DENY: [&str; 3] = ["--", "-D", "warnings"];
 /// By its manifest: its name is also that of the crate whose place it takes.
 const COMPAT: [&str; 2] = ["--manifest-path", "compat/async-task/Cargo.toml"];
+
+/// The executor's tests that run under the sanitizers: without those that fork, limit the memory of
+/// their process, run the examples, or count what is allocated.
+const SANITIZED: [&str; 9] = [
+    "blocked",
+    "executor",
+    "fork_join",
+    "io",
+    "join_set",
+    "local_executor",
+    "scope",
+    "task_local",
+    "time",
+];
 
 pub(crate) fn check() -> Vec<Step> {
     let clippy = |name, args: &[&str]| Step::cargo(name, &[&["clippy"], args, &DENY].concat());
@@ -191,20 +209,29 @@ pub(crate) fn miri() -> Step {
         .env("RUST_BACKTRACE", "0")
 }
 
-/// std is built with the sanitizer too: half-instrumented, it would report races that are none.
-pub(crate) fn tsan(host: &str) -> Step {
-    let args = [
-        "test",
-        "--package",
-        "joint",
-        "--package",
-        "joint-executor",
-        "--tests",
-        "-Zbuild-std",
-        "--target",
-        host,
-    ];
-    Step::nightly_cargo("tsan", &args).flags("RUSTFLAGS", "-Zsanitizer=thread")
+/// A stable compiler accepts the flags with `RUSTC_BOOTSTRAP`. The target is named, so that build
+/// scripts and macros are built without the sanitizer; and each sanitizer has its own folder,
+/// because the flags change everything.
+pub(crate) fn sanitizer(sanitizer: Sanitizer, compiler: &Compiler) -> Vec<Step> {
+    let folder = format!("target/{}", sanitizer.command());
+    let step = |package, targets: &[&str]| {
+        let mut args = vec!["test", "--package", package, "--no-fail-fast", "--lib"];
+        args.extend(targets.iter().flat_map(|target| ["--test", target]));
+        args.extend(["--target", &compiler.host, "--target-dir", &folder]);
+        if sanitizer.builds_std() {
+            args.push("-Zbuild-std");
+        }
+        let step = match compiler.is_nightly {
+            true => Step::nightly_cargo(package, &args),
+            false => Step::cargo(package, &args).env("RUSTC_BOOTSTRAP", "1"),
+        };
+        step.flags("RUSTFLAGS", sanitizer.flags())
+    };
+    vec![
+        step("joint", &["task", "task_panic", "waits"]),
+        // Some of these tests leak on purpose.
+        step("joint-executor", &SANITIZED).env("ASAN_OPTIONS", "detect_leaks=0"),
+    ]
 }
 
 #[cfg(test)]
@@ -266,6 +293,28 @@ mod tests {
         assert_eq!(names(check(), "clippy --workspace --all-targets"), 1);
         assert_eq!(names(test(), "--exclude joint-benches"), 4);
         assert_eq!(names(vec![bench_once()], "test --package joint-benches"), 1);
+    }
+
+    #[test]
+    fn only_thread_sanitizer_has_a_cfg_and_its_own_std() {
+        let compiler = Compiler::debian();
+        let lines = |which| {
+            let steps = sanitizer(which, &compiler);
+            let lines: Vec<_> = steps.iter().map(Step::to_string).collect();
+            assert_eq!(lines.len(), 2);
+            lines
+        };
+        for line in lines(Sanitizer::Thread) {
+            assert!(line.contains("-Zsanitizer=thread"), "{line}");
+            assert!(line.contains("--cfg joint_tsan'"), "{line}");
+            assert!(line.contains(" -Zbuild-std"), "{line}");
+        }
+        for line in lines(Sanitizer::Address) {
+            assert!(line.starts_with("RUSTC_BOOTSTRAP=1 "), "{line}");
+            assert!(line.contains("-Zsanitizer=address"), "{line}");
+            assert!(line.contains(" --target-dir target/asan"), "{line}");
+            assert!(!line.contains("joint_tsan") && !line.contains("build-std"));
+        }
     }
 
     #[test]
