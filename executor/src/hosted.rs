@@ -71,7 +71,7 @@
 //! queued, by [`take_queued`](BoundWorker::take_queued) and
 //! [`take_injected`](BoundWorker::take_injected), in the order in which it was queued, and runs one
 //! task after the other by [`run_task`](BoundWorker::run_task). It serves the timers too, by
-//! [`next_deadline`](BoundWorker::next_deadline) and [`take_due`](BoundWorker::take_due). Such an
+//! `next_deadline` and `take_due` (feature `io`). Such an
 //! executor has no other source of order: with the same decisions, the same tasks run in the same
 //! order, wherever their memory lies. That holds as long as all threads that use the executor take
 //! turns.
@@ -99,11 +99,15 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! [`Builder::build_hosted`]: super::Builder::build_hosted
+//! [`Builder::build_scheduled`]: super::Builder::build_scheduled
+//! [`Builder::spawn_thread`]: super::Builder::spawn_thread
+//!
 //! # Cost
 //! The functions that spawn, wake and run look first for the worker that the thread is. What this
 //! module adds is found only where there is none: one more read of a thread-local where the global
 //! executor would be used, where an executor is built or shut down, where a function is passed to
-//! [`spawn_blocking`](crate::spawn_blocking), and where a thread that is not a worker uses an
+//! `spawn_blocking`, and where a thread that is not a worker uses an
 //! executor.
 
 #[cfg(feature = "io")]
@@ -233,7 +237,8 @@ impl HostedWorker {
 
     /// Binds the worker to this thread.
     ///
-    /// The first time this calls the hook [`on_thread_start`](Builder::on_thread_start).
+    /// The first time this calls the hook
+    /// [`on_thread_start`](super::Builder::on_thread_start).
     pub fn bind(self) -> BoundWorker {
         let own = self.0;
         apart(|| own.worker.begin_here(&own.stepping));
@@ -387,7 +392,7 @@ impl BoundWorker {
     /// Takes all tasks that were queued from elsewhere, for any worker of the executor, and for
     /// this one. `take` must not spawn or wake a task.
     ///
-    /// See [`Builder::on_push`] for when to call it.
+    /// See [`Builder::on_push`](super::Builder::on_push) for when to call it.
     pub fn take_injected(&self, mut take: impl FnMut(ReadyTask)) {
         let take = |runnable| take(ReadyTask::new(runnable));
         self.own.worker.take_injected_here(take);
@@ -600,9 +605,7 @@ impl ExecutorId {
 }
 
 impl Executor {
-    /// Returns the id of the executor, which its [workers](hosted) have too.
-    ///
-    /// [hosted]: self
+    /// Returns the id of the executor, which its [workers](self) have too.
     pub fn id(&self) -> ExecutorId {
         ExecutorId::of(&raw const *self.shared)
     }

@@ -13,7 +13,7 @@ use joint::task::{Id, Runnable, TaskEnd};
 ///
 /// It is looked for where code that is in no executor would use the [global](Executor::global) one,
 /// where an executor is built, where a function is passed to
-/// [`spawn_blocking`](crate::spawn_blocking), and where a descriptor is registered. Its own
+/// `spawn_blocking`, and where a descriptor is registered. Its own
 /// executors, those that were [built for it](Builder::host), ask it where they are shut down.
 ///
 /// The functions are called on any thread that does one of these. They may block, and their panics
@@ -36,7 +36,7 @@ pub trait Host: Send + Sync {
         thread::available_parallelism().map_or(1, usize::from)
     }
 
-    /// Runs a function of [`spawn_blocking`](crate::spawn_blocking), on whatever thread, or drops
+    /// Runs a function of `spawn_blocking`, on whatever thread, or drops
     /// it, which cancels its task. The runnable's run is the call of the function, and may block.
     fn call_blocking(&self, call: Runnable);
 
@@ -146,7 +146,7 @@ pub(crate) fn check_place(executor: &Executor) {
 }
 
 /// The payload of a panic by which a [`Host`] ends the wait of a function of
-/// [`spawn_blocking`](crate::spawn_blocking), in order to cancel it. Throw it by
+/// `spawn_blocking`, in order to cancel it. Throw it by
 /// [`resume_unwind`](std::panic::resume_unwind), on a thread that has entered a host.
 ///
 /// If the function unwinds with it, its task does not panic. It is passed to
