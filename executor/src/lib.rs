@@ -249,7 +249,7 @@ pub use self::{
     join::join,
     join_async::join_async,
     join_set::JoinSet,
-    local::{LocalExecutor, LocalMetrics},
+    local::LocalExecutor,
     metrics::{Metrics, WorkerMetrics},
     scope::{AsyncScope, Scope, ScopedHandle, ScopedResult, async_scope, scope},
     shutdown::ShutdownTimeout,

@@ -157,7 +157,7 @@ fn a_task_without_a_handle_ends_here() {
         }));
     }
     assert!(executor.try_tick(), "one waits, and the other one is due");
-    assert_eq!(executor.metrics().spawned, 3);
+    assert!(!executor.is_empty());
     drop(executor);
     assert_eq!(drops.load(Relaxed), 3);
     wakers.take().into_iter().for_each(Waker::wake);
@@ -185,11 +185,6 @@ fn many_tasks_are_joined() {
         sum
     });
     assert_eq!(sum, 10_000 * 9_999 / 2);
-    let metrics = executor.metrics();
-    assert_eq!(
-        (metrics.spawned, metrics.polls, metrics.parks),
-        (10_000, 10_000, 0)
-    );
     assert!(executor.is_empty());
 }
 
@@ -472,22 +467,6 @@ fn the_main_future_has_its_turn_after_all_that_were_due() {
         ran = runs.get();
     }
     assert!(polls.get() > 2);
-}
-
-#[test]
-fn a_thread_that_sleeps_is_counted() {
-    let executor = LocalExecutor::new();
-    assert_eq!(executor.metrics().parks, 0);
-    // Where the other thread is faster, nobody sleeps.
-    while executor.metrics().parks < 2 {
-        let (sender, receiver) = oneshot::channel();
-        let other = thread::spawn(move || {
-            thread::yield_now();
-            sender.send(()).unwrap();
-        });
-        executor.block_on(receiver).unwrap();
-        other.join().unwrap();
-    }
 }
 
 /// The run is pending; what is then done to the executor from outside, on its thread, wakes whoever

@@ -101,18 +101,6 @@ pub struct LocalExecutor {
     state: state::Owned,
 }
 
-/// Counts of what a [`LocalExecutor`] has done so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LocalMetrics {
-    /// Tasks spawned.
-    pub spawned: u64,
-    /// Runs of tasks.
-    pub polls: u64,
-    /// The number of times a [`block_on`](LocalExecutor::block_on) slept and was woken.
-    pub parks: u64,
-}
-
 impl LocalExecutor {
     /// Creates an executor for this thread. Two allocations.
     pub fn new() -> Self {
@@ -243,11 +231,6 @@ impl LocalExecutor {
     pub fn is_empty(&self) -> bool {
         self.state.is_empty()
     }
-
-    /// Returns counts of what the executor has done so far.
-    pub fn metrics(&self) -> LocalMetrics {
-        self.state.metrics()
-    }
 }
 
 // No user code runs while anything is half done.
@@ -263,7 +246,7 @@ impl Default for LocalExecutor {
 impl fmt::Debug for LocalExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LocalExecutor")
-            .field("metrics", &self.metrics())
+            .field("is_empty", &self.is_empty())
             .finish()
     }
 }

@@ -23,7 +23,6 @@ use core::{
 use crossbeam_utils::CachePadded;
 
 use super::{
-    LocalMetrics,
     inbox::Inbox,
     queue::Queue,
     register::{Entry, Register, Runnable},
@@ -58,8 +57,8 @@ pub(crate) struct LocalState {
     spawned: Cell<u64>,
     /// How many tasks have ended.
     ended: Cell<u64>,
-    polls: Cell<u64>,
-    parks: Cell<u64>,
+    /// The number of calls of `try_tick`.
+    ticks: Cell<usize>,
     /// Kept apart, because other threads write it.
     inbox: CachePadded<Inbox<Entry>>,
 }
@@ -218,17 +217,8 @@ impl LocalState {
             is_ticking: Cell::new(false),
             spawned: Cell::new(0),
             ended: Cell::new(0),
-            polls: Cell::new(0),
-            parks: Cell::new(0),
+            ticks: Cell::new(0),
             inbox: CachePadded::new(Inbox::new()),
-        }
-    }
-
-    pub(super) fn metrics(&self) -> LocalMetrics {
-        LocalMetrics {
-            spawned: self.spawned.get(),
-            polls: self.polls.get(),
-            parks: self.parks.get(),
         }
     }
 
@@ -356,7 +346,6 @@ impl LocalState {
     // `run_some`, which costs 20 instructions for each task.
     #[inline(always)]
     fn run(&self, runnable: Runnable) {
-        self.polls.set(self.polls.get() + 1);
         budget::refill();
         match runnable.poll() {
             Polled::Pending | Polled::Ended(None) => {}
@@ -366,7 +355,8 @@ impl LocalState {
     }
 
     pub(super) fn try_tick(&self) -> bool {
-        if self.due() == 0 || self.polls.get() % INBOX_INTERVAL as u64 == 0 {
+        let ticks = self.ticks.replace(self.ticks.get().wrapping_add(1));
+        if self.due() == 0 || ticks % INBOX_INTERVAL == 0 {
             self.take_inbox();
         }
         let Some(runnable) = self.queue.pop() else {
@@ -423,9 +413,7 @@ impl LocalState {
         if self.parker.is_woken() || self.sleep_as(self.parker.waker().into()).is_err() {
             return;
         }
-        if self.park() == (Parked::Due { slept: true }) {
-            self.parks.set(self.parks.get() + 1);
-        }
+        self.park();
         // If only the main future was woken, the waker is still in the inbox.
         drop(self.rise());
     }

@@ -129,7 +129,7 @@ fn in_a_local_executor_it_spawns_nothing_there() {
         assert!(catch_unwind(outside).is_err());
         joint_executor::spawn_local(async {}).await;
     });
-    assert_eq!((spawned(&executor), local.metrics().spawned), (1, 1));
+    assert!(spawned(&executor) == 1 && local.is_empty());
 }
 
 /// A worker that is in another executor serves its own meanwhile.
