@@ -2,8 +2,6 @@
 //! or dropped.
 #![cfg(feature = "tracing")]
 
-mod common;
-
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap},
@@ -14,16 +12,12 @@ use std::{
     process::{Command, exit},
     sync::{
         Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 
-use common::wait_until;
 use joint::block_on;
-use joint_executor::{
-    Executor, Priority, TaskBuilder, current_worker, join, spawn_local, yield_now,
-};
-use tracing::Span;
+use joint_executor::{Executor, Priority, TaskBuilder, spawn_local, yield_now};
 use tracing_core::{
     Dispatch, Event, Field, Metadata, Subscriber,
     dispatcher::with_default,
@@ -212,61 +206,6 @@ fn a_span_says_what_kind_of_task_it_is() {
     }));
     for kind in ["high", "pinned", "local"] {
         assert_eq!(span(&format!("a {kind} one")).fields["task.kind"], kind);
-    }
-}
-
-/// The numbers of the spans that this thread is in.
-fn entered() -> Vec<u64> {
-    ENTERED.with_borrow(|spans| spans.iter().map(|(id, _)| id.into_u64()).collect())
-}
-
-/// A worker that waits for its own side of a join takes one of another task: in that one it is in
-/// none of the spans of its task.
-#[test]
-fn a_side_that_was_taken_is_in_no_span_of_its_taker() {
-    static TAKEN: AtomicBool = AtomicBool::new(false);
-    static LOOKED: AtomicBool = AtomicBool::new(false);
-    let _ = executor();
-    let executor = Executor::builder().workers(3).build().unwrap();
-    let taker = executor.task().name("taker").spawn(async {
-        let task = Span::current();
-        let inner = tracing::debug_span!(target: "joint::task", "inner", task.name = "inner");
-        // The task's own for a second time, as when a function enters its caller's.
-        let (_inner, _again) = (inner.clone().entered(), task.clone().entered());
-        let before = entered();
-        join(
-            || wait_until(|| TAKEN.load(Relaxed)),
-            || {
-                TAKEN.store(true, Relaxed);
-                wait_until(|| LOOKED.load(Relaxed));
-            },
-        );
-        assert_eq!(entered(), before);
-        before.len()
-    });
-    wait_until(|| TAKEN.load(Relaxed));
-    let owner = executor.task().name("owner").spawn(async {
-        let (by_a, (seen, by_b)) = join(
-            || {
-                wait_until(|| LOOKED.load(Relaxed));
-                current_worker()
-            },
-            || {
-                let seen = (entered(), Span::current().id());
-                LOOKED.store(true, Relaxed);
-                (seen, current_worker())
-            },
-        );
-        assert_ne!(by_a, by_b, "the side was taken");
-        seen
-    });
-    assert_eq!(block_on(owner), (vec![], None));
-    assert_eq!(block_on(taker), 3);
-    for (name, own) in [("taker", 2), ("inner", 1)] {
-        let seen = span(name);
-        assert_eq!(seen.entered, seen.exited);
-        assert!(seen.entered > own, "{name} was left meanwhile");
-        assert!(seen.closed);
     }
 }
 
