@@ -10,7 +10,7 @@ fn take<T>(value: T) -> T {
 }
 
 #[test]
-fn what_was_made_to_be_used_says_so() {
+fn values_with_effects_on_drop_are_must_use() {
     let (runnable, handle) = task::spawn(async {}, |_| {});
     #[expect(unused_must_use, reason = "cancels the task")]
     take::<task::Runnable>(runnable);

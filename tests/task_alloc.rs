@@ -107,14 +107,14 @@ fn a_copied_schedule_function_takes_its_own_room_in_the_same_block() {
 }
 
 #[test]
-fn so_many_tasks_take_so_many_blocks() {
+fn a_thousand_tasks_take_a_thousand_blocks() {
     let mut tasks = Vec::with_capacity(1_000);
     let ((), taken) = taken(|| tasks.extend((0..1_000).map(|_| small())));
     assert_eq!(taken.blocks, 1_000);
 }
 
 #[test]
-fn to_run_wake_join_and_cancel_takes_nothing() {
+fn run_wake_join_and_cancel_allocate_nothing() {
     let mut cx = Context::from_waker(Waker::noop());
     let (runnable, mut handle) = small();
     let ((), used) = taken(|| {

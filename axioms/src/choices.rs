@@ -22,7 +22,7 @@ mod tests {
     use super::choices;
 
     #[test]
-    fn every_choice_comes_once_and_in_order() {
+    fn every_choice_is_yielded_once_and_in_order() {
         let all: Vec<_> = choices(vec![2, 3]).collect();
         assert_eq!(all, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]);
         assert_eq!(

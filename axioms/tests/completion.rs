@@ -60,7 +60,7 @@ fn the_axiom_against_thin_air_changes_no_cell() {
 }
 
 #[test]
-fn whoever_comes_second_gets_the_other_and_only_one_does() {
+fn exactly_the_second_of_two_exchanges_finds_what_the_first_wrote() {
     for verdict in verdicts(Model::Rc11) {
         let [(found, _), (seen, _)] = verdict.protocol.registers;
         let pairs = verdict
@@ -241,7 +241,7 @@ fn machines_hide_that_the_completer_does_not_acquire_and_x86_hides_all() {
 }
 
 #[test]
-fn what_breaks_on_a_machine_breaks_in_the_language() {
+fn an_outcome_that_breaks_on_a_machine_breaks_in_the_language_model() {
     for verdict in verdicts(Model::Rc11) {
         let broken = broken(&verdict);
         for machine in Machine::ALL {

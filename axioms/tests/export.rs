@@ -211,7 +211,7 @@ fn all_cells_are_written_as_litmus_tests() {
 }
 
 #[test]
-fn what_is_no_command_is_answered_with_those_that_are() {
+fn invalid_arguments_are_an_error_that_lists_the_choices() {
     for wrong in [
         &["cell", "acq_rel"][..],
         &["cell", "acq_rel", "consume"],

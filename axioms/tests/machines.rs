@@ -257,7 +257,7 @@ fn writes_stay_in_order_on_x86_and_between_releases() {
 }
 
 #[test]
-fn a_dependent_write_comes_after_what_was_published() {
+fn a_dependent_write_is_ordered_after_the_published_write() {
     let s = |publish: Ordering, link: Link| {
         let mut program = Program::new("S");
         let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
@@ -405,7 +405,7 @@ fn message_by_way_of(
 }
 
 #[test]
-fn what_a_dependent_write_passes_on_depends_too() {
+fn a_read_back_of_a_dependent_write_carries_the_dependency() {
     let way = |code: &mut Code<'_>, seen: Register, own: Location| {
         code.store(own, seen, Relaxed);
         let back = code.load(own, Relaxed);
@@ -429,7 +429,7 @@ fn two_reads_of_one_place_stay_in_order_if_they_differ() {
 }
 
 #[test]
-fn a_release_goes_on_through_a_relaxed_exchange() {
+fn a_relaxed_exchange_continues_a_release_sequence() {
     let mut program = Program::new("MP+exchange");
     let (data, flag) = (program.atomic("data", 0), program.atomic("flag", 0));
     program.thread("writer", |code| {
@@ -450,7 +450,7 @@ fn a_release_goes_on_through_a_relaxed_exchange() {
 /// the write of its exchange before other threads can see it. On Armv8 an acquire that reads it
 /// comes after the read of the exchange, but not after its write: `rmw; rfi; [A]`.
 #[test]
-fn what_an_exchange_wrote_is_passed_on_early_by_power_and_by_armv8() {
+fn power_and_armv8_forward_the_write_of_an_exchange_early() {
     let back = |ordering: Ordering| {
         let mut program = Program::new("SB+exchanges-rfi-addrs");
         let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
@@ -484,7 +484,7 @@ fn a_releasing_exchange_stays_before_an_acquiring_one() {
 
 /// LB with an exchange that reads its own thread's write on the way.
 #[test]
-fn an_exchange_comes_after_what_the_write_that_it_finds_depends_on() {
+fn an_exchange_is_ordered_after_the_dependency_of_the_write_it_reads() {
     let mut program = Program::new("LB+data-rfi-exchange+addr");
     let (x, own) = (program.atomic("x", 0), program.atomic("own", 0));
     let (found, exchanged) = program.thread("first", |code| {
@@ -503,7 +503,7 @@ fn an_exchange_comes_after_what_the_write_that_it_finds_depends_on() {
 
 /// MP whose reader exchanges the flag and reads its own write back by an acquire.
 #[test]
-fn an_acquire_of_an_own_exchange_comes_after_what_the_exchange_read() {
+fn an_acquire_of_its_own_exchange_is_ordered_after_the_exchanges_read() {
     let with = |back: Ordering| {
         let mut program = Program::new("MP+exchange-rfi");
         let (data, flag) = (program.atomic("data", 0), program.atomic("flag", 0));
@@ -527,7 +527,7 @@ fn an_acquire_of_an_own_exchange_comes_after_what_the_exchange_read() {
 /// is no part of the release, but each machine keeps it after everything that the release waits
 /// for.
 #[test]
-fn a_later_write_of_the_same_place_comes_after_what_a_release_waits_for() {
+fn a_write_to_the_same_location_stays_after_an_earlier_releases_accesses() {
     let mut program = Program::new("MP+release-coi");
     let (data, flag) = (program.atomic("data", 0), program.atomic("flag", 0));
     program.thread("writer", |code| {
@@ -544,7 +544,7 @@ fn a_later_write_of_the_same_place_comes_after_what_a_release_waits_for() {
 
 /// LB with a write that depends on a read value, and then another write of the same place.
 #[test]
-fn a_later_write_of_the_same_place_comes_after_what_a_write_depends_on() {
+fn a_write_to_the_same_location_stays_after_an_earlier_writes_dependency() {
     let mut program = Program::new("LB+data-coi+data");
     let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
     let found = program.thread("first", |code| {

@@ -15,7 +15,7 @@ fn the_file_in_lab_is_what_would_be_written() {
 }
 
 #[test]
-fn it_needs_nothing_from_anywhere() {
+fn the_page_loads_no_external_resource() {
     let page = page::html();
     for outside in [
         "src=",

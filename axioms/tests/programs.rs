@@ -41,7 +41,7 @@ fn an_ordering_that_an_operation_has_not_is_refused() {
 }
 
 #[test]
-fn a_location_is_atomic_throughout_or_not_at_all() {
+fn mixed_atomic_and_plain_accesses_of_a_location_are_rejected() {
     assert!(
         refused(|code, x, _| {
             code.read(x);

@@ -32,7 +32,7 @@ pub(crate) struct Biased<T> {
     /// Written under the lock.
     is_revoked: AtomicUsize,
     lock: Mutex<()>,
-    /// Between the owner and the other threads.
+    /// The fences between the owner and the other threads.
     fences: Fences,
 }
 

@@ -23,7 +23,7 @@ use joint_switch::{compiler_fence, fence};
 #[derive(Clone, Copy)]
 pub(crate) struct Fences {
     is_asymmetric: bool,
-    /// There is one worker, and so no other side.
+    /// Whether there is only one worker, and so no other side.
     is_alone: bool,
 }
 
@@ -55,13 +55,13 @@ impl Fences {
         })
     }
 
-    /// The fences of races in which only workers take part.
+    /// Returns the fences of races in which only workers take part.
     pub(crate) const fn among(self, workers: usize) -> Self {
         let is_alone = workers == 1;
         Self { is_alone, ..self }
     }
 
-    /// The fences of races in which other threads take part as well.
+    /// Returns the fences of races in which other threads take part as well.
     pub(crate) const fn with_others(self) -> Self {
         let is_alone = false;
         Self { is_alone, ..self }

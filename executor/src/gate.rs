@@ -20,9 +20,9 @@ use joint_switch::{AtomicUsize, Mutex, fence, order, recheck};
 const OPEN: usize = 0;
 /// No worker begins another poll.
 const CLOSED: usize = 1;
-/// No worker is in a poll: all must leave.
+/// No worker is in a poll, so all must leave.
 const QUIET: usize = 2;
-/// The last worker has left: a thread that pushes a runnable now disposes of it.
+/// The last worker has left. A thread that pushes a runnable disposes of it.
 const TERMINATED: usize = 3;
 
 /// Which waiting tasks a worker must cancel.
@@ -40,7 +40,7 @@ pub(crate) enum Cancel {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrived {
-    /// Not the last one, or one that was counted before.
+    /// The worker was not the last one, or had been counted before.
     NotLast,
     /// The last one. The caller must wake all workers, so that they leave.
     Last,
@@ -59,7 +59,7 @@ pub(crate) struct Gate {
     phase: AtomicUsize,
     /// Not 0 once a worker has begun to cancel all waiting tasks.
     cancels: AtomicUsize,
-    /// One for each worker: not 0 once its last poll is over, or need not be waited for.
+    /// One flag per worker: not 0 once its last poll is over, or need not be awaited.
     arrived: Vec<AtomicUsize>,
     /// The number of workers that have not arrived.
     polling: AtomicUsize,
@@ -122,7 +122,7 @@ impl Gate {
         }
     }
 
-    /// Whether a worker's last poll is over, or counts as over for the other workers.
+    /// Returns whether a worker's last poll is over, or counts as over for the other workers.
     pub(crate) fn has_arrived(&self, worker: usize) -> bool {
         // ORDERING: arrived_look. Relaxed: for a report, which may be out of date.
         self.arrived[worker].load(order!(arrived_look: Relaxed)) != 0

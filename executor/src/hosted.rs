@@ -124,7 +124,6 @@ use super::driver::{
 use super::{
     Executor, entered, local,
     shutdown::Thread,
-    span::without_spans,
     task_local,
     worker::{
         Worker, current,
@@ -632,5 +631,5 @@ pub fn epoch() -> Instant {
 /// inside a poll, such as one that waits there.
 pub fn apart<R>(f: impl FnOnce() -> R) -> R {
     let f = || current::without_current(|| entered::without_entered(f));
-    without_spans(|| local::without_current(|| task_local::without_values(f)))
+    local::without_current(|| task_local::without_values(f))
 }

@@ -118,7 +118,7 @@ impl<M> Inbox<M> {
         }
     }
 
-    /// Whether no task can be reached. Returns false while another thread is taking.
+    /// Returns whether no task can be reached. Returns false while another thread is taking.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         // ORDERING: is_empty. Relaxed: a thread that must not miss a push has a fence before this
@@ -127,7 +127,7 @@ impl<M> Inbox<M> {
         first.is_null() || has(first, GAP) && self.has_gap(first)
     }
 
-    /// Whether there is still a gap behind the first task.
+    /// Returns whether there is still a gap behind the first task.
     #[cold]
     fn has_gap(&self, first: *mut ()) -> bool {
         let Some(mut taking) = self.begin(first) else {

@@ -38,9 +38,9 @@ use joint::completion::Ended;
 /// # What a side sees of its task
 /// A `b` that another worker takes sees no [`TaskLocal`](crate::TaskLocal) value: not those of the
 /// task that forked it, which may be in use by `a`, and not those of the task that its worker is
-/// in. It is in the spans of `tracing` of the latter. There [`spawn_local`](crate::spawn_local) starts a task
-/// of the worker that runs it. A side that runs in the caller's place sees what the caller sees, so
-/// whether `b` sees a value is up to chance. If a side needs one, pass it on:
+/// in. It is in the spans of `tracing` of the latter. There [`spawn_local`](crate::spawn_local)
+/// starts a task of the worker that runs it. A side that runs in the caller's place sees what the
+/// caller sees, so whether `b` sees a value is up to chance. If a side needs one, pass it on:
 /// ```
 /// static REQUEST: joint_executor::TaskLocal<u64> = joint_executor::TaskLocal::new();
 ///

@@ -182,7 +182,6 @@
 // | urgent | the last check before a park | `sleep.rs` |
 // | visit, often | a worker's check of the driver; a frequent one | `worker/visits.rs` |
 // | watch | park with a timeout, and then search again | `sleep.rs` |
-
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg(target_has_atomic = "64")]
 
@@ -471,7 +470,7 @@ impl Executor {
         launch(&self.shared, None, runnable, Lane::Normal);
     }
 
-    /// What the workers share.
+    /// Returns the state that the workers share.
     #[cfg(feature = "io")]
     fn shared(&self) -> &Arc<Shared> {
         &self.shared

@@ -209,7 +209,7 @@ pub struct WorkerMetrics {
     /// How often it went to sleep, either until it was woken, or for a limited time, to watch busy
     /// workers.
     pub parks: u64,
-    /// How often it woke another worker because of a task that it had queued.
+    /// The number of times that it woke another worker for a task that it had queued.
     pub wakes: u64,
     /// The number of tasks in its queues, which other workers can steal.
     pub queued: usize,
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_than_the_workers_have_done_is_counted_in() {
+    fn metrics_include_the_counters_of_other_threads() {
         let workers = [(); 2].map(|()| CachePadded::new(Counters::new()));
         for counters in &workers {
             for counter in [&counters.cancelled, &counters.panicked, &counters.parks] {

@@ -144,7 +144,7 @@ type Room<K> = room::Room<Head<K>>;
 /// A worker's entries of the normal lane.
 struct Own<K> {
     room: Biased<Room<K>>,
-    /// Locked inside the room's lock, or alone.
+    /// The returned entries. Locked within the room's lock, or alone.
     returned: Mutex<Returned>,
 }
 
@@ -166,7 +166,7 @@ pub(crate) struct Registry<K> {
     shards: Vec<CachePadded<Shard<K>>>,
     /// The number of entries that were left when the executor terminated.
     left: AtomicUsize,
-    /// Set while there are such entries.
+    /// The owner, which is kept alive while such entries are left.
     owner: Mutex<Option<Arc<K>>>,
 }
 
@@ -362,7 +362,7 @@ impl<K: RegistryOwner> Registry<K> {
         runnables
     }
 
-    /// How many chunks a worker has in a lane, and how many entries are in use there.
+    /// Returns how many chunks a worker has in a lane, and how many entries are in use there.
     #[cfg(test)]
     pub(crate) fn room(&self, worker: usize, lane: Lane) -> (usize, usize) {
         let shard = &self.shards[worker];
@@ -374,7 +374,7 @@ impl<K: RegistryOwner> Registry<K> {
         }
     }
 
-    /// How many entries are left, and whether they keep the owner.
+    /// Returns how many entries are left, and whether they keep the owner.
     #[cfg(test)]
     pub(crate) fn left(&self) -> (usize, bool) {
         // Relaxed: one thread.
@@ -382,7 +382,7 @@ impl<K: RegistryOwner> Registry<K> {
         (left, lock(&self.owner).is_some())
     }
 
-    /// Whether a worker has pinned tasks that have not ended.
+    /// Returns whether a worker has pinned tasks that have not ended.
     pub(crate) fn has_pinned(&self, worker: usize) -> bool {
         lock(&self.shards[worker].pinned).live() > 0
     }

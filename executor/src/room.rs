@@ -73,13 +73,13 @@ impl<H> Default for Room<H> {
 unsafe impl<H> Send for Room<H> {}
 
 impl<H> Room<H> {
-    /// Whether the next entry needs another chunk.
+    /// Returns whether the next entry needs another chunk.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.free.is_null()
     }
 
-    /// The number of entries in use.
+    /// Returns the number of entries in use.
     pub(crate) fn live(&self) -> usize {
         self.live
     }

@@ -78,17 +78,15 @@ use joint_switch::{
 };
 use std::sync::PoisonError;
 
+mod counts;
 mod place;
 
+use self::counts::{Counts, SEARCHING, SLEEPING, WATCHING};
 use self::place::Place;
-pub(crate) use self::place::{AfterPark, Away, Parking};
-
-/// One searching worker, in the counts. The other two lie above all that can search.
-const SEARCHING: u64 = 1;
-const WATCHING: u64 = 1 << 20;
-const SLEEPING: u64 = 1 << 40;
-/// Each count has room for this many.
-pub(crate) const MOST_WORKERS: usize = (WATCHING - 1) as usize;
+pub(crate) use self::{
+    counts::{MOST_WORKERS, Need},
+    place::{AfterPark, Away, Parking},
+};
 
 /// The states of a worker's own word: `RESTING` exactly while the worker is on the list.
 const AWAKE: usize = 0;
@@ -107,7 +105,7 @@ pub(crate) struct Sleep {
     signals: Vec<CachePadded<AtomicUsize>>,
     /// Wakes the keeper, which is in the driver or about to enter it.
     ring: Box<dyn Fn() + Send + Sync>,
-    /// Between the workers.
+    /// The fences between the workers.
     fences: Fences,
 }
 
@@ -124,14 +122,14 @@ struct Resting {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watched {
     Woken,
-    /// The time is over.
+    /// The limit has passed.
     Over,
 }
 
 /// How a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Slept {
-    /// It never began, because there was something to do.
+    /// The worker did not sleep, because there was something to do.
     NotAtAll,
     AWhile,
 }
@@ -140,7 +138,7 @@ pub(crate) enum Slept {
 #[must_use]
 #[derive(PartialEq, Eq)]
 enum Risen {
-    /// Another thread has taken it off. Its signal is on the way.
+    /// Another thread has taken it off the list, and is about to signal it.
     Woken,
     ByItself,
 }
@@ -150,55 +148,6 @@ enum Risen {
 pub(crate) enum Woke {
     Nobody,
     One,
-}
-
-#[derive(Clone, Copy)]
-struct Counts(u64);
-
-impl Counts {
-    fn searching(self) -> u64 {
-        self.0 % WATCHING
-    }
-
-    fn watching(self) -> u64 {
-        self.0 % SLEEPING / WATCHING
-    }
-
-    fn sleeping(self) -> u64 {
-        self.0 / SLEEPING
-    }
-
-    fn lookouts(self) -> u64 {
-        self.searching() + self.watching()
-    }
-
-    fn needs_lookout(self) -> bool {
-        self.0 >= SLEEPING && self.0 % SLEEPING == 0
-    }
-
-    /// Whether a worker could be woken, and none searches yet.
-    fn has_hands(self) -> bool {
-        self.0 >= WATCHING && self.searching() == 0
-    }
-}
-
-/// What the tasks in the queues need. A worker is woken if they do not have it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// A lookout.
-    Lookout,
-    /// A worker that searches, because there is more work than the active workers should do by
-    /// themselves.
-    Hands,
-}
-
-impl Need {
-    fn is_unmet(self, counts: Counts) -> bool {
-        match self {
-            Self::Lookout => counts.needs_lookout(),
-            Self::Hands => counts.has_hands(),
-        }
-    }
 }
 
 impl Sleep {
@@ -243,7 +192,7 @@ impl Sleep {
         self.signals.len() as u64
     }
 
-    /// The number of workers that run tasks.
+    /// Returns the number of workers that run tasks.
     fn active(&self, counts: Counts) -> u64 {
         self.workers() - counts.lookouts() - counts.sleeping()
     }
@@ -290,7 +239,7 @@ impl Sleep {
         }
     }
 
-    /// Whether no worker is active.
+    /// Returns whether no worker is active.
     pub(crate) fn is_quiet(&self) -> bool {
         // ORDERING: quiet_look. Relaxed: for a choice that may be wrong.
         self.active(Counts(self.counts.load(order!(quiet_look: Relaxed)))) == 0
@@ -304,7 +253,7 @@ impl Sleep {
         self.active(counts) > 0 && counts.lookouts() == 1
     }
 
-    /// Whether some worker has nothing to run: a hint for code that can split its work.
+    /// Returns whether some worker has nothing to run: a hint for code that can split its work.
     #[inline]
     pub(crate) fn is_anybody_idle(&self) -> bool {
         // ORDERING: idle_look. Relaxed: a hint.

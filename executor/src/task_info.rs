@@ -24,7 +24,7 @@ impl<'a> TaskInfo<'a> {
         }
     }
 
-    /// What is known about a task at its end.
+    /// Returns what is known about a task at its end.
     pub(super) fn ended<M>(task: &'a EndedTask<'_, M>) -> Self {
         Self {
             is_detached: !task.has_handle(),

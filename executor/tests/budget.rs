@@ -253,7 +253,7 @@ async fn read_one(near: &AsyncFd<TcpStream>) -> u8 {
 
 /// A future that is given up where it was refused, and begun anew, loses nothing.
 #[test]
-fn what_is_refused_has_done_nothing() {
+fn an_operation_refused_by_the_budget_has_no_effect() {
     let (_far, near, sent) = arrived(1_000);
     let (read, polls) = block_on(executor(1).spawn(async {
         let near = AsyncFd::new(near).unwrap();
@@ -279,7 +279,7 @@ fn what_is_refused_has_done_nothing() {
 
 /// Here the sibling is always polled when the other has used the budget up.
 #[test]
-fn a_sibling_in_the_same_task_gets_on() {
+fn a_sibling_makes_progress_beside_a_future_that_uses_up_the_budget() {
     let (_far, near, sent) = arrived(100);
     let read = block_on(executor(1).spawn(async {
         let (ready, end) = (Ready::new(), AtomicBool::new(false));
@@ -321,7 +321,7 @@ fn a_descriptor_gets_ready_beside_a_blocking_wait_that_never_sleeps() {
 }
 
 #[test]
-fn a_poll_loop_inside_of_a_task_gets_on() {
+fn a_nested_block_on_makes_progress_after_the_budget_is_used_up() {
     let elsewhere = |operations| futures_lite::future::block_on(polls_of(operations));
     let polls = block_on(executor(1).spawn(async move { elsewhere(1_000) }));
     assert_eq!(polls.iter().sum::<usize>(), 1_000);
@@ -373,7 +373,7 @@ fn a_blocking_wait_in_a_task_has_a_budget_of_its_own() {
 
 /// What is waited for costs nothing: or else a task that waits for much at once would never wait.
 #[test]
-fn what_has_to_wait_does_not_count() {
+fn pending_operations_cost_no_budget() {
     let (_far, near, _) = arrived(0);
     let executor = executor(1);
     let polls = Arc::new(AtomicUsize::new(0));

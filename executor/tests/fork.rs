@@ -62,7 +62,7 @@ fn use_another() {
 }
 
 /// A task that waits until it is told that it is over, and shows its waker meanwhile.
-fn woken_for_ever(
+fn spawn_woken_until_over(
     executor: &Executor,
     over: &Arc<AtomicBool>,
     wakers: &Arc<Mutex<Vec<Waker>>>,
@@ -97,7 +97,7 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
         let over = Arc::<AtomicBool>::default();
         let wakers = Arc::<Mutex<Vec<Waker>>>::default();
         let executor = inherited.as_ref().unwrap();
-        let tasks = [(); WAKERS].map(|()| woken_for_ever(executor, &over, &wakers));
+        let tasks = [(); WAKERS].map(|()| spawn_woken_until_over(executor, &over, &wakers));
         while wakers.lock().unwrap().len() < WAKERS {
             thread::yield_now();
         }

@@ -95,7 +95,7 @@ fn many_calls_from_many_threads() {
 }
 
 #[test]
-fn from_outside_it_runs_on_the_global_executor() {
+fn join_outside_of_a_worker_runs_on_the_global_executor() {
     let name = || thread::current().name().map(String::from).unwrap();
     let (a, b) = join(name, name);
     assert!(a.starts_with("joint-global-"), "{a}");
@@ -157,7 +157,7 @@ fn an_idle_worker_takes_the_other_side() {
 
 /// Four workers meet in the four leaves of a tree.
 #[test]
-fn what_was_taken_is_split_again() {
+fn a_stolen_side_is_split_and_stolen_again() {
     let executor = executor(4);
     let meet = Barrier::new(4);
     let leaf = || {
@@ -317,7 +317,7 @@ fn a_panic_of_a_b_that_was_taken() {
 }
 
 #[test]
-fn of_two_panics_that_of_a_goes_on() {
+fn if_both_sides_panic_the_panic_of_a_is_resumed() {
     let executor = executor(2);
     let meet = Barrier::new(2);
     let both = |text: &'static str| {
@@ -331,7 +331,7 @@ fn of_two_panics_that_of_a_goes_on() {
 }
 
 #[test]
-fn panics_deep_down_come_up() {
+fn a_panic_in_a_deeply_nested_join_reaches_the_caller() {
     fn deep(depth: usize) {
         if depth == 0 {
             panic_any("leaf");
@@ -407,7 +407,7 @@ fn async_both_outputs_come() {
 
 /// With nobody idle nothing is spawned.
 #[test]
-fn async_on_a_lone_worker_forks_nothing() {
+fn async_join_on_a_lone_worker_forks_nothing() {
     let executor = executor(1);
     let both = executor.spawn(async {
         let side = || async {
@@ -423,7 +423,7 @@ fn async_on_a_lone_worker_forks_nothing() {
 
 /// The other worker has nothing to run, and is idle as soon as it has found that out.
 #[test]
-fn async_with_an_idle_worker_it_forks() {
+fn async_join_forks_if_a_worker_is_idle() {
     let executor = executor(2);
     let mut tasks = 0;
     wait_until(|| {
@@ -434,7 +434,7 @@ fn async_with_an_idle_worker_it_forks() {
 }
 
 #[test]
-fn async_each_side_goes_first_in_turn_and_rests_when_ready() {
+fn async_sides_alternate_in_being_polled_first_until_they_are_ready() {
     let log = Arc::new(Mutex::new(String::new()));
     let side = |name: char, polls: usize| {
         let (mut left, log) = (polls, log.clone());
@@ -455,7 +455,7 @@ fn async_each_side_goes_first_in_turn_and_rests_when_ready() {
 }
 
 #[test]
-fn async_dropped_it_cancels_both() {
+fn async_dropping_a_join_cancels_both_sides() {
     let executor = executor(2);
     let alive = Arc::new(());
     let (started, has_started) = mpsc::channel();
@@ -478,7 +478,7 @@ fn async_dropped_it_cancels_both() {
 }
 
 #[test]
-fn async_a_panic_of_either_side_comes_up() {
+fn async_a_panic_of_either_side_reaches_the_caller() {
     for workers in WORKERS {
         let executor = executor(workers);
         let of_a =

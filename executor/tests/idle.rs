@@ -252,7 +252,7 @@ fn the_workers_of_an_executor_with_an_open_listener_sleep_until_a_connection() {
 /// One watches, so that nothing is stuck behind a long poll. It is only one, however many there
 /// are.
 #[test]
-fn of_many_idle_workers_one_watches_a_busy_one_and_the_others_sleep() {
+fn one_idle_worker_watches_a_busy_one_while_the_others_sleep() {
     const WORKERS: usize = 8;
 
     let executor = Executor::builder().workers(WORKERS).build().unwrap();

@@ -98,7 +98,7 @@ fn ten_thousand_tasks() {
 
 /// Keys are used again while others wait.
 #[test]
-fn tasks_come_and_go_while_others_wait() {
+fn keys_are_reused_while_other_tasks_wait() {
     let executor = executor(2);
     let sum = executor.spawn(async {
         let mut set = JoinSet::new();
@@ -126,7 +126,7 @@ fn tasks_come_and_go_while_others_wait() {
 
 /// However many tasks there are, one that ends has its own handle polled and no other.
 #[test]
-fn the_one_who_waits_is_woken_once_for_a_batch() {
+fn the_waiter_is_woken_once_for_a_batch() {
     let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..100).map(ready).unzip();
     let (wakes, waker) = counting();
     assert!(poll(&mut set, &waker).is_pending());
@@ -288,7 +288,7 @@ fn an_older_waker_that_panics_when_it_is_dropped_leaves_the_task_in_the_set() {
 }
 
 #[test]
-fn a_panic_is_a_result_and_the_others_go_on() {
+fn a_panic_is_a_result_and_the_other_tasks_run_on() {
     let executor = executor(2);
     let mut set = JoinSet::new();
     for i in 0..10 {
@@ -460,7 +460,7 @@ fn detached_tasks_run_on_and_the_set_can_be_used_again() {
 }
 
 #[test]
-fn detaching_wakes_the_one_who_waits() {
+fn detach_all_wakes_the_waiter() {
     let (runnable, handle) = ready(());
     let mut set = JoinSet::from_iter([handle]);
     let (wakes, waker) = counting();
@@ -549,7 +549,7 @@ fn every_output_is_dropped_once() {
 }
 
 #[test]
-fn it_may_be_sent_and_needs_no_pin() {
+fn a_join_set_is_send_sync_and_unpin() {
     fn check<T: Send + Sync + Unpin>() {}
     check::<JoinSet<String>>();
     fn unpin<T: Unpin>() {}

@@ -109,7 +109,7 @@ fn the_idle_worker_fires_the_timers() {
 }
 
 #[test]
-fn the_idle_worker_is_told_of_the_descriptors() {
+fn the_idle_worker_serves_the_descriptors() {
     let rests = Arc::new(AtomicBool::new(false));
     let told_of = |rests: &Arc<AtomicBool>, begins| {
         let rests = rests.clone();

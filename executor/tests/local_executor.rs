@@ -73,7 +73,7 @@ fn panic_text(f: impl FnOnce()) -> String {
 }
 
 #[test]
-fn what_is_not_sent_may_be_used_and_returned() {
+fn local_tasks_may_use_and_return_values_that_are_not_send() {
     let executor = LocalExecutor::new();
     let shared = Rc::new(Cell::new(1));
     let own = shared.clone();
@@ -164,7 +164,7 @@ fn a_task_without_a_handle_ends_here() {
 }
 
 #[test]
-fn outside_of_one_spawn_local_says_what_to_do() {
+fn spawn_local_outside_of_a_local_executor_panics_with_advice() {
     let text = panic_text(|| drop(spawn_local(async {})));
     assert!(text.contains("use `LocalExecutor::spawn`"), "{text}");
     LocalExecutor::new().block_on(async {});
@@ -319,7 +319,7 @@ fn no_wake_up_of_many_threads_is_lost() {
 }
 
 #[test]
-fn a_task_that_wakes_itself_for_ever_starves_nobody() {
+fn a_local_task_that_wakes_itself_forever_starves_no_other() {
     let executor = LocalExecutor::new();
     let _busy = executor.spawn(async {
         loop {
@@ -346,7 +346,7 @@ fn a_task_that_wakes_itself_for_ever_starves_nobody() {
 }
 
 #[test]
-fn a_main_future_that_wakes_itself_for_ever_starves_no_task() {
+fn a_main_future_that_wakes_itself_forever_starves_no_task() {
     let executor = LocalExecutor::new();
     let task = executor.spawn(async {
         for _ in 0..200 {
@@ -515,7 +515,7 @@ fn a_run_that_is_dropped_leaves_no_waker_behind_and_another_may_begin() {
 }
 
 #[test]
-fn one_drives_it_at_a_time_and_is_told_so() {
+fn driving_a_local_executor_twice_at_once_panics() {
     let executor = LocalExecutor::new();
     let again = || executor.block_on(async {});
     let text = executor.block_on(async { panic_text(again) });
@@ -555,7 +555,7 @@ fn a_panic_of_the_main_future_passes_through_and_leaves_the_executor_whole() {
 }
 
 #[test]
-fn a_panic_of_a_task_is_for_whoever_awaits_it() {
+fn a_panic_of_a_local_task_is_its_result() {
     let executor = LocalExecutor::new();
     let task = executor.spawn(async { panic!("task") });
     let line = line!() - 1;
@@ -672,7 +672,7 @@ fn the_end_cancels_what_is_due_and_then_what_waits_and_last_what_was_woken_elsew
 }
 
 #[test]
-fn what_the_end_spawns_and_wakes_ends_as_well() {
+fn tasks_spawned_or_woken_by_a_drop_at_the_end_are_dropped_too() {
     struct Spawns(Option<Waker>, Log<u32>);
     impl Drop for Spawns {
         fn drop(&mut self) {
@@ -834,7 +834,7 @@ fn one_inside_another_wakes_tasks_of_both() {
 }
 
 #[test]
-fn one_that_is_forgotten_leaves_its_tasks_alone() {
+fn wakers_of_a_leaked_local_executor_are_harmless() {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let executor = LocalExecutor::new();

@@ -359,7 +359,7 @@ mod blocking {
     }
 
     #[test]
-    fn on_a_worker_it_says_what_to_do() {
+    fn scope_on_a_worker_of_its_executor_panics_with_advice() {
         let executor = Arc::new(executor(1));
         let inside = executor.clone();
         let error = executor.spawn(async move { inside.scope(|_| ()) });
@@ -375,7 +375,7 @@ mod blocking {
     }
 
     #[test]
-    fn on_a_worker_of_another_executor_it_blocks_that_worker() {
+    fn scope_on_a_worker_of_another_executor_blocks_that_worker() {
         let (here, there) = (executor(1), executor(1));
         let there = Arc::new(there);
         let sum = here.spawn(async move {
@@ -429,7 +429,7 @@ mod asynchronous {
     }
 
     #[test]
-    fn it_waits_for_tasks_whose_handles_are_dropped_or_leaked() {
+    fn a_scope_waits_for_tasks_whose_handles_are_dropped_or_leaked() {
         let executor = executor(2);
         let count = Arc::new(AtomicUsize::new(0));
         let waited = executor.spawn(async_scope(count.clone(), async |s| {
@@ -472,7 +472,7 @@ mod asynchronous {
     }
 
     #[test]
-    fn an_output_that_borrows_goes_before_the_environment() {
+    fn an_output_that_borrows_is_dropped_before_the_environment() {
         let executor = executor(2);
         let (sender, receiver) = mpsc::channel();
         let env = Env(AtomicUsize::new(0), sender);
@@ -491,7 +491,7 @@ mod asynchronous {
     }
 
     #[test]
-    fn dropped_half_way_it_cancels_the_tasks_and_the_environment_goes_with_the_last() {
+    fn dropping_a_scope_cancels_its_tasks_and_the_last_drops_the_environment() {
         let executor = executor(2);
         let (sender, receiver) = mpsc::channel();
         let env = Env(AtomicUsize::new(0), sender);
@@ -525,7 +525,7 @@ mod asynchronous {
     /// What no scope that borrows from its frame can bear: the tasks go on, and what they borrow
     /// stays.
     #[test]
-    fn leaked_half_way_it_leaves_the_tasks_what_they_borrow() {
+    fn a_leaked_async_scope_keeps_the_environment_for_its_tasks() {
         let executor = executor(1);
         let (sender, receiver) = oneshot::channel();
         let (done, ended) = oneshot::channel();
@@ -578,7 +578,7 @@ mod asynchronous {
     }
 
     #[test]
-    fn a_panic_that_goes_through_the_closure_cancels_the_other_tasks() {
+    fn a_panic_that_unwinds_through_the_closure_cancels_the_other_tasks() {
         let executor = executor(2);
         let env = Arc::new(AtomicUsize::new(0));
         let scope = executor.spawn(async_scope(env.clone(), async |s| {
@@ -610,7 +610,7 @@ mod asynchronous {
 
     #[test]
     #[cfg_attr(miri, ignore = "it needs two workers")]
-    fn after_the_drop_nothing_is_started() {
+    fn a_dropped_scope_starts_no_more_tasks() {
         let executor = executor(2);
         let (dropped, is_dropped) = oneshot::channel();
         let (sender, receiver) = mpsc::channel();
@@ -678,7 +678,7 @@ mod asynchronous {
 
     #[test]
     #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
-    fn outside_of_a_task_it_takes_the_global_executor() {
+    fn async_scope_outside_of_a_task_uses_the_global_executor() {
         let future = async_scope(1, async |s| s.spawn(async move { *s.env() }).await);
         assert_eq!(block_on(future), 1);
     }

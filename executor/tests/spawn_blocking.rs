@@ -20,7 +20,7 @@ fn the_output_is_awaited_and_the_thread_is_another() {
 }
 
 #[test]
-fn an_executor_goes_on_while_a_function_blocks() {
+fn tasks_run_while_a_blocking_function_waits_for_them() {
     let executor = LocalExecutor::new();
     let (sender, receiver) = channel();
     let blocking = spawn_blocking(move || receiver.recv().unwrap());
@@ -56,7 +56,7 @@ fn many_that_wait_for_one_another_all_end() {
 }
 
 #[test]
-fn a_panic_is_for_whoever_awaits_and_says_where() {
+fn a_panic_of_a_blocking_function_is_its_result_and_names_the_call_site() {
     let line = line!() + 1;
     let task = spawn_blocking(|| -> () { panic!("no") });
     let Err(JoinError::Panicked(panic)) = block_on(task.result()) else {
@@ -83,7 +83,7 @@ fn begun() -> (joint::JoinHandle<u32>, mpsc::Sender<u32>) {
 }
 
 #[test]
-fn one_that_has_begun_ends_and_is_had_after_an_abort() {
+fn a_running_blocking_function_returns_its_value_in_spite_of_abort() {
     let (task, end) = begun();
     task.abort();
     end.send(3).unwrap();
@@ -121,7 +121,7 @@ fn the_output_of_one_whose_handle_was_dropped_is_dropped() {
 }
 
 #[test]
-fn detached_it_runs_by_itself() {
+fn a_detached_blocking_function_runs() {
     let (sender, receiver) = channel();
     spawn_blocking(move || sender.send(1).unwrap()).detach();
     assert_eq!(receiver.recv(), Ok(1));

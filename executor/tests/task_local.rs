@@ -102,7 +102,7 @@ fn tasks_that_take_turns_see_their_own() {
 }
 
 #[test]
-fn a_value_goes_with_its_future_from_thread_to_thread() {
+fn a_value_moves_with_its_future_from_thread_to_thread() {
     let (sender, receiver) = channel();
     let (runnable, handle) = task::spawn(
         NUMBER.scope(7, async {
@@ -144,7 +144,7 @@ fn a_child_carries_a_copy_that_outlives_the_parent() {
 }
 
 #[test]
-fn where_nothing_is_set_nothing_is_carried() {
+fn carry_without_a_value_carries_nothing() {
     let carried = NUMBER.carry(async { number() });
     assert_eq!(
         block_on(NUMBER.scope(4, carried)),

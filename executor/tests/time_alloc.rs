@@ -72,7 +72,7 @@ async fn wait_in_each_way(timer: &mut Timer, ticks: &mut joint_executor::time::I
 }
 
 #[test]
-fn after_the_first_nothing_is_allocated_to_wait() {
+fn only_the_first_wait_allocates() {
     let _alone = alone();
     let allocated = block_on(executor(1).spawn(async {
         let (mut timer, mut ticks) = (Timer::new(MILLI), interval(MILLI));

@@ -161,7 +161,7 @@ fn of_combinators() {
 }
 
 #[test]
-fn of_a_choice() {
+fn a_panicking_waker_of_a_choice_leaks_nothing() {
     at_every_place(|alive| {
         let (sender, receiver) = oneshot::channel::<Arc<()>>();
         let token = alive.token();
@@ -177,7 +177,7 @@ fn of_a_choice() {
 }
 
 #[test]
-fn of_a_lock() {
+fn a_panicking_waker_of_a_lock_does_not_stop_its_queue() {
     at_every_place(|alive| {
         let lock = FlowLock::new(1);
         let mut permit = Some(lock.try_take(1).unwrap());
@@ -205,7 +205,7 @@ fn of_a_lock() {
 }
 
 #[test]
-fn of_a_lock_that_is_closed() {
+fn a_panicking_waker_of_a_closed_lock_leaks_nothing() {
     at_every_place(|alive| {
         let lock = FlowLock::new(1);
         let _permit = lock.try_take(1).unwrap();
@@ -225,7 +225,7 @@ fn of_a_lock_that_is_closed() {
 }
 
 #[test]
-fn of_a_stream() {
+fn a_panicking_waker_of_a_stream_loses_no_item() {
     at_every_place(|alive| {
         let (sender, mut receiver) = stream::channel::<Arc<()>, BrokenPromise>();
         let mut received = 0;
@@ -247,7 +247,7 @@ fn of_a_stream() {
 }
 
 #[test]
-fn of_a_variable() {
+fn a_panicking_waker_of_a_variable_costs_no_wait_its_answer() {
     at_every_place(|alive| {
         let variable = AsyncVar::new(alive.token());
         let mut waits: Vec<_> = (0..3).map(|_| Box::pin(variable.on_change())).collect();
@@ -263,7 +263,7 @@ fn of_a_variable() {
 }
 
 #[test]
-fn of_a_task() {
+fn a_panicking_waker_of_a_flow_task_leaks_nothing() {
     for cancels in [false, true] {
         at_every_place(|alive| {
             let (sender, receiver) = oneshot::channel::<Arc<()>>();
@@ -302,7 +302,7 @@ fn of_a_task() {
 
 /// The driver is an ordinary future, so its owner may poll it again after a poll that has panicked.
 #[test]
-fn of_a_task_that_is_polled_again() {
+fn a_driver_can_be_polled_again_after_a_poll_that_panicked() {
     at_every_place(|alive| {
         let (sender, receiver) = oneshot::channel::<Arc<()>>();
         let (driver, task) = from_future(receiver);
@@ -325,7 +325,7 @@ fn of_a_task_that_is_polled_again() {
 }
 
 #[test]
-fn of_a_collection() {
+fn a_panicking_waker_of_a_collection_leaks_nothing() {
     at_every_place(|alive| {
         let mut collection = Collection::<Arc<()>>::new();
         let (senders, receivers): (Vec<_>, Vec<_>) =
@@ -360,7 +360,7 @@ fn of_a_collection() {
 
 /// An item that is sent while the receiver clones its waker is not lost with the drop of the clone.
 #[test]
-fn of_a_stream_with_an_item_that_comes_late() {
+fn an_item_sent_during_a_panicking_waker_clone_is_not_lost() {
     at_every_place(|alive| {
         let (sender, mut receiver) = stream::channel::<Arc<()>, BrokenPromise>();
         let item = alive.token();
@@ -405,7 +405,7 @@ impl Drop for Twice {
 }
 
 #[test]
-fn of_a_task_whose_second_panic_cannot_be_dropped() {
+fn a_task_ends_though_the_payload_of_its_second_panic_cannot_be_dropped() {
     let (driver, task) = from_future(Twice);
     let mut driver = Box::pin(driver);
     let mut cx = Context::from_waker(Waker::noop());
@@ -417,7 +417,7 @@ fn of_a_task_whose_second_panic_cannot_be_dropped() {
 }
 
 #[test]
-fn of_several_futures_whose_second_panic_cannot_be_dropped() {
+fn all_ready_resumes_the_first_panic_though_later_payloads_panic_on_drop() {
     let run = catch_unwind(|| {
         joint::block_on(all_ready([
             Box::pin(Twice) as Pin<Box<dyn Future<Output = ()>>>,
@@ -430,7 +430,7 @@ fn of_several_futures_whose_second_panic_cannot_be_dropped() {
 }
 
 #[test]
-fn of_a_future_whose_siblings_output_cannot_be_dropped() {
+fn all_ready_resumes_the_panic_though_a_siblings_output_panics_on_drop() {
     fn fails() -> Payload {
         panic!("planned: the future")
     }

@@ -46,7 +46,7 @@ fn the_owner_and_two_others_are_inside_by_turns() {
 }
 
 #[test]
-fn with_the_bias_the_owner_makes_no_read_modify_write() {
+fn a_biased_owner_makes_no_read_modify_write() {
     model(|| {
         let value = Biased::new(0);
         // SAFETY: this thread is the owner.

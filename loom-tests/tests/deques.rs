@@ -139,13 +139,13 @@ fn two_thieves_and_the_owner_take_each_task_once() {
 }
 
 /// The owner pops twice, so that a thief can come between: once without the bias, and then with it.
-fn the_bias_comes_back() {
+fn the_owner_regains_the_bias() {
     one_thief(WOKEN, 3, 0);
 }
 
 #[test]
-fn the_bias_comes_back_after_a_theft() {
-    the_bias_comes_back();
+fn the_owner_regains_the_bias_after_a_theft() {
+    the_owner_regains_the_bias();
 }
 
 /// Each of two workers steals from the other while it has tasks of its own. Neither waits for the
@@ -194,42 +194,42 @@ fn killed(site: &str, weaker: Ordering, model: impl FnOnce()) {
 
 #[test]
 fn entering_is_seq_cst() {
-    killed("bias::enter_fence", AcqRel, the_bias_comes_back);
+    killed("bias::enter_fence", AcqRel, the_owner_regains_the_bias);
 }
 
 #[test]
 fn suspending_the_bias_is_seq_cst() {
-    killed("bias::suspend_fence", AcqRel, the_bias_comes_back);
+    killed("bias::suspend_fence", AcqRel, the_owner_regains_the_bias);
 }
 
 #[test]
 fn the_owner_acquires_what_a_thief_did() {
-    killed("bias::bias_look", Relaxed, the_bias_comes_back);
+    killed("bias::bias_look", Relaxed, the_owner_regains_the_bias);
 }
 
 #[test]
 fn giving_the_bias_back_releases() {
-    killed("bias::resume", Relaxed, the_bias_comes_back);
+    killed("bias::resume", Relaxed, the_owner_regains_the_bias);
 }
 
 #[test]
 fn stepping_out_releases() {
-    killed("bias::step_out", Relaxed, the_bias_comes_back);
+    killed("bias::step_out", Relaxed, the_owner_regains_the_bias);
 }
 
 #[test]
 fn looking_for_the_owner_acquires() {
-    killed("bias::owner_look", Relaxed, the_bias_comes_back);
+    killed("bias::owner_look", Relaxed, the_owner_regains_the_bias);
 }
 
 #[test]
 fn locking_acquires() {
-    killed("bias::lock", Relaxed, the_bias_comes_back);
+    killed("bias::lock", Relaxed, the_owner_regains_the_bias);
 }
 
 #[test]
 fn unlocking_releases() {
-    killed("bias::unlock", Relaxed, the_bias_comes_back);
+    killed("bias::unlock", Relaxed, the_owner_regains_the_bias);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn using_a_slot_again_acquires_it() {
 /// `step_back`: under the model, the fence before it releases.
 #[test]
 fn no_site_is_left_out() {
-    the_bias_comes_back();
+    the_owner_regains_the_bias();
     growing();
     let weakened = [
         "bias::enter_fence",

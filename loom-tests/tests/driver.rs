@@ -134,7 +134,7 @@ fn first_descriptor(driven: &Driven, wakes: &Arc<Wakes>) {
 
 /// Preemption bound 3.
 #[test]
-fn the_first_deadline_reaches_a_worker_that_goes_to_sleep_elsewhere() {
+fn the_first_deadline_reaches_a_worker_that_is_about_to_park_outside_the_driver() {
     against_rest(Forget::Nothing, unused, deadline);
 }
 
@@ -152,7 +152,7 @@ fn an_earlier_deadline_reaches_the_keeper_in_the_reactor() {
 
 /// Preemption bound 3.
 #[test]
-fn the_first_descriptor_reaches_a_worker_that_goes_to_sleep_elsewhere() {
+fn the_first_descriptor_reaches_a_worker_about_to_park_outside_the_driver() {
     against_rest(Forget::Nothing, unused, first_descriptor);
 }
 
@@ -330,7 +330,7 @@ fn a_task_and_a_deadline_reach_two_workers() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn who_rests_elsewhere_must_look_whether_the_driver_is_of_use() {
+fn a_worker_must_check_for_a_vacant_driver_before_it_parks_elsewhere() {
     against_rest(Forget::Vacancy, unused, deadline);
 }
 

@@ -222,7 +222,8 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
         "wake a task from another thread, and run it until it waits again",
         cost_of!({
             outside(|| waker.wake_by_ref());
-            // The model does not see the two of the `Arc`'s count (`executor/src/worker/shared.rs`).
+            // The model does not see the two of the `Arc`'s count
+            // (`executor/src/worker/shared.rs`).
             COST.with_borrow_mut(|cost| cost.rmws += 2);
             event.clone().await;
         }) - waits,

@@ -217,7 +217,7 @@ models! {
     /// Cell: lock: given back on drop, against a request that is polled.
     a_release_reaches_a_request_that_is_polled: release_against_poll;
     /// Cell: lock: given back on drop, also when cancelled before or after the grant.
-    a_grant_that_nobody_takes_goes_to_the_next: grant_against_cancel;
+    an_abandoned_grant_passes_to_the_next_request: grant_against_cancel;
     /// Cell: lock: given back on drop, also when a larger request is cancelled.
     a_release_and_a_cancel_let_the_next_one_in: release_against_a_cancel;
     /// Cell: lock: several at once.

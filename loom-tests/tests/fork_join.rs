@@ -81,7 +81,7 @@ fn join_against_theft() {
 }
 
 #[test]
-fn each_side_runs_once_whoever_takes_it() {
+fn each_side_of_a_join_runs_once_on_either_thread() {
     join_against_theft();
 }
 
@@ -100,7 +100,7 @@ fn joins_in_a_row() {
 }
 
 #[test]
-fn a_thief_that_comes_late_takes_the_next_job_in_that_place_or_none() {
+fn a_late_thief_steals_the_next_job_in_the_slot_or_none() {
     joins_in_a_row();
 }
 
@@ -134,7 +134,7 @@ fn nested() {
 }
 
 #[test]
-fn the_oldest_is_taken_whole_while_younger_ones_come_and_go() {
+fn the_oldest_job_is_stolen_intact_while_newer_ones_are_pushed_and_popped() {
     nested();
 }
 

@@ -166,7 +166,7 @@ fn two_pushes_against_the_last_worker() {
 /// A task that is disposed of wakes another one. It is pushed to the queue, which is checked once
 /// more.
 #[test]
-fn what_is_disposed_of_pushes_again() {
+fn a_task_pushed_by_a_discarded_task_is_discarded_too() {
     model(|| {
         let world = World::new(1);
         let pusher = start(&world, |world| world.inject(From::Outside));

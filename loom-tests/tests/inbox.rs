@@ -176,7 +176,7 @@ fn two_take_at_once() {
 /// Two threads take, one after the other, while a third pushes: the tasks are taken in the order in
 /// which they were pushed, including those that the first taker left. Preemption bound 3.
 #[test]
-fn what_a_taker_leaves_stays_in_front() {
+fn tasks_that_a_taker_leaves_stay_in_front() {
     model_bounded(3, || {
         let world = World::new();
         let ran = Ran::default();
@@ -205,7 +205,7 @@ fn what_a_taker_leaves_stays_in_front() {
 
 /// One thread pushes two tasks, another takes the first, and a third the second, which must be
 /// whole for the third thread too. Preemption bound 3.
-fn one_takes_what_another_left() {
+fn a_second_taker_takes_a_task_that_the_first_one_left() {
     model_bounded(3, || {
         let world = World::new();
         let ran = Ran::default();
@@ -232,13 +232,13 @@ fn one_takes_what_another_left() {
 
 /// Preemption bound 3.
 #[test]
-fn two_take_from_one_who_pushes() {
-    one_takes_what_another_left();
+fn two_takers_against_one_pusher() {
+    a_second_taker_takes_a_task_that_the_first_one_left();
 }
 
 /// Tasks that are left in the queue are dropped with it, whichever part of it they are in.
 #[test]
-fn what_is_left_is_dropped() {
+fn tasks_left_in_an_inbox_are_dropped_with_it() {
     model(|| {
         let world = World::new();
         let ran = Ran::default();
@@ -299,7 +299,7 @@ fn two_tasks_from_outside_reach_two_workers() {
 /// A worker that does not search takes one of two tasks, announces the other, and is blocked.
 /// Another worker finds the announced task. Preemption bound 4.
 #[test]
-fn what_an_active_worker_leaves_is_found() {
+fn a_task_that_an_active_worker_leaves_in_the_inbox_is_found() {
     model_bounded(4, || {
         let world = World::new();
         let ran = Ran::default();
@@ -398,13 +398,13 @@ fn pushes_against_sleep(notify: fn(&Sleep)) {
 
 /// Preemption bound 3.
 #[test]
-fn what_is_behind_a_gap_is_not_slept_over() {
+fn no_worker_sleeps_while_a_task_lies_behind_a_gap() {
     pushes_against_sleep(|sleep| sleep.notify_from_outside());
 }
 
 /// Preemption bound 3.
 #[test]
-fn what_is_behind_a_gap_is_not_slept_over_by_its_own_worker() {
+fn the_pinned_worker_does_not_sleep_while_its_task_lies_behind_a_gap() {
     pushes_against_sleep(|sleep| sleep.wake_worker(0));
 }
 
@@ -489,7 +489,7 @@ killed! {
     begin_acquires: "begin" -> Relaxed by pushes_against_takes;
     follow_acquires: "follow" -> Relaxed by pushes_against_takes;
     take_last_releases: "take_last" -> Relaxed by push_behind_the_last;
-    end_releases: "end" -> Relaxed by one_takes_what_another_left;
+    end_releases: "end" -> Relaxed by a_second_taker_takes_a_task_that_the_first_one_left;
     gap_fence_is_seq_cst: "gap_fence" -> AcqRel by gap_met_by_an_active_worker;
     gap_fence_is_there: "gap_fence" -> Relaxed by gap_met_by_an_active_worker;
 }

@@ -134,7 +134,7 @@ fn a_fence_before_the_write_publishes_nothing() {
 }
 
 #[test]
-fn of_two_edges_in_a_chain_the_broken_one_is_named() {
+fn the_recorder_names_the_broken_edge_of_a_chain() {
     let failure = fails(|| {
         let shared = Arc::new(Shared::default());
         let (writers, passers) = (shared.clone(), shared.clone());
@@ -258,7 +258,7 @@ fn locks_spawns_and_joins_order_what_they_order() {
 }
 
 #[test]
-fn a_race_that_nothing_leads_to_is_said_to_be_one() {
+fn a_race_without_any_synchronization_is_reported_as_one() {
     let failure = fails(|| {
         let shared = Arc::new(Shared::default());
         let others = shared.clone();
@@ -274,7 +274,7 @@ fn a_race_that_nothing_leads_to_is_said_to_be_one() {
 }
 
 #[test]
-fn where_two_stores_fit_the_picture_says_so() {
+fn the_picture_warns_when_two_stores_match_the_value_read() {
     let failure = fails(|| {
         let shared = Arc::new(Shared::default());
         let senders = shared.clone();
@@ -341,7 +341,7 @@ fn the_same_orders_are_tried_with_and_without_a_recorder() {
 }
 
 #[test]
-fn after_a_failure_nothing_is_recorded() {
+fn recording_stops_after_a_failure() {
     assert!(!lab::is_recording());
     drop(fails(message_passing(Relaxed, Relaxed)));
     assert!(!lab::is_recording() && !panicking());

@@ -122,9 +122,9 @@ fn a_handle_that_takes_over_without_an_acquire() {
 }
 
 #[test]
-fn a_handle_that_goes_without_a_release() {
+fn a_cancel_that_does_not_release() {
     let said = explained(
-        "a_handle_that_goes_without_a_release",
+        "a_cancel_that_does_not_release",
         "task::state::cancel",
         Relaxed,
         a_task,

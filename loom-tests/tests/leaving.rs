@@ -159,7 +159,7 @@ fn quiet_releases() {
 }
 
 #[test]
-fn seeing_that_it_is_quiet_acquires() {
+fn the_check_for_quiescence_acquires() {
     assert_killed("executor::gate::quiet_look", Relaxed, two_leave);
 }
 

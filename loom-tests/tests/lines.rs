@@ -185,7 +185,7 @@ fn a_task_of_one_worker_moves_nothing() {
 }
 
 #[test]
-fn a_stolen_task_moves_to_the_thief_and_back_to_who_joins_it() {
+fn a_stolen_task_moves_to_the_thief_and_back_to_its_joiner() {
     count(|| {
         let mut handle = None;
         assert_eq!(moves_on(0, || handle = Some(spawn(ready(7)))), 0);

@@ -102,7 +102,7 @@ fn each_push_is_taken_once_and_whole() {
 
 /// One thread pushes twice: the order is kept.
 #[test]
-fn what_one_thread_pushes_is_taken_in_its_order() {
+fn pushes_of_one_thread_are_taken_in_order() {
     model(|| {
         let inbox = Arc::new(LocalInbox::new());
         let order = Arc::new(Mutex::new(Vec::new()));
@@ -232,7 +232,7 @@ fn each_of_two_wake_ups_is_seen() {
 }
 
 #[test]
-fn what_came_before_a_wake_up_from_elsewhere_is_seen() {
+fn writes_before_a_wake_up_by_another_thread_are_visible_to_the_owner() {
     wake_against_look();
 }
 
@@ -275,7 +275,7 @@ fn a_wake_up_from_elsewhere_runs_a_task_of_a_sleeping_executor() {
 
 /// The same, driven by another waker.
 #[test]
-fn a_wake_up_from_elsewhere_wakes_who_drives_a_run() {
+fn a_wake_up_by_another_thread_wakes_the_driver_of_a_run() {
     model_bounded(2, || {
         let executor = LocalExecutor::new();
         let task = executor.spawn(second_poll(|waker| {

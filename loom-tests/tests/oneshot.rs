@@ -361,7 +361,7 @@ fn a_wake_up_that_finds_another() {
 }
 
 /// The wait ends, and its thread drops its parker, while the other thread may still hold the waker.
-fn a_parker_is_freed_by_whoever_is_last() {
+fn wake_while_the_parker_is_dropped() {
     model_bounded(3, || {
         let mut spawned = false;
         let wait = poll_fn(move |cx| {
@@ -383,8 +383,8 @@ fn wake_up_that_finds_another() {
 }
 
 #[test]
-fn parker_is_freed_by_whoever_is_last() {
-    a_parker_is_freed_by_whoever_is_last();
+fn the_parker_or_its_last_waker_frees_the_block() {
+    wake_while_the_parker_is_dropped();
 }
 
 #[test]
@@ -427,7 +427,7 @@ fn a_value_takes_one_exchange_and_waiting_for_it_one_more() {
 }
 
 #[test]
-fn to_close_takes_one_exchange_and_none_after_the_sender() {
+fn close_makes_one_exchange_and_none_after_the_sender_has_finished() {
     model(|| {
         let closed = || {
             let (tx, mut rx) = oneshot::channel();
@@ -478,6 +478,6 @@ caught! {
     weakened_poll_is_caught: "oneshot::word::poll" to Relaxed by try_receive(Send);
     weakened_notify_is_caught: "waker::park::parker::notify" to Relaxed by a_wake_up_that_finds_another();
     weakened_take_is_caught: "waker::park::parker::take" to Relaxed by a_wake_up_that_finds_another();
-    weakened_release_is_caught: "waker::park::parker::release" to Relaxed by a_parker_is_freed_by_whoever_is_last();
-    weakened_free_is_caught: "waker::park::parker::free" to Relaxed by a_parker_is_freed_by_whoever_is_last();
+    weakened_release_is_caught: "waker::park::parker::release" to Relaxed by wake_while_the_parker_is_dropped();
+    weakened_free_is_caught: "waker::park::parker::free" to Relaxed by wake_while_the_parker_is_dropped();
 }

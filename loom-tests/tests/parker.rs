@@ -122,7 +122,7 @@ fn two_wake_ups_against_a_look() {
 }
 
 #[test]
-fn what_came_before_a_wake_up_that_finds_another_is_seen() {
+fn writes_before_a_merged_wake_up_are_visible_to_the_parker() {
     two_wake_ups_against_a_look();
 }
 

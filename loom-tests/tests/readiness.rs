@@ -265,7 +265,7 @@ fn two_waiters_and_two_events() {
 /// A waiter is dropped while an event takes the wakers: nothing of it is left, and the waiter that
 /// remains is served.
 #[test]
-fn a_waiter_that_goes_against_an_event() {
+fn a_dropped_waiter_against_an_event() {
     model(|| {
         let world = World::new(0);
         let mut stays = Reader::new(&world, By::Future);

@@ -136,21 +136,21 @@ fn an_entry_that_another_thread_gives_back() {
 }
 
 #[test]
-fn striking_off_what_is_left_releases() {
+fn removing_a_leftover_task_releases() {
     assert_killed("executor::registry::left", Acquire, || {
         model(two_that_are_left);
     });
 }
 
 #[test]
-fn striking_off_what_is_left_acquires() {
+fn removing_a_leftover_task_acquires() {
     assert_killed("executor::registry::left", Release, || {
         model(two_that_are_left);
     });
 }
 
 #[test]
-fn striking_off_what_is_left_is_acquire_release() {
+fn removing_a_leftover_task_is_acquire_release() {
     assert_killed("executor::registry::left", Relaxed, || {
         model(two_that_are_left);
     });

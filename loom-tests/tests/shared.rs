@@ -401,10 +401,7 @@ fn waits_in_the_first_place(shared: &Shared<Value>) -> First {
 }
 
 /// One waiter acts when the end arrives, while another wants to take over its place.
-fn succession_to_one_who(
-    act: Act,
-    does: impl Fn(First) + Copy + std::marker::Send + Sync + 'static,
-) {
+fn succession_against(act: Act, does: impl Fn(First) + Copy + std::marker::Send + Sync + 'static) {
     model_bounded(2, move || {
         let mut first = None;
         let (shared, against) =
@@ -427,13 +424,13 @@ fn succession_to_one_who(
     });
 }
 
-fn succession_to_one_who_goes(act: Act) {
-    succession_to_one_who(act, drop);
+fn succession_after_drop(act: Act) {
+    succession_against(act, drop);
 }
 
 /// The waiter puts the end back into the word.
-fn succession_to_one_who_polls_again(act: Act) {
-    succession_to_one_who(act, |mut first| {
+fn succession_after_another_poll(act: Act) {
+    succession_against(act, |mut first| {
         let waker = Wakes::new().waker();
         let _ = first.as_mut().poll(&mut Context::from_waker(&waker));
     });
@@ -471,7 +468,7 @@ fn three_come_at_once() {
 
 /// One waiter has counted two places, and then starts to search where another has stopped, at a
 /// place whose push it has not seen.
-fn a_look_goes_on_in_newer_places() {
+fn search_continues_in_newer_places() {
     model_bounded(2, || {
         let (tx, shared) = shared::channel();
         come_and_go::<2>(&shared);
@@ -528,8 +525,8 @@ models! {
     send_against_clones_dropped / close_against_clones_dropped: clones_dropped;
     send_against_two_waiters / close_against_two_waiters: two_waiters;
     send_against_succession / close_against_succession: succession;
-    send_against_succession_to_one_who_goes / close_against_succession_to_one_who_goes: succession_to_one_who_goes;
-    send_against_succession_to_one_who_polls_again / close_against_succession_to_one_who_polls_again: succession_to_one_who_polls_again;
+    send_against_succession_after_drop / close_against_succession_after_drop: succession_after_drop;
+    send_against_succession_after_another_poll / close_against_succession_after_another_poll: succession_after_another_poll;
     send_against_the_first_waiter / close_against_the_first_waiter: first_wake;
     send_against_the_first_waiters_wakers / close_against_the_first_waiters_wakers: first_with_another_waker;
     send_against_the_first_waiters_drop / close_against_the_first_waiters_drop: first_poll_then_drop;
@@ -539,18 +536,18 @@ models! {
 }
 
 #[test]
-fn three_who_come_at_once() {
+fn three_waiters_register_at_once() {
     three_come_at_once();
 }
 
 #[test]
-fn what_comes_before_a_close() {
+fn writes_before_a_close_are_visible_after_it() {
     close_publishes();
 }
 
 #[test]
 fn a_look_in_newer_places() {
-    a_look_goes_on_in_newer_places();
+    search_continues_in_newer_places();
 }
 
 #[test]
@@ -619,13 +616,13 @@ caught! {
     weakened_enter_is_caught: "shared::waiters::enter" to Relaxed by late_comer(Send);
     weakened_go_out_is_caught: "shared::waiters::go_out" to Relaxed by poll_then_drop(Send);
     weakened_sweep_is_caught: "shared::waiters::sweep" to Relaxed by poll_then_drop(Send);
-    weakened_resume_is_caught: "shared::waiters::resume" to Relaxed by a_look_goes_on_in_newer_places();
-    weakened_pass_is_caught: "shared::waiters::pass" to Relaxed by a_look_goes_on_in_newer_places();
+    weakened_resume_is_caught: "shared::waiters::resume" to Relaxed by search_continues_in_newer_places();
+    weakened_pass_is_caught: "shared::waiters::pass" to Relaxed by search_continues_in_newer_places();
     weakened_push_of_the_first_is_caught: "shared::waiters::push" to Relaxed by first_wake(Send);
     weakened_alone_is_caught: "shared::block::alone" to Relaxed by clones_dropped(Send);
     weakened_release_is_caught: "shared::block::release" to Relaxed by clones_dropped(Send);
     weakened_free_is_caught: "shared::block::free" to Relaxed by clones_dropped(Send);
     weakened_succeed_is_caught: "shared::succession::succeed" to Relaxed by succession(Send);
     weakened_succeed_ended_is_caught: "shared::succession::succeed_ended" to Relaxed by succession(Send);
-    weakened_restore_is_caught: "completion::restore" to Relaxed by succession_to_one_who_polls_again(Send);
+    weakened_restore_is_caught: "completion::restore" to Relaxed by succession_after_another_poll(Send);
 }

@@ -269,7 +269,7 @@ fn outside_against_sleep(forget: Forget) {
 }
 
 #[test]
-fn a_push_from_outside_wakes_the_worker_that_goes_to_sleep() {
+fn a_push_from_another_thread_wakes_a_worker_about_to_sleep() {
     outside_against_sleep(Forget::Nothing);
 }
 
@@ -284,7 +284,7 @@ fn outside_against_watch(forget: Forget) {
 }
 
 #[test]
-fn a_push_from_outside_wakes_the_worker_that_goes_to_watch() {
+fn a_push_from_another_thread_wakes_a_worker_about_to_watch() {
     outside_against_watch(Forget::Nothing);
 }
 
@@ -322,7 +322,7 @@ fn push_against_sleep(forget: Forget) {
 }
 
 #[test]
-fn a_push_of_a_worker_wakes_the_one_that_goes_to_sleep() {
+fn a_push_of_a_worker_wakes_another_about_to_sleep() {
     push_against_sleep(Forget::Nothing);
 }
 
@@ -436,7 +436,7 @@ fn a_push_of_a_worker_is_found_by_a_watcher() {
 
 /// A worker that asks for help when it pushes gets it, although another worker watches.
 #[test]
-fn a_push_that_is_to_be_shared_wakes_a_watcher_or_leaves_it_to_one_who_searches() {
+fn a_push_that_asks_for_help_gets_it_from_a_watcher_or_a_searcher() {
     model(|| {
         let world = World::new(2, 0, Forget::Nothing);
         let worker = start(&world, |world| assert!(world.search_and_watch(1, 1)));
@@ -449,7 +449,7 @@ fn a_push_that_is_to_be_shared_wakes_a_watcher_or_leaves_it_to_one_who_searches(
 /// A worker pushes without any fence, and goes to sleep. The other worker, while no third one is
 /// active, has no fence that would pair with the first worker's light fence. It sees the push
 /// because both go through the word and the lock. Preemption bound 3.
-fn push_of_one_who_sleeps_by_then(finds_other_work: bool) {
+fn push_whose_worker_sleeps_afterwards(finds_other_work: bool) {
     model_bounded(3, move || {
         let _no_fence = Weakened::new("executor::sleep::push_fence", Relaxed);
         let world = World::new(2, usize::from(finds_other_work), Forget::Nothing);
@@ -534,7 +534,7 @@ fn close_against_sleep(forget: Forget) {
 }
 
 #[test]
-fn a_close_wakes_the_worker_that_goes_to_sleep() {
+fn a_close_wakes_a_worker_about_to_sleep() {
     close_against_sleep(Forget::Nothing);
 }
 
@@ -548,14 +548,14 @@ fn close_against_watch(forget: Forget) {
 }
 
 #[test]
-fn a_close_wakes_the_worker_that_goes_to_watch() {
+fn a_close_wakes_a_worker_about_to_watch() {
     close_against_watch(Forget::Nothing);
 }
 
 /// A close and a push from outside at once: whether the worker runs the task or leaves, it ends.
 /// Preemption bound 3.
 #[test]
-fn a_close_against_a_push_and_a_worker_that_goes_to_sleep() {
+fn a_close_against_a_push_and_a_worker_about_to_sleep() {
     model_bounded(3, || {
         let world = World::new(1, 0, Forget::Nothing);
         let worker = start(&world, |world| while world.search(0, 1) {});
@@ -605,12 +605,12 @@ fn pinned_against_sleep(workers: usize, forget: Forget) {
 }
 
 #[test]
-fn a_pinned_task_wakes_its_worker_that_goes_to_sleep() {
+fn a_pinned_task_wakes_its_worker_about_to_sleep() {
     pinned_against_sleep(1, Forget::Nothing);
 }
 
 #[test]
-fn a_pinned_task_wakes_its_worker_that_goes_to_sleep_as_the_last_lookout() {
+fn a_pinned_task_wakes_its_worker_about_to_sleep_as_the_last_lookout() {
     pinned_against_sleep(2, Forget::Nothing);
 }
 
@@ -624,7 +624,7 @@ fn pinned_against_watch(forget: Forget) {
 }
 
 #[test]
-fn a_pinned_task_wakes_its_worker_that_goes_to_watch() {
+fn a_pinned_task_wakes_its_worker_about_to_watch() {
     pinned_against_watch(Forget::Nothing);
 }
 
@@ -765,13 +765,13 @@ fn a_worker_is_woken_no_more_often_than_somebody_wakes() {
 }
 
 #[test]
-fn what_a_worker_pushed_before_it_slept_is_seen_by_the_next_that_sleeps() {
-    push_of_one_who_sleeps_by_then(false);
+fn the_next_worker_to_sleep_sees_a_push_of_a_sleeping_worker() {
+    push_whose_worker_sleeps_afterwards(false);
 }
 
 #[test]
-fn what_a_worker_pushed_before_it_slept_is_seen_by_the_last_that_finds_something() {
-    push_of_one_who_sleeps_by_then(true);
+fn the_last_finder_sees_a_push_of_a_sleeping_worker() {
+    push_whose_worker_sleeps_afterwards(true);
 }
 
 macro_rules! killed {
@@ -816,7 +816,7 @@ killed! {
     worker_fence_is_there: worker_fence -> Relaxed by pinned_against_sleep(1, Forget::Nothing);
     found_releases_to_a_sleeper: found -> Relaxed by batch_against_sleep();
     found_releases_to_a_finder: found -> Relaxed by batch_against_found();
-    sleep_releases: sleep -> Relaxed by push_of_one_who_sleeps_by_then(true);
+    sleep_releases: sleep -> Relaxed by push_whose_worker_sleeps_afterwards(true);
     slept_acquires: slept -> Relaxed by close_wakes_all();
     signal_releases: signal -> Relaxed by close_wakes_all();
 }
@@ -829,13 +829,13 @@ fn a_sleeper_must_look_again() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn the_last_finder_must_look_again_for_what_comes_from_outside() {
+fn the_last_finder_must_recheck_for_injected_tasks() {
     found_against_outside(Forget::LookAsFinder);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn the_last_finder_must_look_again_for_what_a_worker_pushes() {
+fn the_last_finder_must_recheck_for_tasks_that_a_worker_pushes() {
     found_against_push(Forget::LookAsFinder);
 }
 
@@ -871,6 +871,6 @@ fn a_pinned_task_needs_the_watchers_look() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn who_takes_a_batch_without_a_search_must_tell() {
+fn taking_a_batch_without_a_search_must_notify() {
     batch_without_search(Forget::Rest);
 }

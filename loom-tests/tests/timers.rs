@@ -243,7 +243,7 @@ fn two_firers_at_once() {
 /// A thread that learns through an ordering flag that its timer is the earliest finds its deadline
 /// in `earliest`, and a thread that fires finds the timer due.
 #[test]
-fn who_comes_after_an_insertion_sees_its_deadline() {
+fn a_thread_ordered_after_an_insertion_sees_its_deadline() {
     model(|| {
         let (world, wakes) = (World::new(), Wakes::new());
         let told = Arc::new(AtomicUsize::new(0));

@@ -14,12 +14,12 @@ use super::{
 
 /// A run that is over.
 pub(super) struct Attempt {
-    /// How it ended.
+    /// The result of the run.
     pub(super) ended: Result<(), Failure>,
     #[cfg(test)]
     pub(super) digest: u64,
     pub(super) steps: u64,
-    /// Empty unless the settings say that it is kept.
+    /// The kept decisions and events. Empty unless the settings ask for them.
     pub(super) kept: Kept,
 }
 

@@ -11,7 +11,7 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-/// The streams of one seed.
+/// The numbers of the random streams of one seed.
 const DECISIONS: u64 = 0;
 const PROGRAM: u64 = 1;
 
@@ -19,15 +19,15 @@ const PROGRAM: u64 = 1;
 /// So if one is left out, or no longer asked for, those of the other kinds stay where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
-    /// Which task runs next.
+    /// The choice of the next task.
     Order,
-    /// How late a timer or a wake-up is.
+    /// The delay of a timer or a wake-up.
     Delay,
-    /// How a poll goes: without reason, with a small budget, into a panic, or not at all.
+    /// A fault of a poll: no reason to poll, a small budget, a panic, or a cancellation.
     Poll,
-    /// Whether a site of the program's own is active, or fires.
+    /// Whether a fault site of the program is active, or fires.
     Site,
-    /// What the network does with a message.
+    /// The fate of a message in the network.
     Network,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Chance {
     /// What the program draws itself. It has a stream of its own, so that a run with fewer
     /// decisions draws the same numbers.
     program: ChaCha8Rng,
-    /// `None`: decisions are drawn, and not kept.
+    /// The script, or `None` if decisions are drawn and not kept.
     script: Option<Box<Script>>,
 }
 
@@ -164,7 +164,7 @@ impl Chance {
         self.decisions.next_u32()
     }
 
-    /// The program's next random number.
+    /// Returns the program's next random number.
     pub(super) fn random(&mut self) -> u64 {
         self.program.next_u64()
     }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_probability_happens_as_often() {
+    fn an_event_happens_as_often_as_its_probability_says() {
         let mut chance = Chance::new(1);
         let often = (0..10_000).filter(|_| chance.happens(Site, 0.25)).count();
         assert!((2_300..2_700).contains(&often), "{often}");

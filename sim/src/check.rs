@@ -21,7 +21,7 @@ use super::{
 
 pub use self::found::Found;
 
-/// The steps after which a run has failed, unless the settings say it.
+/// The default number of steps after which a run has failed.
 const MOST_STEPS: u64 = 1_000_000;
 
 /// Runs a program with some hundreds of seeds, and panics with a report if it fails in one of them.
@@ -360,7 +360,7 @@ impl Check {
         Ok(Checked { runs: self.seeds })
     }
 
-    /// The settings of a run of which all is kept.
+    /// Returns the settings of a run of which all is kept.
     fn keeping(&self) -> Builder {
         Builder {
             keeps_trace: true,
@@ -447,7 +447,7 @@ fn parsed<T: FromStr<Err: fmt::Display>>(name: &str, value: &str) -> T {
     read.unwrap_or_else(|error| panic!("{name}={value} cannot be read: {error}"))
 }
 
-/// The name of the test that runs, if there is one.
+/// Returns the name of the test that runs, if there is one.
 fn test_name() -> Option<String> {
     let thread = std::thread::current();
     let name = thread.name().filter(|name| *name != "main");

@@ -255,6 +255,6 @@ impl Explore {
 pub struct Explored {
     /// The number of schedules that were run.
     pub schedules: u64,
-    /// Whether these are all that the program has, within the bound on preemptions.
+    /// Whether every schedule of the program was run, within the bound on preemptions.
     pub is_complete: bool,
 }

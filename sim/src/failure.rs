@@ -19,13 +19,13 @@ pub(super) struct Waiting {
     pub(super) named: Named,
     /// The number of its executor, if there are several.
     pub(super) executor: Option<usize>,
-    /// Whether it is ready, but may run on no worker that is free.
+    /// Whether the task is ready, but no free worker may run it.
     pub(super) is_ready: bool,
-    /// When it was polled last, in nanoseconds since the start.
+    /// The time of its last poll, in nanoseconds since the start.
     pub(super) since: u64,
-    /// In which step that was, and who had woken it. `None` if it has never run.
+    /// The step of its last poll, and the actor that woke it. `None` if it has never run.
     pub(super) ran: Option<(u64, Actor)>,
-    /// The task whose end it waits for, if it is known to wait for one.
+    /// The task that this one is known to join, if any.
     pub(super) joins: Option<Actor>,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for Blocked {
 
 /// Nobody can wake anybody.
 pub(super) struct Deadlock {
-    /// The task whose end the main future waits for, if it is known to wait for one.
+    /// The task that the main future is known to join, if any.
     pub(super) main_joins: Option<Actor>,
     pub(super) waiting: Vec<Waiting>,
     pub(super) blocked: Vec<Blocked>,
@@ -106,7 +106,7 @@ const OUTSIDE: &str = "the simulation does not wait for what is outside of it: t
 /// The payload of a panic.
 pub(super) struct Payload {
     message: Box<str>,
-    /// In a lock, because an error is shared between threads and a payload cannot be.
+    /// The payload. Locked, because an error may be shared between threads and a payload may not.
     inner: Mutex<Box<dyn Any + Send>>,
 }
 
@@ -133,23 +133,23 @@ pub(super) enum Kind {
     Steps(u64),
     Time(Duration),
     NoExecutor(String),
-    /// Of a search: the same choices led to something else.
+    /// In a search, the same choices led to a different run.
     Diverged,
     NoThread(String),
-    /// A call has kept the simulation for too long.
+    /// A call has blocked the simulation for too long.
     Stuck {
         actor: Actor,
         named: Named,
         limit: Duration,
     },
-    /// A poll that blocks could go on, but another one that blocks lies above it.
+    /// A blocked poll could continue, but lies beneath another blocked poll on the stack.
     Beneath {
         actor: Actor,
         above: Actor,
     },
     /// A task without a handle panicked.
     Detached(Actor, Named),
-    /// Two runs with the same decisions differ, as the text says.
+    /// Two runs with the same decisions differ. The text says how.
     Differs(String),
 }
 
@@ -181,7 +181,7 @@ pub(super) enum Kind {
 /// assert_eq!(payload.downcast_ref::<&str>(), Some(&"on purpose"));
 /// ```
 pub struct Failure {
-    /// In a box, because most results are not errors.
+    /// The kind of failure. Boxed, because most results are not errors.
     kind: Box<Kind>,
     seed: u64,
     /// The number of the schedule, if the run belongs to a search.
@@ -230,7 +230,7 @@ impl Failure {
         self.schedule = Some(number);
     }
 
-    /// Whether another run has failed in the same way.
+    /// Returns whether another run has failed in the same way.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (&*self.kind, &*other.kind) {
             (Kind::Panic(one), Kind::Panic(other)) => one.message == other.message,
@@ -243,12 +243,12 @@ impl Failure {
         }
     }
 
-    /// Whether the run came to its limit of steps.
+    /// Returns whether the run came to its limit of steps.
     pub(super) fn is_of_steps(&self) -> bool {
         matches!(*self.kind, Kind::Steps(_))
     }
 
-    /// Whether a call has kept the simulation for too long.
+    /// Returns whether a call has kept the simulation for too long.
     pub(super) fn is_stuck(&self) -> bool {
         matches!(*self.kind, Kind::Stuck { .. })
     }
@@ -294,7 +294,7 @@ impl Failure {
     }
 }
 
-/// What to use instead of a wait outside.
+/// The advice for a wait that the simulation does not see.
 pub(super) const ONLY_OWN_WAITS: &str = "a simulation sees only joint's waits: use \
     `joint::oneshot` or `joint::block_on` instead of a channel of `std`, `joint_executor::time::sleep` \
     instead of `thread::sleep`, and hold no lock of `std` across an `await`";
@@ -303,7 +303,7 @@ const DIVERGED: &str = "the program did something else than in the run before, a
     choices were made. The usual suspects are hash maps with random state, real time, threads, and \
     state that is left from the run before\n";
 
-/// The message of a panic.
+/// Returns the message of a panic.
 pub(super) fn message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -289,7 +289,7 @@ impl Faults {
         self
     }
 
-    /// Whether anything can go wrong.
+    /// Returns whether anything can go wrong.
     pub(super) fn is_none(&self) -> bool {
         let all = [
             self.late_timers,
@@ -361,14 +361,14 @@ pub fn may_cancel<F: IntoFuture>(future: F) -> MayCancel<F::IntoFuture> {
     }
 }
 
-/// When a future is to be dropped.
+/// The time at which a future is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// That is not decided yet.
+    /// Not decided yet.
     Open,
     Now,
     AtNextPoll,
-    /// At the first poll at this time of the clock, or later.
+    /// At the first poll at or after this time of the clock.
     At(u64),
 }
 

@@ -52,18 +52,18 @@ pub(super) struct Program {
 /// What the world knows about a host.
 pub(super) struct Machine {
     pub(super) name: Arc<str>,
-    /// Counts the starts and the ends, so that what belongs to an earlier start is known.
+    /// The number of starts and ends, which tells what belongs to an earlier start.
     pub(super) start: u32,
     pub(super) power: Power,
     pub(super) main: Option<Rc<RefCell<Main>>>,
     pub(super) program: Option<Program>,
-    /// Where it was given its main future.
+    /// The call that gave the host its main future.
     pub(super) given: &'static Location<'static>,
     end: Option<HostEnd>,
     /// The number of futures that wait for the end.
     pub(super) watchers: usize,
     waiting: Vec<Waker>,
-    /// The port that is given out next.
+    /// The next port to assign.
     pub(super) next_port: u16,
 }
 
@@ -110,10 +110,10 @@ impl Machine {
     }
 }
 
-/// The first of the ports that are given out.
+/// The first port that is assigned automatically.
 pub(super) const FIRST_PORT: u16 = 49_152;
 
-/// The address of a host.
+/// Returns the address of a host.
 pub(super) fn ip(host: usize) -> Ipv4Addr {
     let number = u16::try_from(host + 1).unwrap_or(u16::MAX);
     let [high, low] = number.to_be_bytes();
@@ -138,11 +138,11 @@ pub(super) fn ip(host: usize) -> Ipv4Addr {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostEnd {
-    /// It returned.
+    /// The main future returned.
     Returned,
-    /// It was killed.
+    /// The host was killed.
     Killed,
-    /// It panicked with this message.
+    /// The main future panicked with this message.
     Panicked(String),
 }
 

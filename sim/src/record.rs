@@ -80,7 +80,7 @@ pub(super) enum What {
     },
     Ended(TaskEnd),
     Fault(Fault),
-    /// The virtual time went on, up to this event's.
+    /// The virtual time advanced to the time of this event.
     TimePassed,
     /// It armed a timer for this time, in nanoseconds since the start. This is kept only with all
     /// events, and is not part of the digest.
@@ -111,7 +111,7 @@ pub(super) enum What {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// In nanoseconds since the start.
+    /// The time, in nanoseconds since the start.
     pub(super) at: u64,
     pub(super) step: u64,
     pub(super) actor: Actor,
@@ -142,7 +142,7 @@ impl fmt::Debug for Event {
     }
 }
 
-/// How many of the last events are kept in any case.
+/// The number of latest events that are always kept.
 const LAST: usize = 64;
 
 const UNUSED: Event = Event {
@@ -154,7 +154,7 @@ const UNUSED: Event = Event {
 
 pub(super) struct Record {
     digest: u64,
-    /// The last events, as a ring. Places that have not been used yet have any event.
+    /// The latest events, as a ring. Unused places hold an arbitrary event.
     last: Box<[Event; LAST]>,
     /// The number of events.
     count: usize,
@@ -175,7 +175,7 @@ impl Record {
         }
     }
 
-    /// Whether all events are kept.
+    /// Returns whether all events are kept.
     pub(super) fn keeps_all(&self) -> bool {
         self.all.is_some()
     }
@@ -234,7 +234,7 @@ impl Record {
         (first..self.count).map(|place| &self.last[place % LAST])
     }
 
-    /// The number of events that are kept.
+    /// Returns the number of events that are kept.
     pub(super) fn kept(&self) -> usize {
         self.all.as_ref().map_or(0, Vec::len)
     }

@@ -25,7 +25,7 @@ use core::fmt::Debug;
 /// });
 /// ```
 pub trait Verdict: sealed::Sealed {
-    /// The error, as text, if it is one.
+    /// Returns the error, as text, if it is one.
     #[doc(hidden)]
     fn error(self) -> Option<String>;
 }

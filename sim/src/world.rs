@@ -78,13 +78,13 @@ pub(super) use self::{entered::with, kept::Kept};
 /// Something that is ready to run.
 pub(super) struct Due {
     pub(super) actor: Actor,
-    /// Who has made it ready.
+    /// The actor that made it ready.
     by: Actor,
     work: Work,
 }
 
 impl Due {
-    /// Whether it was woken in its own poll.
+    /// Returns whether it was woken in its own poll.
     pub(super) fn has_yielded(&self) -> bool {
         self.by == self.actor
     }
@@ -108,7 +108,7 @@ enum Work {
     /// A call, with the place that it belongs to. Boxed, because calls are rare, and what is ready
     /// is moved often.
     Call(Box<(Place, Runnable)>),
-    /// A call that has begun is to look whether what it waits for is due.
+    /// A call that has begun must check whether its wait is over.
     Resume(usize),
 }
 
@@ -118,14 +118,14 @@ struct Live {
     named: Named,
     /// `None` for a call.
     executor: Option<ExecutorId>,
-    /// When it was polled last, and in which step.
+    /// The time and the step of its last poll.
     since: u64,
     ran: u64,
-    /// Who had woken it for that step.
+    /// The actor that woke it for that step.
     woken: Actor,
     /// Whether the faults may cancel it.
     is_expendable: bool,
-    /// Whether its last poll has arranged a spurious one.
+    /// Whether its last poll has scheduled a spurious one.
     is_arranged: bool,
 }
 
@@ -133,7 +133,7 @@ struct Live {
 #[derive(Clone, Copy)]
 struct Limits {
     steps: u64,
-    /// The last nanosecond of the clock.
+    /// The end of the virtual time, in nanoseconds of the clock.
     time: u64,
 }
 
@@ -147,7 +147,7 @@ pub(super) struct World {
     agenda: RefCell<Agenda>,
     spawned: Cell<u32>,
     later: RefCell<BinaryHeap<Reverse<Later>>>,
-    /// The wakers of the timers that have fired, for its memory alone.
+    /// An empty buffer for the wakers of fired timers, kept for its memory.
     fired: Cell<Vec<Waker>>,
     laters: Cell<u64>,
     start: u64,
@@ -156,24 +156,24 @@ pub(super) struct World {
     /// The number of the last step: the limit, or 0 once the run has failed.
     last_step: Cell<u64>,
     charge: u64,
-    /// Whether a panic of a task that has no handle is no failure.
+    /// Whether panics of detached tasks are ignored.
     ignores_panics: bool,
     limits: Limits,
     injected: Option<Injected>,
     threads: Threads,
     max_call_time: Duration,
-    /// Why the world is abandoned, if it is.
+    /// The reason why the world was abandoned, if it was.
     stuck: Cell<Option<Failure>>,
     is_abandoned: Cell<bool>,
     /// The waits of polls that block, which lie on the stack.
     frames: RefCell<Vec<Frame>>,
     keeps_all: bool,
     network: RefCell<Network>,
-    /// Where the code that runs now belongs.
+    /// The place of the code that is running.
     place: Cell<Place>,
     /// Who acts now.
     acting: Cell<Actor>,
-    /// Whom the faults have let panic last.
+    /// The task in which a fault last caused a panic.
     panicked: Cell<Option<Actor>>,
     main: MainWaker,
     /// Polls the main future. `None` while that is under way, and once it is over.
@@ -181,7 +181,7 @@ pub(super) struct World {
     main_is_over: Cell<bool>,
     /// The number of polls and calls on the stack.
     depth: Cell<usize>,
-    /// How often waits of polls have been ended because the run has failed.
+    /// The number of blocking waits that were ended because the run has failed.
     ended_waits: Cell<usize>,
     failure: RefCell<Option<Failure>>,
     /// The number of events that were kept when it failed.
@@ -332,7 +332,7 @@ impl World {
         self.acting.get()
     }
 
-    /// The virtual time, in nanoseconds of the clock.
+    /// Returns the virtual time, in nanoseconds of the clock.
     pub(super) fn now(&self) -> u64 {
         self.now.get()
     }

@@ -123,7 +123,7 @@ impl SharedWaiter {
         drop(waker);
     }
 
-    /// The word of a waiter that has registered.
+    /// Returns the word of a waiter that has registered.
     #[inline]
     fn word(place: *mut Place, waiters: &Waiters) -> *const Completion {
         match Place::at(place) {

@@ -79,7 +79,7 @@ const SWEPT: usize = 1 << (usize::BITS - 1);
 pub(super) struct Waiters {
     list: AtomicPtr<Place>,
     inside: AtomicUsize,
-    /// Where the next search for a free place starts: a place of the list, or null for the front.
+    /// The place at which the next search for a free place starts, or null for the front.
     resume: AtomicPtr<Place>,
     /// The list that the end has taken. The sender writes it before it goes out, and the thread
     /// that frees the list reads it.
@@ -98,7 +98,7 @@ impl Waiters {
         }
     }
 
-    /// The word of the first waiter.
+    /// Returns the word of the first waiter.
     pub(super) fn first(&self) -> *const Completion {
         &raw const self.first
     }

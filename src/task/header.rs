@@ -98,9 +98,9 @@ pub(super) enum Ran {
 /// What a run does with the runnable of a task that was woken while it ran.
 #[derive(Clone, Copy)]
 pub(super) enum OnAgain {
-    /// Gives it to the schedule function.
+    /// Gives the runnable to the schedule function.
     Schedule,
-    /// Leaves it to the caller.
+    /// Leaves the runnable to the caller.
     Leave,
 }
 

@@ -67,13 +67,13 @@ use core::{
 
 use joint_switch::thread_local;
 
-/// How many operations one poll of a task may do.
+/// The number of operations that one poll of a task may do.
 const OPERATIONS: u64 = 128;
-/// More operations than any poll does.
+/// A budget that no poll uses up.
 const UNLIMITED: u64 = u64::MAX;
 
 thread_local! {
-    /// How many operations this poll may still do.
+    /// The number of operations that this poll may still do.
     static LEFT: Cell<u64> = const { Cell::new(UNLIMITED) };
 }
 

@@ -33,12 +33,12 @@ thread_local! {
 }
 
 thread_local! {
-    /// What this thread does for others while it is blocked, or `None` for nothing.
+    /// The function that this thread calls for others while it is blocked, if any.
     static ATTEND: Cell<Option<Attend>> = const { Cell::new(None) };
 }
 
 thread_local! {
-    /// What this thread does instead of parking, or `None` to park.
+    /// The function that this thread calls instead of parking, if any.
     static WAIT: Cell<Option<Wait>> = const { Cell::new(None) };
 }
 
@@ -91,7 +91,7 @@ pub fn set_wait(wait: Option<Wait>) -> Option<Wait> {
 pub type OnUnpark = fn(&thread::Thread);
 
 thread_local! {
-    /// What this thread does before it unparks a thread, or `None` for nothing.
+    /// The function that this thread calls before it unparks another one, if any.
     static ON_UNPARK: Cell<Option<OnUnpark>> = const { Cell::new(None) };
 }
 

@@ -268,7 +268,7 @@ fn a_runnable_with_metadata_makes_the_round_trip_through_its_address() {
 }
 
 #[test]
-fn a_handle_goes_back_and_forth_between_its_ways_to_be_awaited() {
+fn a_handle_converts_between_its_ways_to_be_awaited() {
     let (task, runnable, handle) = Tagged::spawn(async { 7 });
     let handle = handle.result().into_handle().fallible().into_handle();
     assert!(!handle.fallible().handle().is_finished());

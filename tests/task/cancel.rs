@@ -107,7 +107,7 @@ fn an_ended_task_keeps_its_output() {
 }
 
 #[test]
-fn to_abort_again_changes_nothing() {
+fn aborting_again_changes_nothing() {
     let queue = Queue::new();
     let handle = queue.start(pending::<()>());
     queue.run();
@@ -157,7 +157,7 @@ fn cancel_waits_until_the_future_is_gone() {
 }
 
 #[test]
-fn cancel_gives_an_output_that_is_there() {
+fn cancel_returns_an_output_that_is_ready() {
     let queue = Queue::new();
     let handle = queue.start(async { 7 });
     queue.run();

@@ -100,7 +100,7 @@ fn a_joined_handle_still_shows_the_task() {
 }
 
 #[test]
-fn what_a_handle_turns_into_shows_the_handle() {
+fn converted_handles_show_the_handle_in_debug() {
     let handles = [(); 3].map(|()| Queue::new().spawn(async {}).1);
     let [one, two, three] = handles;
     has(
@@ -138,7 +138,7 @@ fn a_builder_shows_what_it_was_given() {
 }
 
 #[test]
-fn what_has_nothing_to_show_shows_what_it_is() {
+fn types_without_state_show_their_name_in_debug() {
     let (runnable, _handle) = Queue::new().spawn(async {});
     has(runnable.link(), &["Link"]);
     has(Copied(|_: Runnable| {}), &["Copied"]);
@@ -195,7 +195,7 @@ fn a_panic_without_a_name_or_a_text_tells_the_place() {
 }
 
 #[test]
-fn to_await_a_cancelled_task_tells_which_it_was() {
+fn awaiting_a_cancelled_task_names_the_task() {
     let (runnable, handle) = Builder::new().name("seven").spawn(|()| async {}, |_| {});
     drop(runnable);
     let payload = crate::support::panics(|| ready(handle));

@@ -27,7 +27,7 @@ fn the_output_is_dropped_where_the_task_ends() {
 }
 
 #[test]
-fn it_may_be_woken_and_ends_later() {
+fn a_detached_task_is_woken_and_ends_later() {
     let wakes: [fn(Waker); 2] = [Waker::wake, |waker| waker.wake_by_ref()];
     for wake in wakes {
         let queue = Queue::new();
@@ -90,7 +90,7 @@ fn a_runnable_that_is_dropped_drops_it() {
 }
 
 #[test]
-fn its_panics_go_nowhere() {
+fn panics_of_a_detached_task_are_discarded() {
     let queue = Queue::new();
     let dropped = Count::new();
     let payload = Dropped(dropped.clone());

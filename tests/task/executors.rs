@@ -76,7 +76,7 @@ mod polls {
     }
 
     #[test]
-    fn so_is_the_waiter_of_a_task_that_panics_or_was_aborted() {
+    fn the_waiter_of_a_task_that_panics_or_was_aborted_is_left_to_the_caller() {
         for abort in [false, true] {
             let (runnable, mut handle) = task::spawn(async { panic!("in poll") }, never);
             let wakes = Wakes::new();
@@ -199,7 +199,7 @@ mod tells {
     }
 
     #[test]
-    fn whether_the_task_was_woken_by_then() {
+    fn pending_reports_whether_the_task_was_woken() {
         let (told, queue, runnable, handle) = telling(yield_now());
         runnable.run();
         assert_eq!(told.take(), ["pending and woken", "scheduled"]);
@@ -618,7 +618,7 @@ mod traits {
     const NEITHER: (bool, bool) = (false, false);
 
     #[test]
-    fn what_shares_the_metadata_is_sent_only_if_the_metadata_may_be_sent_and_shared() {
+    fn types_that_share_the_metadata_are_send_only_if_it_is_send_and_sync() {
         assert_eq!(of!(Runnable<u8>), BOTH);
         assert_eq!(of!(Polled<u8>), BOTH);
         assert_eq!(of!(JoinHandle<u8, u8>), BOTH);
@@ -644,7 +644,7 @@ mod traits {
     }
 
     #[test]
-    fn what_belongs_to_a_thread_stays_there() {
+    fn types_that_belong_to_a_thread_are_neither_send_nor_sync() {
         assert_eq!(of!(Parker), NEITHER);
         assert_eq!(of!(Saved), NEITHER);
     }
@@ -669,7 +669,7 @@ fn a_handle_without_metadata_is_the_same_handle() {
 }
 
 #[test]
-fn a_task_says_that_it_was_spawned_where_it_is_told() {
+fn spawned_at_sets_the_place_of_a_task() {
     let here = Location::caller();
     let (runnable, handle) = Builder::new()
         .metadata(1)
@@ -680,7 +680,7 @@ fn a_task_says_that_it_was_spawned_where_it_is_told() {
 }
 
 #[test]
-fn a_payload_can_be_wrapped_as_that_of_a_task() {
+fn a_payload_can_be_wrapped_as_the_panic_of_a_task() {
     let here = Location::caller();
     let payload = catch_unwind(|| panic!("caught")).unwrap_err();
     let payload = PanicPayload::new(payload, here);

@@ -90,7 +90,7 @@ fn a_panic_is_a_result() {
 
 #[test]
 #[should_panic = "no"]
-fn a_panic_goes_on_in_the_one_who_awaits() {
+fn awaiting_a_task_that_panicked_panics_with_its_payload() {
     let queue = Queue::new();
     let handle = queue.start(async { panic!("no") });
     queue.run();
@@ -99,7 +99,7 @@ fn a_panic_goes_on_in_the_one_who_awaits() {
 
 #[test]
 #[should_panic = "awaited a task that was cancelled"]
-fn to_await_a_cancelled_task_panics() {
+fn awaiting_a_cancelled_task_panics() {
     let (runnable, handle) = Queue::new().spawn(async {});
     drop(runnable);
     ready(handle)
@@ -115,7 +115,7 @@ fn cancellation_is_a_result() {
 
 #[test]
 #[should_panic = "polled again after it had returned the result"]
-fn to_poll_again_after_the_output_panics() {
+fn polling_a_handle_again_after_its_output_panics() {
     let queue = Queue::new();
     let mut handle = queue.start(async {});
     queue.run();
@@ -124,7 +124,7 @@ fn to_poll_again_after_the_output_panics() {
 }
 
 #[test]
-fn a_joined_handle_keeps_the_memory_until_it_goes() {
+fn a_joined_handle_keeps_the_memory_until_it_is_dropped() {
     let queue = Queue::new();
     for detach in [false, true] {
         let mut handle = queue.start(async {});
@@ -270,7 +270,7 @@ fn an_error_says_whether_the_task_was_cancelled_or_panicked() {
 }
 
 #[test]
-fn a_fallible_handle_is_pending_until_the_output_is_there() {
+fn a_fallible_handle_is_pending_until_the_output_is_ready() {
     let queue = Queue::new();
     let mut fallible = queue.start(async { 7 }).fallible();
     assert!(poll(&mut fallible).is_pending());

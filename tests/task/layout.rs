@@ -37,7 +37,7 @@ type Local = std::rc::Rc<u32>;
 
 /// It compiles.
 #[test]
-fn what_may_be_sent_and_shared() {
+fn runnables_and_handles_are_send_and_sync() {
     fn sent_and_shared<T: Send + Sync + Unpin>() {}
     sent_and_shared::<Runnable>();
     sent_and_shared::<Runnable<u32>>();
@@ -63,7 +63,7 @@ macro_rules! lacks {
 }
 
 #[test]
-fn what_may_not_be_sent_or_not_be_shared() {
+fn runnables_and_handles_of_unsendable_parts_are_not_send_or_sync() {
     lacks!(Send: Runnable<Unshared>, Runnable<Unsent>, Runnable<Local>);
     lacks!(Sync: Runnable<Unshared>, Runnable<Unsent>, Runnable<Local>);
     lacks!(Send: JoinHandle<(), Unshared>, JoinHandle<(), Unsent>, JoinHandle<Local>);
@@ -116,7 +116,7 @@ fn an_over_aligned_future_and_output_are_aligned() {
 }
 
 #[test]
-fn nothing_is_a_future_and_an_output_too() {
+fn zero_sized_futures_and_outputs_work() {
     struct Nothing;
     impl Future for Nothing {
         type Output = ();

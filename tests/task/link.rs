@@ -163,7 +163,7 @@ fn a_queue_gives_back_the_first_one_first() {
 }
 
 #[test]
-fn a_queue_that_goes_cancels_what_is_in_it() {
+fn dropping_a_queue_cancels_its_tasks() {
     let dropped = Count::new();
     let (mut queue, stack) = (Fifo::<()>::new(), Stack::default());
     for _ in 0..3 {

@@ -42,7 +42,7 @@ fn panic_of(handle: JoinHandle<()>) -> String {
 }
 
 #[test]
-fn run_and_woken_on_its_own_thread_it_may_use_what_is_not_sent() {
+fn a_local_future_may_use_and_return_values_that_are_not_send() {
     let queue = Queue::new();
     let shared = Rc::new(Cell::new(6));
     let own = shared.clone();
@@ -98,19 +98,19 @@ fn panics_elsewhere(what: &str, f: fn(task::Runnable)) {
 }
 
 #[test]
-fn polled_by_another_thread_it_panics_and_the_future_is_not_touched() {
+fn polling_on_another_thread_panics_without_touching_the_future() {
     panics_elsewhere("polled by another thread", |runnable| {
         runnable.run();
     });
 }
 
 #[test]
-fn dropped_by_another_thread_it_panics_and_the_future_is_not_touched() {
+fn dropping_on_another_thread_panics_without_touching_the_future() {
     panics_elsewhere("dropped by another thread", drop);
 }
 
 #[test]
-fn its_last_waker_may_go_on_another_thread() {
+fn its_last_waker_may_be_dropped_on_another_thread() {
     let queue = Queue::new();
     let (runnable, handle, _, dropped) = spawn(&queue);
     let waker = runnable.waker();
@@ -123,7 +123,7 @@ fn its_last_waker_may_go_on_another_thread() {
 }
 
 #[test]
-fn a_handle_whose_output_may_be_sent_goes_to_another_thread() {
+fn a_handle_with_a_send_output_may_move_to_another_thread() {
     let queue = Queue::new();
     let own = Rc::new(7);
     let (runnable, handle) = task::spawn_local(async move { *own }, queue.scheduler());

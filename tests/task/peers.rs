@@ -96,7 +96,7 @@ fn tokio_4724_two_tasks_that_await_each_other() {
 
 /// The same, when instead the executor goes with both runnables in it.
 #[test]
-fn tokio_4724_and_the_executor_goes() {
+fn tokio_4724_the_executor_is_dropped_with_both_runnables() {
     let queue = Queue::new();
     let places = [Place::default(), Place::default()];
     let handles = [1, 0].map(|other: usize| queue.start(awaiting(places[other].clone())));
@@ -228,7 +228,7 @@ fn compio_948_no_stale_mark_of_being_scheduled() {
 
 /// maitake: cancelling an idle task never wakes the one who waits for it.
 #[test]
-fn maitake_cancelling_an_idle_task_wakes_the_one_who_waits() {
+fn maitake_cancelling_an_idle_task_wakes_its_waiter() {
     let queue = Queue::new();
     let wakes = Wakes::new();
     let mut handle = queue.start(pending::<()>());

@@ -48,7 +48,7 @@ impl Inbox {
 }
 
 #[test]
-fn woken_while_it_runs_it_is_told_so() {
+fn a_task_woken_while_running_reports_it_to_its_schedule_function() {
     let inbox = Inbox::default();
     let (runnable, handle) = inbox.spawn(yield_now());
     assert!(runnable.run());
@@ -57,7 +57,7 @@ fn woken_while_it_runs_it_is_told_so() {
 }
 
 #[test]
-fn woken_while_idle_or_given_its_first_runnable_it_is_told_that() {
+fn a_task_woken_while_idle_is_not_reported_as_running() {
     let inbox = Inbox::default();
     let (runnable, handle) = inbox.spawn(pending::<()>());
     runnable.schedule();
@@ -93,7 +93,7 @@ fn cancelled_while_idle_is_not_woken_while_running() {
 }
 
 #[test]
-fn woken_before_it_runs_it_is_not_scheduled_at_all() {
+fn a_wake_up_before_the_first_run_schedules_nothing() {
     let inbox = Inbox::default();
     let (runnable, handle) = inbox.spawn(pending_once());
     let waker = runnable.waker();
@@ -105,7 +105,7 @@ fn woken_before_it_runs_it_is_not_scheduled_at_all() {
 }
 
 #[test]
-fn rescheduled_by_hand_it_is_as_if_woken() {
+fn a_runnable_scheduled_by_hand_counts_as_woken_while_idle() {
     let inbox = Inbox::default();
     let (runnable, handle) = inbox.spawn(yield_now());
     runnable.run();
@@ -125,7 +125,7 @@ impl Schedule<usize> for ByPriority {
 }
 
 #[test]
-fn a_type_of_ones_own_schedules_by_the_metadata() {
+fn a_custom_schedule_type_can_use_the_metadata() {
     let queues = [Queue::new(), Queue::new()];
     let handles = [0, 1, 1].map(|priority| {
         let builder = Builder::new().metadata(priority);
@@ -225,7 +225,7 @@ fn a_copied_function_may_run_a_task_that_wakes_itself() {
 }
 
 #[test]
-fn a_copied_function_may_be_told_why_and_have_metadata() {
+fn a_copied_function_may_take_schedule_info_and_metadata() {
     static INBOX: Mutex<Vec<bool>> = Mutex::new(Vec::new());
     let inbox = &INBOX;
     let schedule = Copied(WithInfo(

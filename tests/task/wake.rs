@@ -34,7 +34,7 @@ fn many_wakes_make_one_run() {
 }
 
 #[test]
-fn woken_while_it_runs_it_is_scheduled_again() {
+fn a_task_woken_while_it_runs_is_scheduled_once_more() {
     let queue = Queue::new();
     let mut polls = 0;
     let handle = queue.start(poll_fn(move |cx| {

@@ -31,7 +31,7 @@ mod of_the_future {
     use super::*;
 
     #[test]
-    fn after_it_was_ready_the_output_is_dropped() {
+    fn a_panic_in_the_drop_of_a_ready_future_drops_the_output() {
         let queue = Queue::new();
         let (futures, outputs) = (Count::new(), Count::new());
         struct Ready(Count, Option<Dropped>);
@@ -56,7 +56,7 @@ mod of_the_future {
     }
 
     #[test]
-    fn of_a_cancelled_task_it_is_the_result() {
+    fn a_panic_in_the_drop_of_a_cancelled_future_is_the_result() {
         let queue = Queue::new();
         let dropped = Count::new();
         let handle = queue.start(panicking_drop(&dropped));
@@ -70,7 +70,7 @@ mod of_the_future {
     }
 
     #[test]
-    fn of_a_dropped_runnable_it_does_not_reach_the_one_who_drops() {
+    fn a_panic_in_the_drop_of_a_runnables_future_does_not_reach_the_dropper() {
         let queue = Queue::new();
         let dropped = Count::new();
         let (runnable, handle) = queue.spawn(panicking_drop(&dropped));
@@ -84,7 +84,7 @@ mod of_the_future {
     }
 
     #[test]
-    fn of_an_orphan_it_goes_nowhere() {
+    fn a_panic_in_the_drop_of_an_orphans_future_is_discarded() {
         let queue = Queue::new();
         for found_by_the_run in [false, true] {
             let dropped = Count::new();
@@ -102,7 +102,7 @@ mod of_the_future {
     }
 
     #[test]
-    fn of_a_task_whose_handle_was_dropped_it_goes_nowhere() {
+    fn a_panic_in_the_drop_of_a_future_without_a_handle_is_discarded() {
         let queue = Queue::new();
         let dropped = Count::new();
         let handle = queue.start(panicking_drop(&dropped));
@@ -127,7 +127,7 @@ mod of_the_output {
     /// As when the handle goes first, and the run drops the output: which of the two is up to
     /// chance.
     #[test]
-    fn by_the_handle_it_goes_nowhere() {
+    fn a_panic_is_discarded_when_the_handle_drops_the_output() {
         let queue = Queue::new();
         let dropped = Count::new();
         for detach in [false, true] {
@@ -144,7 +144,7 @@ mod of_the_output {
     }
 
     #[test]
-    fn by_a_handle_that_is_dropped_while_a_panic_unwinds_it_does_not_meet_that() {
+    fn a_handle_that_drops_the_output_during_an_unwinding_does_not_abort() {
         let queue = Queue::new();
         let dropped = Count::new();
         let output = output(&dropped);
@@ -160,7 +160,7 @@ mod of_the_output {
 
     /// What a task has panicked with is an output like any other.
     #[test]
-    fn of_a_panics_payload_it_goes_nowhere() {
+    fn a_panic_is_discarded_when_the_handle_drops_a_panic_payload() {
         let queue = Queue::new();
         let dropped = Count::new();
         let payload = output(&dropped);
@@ -171,7 +171,7 @@ mod of_the_output {
     }
 
     #[test]
-    fn taken_by_the_one_who_awaits_it_is_theirs() {
+    fn a_panic_in_the_drop_of_an_output_that_was_taken_reaches_its_owner() {
         let queue = Queue::new();
         let dropped = Count::new();
         let output = output(&dropped);
@@ -184,7 +184,7 @@ mod of_the_output {
     }
 
     #[test]
-    fn by_the_run_of_a_detached_task_it_goes_nowhere() {
+    fn a_panic_is_discarded_when_the_run_of_a_detached_task_drops_the_output() {
         let queue = Queue::new();
         let dropped = Count::new();
         let output = output(&dropped);
@@ -194,7 +194,7 @@ mod of_the_output {
     }
 
     #[test]
-    fn with_a_waker_left_the_memory_waits_for_that() {
+    fn a_panicking_output_leaves_the_memory_to_the_last_waker() {
         let queue = Queue::new();
         let dropped = Count::new();
         let output = output(&dropped);

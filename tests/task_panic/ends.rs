@@ -46,7 +46,7 @@ fn panics_in_drop(text: &'static str) -> impl Send {
 }
 
 #[test]
-fn of_the_output_dropped_because_the_futures_drop_panicked() {
+fn a_second_panic_in_the_drop_of_the_output_aborts() {
     ends_the_program(
         "dropping the output or the payload of a panicked task",
         || {
@@ -62,7 +62,7 @@ fn of_the_output_dropped_because_the_futures_drop_panicked() {
 }
 
 #[test]
-fn of_the_payload_that_an_orphans_drop_panicked_with() {
+fn a_panic_in_the_drop_of_an_orphans_panic_payload_aborts() {
     ends_the_program(
         "dropping the output or the payload of a panicked task",
         || {
@@ -79,7 +79,7 @@ fn of_the_payload_that_an_orphans_drop_panicked_with() {
 }
 
 #[test]
-fn of_the_waker_of_one_who_waits_for_a_task_whose_panic_passes_through_the_run() {
+fn a_panicking_waker_during_a_propagated_panic_aborts() {
     struct Waiter;
     impl Wake for Waiter {
         fn wake(self: Arc<Self>) {
@@ -115,7 +115,7 @@ impl Schedule for Panics {
 }
 
 #[test]
-fn of_a_schedule_function_that_panics_after_a_pending_poll() {
+fn a_panic_of_a_schedule_functions_pending_aborts() {
     ends_the_program("a schedule function's `pending` panicked", || {
         let (runnable, _handle) =
             Builder::new().spawn(|()| pending::<()>(), Panics { at_end: false });
@@ -124,7 +124,7 @@ fn of_a_schedule_function_that_panics_after_a_pending_poll() {
 }
 
 #[test]
-fn of_a_schedule_function_that_panics_at_the_end() {
+fn a_panic_of_a_schedule_functions_ended_aborts() {
     ends_the_program("a schedule function's `ended` panicked", || {
         let (runnable, _handle) = Builder::new().spawn(|()| async {}, Panics { at_end: true });
         runnable.run();
@@ -134,7 +134,7 @@ fn of_a_schedule_function_that_panics_at_the_end() {
 /// A local future that has been polled is pinned: it can be neither touched on another thread nor
 /// left behind in memory that is given back.
 #[test]
-fn of_a_local_future_that_was_polled_and_comes_to_another_thread() {
+fn dropping_a_polled_local_future_on_another_thread_aborts() {
     ends_the_program("was dropped by another thread", || {
         let (runnable, handle) = task::spawn_local(pending::<()>(), |runnable| {
             let _ = thread::spawn(move || runnable.run()).join();

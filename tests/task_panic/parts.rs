@@ -45,7 +45,7 @@ fn dropped_once(counts: &[Count; 2]) {
 }
 
 #[test]
-fn of_metadata_it_passes_through_the_last_handle() {
+fn a_panic_in_the_drop_of_metadata_passes_through_the_last_handle() {
     let (runnable, handle, counts) = spawn();
     drop(runnable);
     panics(|| drop(handle));
@@ -53,7 +53,7 @@ fn of_metadata_it_passes_through_the_last_handle() {
 }
 
 #[test]
-fn of_metadata_it_passes_through_the_last_run() {
+fn a_panic_in_the_drop_of_metadata_passes_through_the_last_run() {
     let (runnable, handle, counts) = spawn();
     handle.detach();
     panics(|| runnable.run());
@@ -61,7 +61,7 @@ fn of_metadata_it_passes_through_the_last_run() {
 }
 
 #[test]
-fn of_metadata_it_passes_through_the_last_runnable() {
+fn a_panic_in_the_drop_of_metadata_passes_through_the_last_runnable() {
     let (runnable, handle, counts) = spawn();
     drop(handle);
     panics(|| drop(runnable));
@@ -69,7 +69,7 @@ fn of_metadata_it_passes_through_the_last_runnable() {
 }
 
 #[test]
-fn of_metadata_it_passes_through_the_last_waker_on_its_thread() {
+fn a_panic_in_the_drop_of_metadata_passes_through_the_last_waker() {
     for wakes in [false, true] {
         let (runnable, handle, counts) = spawn();
         let waker = runnable.waker();
@@ -83,7 +83,7 @@ fn of_metadata_it_passes_through_the_last_waker_on_its_thread() {
 }
 
 #[test]
-fn of_a_schedule_function_the_metadata_is_dropped_all_the_same() {
+fn metadata_is_dropped_although_the_drop_of_the_schedule_function_panics() {
     let counts = [Count::new(), Count::new()];
     let captured = Panicking(counts[0].clone(), "function");
     let function = counts[1].clone();
@@ -110,7 +110,7 @@ impl Drop for OnDropSync {
 }
 
 #[test]
-fn of_an_unmade_tasks_metadata_it_ends_with_the_first_panic_alone() {
+fn a_panicking_constructor_passes_its_panic_and_drops_the_schedule_function() {
     // The second panic would meet the first: only one of the two may panic here.
     let function = Count::new();
     let count = function.clone();

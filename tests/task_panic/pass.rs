@@ -35,7 +35,7 @@ fn is_cancelled<T>(handle: JoinHandle<T>) -> bool {
 }
 
 #[test]
-fn the_one_who_runs_gets_it_and_the_one_who_joins_learns_of_a_cancellation() {
+fn a_propagated_panic_unwinds_through_run_and_the_joiner_sees_a_cancellation() {
     let queue = Queue::new();
     let (dropped, wakes) = (Count::new(), Wakes::new());
     let (runnable, mut handle) = spawn(&queue, panicking(&dropped));
@@ -49,7 +49,7 @@ fn the_one_who_runs_gets_it_and_the_one_who_joins_learns_of_a_cancellation() {
 }
 
 #[test]
-fn of_a_detached_task_the_one_who_runs_gets_it_too() {
+fn a_propagated_panic_of_a_detached_task_unwinds_through_run() {
     let queue = Queue::new();
     let dropped = Count::new();
     let (runnable, handle) = spawn(&queue, panicking(&dropped));
@@ -64,7 +64,7 @@ fn of_a_detached_task_the_one_who_runs_gets_it_too() {
 }
 
 #[test]
-fn after_waking_itself_it_is_not_run_again() {
+fn a_task_that_wakes_itself_and_panics_is_not_run_again() {
     let queue = Queue::new();
     let future = poll_fn(|cx: &mut Context<'_>| -> Poll<()> {
         cx.waker().wake_by_ref();
@@ -80,7 +80,7 @@ fn after_waking_itself_it_is_not_run_again() {
 }
 
 #[test]
-fn after_its_handle_went_in_that_poll_nobody_else_learns_of_it() {
+fn a_propagated_panic_after_the_handle_was_dropped_reaches_only_run() {
     let queue = Queue::new();
     let place = std::sync::Arc::new(std::sync::Mutex::new(None::<JoinHandle<()>>));
     let own = place.clone();
@@ -117,7 +117,7 @@ impl Drop for Panicking {
 }
 
 #[test]
-fn when_the_futures_drop_panics_as_well_the_first_panic_passes() {
+fn the_first_panic_propagates_if_the_futures_drop_panics_too() {
     for detach in [false, true] {
         let queue = Queue::new();
         let drops = Count::new();

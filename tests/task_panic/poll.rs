@@ -34,7 +34,7 @@ fn the_future_is_dropped_and_the_payload_arrives() {
 }
 
 #[test]
-fn the_one_who_waits_is_woken() {
+fn a_panic_wakes_the_waiter() {
     let queue = Queue::new();
     let wakes = Wakes::new();
     let mut handle: JoinHandle<()> = queue.start(async { panic!("in poll") });
@@ -71,7 +71,7 @@ fn an_unread_payload_is_dropped_with_the_handle() {
 }
 
 #[test]
-fn after_waking_itself_it_is_not_run_again() {
+fn a_task_that_wakes_itself_and_panics_is_not_run_again() {
     let queue = Queue::new();
     let handle: JoinHandle<()> = queue.start(poll_fn(|cx| {
         cx.waker().wake_by_ref();

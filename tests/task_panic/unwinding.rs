@@ -44,7 +44,7 @@ fn panicking(seen: &Seen) -> Panicking<impl Send + Unpin + use<>> {
 }
 
 #[test]
-fn of_a_task_that_is_joined_or_detached() {
+fn a_panicking_task_drops_its_future_during_the_unwinding() {
     for detach in [false, true] {
         let (queue, seen) = (Queue::new(), Seen::default());
         let handle = queue.start(panicking(&seen));
@@ -61,7 +61,7 @@ fn of_a_task_that_is_joined_or_detached() {
 }
 
 #[test]
-fn of_a_task_whose_panic_passes_through_the_run() {
+fn a_task_with_a_propagated_panic_drops_its_future_during_the_unwinding() {
     let (queue, seen) = (Queue::new(), Seen::default());
     let builder = Builder::new().propagate_panic(false);
     let runnable = builder.spawn_detached(|()| panicking(&seen), queue.scheduler());
@@ -101,7 +101,7 @@ fn panics_in_time(handle: JoinHandle<()>) -> bool {
 }
 
 #[test]
-fn of_the_part_of_a_shared_future_that_runs_it() {
+fn a_shared_driver_drops_its_panicking_future_during_the_unwinding() {
     let (queue, seen) = (Queue::new(), Seen::default());
     let (driver, output) = shared::from_future(panicking(&seen));
     let handle = queue.start(driver);

@@ -168,7 +168,7 @@ fn its_drop_when_another_is_registered() {
 }
 
 #[test]
-fn its_drop_when_the_handle_goes() {
+fn its_drop_when_the_handle_is_dropped_or_detached() {
     for detach in [false, true] {
         let queue = Queue::new();
         let (waiter, runnable, handle) = awaited(&queue);
@@ -184,7 +184,7 @@ fn its_drop_when_the_handle_goes() {
 }
 
 #[test]
-fn its_drop_when_the_handle_of_an_idle_task_goes() {
+fn its_drop_when_the_handle_of_an_idle_task_is_dropped() {
     let queue = Queue::new();
     let (waiter, runnable, handle) = awaited(&queue);
     runnable.run();

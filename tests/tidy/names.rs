@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_caught() {
+    fn a_citation_of_a_missing_site_or_file_is_caught() {
         for (bad, culprit) in [
             ("Release, with `sleep::gone`.", "`sleep::gone`"),
             ("With `gate::found_look` (Acquire).", "`gate::found_look`"),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_the_index_that_lead_nowhere_are_caught() {
+    fn index_rows_that_name_missing_files_or_tests_are_caught() {
         let exists = |path: &str| ["src/a.rs", "loom-tests/tests/m.rs"].contains(&path);
         let page =
             |row: &str| format!("x\n## The handshakes\n\n| file |\n{row}\n\n## y\n| `z` |\n");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_and_other_words_are_fine() {
+    fn citations_that_exist_and_other_words_are_fine() {
         for good in [
             "With `sleep::found_look` (Acquire), and `executor::sleep::found()`.",
             "`joint_executor::sleep::found`, `std::sync::mpsc`, `Known::new`, `found_look`.",

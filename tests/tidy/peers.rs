@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn other_versions_and_other_packages_are_none_of_it() {
+    fn peers_of_other_versions_and_packages_are_ignored() {
         let peers = named(MANIFEST);
         let apart = lock(&[
             ("joint", "0.1.0", &["c 1.0.0"]),

@@ -41,7 +41,7 @@ fn allocations_at_first(f: impl FnOnce() + Send) -> usize {
 }
 
 #[test]
-fn a_wait_that_is_over_when_it_begins_is_a_look() {
+fn a_wait_whose_deadline_has_passed_does_not_allocate() {
     let (_tx, mut rx) = channel::<Large>();
     let receive = || {
         let timeout = Err(RecvTimeoutError::Timeout);
@@ -68,7 +68,7 @@ type Large = [u64; 1024];
 const LARGE: Large = [7; 1024];
 
 #[test]
-fn a_channel_is_one_allocation_whoever_is_last() {
+fn a_channel_is_one_allocation_whichever_side_is_dropped_last() {
     let received = || {
         let (tx, mut rx) = channel();
         tx.send(LARGE).unwrap();

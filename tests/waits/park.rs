@@ -256,7 +256,7 @@ fn a_waker_converts_without_a_box() {
 }
 
 #[test]
-fn what_the_thread_makes_due_itself_ends_the_wait() {
+fn a_condition_met_by_the_threads_own_attend_ends_the_wait() {
     alone(|| {
         thread_local! { static DUE: Cell<bool> = const { Cell::new(false) } }
         set_attend(Some(|| {

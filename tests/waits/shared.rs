@@ -151,7 +151,7 @@ fn a_waiter_that_has_gone_is_not_woken_and_leaves_no_waker() {
 }
 
 #[test]
-fn one_who_comes_after_another_has_gone_is_woken_in_its_place() {
+fn a_waiter_that_reuses_a_dropped_waiters_place_is_woken() {
     let (tx, shared) = channel();
     let (gone, gone_waker) = counting();
     let (stays, stays_waker) = counting();
@@ -273,7 +273,7 @@ fn threads_that_block_and_tasks_that_await_all_get_the_value() {
 }
 
 #[test]
-fn many_come_and_go_in_many_threads_until_the_value_comes() {
+fn waiters_register_and_drop_on_many_threads_until_the_value_is_sent() {
     const THREADS: usize = 4;
     let rounds = if cfg!(miri) { 50 } else { 20_000 };
     let (tx, shared) = channel();
@@ -576,7 +576,7 @@ fn a_panicking_task_closes_what_it_drives() {
 }
 
 #[test]
-fn they_go_where_their_value_may_go_and_take_little_room() {
+fn shared_types_have_the_auto_traits_of_their_value_and_are_small() {
     fn send_sync<T: Send + Sync>() {}
     fn unpin<T: Unpin>() {}
     fn unwind<T: UnwindSafe + RefUnwindSafe>() {}
@@ -596,7 +596,7 @@ fn they_go_where_their_value_may_go_and_take_little_room() {
 }
 
 #[test]
-fn they_say_what_they_are() {
+fn shared_types_implement_debug() {
     let (tx, shared) = channel::<u8>();
     assert_eq!(format!("{tx:?}"), "Sender { is_closed: false }");
     assert_eq!(format!("{shared:?}"), "Shared { is_finished: false }");

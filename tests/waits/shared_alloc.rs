@@ -49,7 +49,7 @@ fn places(allocations: usize, waiters: usize) -> usize {
 }
 
 #[test]
-fn a_value_that_nobody_waits_for_is_one_allocation_whoever_is_last() {
+fn a_shared_value_without_waiters_is_one_allocation() {
     let got = || {
         let (tx, shared) = channel();
         let clone = shared.clone();
@@ -73,7 +73,7 @@ fn a_value_that_nobody_waits_for_is_one_allocation_whoever_is_last() {
 }
 
 #[test]
-fn a_wait_that_is_over_when_it_begins_is_a_look() {
+fn a_wait_whose_deadline_has_passed_does_not_allocate() {
     let (_tx, shared) = channel::<Large>();
     let wait = || {
         assert_eq!(shared.blocking_wait_deadline(Instant::now()), Ok(None));
@@ -83,7 +83,7 @@ fn a_wait_that_is_over_when_it_begins_is_a_look() {
 }
 
 #[test]
-fn so_many_waiters_at_once_take_so_many_places() {
+fn a_hundred_waiters_at_once_take_a_hundred_places() {
     let wait = || {
         let (tx, shared) = channel();
         let waits: Vec<_> = (0..100).map(|_| register(&shared, Waker::noop())).collect();
@@ -95,7 +95,7 @@ fn so_many_waiters_at_once_take_so_many_places() {
 }
 
 #[test]
-fn a_million_who_come_and_go_take_two_places_for_each_that_is_there_at_a_time() {
+fn a_million_waiters_in_turn_take_two_places_per_simultaneous_waiter() {
     const AT_ONCE: usize = 8;
     let rounds = if cfg!(miri) { 100 } else { 1_000_000 };
     let come_and_go = || {
@@ -114,7 +114,7 @@ fn a_million_who_come_and_go_take_two_places_for_each_that_is_there_at_a_time() 
 }
 
 #[test]
-fn threads_that_come_and_go_against_each_other_keep_to_the_bound() {
+fn waiters_on_racing_threads_stay_within_the_bound_of_places() {
     const THREADS: usize = 4;
     let rounds = if cfg!(miri) { 20 } else { 50_000 };
     let (tx, shared) = channel::<Large>();

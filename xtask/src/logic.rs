@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_has_to_be_listed() {
+    fn a_surviving_change_must_be_listed() {
         let (all, left) = (names(&[FIRST, SECOND]), names(&[SECOND]));
         let complaints = |list: &[&str]| complaints(&all, &left, list, true);
         let second = "src/a.rs replace || with && in A::f #2: No test can.";
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_only_known_of_the_whole() {
+    fn a_stale_entry_is_reported_only_by_a_complete_run() {
         let list = ["src/b.rs replace f with (): It is for show."];
         assert_eq!(complaints(&[], &[], &list, true).len(), 1);
         assert!(complaints(&[], &[], &list, false).is_empty());
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn every_target_that_is_named_is_there() {
+    fn every_named_test_target_exists() {
         let of = |table: &'static [(&str, &[&str])], folder: &'static str| {
             let names = table.iter().flat_map(|(_, names)| *names);
             names.map(move |name| (folder, name))
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_find_a_change_is_run() {
+    fn a_change_runs_the_suites_that_could_find_it() {
         let sleep = "executor/src/sleep.rs:1:1: x";
         let suite = Stage::Models.suite(sleep);
         assert_eq!(suite, ["blocked", "sleep"]);

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_comes_with_the_way_to_get_it() {
+    fn a_missing_component_is_reported_with_its_install_command() {
         assert_eq!(have(&[("a", true), ("b", true)]), Ok(()));
         let why = have(&[("a", false), ("b", true), ("c", false)]).expect_err("a and c");
         assert!(why.starts_with("nightly lacks a and c;"), "{why}");

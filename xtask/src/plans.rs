@@ -229,8 +229,8 @@ pub(crate) fn sanitizer(sanitizer: Sanitizer, compiler: &Compiler) -> Vec<Step> 
     };
     vec![
         step("joint", &["task", "task_panic", "waits"]),
-        // Some of these tests leak on purpose, and one measures how much of the stack is in use, which
-        // needs local variables that are on the stack.
+        // Some of these tests leak on purpose, and one measures how much of the stack is in use,
+        // which needs local variables that are on the stack.
         step("joint-executor", &SANITIZED).env(
             "ASAN_OPTIONS",
             "detect_leaks=0:detect_stack_use_after_return=0",
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lab_is_told_whole_paths() {
+    fn the_lab_receives_absolute_paths() {
         let line = matrix(None, None).to_string();
         assert!(line.starts_with("cd loom-tests && "), "{line}");
         assert!(line.ends_with("--bin lab -- matrix"), "{line}");
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_soak_is_told_how_long_it_takes_and_shows_what_it_counts() {
+    fn a_soak_receives_its_duration_and_shows_its_output() {
         let line = soak(0.5).to_string();
         assert!(line.starts_with("JOINT_SOAK_MINUTES=0.5 "), "{line}");
         assert!(line.ends_with("--test soak -- --nocapture"), "{line}");

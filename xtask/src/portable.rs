@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_absent_comes_with_the_way_to_get_it() {
+    fn a_missing_target_is_reported_with_its_install_command() {
         let why = has_std(Path::new("no/such/folder"), "a-b-c").expect_err("nothing there");
         assert!(why.ends_with("rustup target add a-b-c"), "{why}");
         let why = standard_library("no-such-target").expect_err("not a target");

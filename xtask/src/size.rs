@@ -275,14 +275,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_elf_file_has_no_size() {
+    fn a_file_that_is_not_elf_has_no_sections() {
         assert!(sections(b"MZ").is_none());
         assert!(sections(b"\x7fELF\x02\x01").is_none());
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn this_program_has_code_and_more() {
+    fn sections_of_this_program_are_plausible() {
         let file = fs::read(env::current_exe().expect("a path")).expect("a file");
         let size = sections(&file).expect("an ELF file");
         assert!(0.0 < size.code && size.code < size.loaded && size.loaded < file.len() as f64);

@@ -224,7 +224,7 @@ fn programs_without_races_that_use_seq_cst_alone_have_interleavings_alone() {
 }
 
 #[test]
-fn each_execution_comes_once_and_always_in_the_same_order() {
+fn the_explorer_yields_each_execution_once_and_in_a_fixed_order() {
     for recipe in recipes(150, SMALL, &ALL, &Ordering::ALL) {
         let all = explore(&recipe.program(), Model::Buffering);
         for (place, execution) in all.iter().enumerate() {

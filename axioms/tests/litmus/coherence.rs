@@ -70,7 +70,7 @@ fn against_one_store(
 }
 
 #[test]
-fn corw2_a_write_comes_after_what_its_thread_has_read() {
+fn corw2_a_write_is_ordered_after_the_write_that_its_thread_has_read() {
     let (program, x, seen) = against_one_store(|code, x| {
         let seen = code.load(x, Relaxed);
         code.store(x, 2, Relaxed);

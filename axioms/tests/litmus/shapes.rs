@@ -77,7 +77,7 @@ pub(crate) fn plain_message(publish: Ordering, observe: Ordering) -> Program {
 }
 
 #[test]
-fn what_is_read_without_looking_at_the_flag_races_even_so() {
+fn a_read_that_ignores_the_flag_races_in_spite_of_the_acquire() {
     let mut program = Program::new("MP without the branch");
     let (data, flag) = (program.plain("data", 0), program.atomic("flag", 0));
     program.thread("writer", |code| {
@@ -107,7 +107,7 @@ fn s(publish: Ordering, observe: Ordering) -> bool {
 }
 
 #[test]
-fn a_write_after_an_acquire_comes_after_what_was_released() {
+fn a_write_after_an_acquire_is_ordered_after_the_released_write() {
     assert!(s(Relaxed, Relaxed) && s(Release, Relaxed) && s(Relaxed, Acquire));
     assert!(!s(Release, Acquire));
 }
@@ -162,7 +162,7 @@ fn write_to_read_atomic(publish: Ordering, observe: Ordering) -> bool {
 }
 
 #[test]
-fn what_one_thread_read_another_cannot_unread_after_it() {
+fn a_value_read_before_a_release_is_visible_after_the_acquire() {
     assert!(write_to_read_atomic(Relaxed, Relaxed) && write_to_read_atomic(Release, Relaxed));
     assert!(!write_to_read_atomic(Release, Acquire));
 }

@@ -288,7 +288,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read_whatever_its_words() {
+    fn saved_figures_survive_a_round_trip_with_special_characters() {
         let figure = Figure {
             contestant: "\u{301}joint\t\"0\"".to_owned(),
             value: 1.0 / 3.0,
@@ -341,7 +341,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_missing_file_comes_with_the_command_that_writes_it() {
+    fn the_error_for_a_missing_file_names_the_command_that_writes_it() {
         let error =
             read(Path::new("no-such-folder"), &["flow"]).expect_err("there is no such folder");
         assert!(error.contains("`cargo xtask bench flow`"), "{error}");

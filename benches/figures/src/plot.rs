@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_compares_nothing_is_left_out() {
+    fn a_table_without_a_comparison_is_left_out_of_the_plot() {
         let mut tables = sample().tables;
         tables.truncate(1);
         tables[0].unit = "part".to_owned();

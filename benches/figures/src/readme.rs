@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_are_all_that_take_less() {
+    fn every_peer_with_a_smaller_ratio_is_listed_as_ahead() {
         let mut table = sample().tables.remove(0);
         assert_eq!(behind(&table, &table.rows[0]), "0.50 nio");
         assert_eq!(behind(&table, &table.rows[1]), "");

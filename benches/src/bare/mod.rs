@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_spawned_outside_runs_elsewhere() {
+    fn a_task_spawned_from_another_thread_runs_on_the_pool() {
         let pool = BarePool::start(1);
         let here = std::thread::current().id();
         for _ in 0..3 {

@@ -74,7 +74,7 @@ fn a_chain_of_channels_passes_everything_on() {
 }
 
 #[test]
-fn a_panic_goes_to_whoever_awaits_the_task() {
+fn awaiting_a_task_that_panicked_resumes_the_panic() {
     let task = smol::spawn(async {
         future::yield_now().await;
         panic!("on purpose");
@@ -149,7 +149,7 @@ fn tasks_borrow_from_outside_of_their_executor() {
 }
 
 #[test]
-fn an_executor_drops_what_it_has_not_run() {
+fn dropping_an_executor_drops_the_tasks_that_it_has_not_run() {
     let dropped = Arc::new(AtomicUsize::new(0));
     let executor = LocalExecutor::new();
     let tasks: Vec<_> = (0..10)

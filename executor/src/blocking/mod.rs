@@ -12,7 +12,7 @@ use joint_switch::Renewed;
 
 /// The largest number of threads.
 const MOST: usize = 512;
-/// How long an idle thread is kept.
+/// The time after which an idle thread exits.
 const KEEP: Duration = Duration::from_secs(10);
 
 /// Runs a function that blocks, as a task, on a thread that is kept for such functions.

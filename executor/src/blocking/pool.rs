@@ -26,10 +26,10 @@ pub(super) struct Pool {
     process: Process,
     /// The largest number of threads.
     most: usize,
-    /// How long an idle thread waits for work.
+    /// The time for which an idle thread waits for work.
     keep: Duration,
     state: Mutex<State>,
-    /// Where idle threads wait.
+    /// Signalled when a function is queued. Idle threads wait on it.
     pushed: Condvar,
 }
 
@@ -38,7 +38,7 @@ struct State {
     queue: VecDeque<Runnable>,
     /// All threads, including one that is being started.
     threads: usize,
-    /// The number of them that run no function. Each of these checks the queue before it waits.
+    /// The number of idle threads. Each one checks the queue before it waits.
     free: usize,
     /// Whether a thread is being started. Only one is started at a time, because if functions are
     /// short, the existing threads finish them before many more threads have arrived.
@@ -153,7 +153,7 @@ fn run(runnable: Runnable) {
 }
 
 std::thread_local! {
-    /// Why the function that is about to be called has no thread.
+    /// The reason why the function to be called next has no thread of its own.
     static REFUSED: Cell<Option<String>> = const { Cell::new(None) };
 }
 
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_has_waited_for_long_enough_looks_once_more() {
+    fn an_idle_thread_rechecks_the_queue_before_it_exits() {
         let pool = pool(1, Duration::from_millis(20));
         let (runnable, task) = task::spawn(async { 7 }, |_| unreachable!("the task never waits"));
         let mut runnable = Some(runnable);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_threads_than_there_may_be() {
+    fn a_pool_starts_no_more_threads_than_its_limit() {
         const MOST: usize = 3;
         let pool = pool(MOST, FOR_LONG);
         let all_pushed = Arc::new(Mutex::new(()));

@@ -114,7 +114,7 @@ impl Bias {
         result
     }
 
-    /// Looks some times whether the owner is outside.
+    /// Checks up to `LOOKS` times whether the owner has left.
     fn is_owner_outside(&self) -> bool {
         looks(LOOKS, || {
             // ORDERING: owner_look. Acquire, with `step_out` and `step_back`.
@@ -123,7 +123,7 @@ impl Bias {
         })
     }
 
-    /// Tries some times to lock.
+    /// Tries up to `LOOKS` times to take the lock.
     fn lock(&self) -> bool {
         looks(LOOKS, || {
             // ORDERING: lock, lock_not. Acquire, with `unlock`.

@@ -196,13 +196,13 @@ impl<T> Deques<T> {
         self.inside(|| unsafe { ring.pop_oldest() })
     }
 
-    /// The number of tasks that the worker has spawned.
+    /// Returns the number of tasks that the worker has spawned.
     #[cfg(test)]
     pub(crate) fn spawned(&self) -> usize {
         self.rings.spawned.len()
     }
 
-    /// The number of other tasks of normal priority.
+    /// Returns the number of other tasks of normal priority.
     #[inline]
     pub(crate) fn woken(&self) -> usize {
         self.rings.woken.len()

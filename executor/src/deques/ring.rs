@@ -24,11 +24,11 @@ type Slots<T> = Box<[UnsafeCell<MaybeUninit<T>>]>;
 pub(super) struct Ring<T> {
     /// The index of the oldest task.
     head: AtomicUsize,
-    /// The index after that of the newest task.
+    /// The index after the newest task.
     tail: AtomicUsize,
-    /// The `tail` with which the ring is full, by the last `head` that the owner has seen.
+    /// The `tail` at which the ring is full, given the `head` that the owner saw last.
     limit: AtomicUsize,
-    /// A power of two of them, or none.
+    /// The slots. Their number is a power of two, or zero.
     slots: UnsafeCell<Slots<T>>,
 }
 
@@ -42,7 +42,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// The number of tasks, as any thread sees it.
+    /// Returns the number of tasks, as any thread sees it.
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         // ORDERING: len_head, len_tail. Relaxed: a hint, or a look of the sleep protocol, which has

@@ -5,10 +5,10 @@ use std::{sync::OnceLock, time::Instant};
 
 use joint::waker::clock;
 
-/// Later than any time that the clock reaches within 584 years.
+/// A time that the clock does not reach within 584 years.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// The instant that the units of this clock count from.
+/// Returns the instant that the units of this clock count from.
 pub(crate) fn base() -> Instant {
     static BASE: OnceLock<Instant> = OnceLock::new();
     *BASE.get_or_init(Instant::now)
@@ -37,7 +37,7 @@ pub(crate) fn after(now: u64, duration: Duration) -> u64 {
     now.saturating_add(nanos)
 }
 
-/// The duration from now to `deadline`, or `None` if the deadline is `NEVER`.
+/// Returns the duration from now to `deadline`, or `None` if the deadline is `NEVER`.
 pub(crate) fn until(deadline: u64) -> Option<Duration> {
     (deadline != NEVER).then(|| Duration::from_nanos(deadline.saturating_sub(now())))
 }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_later_than_can_be_told_is_never() {
+    fn a_deadline_beyond_the_clocks_range_is_never() {
         let hour = Duration::from_secs(3600);
         assert_eq!(after(7, Duration::from_nanos(8)), 15);
         assert_eq!(after(NEVER - 1, hour), NEVER);

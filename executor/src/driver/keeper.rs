@@ -58,7 +58,7 @@ impl EventSource for Reactor {
     }
 }
 
-/// How often a blocked worker checks the driver while no worker keeps it.
+/// The interval at which a blocked worker checks the driver while no worker keeps it.
 const BLOCKED_LOOK: Duration = Duration::from_millis(1);
 
 /// How often a blocked worker checks whether the driver is still kept. The keeper may leave to run
@@ -75,10 +75,10 @@ pub(crate) struct Driver<R: EventSource = Reactor> {
     reactor: OnceLock<Arc<R>>,
     /// Held by the thread that makes the reactor.
     making: Mutex<()>,
-    /// 0 until the first timer or descriptor.
+    /// Not 0 once a timer or a descriptor has been added.
     used: AtomicUsize,
     asleep_until: AtomicU64,
-    /// How often a keeper has risen. Only the keeper writes it.
+    /// The number of times that a keeper has risen. Written by the keeper alone.
     rises: AtomicUsize,
     pub(super) reserves: Reserves,
     buffers: Mutex<Buffers<R::Events>>,
@@ -153,7 +153,7 @@ impl<R: EventSource> Driver<R> {
         !self.reserves.is_on_duty()
     }
 
-    /// The timers of a worker, or those of all other threads, whose index follows the last
+    /// Returns the timers of a worker, or those of all other threads, whose index follows the last
     /// worker's.
     pub(crate) fn timers(&self, worker: usize) -> &Arc<Timers> {
         &self.timers[worker]
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_sources_once_something_is_registered() {
+    fn the_driver_has_sources_once_a_descriptor_is_registered() {
         let driver = driver();
         assert!(!driver.has_sources(), "there is no reactor");
         let obtained = || driver.reactor().expect("the system provides a reactor").1;
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reserve_goes_off_duty_when_the_keeper_has_not_risen() {
+    fn the_reserve_goes_off_duty_if_the_keeper_has_not_risen_since_its_check() {
         let driver = driver();
         assert!(driver.has_no_reserve() && !driver.is_kept());
         let mut reserve = driver.reserve().expect("there is no other reserve");
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_off_duty_looks_no_more() {
+    fn a_reserve_that_is_off_duty_does_not_check_the_keeper() {
         let driver = driver();
         let mut reserve = driver.reserve().expect("there is no other reserve");
         let mut park = || {
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn who_adds_a_deadline_sees_to_it_where_nobody_sleeps_here() {
+    fn a_new_deadline_calls_its_hook_only_if_the_keeper_is_awake() {
         let (driver, sleep) = (driver(), Sleep::new(1, Fences::ordinary(), || {}));
         let is_awake = |until, deadline| {
             driver.asleep_until.store(until, Relaxed);
@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keeper_that_sleeps_in_the_reactor_comes_back_when_somebody_rings() {
+    fn ringing_wakes_a_keeper_that_sleeps_in_the_reactor() {
         let driver = driver();
         driver.reactor().expect("the system provides a reactor");
         let mut keeper = driver.keep().expect("there is no other keeper");

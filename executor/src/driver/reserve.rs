@@ -24,7 +24,7 @@ use super::keeper::{Driver, EventSource};
 use crate::sleep::AfterPark;
 use joint_switch::{AtomicUsize, fence, order, thread};
 
-/// How long the driver may be left without a keeper while a worker has nothing to do.
+/// The longest time for which the driver has no keeper while a worker is idle.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 pub(super) struct Reserves {
@@ -60,7 +60,7 @@ impl Reserves {
 pub(crate) struct Reserve<'a, R: EventSource> {
     driver: &'a Driver<R>,
     is_on_duty: bool,
-    /// How often the keeper had risen at the last check.
+    /// The number of times that the keeper had risen at the last check.
     rises: usize,
 }
 

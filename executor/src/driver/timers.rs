@@ -48,10 +48,10 @@ pub(crate) struct Key(u32);
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
-/// What has become of the earliest deadline by a change.
+/// The effect of a change on the earliest deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Earliest {
-    /// It is what it was, or later.
+    /// The earliest deadline is unchanged, or later.
     NotSooner,
     Sooner,
 }
@@ -61,7 +61,7 @@ pub(crate) enum Earliest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fired {
     All,
-    /// As many as one batch holds. More are due.
+    /// One full batch has fired, and more timers are due.
     OneBatch,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Timers {
     /// The latest value of [`Queue::earliest`]. Threads other than the owner read it, so it is kept
     /// apart from what the owner writes.
     earliest: CachePadded<AtomicU64>,
-    /// `None` once closed.
+    /// The queue, or `None` once closed.
     queue: Mutex<Option<Queue<Waker>>>,
 }
 

@@ -63,15 +63,15 @@ const CREDIT: usize = 256;
 pub(crate) struct Forks {
     /// The number of jobs on the stack, and the index of the next one.
     top: AtomicUsize,
-    /// The number of jobs from which on nothing is pushed.
+    /// The number of jobs at which pushing stops.
     limit: AtomicUsize,
-    /// The number of pushes that the owner still makes in excess before it sets the limit.
+    /// The number of further pushes before the owner sets the limit.
     credit: AtomicUsize,
     jobs: Vec<AtomicPtr<Header>>,
     /// The number of jobs that were taken. The owner reads it with each pop.
     first: CachePadded<AtomicUsize>,
     thieves: Mutex<()>,
-    /// Between the owner and the thieves.
+    /// The fences between the owner and the thieves.
     fences: Fences,
 }
 
@@ -88,9 +88,9 @@ pub(crate) trait Surroundings {
 /// What became of the job at the top.
 #[must_use]
 enum Popped {
-    /// The owner has it back.
+    /// The owner has popped the job.
     Back,
-    /// A thief has it.
+    /// A thief has taken the job.
     Taken,
 }
 
@@ -98,7 +98,7 @@ enum Popped {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marked {
     Before,
-    /// By this call.
+    /// This call marked it.
     Now,
 }
 
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_few_are_left_open_for_a_while_after_somebody_has_asked() {
+    fn more_jobs_stay_open_for_a_while_after_a_thief_has_asked() {
         const MANY: usize = 2 * KEPT_OPEN;
         let forks = Forks::new(MANY, Fences::ordinary());
         let limit = || forks.limit.load(Relaxed);

@@ -86,7 +86,7 @@ pub(super) use ready::Ready;
 pub struct JoinSet<T> {
     children: Slab<Child<T>>,
     ready: Arc<Ready>,
-    /// The first that ended of the children that were taken from `ready`.
+    /// The child that ended first among those that were taken from `ready`.
     front: Link,
     waiter: WakerId,
 }
@@ -169,7 +169,7 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// The list of ended children, for waiters that do not use the set's own functions.
+    /// Returns the list of ended children, for waiters that do not use the set's own functions.
     pub(super) fn ready(&self) -> &Arc<Ready> {
         &self.ready
     }

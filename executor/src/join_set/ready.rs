@@ -52,7 +52,7 @@ impl Link {
         (self != Self::END).then_some(self.0 >> TAG_BITS)
     }
 
-    /// The key in a word: the last one pushed, or `END` if the word is a waker's or null.
+    /// Returns the key in a word: the last one pushed, or `END` if the word is a waker's or null.
     fn of(word: *mut ()) -> Self {
         if is_key(word) {
             Self(word.addr())
@@ -266,7 +266,7 @@ impl Node {
         }
     }
 
-    /// The next key in the list. Only the set may call this, after it has taken the list.
+    /// Returns the next key in the list. Only the set may call this, after it has taken the list.
     pub(super) fn next(&self) -> Link {
         // ORDERING: next. Relaxed: `take` has made the link visible, and only the set writes it
         // after that.

@@ -55,11 +55,11 @@ pub(crate) struct LocalState {
     /// asleep.
     is_ticking: Cell<bool>,
     spawned: Cell<u64>,
-    /// How many tasks have ended.
+    /// The number of tasks that have ended.
     ended: Cell<u64>,
     /// The number of calls of `try_tick`.
     ticks: Cell<usize>,
-    /// Kept apart, because other threads write it.
+    /// The tasks that other threads have pushed. Padded, because those threads write it.
     inbox: CachePadded<Inbox<Entry>>,
 }
 
@@ -222,7 +222,7 @@ impl LocalState {
         }
     }
 
-    /// Whether all tasks have ended.
+    /// Returns whether all tasks have ended.
     pub(super) fn is_empty(&self) -> bool {
         self.ended.get() == self.spawned.get()
     }

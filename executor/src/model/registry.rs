@@ -116,7 +116,7 @@ impl Registry {
         (Task(runnable), handle.without_metadata())
     }
 
-    /// The task that was woken first.
+    /// Returns the task that was woken first.
     pub fn woken(&self) -> Option<Task> {
         self.0.woken.lock().unwrap().pop_front().map(Task)
     }

@@ -81,9 +81,9 @@ pub use self::{
 
 /// What a scope knows about its children.
 struct Inner {
-    /// `None` once no child may be started any more.
+    /// The children, or `None` once no child may be started.
     children: Mutex<Option<JoinSet<()>>>,
-    /// The list of the set, to wait for without the lock.
+    /// The list of ended children, for waiting without the lock.
     ready: Arc<Ready>,
     /// The first panic that no handle has taken.
     panic: Mutex<Option<PanicPayload>>,

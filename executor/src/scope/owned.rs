@@ -92,8 +92,9 @@ impl<E> fmt::Debug for AsyncScope<'_, E> {
 ///
 /// # Cancellation
 /// If the future is dropped before it is ready, the scope cancels its tasks, starts no task any
-/// more, and does not wait. A task that is being polled finishes that poll first. The environment is dropped with the last of the tasks. If the future
-/// is leaked, its share of the environment is leaked too, and the tasks run on.
+/// more, and does not wait. A task that is being polled finishes that poll first. The environment
+/// is dropped with the last of the tasks. If the future is leaked, its share of the environment is
+/// leaked too, and the tasks run on.
 ///
 /// # Cost
 /// Two allocations, and those of each [`spawn`](AsyncScope::spawn).

@@ -95,7 +95,7 @@ const PUSHES: [(World, [Option<usize>; 2]); 8] = [
 ];
 
 #[test]
-fn a_push_of_a_worker_wakes_one_if_there_is_no_lookout_or_if_it_is_to_be_shared() {
+fn a_push_of_a_worker_wakes_another_if_it_lacks_a_lookout_or_asks_for_help() {
     for (world, expected) in PUSHES {
         for (need, expected) in NEEDS.into_iter().zip(expected) {
             let woke = expected.map_or(Woke::Nobody, |_| Woke::One);
@@ -127,7 +127,7 @@ fn a_push_from_outside_wakes_one_also_if_nobody_is_active() {
 }
 
 #[test]
-fn those_that_sleep_are_woken_first_and_the_keeper_last_of_them() {
+fn sleepers_are_woken_before_watchers_and_each_kinds_keeper_last() {
     let rings = Arc::new(AtomicUsize::new(0));
     let ring = rings.clone();
     let ring = move || _ = ring.fetch_add(1, Relaxed);
@@ -230,7 +230,7 @@ fn all_are_woken_at_the_end() {
 }
 
 #[test]
-fn what_the_workers_do_is_said() {
+fn the_counts_tell_whether_workers_are_quiet_idle_or_lack_a_watcher() {
     for (world, is_quiet, wants_watcher, is_anybody_idle) in [
         ([1, 0, 0, 0], false, false, false),
         ([1, 1, 0, 0], false, true, true),
@@ -262,7 +262,7 @@ fn cost_of(has_work: bool, f: impl FnOnce(&dyn Fn() -> bool)) -> Cost {
 }
 
 #[test]
-fn the_last_that_finds_something_looks_again_and_pays_for_those_that_are_active() {
+fn the_last_finder_rechecks_with_a_heavy_fence_if_others_are_active() {
     for (world, expected) in [
         ([1, 1, 0, 0], [0, 0]),
         ([1, 2, 0, 1], [0, 0]),
@@ -282,7 +282,7 @@ fn the_last_that_finds_something_looks_again_and_pays_for_those_that_are_active(
 }
 
 #[test]
-fn the_last_that_goes_to_sleep_looks_again_and_pays_for_those_that_are_active() {
+fn the_last_lookout_to_sleep_rechecks_with_a_heavy_fence_if_others_are_active() {
     for (world, expected) in [
         ([0, 1, 0, 0], [0, 1]),
         ([0, 1, 0, 1], [0, 1]),
@@ -309,7 +309,7 @@ fn the_last_that_goes_to_sleep_looks_again_and_pays_for_those_that_are_active() 
 }
 
 #[test]
-fn who_sees_something_urgent_does_not_lie_down() {
+fn a_worker_with_urgent_work_does_not_park() {
     let mut never = |_| unreachable!("something urgent keeps it from parking");
     let sleep = world([1, 1, 0, 0]);
     let slept = sleep.sleep(0, || true, || false, Parking::Reserve(&mut never));
@@ -320,7 +320,7 @@ fn who_sees_something_urgent_does_not_lie_down() {
 }
 
 #[test]
-fn who_rises_for_no_reason_lies_down_again() {
+fn a_sleeper_parks_again_after_a_spurious_wake_up() {
     let sleep = world([1, 1, 0, 0]);
     let mut times = 0;
     let mut park = |limit| {
@@ -337,7 +337,7 @@ fn who_rises_for_no_reason_lies_down_again() {
 }
 
 #[test]
-fn who_watches_lies_down_once_and_knows_whether_it_was_woken() {
+fn a_watcher_parks_once_and_learns_whether_it_was_woken() {
     for (need, woke) in NEEDS.into_iter().zip([Woke::Nobody, Woke::One]) {
         let sleep = world([1, 1, 0, 0]);
         let limit = Duration::from_secs(1);
@@ -356,7 +356,7 @@ fn who_watches_lies_down_once_and_knows_whether_it_was_woken() {
 }
 
 #[test]
-fn whoever_has_begun_is_roused_wherever_it_is_parked() {
+fn rouse_wakes_every_worker_that_has_begun() {
     let sleep = Sleep::new(2, Fences::ordinary(), || {});
     std::thread::scope(|s| {
         let parked: Vec<_> = (0..2)

@@ -98,7 +98,7 @@ pub enum MissedTicks {
 #[derive(Debug)]
 #[must_use = "an interval does nothing unless `tick` is awaited"]
 pub struct Interval {
-    /// When the next tick is due. `None` if that is too far away.
+    /// The time of the next tick, or `None` if that is too far away.
     next: Option<Instant>,
     period: Duration,
     missed: MissedTicks,
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_far_away_never_comes() {
+    fn a_tick_beyond_the_clocks_range_never_comes_due() {
         let now = clock::now();
         for missed in [MissedTicks::Burst, MissedTicks::Delay, MissedTicks::Skip] {
             assert_eq!(missed.next(now, Duration::MAX, now), None);

@@ -36,7 +36,7 @@ pub(super) enum Then {
     /// It runs a task from its queues, if there is one. A worker that wakes a single task then
     /// need not wake another worker for it, which takes longer than a short poll.
     Runs,
-    /// Anything else, for any time.
+    /// It may do anything else, for any length of time.
     Other,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Attendant {
     pub(super) visits: Visits,
     /// The index of the timers to check next.
     next_timers: Cell<usize>,
-    /// Always empty; kept for its memory.
+    /// An empty buffer, kept for its memory.
     woken: RefCell<Vec<Waker>>,
     spare: Spare,
 }

@@ -15,7 +15,7 @@ use super::{Worker, attend::Then, current};
 use crate::apart::run_apart;
 use joint::waker::park;
 
-/// How often a blocked worker of a closed executor looks for tasks to drop.
+/// The interval at which a blocked worker of a closed executor looks for tasks to drop.
 const CLOSED_LOOK: Duration = Duration::from_millis(1);
 
 /// While it is alive, this thread attends to its worker's duties whenever it is blocked.

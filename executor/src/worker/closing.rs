@@ -33,15 +33,15 @@ use joint_switch::wait_until;
 
 /// The largest number of blocking drops that may be nested on a worker's stack.
 const MOST_INSIDE: usize = 16;
-/// How long a poll must have been blocked in a closed executor, with no other worker free, before its
-/// worker drops tasks that another worker could drop. Much longer than the system usually keeps a
-/// thread off its processor.
+/// How long a poll must have been blocked in a closed executor, with no other worker free, before
+/// its worker drops tasks that another worker could drop. Much longer than the system usually keeps
+/// a thread off its processor.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// The same, if the last poll of another worker is over. That worker has dropped everything by then
 /// that it can drop, unless it is blocked in a drop, or nobody drives it any more.
 const LONG_PATIENCE: Duration = Duration::from_secs(1);
 
-/// What cancelling the waiting tasks that are pinned to a worker has led to.
+/// The result of cancelling the waiting tasks that are pinned to a worker.
 enum Cancellation {
     NothingWaited,
     /// They are in the worker's queue.
@@ -100,13 +100,22 @@ impl Worker {
         self.shared().leave(self);
     }
 
-    /// Whether a search must end although it has found nothing.
+    /// Returns whether a search must end although it has found nothing.
     pub(super) fn is_over(&self) -> bool {
         let gate = &self.shared().gate;
         match self.closing.has_arrived.get() {
             false => gate.is_closed(),
             true => gate.is_quiet(),
         }
+    }
+
+    /// Steals one task from any other worker, regardless of that worker's progress. For a closed
+    /// executor.
+    pub(super) fn steal_to_discard(&self) -> Option<Runnable> {
+        let stealers = &self.shared().stealers;
+        let mut others = self.others();
+        let stolen = others.find_map(|i| self.queues.steal_from(&stealers[i], 1));
+        stolen.map(|(runnable, _)| runnable)
     }
 
     /// Runs a runnable that was found elsewhere, or drops it if the executor is closed.

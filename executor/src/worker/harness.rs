@@ -37,7 +37,7 @@ pub(super) fn task() -> Runnable {
     new_detached(Location::caller(), async {})
 }
 
-/// How many workers the first worker wakes in `f`, while the second one sleeps.
+/// Returns how many workers the first worker wakes in `f`, while the second one sleeps.
 pub(super) fn wakes_of<R>(worker: &Worker, f: impl FnOnce() -> R) -> u64 {
     let before = worker.counters().wakes.get();
     while_another_sleeps(worker, f);

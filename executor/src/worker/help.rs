@@ -31,9 +31,9 @@ use crate::{
 };
 use joint::{completion::Ended, waker::park::block_on_timeout};
 
-/// How old a fork must be to be taken.
+/// The age from which on a fork is taken.
 const WORTH_A_THEFT: Duration = Duration::from_micros(20);
-/// How many bytes of a worker's stack may be in use when it takes another job.
+/// The largest stack use, in bytes, with which a worker takes another job.
 const ROOM_TO_HELP: usize = 64 << 10;
 /// The number of looks at the other workers before a waiting worker blocks.
 const LOOKS: u32 = 7;
@@ -45,7 +45,7 @@ pub(super) struct Helper {
     seen: Vec<Cell<Seen>>,
     /// Whether a fork was seen that is not old enough yet.
     has_young: Cell<bool>,
-    /// Where the worker's stack begins.
+    /// The address at which the worker's stack begins.
     stack: Cell<usize>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Helper {
 #[derive(Clone, Copy)]
 struct Seen {
     index: usize,
-    /// Since when it is known to be there.
+    /// The time at which the fork was first seen.
     since: Instant,
 }
 
@@ -172,7 +172,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_young_is_expected_once() {
+    fn a_young_fork_is_reported_once() {
         let helper = Helper::new(1);
         assert!(!helper.expects(false));
         helper.has_young.set(true);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_as_long_as_little_of_the_stack_is_in_use() {
+    fn a_helper_has_room_while_little_of_the_stack_is_in_use() {
         let here = 0u8;
         assert!(stack_now().abs_diff((&raw const here).addr()) < ROOM_TO_HELP);
         let helper = Helper::new(1);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_is_taken_once_it_has_been_seen_for_long_enough() {
+    fn a_fork_is_stolen_once_it_has_been_open_for_the_minimum_age() {
         let [worker, _other] = two_workers();
         let forks = &worker.shared().forks[1];
         let take = |at| worker.take_fork(at).map(Taken::run).is_some();

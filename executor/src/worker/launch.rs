@@ -72,7 +72,7 @@ pub(crate) fn launch(
     }
 }
 
-/// The worker in whose shard a task is entered that was spawned from another thread.
+/// Returns the worker in whose shard a task is entered that was spawned from another thread.
 fn any_worker(shared: &Shared, runnable: &Runnable) -> usize {
     // An address differs from run to run, and the shards are cancelled in order.
     if shared.decides == Decides::Owner {

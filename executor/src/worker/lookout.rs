@@ -35,11 +35,11 @@ use crate::{
     sleep::{Parking, Slept, Watched},
 };
 
-/// The mean length of polls, in nanoseconds, from which on tasks are worth stealing.
+/// Steal tasks if recent polls took at least this long on average (ns).
 const WORTH_A_STEAL: usize = 600;
-/// How long a worker may be in one poll before one task is stolen from its queue.
+/// The length of a poll after which one task is stolen from the worker's queue.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// How long a worker may be in one poll before half of its queue is stolen.
+/// The length of a poll after which half of the worker's queue is stolen.
 const STUCK: Duration = Duration::from_millis(1);
 const FIRST_WATCH: Duration = Duration::from_micros(50);
 const LONGEST_WATCH: Duration = Duration::from_millis(1);
@@ -71,9 +71,9 @@ pub(super) struct Lookout {
 #[derive(Clone, Copy)]
 struct Seen {
     polls: u64,
-    /// When its count of polls last changed, as far as this worker has seen.
+    /// The time at which its poll count last changed, as far as this worker has seen.
     since: Instant,
-    /// How long it may be in that poll before the next task is stolen from its queue.
+    /// The length of that poll after which the next task is stolen from its queue.
     patience: Duration,
     /// Whether its queue was not empty.
     is_busy: bool,
@@ -113,7 +113,7 @@ enum Keep {
 
 /// How a worker watches, from one rest to the next.
 struct Watch {
-    /// How long the next watch lasts.
+    /// The length of the next watch.
     limit: Duration,
     /// Whether the last watch was short, because a fork was about to be worth taking.
     expects: bool,
@@ -459,15 +459,6 @@ impl Worker {
             Some(Found::Fork(taken)) => taken.run(),
             None => {}
         }
-    }
-
-    /// Steals one task from any other worker, regardless of that worker's progress. For a closed
-    /// executor.
-    pub(super) fn steal_to_discard(&self) -> Option<Runnable> {
-        let stealers = &self.shared().stealers;
-        let mut others = self.others();
-        let stolen = others.find_map(|i| self.queues.steal_from(&stealers[i], 1));
-        stolen.map(|(runnable, _)| runnable)
     }
 }
 

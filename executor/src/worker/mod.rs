@@ -288,7 +288,7 @@ impl Worker {
         }
     }
 
-    /// Whether another worker has nothing to do.
+    /// Returns whether another worker has nothing to do.
     pub(super) fn is_anybody_idle(&self) -> bool {
         self.shared.sleep.is_anybody_idle()
     }

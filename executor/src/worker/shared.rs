@@ -80,11 +80,11 @@ pub(super) type Injector = CachePadded<Inbox<EntryLink>>;
 
 pub(crate) struct Shared {
     pub(super) injector: Injector,
-    /// The same, of high priority.
+    /// The injector of the tasks of high priority.
     pub(super) high_injector: Injector,
-    /// The queues of each worker, for the others.
+    /// The other workers' access to the queues of each worker.
     pub(super) stealers: Vec<Stealer<Runnable>>,
-    /// The tasks that other threads queue for one worker alone.
+    /// One inbox per worker, for pinned tasks that other threads queue.
     pub(super) inboxes: Vec<CachePadded<Inbox<EntryLink>>>,
     /// The forks of each worker, which other workers may take.
     pub(super) forks: Vec<CachePadded<Forks>>,
@@ -147,7 +147,7 @@ impl Shared {
         self.inboxes.len()
     }
 
-    /// Whether there is something to run in any queue that all workers serve.
+    /// Returns whether there is something to run in any queue that all workers serve.
     pub(crate) fn has_work(&self) -> bool {
         self.has_queued() || self.has_forks()
     }
@@ -158,7 +158,7 @@ impl Shared {
         is_queued || self.has_injected()
     }
 
-    /// Whether there is a side of a join that another worker could take.
+    /// Returns whether there is a side of a join that another worker could take.
     pub(crate) fn has_forks(&self) -> bool {
         self.forks.iter().any(|forks| forks.oldest().is_some())
     }
@@ -167,7 +167,7 @@ impl Shared {
         !self.injector.is_empty() || !self.high_injector.is_empty()
     }
 
-    /// The mean length of recent polls, in nanoseconds: a hint.
+    /// Returns the mean length of recent polls, in nanoseconds: a hint.
     #[inline]
     pub(crate) fn poll_time(&self) -> usize {
         // ORDERING: poll_time_look. Relaxed: a hint.
@@ -183,13 +183,13 @@ impl Shared {
         }
     }
 
-    /// Whether a queued task is worth waking another worker to run it.
+    /// Returns whether a queued task is worth waking another worker to run it.
     #[inline]
     pub(crate) fn is_worth_a_wake(&self) -> bool {
         self.poll_time() >= WORTH_A_WAKE
     }
 
-    /// What a task that has just been queued needs.
+    /// Returns the need of a task that has just been queued.
     #[inline]
     pub(super) fn need(&self) -> Need {
         match self.is_worth_a_wake() {
@@ -255,7 +255,7 @@ impl Shared {
         self.process.is_current()
     }
 
-    /// Whether a worker has finished its last poll.
+    /// Returns whether a worker has finished its last poll.
     pub(crate) fn has_arrived(&self, worker: usize) -> bool {
         self.gate.has_arrived(worker)
     }
@@ -392,7 +392,7 @@ mod tests {
 
     #[cfg(feature = "io")]
     #[test]
-    fn who_polls_for_so_long_keeps_the_driver_waiting() {
+    fn polls_of_the_threshold_length_keep_the_driver_waiting() {
         for (time, keeps) in [
             (KEEPS_THE_DRIVER_WAITING - 1, false),
             (KEEPS_THE_DRIVER_WAITING, true),

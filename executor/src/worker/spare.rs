@@ -16,7 +16,7 @@ pub(super) const MOST: usize = 1024;
 pub(super) struct Spare {
     /// The address inside the `Arc`, or null if no reference was ever kept.
     timers: Cell<*const Timers>,
-    /// The number of references to it that this owns.
+    /// The number of owned references to it.
     count: Cell<usize>,
 }
 

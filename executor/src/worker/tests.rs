@@ -31,7 +31,7 @@ fn woken(worker: &Worker, lane: Lane) -> (Runnable, JoinHandle<()>) {
 }
 
 #[test]
-fn who_yields_alone_wakes_nobody() {
+fn a_task_that_yields_with_no_other_queued_wakes_no_worker() {
     for (lane, others, wakes) in [
         (Lane::Normal, &[][..], 0),
         (Lane::Normal, &[Lane::Normal], 1),
@@ -92,7 +92,7 @@ fn the_hook_for_a_wake_up_finds_the_slot_empty_and_closed() {
 }
 
 #[test]
-fn what_is_more_than_a_queue_holds_goes_to_the_injector() {
+fn tasks_beyond_the_queue_capacity_overflow_to_the_injector() {
     for push in [Worker::push_spawned, Worker::push_normal] {
         let [worker, _other] = two_workers();
         for _ in 0..MOST_QUEUED {

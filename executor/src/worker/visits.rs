@@ -22,7 +22,7 @@ const OFTEN: u64 = 50_000;
 /// What a worker remembers about its visits.
 #[derive(Default)]
 pub(super) struct Visits {
-    /// When it was at the driver last, by the driver's clock.
+    /// The time of the last visit to the driver, by the driver's clock.
     last: Cell<u64>,
     /// Whether it had been away for at most [`OFTEN`] at its last visit.
     is_often: Cell<bool>,
@@ -49,7 +49,7 @@ impl Worker {
         self.counters().visits_until.set(until);
     }
 
-    /// Whether the driver may be left to another worker, or is not used at all.
+    /// Returns whether the driver may be left to another worker, or is not used at all.
     pub(super) fn is_driver_visited(&self) -> bool {
         let shared = self.shared();
         if !shared.driver.is_used() {

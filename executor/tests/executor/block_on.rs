@@ -38,7 +38,7 @@ async fn spawn_each() {
 const EACH: u64 = 6;
 
 #[test]
-fn everything_that_is_spawned_goes_to_that_executor() {
+fn every_spawn_inside_block_on_uses_that_executor() {
     let executor = executor(2);
     executor.block_on(spawn_each());
     assert_eq!(spawned(&executor), EACH);
@@ -57,7 +57,7 @@ fn the_future_need_be_neither_send_nor_static() {
 }
 
 #[test]
-fn they_nest_and_the_outer_one_comes_back() {
+fn nested_block_on_calls_restore_the_outer_executor() {
     let (outer, inner) = (executor(1), executor(1));
     outer.block_on(async {
         spawn(async {}).await;
@@ -70,7 +70,7 @@ fn they_nest_and_the_outer_one_comes_back() {
 }
 
 #[test]
-fn after_a_panic_the_thread_is_where_it_was() {
+fn a_panic_in_block_on_restores_the_outer_executor() {
     let (outer, inner) = (executor(1), executor(1));
     outer.block_on(async {
         let panics = AssertUnwindSafe(|| inner.block_on(async { panic!("as it should") }));
@@ -81,7 +81,7 @@ fn after_a_panic_the_thread_is_where_it_was() {
 }
 
 #[test]
-fn on_a_worker_of_another_executor_it_is_the_chosen_one() {
+fn block_on_selects_its_executor_on_a_worker_of_another() {
     ends(|| {
         for workers in [1, 2] {
             let (here, there) = (executor(workers), Arc::new(executor(workers)));
@@ -101,7 +101,7 @@ fn on_a_worker_of_another_executor_it_is_the_chosen_one() {
 }
 
 #[test]
-fn on_a_worker_of_its_own_it_is_the_worker_that_blocks() {
+fn block_on_blocks_the_worker_of_its_own_executor() {
     ends(|| {
         let executor = Arc::new(executor(2));
         let chosen = executor.clone();
@@ -117,7 +117,7 @@ fn on_a_worker_of_its_own_it_is_the_worker_that_blocks() {
 }
 
 #[test]
-fn in_a_local_executor_it_spawns_nothing_there() {
+fn block_on_inside_a_local_executor_spawns_on_its_own_executor() {
     let executor = executor(1);
     let local = LocalExecutor::new();
     local.block_on(async {
@@ -164,7 +164,7 @@ fn a_worker_that_is_elsewhere_attends_to_its_own_timers() {
 }
 
 #[test]
-fn shut_down_a_set_is_empty_and_its_futures_are_dropped() {
+fn shutting_down_a_set_drops_its_futures_and_empties_it() {
     struct Guard(Arc<AtomicUsize>);
     impl Drop for Guard {
         fn drop(&mut self) {

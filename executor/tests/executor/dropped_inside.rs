@@ -161,7 +161,7 @@ fn round(workers: usize) {
 }
 
 #[test]
-fn dropped_by_a_worker_while_others_join_and_outsiders_spawn() {
+fn a_worker_drops_its_executor_while_others_join_and_threads_spawn() {
     for n in 0..ROUNDS {
         round([1, 2, 4][n % 3]);
     }

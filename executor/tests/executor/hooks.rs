@@ -71,7 +71,7 @@ fn settle(executor: &Executor) {
 }
 
 #[test]
-fn in_the_order_of_a_task_s_life() {
+fn hooks_are_called_in_the_order_of_a_tasks_life() {
     let (executor, calls) = noted();
     block_on(executor.task().name("one").spawn(yield_now()));
     settle(&executor);
@@ -147,7 +147,7 @@ fn each_run_follows_one_spawn_or_one_wake_up() {
 }
 
 #[test]
-fn a_wake_up_is_told_of_by_the_thread_that_makes_it_before_the_task_runs() {
+fn on_wake_is_called_on_the_waking_thread_before_the_task_runs() {
     let (sender, receiver) = oneshot::channel::<()>();
     let woken = Arc::new(Mutex::new(None));
     let executor = Executor::builder()
@@ -170,7 +170,7 @@ fn a_wake_up_is_told_of_by_the_thread_that_makes_it_before_the_task_runs() {
 
 /// Worker 0 spins until its tasks have run, so another worker must have stolen them.
 #[test]
-fn a_steal_is_told_of_with_both_workers_and_the_number_of_tasks() {
+fn on_steal_receives_both_workers_and_the_number_of_tasks() {
     let steals = Arc::new(Mutex::new(Vec::new()));
     let executor = Executor::builder()
         .workers(2)
@@ -281,7 +281,7 @@ fn the_end_of_each_kind() {
 }
 
 #[test]
-fn the_end_is_told_before_those_who_wait_learn_of_it() {
+fn on_end_is_called_before_the_waiters_are_woken() {
     let ends = Arc::new(AtomicUsize::new(0));
     let executor = Executor::builder()
         .workers(2)
@@ -350,7 +350,7 @@ fn ids_differ_while_tasks_live() {
 }
 
 #[test]
-fn tasks_that_a_shutdown_cancels_are_told_of() {
+fn on_end_is_called_for_tasks_that_a_shutdown_cancels() {
     for _ in 0..50 {
         let ends = Arc::new(Mutex::new(Vec::new()));
         let executor = Executor::builder()
@@ -486,7 +486,7 @@ fn a_hook_that_panics_harms_neither_the_worker_nor_the_task() {
 }
 
 #[test]
-fn a_hook_whose_drop_panics_does_no_harm() {
+fn a_hook_whose_drop_panics_is_harmless() {
     let (first, second) = (Panics, Panics);
     let executor = Executor::builder()
         .workers(2)
@@ -554,7 +554,7 @@ fn hooks_may_spawn_and_wake() {
 
 /// Nothing else gives the one worker a reason to look at its queues.
 #[test]
-fn what_a_hook_spawns_before_a_sleep_is_run() {
+fn a_task_spawned_in_on_park_is_run() {
     for kind in 0..3 {
         let (sender, receiver) = mpsc::channel();
         let first = AtomicBool::new(true);
@@ -610,7 +610,7 @@ fn each_worker_starts_and_stops_once_and_parks_in_pairs() {
 }
 
 #[test]
-fn the_last_hook_comes_after_the_futures_have_gone() {
+fn on_thread_stop_is_called_after_the_futures_are_dropped() {
     struct Sets(Arc<AtomicBool>);
     impl Drop for Sets {
         fn drop(&mut self) {

@@ -115,7 +115,7 @@ fn tasks_of_many_threads() {
 }
 
 #[test]
-fn what_is_queued() {
+fn metrics_count_queued_and_pinned_tasks() {
     let executor = executor(1);
     let (sender, receiver) = mpsc::channel();
     let (counted, is_counted) = mpsc::channel::<()>();

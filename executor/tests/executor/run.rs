@@ -184,7 +184,7 @@ fn a_deep_chain_is_cancelled_by_its_last_handle_and_needs_no_stack() {
 }
 
 #[test]
-fn those_who_yield_for_ever_let_the_others_run() {
+fn tasks_that_yield_forever_do_not_starve_others() {
     let executor = executor(1);
     let over = Arc::new(AtomicBool::new(false));
     let yields = || {
@@ -204,7 +204,7 @@ fn those_who_yield_for_ever_let_the_others_run() {
 
 /// Tasks that end and hand over to those who wait for them, without a pause.
 #[test]
-fn those_who_spawn_and_await_for_ever_let_the_others_run() {
+fn tasks_that_spawn_and_await_forever_do_not_starve_others() {
     let executor = executor(1);
     let over = Arc::new(AtomicBool::new(false));
     let restless = executor.spawn({
@@ -235,7 +235,7 @@ fn a_task_that_blocks_its_worker_does_not_hold_up_what_it_spawned() {
 }
 
 #[test]
-fn a_task_that_blocks_its_worker_does_not_hold_up_whom_it_woke() {
+fn a_task_that_blocks_its_worker_does_not_hold_up_the_task_that_it_woke() {
     let executor = executor(2);
     for _ in 0..200 {
         let (wake, woken) = oneshot::channel();
@@ -273,7 +273,7 @@ fn a_task_that_blocks_its_worker_does_not_hold_up_those_queued_behind_it() {
 }
 
 #[test]
-fn a_panic_is_for_the_one_who_awaits_and_leaves_the_worker_alive() {
+fn a_panic_reaches_the_waiter_and_leaves_the_worker_alive() {
     let executor = executor(1);
     let id = || thread::current().id();
     let before = block_on(executor.spawn(async move { id() }));
@@ -334,7 +334,7 @@ fn a_waker_that_panics_leaves_the_worker_alive() {
 }
 
 #[test]
-fn spawn_without_an_executor_goes_to_the_global_one() {
+fn spawn_outside_of_any_executor_uses_the_global_one() {
     let name = || thread::current().name().map(String::from);
     let is_global =
         |name: Option<String>| name.is_some_and(|name| name.starts_with("joint-global-"));

@@ -119,7 +119,7 @@ fn a_builder_without_an_executor_takes_the_task_s_own() {
 }
 
 #[test]
-fn a_builder_for_another_executor_goes_there() {
+fn a_task_builder_of_another_executor_spawns_there() {
     let (here, there) = (executor(1), Arc::new(executor(3)));
     let worker = here.spawn({
         let there = there.clone();
@@ -194,7 +194,7 @@ fn spawn_local_for_another_worker_is_a_panic() {
 }
 
 #[test]
-fn high_goes_before_normal_from_inside() {
+fn high_tasks_run_before_normal_ones_when_spawned_by_a_task() {
     let executor = executor(1);
     let log = Log::default();
     let inside = executor.spawn({
@@ -215,7 +215,7 @@ fn high_goes_before_normal_from_inside() {
 }
 
 #[test]
-fn high_goes_before_normal_from_outside() {
+fn high_tasks_run_before_normal_ones_when_spawned_by_another_thread() {
     let executor = executor(1);
     let log = Log::default();
     let busy = Busy::on(&executor, 0);
@@ -278,7 +278,7 @@ fn high_is_stolen_from_a_worker_that_is_stuck() {
 /// Most often the other worker sleeps when the turn of the local task comes, before that of the one
 /// who yields.
 #[test]
-fn a_local_task_that_blocks_does_not_hold_up_whom_it_overtook() {
+fn a_local_task_that_blocks_does_not_hold_up_the_task_that_it_overtook() {
     let executor = executor(2);
     for _ in 0..100 {
         let overtaken = executor.spawn(async {
@@ -374,7 +374,7 @@ fn pinned_tasks_have_a_share_of_one_in_eight() {
 }
 
 /// How many of `kind` are run before one normal task, when all come from outside.
-fn wait_of_one_from_outside(kind: impl Fn(&Executor) -> TaskBuilder<'_>) -> usize {
+fn longest_wait_in_a_flood(kind: impl Fn(&Executor) -> TaskBuilder<'_>) -> usize {
     let executor = executor(1);
     let log = Log::default();
     let busy = Busy::on(&executor, 0);
@@ -397,13 +397,13 @@ fn wait_of_one_from_outside(kind: impl Fn(&Executor) -> TaskBuilder<'_>) -> usiz
 
 #[test]
 fn a_flood_of_high_tasks_from_outside_does_not_starve_a_normal_one() {
-    let wait = wait_of_one_from_outside(|executor| executor.task().priority(Priority::High));
+    let wait = longest_wait_in_a_flood(|executor| executor.task().priority(Priority::High));
     assert!(wait <= 61, "{wait}");
 }
 
 #[test]
 fn a_flood_of_pinned_tasks_from_outside_does_not_starve_a_normal_one() {
-    let wait = wait_of_one_from_outside(|executor| executor.task().on_worker(0));
+    let wait = longest_wait_in_a_flood(|executor| executor.task().on_worker(0));
     assert!(wait <= 61, "{wait}");
 }
 

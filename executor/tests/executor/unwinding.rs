@@ -48,7 +48,7 @@ fn panics<T>(f: impl FnOnce() -> T) -> Box<dyn Any + Send> {
 }
 
 #[test]
-fn of_a_task_of_an_executor_its_hook_is_called_after_the_panic() {
+fn on_end_is_called_after_the_panic_of_a_task_has_unwound() {
     let (in_drop, in_hook) = (Seen::default(), Seen::default());
     let hook = in_hook.clone();
     let executor = Executor::builder()
@@ -62,7 +62,7 @@ fn of_a_task_of_an_executor_its_hook_is_called_after_the_panic() {
 }
 
 #[test]
-fn of_a_local_executor_its_task_and_its_main_future() {
+fn a_local_executor_drops_its_panicking_futures_during_the_unwinding() {
     let seen = Seen::default();
     let local = LocalExecutor::new();
     let task = local.spawn(panicking(&seen));
@@ -77,7 +77,7 @@ fn of_a_local_executor_its_task_and_its_main_future() {
 }
 
 #[test]
-fn of_a_scope_its_tasks_and_its_body() {
+fn a_scope_drops_its_panicking_tasks_and_body_during_the_unwinding() {
     let seen = Seen::default();
     let executor = Executor::builder().workers(1).build().unwrap();
     let payload = panics(|| {
@@ -99,7 +99,7 @@ fn of_a_scope_its_tasks_and_its_body() {
 }
 
 #[test]
-fn when_the_drop_of_a_scopes_task_panics_as_well_the_first_panic_is_its_result() {
+fn the_first_panic_of_a_scoped_task_is_its_result_if_its_drop_panics_too() {
     let executor = Executor::builder().workers(1).build().unwrap();
     executor.scope(|s| {
         let drops = OnDrop(|| panic!("in the future's drop"));

@@ -38,7 +38,7 @@ fn bad_usage_is_one_line_and_status_2() {
 }
 
 #[test]
-fn help_goes_to_standard_output() {
+fn help_is_printed_to_standard_output() {
     for name in ["fizz_buzz", "timers", "echo"] {
         for arguments in [&["-h"][..], &["--workers", "2", "--help"]] {
             let output = run(name, arguments);

@@ -25,7 +25,7 @@ fn assert_counts(report: &HashMap<String, String>, expected: [(&str, &str); 3]) 
 }
 
 #[test]
-fn every_message_comes_back_on_any_number_of_workers() {
+fn every_message_is_echoed_on_any_number_of_workers() {
     for workers in WORKERS {
         let load = ["--connections", "10", "--messages", "50", "--size", "33"];
         let report = report(&[&load[..], &["--workers", workers]].concat());
@@ -72,7 +72,7 @@ fn messages_of_megabytes_come_back() {
 }
 
 #[test]
-fn one_byte_comes_back() {
+fn one_byte_is_echoed() {
     let report = report(&["--connections=1", "--messages=1", "--size=1"]);
     assert_counts(
         &report,

@@ -38,27 +38,27 @@ fn late_ticks_lose_no_line() {
 }
 
 #[test]
-fn it_prints_the_lines_at_their_leisure_by_default() {
+fn by_default_the_lines_are_printed_in_order() {
     assert_eq!(printed(&run("fizz_buzz", &[])), LINES);
 }
 
 #[test]
-fn it_is_suspended_60_times_on_one_worker() {
+fn fizz_buzz_suspends_60_times_on_one_worker() {
     suspensions(VARIANTS[0]);
 }
 
 #[test]
-fn it_is_suspended_60_times_by_an_interval() {
+fn fizz_buzz_suspends_60_times_with_an_interval() {
     suspensions(VARIANTS[1]);
 }
 
 #[test]
-fn it_is_suspended_60_times_by_queues_in_memory() {
+fn fizz_buzz_suspends_60_times_with_queues_in_memory() {
     suspensions(VARIANTS[2]);
 }
 
 #[test]
-fn it_is_suspended_60_times_without_descriptors() {
+fn fizz_buzz_suspends_60_times_without_descriptors() {
     suspensions(VARIANTS[3]);
 }
 

@@ -8,7 +8,7 @@ use crate::program::{printed, run};
 const LINES: &str = include_str!("timers.txt");
 
 #[test]
-fn it_expires_five_times_by_default() {
+fn the_timer_expires_five_times_by_default() {
     assert_eq!(printed(&run("timers", &[])), LINES);
 }
 
@@ -21,7 +21,7 @@ fn the_lines_are_the_same_on_any_number_of_workers() {
 }
 
 #[test]
-fn it_expires_as_often_as_it_is_told() {
+fn the_timer_expires_the_requested_number_of_times() {
     assert_eq!(printed(&run("timers", &["0"])), "");
     assert_eq!(printed(&run("timers", &["1"])), "timer expired 1 of 1\n");
     let output = run("timers", &["--period=0", "1000"]);
@@ -33,7 +33,7 @@ fn it_expires_as_often_as_it_is_told() {
 
 /// Each await waits for the whole period.
 #[test]
-fn it_never_expires_early() {
+fn the_timer_never_expires_early() {
     let start = Instant::now();
     printed(&run("timers", &["--period", "20", "10"]));
     assert!(start.elapsed() >= Duration::from_millis(200));

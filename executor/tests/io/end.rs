@@ -37,7 +37,7 @@ fn assert_gone(error: &io::Error) {
 }
 
 #[test]
-fn a_hundred_thousand_waiters_elsewhere_are_told() {
+fn dropping_an_executor_wakes_a_hundred_thousand_foreign_waiters() {
     ends(|| {
         let executor = executor(2);
         let pairs = served_by(&executor, DESCRIPTORS);
@@ -93,7 +93,7 @@ fn a_hundred_thousand_waiting_tasks_are_dropped() {
 }
 
 #[test]
-fn what_outlives_its_executor_says_so_when_it_has_to_wait() {
+fn io_that_outlives_its_executor_fails_when_it_has_to_wait() {
     ends(|| {
         let executor = executor(1);
         let (stream, mut far) = served_by(&executor, 1).pop().unwrap();

@@ -114,7 +114,7 @@ fn a_poll_function_is_asked_anew_each_time() {
 /// One that reads by itself, after `readable`, is polled once for each datagram and once to begin
 /// with, not in a circle.
 #[test]
-fn who_reads_by_himself_does_not_spin() {
+fn a_task_that_reads_the_descriptor_itself_does_not_spin() {
     on_workers(|| async {
         let (one, other) = UnixDatagram::pair().unwrap();
         let other = AsyncFd::new(other).unwrap();
@@ -190,7 +190,7 @@ fn closing_leaves_the_descriptor_open() {
 }
 
 #[test]
-fn what_is_taken_out_can_be_put_in_again() {
+fn a_descriptor_can_be_taken_out_and_registered_again() {
     ends(|| {
         let (mut one, other) = UnixStream::pair().unwrap();
         let mut other = other;

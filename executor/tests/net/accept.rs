@@ -67,8 +67,8 @@ fn connections_come_as_a_stream() {
 /// In a process of its own, which all the others' descriptors do not come out of.
 #[test]
 #[cfg(target_os = "linux")]
-fn without_a_free_descriptor_accept_is_an_error_and_then_goes_on() {
-    const NAME: &str = "accept::without_a_free_descriptor_accept_is_an_error_and_then_goes_on";
+fn accept_fails_without_a_free_descriptor_and_works_again_later() {
+    const NAME: &str = "accept::accept_fails_without_a_free_descriptor_and_works_again_later";
     if std::env::var_os("JOINT_NET_FEW_DESCRIPTORS").is_some() {
         return everywhere(few_descriptors);
     }

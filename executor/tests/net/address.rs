@@ -62,7 +62,7 @@ async fn is_bound_at_once(address: impl ToSocketAddrs) -> bool {
 }
 
 #[test]
-fn what_is_an_address_is_not_waited_for() {
+fn a_numeric_address_needs_no_lookup() {
     everywhere(async || {
         assert!(is_bound_at_once("127.0.0.1:0").await);
         assert!(is_bound_at_once(("127.0.0.1", 0)).await);

@@ -23,7 +23,7 @@ async fn nobody() -> io::Result<SocketAddr> {
 }
 
 #[test]
-fn one_that_nobody_answers_is_refused() {
+fn connecting_to_a_port_without_a_listener_is_refused() {
     everywhere(async || {
         let error = TcpStream::connect(nobody().await?).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
@@ -44,7 +44,7 @@ fn the_first_address_that_answers_is_taken() {
 }
 
 #[test]
-fn of_several_that_nobody_answers_the_last_error_is_had() {
+fn connecting_to_several_dead_addresses_returns_the_last_error() {
     everywhere(async || {
         // A port without a listener is refused, and a broadcast address is no peer of TCP.
         let nobody = nobody().await?;
@@ -71,7 +71,7 @@ fn one_to_no_address_says_so() {
 }
 
 #[test]
-fn one_that_is_dropped_leaves_the_next_alone() {
+fn a_dropped_connect_does_not_affect_the_next_one() {
     everywhere(async || {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;

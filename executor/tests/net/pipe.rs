@@ -16,7 +16,7 @@ use super::support::{
 };
 
 #[test]
-fn a_megabyte_goes_through() {
+fn a_megabyte_passes_through_a_pipe() {
     everywhere(async || {
         let (reader, writer) = pipe()?;
         let sent = bytes(1 << 20);
@@ -36,7 +36,7 @@ fn a_full_pipe_suspends_the_writer() {
 }
 
 #[test]
-fn a_writer_that_goes_ends_a_read_that_waits() {
+fn dropping_the_writer_ends_a_pending_read() {
     everywhere(async || {
         let (reader, writer) = pipe()?;
         end_while_waiting(reader, writer).await
@@ -44,7 +44,7 @@ fn a_writer_that_goes_ends_a_read_that_waits() {
 }
 
 #[test]
-fn the_end_that_comes_with_data_is_seen_after_it() {
+fn an_end_that_arrives_with_data_is_seen_after_the_data() {
     everywhere(async || {
         let (reader, writer) = pipe()?;
         data_then_end(reader, writer).await
@@ -63,7 +63,7 @@ fn a_reader_that_has_gone_is_an_error_and_no_signal() {
 }
 
 #[test]
-fn a_reader_that_goes_is_an_error_of_the_write_that_waits() {
+fn dropping_the_reader_fails_a_pending_write() {
     everywhere(async || {
         let (reader, mut writer) = pipe()?;
         let block = bytes(1 << 16);

@@ -31,7 +31,7 @@ fn megabytes_go_both_ways_at_once() {
 }
 
 #[test]
-fn an_echo_in_pieces_of_all_sizes_comes_whole() {
+fn an_echo_in_pieces_of_many_sizes_arrives_intact() {
     everywhere(async || {
         let (client, server) = connected().await?;
         let server = joint_executor::spawn(echo(server));
@@ -88,7 +88,7 @@ fn a_peer_that_closes_ends_a_read_that_waits() {
 }
 
 #[test]
-fn the_end_that_comes_with_data_is_seen_after_it() {
+fn an_end_that_arrives_with_data_is_seen_after_the_data() {
     everywhere(async || {
         let (one, other) = connected().await?;
         data_then_end(one, other).await
@@ -183,7 +183,7 @@ fn a_shutdown_from_elsewhere_ends_a_read_that_waits() {
 }
 
 #[test]
-fn what_is_peeked_stays() {
+fn peeked_bytes_stay_in_the_socket() {
     everywhere(async || {
         let (mut one, mut other) = connected().await?;
         let mut buffer = [0; 8];
@@ -239,7 +239,7 @@ fn options_are_those_of_the_socket() {
 }
 
 #[test]
-fn a_connection_goes_to_std_and_back() {
+fn a_tcp_stream_converts_to_std_and_back() {
     everywhere(async || {
         let (one, mut other) = connected().await?;
         let mut one = one.into_std()?;
@@ -259,7 +259,7 @@ fn a_connection_goes_to_std_and_back() {
 }
 
 #[test]
-fn a_listener_goes_to_std_and_back() {
+fn a_listener_converts_to_std_and_back() {
     everywhere(async || {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;

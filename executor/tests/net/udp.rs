@@ -38,7 +38,7 @@ fn messages_go_between_sockets_that_are_not_connected() {
 }
 
 #[test]
-fn connected_they_hear_each_other_alone() {
+fn connected_sockets_receive_only_from_each_other() {
     everywhere(async || {
         let (one, other) = two().await?;
         let stranger = UdpSocket::bind("127.0.0.1:0").await?;
@@ -68,7 +68,7 @@ fn assert_did_not_fit(received: io::Result<usize>) {
 }
 
 #[test]
-fn what_does_not_fit_is_lost_and_the_next_is_whole() {
+fn the_part_of_a_message_beyond_the_buffer_is_lost_and_the_next_is_intact() {
     everywhere(async || {
         let (one, other) = two().await?;
         let to = other.local_addr()?;
@@ -89,7 +89,7 @@ fn what_does_not_fit_is_lost_and_the_next_is_whole() {
 }
 
 #[test]
-fn what_is_peeked_stays() {
+fn peeked_bytes_stay_in_the_socket() {
     everywhere(async || {
         let (one, other) = two().await?;
         one.connect(other.local_addr()?).await?;
@@ -153,7 +153,7 @@ fn a_message_that_is_too_long_is_an_error() {
 }
 
 #[test]
-fn a_socket_goes_to_std_and_back() {
+fn a_udp_socket_converts_to_std_and_back() {
     everywhere(async || {
         let (one, other) = two().await?;
         let address = other.local_addr()?;

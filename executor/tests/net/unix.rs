@@ -184,7 +184,7 @@ fn a_stream_ends_as_its_peer_does() {
 }
 
 #[test]
-fn a_stream_goes_to_std_and_back() {
+fn a_unix_stream_converts_to_std_and_back() {
     everywhere(async || {
         let (one, other) = UnixStream::pair()?;
         let one = UnixStream::try_from(one.into_std()?)?;

@@ -141,7 +141,7 @@ pub(crate) fn another(n: u64, m: u64, guards: Vec<Guard>) -> u64 {
 }
 
 /// Two executors, each of which is dropped by a task of the other.
-fn of_each_other(n: u64, guards: Vec<Guard>) {
+fn executors_dropped_by_tasks_of_each_other(n: u64, guards: Vec<Guard>) {
     let build = |workers| Executor::builder().workers(workers).build().unwrap();
     let (first, second) = (build(1 + n as usize % 2), build(1));
     let (to_first, in_first) = mpsc::channel::<Executor>();
@@ -248,7 +248,7 @@ impl Round {
             _ if n < 6 => {
                 let guards = self.guards(2);
                 Box::new(move || {
-                    of_each_other(n, guards);
+                    executors_dropped_by_tasks_of_each_other(n, guards);
                     n
                 })
             }

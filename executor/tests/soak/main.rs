@@ -48,7 +48,7 @@ fn outsider(round: &Arc<Round>, mut choice: Choice) {
             0 => round.borrow(choice.below(30)),
             1 => assert_eq!(round.executor.install(|| fibonacci(12)), 144),
             #[cfg(feature = "io")]
-            2 => round.wait_for_what_it_serves(choice.below(300)),
+            2 => round.wait_for_its_timer_and_pipe(choice.below(300)),
             _ => {}
         }
         if choice.below(4) == 0 {

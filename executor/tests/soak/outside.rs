@@ -165,7 +165,7 @@ impl Round {
     }
 
     /// Waits, on this thread, for what the executor serves.
-    pub(crate) fn wait_for_what_it_serves(&self, n: u64) {
+    pub(crate) fn wait_for_its_timer_and_pipe(&self, n: u64) {
         let guard = self.guard();
         let made = self.executor.spawn(async move {
             let _guard = guard;

@@ -158,7 +158,7 @@ impl Drop for ComesBack {
 }
 
 #[test]
-fn a_waker_that_comes_back_meets_no_lock() {
+fn a_waker_that_reenters_the_timers_finds_them_unlocked() {
     ends(|| {
         let executor = executor(1);
         let (sender, told) = mpsc::channel();

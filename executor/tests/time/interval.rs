@@ -68,7 +68,7 @@ fn late(missed: MissedTicks) -> Option<(Instant, Interval)> {
 }
 
 #[test]
-fn who_is_late_catches_up() {
+fn burst_delivers_every_missed_tick() {
     let Some((start, mut interval)) = late(MissedTicks::Burst) else {
         return;
     };
@@ -78,7 +78,7 @@ fn who_is_late_catches_up() {
 }
 
 #[test]
-fn who_is_late_starts_from_there_or_leaves_out() {
+fn delay_and_skip_deliver_one_late_tick() {
     for missed in [MissedTicks::Delay, MissedTicks::Skip] {
         let Some((start, mut interval)) = late(missed) else {
             return;

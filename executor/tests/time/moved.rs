@@ -16,7 +16,7 @@ use joint_executor::time::{Timer, interval_at, sleep, timeout};
 use super::{HOUR, MILLI, counting, ends, executor, poll_on, poll_with};
 
 #[test]
-fn armed_on_one_executor_it_ends_on_others() {
+fn a_timer_armed_on_one_executor_ends_on_another() {
     ends(|| {
         let (a, b) = (executor(1), executor(1));
         let (_, waker) = counting();
@@ -33,7 +33,7 @@ fn armed_on_one_executor_it_ends_on_others() {
 }
 
 #[test]
-fn when_its_executor_goes_it_goes_on_elsewhere() {
+fn a_timer_moves_to_another_executor_when_its_own_is_dropped() {
     ends(|| {
         let begin = Instant::now();
         let (wakes, waker) = counting();
@@ -53,7 +53,7 @@ fn when_its_executor_goes_it_goes_on_elsewhere() {
 }
 
 #[test]
-fn dropped_after_its_executor_it_does_no_harm() {
+fn a_timer_dropped_after_its_executor_is_harmless() {
     ends(|| {
         let (_, waker) = counting();
         let gone = executor(2);
@@ -68,7 +68,7 @@ fn dropped_after_its_executor_it_does_no_harm() {
 
 /// A thread waits on a timer of an executor that is dropped meanwhile.
 #[test]
-fn who_waits_while_the_executor_goes_is_woken_all_the_same() {
+fn a_blocked_thread_is_woken_though_the_timers_executor_is_dropped() {
     ends(|| {
         for round in 0..20 {
             let (begin, wait) = (Instant::now(), 5 * MILLI);
@@ -87,7 +87,7 @@ fn who_waits_while_the_executor_goes_is_woken_all_the_same() {
 }
 
 #[test]
-fn a_reset_on_another_thread_reaches_who_waits() {
+fn a_reset_on_another_thread_wakes_the_waiting_task() {
     ends(|| {
         let executor = executor(1);
         for _ in 0..20 {
@@ -112,13 +112,13 @@ fn a_reset_on_another_thread_reaches_who_waits() {
 
 /// Also those that were due when they were polled there.
 #[test]
-fn all_kinds_go_on_when_their_executor_has_gone() {
+fn every_kind_of_timer_survives_the_drop_of_its_executor() {
     for wait in [Duration::ZERO, 3 * MILLI] {
-        ends(move || all_kinds_go_on_after(wait));
+        ends(move || every_kind_of_timer_survives_the_drop_after(wait));
     }
 }
 
-fn all_kinds_go_on_after(wait: Duration) {
+fn every_kind_of_timer_survives_the_drop_after(wait: Duration) {
     let gone = executor(1);
     let start = Instant::now() + wait;
     let kinds = gone.spawn(async move {

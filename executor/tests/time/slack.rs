@@ -1,10 +1,9 @@
 //! Workers change their timer slack to be woken punctually. Tasks never see the changed slack, and
 //! nor do the threads and programs that they start.
 
-use std::{fs, net::UdpSocket, pin::pin, process::Command, sync::mpsc, thread};
+use std::{fs, net::UdpSocket, process::Command, thread};
 
-use futures_lite::future;
-use joint::{block_on, oneshot};
+use joint::block_on;
 use joint_executor::{io::AsyncFd, time::sleep};
 
 use crate::{HOUR, MILLI, ends, executor};
@@ -33,7 +32,7 @@ fn all() -> [i32; 3] {
 }
 
 #[test]
-fn what_a_task_starts_has_the_slack_of_what_main_starts() {
+fn threads_and_programs_started_by_a_task_have_the_slack_of_main() {
     ends(|| {
         if !fs::exists("/proc/self/timerslack_ns").unwrap() {
             return;
@@ -76,28 +75,6 @@ fn a_worker_that_sleeps_until_a_deadline_is_punctual() {
         let pending = executor.spawn(sleep(HOUR));
         wait_until_punctual(worker);
         drop(pending);
-    });
-}
-
-/// What it waits for is beside the point: it serves the timers meanwhile.
-#[test]
-fn a_worker_that_blocks_is_punctual_to_the_timers_that_it_serves() {
-    ends(|| {
-        let executor = executor(1);
-        let (told, worker) = mpsc::channel();
-        let (over, is_over) = oneshot::channel::<()>();
-        let blocks = executor.spawn(async move {
-            let mut pending = pin!(sleep(HOUR));
-            assert!(future::poll_once(&mut pending).await.is_none());
-            // SAFETY: it asks for nothing.
-            told.send(unsafe { libc::gettid() }).unwrap();
-            block_on(is_over).unwrap();
-            all()
-        });
-        wait_until_punctual(worker.recv().unwrap());
-        over.send(()).unwrap();
-        let slacks = block_on(blocks);
-        assert_eq!(slacks, all());
     });
 }
 

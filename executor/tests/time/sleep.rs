@@ -117,7 +117,7 @@ fn zero_and_the_past_yield_once() {
 }
 
 #[test]
-fn zero_gives_the_turn_to_others() {
+fn a_sleep_of_zero_lets_other_tasks_run() {
     ends(|| {
         let executor = executor(1);
         let turns = block_on(executor.spawn(async {
@@ -144,7 +144,7 @@ fn zero_gives_the_turn_to_others() {
 }
 
 #[test]
-fn what_is_too_far_away_never_ends() {
+fn a_sleep_beyond_the_clocks_range_never_ends() {
     let century = 100 * 365 * 24 * HOUR;
     let mut sleeps = vec![sleep(Duration::MAX)];
     assert_eq!(sleeps[0].deadline(), None);
@@ -178,7 +178,7 @@ fn the_waker_of_the_last_poll_is_woken() {
 }
 
 #[test]
-fn it_can_be_reset_after_the_end() {
+fn a_sleep_can_be_reset_after_it_has_ended() {
     ends(|| {
         let begin = Instant::now();
         let mut slept = sleep(MILLI);
@@ -208,7 +208,7 @@ fn wait_for_reset(deadline: impl Fn() -> Instant + Send + 'static) {
 }
 
 #[test]
-fn a_reset_moves_the_wake_up_of_who_waits() {
+fn a_reset_moves_the_wake_up_of_a_blocked_thread() {
     wait_for_reset(|| Instant::now() + MILLI);
     wait_for_reset(past);
 }
@@ -241,7 +241,7 @@ fn it_says_what_it_is() {
 }
 
 #[test]
-fn it_is_small_and_goes_everywhere() {
+fn a_sleep_has_all_auto_traits_and_takes_at_most_40_bytes() {
     fn is_all<T: Send + Sync + Unpin + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
     is_all::<Sleep>();
     assert!(size_of::<Sleep>() <= 40);

@@ -23,7 +23,7 @@ use joint_executor::{
 use super::{HOUR, MILLI, counting, ends, executor, past, poll_with};
 
 #[test]
-fn who_is_in_time_is_served_and_nothing_is_armed() {
+fn an_operation_that_is_ready_at_once_arms_no_timer() {
     let (wakes, waker) = counting();
     let mut in_time = timeout(HOUR, ready(7));
     assert_eq!(poll_with(&mut in_time, &waker), Poll::Ready(Ok(7)));
@@ -46,7 +46,7 @@ fn the_timer_is_disarmed_when_the_operation_is_ready() {
 }
 
 #[test]
-fn who_is_late_is_given_up() {
+fn a_timeout_gives_up_a_late_operation() {
     ends(|| {
         for executor in [executor(1), executor(2)] {
             let begin = Instant::now();
@@ -60,7 +60,7 @@ fn who_is_late_is_given_up() {
 }
 
 #[test]
-fn a_tie_goes_to_the_operation() {
+fn a_ready_operation_wins_over_an_expired_timeout() {
     ends(|| {
         assert_eq!(block_on(timeout(Duration::ZERO, ready(1))), Ok(1));
         assert_eq!(block_on(timeout_at(past(), ready(1))), Ok(1));
@@ -210,7 +210,7 @@ impl IntoFuture for Request {
 }
 
 #[test]
-fn it_takes_what_becomes_a_future_and_says_what_it_is() {
+fn timeout_accepts_into_future_and_implements_debug() {
     let mut request = timeout(Duration::MAX, Request);
     assert_eq!(request.deadline(), None);
     let text = format!("{request:?}");

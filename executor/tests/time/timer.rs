@@ -86,7 +86,7 @@ fn an_await_that_is_given_up_is_gone_on_with() {
 }
 
 #[test]
-fn it_can_be_armed_for_an_instant_once() {
+fn arm_at_fires_once_at_the_given_instant() {
     ends(|| {
         let begin = Instant::now();
         let mut timer = Timer::new(HOUR);

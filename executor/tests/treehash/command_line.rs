@@ -37,7 +37,7 @@ fn a_missing_path_is_one_line_and_status_2() {
 }
 
 #[test]
-fn help_goes_to_standard_output() {
+fn help_is_printed_to_standard_output() {
     for option in ["-h", "--help"] {
         let output = run([option]);
         assert_eq!(output.status.code(), Some(0));

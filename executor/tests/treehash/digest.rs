@@ -8,7 +8,7 @@ use crate::reference::{hex, plain_digest, plain_directory};
 use crate::scratch::{Scratch, assorted, content};
 
 #[test]
-fn the_digest_is_the_references_for_every_number_of_workers() {
+fn the_digest_equals_the_reference_for_any_number_of_workers() {
     let tree = assorted();
     let expected = plain_digest(&tree.0);
     for workers in [1, 2, 7] {

@@ -83,7 +83,7 @@ mod tests {
     use super::List;
 
     #[test]
-    fn the_order_is_that_of_insertion_although_keys_are_used_again() {
+    fn a_list_keeps_the_order_of_insertion_although_keys_are_reused() {
         let mut list = List::new();
         let push = |list: &mut List<_>, value| {
             let key = list.next_key();

@@ -261,7 +261,7 @@ fn a_future_is_dropped_when_it_is_ready() {
 }
 
 #[test]
-fn they_panic_when_they_are_polled_after_their_end() {
+fn polling_after_the_end_panics() {
     panics_when_polled_twice(all([ready(1)]));
     panics_when_polled_twice(all((ready(1), ready(2))));
     panics_when_polled_twice(all(Vec::<std::future::Ready<()>>::new()));

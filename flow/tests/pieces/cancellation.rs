@@ -158,7 +158,7 @@ fn a_cancellation_reaches_each_task_before_the_tasks_that_it_awaits() {
 
 /// Cell: cancellation: destructors run.
 #[test]
-fn destructors_run_once_whenever_the_cancellation_comes() {
+fn destructors_run_once_at_whatever_point_the_task_is_cancelled() {
     check(|| async {
         let log = Log::new();
         let (first, second) = (log.on_drop("first"), log.on_drop("second"));
@@ -180,7 +180,7 @@ fn destructors_run_once_whenever_the_cancellation_comes() {
 
 /// Cell: cancellation: destructors run.
 #[test]
-fn what_a_cancelled_task_held_is_given_back() {
+fn a_cancelled_task_drops_the_receiver_that_it_held() {
     check(|| async {
         let (sender, receiver) = oneshot::channel::<u32>();
         let task = suspended(receiver).await;
@@ -255,7 +255,7 @@ fn a_waiters_waker_that_cancels_does_nothing() {
 
 /// Cell: cancellation: an explicit cancel is told to those who still wait.
 #[test]
-fn a_cancel_is_told_to_the_waiters_after_the_destructors() {
+fn waiters_see_a_cancellation_after_the_destructors_have_run() {
     check(|| async {
         let log = Log::new();
         let task = suspended(log.on_drop("future")).await;

@@ -156,7 +156,7 @@ fn an_error_that_is_ready_fails_the_choice() {
 
 /// Cell: choice: a handler that fails fails the choice.
 #[test]
-fn an_error_of_a_handler_is_that_of_the_choice() {
+fn an_error_of_a_handler_fails_the_choice() {
     check(|| async {
         let parse = |text: &'static str| {
             try_choose()

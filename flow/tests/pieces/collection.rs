@@ -119,7 +119,7 @@ fn the_drop_cancels_in_the_order_of_insertion() {
 
 /// Cell: collection: children cancelled in order of insertion on drop.
 #[test]
-fn awaiting_by_value_cancels_the_others_before_the_caller_goes_on() {
+fn awaiting_by_value_cancels_the_other_children_before_it_returns() {
     check(|| async {
         let log = Log::new();
         let collection = Collection::new();
@@ -242,7 +242,7 @@ fn a_child_drops_its_collection() {
 
 /// Cell: collection: a mode that returns when it has become empty.
 #[test]
-fn it_is_ready_when_the_last_child_has_ended_and_not_before_the_first() {
+fn until_empty_is_ready_when_the_last_child_has_ended_and_not_before_the_first() {
     check(|| async {
         let mut collection = Collection::<()>::until_empty();
         assert!(is_pending(&mut collection).await, "it had no child");

@@ -30,7 +30,7 @@ fn nothing_runs_before_the_first_value_is_asked_for() {
 
 /// Cell: generator: suspended until the value is taken.
 #[test]
-fn the_body_goes_on_only_when_the_next_value_is_asked_for() {
+fn the_body_resumes_only_when_the_next_value_is_requested() {
     check(|| async {
         let log = &Log::new();
         let mut numbers = pin!(stream! {

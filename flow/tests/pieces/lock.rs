@@ -82,7 +82,7 @@ fn a_small_request_waits_behind_a_large_one() {
 
 /// Cell: lock: several at once.
 #[test]
-fn never_more_permits_are_held_than_there_are() {
+fn a_lock_never_grants_more_permits_than_it_has() {
     check(|| async {
         let lock = FlowLock::new(3);
         let held = Arc::new(AtomicUsize::new(0));
@@ -178,7 +178,7 @@ fn a_request_cancelled_after_its_grant_lets_the_next_one_in() {
 
 /// Cell: lock: the releaser's stack never runs the taker.
 #[test]
-fn the_releaser_goes_on_before_the_taker_runs() {
+fn the_releaser_continues_before_the_taker_runs() {
     check(|| async {
         let (lock, log) = (FlowLock::new(1), Log::new());
         let permit = lock.take(1).await.unwrap();
@@ -279,7 +279,7 @@ fn an_oversized_request_runs_alone() {
 
 /// Cell: lock: closed with an error for all waiters.
 #[test]
-fn to_close_fails_all_waiters() {
+fn closing_a_lock_fails_all_waiters() {
     check(|| async {
         let lock = FlowLock::new(1);
         let held = lock.take(1).await.unwrap();

@@ -58,7 +58,7 @@ fn every_poll_sees_the_one_value() {
 
 /// Cell: promise: a dropped producer gives broken promise.
 #[test]
-fn a_dropped_producer_is_told_to_every_waiter() {
+fn dropping_the_producer_fails_every_waiter() {
     check(|| async {
         let (sender, shared) = promise::channel::<u32>();
         let waiters = [(); 3].map(|()| joint_executor::spawn(shared.clone()));
@@ -76,7 +76,7 @@ fn a_dropped_producer_is_told_to_every_waiter() {
 
 /// Cell: promise: a dropped producer gives broken promise.
 #[test]
-fn a_cancelled_producer_is_told_to_every_waiter() {
+fn cancelling_the_producer_fails_the_waiter() {
     check(|| async {
         let (sender, shared) = promise::channel::<u32>();
         let producer = spawn(async move {

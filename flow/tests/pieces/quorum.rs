@@ -50,7 +50,7 @@ fn exactly_n_values_are_returned() {
 
 /// Cell: quorum: failure as soon as n successes have become impossible.
 #[test]
-fn it_fails_as_soon_as_n_successes_have_become_impossible() {
+fn a_quorum_fails_as_soon_as_n_successes_have_become_impossible() {
     check(|| async {
         let log = Log::new();
         let replica = |polls, result: Result<u8, &'static str>, name: &'static str| {
@@ -341,7 +341,7 @@ fn a_quorum_of_tasks() {
 }
 
 #[test]
-fn a_panic_goes_through_and_the_others_are_dropped() {
+fn a_panic_of_one_future_is_resumed_and_the_others_are_dropped() {
     let log = Log::new();
     let future = |panics| {
         let guard = log.on_drop("dropped");
@@ -359,7 +359,7 @@ fn a_panic_goes_through_and_the_others_are_dropped() {
 }
 
 #[test]
-fn they_panic_when_they_are_polled_after_their_end() {
+fn polling_after_the_end_panics() {
     let ok = || [ready(Ok::<_, ()>(1))];
     panics_when_polled_twice(quorum(1, ok()));
     panics_when_polled_twice(quorum(0, ok()));

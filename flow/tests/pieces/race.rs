@@ -254,7 +254,7 @@ fn a_race_that_is_dropped_drops_its_futures_in_order() {
 }
 
 #[test]
-fn a_panic_goes_through_and_the_others_are_dropped() {
+fn a_panic_of_one_future_is_resumed_and_the_others_are_dropped() {
     let log = Log::new();
     let guard = log.on_drop("other");
     let other = async move {

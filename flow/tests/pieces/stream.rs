@@ -133,7 +133,7 @@ fn the_end_is_no_error() {
 
 /// Cell: stream: the end, from one of several producers, loses no item whose send has succeeded.
 #[test]
-fn an_item_is_received_or_comes_back() {
+fn an_item_is_received_or_its_send_fails() {
     check(|| async {
         let (sender, receiver) = stream::channel::<_, Failure>();
         let consumer = spawn(rest(receiver));

@@ -58,7 +58,7 @@ fn a_timeout_expires_or_passes_the_output_on() {
 
 /// Cell: time: `timeout`: the loser is dropped before completion.
 #[test]
-fn the_loser_of_a_timeout_is_dropped_before_the_result_is_there() {
+fn a_timeout_drops_the_late_operation_before_it_is_ready() {
     check(|| async {
         let log = Log::new();
         let part = log.on_drop("operation dropped");

@@ -159,7 +159,7 @@ fn waiters_of_a_dropped_variable_get_an_error() {
 
 /// Cell: variable: a trigger wakes all who wait, and stores nothing.
 #[test]
-fn a_trigger_wakes_all_who_wait() {
+fn a_trigger_wakes_every_waiter() {
     check(|| async {
         let trigger = Trigger::new();
         trigger.fire();

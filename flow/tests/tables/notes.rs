@@ -140,7 +140,7 @@ fn without() {}
 ";
 
     #[test]
-    fn notes_go_on_until_an_empty_line_or_the_next_note() {
+    fn a_note_ends_at_an_empty_line_or_the_next_note() {
         let found = tests("file.rs", FILE);
         let names: Vec<_> = found.iter().map(|noted| &*noted.test).collect();
         assert_eq!(names, ["leftmost", "a_b_c", "row", "without"]);

@@ -64,7 +64,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn what_json_does_not_allow_is_escaped() {
+    fn characters_that_json_forbids_are_escaped() {
         assert_eq!(quoted("a\"\\\n\u{1}é"), "\"a\\\"\\\\\\n\\u0001é\"");
     }
 }

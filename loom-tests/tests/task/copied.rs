@@ -15,7 +15,7 @@ macro_rules! copied {
 copied! {
     wake::wake_by_reference_against_run
     wake::wake_by_value_against_run
-    wake::wake_of_oneself_against_wake
+    wake::self_wake_against_wake
     release::last_waker_dropped_against_detach
     release::two_last_wakers_dropped
     release::last_waker_dropped_against_idle

@@ -112,7 +112,7 @@ pub(crate) fn wakes_of_an_ended_task(how: Schedule) {
 
 /// A task that wakes itself very often in one poll consumes the wake-ups over several runs, and
 /// then becomes idle.
-pub(crate) fn many_wakes_of_oneself(how: Schedule) {
+pub(crate) fn many_self_wakes_in_one_poll(how: Schedule) {
     let _limit = Lowered::new();
     explore(move |world| {
         let mut polls = 0;
@@ -303,7 +303,7 @@ tests! {
     many_wakes_by_value_against_run
     many_wakes_of_two_threads_against_run
     wakes_of_an_ended_task
-    many_wakes_of_oneself
+    many_self_wakes_in_one_poll
     many_wakes_against_cancel
     many_wakes_against_abort_against_run
     many_wakes_against_drop_of_the_handle_against_run

@@ -43,7 +43,7 @@ fn take(handle: &mut JoinHandle<Value, Tag>) {
 }
 
 #[test]
-fn read_by_the_handle_while_a_runner_finishes() {
+fn the_handle_reads_metadata_while_a_runner_finishes() {
     explore(|world| {
         let (runnable, mut handle) = spawn(world, ready(world.value()));
         let other = world.start(move || {
@@ -61,7 +61,7 @@ fn read_by_the_handle_while_a_runner_finishes() {
 }
 
 #[test]
-fn read_by_a_handle_that_lets_go_while_a_runner_finishes() {
+fn a_detaching_handle_reads_metadata_while_a_runner_finishes() {
     explore(|world| {
         let (runnable, handle) = spawn(world, ready(world.value()));
         let other = world.start(move || {
@@ -75,7 +75,7 @@ fn read_by_a_handle_that_lets_go_while_a_runner_finishes() {
 }
 
 #[test]
-fn read_by_a_runner_while_the_handle_cancels() {
+fn a_runner_reads_metadata_while_the_handle_cancels() {
     explore(|world| {
         let (runnable, handle) = spawn(world, pending::<Value>());
         let other = world.start(move || drop(handle));
@@ -86,7 +86,7 @@ fn read_by_a_runner_while_the_handle_cancels() {
 }
 
 #[test]
-fn read_by_a_joined_handle_while_the_last_waker_goes() {
+fn a_joined_handle_reads_metadata_while_the_last_waker_is_dropped() {
     explore(|world| {
         let (runnable, mut handle) = spawn(world, ready(world.value()));
         let waker = Kept::new(runnable.waker());

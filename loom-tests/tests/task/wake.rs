@@ -119,7 +119,7 @@ pub(crate) fn clones_against_run(how: Schedule) {
 
 /// A poll that wakes its own task causes exactly one more run, even if another thread wakes the
 /// task meanwhile.
-pub(crate) fn wake_of_oneself_against_wake(how: Schedule) {
+pub(crate) fn self_wake_against_wake(how: Schedule) {
     explore(move |world| {
         let arrived = Flag::new();
         let flag = arrived.clone();
@@ -155,5 +155,5 @@ tests! {
     two_wakes_by_value_against_run
     two_wakes_of_one_thread_against_run
     clones_against_run
-    wake_of_oneself_against_wake
+    self_wake_against_wake
 }

@@ -11,7 +11,7 @@ use super::{
     test_name,
 };
 
-/// What stands for the kinds of decisions in a list, where each kind is counted on its own.
+/// The letters of the kinds of decisions in a list. Each kind is counted on its own.
 const LETTERS: [(About, char); About::ALL.len()] = [
     (About::Order, 'o'),
     (About::Delay, 'd'),
@@ -20,7 +20,7 @@ const LETTERS: [(About, char); About::ALL.len()] = [
     (About::Network, 'n'),
 ];
 
-/// No run makes as many decisions of one kind.
+/// An upper bound of the number of decisions of one kind in a run.
 const MOST_PLACES: u32 = 1 << 24;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ enum How {
 }
 
 impl Plan {
-    /// The plan of the n-th run of a check.
+    /// Returns the plan of the n-th run of a check.
     pub(super) fn nth(number: u64, seed: u64, expected: u64) -> Self {
         let how = match number % 4 {
             0 => How::Random,
@@ -59,7 +59,7 @@ impl Plan {
         self.seed
     }
 
-    /// The settings of the run.
+    /// Returns the settings of the run.
     pub(super) fn of(&self, settings: &Builder) -> Builder {
         let (scheduler, expected) = match self.how {
             How::Random | How::List(_) => (Scheduler::Random, settings.expected_steps),
@@ -75,7 +75,7 @@ impl Plan {
         .expected_steps(expected)
     }
 
-    /// The command that replays the run.
+    /// Returns the command that replays the run.
     pub(super) fn command(&self) -> String {
         match test_name() {
             Some(test) => format!("JOINT_SIM_REPLAY={self} cargo test {test} -- --exact"),
@@ -83,7 +83,7 @@ impl Plan {
         }
     }
 
-    /// The number of decisions that are not the tamest, if the plan has decisions.
+    /// Returns the number of decisions that are not the tamest, if the plan has decisions.
     pub(super) fn wild(&self) -> usize {
         match &self.how {
             How::List(decisions) => decisions.iter().filter(|one| one.made != 0).count(),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_is_refused() {
+    fn a_malformed_plan_is_rejected() {
         for text in [
             "",
             "17",

@@ -54,7 +54,7 @@ fn trimmed(mut decisions: Vec<Decision>) -> Vec<Decision> {
     decisions
 }
 
-/// How much there is to be understood in a run.
+/// Returns a measure of how hard a run is to understand.
 fn weight(decisions: &[Decision]) -> (usize, usize, u64) {
     let wild = decisions.iter().filter(|one| one.made != 0).count();
     let sum = decisions.iter().map(|one| u64::from(one.made)).sum();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn decisions_that_come_later_than_needed_move_forward() {
+    fn shrinking_moves_late_decisions_forward() {
         // It fails if there is a 3 at all.
         let mut late = vec![0; 64];
         late[63] = 3;

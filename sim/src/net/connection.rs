@@ -18,40 +18,40 @@ use super::{
 };
 use crate::{chance::About, world::World};
 
-/// How many bytes a reader has not read at most.
+/// The size of a receive buffer, in bytes.
 pub(super) const WINDOW: usize = 64 << 10;
 
-/// How many connections wait to be accepted at most.
+/// The largest number of connections that wait to be accepted.
 pub(super) const BACKLOG: usize = 1024;
 
 pub(super) const SECOND: u64 = 1_000_000_000;
 
-/// How long an attempt to connect goes on without an answer.
+/// The time after which an unanswered attempt to connect fails.
 pub(super) const CONNECT_LIMIT: u64 = 127 * SECOND;
 
-/// How long a connection sends again what does not arrive.
+/// The time for which a connection resends data that does not arrive.
 pub(super) const RESEND_LIMIT: u64 = 15 * 60 * SECOND;
 
-/// Who has an end of a connection.
+/// The holder of one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     /// A stream, or the listener that has not accepted it yet.
     Program,
-    /// Nobody any more, or not yet. The machine answers.
+    /// No program, any more or yet. The machine answers.
     Nobody,
-    /// The machine has lost its power, and does not know of the connection any more.
+    /// The machine has lost its power, and the connection with it.
     Lost,
 }
 
 pub(super) enum Segment {
     /// Asks for a connection.
     Connect,
-    /// Grants it.
+    /// Accepts the connection.
     Accept,
     Data(Box<[u8]>),
-    /// Nothing follows.
+    /// The end of the data.
     End,
-    /// There is no connection.
+    /// The connection does not exist.
     Reset,
 }
 
@@ -62,11 +62,11 @@ pub(super) struct End {
     pub(super) holder: Holder,
     pub(super) is_established: bool,
     pub(super) inbox: VecDeque<u8>,
-    /// Whether nothing will arrive any more.
+    /// Whether no more data will arrive.
     pub(super) has_all: bool,
     /// Whether a reset has arrived, or the end has given up.
     pub(super) is_broken: bool,
-    /// Why, until an operation has reported it.
+    /// The reason, until an operation has reported it.
     pub(super) error: Option<ErrorKind>,
     pub(super) is_read_shut: bool,
     pub(super) is_write_shut: bool,
@@ -104,14 +104,14 @@ impl End {
 /// One direction of a connection.
 #[derive(Default)]
 pub(super) struct Pipe {
-    /// What is under way, with the times at which it arrives.
+    /// The segments in flight, with their arrival times.
     pub(super) flying: VecDeque<(u64, Segment)>,
-    /// When the last segment arrives.
+    /// The arrival time of the last segment.
     last: u64,
     /// The number of bytes that were written and have not been read.
     used: usize,
     pub(super) is_stalled: bool,
-    /// When the sender gives up, if what it has sent does not arrive.
+    /// The time at which the sender gives up, if its data does not arrive.
     pub(super) limit: Option<u64>,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct Connection {
     pub(super) ends: [End; 2],
     pub(super) pipes: [Pipe; 2],
     pub(super) begun: u64,
-    /// Whether it is settled when end 0 gives up connecting.
+    /// Whether the time at which end 0 gives up connecting has been set.
     pub(super) is_limited: bool,
 }
 
@@ -144,7 +144,7 @@ impl Connection {
         bytes > 0 && !self.ends[1 - side].writers.is_empty()
     }
 
-    /// How many bytes an end can write now.
+    /// Returns how many bytes an end can write now.
     pub(super) fn room(&self, side: usize) -> usize {
         WINDOW - self.pipes[side].used
     }
@@ -181,7 +181,7 @@ impl Network {
         self.put(world, id, 0, Segment::Connect);
     }
 
-    /// The connection of a stream, unless its host has been killed.
+    /// Returns the connection of a stream, unless its host has been killed.
     pub(super) fn connection(&mut self, id: u64, side: usize) -> io::Result<&mut Connection> {
         let connection = self.connections.get_mut(&id);
         let own = connection.filter(|own| own.ends[side].holder == Holder::Program);
@@ -253,7 +253,7 @@ impl Network {
     }
 }
 
-/// How often a write arrives as two parts.
+/// The probability that a write arrives in two parts.
 const SPLIT: f64 = 0.125;
 
 /// Takes what arrives on a pipe at a time.

@@ -271,13 +271,13 @@ fn checked(probability: f64) -> f64 {
     probability
 }
 
-/// How long messages take between two sockets of one host.
+/// The latency between two sockets of one host, in nanoseconds.
 const LOOPBACK: u64 = 10_000;
 
-/// How long a stream waits first before it sends a lost part again.
+/// The delay before a stream first resends a lost part, in nanoseconds.
 pub(super) const RESEND: u64 = 200_000_000;
 
-/// The most times that a part of a stream is sent.
+/// The largest number of times that a part of a stream is sent.
 const MOST_SENDS: u32 = 10;
 
 /// A direction: from one host to another.
@@ -288,7 +288,7 @@ pub(super) struct Links {
     pub(super) default: Link,
     pub(super) own: BTreeMap<Way, Link>,
     cut: BTreeSet<Way>,
-    /// Until when nothing arrives.
+    /// The times until which nothing arrives, by direction.
     clogged: BTreeMap<Way, u64>,
 }
 

@@ -32,10 +32,10 @@ pub(super) enum Protocol {
 pub(super) type Port = (usize, Protocol, u16);
 
 pub(crate) struct Network {
-    /// Tells this run from others.
+    /// The identity of this run.
     pub(crate) run: Arc<()>,
     pub(crate) machines: Vec<Machine>,
-    /// Those that are to be woken now.
+    /// The wakers to wake now.
     pub(crate) wakers: Vec<Waker>,
     pub(super) links: Links,
     pub(super) ports: BTreeMap<Port, u64>,
@@ -82,7 +82,7 @@ impl Network {
         }
     }
 
-    /// The host that an address means on a host.
+    /// Returns the host that an address means on a host.
     pub(super) fn at(&self, address: IpAddr, from: usize) -> io::Result<usize> {
         if address.is_loopback() || address.is_unspecified() {
             return Ok(from);
@@ -150,7 +150,7 @@ impl Network {
         (programs, streams, mem::take(&mut self.datagrams))
     }
 
-    /// Whether messages arrive at all now.
+    /// Returns whether messages arrive at all now.
     pub(super) fn is_open(&self, way: Way) -> bool {
         !self.links.is_cut(way) && self.machines[way.1].power != Power::Off
     }
@@ -216,7 +216,7 @@ impl Network {
         Ok((host, SocketAddr::new(own, port)))
     }
 
-    /// The host of the running code, unless it has been killed.
+    /// Returns the host of the running code, unless it has been killed.
     pub(super) fn running(&self, world: &World) -> io::Result<usize> {
         let Place { host, start } = world.place();
         match self.machines.get(host) {
@@ -230,7 +230,7 @@ impl Network {
     }
 }
 
-/// Whether a socket that is bound to `bound` receives what is sent to `to`.
+/// Returns whether a socket that is bound to `bound` receives what is sent to `to`.
 pub(super) fn accepts(bound: SocketAddr, to: IpAddr) -> bool {
     bound.ip().is_unspecified() || bound.ip() == to || to.is_unspecified()
 }
@@ -239,7 +239,7 @@ pub(super) fn error(kind: ErrorKind, message: &'static str) -> io::Error {
     io::Error::new(kind, message)
 }
 
-/// The error of a socket whose host has been killed.
+/// Returns the error of a socket whose host has been killed.
 pub(super) fn gone() -> io::Error {
     error(
         ErrorKind::NotConnected,

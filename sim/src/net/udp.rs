@@ -23,7 +23,7 @@ use joint_executor::io::ToSocketAddrs;
 /// The longest message.
 const LONGEST: usize = 65_507;
 
-/// How many bytes wait to be received at most.
+/// The size of a socket's receive buffer, in bytes.
 const ROOM: usize = 208 << 10;
 
 /// The state of a socket for datagrams.
@@ -304,7 +304,7 @@ impl UdpSocket {
     }
 }
 
-/// The address of a host as its own sockets see it.
+/// Returns the address of a host as its own sockets see it.
 fn ip_of(host: usize, local: SocketAddr) -> core::net::IpAddr {
     match local.ip() {
         own if own.is_unspecified() => ip(host).into(),
@@ -355,7 +355,7 @@ struct Flying {
     from: SocketAddr,
     to: SocketAddr,
     way: Way,
-    /// The socket that has sent it, if it learns that nobody receives it.
+    /// The sending socket, if it learns that no socket receives the message.
     sender: Option<u64>,
 }
 

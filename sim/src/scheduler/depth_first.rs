@@ -15,17 +15,17 @@ use super::{
 /// A choice of the run that is under way, or was last.
 #[derive(Clone, Copy)]
 struct Branch {
-    /// Which of the allowed tasks was chosen.
+    /// The rank of the chosen task among the allowed ones.
     rank: usize,
     allowed: usize,
     /// The task that was chosen.
     actor: Actor,
 }
 
-/// Since when a task is ready.
+/// The time since which a task has been ready.
 #[derive(Clone, Copy)]
 struct Turn {
-    /// Which one it is of all that have become ready.
+    /// Its position in the order in which tasks have become ready.
     since: u64,
     /// The last choice at which it was ready.
     choice: u64,
@@ -48,11 +48,11 @@ struct Run {
     preemptions: u32,
     /// The number of choices, even if there was only one task.
     choices: u64,
-    /// How often a task has become ready.
+    /// The number of times that a task has become ready.
     wakes: u64,
-    /// By [`place`].
+    /// The turns, indexed by [`place`].
     turns: Vec<Option<Turn>>,
-    /// Whether a choice was not the one that the run before had in the same place.
+    /// Whether a choice differed from that of the previous run in the same place.
     differs: bool,
 }
 

@@ -22,14 +22,14 @@ const PATIENCE: u32 = 64;
 
 pub(super) struct Pct {
     depth: u32,
-    /// The number of steps among which the change points are.
+    /// The expected number of steps. The change points are among them.
     expected: u64,
     step: u64,
     /// The steps of the change points. At the n-th, a task falls to priority n, counted from 0.
     changes: Vec<u64>,
-    /// The priorities by [`place`]. `None`: none has been drawn.
+    /// The priorities, indexed by [`place`]. `None` if none has been drawn yet.
     priorities: Vec<Option<i64>>,
-    /// Who was chosen last, and how often it has yielded in a row.
+    /// The actor that was chosen last, and the number of its consecutive yields.
     yields: (Actor, u32),
     /// The priority of the task that has given way last.
     lowest: i64,

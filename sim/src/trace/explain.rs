@@ -8,7 +8,7 @@ use super::{
     Trace, WithName,
 };
 
-/// The most links that are shown from the step, and from the run's beginning.
+/// The largest number of links shown from the step, and from the start of the run.
 const LATEST: usize = 30;
 const EARLIEST: usize = 5;
 

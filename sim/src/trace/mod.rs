@@ -50,7 +50,7 @@ impl Trace {
         self.names.get(actor.0 as usize)?.as_ref()
     }
 
-    /// The task's own name, or else the file and the line of its spawn.
+    /// Returns the task's own name, or else the file and the line of its spawn.
     fn short_name(&self, actor: Actor) -> String {
         let Some(named) = self.named(actor) else {
             return String::new();

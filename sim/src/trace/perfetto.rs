@@ -10,7 +10,7 @@ use super::{
     Trace, WithName,
 };
 
-/// The longest time that a poll is drawn with, in nanoseconds.
+/// The largest width with which a poll is drawn, in nanoseconds.
 const WIDEST: u64 = 1_000;
 
 impl Trace {
@@ -79,7 +79,7 @@ impl Trace {
         writer.flush()
     }
 
-    /// The slice as an event.
+    /// Returns the slice as an event.
     fn drawn(&self, track: usize, slice: &Slice) -> Value {
         let name = match slice.actor {
             Actor::MAIN => "main".into(),
@@ -119,7 +119,7 @@ struct Slice {
     cause: Option<(usize, &'static str)>,
     /// Its last place in the order of slices. Others lie inside if it blocks.
     last: usize,
-    /// Where it is drawn, in nanoseconds.
+    /// The start and the end of the drawn slice, in nanoseconds.
     begins: u64,
     ends: u64,
 }

@@ -33,7 +33,7 @@ impl<'a> Acting<'a> {
         }
     }
 
-    /// A task of the executor with this number is to run.
+    /// Prepares to run a task of the executor with this number.
     #[inline(always)]
     pub(super) fn use_pool(&mut self, number: u16) {
         // One that has ended has no tasks, and another one may have got its number.

@@ -79,7 +79,7 @@ impl Agenda {
         removed
     }
 
-    /// Whether something that this actor does is ready.
+    /// Returns whether something that this actor does is ready.
     pub(super) fn is_ready(&self, actor: Actor) -> bool {
         self.due.iter().any(|due| due.actor == actor)
     }

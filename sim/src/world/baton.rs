@@ -12,7 +12,7 @@ pub(super) enum Order {
     Run(Runnable),
     /// Look again whether what you wait for is due.
     Resume,
-    /// How the shutdown that was reported has gone.
+    /// The result of the reported shutdown.
     ShutDown(Shutdown),
     /// The executor that was reported has been taken over.
     Started,
@@ -31,7 +31,7 @@ pub(super) enum Report {
     Started(Vec<HostedWorker>),
     /// An executor is to be shut down. Only the world's thread may drop what is pinned there.
     ShutDown(ExecutorId),
-    /// The thread never comes back. It must not unwind, because it unwinds already.
+    /// The thread never returns. It must not unwind, because it is unwinding already.
     Lost,
 }
 

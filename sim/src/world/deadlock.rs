@@ -72,7 +72,7 @@ impl World {
         joins
     }
 
-    /// The workers that are in a poll, which is beneath this call on a stack.
+    /// Returns the workers that are in a poll, which is beneath this call on a stack.
     fn blocked(&self) -> Vec<Blocked> {
         let mut blocked = Vec::new();
         for (executor, pool) in self.pools.borrow().iter().enumerate() {

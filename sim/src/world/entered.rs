@@ -35,7 +35,7 @@ pub(super) struct Entered<'a> {
     _host: hosted::Entered,
     _world: PhantomData<&'a World>,
     wait: Option<park::Wait>,
-    /// Neither does the thread's past change a run, nor does a run change the thread's future.
+    /// The thread's own budget, saved so that the run and the thread do not affect each other.
     _budget: budget::Saved,
 }
 
@@ -100,7 +100,7 @@ impl Drop for OnStack<'_> {
 }
 
 impl World {
-    /// Whether a poll could go on that is blocked beneath the topmost one.
+    /// Returns whether a poll could go on that is blocked beneath the topmost one.
     pub(super) fn held_up(&self) -> Option<Kind> {
         let frames = self.frames.borrow();
         let (top, beneath) = frames.split_last()?;
@@ -182,10 +182,10 @@ impl World {
     }
 }
 
-/// How often polls may wait after the run has failed.
+/// The number of waits that polls may make after the run has failed.
 const LAST_TURNS: usize = 10_000;
 
-/// How the world's own thread waits: it runs further steps.
+/// Waits on the world's own thread, by running further steps.
 pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
     with(|world| {
         let world = world.expect("a thread waits in this way only inside a world");

@@ -26,7 +26,7 @@ const SMALL_BUDGET: usize = 8;
 /// The faults of a run, if there are any.
 pub(super) struct Injected {
     faults: Faults,
-    /// Which of the program's own sites are active.
+    /// The fault sites of the program, and whether each is active.
     sites: RefCell<BTreeMap<String, bool>>,
     /// Whether a spurious poll of the main future has been arranged.
     main_is_arranged: Cell<bool>,
@@ -41,7 +41,7 @@ impl Injected {
         })
     }
 
-    /// Whether a task with this name may be cancelled.
+    /// Returns whether a task with this name may be cancelled.
     pub(super) fn may_cancel(&self, name: Option<&str>) -> bool {
         let cancels = self
             .faults
@@ -55,7 +55,7 @@ impl Injected {
 #[derive(Clone, Copy)]
 pub(super) enum Manner {
     Usual,
-    /// With a budget of so many operations.
+    /// With a budget of this many operations.
     Budget(u64),
     /// The task is dropped instead.
     Dropped,
@@ -138,7 +138,7 @@ impl World {
         }
     }
 
-    /// The deadline of a wait that blocks, as it is kept.
+    /// Returns the deadline of a wait that blocks, as it is kept.
     pub(super) fn late_deadline(&self, deadline: u64) -> u64 {
         let Some(injected) = &self.injected else {
             return deadline;
@@ -224,7 +224,7 @@ impl World {
         }
     }
 
-    /// Whether a site of the program's own fires.
+    /// Returns whether a site of the program's own fires.
     pub(crate) fn fires(&self, name: &str) -> bool {
         let Some(injected) = &self.injected else {
             return false;
@@ -280,7 +280,7 @@ impl World {
         self.note_fault(self.acting.get(), Fault::Cancelled);
     }
 
-    /// Whether a poll in `may_panic` panics.
+    /// Returns whether a poll in `may_panic` panics.
     pub(crate) fn panics(&self) -> bool {
         let Some(injected) = &self.injected else {
             return false;

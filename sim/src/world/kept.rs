@@ -29,7 +29,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// What is known about a task.
+    /// Returns what is known about a task.
     pub(crate) fn task(&self, actor: Actor) -> Option<&Named> {
         let number = usize::try_from(actor.0).ok()?;
         self.tasks.get(number)?.as_ref()
@@ -43,7 +43,7 @@ impl Kept {
         }
     }
 
-    /// What has happened up to the failure.
+    /// Returns what has happened up to the failure.
     pub(crate) fn into_trace(mut self) -> Trace {
         self.events.truncate(self.until);
         Trace::new(self.events, self.tasks)

@@ -52,7 +52,7 @@ impl Ord for Later {
 }
 
 impl World {
-    /// The time of the next timer or event.
+    /// Returns the time of the next timer or event.
     pub(super) fn next_event(&self) -> Option<u64> {
         let later = self.later.borrow().peek().map(|Reverse(later)| later.at);
         let pools = self.pools.borrow();

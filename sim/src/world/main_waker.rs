@@ -33,12 +33,12 @@ impl MainWaker {
         self.parker.waker()
     }
 
-    /// What the join word of a task has that the main future awaits.
+    /// Returns what the join word of a task has that the main future awaits.
     pub(super) fn address(&self) -> usize {
         self.waker().data().addr()
     }
 
-    /// Whether the main future has become ready since the last [`take`](Self::take).
+    /// Returns whether the main future has become ready since the last [`take`](Self::take).
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
         self.parker.is_woken()

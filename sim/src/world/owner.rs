@@ -42,7 +42,7 @@ impl Owner {
         self.has_pushed.store(1, order!(pushed: Relaxed));
     }
 
-    /// Whether something has been pushed since the last call.
+    /// Returns whether something has been pushed since the last call.
     #[inline(always)]
     pub(super) fn take_pushed(&self) -> bool {
         // ORDERING: pushed_look, pushed_taken. Relaxed: as for `pushed`.

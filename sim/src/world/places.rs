@@ -27,7 +27,7 @@ use joint::task::{JoinHandle, Runnable};
 use joint_executor::{Executor, TaskBuilder};
 
 impl World {
-    /// The place that the running code belongs to.
+    /// Returns the place that the running code belongs to.
     pub(crate) fn place(&self) -> Place {
         self.place.get()
     }
@@ -160,7 +160,7 @@ impl World {
         });
     }
 
-    /// Whether what runs at a place was killed, or has ended.
+    /// Returns whether what runs at a place was killed, or has ended.
     pub(super) fn is_gone(&self, place: Place) -> bool {
         self.network(|network| {
             let machine = network.machines.get(place.host);

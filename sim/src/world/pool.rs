@@ -13,19 +13,19 @@ pub(super) struct Pool {
     pub(super) place: Place,
     slots: Vec<Slot>,
     next_worker: Cell<usize>,
-    /// Whether it is to be ended once none of its workers is in a poll.
+    /// Whether to shut it down once none of its workers is in a poll.
     pub(super) is_closing: Cell<bool>,
     pub(super) has_ended: Cell<bool>,
 }
 
-/// A worker, and what it does.
+/// A worker, and the poll that it is in.
 pub(super) struct Slot {
     pub(super) worker: BoundWorker,
-    /// In whose poll it is, or [`NOBODY`].
+    /// The actor whose poll the worker is in, or [`NOBODY`].
     actor: Cell<Actor>,
 }
 
-/// No task has this number.
+/// The actor of a worker that is in no poll.
 const NOBODY: Actor = Actor::TIMER;
 
 impl Slot {
@@ -65,7 +65,7 @@ impl Pool {
         }
     }
 
-    /// A worker that is not in a poll, and may run this.
+    /// Returns a worker that is not in a poll and may run this task.
     #[inline(always)]
     pub(super) fn free_worker(&self, task: &ReadyTask) -> Option<&Slot> {
         match task.pinned_to() {
@@ -92,7 +92,7 @@ impl Pool {
         Some(&self.slots[worker])
     }
 
-    /// The next one is the next to run something.
+    /// Moves the turn to the next worker.
     #[inline(always)]
     fn has_run(&self, worker: usize) {
         let next = worker + 1;
@@ -100,7 +100,7 @@ impl Pool {
         self.next_worker.set(if is_last { 0 } else { next });
     }
 
-    /// The first worker, on which the main future runs.
+    /// Returns the first worker, on which the main future runs.
     pub(super) fn first(&self) -> &Slot {
         &self.slots[0]
     }
@@ -113,7 +113,7 @@ impl Pool {
         self.busy().next().is_some()
     }
 
-    /// The workers that are in a poll, with their indices and those whose polls they are.
+    /// Returns the workers that are in a poll, with their indices and those whose polls they are.
     pub(super) fn busy(&self) -> impl Iterator<Item = (usize, &BoundWorker, Actor)> {
         let slots = self.slots.iter().enumerate();
         let busy = slots.filter(|(_, slot)| !slot.is_free());

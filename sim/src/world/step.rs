@@ -20,17 +20,17 @@ use joint_executor::hosted::{BoundWorker, ReadyTask};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Ran,
-    /// The time went on, which may be all that a blocked poll waits for.
+    /// The time advanced, which may be all that a blocked poll waits for.
     TimePassed,
     /// Nothing was ready before the limit, which is now.
     AtLimit,
     /// The run has failed.
     Failed,
-    /// The run has failed, and nothing of it may be touched: see `threads`.
+    /// The run has failed, and its state must not be touched: see `threads`.
     Abandoned,
 }
 
-/// Up to how many that are ready are all looked at for whether they can run.
+/// The largest number of ready tasks that are all checked for whether they can run.
 const FEW: usize = 64;
 
 impl World {

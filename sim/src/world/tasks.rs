@@ -63,7 +63,7 @@ impl Tasks {
         Some(self.lives.remove(key.index()))
     }
 
-    /// The key of a task, and its number.
+    /// Returns the key of a task, and its number.
     #[inline]
     pub(super) fn known(&self, id: Id) -> (Key, Actor) {
         let known = self.keys.get(&id);

@@ -53,9 +53,9 @@ struct CallThread {
     call: RefCell<Option<Call>>,
     /// Whether its call waits.
     is_blocked: Cell<bool>,
-    /// Whether it is to look again.
+    /// Look again before parking.
     is_due: Cell<bool>,
-    /// When its call's wait ends in any case.
+    /// The deadline of its call's wait, if there is one.
     until: Cell<Option<u64>>,
 }
 
@@ -71,9 +71,9 @@ struct Call {
 #[derive(Default)]
 pub(super) struct Threads {
     all: RefCell<Vec<Rc<CallThread>>>,
-    /// Those that run no call.
+    /// The indices of the idle threads.
     free: RefCell<Vec<usize>>,
-    /// Whether no call is begun any more.
+    /// Whether no further call may begin.
     is_over: Cell<bool>,
 }
 
@@ -94,7 +94,7 @@ impl Threads {
         waiting.filter_map(|thread| thread.until.get()).min()
     }
 
-    /// The first thread that waits and for which this is true.
+    /// Returns the first thread that waits and for which this is true.
     fn find(&self, is_one: impl Fn(&CallThread) -> bool) -> Option<usize> {
         let all = self.all.borrow();
         all.iter()
@@ -346,12 +346,12 @@ std::thread_local! {
     static TURNS_LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Whether this is not the world's own thread.
+/// Returns whether this is not the world's own thread.
 pub(super) fn is_call_thread() -> bool {
     BATON.with_borrow(Option::is_some)
 }
 
-/// What a thread for calls does.
+/// The main function of a thread for calls.
 fn serve(baton: &Arc<Baton>, world: *const World) {
     BATON.set(Some(baton.clone()));
     let Order::Run(mut call) = baton.wait_for_order() else {
@@ -394,7 +394,7 @@ pub(super) fn hand_over(report: Report) -> Option<Order> {
     Some(order)
 }
 
-/// How a call waits.
+/// Waits in a call.
 fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
     let world = |f: &dyn Fn(&World) -> u64| with(|world| f(world.expect("a call is in a world")));
     let limit =

@@ -196,9 +196,9 @@ impl Watched {
 /// A run that is looked after.
 struct Run {
     watched: Arc<Watched>,
-    /// The numbers of steps and of waits that were seen last.
+    /// The numbers of steps and waits at the last look.
     seen: Option<(u64, u64)>,
-    /// For how long they have not changed.
+    /// The time for which these numbers have not changed.
     still: Duration,
 }
 
@@ -283,10 +283,10 @@ static WATCHDOG: Mutex<Watchdog> = Mutex::new(Watchdog {
     is_asleep: false,
 });
 
-/// Tells the thread that there is a run.
+/// Signalled when there is a run to watch.
 static RUNS: Condvar = Condvar::new();
 
-/// The longest and the shortest time from one look to the next.
+/// The longest and the shortest interval between two looks.
 const LOOK: Duration = Duration::from_secs(1);
 const SHORT_LOOK: Duration = Duration::from_millis(1);
 
@@ -321,7 +321,7 @@ mod tests {
         (watched.clone(), Run::new(watched))
     }
 
-    /// How often the watchdog looks until it finds the run stuck.
+    /// Returns how often the watchdog looks before it finds the run stuck.
     fn looks(run: &mut Run) -> usize {
         (1..).find(|_| run.look(SECOND).is_some()).unwrap()
     }

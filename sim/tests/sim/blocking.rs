@@ -159,7 +159,7 @@ fn a_wait_that_is_over_leaves_no_deadline() {
 }
 
 #[test]
-fn what_a_function_starts_belongs_to_the_world() {
+fn executors_and_tasks_started_by_a_blocking_function_are_simulated() {
     let sum = sim::run(3, async {
         spawn_blocking(|| {
             assert!(sim::is_simulated());
@@ -351,7 +351,7 @@ fn a_function_that_blocks_elsewhere_is_reported() {
 }
 
 #[test]
-fn polls_that_block_by_turns_are_told_from_a_deadlock() {
+fn stacked_polls_that_wait_for_each_other_are_not_reported_as_a_deadlock() {
     // One poll waits, and the other one above it on the stack waits for what the first one does
     // next.
     let program = || async {

@@ -133,7 +133,7 @@ fn a_handle_of_a_killed_hosts_task_reports_it_as_cancelled() {
 }
 
 #[test]
-fn what_the_closure_owns_survives_a_crash_and_what_the_future_owns_does_not() {
+fn captures_of_the_closure_survive_a_crash_and_state_of_the_future_does_not() {
     sim::run(1, async {
         let host = Host::new("a");
         let (disk, memory) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
@@ -227,7 +227,7 @@ fn a_panic_of_a_hosts_main_future_fails_the_run() {
 }
 
 #[test]
-fn a_panic_is_returned_to_whoever_waits_for_the_end() {
+fn a_panic_of_a_host_is_returned_by_ended() {
     sim::run(1, async {
         let host = Host::new("a");
         host.run(|| async {
@@ -303,7 +303,7 @@ fn a_deadlock_names_the_hosts_that_wait() {
 }
 
 #[test]
-fn what_the_closures_own_is_dropped_inside_the_simulation() {
+fn captures_of_host_closures_are_dropped_inside_the_simulation() {
     struct Looks(Rc<Cell<usize>>);
     impl Drop for Looks {
         fn drop(&mut self) {

@@ -198,7 +198,7 @@ fn a_waiter_of_a_shared_value_takes_over_from_one_that_stops() {
 }
 
 #[test]
-fn a_scope_goes_on_when_all_its_tasks_have_ended() {
+fn a_scope_returns_when_all_its_tasks_have_ended() {
     check(|| async {
         let numbers: Vec<_> = (0..6).collect();
         let ended = Arc::new(AtomicUsize::new(0));
@@ -319,7 +319,7 @@ fn a_timeout_ends_at_its_deadline_or_before() {
 }
 
 #[test]
-fn ticks_follow_the_clock_whoever_is_late() {
+fn late_ticks_follow_each_policy_for_missed_ticks() {
     check(|| async {
         const PERIOD: Duration = micros(10);
         let missed = [MissedTicks::Burst, MissedTicks::Delay, MissedTicks::Skip];

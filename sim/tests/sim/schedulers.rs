@@ -134,7 +134,7 @@ fn a_search_finds_a_bug_after_a_wait_that_yields() {
 }
 
 #[test]
-fn a_search_ends_after_as_many_schedules_as_it_was_told() {
+fn a_search_ends_at_its_limit_of_schedules() {
     let search = Explore::new().max_schedules(89);
     let explored = search.run(|| tasks(&[2, 2, 2])).unwrap();
     assert_eq!((explored.schedules, explored.is_complete), (89, false));

@@ -64,7 +64,7 @@ fn nothing_is_kept_unless_asked_for_and_the_digest_is_the_same() {
 }
 
 #[test]
-fn lanes_show_who_spawns_wakes_and_ends_whom() {
+fn lanes_show_which_task_spawns_wakes_and_ends_which() {
     let trace = trace_of(hands_over());
     let expected = [
         "              main            1               2               3",
@@ -117,7 +117,7 @@ fn a_poll_that_blocks_is_drawn_around_the_others() {
 }
 
 #[test]
-fn of_many_tasks_those_that_ran_last_are_shown() {
+fn lanes_show_the_tasks_that_ran_last_if_there_are_many() {
     let trace = trace_of(async {
         let tasks: Vec<_> = (0..40).map(|n| spawn(sleep(n * MILLISECOND))).collect();
         for task in tasks {

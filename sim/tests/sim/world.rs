@@ -215,7 +215,7 @@ fn a_wake_up_by_another_executor_arrives_while_tasks_run() {
 }
 
 #[test]
-fn what_a_queue_does_not_hold_runs_while_tasks_run() {
+fn tasks_beyond_the_queue_capacity_run_while_a_task_yields() {
     let ran = Arc::new(AtomicUsize::new(0));
     busy(async {
         for _ in 0..MORE_THAN_A_QUEUE_HOLDS {
@@ -241,7 +241,7 @@ impl Wake for Where {
 }
 
 #[test]
-fn what_a_timer_wakes_between_two_steps_is_on_no_worker() {
+fn a_timer_fired_between_two_steps_wakes_outside_of_any_worker() {
     let woken = Arc::new(Where::default());
     let waker = Waker::from(woken.clone());
     let arm = || {
@@ -270,7 +270,7 @@ fn what_a_timer_wakes_between_two_steps_is_on_no_worker() {
 }
 
 #[test]
-fn what_is_left_at_the_end_is_dropped() {
+fn tasks_left_at_the_end_of_a_run_are_dropped() {
     struct Counts(Arc<AtomicUsize>);
     impl Drop for Counts {
         fn drop(&mut self) {
@@ -333,7 +333,7 @@ fn a_blocked_poll_lets_the_others_run() {
 }
 
 #[test]
-fn a_blocked_poll_goes_on_when_the_last_timer_fires() {
+fn a_blocked_poll_resumes_when_the_last_timer_fires() {
     sim::run(4, async {
         let start = now();
         block_on(sleep(SECOND));
@@ -353,7 +353,7 @@ fn all_workers_blocked_is_a_deadlock() {
 }
 
 #[test]
-fn a_report_names_who_woke_the_main_future() {
+fn a_report_names_the_waker_of_the_main_future() {
     let failure = Builder::new(1).run(async {
         spawn(yield_now()).await;
         spawn(sleep(SECOND)).detach();

@@ -20,7 +20,7 @@ fn after<R>(before: u64, transition: impl FnOnce(&State) -> R) -> (R, u64) {
 }
 
 #[test]
-fn a_handle_goes_from_a_task_that_has_ended_meanwhile() {
+fn detach_frees_an_ended_task_and_orphans_one_that_nothing_can_wake() {
     use OnRelease::{Free, Nothing, Orphan};
     let ended = FINISHED + WAKE;
     for (rest, outcome) in [
@@ -95,7 +95,7 @@ fn a_wake_up_too_many_is_taken_back() {
 }
 
 #[test]
-fn of_very_many_wake_ups_a_run_consumes_a_part() {
+fn a_run_consumes_only_some_of_very_many_wake_ups() {
     let many = wake_limit() / 2;
     for wakes in [many, many + 1, wake_limit()] {
         let before = HANDLE + wakes * WAKE;

@@ -28,13 +28,13 @@ const IDLE: usize = 0;
 const ASKED: usize = 1;
 const NOTIFIED: usize = 2;
 
-/// The count from which on one more clone ends the program. Only leaked clones can reach it.
+/// The count at which one more clone ends the program. Only leaked clones can reach it.
 const MAX: usize = usize::MAX / 2;
 
 #[repr(C)]
 struct Inner {
     header: Header,
-    /// The number of wakers, that of the parker included.
+    /// The number of wakers, including the parker's own.
     references: AtomicUsize,
     state: AtomicUsize,
     thread: Thread,

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_page_wrote_is_found_and_its_absence_too() {
+    fn the_self_test_report_of_the_page_is_read_or_reported_missing() {
         let document = "<p></p><pre id=\"selftest\">{\"errors\":[\"a &lt; b &amp; c\"]}</pre>";
         let report = report(document).expect("it is there");
         assert_eq!(report["errors"][0], "a < b & c");

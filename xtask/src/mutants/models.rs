@@ -239,7 +239,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_does_not_end_is_ended() {
+    fn a_child_that_exceeds_its_limit_is_killed() {
         let start = |line| {
             Command::new("sh")
                 .args(["-c", line])

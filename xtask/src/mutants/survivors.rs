@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_killed_or_gone_is_stale() {
+    fn a_survivor_that_is_killed_or_gone_is_stale() {
         let list = Survivors::read(LIST).expect("a list");
         let killed = || Verdict::Killed("x::y".to_owned());
         let mutants = [

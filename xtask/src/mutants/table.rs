@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn the_written_table_is_read_back_unchanged() {
         let places = places(&Source::new("src/a.rs", TEXT));
         let list = "a::done release: It is not: so.\na::done acquire: Never.";
         let list = Survivors::read(list).expect("a list");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_run_is_not_known() {
+    fn a_change_without_a_verdict_is_written_as_not_run() {
         let places = places(&Source::new("src/a.rs", TEXT));
         let list = Survivors::read("").expect("a list");
         let text = written(&places, &Verdicts::new(), &list);

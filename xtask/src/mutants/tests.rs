@@ -34,7 +34,7 @@ fn names<'a>(tests: &[&'a Test]) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_known_test_comes_first_then_the_shortest() {
+fn candidates_start_with_the_known_test_then_the_shortest() {
     let tests = [
         test("m::long", 3, &["a::done"]),
         test("m::other", 0, &["a::look"]),
@@ -102,7 +102,7 @@ fn a_filter_and_a_smoke_run_choose() {
 }
 
 #[test]
-fn what_is_gone_is_forgotten_and_what_is_found_replaces_what_was_known() {
+fn merging_drops_removed_sites_and_replaces_old_verdicts() {
     let known = Verdicts::from([
         (mutant("a::gone", Change::Acquire), killed("m::x")),
         (mutant("a::done", Change::Acquire), killed("m::x")),

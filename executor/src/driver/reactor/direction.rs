@@ -48,7 +48,7 @@ struct FdWaiter<'a> {
 pub(crate) trait Attempt<R> {
     fn attempt(&mut self) -> io::Result<R>;
 
-    /// Whether this result shows that there is no more at the moment.
+    /// Returns whether this result shows that there is no more at the moment.
     fn fell_short(&self, result: &R) -> bool;
 
     /// Asks the system for the next event, where it must be asked each time. Called after
@@ -222,7 +222,7 @@ impl Drop for FdWaiter<'_> {
     }
 }
 
-/// The error of a waiter if no thread will check the descriptor any more.
+/// Returns the error of a waiter if no thread will check the descriptor any more.
 #[cold]
 pub(super) fn gone() -> io::Error {
     io::Error::other(

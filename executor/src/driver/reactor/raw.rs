@@ -19,7 +19,7 @@ pub(super) unsafe fn borrow<'a>(raw: Raw) -> Borrowed<'a> {
     unsafe { Borrowed::borrow_raw(raw) }
 }
 
-/// Whether [`ask`] asks the system, and does not just say yes.
+/// Whether [`ask`] queries the system. If not, it always answers yes.
 pub(super) const CAN_ASK: bool = cfg!(unix);
 
 /// Asks the system whether a direction is ready now.

@@ -87,10 +87,10 @@ pub(super) enum Waiting {
 /// was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ShortCount {
-    /// There is no more.
+    /// Nothing is left to transfer at the moment.
     #[default]
     Exhausted,
-    /// Nothing. The end, an error or urgent data may be behind it.
+    /// Nothing is certain. The end, an error or urgent data may follow.
     Unsure,
 }
 
@@ -106,7 +106,7 @@ impl ShortCount {
 /// What a thread that would have blocked has done to the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cleared {
-    /// Nothing: it has changed since the look, by an event for example. Look again.
+    /// Nothing was cleared, because the word has changed since the look. Look again.
     Outdated,
     Done,
 }
@@ -234,13 +234,13 @@ mod tests {
 
     use super::Waiter::{Caller, Listed};
 
-    /// Which of the two kinds of waiters are woken.
+    /// Returns which of the two kinds of waiters are woken.
     fn woken(raised: Raised) -> [bool; 2] {
         [raised.wake_caller, raised.wake_listed]
     }
 
     #[test]
-    fn who_waits_is_woken_by_the_next_event_and_by_no_other() {
+    fn a_waiter_is_woken_by_the_next_event_and_by_no_later_one() {
         for waiters in [&[Caller][..], &[Listed], &[Caller, Listed]] {
             let expected = [Caller, Listed].map(|kind| waiters.contains(&kind));
             let readiness = Readiness::new(Exhausted);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn less_than_was_asked_for_tells_that_there_is_no_more_unless_it_is_unsure_or_gone() {
+    fn a_short_count_clears_the_readiness_unless_it_is_unsure_or_the_end_has_come() {
         for (short, event, end) in [
             (Exhausted, Exhausted, false),
             (Unsure, Exhausted, false),

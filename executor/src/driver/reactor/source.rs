@@ -20,9 +20,9 @@ pub(crate) enum Interest {
 pub(crate) struct Event {
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// What a short read shows from now on.
+    /// The meaning of a short read from now on.
     pub(super) short_read: ShortCount,
-    /// What a short write shows from now on.
+    /// The meaning of a short write from now on.
     pub(super) short_write: ShortCount,
 }
 
@@ -80,7 +80,7 @@ mod tests {
     use super::Source;
 
     #[test]
-    fn what_an_event_touches_lies_on_one_cache_line() {
+    fn the_fields_that_an_event_touches_share_one_cache_line() {
         assert!(align_of::<Source>() >= 64);
         assert!(offset_of!(Source, listed) <= 64);
     }

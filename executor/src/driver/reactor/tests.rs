@@ -250,7 +250,7 @@ fn the_end_behind_a_short_read_is_found(mut world: World) {
 
 /// A short read that ends at the mark of urgent data does not hide the bytes behind it.
 #[cfg(unix)]
-fn what_lies_behind_urgent_data_is_found(mut world: World) {
+fn bytes_behind_urgent_data_are_read(mut world: World) {
     let (far, near) = pair();
     let registration = world.register(&near);
     let (_, waker) = counting();
@@ -432,7 +432,7 @@ of_each_selector! {
     a_dropped_future_leaves_nothing;
     a_hang_up_is_read_as_the_end;
     the_end_behind_a_short_read_is_found;
-    #[cfg(unix)] what_lies_behind_urgent_data_is_found;
+    #[cfg(unix)] bytes_behind_urgent_data_are_read;
     an_interruption_ends_the_wait;
     a_wait_ends_at_its_time_and_not_before;
     the_end_wakes_all_and_later_waits_fail;

@@ -38,11 +38,11 @@ use self::{
 };
 use super::super::clock::NEVER;
 
-/// Not a place, because there are never so many places.
+/// The index of no place. There are never this many places.
 const END: u32 = u32::MAX;
-/// The number of entries that are sorted without being worth a bucket.
+/// The number of heap entries below which a new timer does not go into a bucket.
 const FEW: usize = 64;
-/// The number of entries that are looked at for each entry that dies.
+/// The number of entries that are swept for each entry that dies.
 const SWEPT: usize = 4;
 /// Due timers whose deadlines differ by fewer nanoseconds than this may fire in the order of
 /// insertion, which is probably the order of their tasks in memory. In the exact order of their
@@ -69,14 +69,14 @@ impl Entry {
 pub(super) struct Queue<W> {
     slots: Slots<W>,
     heap: Heap,
-    /// Due, and in the order of insertion, from the last to the first.
+    /// The due entries, in reverse order of insertion.
     run: Vec<Entry>,
     /// The earliest deadline that the run had.
     run_start: u64,
     far: Far,
     /// The turn of the next insertion.
     turn: u32,
-    /// The entries of the heap from this index on have been looked at in this round.
+    /// The index from which on the entries of the heap have been swept in this round.
     swept: usize,
 }
 

@@ -125,7 +125,7 @@ impl Drop for Reentrant {
 }
 
 #[test]
-fn a_waker_that_comes_back_or_panics_meets_no_lock() {
+fn a_waker_whose_drop_reenters_the_timers_or_panics_finds_them_unlocked() {
     type Drops = fn(&Timers, Key);
     let ways: [Drops; 4] = [
         |timers, key| drop(timers.remove(&key)),

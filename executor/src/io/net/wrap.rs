@@ -210,7 +210,8 @@ macro_rules! exchanges {
 
 /// Implements `AsyncRead` for a type and for references to it, so that one task can read while
 /// another writes. `counted` says that a short read means that there is no more data, so that the
-/// next one waits without a system call. `AsyncFd::poll_read_stream` says where that would be wrong.
+/// next one waits without a system call. `AsyncFd::poll_read_stream` says where that would be
+/// wrong.
 macro_rules! reads {
     ($name:ident, counted: $counted:literal) => {
         reads!(for &$name, $counted);

@@ -42,7 +42,7 @@ fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
 }
 
 #[test]
-fn with_nothing_to_run_a_worker_fires_what_is_due_anywhere_and_says_so() {
+fn an_idle_worker_fires_the_due_timers_of_every_owner_and_reports_it() {
     let [worker, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
     assert_eq!(
@@ -69,7 +69,7 @@ fn with_nothing_to_run_a_worker_fires_what_is_due_anywhere_and_says_so() {
 }
 
 #[test]
-fn in_its_turn_a_worker_fires_its_own_and_those_of_the_others_one_after_the_other() {
+fn a_busy_worker_fires_its_own_timers_each_turn_and_the_others_in_rotation() {
     let [worker, _other] = two_workers();
     let (own, others) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
     worker.attend_in_turn();
@@ -92,7 +92,7 @@ fn in_its_turn_a_worker_fires_its_own_and_those_of_the_others_one_after_the_othe
 }
 
 #[test]
-fn what_is_fired_at_once_is_bounded() {
+fn one_call_fires_a_bounded_number_of_timers() {
     let [worker, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
     const BATCH: usize = 64;
@@ -106,7 +106,7 @@ fn what_is_fired_at_once_is_bounded() {
 }
 
 #[test]
-fn in_its_turn_a_worker_asks_the_system_not_before_an_interval_has_passed() {
+fn a_busy_worker_polls_the_system_at_most_once_per_interval() {
     let [worker, _other] = two_workers();
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let next_look = &worker.attendant.next_look;
@@ -231,7 +231,7 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
 }
 
 #[test]
-fn who_runs_the_one_task_next_that_it_has_woken_wakes_nobody_for_it() {
+fn a_worker_that_runs_its_only_woken_task_next_wakes_no_other_worker() {
     use Due::{Foreign, HighTask, Inline, InlineAndTask, Task};
 
     let runs = |worker: &Worker| assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
@@ -258,7 +258,7 @@ fn who_runs_the_one_task_next_that_it_has_woken_wakes_nobody_for_it() {
 }
 
 #[test]
-fn who_would_leave_the_driver_wakes_another_also_for_one_task() {
+fn a_worker_that_would_leave_the_driver_wakes_another_even_for_one_task() {
     let attend = |worker: &Worker| {
         worker.shared().set_poll_time(usize::MAX);
         worker.attend(Then::Runs);

@@ -33,7 +33,7 @@ fn alive(alive: &Arc<()>) -> usize {
 }
 
 #[test]
-fn a_search_is_over_once_closed_and_for_who_has_arrived_once_quiet() {
+fn a_search_ends_at_the_close_or_after_arrival_at_quiescence() {
     let [worker, _other] = two_workers();
     let is_over = || {
         [false, true].map(|has_arrived| {
@@ -51,7 +51,7 @@ fn a_search_is_over_once_closed_and_for_who_has_arrived_once_quiet() {
 }
 
 #[test]
-fn what_is_found_is_run_or_in_a_closed_executor_dropped() {
+fn a_found_task_is_run_or_dropped_if_the_executor_is_closed() {
     let [worker, _other] = two_workers();
     let held = Arc::new(());
     let polls = || {
@@ -65,7 +65,7 @@ fn what_is_found_is_run_or_in_a_closed_executor_dropped() {
 }
 
 #[test]
-fn it_is_quiet_once_each_worker_has_arrived_or_was_never_started() {
+fn the_gate_is_quiet_once_each_worker_has_arrived_or_failed_to_start() {
     let [worker, _other] = two_workers();
     let shared = worker.shared();
     shared.close();
@@ -143,7 +143,7 @@ fn a_worker_is_left_alone_after_a_while_in_which_no_other_arrives() {
 }
 
 #[test]
-fn the_last_to_leave_drops_what_is_left_and_whoever_comes_later_does_it_itself() {
+fn the_last_worker_to_leave_drops_the_remaining_tasks() {
     let [worker, other] = two_workers();
     let (shared, held) = (worker.shared(), Arc::new(()));
     shared.close();

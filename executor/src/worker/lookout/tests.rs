@@ -35,7 +35,7 @@ fn the_numbers_are_those_of_marsaglia() {
 }
 
 #[test]
-fn who_makes_progress_and_who_is_stuck_is_seen() {
+fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
     let [worker, other] = two_workers();
     let view = || {
         let view = worker.view();
@@ -72,7 +72,7 @@ fn time_seen(was_busy: bool, is_busy: bool, time: Duration) -> Duration {
 }
 
 #[test]
-fn the_time_of_a_poll_is_measured_of_who_was_busy_all_the_time() {
+fn poll_time_is_measured_only_of_workers_that_stayed_busy() {
     let time = time_seen(true, true, LONG);
     assert!(time >= LONG / 10 && time < LONG / 5, "{time:?}");
     assert_eq!(time_seen(false, true, LONG), Duration::ZERO);
@@ -80,7 +80,7 @@ fn the_time_of_a_poll_is_measured_of_who_was_busy_all_the_time() {
 }
 
 #[test]
-fn the_time_of_a_poll_is_measured_of_oneself() {
+fn a_worker_measures_its_own_poll_time() {
     let [worker, _other] = two_workers();
     let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
     worker.judge(LONG, 10);
@@ -95,7 +95,7 @@ fn the_time_of_a_poll_is_measured_of_oneself() {
 }
 
 #[test]
-fn the_time_of_a_poll_is_measured_of_who_is_never_idle_too() {
+fn poll_time_is_measured_even_of_a_worker_that_never_parks() {
     let [worker, _other] = two_workers();
     let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
     worker.lookout.began.set((before(Instant::now(), LONG), 0));
@@ -116,7 +116,7 @@ fn the_time_of_a_poll_is_measured_of_who_is_never_idle_too() {
 }
 
 #[test]
-fn of_who_is_in_a_poll_for_long_one_is_taken_at_a_time_and_of_who_is_stuck_half() {
+fn a_long_poll_loses_one_task_at_a_time_and_a_stuck_one_half_its_queue() {
     let [worker, other] = two_workers();
     let now = Instant::now() + LONG;
     // How many of 8 tasks are taken from a worker that has been in a poll for `stuck_for`.
@@ -176,7 +176,7 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
 }
 
 #[test]
-fn who_is_stuck_is_found_in_a_look_round() {
+fn a_stuck_worker_is_found_in_a_look_round() {
     let [worker, other] = two_workers();
     other.queues.push_behind(task(), drop);
     set_seen(&worker, Instant::now() + LONG, 0, false);
@@ -189,7 +189,7 @@ fn who_is_stuck_is_found_in_a_look_round() {
 }
 
 #[test]
-fn the_hook_for_a_steal_learns_what_a_busy_worker_has_taken() {
+fn on_steal_receives_the_tasks_that_a_busy_worker_has_stolen() {
     let (sender, steals) = mpsc::channel();
     let mut hooks = Hooks::default();
     hooks.on_steal = Some(Box::new(move |steal| sender.send(*steal).expect("kept")));
@@ -207,7 +207,7 @@ fn the_hook_for_a_steal_learns_what_a_busy_worker_has_taken() {
 }
 
 #[test]
-fn what_comes_from_outside_is_left_to_those_that_are_active() {
+fn a_lookout_leaves_injected_tasks_to_active_workers_with_short_polls() {
     // Whether the task is taken.
     let taken = |poll_time, all_stuck, is_quiet| {
         let [worker, _other] = two_workers();
@@ -232,7 +232,7 @@ fn what_comes_from_outside_is_left_to_those_that_are_active() {
 
 #[cfg(feature = "io")]
 #[test]
-fn who_comes_from_the_driver_with_tasks_does_not_linger() {
+fn a_worker_that_returns_from_the_driver_with_tasks_does_not_linger() {
     use core::task::Waker;
 
     use crate::{driver::clock, registry::Lane};

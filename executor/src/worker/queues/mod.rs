@@ -140,13 +140,13 @@ impl Queues {
         pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
     }
 
-    /// Whether another worker could steal nothing here.
+    /// Returns whether another worker could steal nothing here.
     #[inline]
     pub(super) fn has_nothing_to_steal(&self) -> bool {
         self.deques.is_empty()
     }
 
-    /// Whether all queues are empty. The slot is not looked at: an idle worker's is empty.
+    /// Returns whether all queues are empty. The slot is not looked at: an idle worker's is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.has_nothing_to_steal() && !self.has_pinned()
     }
@@ -179,7 +179,7 @@ impl Queues {
         self.deques.steal_from(other, most)
     }
 
-    /// The lengths of the queues: normal, high and pinned.
+    /// Returns the lengths of the queues: normal, high and pinned.
     #[cfg(test)]
     pub(super) fn lengths(&self) -> [usize; 3] {
         let pinned = self.pinned.borrow().len();

@@ -46,7 +46,7 @@ const STREAK: u32 = 32;
 /// The number of runs after which the oldest spawned task runs. Runs and not streaks, because a
 /// yield begins a streak anew.
 const OLDEST_INTERVAL: u64 = 480;
-/// A run that does not come.
+/// Never due.
 const NEVER: u64 = u64::MAX;
 /// The largest number of tasks that a worker takes at once from the injector or from its inbox.
 const BATCH: usize = 64;
@@ -114,7 +114,7 @@ impl Turns {
         self.next.set(first.unwrap_or(NEVER));
     }
 
-    /// Whether the next run may come from the slot.
+    /// Returns whether the next run may come from the slot.
     #[inline]
     pub(super) fn slot_is_due(&self) -> bool {
         self.slot_streak.get() < SLOT_STREAK
@@ -229,7 +229,7 @@ impl Worker {
         self.next_pinned().or_else(|| self.queues.pop())
     }
 
-    /// Whether this worker's own queues hold a task.
+    /// Returns whether this worker's own queues hold a task.
     pub(in crate::worker) fn has_own(&self) -> bool {
         !self.queues.is_empty() || self.has_inbox()
     }
@@ -380,7 +380,7 @@ impl Worker {
         })
     }
 
-    /// Whether a task is due that only this worker can run.
+    /// Returns whether a task is due that only this worker can run.
     pub(in crate::worker) fn has_pinned(&self) -> bool {
         self.has_inbox() || self.queues.has_pinned()
     }

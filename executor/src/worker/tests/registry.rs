@@ -91,7 +91,7 @@ fn a_worker_has_pinned_tasks_while_some_wait() {
 }
 
 #[test]
-fn what_is_left_keeps_the_executor_until_its_last_task_has_ended() {
+fn remaining_tasks_keep_the_registry_alive_until_the_last_has_ended() {
     let [worker, _other] = two_workers();
     let left = || worker.shared().registry.left();
     Registry::count_left(worker.shared());

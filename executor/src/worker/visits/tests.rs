@@ -4,7 +4,7 @@ use super::OFTEN;
 use crate::{driver::clock, worker::harness::two_workers};
 
 #[test]
-fn who_comes_often_is_expected_again_and_who_was_away_for_longer_is_not() {
+fn a_frequent_visitor_is_expected_again_and_one_that_stayed_away_is_not() {
     let [worker, _other] = two_workers();
     let until = || worker.counters().visits_until.get();
     let start = 10 * OFTEN;
@@ -27,7 +27,7 @@ fn who_comes_often_is_expected_again_and_who_was_away_for_longer_is_not() {
 }
 
 #[test]
-fn the_driver_may_be_left_to_another_worker_that_comes_often() {
+fn a_worker_may_leave_the_driver_to_another_that_visits_it_often() {
     let [worker, other] = two_workers();
     assert!(worker.is_driver_visited(), "the driver is not in use");
     let shared = worker.shared();

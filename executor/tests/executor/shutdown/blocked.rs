@@ -131,7 +131,7 @@ fn a_wait_for_what_a_task_holds_that_is_spawned_after_the_close() {
 
 /// Every task that waits is dropped, and those who wait for them are woken, while a poll goes on.
 #[test]
-fn idle_tasks_are_dropped_while_a_poll_goes_on() {
+fn a_shutdown_drops_idle_tasks_while_a_poll_blocks() {
     const TASKS: usize = 500;
     for workers in [2, 4] {
         ends(move || {

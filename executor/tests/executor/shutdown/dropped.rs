@@ -141,7 +141,7 @@ fn detached_tasks_that_wait_are_dropped() {
 }
 
 #[test]
-fn wakers_outlive_the_executor_and_do_no_harm() {
+fn wakers_that_outlive_the_executor_are_harmless() {
     let guards = Guards::default();
     let wakers = Arc::<Mutex<Vec<Waker>>>::default();
     let executor = executor(2);
@@ -181,7 +181,7 @@ fn wakers_outlive_the_executor_and_do_no_harm() {
 }
 
 #[test]
-fn tasks_that_yield_for_ever_are_dropped() {
+fn a_shutdown_drops_tasks_that_yield_forever() {
     let guards = Guards::default();
     let executor = executor(2);
     let handles = [(); 10].map(|()| {
@@ -391,7 +391,7 @@ fn an_output_outlives_the_executor() {
 }
 
 #[test]
-fn whoever_waits_learns_of_the_end() {
+fn waiters_on_any_thread_see_the_cancellation_by_a_shutdown() {
     for _ in 0..100 {
         let executor = executor(2);
         let never = executor.spawn(pending::<()>());
@@ -405,7 +405,7 @@ fn whoever_waits_learns_of_the_end() {
 }
 
 #[test]
-fn spawning_goes_on_until_the_end() {
+fn tasks_spawned_during_a_shutdown_are_dropped() {
     for _ in 0..50 {
         let guards = Guards::default();
         let executor = executor(2);
@@ -430,7 +430,7 @@ fn spawning_goes_on_until_the_end() {
 /// async-executor #163: whoever wakes has pushed the task, and the executor is gone before that
 /// call returns.
 #[test]
-fn foreign_threads_wake_while_the_executor_goes() {
+fn other_threads_wake_tasks_while_the_executor_is_dropped() {
     let threads = thread::available_parallelism()
         .map_or(2, usize::from)
         .max(2);
@@ -470,7 +470,7 @@ fn foreign_threads_wake_while_the_executor_goes() {
 
 /// Handles are dropped, and with them tasks cancelled, by another thread while the executor goes.
 #[test]
-fn foreign_threads_cancel_while_the_executor_goes() {
+fn other_threads_cancel_tasks_while_the_executor_is_dropped() {
     for _ in 0..200 {
         let guards = Guards::default();
         let executor = executor(2);

@@ -27,7 +27,7 @@ fn in_time_everything_has_ended() {
 }
 
 #[test]
-fn who_is_late_is_told_of() {
+fn shutdown_timeout_reports_the_workers_that_are_late() {
     ends(|| {
         for limit in [Duration::ZERO, MILLI] {
             let executor = executor(3);
@@ -66,7 +66,7 @@ fn a_limit_that_no_clock_can_tell_is_none() {
 
 /// A task that shuts its own executor down: its worker is late, and the others are not.
 #[test]
-fn by_its_own_task() {
+fn a_task_shuts_down_its_own_executor_and_its_worker_is_reported() {
     ends(|| {
         for workers in [1, 2, 4] {
             let executor = executor(workers);
@@ -134,7 +134,7 @@ fn a_late_worker_drops_what_is_left() {
 
 /// The workers that have arrived wait for one that has not, and are not blamed.
 #[test]
-fn only_who_keeps_the_others_is_named() {
+fn shutdown_timeout_names_only_the_worker_that_blocks_the_others() {
     ends(|| {
         let executor = executor(3);
         let (drop_me, dropped) = mpsc::channel::<()>();

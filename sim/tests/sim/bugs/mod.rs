@@ -74,7 +74,7 @@ macro_rules! bugs {
 pub(crate) fn timeless<R: Runtime>() -> [Bug; 9] {
     bugs! { R:
         wakeups::notified_before_waiting: "a queue's consumer registers after it has let go of the lock under which it found the queue empty",
-        wakeups::one_of_two_is_told: "closing a channel wakes one of the tasks that wait for it",
+        wakeups::one_of_two_is_woken: "closing a channel wakes one of the tasks that wait for it",
         wakeups::barrier_used_again: "a barrier's count is reset before all tasks have left",
         shared_state::lost_update: "a counter is read, and written after an await",
         shared_state::made_twice: "two tasks find a cache empty, and both fill it",

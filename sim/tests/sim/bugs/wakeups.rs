@@ -104,7 +104,7 @@ impl Flag {
     }
 }
 
-pub(crate) async fn one_of_two_is_told<R: Runtime>(version: Version) {
+pub(crate) async fn one_of_two_is_woken<R: Runtime>(version: Version) {
     let flag = Arc::new(Flag::default());
     let wait = || {
         let flag = flag.clone();

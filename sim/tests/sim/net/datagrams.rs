@@ -202,7 +202,7 @@ fn a_socket_of_a_crashed_host_is_gone() {
 }
 
 #[test]
-fn a_connected_sender_learns_that_nobody_receives() {
+fn a_connected_sender_gets_an_error_if_no_socket_receives() {
     sim::run(1, async {
         let host = Host::new("a");
         host.run(pending::<()>);

@@ -153,7 +153,7 @@ fn every_answered_request_was_done_in_spite_of_crashes() {
 }
 
 #[test]
-fn datagrams_in_a_storm_arrive_whole_or_not_at_all() {
+fn datagrams_in_a_storm_arrive_intact_or_are_lost() {
     let mut all = 0;
     for seed in 0..50 {
         all += sim::run(seed, async {

@@ -193,7 +193,7 @@ fn attempts_are_refused_or_time_out() {
 }
 
 #[test]
-fn an_attempt_goes_on_when_the_link_is_healed() {
+fn a_pending_connect_succeeds_once_the_link_is_healed() {
     sim::run(1, async {
         server("a", echo);
         sleep(MILLI).await;
@@ -323,7 +323,7 @@ fn a_partition_delays_a_stream_and_then_ends_it() {
 }
 
 #[test]
-fn a_healed_link_lets_a_waiting_writer_go_on() {
+fn a_pending_write_completes_once_the_link_is_healed() {
     for one_way in [false, true] {
         sim::run(1, async move {
             let (_host, mut stream, slot) = pair("a").await;
@@ -348,7 +348,7 @@ fn a_healed_link_lets_a_waiting_writer_go_on() {
 }
 
 #[test]
-fn what_is_written_to_a_slow_link_while_it_is_cut_arrives() {
+fn bytes_written_to_a_slow_link_while_it_is_cut_arrive_in_order() {
     sim::run(1, async {
         let (_host, mut stream, slot) = pair("a").await;
         let mut there = slot.borrow_mut().take().unwrap();
@@ -475,7 +475,7 @@ fn a_connection_to_a_machine_without_power_is_half_open() {
 }
 
 #[test]
-fn what_waits_for_a_machine_arrives_there_after_a_restart() {
+fn a_write_to_a_host_without_power_is_reset_once_the_host_restarts() {
     sim::run(1, async {
         let host = server("a", echo);
         let mut stream = connect("a").await;
@@ -493,7 +493,7 @@ fn what_waits_for_a_machine_arrives_there_after_a_restart() {
 }
 
 #[test]
-fn a_listener_resets_what_it_has_not_accepted() {
+fn a_dropped_listener_resets_unaccepted_connections() {
     sim::run(1, async {
         let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
         let again = TcpListener::bind("main:80").await;

@@ -158,7 +158,7 @@ fn timespec(time: Duration) -> Timespec {
 
 struct Timer {
     fd: OwnedFd,
-    /// The time that it is set to, by the driver's clock, or `NEVER` if it is not set.
+    /// The time at which the timer fires, by the driver's clock, or `NEVER` if it is not set.
     set_to: AtomicU64,
 }
 

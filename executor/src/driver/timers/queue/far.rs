@@ -31,7 +31,7 @@ const DIGITS: usize = 1 << BITS;
 const LEVELS: usize = u64::BITS.div_ceil(BITS) as usize;
 /// The buckets below this one end within [`TOGETHER`] nanoseconds.
 const SHORT: usize = DIGITS * (TOGETHER.ilog2() / BITS + 1) as usize;
-/// How many buffers are kept for the next buckets.
+/// The largest number of spare buffers.
 const SPARES: usize = 8;
 
 /// The place of an entry in a bucket.
@@ -44,7 +44,7 @@ pub(super) struct Stand {
 #[derive(Debug, Default)]
 struct Bucket {
     entries: Vec<Entry>,
-    /// No entry is earlier.
+    /// A lower bound of the entries' deadlines.
     lowest: u64,
     /// The place of a timer with the lowest deadline, or `END` if that timer was removed.
     holder: u32,
@@ -58,9 +58,9 @@ pub(super) struct Far {
     levels: u32,
     /// The buckets with entries, one bit each.
     occupied: [u64; LEVELS],
-    /// As many as have been needed.
+    /// The buckets, as many as have been needed.
     buckets: Vec<Bucket>,
-    /// Empty, and small.
+    /// Empty buffers of small capacity, for reuse.
     spares: Vec<Vec<Entry>>,
 }
 
@@ -236,13 +236,13 @@ impl Far {
         (level, digit)
     }
 
-    /// The index of the first bucket with entries. There is one.
+    /// Returns the index of the first bucket with entries. There is one.
     fn first(&self) -> usize {
         let level = self.levels.trailing_zeros() as usize;
         level * DIGITS + self.occupied[level].trailing_zeros() as usize
     }
 
-    /// The bucket has no entries any more.
+    /// Marks a bucket as empty.
     fn vacate(&mut self, at: usize) {
         let level = at / DIGITS;
         self.occupied[level] &= !(1 << (at % DIGITS));

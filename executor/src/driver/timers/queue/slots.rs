@@ -148,7 +148,7 @@ impl<W> Slots<W> {
         self.slots[place as usize].home()
     }
 
-    /// The size of one.
+    /// The size of one slot, in bytes.
     pub(super) const EACH: usize = size_of::<Slot<W>>();
 
     /// Returns the number of armed timers.

@@ -231,7 +231,7 @@ fn while_time_passes_too() {
 
 /// Many that are close, of which the time has come for some.
 #[test]
-fn of_those_that_are_close_only_those_that_are_due_fire() {
+fn among_close_deadlines_only_the_due_ones_fire() {
     let (mut queue, start) = (Queue::new(), 5 * TOGETHER);
     for number in 0..4 * FEW as u64 {
         queue.insert(start + number, number);
@@ -369,7 +369,7 @@ fn a_million_are_fired_in_order_and_their_memory_is_given_back() {
 }
 
 #[test]
-fn those_that_were_given_up_stay_few() {
+fn cancelled_timers_do_not_pile_up_in_the_queue() {
     let (mut queue, mut random) = (Queue::new(), Random(3));
     let mut places: Vec<_> = (0..1000)
         .map(|n| queue.insert(random.below(1000), n))

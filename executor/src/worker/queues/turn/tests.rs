@@ -63,7 +63,7 @@ const HIGH: Lane = Lane::High;
 const PINNED: Lane = Lane::Pinned(0);
 
 #[test]
-fn who_takes_from_outside_wakes_another_for_what_it_leaves_or_brings_along() {
+fn a_worker_that_takes_one_of_several_injected_tasks_wakes_another() {
     for is_due in [true, false] {
         let wakes = |injected: &[Lane]| wakes_at_next(is_due, &[], injected);
         assert_eq!(wakes(&[NORMAL]), 0, "the only task is run at once");
@@ -78,17 +78,17 @@ fn who_takes_from_outside_wakes_another_for_what_it_leaves_or_brings_along() {
 }
 
 #[test]
-fn who_takes_nothing_from_outside_in_its_turn_wakes_nobody() {
+fn a_check_of_an_empty_injector_wakes_no_worker() {
     assert_eq!(wakes_at_next(true, &[NORMAL], &[]), 0);
 }
 
 #[test]
-fn who_brings_in_the_high_lane_in_its_turn_wakes_another_for_its_own_queue() {
+fn a_worker_that_runs_an_injected_high_task_wakes_another_for_its_queue() {
     assert_eq!(wakes_at_next(true, &[NORMAL], &[HIGH]), 1);
 }
 
 #[test]
-fn who_runs_a_pinned_task_in_its_turn_wakes_another_for_its_own_queue() {
+fn a_worker_that_runs_a_pinned_task_wakes_another_for_its_queue() {
     assert_eq!(wakes_at_next(true, &[NORMAL], &[PINNED]), 1);
     assert_eq!(wakes_at_next(true, &[], &[PINNED]), 0, "nothing is left");
 }
@@ -111,7 +111,7 @@ fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
 }
 
 #[test]
-fn who_is_busy_looks_after_those_that_are_stuck_each_976_runs() {
+fn a_busy_worker_checks_for_stuck_workers_every_976_runs() {
     let interval = INJECTOR_INTERVAL * RESCUE_INTERVAL;
     assert_eq!(interval, 976, "docs/executor.md says 976");
     let expected = [0, interval, 2 * interval];
@@ -119,7 +119,7 @@ fn who_is_busy_looks_after_those_that_are_stuck_each_976_runs() {
 }
 
 #[test]
-fn who_is_busy_looks_after_those_that_are_stuck_each_61_runs_where_polls_are_long() {
+fn a_busy_worker_with_long_polls_checks_for_stuck_workers_every_61_runs() {
     assert_eq!(rescues(130, WORTH_A_WAKE), [0, 61, 122]);
 }
 
@@ -161,7 +161,7 @@ impl Letters {
 }
 
 #[test]
-fn at_most_16_in_a_row_come_from_the_slot() {
+fn at_most_16_consecutive_runs_come_from_the_slot() {
     let [worker, _other] = two_workers();
     for _ in 0..2 {
         for _ in 0..SLOT_STREAK {
@@ -176,7 +176,7 @@ fn at_most_16_in_a_row_come_from_the_slot() {
 }
 
 #[test]
-fn at_most_32_in_a_row_come_from_the_high_lane_while_there_are_others() {
+fn at_most_32_consecutive_runs_come_from_the_high_lane_if_others_wait() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     for _ in 0..2 * HIGH_STREAK {
@@ -207,7 +207,7 @@ fn push_all(worker: &Worker, letters: &mut Letters, all: &str) {
 }
 
 #[test]
-fn what_was_spawned_runs_newest_first_and_what_was_woken_oldest_first() {
+fn spawned_tasks_run_newest_first_and_woken_tasks_oldest_first() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     push_all(&worker, &mut letters, "aXbYcZ");
@@ -235,7 +235,7 @@ fn spawned_tasks_and_woken_ones_run_in_streaks_of_32() {
 }
 
 #[test]
-fn who_is_woken_comes_within_33_runs_however_many_are_spawned() {
+fn a_woken_task_runs_within_33_runs_despite_any_number_of_spawned_ones() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     for before in 0..=2 * STREAK {
@@ -249,7 +249,7 @@ fn who_is_woken_comes_within_33_runs_however_many_are_spawned() {
 }
 
 #[test]
-fn who_yields_comes_after_the_next_32_that_were_spawned() {
+fn a_task_that_yields_runs_after_the_next_32_spawned_tasks() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     for before in [0, 1, 31] {
@@ -265,7 +265,7 @@ fn who_yields_comes_after_the_next_32_that_were_spawned() {
 }
 
 #[test]
-fn the_oldest_that_was_spawned_comes_within_512_runs() {
+fn the_oldest_spawned_task_runs_within_512_runs() {
     let runs = OLDEST_INTERVAL as usize;
     for yielding in [0, 32] {
         let [worker, _other] = two_workers();
@@ -289,7 +289,7 @@ fn the_oldest_that_was_spawned_comes_within_512_runs() {
 }
 
 #[test]
-fn who_is_pinned_comes_each_4_runs_while_there_are_more() {
+fn pinned_tasks_run_every_fourth_run_while_more_are_queued() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     worker.push(busy(), NORMAL);
@@ -304,7 +304,7 @@ fn who_is_pinned_comes_each_4_runs_while_there_are_more() {
 }
 
 #[test]
-fn a_task_of_normal_priority_comes_within_64_runs_however_many_of_all_others_there_are() {
+fn a_normal_task_runs_within_64_runs_despite_any_number_of_other_tasks() {
     for own in ["s", "W"] {
         let [worker, _other] = two_workers();
         let mut letters = Letters(Vec::new());
@@ -329,7 +329,7 @@ fn a_task_of_normal_priority_comes_within_64_runs_however_many_of_all_others_the
 }
 
 #[test]
-fn who_comes_from_outside_comes_each_61_runs_and_brings_the_pinned_ones_along() {
+fn injected_tasks_are_taken_every_61_runs_together_with_pinned_ones() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     worker.push(busy(), NORMAL);
@@ -341,7 +341,7 @@ fn who_comes_from_outside_comes_each_61_runs_and_brings_the_pinned_ones_along() 
 }
 
 #[test]
-fn after_a_long_poll_what_comes_from_outside_is_next() {
+fn an_injected_task_runs_next_after_a_long_poll() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     worker.push(busy(), NORMAL);
@@ -352,7 +352,7 @@ fn after_a_long_poll_what_comes_from_outside_is_next() {
 }
 
 #[test]
-fn what_is_pinned_is_fetched_in_batches_and_counted() {
+fn pinned_tasks_are_fetched_in_batches_and_counted() {
     let [worker, _other] = two_workers();
     for _ in 0..BATCH + 2 {
         worker.shared().inject(task(), PINNED);
@@ -366,7 +366,7 @@ fn what_is_pinned_is_fetched_in_batches_and_counted() {
 }
 
 #[test]
-fn who_had_nothing_to_run_finds_what_has_come_into_any_of_its_queues() {
+fn an_idle_worker_finds_a_task_pushed_to_any_of_its_queues() {
     for lane in [NORMAL, HIGH, PINNED] {
         let [worker, _other] = two_workers();
         assert!(worker.next_own().is_none());

@@ -332,7 +332,7 @@ fn all_kinds() -> impl Iterator<Item = Always> + Clone {
 }
 
 #[test]
-fn where_each_run_uses_up_its_budget_no_kind_starves_another() {
+fn no_kind_of_task_starves_another_when_each_run_uses_up_its_budget() {
     for always in all_kinds() {
         for is_refused in [false, true] {
             let longest = Replay::with(always).runs(2_000, |_| Step {
