@@ -12,11 +12,13 @@ use joint_switch::{AtomicU64, AtomicUsize, order};
 #[derive(Debug)]
 pub(super) struct Counter(AtomicU64);
 
-impl Counter {
-    fn new() -> Self {
+impl Default for Counter {
+    fn default() -> Self {
         Self(AtomicU64::new(0))
     }
+}
 
+impl Counter {
     /// Only the one thread that writes the counter may call this.
     #[inline]
     pub(super) fn increment(&self) {
@@ -38,7 +40,7 @@ impl Counter {
 }
 
 /// One worker's counters.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) spawned: Counter,
     pub(super) polls: Counter,
@@ -60,21 +62,6 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn new() -> Self {
-        Self {
-            spawned: Counter::new(),
-            polls: Counter::new(),
-            steals: Counter::new(),
-            parks: Counter::new(),
-            wakes: Counter::new(),
-            pinned: Counter::new(),
-            finished: Counter::new(),
-            cancelled: Counter::new(),
-            panicked: Counter::new(),
-            visits_until: Counter::new(),
-        }
-    }
-
     fn read(&self, queued: usize) -> WorkerMetrics {
         WorkerMetrics {
             polls: self.polls.get(),
@@ -225,7 +212,7 @@ mod tests {
 
     #[test]
     fn metrics_include_the_counters_of_other_threads() {
-        let workers = [(); 2].map(|()| CachePadded::new(Counters::new()));
+        let workers = [(); 2].map(|()| CachePadded::<Counters>::default());
         for counters in &workers {
             for counter in [&counters.cancelled, &counters.panicked, &counters.parks] {
                 counter.increment();

@@ -129,9 +129,7 @@ impl Shared {
             },
             driver,
             registry: Registry::new(workers, fences),
-            counters: (0..workers)
-                .map(|_| CachePadded::new(Counters::new()))
-                .collect(),
+            counters: (0..workers).map(|_| CachePadded::default()).collect(),
             outside: OutsideCounters::new(),
             // An owner keeps the order of what is queued, by the slower way of a spawn.
             watches_tasks: decides == Decides::Owner || hooks.watch_tasks(),

@@ -87,10 +87,10 @@ pub(super) enum Spare<W> {
 }
 
 impl<W> Queue<W> {
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             slots: Slots::new(),
-            heap: Heap::new(),
+            heap: Heap::default(),
             run: Vec::new(),
             run_start: 0,
             far: Far::new(),

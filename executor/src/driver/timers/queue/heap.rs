@@ -9,17 +9,12 @@ use super::Entry;
 
 const CHILDREN: usize = 4;
 
+#[derive(Default)]
 pub(super) struct Heap {
     entries: Vec<Entry>,
 }
 
 impl Heap {
-    pub(super) const fn new() -> Self {
-        Self {
-            entries: Vec::new(),
-        }
-    }
-
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
