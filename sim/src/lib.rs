@@ -335,6 +335,9 @@
 //!   polls above it, and the run fails with a report if it would have to.
 //! * If the program catches the panic by which a run that has failed ends its waits, and waits
 //!   again, the process is aborted after the report is printed.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+extern crate alloc;
 
 mod attempt;
 mod chance;
@@ -350,8 +353,6 @@ mod scheduler;
 mod trace;
 mod verdict;
 mod world;
-
-extern crate alloc;
 
 use alloc::string::String;
 use core::{fmt, future::Future, time::Duration};
