@@ -60,7 +60,8 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// The reading end of a pipe. It implements [`AsyncRead`], and so do references to it.
+/// The reading end of a pipe. It implements [`AsyncRead`](futures_io::AsyncRead), and so do
+/// references to it.
 ///
 /// A read returns 0 bytes, which is the end, when all writers are closed and everything has been
 /// read. Any descriptor that is a stream of bytes can be converted to a `PipeReader`, such as the
