@@ -140,26 +140,6 @@ pub(crate) fn another(n: u64, m: u64, guards: Vec<Guard>) -> u64 {
     sum
 }
 
-/// Two executors, each of which is dropped by a task of the other.
-fn executors_dropped_by_tasks_of_each_other(n: u64, guards: Vec<Guard>) {
-    let build = |workers| Executor::builder().workers(workers).build().unwrap();
-    let (first, second) = (build(1 + n as usize % 2), build(1));
-    let (to_first, in_first) = mpsc::channel::<Executor>();
-    let (to_second, in_second) = mpsc::channel::<Executor>();
-    let mut guards = guards.into_iter();
-    for (executor, given) in [(&first, in_first), (&second, in_second)] {
-        let guard = guards.next();
-        executor.spawn_detached(async move {
-            let _guard = guard;
-            // Nobody gives any more when the other has been dropped.
-            drop(given.recv());
-        });
-    }
-    to_first.send(second).unwrap();
-    // The second may have gone, and its task with it. Then the first goes here.
-    drop(to_second.send(first));
-}
-
 impl Round {
     fn guards(&self, n: u64) -> Vec<Guard> {
         (0..n).map(|_| self.guard()).collect()
@@ -244,13 +224,6 @@ impl Round {
             7 => {
                 let guards = self.guards(n % 6);
                 Box::new(move || another(n, m, guards))
-            }
-            _ if n < 6 => {
-                let guards = self.guards(2);
-                Box::new(move || {
-                    executors_dropped_by_tasks_of_each_other(n, guards);
-                    n
-                })
             }
             _ => Box::new(move || {
                 let nothing = || spawn(async {});
