@@ -4,7 +4,8 @@
 //! same machine. Each waits with the waker of an `Arc`, which is a foreign one to all of them. In
 //! place, a `Completion` is split with a `WakerSlot` to keep such a waker, or else it boxes it.
 //!
-//! `cargo bench -p joint-benches --bench completion`; with `-- --test` each row runs once.
+//! `cargo xtask bench completion`, or `cargo bench -p joint-benches --bench completion`; with
+//! `-- --test` each row runs once.
 
 use std::{
     cell::UnsafeCell,
@@ -26,9 +27,10 @@ use std::{
 use atomic_waker::AtomicWaker;
 use joint::{Completion, completion::WakerSlot};
 use joint_benches::{
-    allocator::{Allocator, titled},
-    bare,
+    allocator::Allocator,
+    bare::{self, FLOOR},
     options::Options,
+    report::{Measured, Report},
     table::median,
 };
 
@@ -296,48 +298,52 @@ impl Wake for Counted {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Medians over the rounds: of each contestant's time, and of the ratio of the first one's time to
-/// it.
-fn table(title: &str, contestants: &[Contestant], options: &Options) {
+/// Reports medians over the rounds: of the times, and of each round's ratio to the first
+/// contestant.
+fn table(title: &str, contestants: &[Contestant], options: &Options, report: &mut Report) {
     let (rounds, times) = options.of((201, 1000), (1, 1));
     let waker = Waker::from(Arc::new(Counted));
-    println!("| {} | contestant | ns | joint takes |", titled(title));
-    println!("|---|---|---|---|");
+    report.head(title, contestants.iter().map(|contestant| contestant.name));
     for (way, row) in ["on one thread", "across two threads"].iter().enumerate() {
         if !options.wants(title, row) {
             continue;
         }
+        report.probe(title, row);
         let turn = |_| -> Vec<f64> {
             let turns = contestants.iter().map(|c| c.ways[way](&waker, times));
             turns.collect()
         };
         turn(0);
         let rounds: Vec<_> = (0..rounds).map(turn).collect();
-        for (i, contestant) in contestants.iter().enumerate() {
-            let ns = median(rounds.iter().map(|round| round[i]));
-            let part = median(rounds.iter().map(|round| round[0] / round[i]));
-            println!("| {row} | {} | {ns:.1} | {part:.2} |", contestant.name);
-        }
+        let figure = |(i, contestant): (usize, &Contestant)| Measured {
+            contestant: contestant.name.to_owned(),
+            value: Some(median(rounds.iter().map(|round| round[i]))),
+            ratio: median(rounds.iter().map(|round| round[i] / round[0])),
+            is_peer: !contestant.name.starts_with("joint") && contestant.name != FLOOR,
+        };
+        let figures: Vec<_> = contestants.iter().enumerate().map(figure).collect();
+        report.row(title, row, "ns", &figures);
     }
-    println!();
 }
 
 fn main() {
     let options = Options::read();
+    let mut report = Report::start("completion", &options);
     let in_place = [
         contestant::<WithSlot>("joint, with a slot"),
         contestant::<OneWord>("joint, one word"),
         contestant::<Flag>("atomic-waker"),
-        contestant::<Bare>("floor"),
+        contestant::<Bare>(FLOOR),
     ];
-    table("wait in place", &in_place, &options);
+    table("wait in place", &in_place, &options, &mut report);
     let channels = [
         contestant::<Joint>("joint"),
         contestant::<Oneshot>("oneshot"),
         contestant::<Tokio>("tokio"),
         contestant::<Futures>("futures"),
         contestant::<AsyncOneshot>("async-oneshot"),
-        contestant::<Floor>("floor"),
+        contestant::<Floor>(FLOOR),
     ];
-    table("wait for a channel", &channels, &options);
+    table("wait for a channel", &channels, &options, &mut report);
+    report.end();
 }

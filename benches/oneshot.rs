@@ -1,10 +1,11 @@
 //! The channel beside its peers, on one thread.
 //!
 //! A table is printed first: the contestants take turns round by round, so each ratio compares runs
-//! at the same time on the same machine. The same rows then run under criterion, for figures with a
-//! history.
+//! at the same time on the same machine. With `JOINT_CRITERION=1` the same rows then run under
+//! criterion, for figures with a history.
 //!
-//! `cargo bench -p joint-benches --bench oneshot`; with `-- --test` each row runs once.
+//! `cargo xtask bench oneshot`, or `cargo bench -p joint-benches --bench oneshot`; with `-- FILTER`
+//! only the rows whose titles contain it; with `-- --test` each row runs once.
 
 use std::{
     future::{Future, IntoFuture},
@@ -17,8 +18,10 @@ use std::{
 
 use criterion::Criterion;
 use joint_benches::{
-    allocator::{Allocator, titled},
+    allocator::Allocator,
+    bare::FLOOR,
     options::Options,
+    report::{Measured, Report},
     table::median,
 };
 
@@ -54,7 +57,7 @@ fn poll<F: Future>(future: std::pin::Pin<&mut F>, waker: &Waker) -> bool {
 }
 
 macro_rules! contestant {
-    ($name:literal, $($channel:tt)+) => {{
+    ($name:expr, $($channel:tt)+) => {{
         use $($channel)+ as channel;
 
         // Some channels send by value and some by reference.
@@ -98,7 +101,7 @@ fn contestants() -> [Contestant; 6] {
         contestant!("tokio", tokio::sync::oneshot::channel),
         contestant!("futures", futures_channel::oneshot::channel),
         contestant!("async-oneshot", async_oneshot::oneshot),
-        contestant!("floor", joint_benches::bare::channel::channel),
+        contestant!(FLOOR, joint_benches::bare::channel::channel),
     ]
 }
 
@@ -126,13 +129,19 @@ fn time(path: Path, waker: &Waker, times: u32) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / f64::from(times)
 }
 
-/// Medians over the rounds: of each contestant's time, and of the ratio of the first one's time to
-/// it.
-fn paired(rounds: usize, times: u32) {
+/// Reports medians over the rounds: of the times, and of each round's ratio to the first
+/// contestant.
+fn report(options: &Options) {
+    const TITLE: &str = "oneshot, one thread";
+    let (rounds, times) = options.of((301, 5000), (1, 1));
     let contestants = contestants();
-    println!("| {} | contestant | ns | joint takes |", titled("row"));
-    println!("|---|---|---|---|");
+    let mut report = Report::start("oneshot", options);
+    report.head(TITLE, contestants.iter().map(|contestant| contestant.name));
     for (row, title) in ROWS.iter().enumerate() {
+        if !options.wants(TITLE, title) {
+            continue;
+        }
+        report.probe(TITLE, title);
         let waker = waker(row);
         let turn = |_| {
             contestants
@@ -141,17 +150,24 @@ fn paired(rounds: usize, times: u32) {
         };
         turn(0);
         let rounds: Vec<_> = (0..rounds).map(turn).collect();
-        for (i, contestant) in contestants.iter().enumerate() {
-            let ns = median(rounds.iter().map(|round| round[i]));
-            let part = median(rounds.iter().map(|round| round[0] / round[i]));
-            println!("| {title} | {} | {ns:.1} | {part:.2} |", contestant.name);
-        }
+        let figure = |(i, contestant): (usize, &Contestant)| Measured {
+            contestant: contestant.name.to_owned(),
+            value: Some(median(rounds.iter().map(|round| round[i]))),
+            ratio: median(rounds.iter().map(|round| round[i] / round[0])),
+            is_peer: !["joint", FLOOR].contains(&contestant.name),
+        };
+        let figures: Vec<_> = contestants.iter().enumerate().map(figure).collect();
+        report.row(TITLE, title, "ns", &figures);
     }
+    report.end();
 }
 
 fn main() {
-    let (rounds, times) = Options::read().of((301, 5000), (1, 1));
-    paired(rounds, times);
+    let options = Options::read();
+    report(&options);
+    if !options.wants_criterion() {
+        return;
+    }
 
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(300))

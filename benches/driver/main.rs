@@ -38,7 +38,11 @@ macro_rules! table {
     ($title:expr, $seconds:expr, $all:expr, $rows:expr, $floor:expr) => {
         Table::new($title, Duration::from_secs($seconds))
             .with("joint", $all.0, $rows)
-            .with("tokio", $all.1, $rows)
+            .with(
+                "tokio",
+                $all.1,
+                $rows.into_iter().filter(|row| !timers::is_delay(row)),
+            )
             .with("smol", $all.2, $rows)
             .with_floor($floor)
     };

@@ -68,6 +68,12 @@ pub(crate) fn one_worker<R: Driven>() -> Vec<Row<R>> {
     ]
 }
 
+/// Whether a row sleeps for no time. tokio rounds such a sleep up to its tick of a millisecond, so
+/// it has no such row.
+pub(crate) fn is_delay<R>(row: &Row<R>) -> bool {
+    row.title.starts_with("DELAY")
+}
+
 pub(crate) fn two_workers<R: Driven>() -> Vec<Row<R>> {
     vec![
         row("DELAY/4,096", turns(), delay::<R, 4_096>),

@@ -63,11 +63,10 @@ const COMBINATORS: &str = "Flow: one task";
 
 const OF_TASKS: [Contestant; 5] = [
     ("joint-flow", || {
-        let rows = [tasks::turns::<JointFlow>(), tasks::delays::<JointFlow>()];
-        with(tasks::rows::<JointFlow>(), rows)
+        with(tasks::rows::<JointFlow>(), tasks::turns::<JointFlow>())
     }),
     (BY_HAND, || {
-        with(tasks::rows::<ByHand>(), [tasks::turns::<ByHand>()])
+        with(tasks::rows::<ByHand>(), tasks::turns::<ByHand>())
     }),
     ("tokio", of_tokio::<OneWorker>),
     ("tokio current_thread", of_tokio::<CurrentThread>),
@@ -82,14 +81,13 @@ const OF_COMBINATORS: [Contestant; 5] = [
     ("futures-concurrency", combinators::futures_concurrency),
 ];
 
-fn with<const N: usize>(mut rows: Vec<NamedRun>, more: [Vec<NamedRun>; N]) -> Vec<NamedRun> {
-    rows.extend(more.into_iter().flatten());
+fn with(mut rows: Vec<NamedRun>, more: Vec<NamedRun>) -> Vec<NamedRun> {
+    rows.extend(more);
     rows
 }
 
 fn of_tokio<R: TokioRuntime>() -> Vec<NamedRun> {
-    let turns = [tasks::turns::<Tokio<R>>(), tasks::delays::<Tokio<R>>()];
-    with(tasks::rows::<Tokio<R>>(), turns)
+    with(tasks::rows::<Tokio<R>>(), tasks::turns::<Tokio<R>>())
 }
 
 fn flow(title: &'static str, contestants: &[Contestant]) -> Table {

@@ -15,8 +15,6 @@ use joint_benches::{options::Options, table::Run};
 /// How many tasks a storm cancels.
 const STORM: usize = 1_024;
 const TURNS: usize = 10_000;
-/// Fewer, because tokio takes a millisecond for each.
-const DELAYS: usize = 64;
 const FAR: Duration = Duration::from_secs(3_600);
 
 /// A future that is a task of a row.
@@ -179,14 +177,6 @@ pub(crate) fn turns<V: Timed>() -> Vec<NamedRun> {
     ]
 }
 
-pub(crate) fn delays<V: Timed>() -> Vec<NamedRun> {
-    vec![
-        repeated::<V, _>("DELAY/1", DELAYS, 1, delay::<V, 1>),
-        repeated::<V, _>("DELAY/64", DELAYS, 1, delay::<V, 64>),
-        repeated::<V, _>("DELAY/4,096", DELAYS, 1, delay::<V, 4_096>),
-    ]
-}
-
 async fn net2<V: Vocabulary, const N: usize>() -> Duration {
     let start = Instant::now();
     let one = |_| {
@@ -308,15 +298,6 @@ async fn yields<V: Timed, const N: usize>() -> Duration {
     let start = Instant::now();
     for _ in 0..TURNS {
         V::yield_now().await;
-    }
-    start.elapsed()
-}
-
-async fn delay<V: Timed, const N: usize>() -> Duration {
-    let _asleep = asleep::<V>(N - 1).await;
-    let start = Instant::now();
-    for _ in 0..DELAYS {
-        V::delay(Duration::ZERO).await;
     }
     start.elapsed()
 }

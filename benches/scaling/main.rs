@@ -45,19 +45,6 @@ use work::NamedRun;
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-/// The rows whose figures are kept, for `docs/measured.md`.
-const KEPT: [&str; 9] = [
-    "spawn and join",
-    "10k spawned inside, joined",
-    "10k spawned outside, joined",
-    "fan of 1k, 1 us of work each",
-    "fan of 200, 20 us of work each",
-    "spawn and join, on each",
-    "fan of 1k, on each",
-    "100 tasks yield, on each",
-    "ping-pong, on each",
-];
-
 /// A contestant: its name, and its rows with a number of workers.
 type Contestant = (&'static str, fn(usize) -> Vec<NamedRun>);
 
@@ -155,7 +142,7 @@ impl Scaling<'_> {
         let names: Vec<_> = contestants.iter().map(|contestant| contestant.0).collect();
         println!("\n| {} | workers | {} |", titled(title), names.join(" | "));
         println!("|{}", "---|".repeat(2 + names.len()));
-        table.each_row(self.options, self.report, |row, figures, report| {
+        table.each_row(self.options, self.report, |row, figures, _| {
             let figures: Vec<_> = figures.chunks(self.counts.len()).collect();
             let efficiency = |of_one: &[Measured], n: usize| {
                 let (one, many) = (of_one[0].value?, of_one[n].value?);
@@ -171,9 +158,6 @@ impl Scaling<'_> {
                 let cells: Vec<_> = cells.collect();
                 println!("| {row} | {workers} | {} |", cells.join(" | "));
             }
-            if KEPT.contains(&row) {
-                keep(row, &names, &figures, &self.counts, report);
-            }
             let curves = names.iter().zip(&figures).map(|(name, of_one)| Curve {
                 name: (*name).to_owned(),
                 points: (0..self.counts.len())
@@ -185,24 +169,6 @@ impl Scaling<'_> {
                 curves: curves.filter(|curve| !curve.points.is_empty()).collect(),
             });
         });
-    }
-}
-
-/// Records how long each contestant takes, as a part of its own time with one worker.
-fn keep(row: &str, names: &[&str], figures: &[&[Measured]], counts: &[usize], report: &mut Report) {
-    for (n, workers) in counts.iter().enumerate().skip(1) {
-        let parts = names.iter().zip(figures).map(|(name, of_one)| {
-            let part = of_one[n].value.zip(of_one[0].value);
-            let part = part.map(|(many, one)| many / one);
-            Measured {
-                contestant: (*name).to_owned(),
-                value: part,
-                ratio: part.unwrap_or(f64::NAN),
-                is_peer: !name.starts_with("joint") && *name != FLOOR,
-            }
-        });
-        let table = format!("time with {workers} workers, as a part of one's");
-        report.record_row(&table, row, "part", &parts.collect::<Vec<_>>());
     }
 }
 

@@ -4,6 +4,8 @@
 pub struct Options {
     /// Whether each row runs once, which says nothing about speed.
     pub once: bool,
+    /// Take at most about a second for each row, as `JOINT_BENCH_QUICK` requests.
+    pub is_quick: bool,
     /// Run only rows whose title, or whose table's title, contains this, in lower case.
     pub filter: Option<String>,
 }
@@ -17,6 +19,7 @@ impl Options {
         let filter = words.iter().find(|word| !word.starts_with('-'));
         Self {
             once: has("--test") || !has("--bench"),
+            is_quick: std::env::var_os("JOINT_BENCH_QUICK").is_some(),
             filter: filter.map(|word| word.to_lowercase()),
         }
     }

@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
 };
 
-use joint_figures::{Place, placement_line};
+use joint_figures::{Moment, Place};
 
 use super::{allocator::titled, options::Options, placement::Placement};
 
@@ -30,6 +30,7 @@ pub struct Report {
     bench: &'static str,
     /// Whether each row runs once, which measures nothing.
     once: bool,
+    is_quick: bool,
     /// `NAME.jsonl` in the folder that `JOINT_BENCH_OUT` names.
     file: Option<File>,
     placement: Placement,
@@ -60,10 +61,14 @@ impl Report {
         if !cfg!(joint_peers) {
             println!("Without the peers that `cargo xtask bench {bench}` adds.");
         }
+        if options.is_quick {
+            println!("Quick: at most a second for each row, or a few rounds.");
+        }
         println!("Beside each figure: its ratio to the first contestant's figure.");
         let mut report = Self {
             bench,
             once: options.once,
+            is_quick: options.is_quick,
             file,
             placement,
             moved: Vec::new(),
@@ -145,12 +150,7 @@ impl Report {
         self.record_placement("end");
     }
 
-    /// Records a row without printing it.
-    ///
-    /// # Panics
-    ///
-    /// If the file of the figures cannot be written.
-    pub fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Measured]) {
+    fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Measured]) {
         let place = Place {
             bench: self.bench,
             table,
@@ -172,8 +172,14 @@ impl Report {
     }
 
     fn record_placement(&mut self, when: &str) {
-        let (name, trip) = (self.placement.name(), self.placement.nanoseconds());
-        self.record(&placement_line(self.bench, when, name, trip));
+        let moment = Moment {
+            bench: self.bench,
+            when,
+            placement: self.placement.name(),
+            round_trip: self.placement.nanoseconds(),
+            is_quick: self.is_quick,
+        };
+        self.record(&moment.line());
     }
 
     fn record(&mut self, line: &str) {

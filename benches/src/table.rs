@@ -197,7 +197,7 @@ impl Table {
         for (row, &(title, operations)) in self.rows.iter().enumerate() {
             if options.wants(self.title, title) {
                 report.probe(self.title, title);
-                let measure = || self.measure(row, options.once);
+                let measure = || self.measure(row, options);
                 let rounds = match &self.one_of {
                     Some(processors) => processors.on_first(1, measure),
                     None => measure(),
@@ -222,7 +222,7 @@ impl Table {
     }
 
     /// The times of each round in nanoseconds. A contestant that cannot do the row has NaN.
-    fn measure(&self, row: usize, once: bool) -> Vec<Vec<f64>> {
+    fn measure(&self, row: usize, options: &Options) -> Vec<Vec<f64>> {
         let turn = |first: usize| {
             let mut times = vec![f64::NAN; self.contestants.len()];
             for i in 0..times.len() {
@@ -234,7 +234,7 @@ impl Table {
             }
             times
         };
-        if once {
+        if options.once {
             return vec![turn(0)];
         }
         let Rounds {
@@ -242,10 +242,14 @@ impl Table {
             least,
             most,
         } = *self.rounds;
+        let (least, budget) = match options.is_quick {
+            true => (least.div_ceil(2), self.budget.min(Duration::from_secs(1))),
+            false => (least, self.budget),
+        };
         (0..warm_up).for_each(|round| drop(turn(round)));
         let start = Instant::now();
         let mut rounds = Vec::new();
-        while rounds.len() < least || (rounds.len() < most && start.elapsed() < self.budget) {
+        while rounds.len() < least || (rounds.len() < most && start.elapsed() < budget) {
             rounds.push(turn(rounds.len()));
         }
         rounds

@@ -3,18 +3,20 @@
 //! Two tables are printed first. The contestants take turns round by round, so each ratio compares
 //! runs at the same time on the same machine. The first table has what the two task crates do by
 //! themselves. The second has the same work in a task of a runtime, for which the two crates are
-//! given a `VecDeque` as a queue. The same rows then run under criterion, for figures with a
-//! history.
+//! given a `VecDeque` as a queue. With `JOINT_CRITERION=1` the same rows then run under criterion,
+//! for figures with a history.
 //!
-//! `cargo bench -p joint-benches --bench task`; with `-- --test` each row runs once.
+//! `cargo xtask bench task`, or `cargo bench -p joint-benches --bench task`; with `-- FILTER` only
+//! the rows whose titles contain it; with `-- --test` each row runs once.
 
 use std::time::Duration;
 
 use criterion::Criterion;
 use joint_benches::{
-    allocator::{Allocator, titled},
+    allocator::Allocator,
     bare::FLOOR,
     options::Options,
+    report::{Measured, Report},
     table::median,
 };
 
@@ -64,7 +66,7 @@ fn direct() -> Comparison {
         };
     }
     Comparison {
-        title: "task",
+        title: "a task by hand, one thread",
         contestants: &["joint", "async-task", FLOOR],
         rows: rows! {
             "spawn, run, join, drop": spawn_run_join * 5_000;
@@ -112,7 +114,7 @@ fn queued() -> Comparison {
         };
     }
     Comparison {
-        title: "task in a queue",
+        title: "tasks in a queue, one thread",
         contestants: &["joint", "async-task", "tokio", "monoio", FLOOR],
         rows: rows! {
             "spawn and join, the waiter came first": rows::spawn_join * 2_000;
@@ -131,15 +133,17 @@ fn nanoseconds(path: Path, times: u32) -> f64 {
     path(times).as_secs_f64() * 1e9 / f64::from(times)
 }
 
-/// Prints medians over the rounds: of the times, and of each round's ratio to the first contestant.
-fn print(table: &Comparison, rounds: usize) {
-    let (first, peers) = table.contestants.split_first().expect("contestants");
-    print!("\n| {} | {first} ns |", titled(table.title));
-    for peer in peers {
-        print!(" {peer} ns | ratio |");
+/// Reports medians over the rounds: of the times, and of each round's ratio to the first
+/// contestant.
+fn report(table: &Comparison, rounds: usize, options: &Options, report: &mut Report) {
+    let rows = || table.rows.iter();
+    let wanted = || rows().filter(|row| options.wants(table.title, row.title));
+    if wanted().next().is_none() {
+        return;
     }
-    println!("\n|{}", "---|".repeat(2 + 2 * peers.len()));
-    for row in &table.rows {
+    report.head(table.title, table.contestants.iter().copied());
+    for row in wanted() {
+        report.probe(table.title, row.title);
         let turn = |_| {
             let paths = row.paths.iter();
             let times =
@@ -147,27 +151,28 @@ fn print(table: &Comparison, rounds: usize) {
             times.collect::<Vec<_>>()
         };
         turn(0);
-        let rounds: Vec<_> = (0..rounds).map(turn).collect();
-        let own = median(rounds.iter().map(|round| round[0]));
-        print!("| {} | {own:.1} |", row.title);
-        for (i, _) in (1..).zip(peers) {
-            if row.paths[i].is_none() {
-                print!(" - | - |");
-                continue;
-            }
-            let time = median(rounds.iter().map(|round| round[i]));
-            let ratio = median(rounds.iter().map(|round| round[i] / round[0]));
-            print!(" {time:.1} | {ratio:.2} |");
-        }
-        println!();
+        let rounds: Vec<_> = (0..options.of(rounds, 1)).map(turn).collect();
+        let figure = |(i, contestant): (usize, &&str)| Measured {
+            contestant: (*contestant).to_owned(),
+            value: (row.paths[i].is_some()).then(|| median(rounds.iter().map(|round| round[i]))),
+            ratio: median(rounds.iter().map(|round| round[i] / round[0])),
+            is_peer: !["joint", FLOOR].contains(contestant),
+        };
+        let figures: Vec<_> = table.contestants.iter().enumerate().map(figure).collect();
+        report.row(table.title, row.title, "ns", &figures);
     }
 }
 
 fn main() {
     let options = Options::read();
+    let mut written = Report::start("task", &options);
     let tables = [direct(), queued()];
     for (table, rounds) in tables.iter().zip([1001, 301]) {
-        print(table, options.of(rounds, 1));
+        report(table, rounds, &options, &mut written);
+    }
+    written.end();
+    if !options.wants_criterion() {
+        return;
     }
 
     let mut criterion = Criterion::default()

@@ -18,10 +18,11 @@ Usage: cargo xtask <command>
                          writes lab/index.html, the ordering lab as one page; --check only compares the file
                          with what would be written; --test uses it in Chromium, and is skipped without:
                          its verdicts are those of the explorer, and of the matrix in FILE
-  bench [--readme | --mimalloc] [NAME]
-                         all benches, or one; --readme runs those that the README shows, or one of them,
-                         and writes the figures of the last runs into README.md, docs/measured.md and docs/measured.svg;
-                         --mimalloc gives all contestants mimalloc as their allocator
+  bench [--readme | --mimalloc | --write] [NAME]
+                         all benches, or one; --mimalloc gives all contestants mimalloc as their allocator;
+                         --readme runs those that the README shows, quickly and some of them with mimalloc
+                         too, or the one; --write runs none. Both write the figures of the last runs into
+                         README.md, docs/measured.md and docs/measured.svg
   bench-once             each row of each bench once, without figures: does it run?
   mutants [--check] [--smoke] [FILTER]
                          the models against each change of an ordering, an exchange or a second look, or of
@@ -95,6 +96,8 @@ pub(crate) struct Bench {
     pub(crate) readme: bool,
     /// Whether all contestants use mimalloc.
     pub(crate) mimalloc: bool,
+    /// Whether none runs, and the figures of the last runs go there.
+    pub(crate) write: bool,
 }
 
 /// What the ordering lab should make.
@@ -179,16 +182,22 @@ fn mutants(words: &[String]) -> Result<Command, String> {
 }
 
 fn bench(words: &[String]) -> Result<Command, String> {
+    const SWITCHES: [&str; 3] = ["--readme", "--mimalloc", "--write"];
     let (switches, rest): (Vec<_>, Vec<_>) =
-        (words.iter().cloned()).partition(|word| word == "--readme" || word == "--mimalloc");
+        (words.iter().cloned()).partition(|word| SWITCHES.contains(&word.as_str()));
     let has = |switch: &str| switches.iter().any(|word| word == switch);
     let bench = Bench {
         name: at_most_one("bench", &rest)?,
-        readme: has("--readme"),
-        mimalloc: has("--mimalloc"),
+        readme: has(SWITCHES[0]),
+        mimalloc: has(SWITCHES[1]),
+        write: has(SWITCHES[2]),
     };
-    if bench.readme && bench.mimalloc {
-        return Err("bench takes --readme or --mimalloc, not both".to_owned());
+    if switches.iter().any(|switch| *switch != switches[0]) {
+        let all = SWITCHES.join(", ");
+        return Err(format!("bench takes one of {all}"));
+    }
+    if let Some(name) = bench.name.as_ref().filter(|_| bench.write) {
+        return Err(format!("bench --write runs no bench, but was given {name}"));
     }
     Ok(Command::Bench(bench))
 }
@@ -345,6 +354,7 @@ mod tests {
                 name: name.map(str::to_owned),
                 readme,
                 mimalloc,
+                write: false,
             }))
         };
         let bench = |readme, name| with(readme, false, name);
@@ -356,6 +366,13 @@ mod tests {
         assert_eq!(parsed("bench --mimalloc"), with(false, true, None));
         let of_task = with(false, true, Some("task"));
         assert_eq!(parsed("bench task --mimalloc"), of_task);
+        let write = Bench {
+            name: None,
+            readme: false,
+            mimalloc: false,
+            write: true,
+        };
+        assert_eq!(parsed("bench --write"), Ok(Command::Bench(write)));
     }
 
     #[test]
@@ -424,6 +441,7 @@ mod tests {
             ("loom one two", "two"),
             ("bench -x", "-x"),
             ("bench --readme --mimalloc", "--mimalloc"),
+            ("bench --write flow", "flow"),
             ("lab", "matrix"),
             ("lab pictures", "pictures"),
             ("lab matrix --xml", "--xml"),

@@ -81,14 +81,14 @@ fn run(command: Command) -> i32 {
 fn bench(wish: &Bench) -> i32 {
     let step = |name| plans::bench(name, wish.mimalloc);
     let steps: Vec<_> = match wish.name.as_deref() {
-        None if wish.readme => (readme::BENCHES.iter())
-            .map(|name| step(Some(name)))
-            .collect(),
+        None if wish.readme => readme::steps(),
+        None if wish.write => Vec::new(),
         None => vec![step(None), step(Some("simulation"))],
+        Some(name) if wish.readme => readme::of_one(name),
         name => vec![step(name)],
     };
     match run_all("bench", &steps) {
-        0 if wish.readme => readme::run(),
+        0 if wish.readme || wish.write => readme::run(),
         code => code,
     }
 }

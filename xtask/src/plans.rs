@@ -151,32 +151,50 @@ pub(crate) fn bench_once() -> Step {
     Step::cargo("benches", &[&args[..], &["--features", "sim"]].concat())
 }
 
-/// With the peers that plain `cargo bench` leaves out, one of which asks for a newer compiler than
-/// it needs. All benches are those that can run without simulations, which would be built into
-/// joint, and so into what the others measure.
+/// All benches are those that can run without simulations, which would be built into joint, and so
+/// into what the others measure.
 pub(crate) fn bench(name: Option<&str>, mimalloc: bool) -> Step {
-    let mut features = Vec::new();
-    if name == Some("simulation") {
-        features.extend(["--features", "sim"]);
-    }
-    let mut folder = readme::folder();
-    if mimalloc {
-        features.extend(["--features", "mimalloc"]);
-        folder.push("mimalloc");
-    }
-    let name = name.unwrap_or("*");
-    let args = [
+    benches("bench", &[name.unwrap_or("*")], mimalloc, &[])
+}
+
+/// Builds some benches, and runs none.
+pub(crate) fn bench_build(names: &[&str], mimalloc: bool) -> Step {
+    benches("build", names, mimalloc, &["--no-run"])
+}
+
+/// A bench that takes about a second for each row, of those whose titles contain the filter.
+pub(crate) fn quick_bench(name: &str, mimalloc: bool, filter: &str) -> Step {
+    let filter = match filter {
+        "" => &[][..],
+        filter => &["--", filter],
+    };
+    benches("bench", &[name], mimalloc, filter).env("JOINT_BENCH_QUICK", "1")
+}
+
+/// With the peers that plain `cargo bench` leaves out, one of which asks for a newer compiler than
+/// it needs.
+fn benches(step: &'static str, names: &[&str], mimalloc: bool, more: &[&str]) -> Step {
+    let mut args = vec![
         "bench",
         "--package",
         "joint-benches",
         "--ignore-rust-version",
     ];
-    Step::cargo(
-        "bench",
-        &[&args[..], &features, &["--bench", name]].concat(),
-    )
-    .cfg("joint_peers")
-    .env("JOINT_BENCH_OUT", folder.to_string_lossy())
+    if names.contains(&"simulation") {
+        args.extend(["--features", "sim"]);
+    }
+    let mut folder = readme::folder();
+    if mimalloc {
+        args.extend(["--features", "mimalloc"]);
+        folder.push(joint_figures::MIMALLOC);
+    }
+    for name in names {
+        args.extend(["--bench", name]);
+    }
+    args.extend(more);
+    Step::cargo(step, &args)
+        .cfg("joint_peers")
+        .env("JOINT_BENCH_OUT", folder.to_string_lossy())
 }
 
 /// In release, where more happens in the time.

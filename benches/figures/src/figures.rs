@@ -27,9 +27,8 @@ pub struct Place<'a> {
     pub table: &'a str,
     /// The title of the row.
     pub row: &'a str,
-    /// `ns`, `ms`, `bytes`, `part` for a table that compares each contestant with itself, `runs`,
-    /// where each peer is compared with joint's contestant that works in the same way, or
-    /// `allocations`, `polls` or `wake-ups`, which are counts.
+    /// `ns`, `ms`, `bytes` or `MiB`; or of counts, `allocations`, `polls`, `wake-ups` or `runs`. Of
+    /// runs, each peer's is compared with joint's contestant that works in the same way.
     pub unit: &'a str,
     /// `near`, `far`, `busy` or `alone`.
     pub placement: &'a str,
@@ -59,11 +58,37 @@ impl Figure {
     }
 }
 
-/// Returns the line that records how far apart the processors were at the `start` or the `end` of a
-/// bench, with the round trip of a cache line between two of them.
-pub fn placement_line(bench: &str, when: &str, placement: &str, trip: Option<f64>) -> String {
-    json!({ "bench": bench, "when": when, "placement": placement, "round_trip_ns": trip })
+/// The start or the end of a bench.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// The bench.
+    pub bench: &'a str,
+    /// `start` or `end`.
+    pub when: &'a str,
+    /// `near`, `far`, `busy` or `alone`: how far apart the processors were.
+    pub placement: &'a str,
+    /// The round trip of a cache line between two of them, in nanoseconds.
+    pub round_trip: Option<f64>,
+    /// Whether each row takes less time than usual.
+    pub is_quick: bool,
+}
+
+impl Moment<'_> {
+    /// Returns the line that records this moment, without its end.
+    pub fn line(&self) -> String {
+        let Self {
+            bench,
+            when,
+            placement,
+            round_trip,
+            is_quick,
+        } = self;
+        json!({
+            "bench": bench, "when": when, "placement": placement, "round_trip_ns": round_trip,
+            "quick": is_quick,
+        })
         .to_string()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -77,13 +102,6 @@ impl FigureRow {
     pub(crate) fn of(&self, contestant: &str) -> Option<&Figure> {
         let mut figures = self.figures.iter();
         figures.find(|figure| figure.contestant == contestant)
-    }
-
-    /// The same work with little machinery.
-    pub(crate) fn floor(&self) -> Option<&Figure> {
-        let is_own = |figure: &Figure| figure.contestant.starts_with("joint");
-        let mut figures = self.figures.iter();
-        figures.find(|figure| !figure.is_peer && !is_own(figure))
     }
 
     /// The peer with the smallest ratio.
@@ -118,23 +136,14 @@ impl FigureTable {
         all
     }
 
-    /// Whether each figure says something by itself.
-    pub(crate) fn has_own_figures(&self) -> bool {
-        self.unit == "runs" || self.shows_hundredths()
+    /// Whether the figures are times, so that the others are shown as multiples of the first. Sizes
+    /// and counts say more by themselves.
+    pub(crate) fn is_of_times(&self) -> bool {
+        matches!(&*self.unit, "ns" | "ms")
     }
 
-    /// Whether each figure is shown with two digits behind the point, instead of its ratio.
-    pub(crate) fn shows_hundredths(&self) -> bool {
-        matches!(&*self.unit, "part" | "allocations" | "polls" | "wake-ups")
-    }
-
-    /// Whether it compares this crate's times or sizes with others.
-    pub(crate) fn compares(&self) -> bool {
-        !self.has_own_figures()
-            && self
-                .contestants()
-                .first()
-                .is_some_and(|first| first.starts_with("joint"))
+    pub(crate) fn row(&self, title: &str) -> Option<&FigureRow> {
+        self.rows.iter().find(|row| row.title == title)
     }
 }
 
@@ -144,16 +153,18 @@ pub(crate) struct Figures {
     pub(crate) tables: Vec<FigureTable>,
     /// How far apart the processors were while times were measured.
     pub(crate) placements: BTreeSet<String>,
+    /// Whether a bench took less time for each row than it usually does.
+    pub(crate) is_quick: bool,
 }
 
-/// Reads the file of each bench.
-pub(crate) fn read(folder: &Path, benches: &[&str]) -> Result<Figures, String> {
+/// Reads the file of each bench, which `cargo xtask bench` writes with this option.
+pub(crate) fn read(folder: &Path, option: &str, benches: &[&str]) -> Result<Figures, String> {
     let mut figures = Figures::default();
     for bench in benches {
         let path = folder.join(format!("{bench}.jsonl"));
         let text = fs::read_to_string(&path).map_err(|error| {
             format!(
-                "cannot read {}: {error}; `cargo xtask bench {bench}` writes it",
+                "cannot read {}: {error}; `cargo xtask bench {option}{bench}` writes it",
                 path.display()
             )
         })?;
@@ -184,6 +195,7 @@ impl Figures {
         };
         let placement = word("placement")?;
         if object.get("row").is_none() {
+            self.is_quick |= object["quick"] == true;
             return Ok(());
         }
         let figure = Figure {
@@ -197,7 +209,7 @@ impl Figures {
         let unit = word("unit")?;
         if !matches!(
             &*unit,
-            "bytes" | "runs" | "allocations" | "polls" | "wake-ups"
+            "bytes" | "MiB" | "runs" | "allocations" | "polls" | "wake-ups"
         ) {
             self.placements.insert(placement);
         }
@@ -211,6 +223,21 @@ impl Figures {
             }),
         }
         Ok(())
+    }
+
+    /// Returns a row and its table.
+    ///
+    /// # Errors
+    ///
+    /// Names the row, if there is none.
+    pub(crate) fn row(&self, table: &str, row: &str) -> Result<(&FigureTable, &FigureRow), String> {
+        let found = self.tables.iter().find(|other| other.title == table);
+        let found = found.and_then(|table| Some((table, table.row(row)?)));
+        found.ok_or_else(|| {
+            format!(
+                "there is no row `{row}` in a table `{table}`; run `cargo xtask bench --readme`"
+            )
+        })
     }
 
     fn table(&mut self, title: String, unit: String) -> &mut FigureTable {
@@ -246,7 +273,14 @@ pub(crate) mod tests {
             };
             figure.line(&place) + "\n"
         };
-        let mut text = placement_line("b", "start", "far", Some(430.0)) + "\n";
+        let start = Moment {
+            bench: "b",
+            when: "start",
+            placement: "far",
+            round_trip: Some(430.0),
+            is_quick: true,
+        };
+        let mut text = start.line() + "\n";
         text += &line("one", "a < b", "joint", 50.0, 1.0);
         text += &line("one", "a < b", "tokio", 100.0, 2.0);
         text += &line("one", "a < b", "nio", 25.0, 0.5);
@@ -265,6 +299,7 @@ pub(crate) mod tests {
         let figures = sample();
         let placements: Vec<_> = figures.placements.iter().collect();
         assert_eq!(placements, ["far", "near"]);
+        assert!(figures.is_quick);
         let titles: Vec<_> = figures.tables.iter().map(|table| &table.title).collect();
         assert_eq!(titles, ["one", "two"]);
         let one = &figures.tables[0];
@@ -274,13 +309,9 @@ pub(crate) mod tests {
             Some("nio")
         );
         assert_eq!(one.rows[1].of("nio"), None);
-        assert_eq!(one.rows[0].floor(), None);
-        let mut with_floor = one.rows[0].clone();
-        with_floor.figures[1].is_peer = false;
-        assert_eq!(
-            with_floor.floor().map(|floor| &*floor.contestant),
-            Some("tokio")
-        );
+        assert_eq!(figures.row("one", "c"), Ok((one, &one.rows[1])));
+        let error = figures.row("two", "d").expect_err("there is none");
+        assert!(error.contains("`d` in a table `two`"), "{error}");
         assert_eq!(
             one.rows[1].of("tokio").map(|figure| figure.ratio),
             Some(10.0)
@@ -313,8 +344,15 @@ pub(crate) mod tests {
             }],
         };
         assert_eq!(figures.tables, [table]);
-        let trip = placement_line("b", "end", "alone", None);
-        assert_eq!(figures.add(&trip), Ok(()));
+        let end = Moment {
+            bench: "b",
+            when: "end",
+            placement: "alone",
+            round_trip: None,
+            is_quick: false,
+        };
+        assert_eq!(figures.add(&end.line()), Ok(()));
+        assert!(!figures.is_quick);
     }
 
     #[test]
@@ -343,7 +381,7 @@ pub(crate) mod tests {
     #[test]
     fn the_error_for_a_missing_file_names_the_command_that_writes_it() {
         let error =
-            read(Path::new("no-such-folder"), &["flow"]).expect_err("there is no such folder");
+            read(Path::new("no-such-folder"), "", &["flow"]).expect_err("there is no such folder");
         assert!(error.contains("`cargo xtask bench flow`"), "{error}");
     }
 }

@@ -8,9 +8,10 @@
 
 mod curves;
 mod figures;
+mod page;
 mod plot;
 mod readme;
 
 pub use curves::{Curve, Panel, curves};
-pub use figures::{Figure, Place, placement_line};
-pub use readme::write;
+pub use figures::{Figure, Moment, Place};
+pub use readme::{MIMALLOC, write};

@@ -1,10 +1,11 @@
-//! Writes what the benches measured: every table, with a chart, into `docs/measured.md`, and into
-//! the README ten rows and those in which another contestant takes less than joint.
+//! Writes what the benches measured: tables and a chart into `docs/measured.md`, and into the
+//! README eight rows and a sentence on where joint is behind.
 
 use std::{env, fs, path::Path, thread};
 
 use crate::{
-    figures::{self, Figure, FigureTable, Figures},
+    figures::{self, FigureRow, FigureTable, Figures},
+    page::{self, ALLOCATORS, PAGE, Shown},
     plot,
 };
 
@@ -14,49 +15,42 @@ const README: &str = "README.md";
 const TABLES: &str = "docs/measured.md";
 const PLOT: &str = "docs/measured.svg";
 
-/// The rows that the README shows, by table and row. Whether joint is ahead or behind, each is what
-/// some user does most.
-const TEN: [(&str, &str); 10] = [
-    ("tasks, two workers", "spawn and join"),
-    ("tasks, two workers", "yield, 200 x 1,000"),
-    ("tasks, two workers", "fib(20), one branch spawned"),
-    ("tasks, two workers", "10k spawned outside, joined"),
-    (
-        "fork and join on the stack, two threads",
-        "fib(25), per join",
-    ),
-    ("event loop, two workers", "4,096 tasks yield 16 times"),
-    ("timers, one worker", "timeout round a yield"),
-    (
-        "a million timers, one worker",
-        "a million tasks are woken by their timers",
-    ),
-    (
-        "descriptors, two workers",
-        "TCP echo, 100 x 1,000 messages of 64 bytes",
-    ),
-    (
-        "bytes for each of a million tasks",
-        "polled once, waiting: live heap",
-    ),
-];
+/// The folder below that of the figures for those with mimalloc.
+pub const MIMALLOC: &str = "mimalloc";
+
+/// The most lines that the page may have.
+const MOST_LINES: usize = 250;
 
 /// Writes the figures that these benches left in a folder into the pages of the repository at
-/// `root`, between their marks, and draws the chart. The tables are in the order of the benches.
+/// `root`, between their marks, and draws the chart. The benches of `with_mimalloc` have left
+/// figures of the same names in the folder [`MIMALLOC`] below.
 ///
 /// Returns the names of the files, for a message.
 ///
 /// # Errors
 ///
 /// Says what is wrong. If a bench has left no figures, if the figures or a page cannot be read, if
-/// a page has no marks or if there are no figures for a row of the README, nothing is written. If a
-/// file cannot be written, the files before it have been.
-pub fn write(root: &Path, folder: &Path, benches: &[&str]) -> Result<String, String> {
-    let figures = figures::read(folder, benches)?;
+/// a page has no marks, if there are no figures for a row or if the page becomes too long, nothing
+/// is written. If a file cannot be written, the files before it have been.
+pub fn write(
+    root: &Path,
+    folder: &Path,
+    benches: &[&str],
+    with_mimalloc: &[&str],
+) -> Result<String, String> {
+    let malloc = figures::read(folder, "", benches)?;
+    let mimalloc = figures::read(&folder.join(MIMALLOC), "--mimalloc ", with_mimalloc)?;
+    let tables = rewritten(root, TABLES, &section(&malloc, &mimalloc)?)?;
+    let lines = tables.lines().count();
+    if lines > MOST_LINES {
+        return Err(format!(
+            "{TABLES} would have {lines} lines, more than {MOST_LINES}"
+        ));
+    }
     let files = [
-        (TABLES, rewritten(root, TABLES, &section(&figures))?),
-        (README, rewritten(root, README, &short(&figures)?)?),
-        (PLOT, plot::svg(&figures.tables)),
+        (TABLES, tables),
+        (README, rewritten(root, README, &short(&malloc)?)?),
+        (PLOT, plot::svg(&shown_tables(&malloc)?)),
     ];
     for (name, text) in files {
         fs::write(root.join(name), text)
@@ -79,163 +73,233 @@ fn replaced(name: &str, page: &str, section: &str) -> Result<String, String> {
     Ok(format!("{before}{BEGIN}\n{section}{END}{after}"))
 }
 
-/// The README's section: ten rows, and every row in which joint is behind.
+/// A number with two significant digits.
+pub(crate) fn two_digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // Rounded first: 9.96 has as many digits before the point as 10.
+    let rounded: f64 = format!("{value:.1e}").parse().expect("a number");
+    let power = rounded.abs().log10().floor() as i32;
+    let decimals = usize::try_from(1 - power).unwrap_or(0);
+    let digits = format!("{rounded:.decimals$}");
+    match digits.len() {
+        4.. if decimals == 0 => grouped(&digits),
+        _ => digits,
+    }
+}
+
+/// A whole number with a comma between each three digits.
+fn grouped(digits: &str) -> String {
+    let mut out = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A multiple of joint's figure. Beyond a hundred the number says no more than that.
+pub(crate) fn multiple(ratio: f64) -> String {
+    match two_digits(ratio) {
+        _ if ratio >= 99.5 => ">100".to_owned(),
+        digits => digits,
+    }
+}
+
+/// A figure with its unit.
+fn with_unit(value: f64, unit: &str) -> String {
+    format!("{} {unit}", two_digits(value))
+}
+
+fn best_peer(row: &FigureRow) -> String {
+    let peer = row.best_peer();
+    peer.map_or(String::new(), |peer| {
+        format!("{} {}", multiple(peer.ratio), peer.contestant)
+    })
+}
+
+/// The README's section: eight rows, and a sentence on the rows in which joint is behind.
 fn short(figures: &Figures) -> Result<String, String> {
     let mut text =
-        "\n| row | joint | tokio | best peer | floor |\n|---|---|---|---|---|\n".to_owned();
-    for (title, row) in TEN {
-        let table = figures.tables.iter().find(|table| table.title == title);
-        let found = table.and_then(|table| {
-            let row = table.rows.iter().find(|other| other.title == row)?;
-            Some((table, row))
-        });
-        let (table, row) = found.ok_or_else(|| {
-            format!("there is no row `{row}` in a table `{title}`; run all benches")
-        })?;
+        "\n| one operation | joint | tokio | best peer |\n|---|---|---|---|\n".to_owned();
+    for (table, row, name) in page::README {
+        let (table, row) = figures.row(table, row)?;
+        let own = with_unit(row.figures[0].value, &table.unit);
         let tokio = row.of("tokio");
-        let tokio = tokio.map_or(String::new(), |tokio| format!("{:.2}", tokio.ratio));
-        let best = row.best_peer();
-        let best = best.map_or(String::new(), |peer| {
-            format!("{:.2} {}", peer.ratio, peer.contestant)
-        });
-        let own = format!("{:.1} {}", row.figures[0].value, table.unit);
-        let floor = row.floor();
-        let floor = floor.map_or(String::new(), |floor| format!("{:.2}", floor.ratio));
-        text += &format!(
-            "| {title}: {} | {own} | {tokio} | {best} | {floor} |\n",
-            row.title
-        );
+        let tokio = tokio.map_or(String::new(), |tokio| multiple(tokio.ratio));
+        text += &format!("| {name} | {own} | {tokio} | {} |\n", best_peer(row));
     }
-    text += "\n| joint is behind in | rows |\n|---|---|\n";
-    let mut elsewhere = 0;
-    for table in &figures.tables {
-        let rows = table.rows.iter();
-        let rows = rows.map(|row| (&row.title, behind(table, row)));
-        let rows = rows.filter(|(_, faster)| !faster.is_empty());
-        let rows = rows.map(|(title, faster)| format!("{title}: {faster}"));
-        let rows: Vec<_> = rows.collect();
-        match rows.len() {
-            0 => {}
-            some if is_of_another_part(table) => elsewhere += some,
-            _ => text += &format!("| {} | {} |\n", table.title, rows.join("; ")),
-        }
+    let sentence = paragraph(&behind(&shown_tables(figures)?));
+    Ok(format!("{text}{sentence}\n"))
+}
+
+/// The tables of the page with the rows that it shows.
+fn shown_tables(figures: &Figures) -> Result<Vec<FigureTable>, String> {
+    let table = |shown: &Shown| {
+        let rows = shown
+            .rows
+            .iter()
+            .map(|(row, _)| figures.row(shown.title, row));
+        let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+        Ok(FigureTable {
+            title: shown.title.to_owned(),
+            unit: rows[0].0.unit.clone(),
+            rows: rows.into_iter().map(|(_, row)| row.clone()).collect(),
+        })
+    };
+    PAGE.iter().map(table).collect()
+}
+
+/// A sentence on the rows in which a peer takes less than joint. Of each table it names the row
+/// with the largest difference.
+fn behind(tables: &[FigureTable]) -> String {
+    let rows = tables.iter().flat_map(|table| &table.rows);
+    let all = rows.filter(|row| row.best_peer().is_some()).count();
+    let mut count = 0;
+    let mut parts = Vec::new();
+    for table in tables {
+        let rows = table
+            .rows
+            .iter()
+            .filter_map(|row| Some((row, row.best_peer()?)));
+        // As the tables show it, so that a difference that they do not show is none.
+        let mut rows: Vec<_> = rows
+            .filter(|(_, peer)| (peer.ratio * 100.0).round() < 100.0)
+            .collect();
+        count += rows.len();
+        rows.sort_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
+        let Some((row, peer)) = rows.first() else {
+            continue;
+        };
+        let more = match rows.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let ratio = two_digits(peer.ratio);
+        let (title, row) = (&table.title, &row.title);
+        parts.push(format!(
+            "*{title}*: {row} ({} {ratio}){more}",
+            peer.contestant
+        ));
     }
-    if elsewhere > 0 {
-        text +=
-            &format!("| `joint-flow` and `sim` | {elsewhere} rows of [their tables]({TABLES}) |\n");
+    match count {
+        0 => format!(
+            "No peer takes less than joint in any of the {all} rows of [{TABLES}]({TABLES})."
+        ),
+        _ => format!(
+            "A peer takes less than joint in {count} of the {all} rows of [{TABLES}]({TABLES}): {}.",
+            parts.join("; ")
+        ),
     }
+}
+
+/// The section of the page.
+fn section(malloc: &Figures, mimalloc: &Figures) -> Result<String, String> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let placements: Vec<_> = malloc.placements.iter().map(String::as_str).collect();
+    let rows = match malloc.is_quick || mimalloc.is_quick {
+        true => "Quick: about a second for each row.",
+        false => "Several seconds for each row.",
+    };
+    let mut text = format!(
+        "\n![The best peer's time as a multiple of joint's, row by row]({})\n\n\
+         {rows} {} with {processors} processors, which were {} during the runs.\n",
+        PLOT.rsplit('/').next().expect("a file"),
+        env::consts::ARCH,
+        placements.join(" and "),
+    );
+    for (shown, table) in PAGE.iter().zip(shown_tables(malloc)?) {
+        text += &paragraph(shown.note);
+        text += &comparison(&table, shown.rows);
+    }
+    text += &allocators(malloc, mimalloc)?;
     Ok(text + "\n")
 }
 
-/// Whether a table is about the package `joint-flow` or about simulations, in which the README
-/// counts the rows without naming them.
-fn is_of_another_part(table: &FigureTable) -> bool {
-    const SIMULATION: [&str; 3] = [
-        "task switches, simulated",
-        "a virtual day",
-        "runs until a planted bug is found",
-    ];
-    table.title.starts_with("Flow: ") || SIMULATION.contains(&table.title.as_str())
+/// A paragraph with an empty line before it, in lines of the page's width.
+fn paragraph(words: &str) -> String {
+    const WIDTH: usize = 100;
+    let mut text = String::new();
+    let mut column = WIDTH;
+    for word in words.split_whitespace() {
+        if column + 1 + word.len() > WIDTH {
+            text += if text.is_empty() { "\n" } else { "" };
+            text += "\n";
+            column = 0;
+        } else {
+            text += " ";
+            column += 1;
+        }
+        text += word;
+        column += word.len();
+    }
+    match text.strip_prefix('\n') {
+        Some(text) => format!("{text}\n"),
+        None => text,
+    }
 }
 
-fn hundredths(part: f64) -> f64 {
-    (part * 100.0).round()
-}
-
-/// The peers, and joint's own other contestants, that take less than joint in a row, with how much
-/// less.
-fn behind(table: &FigureTable, row: &figures::FigureRow) -> String {
-    let own = &row.figures[0];
-    let is_own = |figure: &Figure| figure.contestant.starts_with("joint");
-    // A floor is nothing that one could use instead.
-    let others = row.figures[1..].iter();
-    let others = others.filter(|other| other.is_peer || is_own(other));
-    let others = others.map(|other| match table.shows_hundredths() {
-        // As the table shows them, so that a difference that it does not show is none.
-        true => (
-            hundredths(other.value) / hundredths(own.value),
-            &other.contestant,
-        ),
-        false => (other.ratio, &other.contestant),
-    });
-    let less = others.filter(|(ratio, _)| is_own(own) && (ratio * 100.0).round() < 100.0);
-    let less = less.map(|(ratio, name)| format!("{ratio:.2} {name}"));
-    less.collect::<Vec<_>>().join(", ")
-}
-
-fn section(figures: &Figures) -> String {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    let placements: Vec<_> = figures.placements.iter().map(String::as_str).collect();
+/// A table: of times, the first contestant's and the others' multiples of it; of sizes and counts,
+/// everyone's own. The last column explains the row.
+fn comparison(table: &FigureTable, what: &[(&str, &str)]) -> String {
+    let contestants = table.contestants();
+    let is_of_times = table.is_of_times();
+    let (some, none): (Vec<_>, Vec<_>) = (table.rows.iter().zip(what))
+        .partition(|(row, _)| row.figures.iter().any(|figure| figure.value != 0.0));
     let mut text = format!(
-        "\n![The best peer's time as a multiple of joint's, row by row]({})\n\n\
-         On {} with {processors} processors; their distance during the runs: {}. The first column is\n\
-         joint's time or size. The other columns are multiples of it: above 1, joint takes less.\n",
-        PLOT.rsplit('/').next().expect("a file"),
-        env::consts::ARCH,
-        placements.join(", "),
+        "\n| {} | {}, {} | {} | {} |\n|---|{}\n",
+        table.title,
+        contestants[0],
+        table.unit,
+        contestants[1..].join(" | "),
+        if is_of_times {
+            "one operation"
+        } else {
+            "what is counted"
+        },
+        "---|".repeat(contestants.len() + 1),
     );
-    for table in &figures.tables {
-        if table.compares() {
-            text += &comparison(table);
-        } else if table.has_own_figures() {
-            text += &own_figures(table);
-        }
-    }
-    text + "\n"
-}
-
-/// The first contestant's figures, and the others' ratios to it.
-fn comparison(table: &FigureTable) -> String {
-    let contestants = table.contestants();
-    let (first, peers) = contestants.split_first().expect("it compares");
-    let head = format!("{first}, {}", table.unit);
-    with_head(table, &[&[&*head], peers].concat(), |contestant, row| {
-        let own = &row.figures[0];
-        match contestant {
-            0 => Some(format!("{:.1}", own.value)),
-            n => row
-                .of(peers[n - 1])
-                .map(|peer| format!("{:.2}", peer.ratio)),
-        }
-    })
-}
-
-/// Figures that are ratios already, or counts.
-fn own_figures(table: &FigureTable) -> String {
-    let contestants = table.contestants();
-    let first = match &*table.unit {
-        "part" => contestants[0].to_owned(),
-        unit => format!("{}, {unit}", contestants[0]),
-    };
-    let columns = [&[&*first], &contestants[1..]].concat();
-    with_head(table, &columns, |n, row| {
-        let value = row.of(contestants[n])?.value;
-        Some(match table.shows_hundredths() {
-            true => format!("{value:.2}"),
-            false => format!("{value:.0}"),
-        })
-    })
-}
-
-fn with_head(
-    table: &FigureTable,
-    columns: &[&str],
-    cell: impl Fn(usize, &figures::FigureRow) -> Option<String>,
-) -> String {
-    let mut text = format!("\n| {} | {} |\n", table.title, columns.join(" | "));
-    text += &format!("|---|{}\n", "---|".repeat(columns.len()));
-    for row in &table.rows {
-        let cells = (0..columns.len()).map(|n| cell(n, row).unwrap_or_default());
+    for (row, (_, what)) in some {
+        let cells = contestants.iter().enumerate().map(|(n, contestant)| {
+            row.of(contestant).map_or(String::new(), |figure| match n {
+                1.. if is_of_times => multiple(figure.ratio),
+                _ => two_digits(figure.value),
+            })
+        });
         let cells: Vec<_> = cells.collect();
-        text += &format!("| {} | {} |\n", row.title, cells.join(" | "));
+        text += &format!("| {} | {} | {what} |\n", row.title, cells.join(" | "));
     }
-    text
+    let none: Vec<_> = none.iter().map(|(row, _)| row.title.as_str()).collect();
+    match none.join(", ") {
+        titles if titles.is_empty() => text,
+        titles => text + &paragraph(&format!("It is 0 for all of them in: {titles}.")),
+    }
+}
+
+/// What the program's allocator changes.
+fn allocators(malloc: &Figures, mimalloc: &Figures) -> Result<String, String> {
+    let mut text = "\n| allocator | joint, malloc | best peer | joint, mimalloc | best peer |\n\
+                    |---|---|---|---|---|\n"
+        .to_owned();
+    for (table, row) in ALLOCATORS {
+        text += &format!("| {table}: {row} |");
+        for figures in [malloc, mimalloc] {
+            let (table, row) = figures.row(table, row)?;
+            let own = with_unit(row.figures[0].value, &table.unit);
+            text += &format!(" {own} | {} |", best_peer(row));
+        }
+        text += "\n";
+    }
+    Ok(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::tests::sample;
+    use crate::figures::{Figure, tests::sample};
 
     #[test]
     fn the_text_between_the_marks_is_replaced() {
@@ -258,213 +322,233 @@ mod tests {
         }
     }
 
-    fn page(name: &str) -> String {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        fs::read_to_string(root.join(name)).expect("the page can be read")
+    #[test]
+    fn numbers_have_two_digits() {
+        for (value, digits) in [
+            (0.0, "0"),
+            (0.0456, "0.046"),
+            (0.32, "0.32"),
+            (0.999, "1.0"),
+            (8.25, "8.2"),
+            (9.96, "10"),
+            (56.4, "56"),
+            (99.7, "100"),
+            (113.7, "110"),
+            (1159.6, "1,200"),
+            (120_998.0, "120,000"),
+            (2_345_678.0, "2,300,000"),
+        ] {
+            assert_eq!(two_digits(value), digits, "{value}");
+        }
+        assert_eq!(multiple(7.56), "7.6");
+        assert_eq!(multiple(99.4), "99");
+        assert_eq!(multiple(19_502.0), ">100");
     }
 
-    /// Returns the text between the marks of a page.
-    fn between(page: &str) -> &str {
-        let (_, rest) = page.split_once(BEGIN).expect("the first mark");
-        rest.split_once(END).expect("the second mark").0
+    #[test]
+    fn paragraphs_are_broken_into_lines() {
+        assert_eq!(paragraph(""), "");
+        assert_eq!(paragraph("a b"), "\na b\n");
+        let words = "word ".repeat(40);
+        let text = paragraph(&words);
+        assert_eq!(text.split_whitespace().count(), 40);
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
     }
 
-    /// The figures that the tables of a page show, with the digits that they show.
-    fn shown(page: &str) -> Figures {
-        let mut figures = Figures::default();
-        let mut columns: Vec<&str> = Vec::new();
-        for line in between(page).lines() {
-            let Some(cells) = line.strip_prefix("| ") else {
-                if !line.starts_with('|') {
-                    columns.clear();
-                }
-                continue;
-            };
-            let cells: Vec<_> = cells.split('|').map(str::trim).collect();
-            if columns.is_empty() {
-                let (first, unit) = cells[1].split_once(", ").unwrap_or((cells[1], "part"));
-                columns = cells[1..].to_vec();
-                columns[0] = first;
-                figures.tables.push(FigureTable {
-                    title: cells[0].to_owned(),
-                    unit: unit.to_owned(),
-                    rows: Vec::new(),
-                });
-                continue;
-            }
-            let table = figures.tables.last_mut().expect("a head");
-            // Runs are not shown as ratios.
-            let alike = |n: usize| {
-                let (_, way) = columns[n].split_once(' ')?;
-                let own = columns
-                    .iter()
-                    .position(|own| *own == format!("joint {way}"))?;
-                cells[1 + own].parse::<f64>().ok()
-            };
-            let ratio = |n: usize, value: f64| match &*table.unit {
-                "runs" => value / alike(n).unwrap_or(f64::INFINITY),
-                _ if n == 0 => 1.0,
-                _ => value,
-            };
-            let figure = |(n, cell): (usize, &&str)| {
-                let value = cell.parse().ok()?;
-                Some(Figure {
-                    contestant: columns[n].to_owned(),
-                    value,
-                    ratio: ratio(n, value),
-                    is_peer: !columns[n].starts_with("joint")
-                        && !["plain recursion", "by hand", "floor"].contains(&columns[n]),
-                })
-            };
-            table.rows.push(figures::FigureRow {
-                title: cells[0].to_owned(),
-                figures: cells[1..].iter().enumerate().filter_map(figure).collect(),
+    fn figure(contestant: &str, value: f64, ratio: f64) -> Figure {
+        Figure {
+            contestant: contestant.to_owned(),
+            value,
+            ratio,
+            is_peer: !contestant.starts_with("joint"),
+        }
+    }
+
+    fn row(title: &str, figures: Vec<Figure>) -> FigureRow {
+        FigureRow {
+            title: title.to_owned(),
+            figures,
+        }
+    }
+
+    /// A figure for each row that is shown anywhere. In `slower` of them a peer takes less.
+    fn complete(slower: usize) -> Figures {
+        let mut left = slower;
+        let mut tables: Vec<FigureTable> = Vec::new();
+        for shown in &PAGE {
+            let rows = shown.rows.iter().map(|(title, _)| {
+                let ratio = match left {
+                    0 => 7.56,
+                    _ => 0.5,
+                };
+                left = left.saturating_sub(1);
+                row(
+                    title,
+                    vec![figure("joint", 56.4, 1.0), figure("tokio", 426.4, ratio)],
+                )
+            });
+            tables.push(FigureTable {
+                title: shown.title.to_owned(),
+                unit: "ns".to_owned(),
+                rows: rows.collect(),
             });
         }
-        figures
-    }
-
-    #[test]
-    fn the_readme_shows_rows_of_the_tables_and_all_in_which_joint_is_behind() {
-        let text = short(&shown(&page(TABLES))).expect("the ten rows");
-        assert_eq!(
-            between(&page(README)),
-            format!("\n{text}"),
-            "wanted:\n{text}"
-        );
-    }
-
-    #[test]
-    fn each_row_is_explained() {
-        let tables = page(TABLES);
-        let (_, after) = tables.split_once(END).expect("the second mark");
-        for table in shown(&tables).tables {
-            let head = format!("### {}\n", table.title);
-            let (_, section) = after
-                .split_once(&head)
-                .unwrap_or_else(|| panic!("no {head}"));
-            let section = section.split("\n### ").next().expect("a part");
-            for row in table.rows {
-                let start = format!("\n* **{}**", row.title);
-                assert!(section.contains(&start), "{}: no {start}", table.title);
-            }
+        Figures {
+            tables,
+            ..Figures::default()
         }
+    }
+
+    #[test]
+    fn the_readme_has_eight_rows_and_a_sentence() {
+        let text = short(&complete(0)).expect("all rows are there");
+        assert_eq!(text.matches("\n| ").count(), 9, "{text}");
+        assert!(text.contains("| 56 ns | 7.6 | 7.6 tokio |\n"), "{text}");
+        let sentence = "\nNo peer takes less than joint in any of the ";
+        assert!(text.contains(sentence), "{text}");
+
+        let text = short(&complete(8)).expect("all rows are there");
+        let text = text.replace('\n', " ");
+        let sentence = " A peer takes less than joint in 8 of the ";
+        assert!(text.contains(sentence), "{text}");
+        let (title, row) = (PAGE[0].title, PAGE[0].rows[0].0);
+        let first = format!(": *{title}*: {row} (tokio 0.50) and 6 more; ");
+        assert!(text.contains(&first), "{text}");
     }
 
     #[test]
     fn a_row_that_is_missing_is_named() {
-        let error = short(&sample()).expect_err("it has none of the ten");
-        assert!(error.contains("`spawn and join`"), "{error}");
+        let error = short(&sample()).expect_err("it has none of the eight");
+        assert!(error.contains("`wait, Arc waker`"), "{error}");
+        let error = section(&complete(0), &sample()).expect_err("nothing with mimalloc");
+        assert!(error.contains("`spawn, run, join, drop`"), "{error}");
     }
 
     #[test]
-    fn every_peer_with_a_smaller_ratio_is_listed_as_ahead() {
+    fn behind_is_what_the_tables_show() {
+        let mut tables = sample().tables;
+        let sentence = behind(&tables);
+        assert!(sentence.contains(" in 1 of the 3 rows "), "{sentence}");
+        assert!(
+            sentence.contains(": *one*: a < b (nio 0.50)."),
+            "{sentence}"
+        );
+        tables[0].rows[0].figures[2].ratio = 0.996;
+        assert!(behind(&tables).starts_with("No peer "));
+        tables[0].rows[0].figures[2].ratio = 0.5;
+        tables[0].rows[0].figures[2].is_peer = false;
+        assert!(behind(&tables).starts_with("No peer "), "a floor");
+    }
+
+    #[test]
+    fn times_are_shown_as_multiples_and_sizes_as_they_are() {
         let mut table = sample().tables.remove(0);
-        assert_eq!(behind(&table, &table.rows[0]), "0.50 nio");
-        assert_eq!(behind(&table, &table.rows[1]), "");
-        table.rows[1].figures[1].ratio = 0.996;
-        assert_eq!(behind(&table, &table.rows[1]), "");
-        table.unit = "part".to_owned();
-        assert_eq!(behind(&table, &table.rows[0]), "0.50 nio");
-        table.rows[0].figures[2].is_peer = false;
-        assert_eq!(behind(&table, &table.rows[0]), "", "a floor");
-        table.unit = "allocations".to_owned();
-        for figure in &mut table.rows[0].figures {
-            (figure.value, figure.is_peer) = (0.0, true);
-        }
-        assert_eq!(behind(&table, &table.rows[0]), "", "none and none");
-    }
-
-    #[test]
-    fn the_table_has_the_first_ones_figure_and_the_others_ratios() {
-        let text = section(&sample());
+        let what = [("a < b", "this"), ("c", "that")];
+        let text = comparison(&table, &what);
         for line in [
-            "| one | joint, ns | tokio | nio |",
-            "| a < b | 50.0 | 2.00 | 0.50 |",
-            "| c | 8.2 | 10.00 |  |",
-            "| two | joint queue, ns | monoio |",
+            "| one | joint, ns | tokio | nio | one operation |",
+            "|---|---|---|---|---|",
+            "| a < b | 50 | 2.0 | 0.50 | this |",
+            "| c | 8.2 | 10 |  | that |",
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }
-        assert!(text.contains("during the runs: far, near."), "{text}");
+        table.unit = "bytes".to_owned();
+        let text = comparison(&table, &what);
+        assert!(text.contains("| a < b | 50 | 100 | 25 | this |"), "{text}");
     }
 
     #[test]
-    fn parts_are_shown_as_they_are() {
-        let mut figures = sample();
-        figures.tables[0].unit = "part".to_owned();
-        let text = section(&figures);
-        assert!(text.contains("| one | joint | tokio | nio |"), "{text}");
+    fn rows_of_zeros_become_a_sentence() {
+        let mut table = sample().tables.remove(0);
+        table.unit = "wake-ups".to_owned();
+        for figure in &mut table.rows[1].figures {
+            figure.value = 0.0;
+        }
+        let text = comparison(&table, &[("a < b", "this"), ("c", "that")]);
+        assert!(!text.contains("| c |"), "{text}");
         assert!(
-            text.contains("| a < b | 50.00 | 100.00 | 25.00 |"),
+            text.ends_with("\n\nIt is 0 for all of them in: c.\n"),
             "{text}"
         );
     }
 
     #[test]
-    fn runs_are_shown_as_they_are_and_compared_with_those_of_the_same_way() {
-        let figure = |contestant: &str, value, ratio| Figure {
-            contestant: contestant.to_owned(),
-            value,
-            ratio,
-            is_peer: !contestant.starts_with("joint"),
-        };
-        let row = |title: &str, figures| figures::FigureRow {
-            title: title.to_owned(),
-            figures,
-        };
-        let table = FigureTable {
-            title: "bugs".to_owned(),
-            unit: "runs".to_owned(),
-            rows: vec![
-                row(
-                    "lost wake-up",
-                    vec![
-                        figure("joint random", 2.0, 1.0),
-                        figure("peer PCT 2", 3.0, 0.0),
-                    ],
-                ),
-                row(
-                    "lost update",
-                    vec![
-                        figure("joint random", 20.0, 1.0),
-                        figure("joint PCT 2", 8.0, 1.0),
-                        figure("peer random", 40.0, 2.0),
-                        figure("peer PCT 2", 6.0, 0.75),
-                        figure("peer PCT 3", 5.0, 0.0),
-                    ],
-                ),
-            ],
-        };
-        let behind = behind(&table, &table.rows[1]);
-        assert_eq!(behind, "0.75 peer PCT 2, 0.00 peer PCT 3");
-        let figures = Figures {
-            tables: vec![table],
-            ..Figures::default()
-        };
-        let text = section(&figures);
-        for line in [
-            "| bugs | joint random, runs | joint PCT 2 | peer random | peer PCT 2 | peer PCT 3 |",
-            "| lost wake-up | 2 |  |  | 3 |  |",
-            "| lost update | 20 | 8 | 40 | 6 | 5 |",
-        ] {
-            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+    fn the_page_has_every_table_and_the_allocators_and_is_short() {
+        let mut figures = complete(3);
+        figures.is_quick = true;
+        let text = section(&figures, &complete(0)).expect("all rows are there");
+        for shown in &PAGE {
+            let head = format!(
+                "\n| {} | joint, ns | tokio | one operation |\n",
+                shown.title
+            );
+            assert!(text.contains(&head), "{head}\n{text}");
         }
-        assert_eq!(shown(&format!("{BEGIN}{text}{END}")), figures);
+        let line = "| tasks, two workers: spawn and join | 56 ns | 7.6 tokio | 56 ns | 7.6 tokio |";
+        assert!(text.lines().any(|other| other == line), "{text}");
+        assert!(
+            text.contains("\nQuick: about a second for each row."),
+            "{text}"
+        );
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let page = rewritten(&root, TABLES, &text).expect("the page has marks");
+        let lines = page.lines().count();
+        assert!(lines <= MOST_LINES, "{lines} lines");
+        assert!(rewritten(&root, README, "").is_ok());
     }
 
     #[test]
     fn nothing_is_written_without_figures_or_marks() {
         let folder = env::temp_dir().join(format!("joint-readme-{}", std::process::id()));
         fs::create_dir_all(folder.join("docs")).expect("a folder");
+        fs::create_dir_all(folder.join(MIMALLOC)).expect("a folder");
         fs::write(folder.join(TABLES), "no marks").expect("a file");
-        let write = || write(&folder, &folder, &["executor"]);
+        let write = || write(&folder, &folder, &["executor"], &["task"]);
         let error = write().expect_err("no figures");
-        assert!(error.contains("cargo xtask bench executor"), "{error}");
-        fs::write(folder.join("executor.jsonl"), "").expect("a file");
+        assert!(error.contains("`cargo xtask bench executor`"), "{error}");
+        fs::write(folder.join("executor.jsonl"), lines(&complete(0))).expect("a file");
+        let error = write().expect_err("no figures with mimalloc");
+        assert!(
+            error.contains("`cargo xtask bench --mimalloc task`"),
+            "{error}"
+        );
+        let file = folder.join(MIMALLOC).join("task.jsonl");
+        fs::write(file, lines(&complete(0))).expect("a file");
         let error = write().expect_err("no marks");
         assert!(error.contains(BEGIN), "{error}");
         assert!(!folder.join(PLOT).exists());
+        let page = format!("{BEGIN}\n{END}\n");
+        for name in [TABLES, README] {
+            fs::write(folder.join(name), &page).expect("a file");
+        }
+        write().expect("all is there");
+        assert!(folder.join(PLOT).exists());
+        let long = page + &"line\n".repeat(MOST_LINES);
+        fs::write(folder.join(TABLES), long).expect("a file");
+        let error = write().expect_err("a long page");
+        assert!(error.contains("more than 250"), "{error}");
         fs::remove_dir_all(folder).expect("the folder can be removed");
+    }
+
+    /// The lines that the benches would have left.
+    fn lines(figures: &Figures) -> String {
+        let mut text = String::new();
+        for table in &figures.tables {
+            for row in &table.rows {
+                let place = figures::Place {
+                    bench: "b",
+                    table: &table.title,
+                    row: &row.title,
+                    unit: &table.unit,
+                    placement: "near",
+                };
+                for figure in &row.figures {
+                    text += &(figure.line(&place) + "\n");
+                }
+            }
+        }
+        text
     }
 }
