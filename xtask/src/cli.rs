@@ -24,6 +24,9 @@ Usage: cargo xtask <command>
                          too, or the one; --write runs none. Both write the figures of the last runs into
                          README.md, docs/measured.md and docs/measured.svg
   bench-once             each row of each bench once, without figures: does it run?
+  instructions [--no-lto]
+                         how many instructions each path takes, with link-time optimization and without, or
+                         only without; skipped unless there is valgrind
   mutants [--check] [--smoke] [FILTER]
                          the models against each change of an ordering, an exchange or a second look, or of
                          those whose names contain FILTER, into docs/orderings.md; --check fails where that
@@ -68,6 +71,7 @@ pub(crate) enum Command {
     Lab(Lab),
     Bench(Bench),
     BenchOnce,
+    Instructions { only_without_lto: bool },
     Mutants(Wish),
     Logic { filter: Option<String> },
     Soak { minutes: f64 },
@@ -125,6 +129,14 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         }
         "lab" => return lab(rest),
         "bench" => return bench(rest),
+        "instructions" if rest == ["--no-lto"] => {
+            return Ok(Command::Instructions {
+                only_without_lto: true,
+            });
+        }
+        "instructions" => Command::Instructions {
+            only_without_lto: false,
+        },
         "mutants" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
         "mutants" => return mutants(rest),
         "logic" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
@@ -301,7 +313,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 25, "{names:?}");
+        assert_eq!(names.len(), 26, "{names:?}");
         for name in names {
             let line = if name == "lab" { "lab page" } else { name };
             assert!(parsed(line).is_ok(), "{name}");
@@ -376,6 +388,14 @@ mod tests {
     }
 
     #[test]
+    fn instructions_takes_a_switch() {
+        let instructions = |only_without_lto| Ok(Command::Instructions { only_without_lto });
+        assert_eq!(parsed("instructions"), instructions(false));
+        assert_eq!(parsed("instructions --no-lto"), instructions(true));
+        assert_eq!(parsed("instructions --help"), Ok(Command::Help));
+    }
+
+    #[test]
     fn mutants_takes_switches_and_a_filter() {
         let mutants = |check, smoke, filter: Option<&str>| {
             let filter = filter.map(str::to_owned);
@@ -442,6 +462,7 @@ mod tests {
             ("bench -x", "-x"),
             ("bench --readme --mimalloc", "--mimalloc"),
             ("bench --write flow", "flow"),
+            ("instructions --lto", "--lto"),
             ("lab", "matrix"),
             ("lab pictures", "pictures"),
             ("lab matrix --xml", "--xml"),

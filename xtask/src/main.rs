@@ -6,6 +6,7 @@ mod cli;
 mod compat;
 mod dependents;
 mod features;
+mod instructions;
 mod lab;
 mod logic;
 mod loom;
@@ -67,6 +68,7 @@ fn run(command: Command) -> i32 {
             let steps = compiler.map(|compiler| plans::sanitizer(sanitizer, &compiler));
             run_if(sanitizer.command(), steps)
         }
+        Command::Instructions { only_without_lto } => instructions::run(only_without_lto),
         Command::BenchOnce => run_all("bench-once", &[plans::bench_once()]),
         Command::Mutants(wish) => mutants::run(&wish),
         Command::Logic { filter } => logic::run(filter.as_deref()),
