@@ -1,4 +1,4 @@
-//! The virtual time, in nanoseconds since the [epoch](epoch) of the timers.
+//! The virtual time, in nanoseconds since the [epoch] of the timers.
 
 use core::time::Duration;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! The network between simulated hosts.
 //!
 //! [`TcpStream`], [`TcpListener`] and [`UdpSocket`] have the methods and traits of those in
-//! [`joint_executor::io`](joint_executor::io). A program whose text names only one of the two
+//! [`joint_executor::io`]. A program whose text names only one of the two
 //! modules, in one `use`, runs on both.
 //!
 //! ```

@@ -97,7 +97,7 @@ impl TcpListener {
     /// Returns the address that the socket is bound to.
     ///
     /// # Errors
-    /// None. It is fallible as that of [`joint_executor::io`](joint_executor::io).
+    /// None. It is fallible as that of [`joint_executor::io`].
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.local)
     }
@@ -330,7 +330,7 @@ impl TcpStream {
     /// Returns the address of this end.
     ///
     /// # Errors
-    /// None. It is fallible as that of [`joint_executor::io`](joint_executor::io).
+    /// None. It is fallible as that of [`joint_executor::io`].
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.local)
     }

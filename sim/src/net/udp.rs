@@ -123,7 +123,7 @@ impl UdpSocket {
     /// Returns the address that the socket is bound to.
     ///
     /// # Errors
-    /// None. It is fallible as that of [`joint_executor::io`](joint_executor::io).
+    /// None. It is fallible as that of [`joint_executor::io`].
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.local)
     }
