@@ -403,7 +403,7 @@ fn going_off_duty_is_seq_cst() {
 
 #[test]
 fn leaving_the_driver_is_seq_cst() {
-    let site = "model::driver::leave_fence";
+    let site = "executor::model::driver::leave_fence";
     assert_killed(site, AcqRel, leaving_against_going_off_duty);
 }
 
