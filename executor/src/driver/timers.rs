@@ -11,7 +11,7 @@
 //! | insert | O(1) if more than a few timers are armed | the caller has cloned the waker |
 //! | poll, if fired or with the registered waker | O(1) | |
 //! | poll, with another waker | O(1), locks twice | the clone before the second lock, the drop of the old waker after it |
-//! | remove | O(1) if far, and otherwise as for a heap of those that are near | the caller drops the waker |
+//! | remove | O(1) if far, and otherwise O(1) on average, and O(n) of those that are near at most | the caller drops the waker |
 //! | fire | one load if nothing is due; for each, once in its life, a sort among those that are near, and before that a move for each bucket that it was in | the caller wakes |
 //! | settle | O(1); the size of the first bucket if its earliest timer was given up, for one in eight of its timers at most | |
 //!

@@ -15,25 +15,25 @@
 //!
 //! If a timer that is far is given up, its entry is removed at once. If it is near, its entry stays
 //! behind. The entry is dead then, which means that its slot is not armed, or is armed in another
-//! turn. For this reason no index into the heap has to be kept for a timer. Giving up a timer costs
-//! a look at the next [`SWEPT`] entries in a round through the heap (`sweep`). The dead entries
-//! among them are removed, so dead entries stay few. Those of the run are all due, and leave with
-//! it.
+//! turn. For this reason no index into the heap has to be kept for a timer. Once a third of the
+//! heap may be dead, all dead entries are removed from it (`bury`). Giving up a timer therefore
+//! costs a look at three entries on average. Dead entries of the run are all due, and leave with it.
 //!
 //! Equal deadlines are ordered by their turn, a number that grows with each insertion. It has 32
 //! bits, which keeps an entry small. If the next turn would overflow, which happens once in 4
 //! billion insertions, all entries are renumbered.
 
 mod far;
-mod heap;
 mod slots;
 
-use alloc::{boxed::Box, vec::Vec};
-use core::{cmp::Reverse, mem};
+use alloc::{boxed::Box, collections::BinaryHeap, vec::Vec};
+use core::{
+    cmp::{Ordering, Reverse},
+    mem,
+};
 
 use self::{
     far::{Far, Stand},
-    heap::Heap,
     slots::{Home, Slots},
 };
 use super::super::clock::NEVER;
@@ -42,8 +42,6 @@ use super::super::clock::NEVER;
 const END: u32 = u32::MAX;
 /// The number of heap entries below which a new timer does not go into a bucket.
 const FEW: usize = 64;
-/// The number of entries that are swept for each entry that dies.
-const SWEPT: usize = 4;
 /// Due timers whose deadlines differ by fewer nanoseconds than this may fire in the order of
 /// insertion, which is probably the order of their tasks in memory. In the exact order of their
 /// deadlines, many tasks that fell asleep one after another would each be a miss of all caches. To
@@ -52,8 +50,8 @@ pub(super) const TOGETHER: u64 = 1 << 12;
 /// The capacity up to which an empty queue keeps its memory.
 const KEPT: usize = 1024;
 
-/// Compared by the deadline and then by the turn, as one number, without a branch.
-#[derive(Clone, Copy, Debug)]
+/// Compared by the deadline and then by the turn, as one number. The earliest is the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     deadline: u64,
     place: u32,
@@ -66,9 +64,21 @@ impl Entry {
     }
 }
 
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 pub(super) struct Queue<W> {
     slots: Slots<W>,
-    heap: Heap,
+    heap: BinaryHeap<Entry>,
     /// The due entries, in reverse order of insertion.
     run: Vec<Entry>,
     /// The earliest deadline that the run had.
@@ -76,8 +86,9 @@ pub(super) struct Queue<W> {
     far: Far,
     /// The turn of the next insertion.
     turn: u32,
-    /// The index from which on the entries of the heap have been swept in this round.
-    swept: usize,
+    /// The number of entries that have died in the heap or in the run since the heap was last
+    /// searched for dead ones.
+    dead: usize,
 }
 
 /// Memory that the queue does not need. It holds no values.
@@ -90,12 +101,12 @@ impl<W> Queue<W> {
     pub(super) fn new() -> Self {
         Self {
             slots: Slots::new(),
-            heap: Heap::default(),
+            heap: BinaryHeap::new(),
             run: Vec::new(),
             run_start: 0,
             far: Far::new(),
             turn: 0,
-            swept: 0,
+            dead: 0,
         }
     }
 
@@ -108,7 +119,7 @@ impl<W> Queue<W> {
     /// Returns the earliest deadline of the entries that are near, or an earlier one if there is a
     /// run; or `NEVER`.
     fn nearest(&self) -> u64 {
-        let heap = self.heap.first().map_or(NEVER, |entry| entry.deadline);
+        let heap = self.heap.peek().map_or(NEVER, |entry| entry.deadline);
         match self.run.is_empty() {
             true => heap,
             false => heap.min(self.run_start),
@@ -146,8 +157,8 @@ impl<W> Queue<W> {
     /// if a timer is due.
     pub(super) fn settle(&mut self, now: u64) {
         loop {
-            while (self.heap.first()).is_some_and(|first| self.slots.is_dead(first)) {
-                self.heap.take_out(0);
+            while (self.heap.peek()).is_some_and(|&first| self.slots.is_dead(first)) {
+                self.heap.pop();
             }
             while (self.run.last()).is_some_and(|&first| self.slots.is_dead(first)) {
                 self.run.pop();
@@ -181,14 +192,13 @@ impl<W> Queue<W> {
 
     /// Removes the first entry that is near, if it is due.
     fn pop_nearest(&mut self, now: u64) -> Option<Entry> {
-        let first = self.heap.first();
+        let first = self.heap.peek();
         // Entries of the heap that are not earlier than the run were inserted after all of it.
         if !self.run.is_empty() && first.is_none_or(|first| first.deadline >= self.run_start) {
             return self.run.pop();
         }
-        let first = first.filter(|first| first.deadline <= now)?;
-        self.heap.take_out(0);
-        Some(first)
+        first.filter(|first| first.deadline <= now)?;
+        self.heap.pop()
     }
 
     /// Opens the first bucket if its lowest deadline is known, and otherwise learns that.
@@ -233,10 +243,8 @@ impl<W> Queue<W> {
     /// Completes a new run: with the entries of the heap that belong into it, and in order. None of
     /// the heap is earlier than the run, because the lowest deadline of the bucket was known.
     fn join_run(&mut self) {
-        let belongs = |first: &Entry| !self.far.takes(first.deadline);
-        while let Some(first) = self.heap.first().filter(belongs) {
-            self.heap.take_out(0);
-            self.run.push(first);
+        while (self.heap.peek()).is_some_and(|first| !self.far.takes(first.deadline)) {
+            self.run.extend(self.heap.pop());
         }
         // Usually they are in order already, because a bucket is in the order of insertion as long
         // as nothing is removed from it.
@@ -249,7 +257,7 @@ impl<W> Queue<W> {
         let mut spare = None;
         match home {
             Home::Far(stand) if value.is_some() => spare = self.leave(stand),
-            Home::Near if value.is_some() && self.slots.taken() > 0 => self.sweep(),
+            Home::Near if value.is_some() && self.slots.taken() > 0 => self.bury(),
             _ => {}
         }
         if self.slots.taken() == 0 {
@@ -272,19 +280,12 @@ impl<W> Queue<W> {
         (entries.capacity() > 0).then(|| Spare::Bucket { _entries: entries })
     }
 
-    fn sweep(&mut self) {
-        for _ in 0..SWEPT {
-            if self.swept == 0 {
-                self.swept = self.heap.len();
-            }
-            // Other entries may have been removed meanwhile.
-            let Some(next) = self.swept.min(self.heap.len()).checked_sub(1) else {
-                return;
-            };
-            self.swept = next;
-            if self.slots.is_dead(self.heap.at(next)) {
-                self.heap.take_out(next);
-            }
+    /// Counts an entry that has died, and removes the dead ones once they may be many.
+    fn bury(&mut self) {
+        self.dead += 1;
+        if self.dead > self.heap.len() / 3 {
+            self.heap.retain(|&entry| !self.slots.is_dead(entry));
+            self.dead = 0;
         }
     }
 
@@ -307,7 +308,8 @@ impl<W> Queue<W> {
     /// gets a number of its own.
     #[cold]
     fn number_anew(&mut self) {
-        let near = self.heap.entries_mut().iter_mut().chain(&mut self.run);
+        let mut heap = mem::take(&mut self.heap).into_vec();
+        let near = heap.iter_mut().chain(&mut self.run);
         let mut all: Vec<_> = near.chain(self.far.entries_mut()).collect();
         all.sort_unstable_by_key(|entry| entry.turn);
         self.turn = 0;
@@ -315,6 +317,7 @@ impl<W> Queue<W> {
             self.slots.set_turn(entry, self.turn);
             self.turn += 1;
         }
+        self.heap = heap.into();
     }
 }
 

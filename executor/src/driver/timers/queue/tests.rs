@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, iter};
 
-use super::{heap::parent, *};
+use super::*;
 
 /// xorshift64*, which gives the same numbers each time.
 struct Random(u64);
@@ -21,7 +21,7 @@ impl<W> Queue<W> {
     #[track_caller]
     fn assert_whole(&self) {
         let live = |&&entry: &&Entry| !self.slots.is_dead(entry);
-        let near = self.heap.entries().iter().chain(&self.run).filter(live);
+        let near = self.heap.iter().chain(&self.run).filter(live);
         let mut places: Vec<_> = near.map(|entry| entry.place).collect();
         self.far.assert_whole(|entry, stand| {
             assert_eq!(self.slots.home(entry.place), Home::Far(stand));
@@ -30,10 +30,6 @@ impl<W> Queue<W> {
         places.sort_unstable();
         places.dedup();
         assert_eq!(self.slots.assert_whole(), places.len());
-        let heap = self.heap.entries();
-        for (index, entry) in heap.iter().enumerate() {
-            assert!(index == 0 || heap[parent(index)].key() < entry.key());
-        }
         assert!(self.run.is_sorted_by(|a, b| a.turn > b.turn));
         assert!(self.run.iter().all(|entry| !self.far.takes(entry.deadline)));
     }
