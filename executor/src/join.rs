@@ -1,11 +1,6 @@
 //! [`join`]: runs two closures, one of which another worker may take; and [`Executor::install`].
 
-use core::{
-    future::Future,
-    pin::Pin,
-    ptr::NonNull,
-    task::{Context, Poll},
-};
+use core::ptr::NonNull;
 use std::panic::resume_unwind;
 
 use super::{
@@ -133,20 +128,6 @@ impl Surroundings for Here {
     }
 }
 
-/// A call from a thread that is not a worker, as a task.
-struct Handed(Option<Taken>);
-
-impl Future for Handed {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if let Some(taken) = self.0.take() {
-            taken.run();
-        }
-        Poll::Ready(())
-    }
-}
-
 impl Executor {
     /// Runs a closure on one of the workers, and blocks the thread until it has ended. Values that
     /// are set on this thread, such as those of a [`TaskLocal`](crate::TaskLocal), are not set
@@ -185,7 +166,7 @@ impl Executor {
         // SAFETY: this is the one taker. The frame stays until the taker has finished, because
         // nothing below can panic before that. `F` and `R` are `Send`.
         let taken = unsafe { Taken::new(header) };
-        self.spawn(Handed(Some(taken))).detach();
+        self.spawn(async move { taken.run() }).detach();
         // SAFETY: this is the owner's one wait, in the owner's frame.
         let ended = unsafe { Wait::new(header) }.block();
         let outcome = match ended {

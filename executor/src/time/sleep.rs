@@ -1,7 +1,6 @@
 //! [`Sleep`]: a wait for one point in time.
 
 use core::{
-    fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -80,6 +79,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// sleep.reset(Instant::now() + Duration::from_millis(1));
 /// joint::block_on(sleep);
 /// ```
+#[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     when: When,
@@ -168,15 +168,5 @@ impl Future for Sleep {
         this.stage = Stage::Elapsed;
         budget::spend();
         Poll::Ready(())
-    }
-}
-
-impl fmt::Debug for Sleep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sleep")
-            .field("when", &self.when)
-            .field("stage", &self.stage)
-            .field("alarm", &self.alarm)
-            .finish()
     }
 }
