@@ -25,20 +25,8 @@ pub(crate) struct Portable {
     poller: ManuallyDrop<Poller>,
     mode: PollMode,
     /// By the keys of the descriptors. Unused if the system reports events by itself.
-    asked: Mutex<HashMap<usize, Asked>>,
+    asked: Mutex<HashMap<usize, polling::Event>>,
     process: Process,
-}
-
-/// The directions of a descriptor for which the system has been asked for an event.
-#[derive(Clone, Copy, Default)]
-struct Asked {
-    read: bool,
-    write: bool,
-}
-
-/// The events to ask the system for.
-fn interest(key: usize, asked: Asked) -> polling::Event {
-    polling::Event::new(key, asked.read, asked.write)
 }
 
 impl Portable {
@@ -60,7 +48,7 @@ impl Portable {
         self.mode == PollMode::Oneshot
     }
 
-    fn asked(&self) -> MutexGuard<'_, HashMap<usize, Asked>> {
+    fn asked(&self) -> MutexGuard<'_, HashMap<usize, polling::Event>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -72,16 +60,15 @@ impl Portable {
     /// # Safety
     /// As for [`Selector::add`](super::Selector::add).
     pub(super) unsafe fn add(&self, raw: Raw, key: usize) -> io::Result<()> {
-        let both = !self.is_oneshot();
-        let asked = Asked {
-            read: both,
-            write: both,
+        let asked = match self.mode {
+            PollMode::Oneshot => polling::Event::none(key),
+            _ => polling::Event::all(key),
         };
         if self.is_oneshot() {
             self.asked().insert(key, asked);
         }
         // SAFETY: the caller deletes the descriptor before it is closed.
-        unsafe { (self.poller).add_with_mode(raw, interest(key, asked), self.mode) }
+        unsafe { (self.poller).add_with_mode(raw, asked, self.mode) }
     }
 
     /// # Safety
@@ -91,13 +78,13 @@ impl Portable {
             return Ok(());
         }
         let mut all = self.asked();
-        let asked = all.entry(key).or_default();
+        let asked = all.entry(key).or_insert(polling::Event::none(key));
         match interest {
-            Interest::Read => asked.read = true,
-            Interest::Write => asked.write = true,
+            Interest::Read => asked.readable = true,
+            Interest::Write => asked.writable = true,
         }
         // SAFETY: the caller promises it.
-        unsafe { self.ask(raw, key, *asked) }
+        unsafe { self.ask(raw, *asked) }
     }
 
     /// Asks again for the events that were not reported, because the system has forgotten both
@@ -112,23 +99,22 @@ impl Portable {
             return;
         }
         let mut all = self.asked();
-        let asked = all.entry(key).or_default();
-        asked.read &= !event.readable;
-        asked.write &= !event.writable;
-        if asked.read || asked.write {
+        let asked = all.entry(key).or_insert(polling::Event::none(key));
+        asked.readable &= !event.readable;
+        asked.writable &= !event.writable;
+        if asked.readable || asked.writable {
             // SAFETY: the caller promises it. A descriptor that was closed without being deleted is
             // refused.
-            let _ = unsafe { self.ask(raw, key, *asked) };
+            let _ = unsafe { self.ask(raw, *asked) };
         }
     }
 
     /// # Safety
     /// The descriptor is open.
-    unsafe fn ask(&self, raw: Raw, key: usize, asked: Asked) -> io::Result<()> {
+    unsafe fn ask(&self, raw: Raw, asked: polling::Event) -> io::Result<()> {
         // SAFETY: the caller promises it.
         let source = unsafe { raw::borrow(raw) };
-        self.poller
-            .modify_with_mode(source, interest(key, asked), self.mode)
+        self.poller.modify_with_mode(source, asked, self.mode)
     }
 
     /// # Safety
