@@ -188,12 +188,8 @@ impl<T> AsyncFd<T> {
     /// # }
     /// ```
     pub fn into_inner(self) -> io::Result<T> {
-        let Self {
-            registration,
-            inner,
-        } = self;
-        drop(registration);
-        Ok(inner)
+        drop(self.registration);
+        Ok(self.inner)
     }
 
     /// Waits until the descriptor can be read without blocking, or has hung up, or has an error.
@@ -298,55 +294,19 @@ impl<T> AsyncFd<T> {
             .await
     }
 
-    /// Polls as [`read_with`](AsyncFd::read_with), but of several callers only the last one's task
-    /// is woken.
+    /// Polls as [`read_with`](AsyncFd::read_with) and [`write_with`](AsyncFd::write_with), but of
+    /// several callers only the last one's task is woken. `Registration::poll` says what
+    /// `fell_short` is for.
     #[inline]
-    pub(super) fn poll_read_with<R>(
+    pub(super) fn poll_with<R>(
         &self,
+        interest: Interest,
         cx: &mut Context<'_>,
-        mut read: impl FnMut(&T) -> io::Result<R>,
+        mut operation: impl FnMut(&T) -> io::Result<R>,
+        fell_short: impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
         self.registration
-            .poll(Interest::Read, cx, || read(&self.inner))
-    }
-
-    /// Polls as [`write_with`](AsyncFd::write_with), but of several callers only the last one's
-    /// task is woken.
-    #[inline]
-    pub(super) fn poll_write_with<R>(
-        &self,
-        cx: &mut Context<'_>,
-        mut write: impl FnMut(&T) -> io::Result<R>,
-    ) -> Poll<io::Result<R>> {
-        self.registration
-            .poll(Interest::Write, cx, || write(&self.inner))
-    }
-
-    /// Polls as `poll_read_with`, for a byte stream from which `read` reads up to `asked` bytes.
-    /// After a shorter read, the next call waits without trying, if the system is known to report
-    /// the data that follows. Only for TCP: see `Registration::poll_stream`.
-    #[inline]
-    pub(super) fn poll_read_stream(
-        &self,
-        cx: &mut Context<'_>,
-        asked: usize,
-        mut read: impl FnMut(&T) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        self.registration
-            .poll_stream(Interest::Read, cx, asked, || read(&self.inner))
-    }
-
-    /// Polls as `poll_write_with`, for a byte stream to which `write` writes up to `asked` bytes.
-    /// After a shorter write, the next call waits without trying. For TCP and Unix streams.
-    #[inline]
-    pub(super) fn poll_write_stream(
-        &self,
-        cx: &mut Context<'_>,
-        asked: usize,
-        mut write: impl FnMut(&T) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        self.registration
-            .poll_stream(Interest::Write, cx, asked, || write(&self.inner))
+            .poll(interest, cx, || operation(&self.inner), fell_short)
     }
 }
 

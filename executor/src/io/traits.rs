@@ -9,16 +9,17 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use futures_io::{AsyncRead, AsyncWrite};
 
 use super::AsyncFd;
+use crate::driver::reactor::Interest;
 
 /// Implements a method by an operation on what the descriptor belongs to.
 macro_rules! tries {
-    ($poll:ident: $($method:ident by $call:ident($($argument:ident: $type:ty)?) -> $result:ty;)*) => {$(
+    ($interest:ident: $($method:ident by $call:ident($($argument:ident: $type:ty)?) -> $result:ty;)*) => {$(
         fn $method(
             self: Pin<&mut Self>,
             cx: &mut Context<'_>,
             $($argument: $type)?
         ) -> Poll<io::Result<$result>> {
-            self.$poll(cx, |mut inner| inner.$call($($argument)?))
+            self.poll_with(Interest::$interest, cx, |mut inner| inner.$call($($argument)?), |_| false)
         }
     )*};
 }
@@ -31,7 +32,7 @@ macro_rules! reads_and_writes {
             for<'a> &'a T: Read,
         {
             tries! {
-                poll_read_with:
+                Read:
                 poll_read by read(buffer: &mut [u8]) -> usize;
                 poll_read_vectored by read_vectored(buffers: &mut [IoSliceMut<'_>]) -> usize;
             }
@@ -42,7 +43,7 @@ macro_rules! reads_and_writes {
             for<'a> &'a T: Write,
         {
             tries! {
-                poll_write_with:
+                Write:
                 poll_write by write(buffer: &[u8]) -> usize;
                 poll_write_vectored by write_vectored(buffers: &[IoSlice<'_>]) -> usize;
                 poll_flush by flush() -> ();

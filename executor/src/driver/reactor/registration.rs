@@ -33,36 +33,22 @@ impl Registration {
     /// Tries `operation` unless it is known that it would block. Returns pending if it would block.
     /// The next event then wakes the caller's task, unless another task calls this for the same
     /// direction before that.
+    ///
+    /// `fell_short` returns whether a result is a short count. After one, the next call waits for an
+    /// event at once, without a system call. This is only right for descriptors where a short count
+    /// means that the other end's data, or the room for our data, is used up. That holds for TCP. It
+    /// does not hold for reads from a Unix stream, where a read ends at a message with descriptors or
+    /// credentials, nor for anything with packets.
     #[inline]
     pub(crate) fn poll<R>(
         &self,
         interest: Interest,
         cx: &mut Context<'_>,
         operation: impl FnMut() -> io::Result<R>,
+        fell_short: impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
         self.direction(interest)
-            .poll(cx, self.plain(interest, operation))
-    }
-
-    /// Like [`poll`](Registration::poll), for a stream: `operation` reads or writes up to `asked`
-    /// bytes. If it transfers some bytes but not all, the next call waits for an event at once,
-    /// without a system call. This is only right for descriptors where a short count means that the
-    /// other end's data, or the room for our data, is used up. That holds for TCP. It does not hold
-    /// for reads from a Unix stream, where a read ends at a message with descriptors or
-    /// credentials, nor for anything with packets.
-    #[inline]
-    pub(crate) fn poll_stream(
-        &self,
-        interest: Interest,
-        cx: &mut Context<'_>,
-        asked: usize,
-        operation: impl FnMut() -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        let counted = Counted {
-            plain: self.plain(interest, operation),
-            asked,
-        };
-        self.direction(interest).poll(cx, counted)
+            .poll(cx, self.operation(interest, operation, fell_short))
     }
 
     /// Tries `operation`, and again at each event, until it does not block.
@@ -71,8 +57,9 @@ impl Registration {
         interest: Interest,
         operation: impl FnMut() -> io::Result<R>,
     ) -> io::Result<R> {
-        let plain = self.plain(interest, operation);
-        self.direction(interest).done(plain).await
+        self.direction(interest)
+            .done(self.operation(interest, operation, |_: &R| false))
+            .await
     }
 
     /// Waits until the system says that the direction is ready, now and not before this call. For
@@ -82,7 +69,7 @@ impl Registration {
         interest: Interest,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let ready = self.poll(interest, cx, || self.ask(interest));
+        let ready = self.poll(interest, cx, || self.ask(interest), |()| false);
         ready.map_ok(|()| self.asked(interest))
     }
 
@@ -113,11 +100,12 @@ impl Registration {
         self.source.direction(interest)
     }
 
-    fn plain<F>(&self, interest: Interest, operation: F) -> Plain<'_, F> {
-        Plain {
+    fn operation<F, S>(&self, interest: Interest, run: F, fell_short: S) -> Operation<'_, F, S> {
+        Operation {
             registration: self,
             interest,
-            operation,
+            run,
+            fell_short,
         }
     }
 }
@@ -130,21 +118,26 @@ impl Drop for Registration {
     }
 }
 
-struct Plain<'a, F> {
+struct Operation<'a, F, S> {
     registration: &'a Registration,
     interest: Interest,
-    operation: F,
+    run: F,
+    fell_short: S,
 }
 
-impl<R, F: FnMut() -> io::Result<R>> Attempt<R> for Plain<'_, F> {
+impl<R, F, S> Attempt<R> for Operation<'_, F, S>
+where
+    F: FnMut() -> io::Result<R>,
+    S: Fn(&R) -> bool,
+{
     #[inline]
     fn attempt(&mut self) -> io::Result<R> {
-        (self.operation)()
+        (self.run)()
     }
 
     #[inline]
-    fn fell_short(&self, _result: &R) -> bool {
-        false
+    fn fell_short(&self, result: &R) -> bool {
+        (self.fell_short)(result)
     }
 
     fn arm(&self) -> io::Result<()> {
@@ -153,26 +146,5 @@ impl<R, F: FnMut() -> io::Result<R>> Attempt<R> for Plain<'_, F> {
         } = self.registration;
         // SAFETY: the descriptor is open, as the caller that registered it promised.
         unsafe { reactor.selector.arm(*raw, *key, self.interest) }
-    }
-}
-
-struct Counted<'a, F> {
-    plain: Plain<'a, F>,
-    asked: usize,
-}
-
-impl<F: FnMut() -> io::Result<usize>> Attempt<usize> for Counted<'_, F> {
-    #[inline]
-    fn attempt(&mut self) -> io::Result<usize> {
-        self.plain.attempt()
-    }
-
-    #[inline]
-    fn fell_short(&self, result: &usize) -> bool {
-        (1..self.asked).contains(result)
-    }
-
-    fn arm(&self) -> io::Result<()> {
-        Attempt::<usize>::arm(&self.plain)
     }
 }

@@ -113,7 +113,10 @@ macro_rules! accepts {
                 &self,
                 cx: &mut core::task::Context<'_>,
             ) -> core::task::Poll<std::io::Result<($stream, $address)>> {
-                let accepted = self.0.poll_read_with(cx, |listener| listener.accept());
+                let read = crate::driver::reactor::Interest::Read;
+                let accepted = self
+                    .0
+                    .poll_with(read, cx, |listener| listener.accept(), |_| false);
                 accepted.map(|accepted| Self::accepted(accepted?))
             }
 
@@ -210,7 +213,7 @@ macro_rules! exchanges {
 
 /// Implements `AsyncRead` for a type and for references to it, so that one task can read while
 /// another writes. `counted` says that a short read means that there is no more data, so that the
-/// next one waits without a system call. `AsyncFd::poll_read_stream` says where that would be
+/// next one waits without a system call. `Registration::poll` says where that would be
 /// wrong.
 macro_rules! reads {
     ($name:ident, counted: $counted:literal) => {
@@ -220,7 +223,7 @@ macro_rules! reads {
     (for $name:ty, $counted:literal) => {
         impl futures_io::AsyncRead for $name {
             transfers! {
-                poll_read_stream, $counted;
+                Read, $counted;
                 poll_read by std::io::Read::read, buffer: &mut [u8], asked buffer.len();
                 poll_read_vectored by std::io::Read::read_vectored, buffers: &mut [std::io::IoSliceMut<'_>],
                     asked buffers.iter().map(|buffer| buffer.len()).sum();
@@ -238,7 +241,7 @@ macro_rules! writes {
     (for $name:ty, $counted:literal, $close:expr) => {
         impl futures_io::AsyncWrite for $name {
             transfers! {
-                poll_write_stream, $counted;
+                Write, $counted;
                 poll_write by std::io::Write::write, bytes: &[u8], asked bytes.len();
                 poll_write_vectored by std::io::Write::write_vectored, slices: &[std::io::IoSlice<'_>],
                     asked slices.iter().map(|slice| slice.len()).sum();
@@ -264,7 +267,7 @@ macro_rules! writes {
 
 /// Implements methods of a trait, each by the corresponding function of the standard library.
 macro_rules! transfers {
-    ($poll:ident, $counted:literal; $($method:ident by $call:path, $argument:ident: $type:ty, asked $asked:expr;)*) => {$(
+    ($interest:ident, $counted:literal; $($method:ident by $call:path, $argument:ident: $type:ty, asked $asked:expr;)*) => {$(
         #[inline]
         fn $method(
             self: core::pin::Pin<&mut Self>,
@@ -272,7 +275,9 @@ macro_rules! transfers {
             $argument: $type,
         ) -> core::task::Poll<std::io::Result<usize>> {
             let asked = if $counted { $asked } else { 0 };
-            self.0.$poll(cx, asked, |mut inner| $call(&mut inner, $argument))
+            let interest = crate::driver::reactor::Interest::$interest;
+            let fell_short = |count: &usize| (1..asked).contains(count);
+            self.0.poll_with(interest, cx, |mut inner| $call(&mut inner, $argument), fell_short)
         }
     )*};
 }
