@@ -9,54 +9,13 @@ use std::{
 
 use super::{
     clock::{self, NEVER},
-    reactor::{Events, Reactor},
+    reactor::{EventSource, Reactor},
     reserve::Reserves,
     timers::Timers,
 };
 use crate::punctual::punctually;
 use crate::sleep::{AfterPark, Sleep};
 use joint_switch::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread};
-
-/// The part of the reactor that the driver uses.
-pub(crate) trait EventSource: Sized {
-    /// The events that one wait returns.
-    type Events;
-
-    fn new() -> io::Result<Self>;
-    fn events() -> Self::Events;
-    fn has_sources(&self) -> bool;
-    fn wait(&self, events: &mut Self::Events, until: Option<u64>, woken: &mut Vec<Waker>);
-    fn interrupt(&self);
-    fn close(&self) -> Vec<Waker>;
-}
-
-impl EventSource for Reactor {
-    type Events = Events;
-
-    fn new() -> io::Result<Self> {
-        Self::new()
-    }
-
-    fn events() -> Events {
-        Events::new()
-    }
-
-    fn has_sources(&self) -> bool {
-        self.has_sources()
-    }
-
-    fn wait(&self, events: &mut Events, until: Option<u64>, woken: &mut Vec<Waker>) {
-        self.wait(events, until, woken);
-    }
-
-    fn interrupt(&self) {
-        self.interrupt();
-    }
-
-    fn close(&self) -> Vec<Waker> {
-        self.close()
-    }
-}
 
 /// The interval at which a blocked worker checks the driver while no worker keeps it.
 const BLOCKED_LOOK: Duration = Duration::from_millis(1);

@@ -20,7 +20,7 @@
 
 use core::time::Duration;
 
-use super::keeper::{Driver, EventSource};
+use super::{keeper::Driver, reactor::EventSource};
 use crate::sleep::AfterPark;
 use joint_switch::{AtomicUsize, fence, order, thread};
 

@@ -8,7 +8,8 @@ use std::io;
 use crate::{
     driver::{
         clock,
-        keeper::{Driver, EventSource, Obtained},
+        keeper::{Driver, Obtained},
+        reactor::EventSource,
         timers::{Earliest, Fired},
     },
     fences::Fences,

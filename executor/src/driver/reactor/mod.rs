@@ -29,6 +29,34 @@ pub(crate) use registration::Registration;
 pub(crate) use selector::Events;
 pub(crate) use source::{Interest, Source};
 
+/// The part of the reactor that the driver uses.
+pub(crate) trait EventSource: Sized {
+    /// The events that one wait returns.
+    type Events;
+
+    fn new() -> io::Result<Self>;
+    fn events() -> Self::Events;
+
+    /// Blocks until a descriptor is ready, until that time of the driver's clock, or until
+    /// [`interrupt`](EventSource::interrupt) is called. An `interrupt` that came earlier counts.
+    /// `None` means no deadline, and a deadline of 0 polls without blocking. The caller must wake
+    /// the wakers that are appended to `woken`.
+    ///
+    /// It may return early, with nothing. Waiting again until the same time takes no system call
+    /// but the wait itself.
+    fn wait(&self, events: &mut Self::Events, until: Option<u64>, woken: &mut Vec<Waker>);
+
+    /// Interrupts the current call of [`wait`](EventSource::wait), or else the next one.
+    fn interrupt(&self);
+
+    /// Returns whether there is any descriptor. It may be out of date.
+    fn has_sources(&self) -> bool;
+
+    /// Shuts the reactor down. Every pending operation fails with an error. Returns the wakers to
+    /// wake.
+    fn close(&self) -> Vec<Waker>;
+}
+
 pub(crate) struct Reactor {
     selector: Selector,
     table: Mutex<Table>,
@@ -53,28 +81,18 @@ struct Entry {
     source: Arc<Source>,
 }
 
-impl Reactor {
-    pub(crate) fn new() -> io::Result<Self> {
+impl EventSource for Reactor {
+    type Events = Events;
+
+    fn new() -> io::Result<Self> {
         Selector::new().map(Self::with)
     }
 
-    fn with(selector: Selector) -> Self {
-        Self {
-            selector,
-            table: Mutex::new(Table::default()),
-            count: AtomicUsize::new(0),
-            process: Process::current(),
-        }
+    fn events() -> Events {
+        Events::new()
     }
 
-    /// Blocks until a descriptor is ready, until that time of the driver's clock, or until
-    /// [`interrupt`](Reactor::interrupt) is called. An `interrupt` that came earlier counts. `None`
-    /// means no deadline, and a deadline of 0 polls without blocking. The caller must wake the
-    /// wakers that are appended to `woken`.
-    ///
-    /// It may return early, with nothing. Waiting again until the same time takes no system call
-    /// but the wait itself.
-    pub(crate) fn wait(&self, events: &mut Events, until: Option<u64>, woken: &mut Vec<Waker>) {
+    fn wait(&self, events: &mut Events, until: Option<u64>, woken: &mut Vec<Waker>) {
         self.selector.wait(events, until.unwrap_or(NEVER));
         let table = self.lock();
         self.selector.each(events, |key, event| {
@@ -90,21 +108,17 @@ impl Reactor {
         });
     }
 
-    /// Interrupts the current call of [`wait`](Reactor::wait), or else the next one.
-    pub(crate) fn interrupt(&self) {
+    fn interrupt(&self) {
         self.selector.interrupt();
     }
 
-    /// Returns whether there is any descriptor. One load. It may be out of date.
-    pub(crate) fn has_sources(&self) -> bool {
+    fn has_sources(&self) -> bool {
         // ORDERING: count_look. Relaxed: a hint. A thread that waits for a descriptor has seen its
         // own registration.
         self.count.load(order!(count_look: Relaxed)) != 0
     }
 
-    /// Shuts the reactor down. Every pending operation fails with an error. Returns the wakers to
-    /// wake.
-    pub(crate) fn close(&self) -> Vec<Waker> {
+    fn close(&self) -> Vec<Waker> {
         let mut woken = Vec::new();
         let mut table = self.lock();
         table.is_closed = true;
@@ -112,6 +126,17 @@ impl Reactor {
             entry.source.end(&mut woken);
         }
         woken
+    }
+}
+
+impl Reactor {
+    fn with(selector: Selector) -> Self {
+        Self {
+            selector,
+            table: Mutex::new(Table::default()),
+            count: AtomicUsize::new(0),
+            process: Process::current(),
+        }
     }
 
     /// Registers a descriptor.

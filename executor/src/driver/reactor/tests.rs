@@ -21,7 +21,7 @@ use std::{
 use polling::PollMode;
 
 use super::super::clock;
-use super::{Events, Interest, Raw, Reactor, Registration, selector::Selector};
+use super::{EventSource, Events, Interest, Raw, Reactor, Registration, selector::Selector};
 
 /// Longer than any test that passes.
 const LONG: Duration = Duration::from_secs(60);
