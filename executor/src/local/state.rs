@@ -368,14 +368,8 @@ impl LocalState {
     }
 
     pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        struct Claimed<'a>(&'a LocalState);
-        impl Drop for Claimed<'_> {
-            fn drop(&mut self) {
-                self.0.unclaim();
-            }
-        }
         self.claim();
-        let _claimed = Claimed(self);
+        let _claimed = Restore(&self.is_driven, false);
         self.drive(|| self.drive_main(future))
     }
 

@@ -60,17 +60,8 @@ pub(super) struct Raised {
 /// How a waiter has registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiter {
-    Caller,
-    Listed,
-}
-
-impl Waiter {
-    fn bit(self) -> usize {
-        match self {
-            Self::Caller => CALLED,
-            Self::Listed => LISTED,
-        }
-    }
+    Caller = CALLED as isize,
+    Listed = LISTED as isize,
 }
 
 /// What a waiter must do after it has registered.
@@ -89,18 +80,9 @@ pub(super) enum Waiting {
 pub(crate) enum ShortCount {
     /// Nothing is left to transfer at the moment.
     #[default]
-    Exhausted,
+    Exhausted = 0,
     /// Nothing is certain. The end, an error or urgent data may follow.
-    Unsure,
-}
-
-impl ShortCount {
-    fn bit(self) -> usize {
-        match self {
-            Self::Exhausted => 0,
-            Self::Unsure => UNSURE,
-        }
-    }
+    Unsure = UNSURE as isize,
 }
 
 /// What a thread that would have blocked has done to the word.
@@ -114,7 +96,7 @@ pub(super) enum Cleared {
 impl Readiness {
     /// Ready, as far as is known.
     pub(super) fn new(short: ShortCount) -> Self {
-        Self(AtomicUsize::new(READY | short.bit()))
+        Self(AtomicUsize::new(READY | short as usize))
     }
 
     #[inline]
@@ -127,7 +109,7 @@ impl Readiness {
 
     /// Raises an event. From an event with [`ShortCount::Unsure`] on, short counts show nothing.
     pub(super) fn event(&self, short: ShortCount) -> Raised {
-        self.raise(READY | short.bit())
+        self.raise(READY | short as usize)
     }
 
     /// Ends the readiness: no event will arrive any more.
@@ -183,7 +165,8 @@ impl Readiness {
             (order!(wait: Relaxed), order!(wait_look: Relaxed)),
             // RECHECK: wait_again. An event, or the end, between the look and the registration.
             |word| {
-                (!recheck!(wait_again: word & (READY | GONE) != 0)).then_some(word | waiter.bit())
+                (!recheck!(wait_again: word & (READY | GONE) != 0))
+                    .then_some(word | waiter as usize)
             },
         );
         match waits {

@@ -17,9 +17,9 @@ where
     for<'a> SockRef<'a>: From<&'a S>,
 {
     let socket = new(address.domain())?;
-    let connecting = begin(&socket, address)?;
+    let is_connected = begin(&socket, address)?;
     let stream = AsyncFd::new_nonblocking(S::from(socket.into()))?;
-    if let Connecting::UnderWay = connecting {
+    if !is_connected {
         stream
             .write_with(|stream| end(&SockRef::from(stream)))
             .await?;
@@ -34,19 +34,12 @@ pub(super) fn new(domain: Domain) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// How far connecting a socket has come.
-enum Connecting {
-    Done,
-    UnderWay,
-}
-
-/// Begins to connect. A call that a signal interrupts continues in the background, as one that
-/// would block does.
-fn begin(socket: &Socket, address: &SockAddr) -> io::Result<Connecting> {
+/// Begins to connect, and returns whether the socket is connected already. A call that a signal
+/// interrupts continues in the background, as one that would block does.
+fn begin(socket: &Socket, address: &SockAddr) -> io::Result<bool> {
     match socket.connect(address) {
-        Ok(()) => Ok(Connecting::Done),
-        Err(error) if is_under_way(&error) => Ok(Connecting::UnderWay),
-        Err(error) => Err(error),
+        Err(error) if is_under_way(&error) => Ok(false),
+        result => result.map(|()| true),
     }
 }
 
