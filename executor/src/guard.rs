@@ -1,7 +1,12 @@
 //! Running user code that may panic, where a panic must not stop anything else.
 
 use core::{mem, task::Waker};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::PoisonError,
+};
+
+use joint_switch::{Mutex, MutexGuard};
 
 /// Runs a function that may panic and must not take the worker down. The panic hook has already
 /// reported the panic.
@@ -21,4 +26,9 @@ pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     for waker in wakers {
         guarded(|| waker.wake());
     }
+}
+
+/// Locks a mutex whose data no panic leaves half-changed.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

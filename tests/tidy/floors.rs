@@ -26,13 +26,12 @@ const BUILDINGS: [Building; 2] = [
     Building {
         package: "executor",
         below: &[
-            &["fences", "interrupt", "prefetch", "punctual"],
+            &["fences", "guard", "interrupt", "prefetch", "punctual"],
             &[
                 "biased",
                 "deques",
                 "fork_join",
                 "gate",
-                "guard",
                 "inbox",
                 "metrics",
                 "process",

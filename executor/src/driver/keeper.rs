@@ -44,8 +44,9 @@ pub(crate) struct Driver<R: EventSource = Reactor> {
 }
 
 /// The keeper's buffers.
+#[derive(Default)]
 struct Buffers<E> {
-    events: Option<E>,
+    events: E,
     woken: Vec<Waker>,
 }
 
@@ -59,10 +60,7 @@ impl<R: EventSource> Driver<R> {
             asleep_until: AtomicU64::new(AWAKE),
             rises: AtomicUsize::new(0),
             reserves: Reserves::new(),
-            buffers: Mutex::new(Buffers {
-                events: None,
-                woken: Vec::new(),
-            }),
+            buffers: Mutex::default(),
         }
     }
 
@@ -324,7 +322,7 @@ impl<R: EventSource> Keeper<'_, R> {
 
     fn ask(&mut self, reactor: &R, until: Option<u64>) {
         let Buffers { events, woken } = &mut *self.buffers;
-        reactor.wait(events.get_or_insert_with(R::events), until, woken);
+        reactor.wait(events, until, woken);
     }
 
     /// Stops keeping the driver, and appends the wakers of everything that was found ready.

@@ -11,7 +11,7 @@
 //! | insert | O(1) if more than a few timers are armed | the caller has cloned the waker |
 //! | poll, if fired or with the registered waker | O(1) | |
 //! | poll, with another waker | O(1), locks twice | the clone before the second lock, the drop of the old waker after it |
-//! | remove | O(1) if far, and otherwise O(1) on average, and O(n) of those that are near at most | the caller drops the waker |
+//! | remove | O(1) if far, and otherwise O(1) on average, and at most O(n) for n timers that are near | the caller drops the waker |
 //! | fire | one load if nothing is due; for each, once in its life, a sort among those that are near, and before that a move for each bucket that it was in | the caller wakes |
 //! | settle | O(1); the size of the first bucket if its earliest timer was given up, for one in eight of its timers at most | |
 //!
@@ -26,13 +26,12 @@ use core::{
     iter, mem,
     task::{Poll, Waker},
 };
-use std::sync::PoisonError;
 
 use crossbeam_utils::CachePadded;
 
 use self::queue::Queue;
 use super::clock::NEVER;
-use crate::prefetch::prefetch;
+use crate::{guard::lock, prefetch::prefetch};
 use joint_switch::{AtomicU64, Mutex, MutexGuard, order};
 
 /// The largest number of timers that fire before the lock is released.
@@ -97,7 +96,7 @@ impl Timers {
     /// Like [`earliest`](Timers::earliest), but ignores timers that were given up before the call.
     /// If a timer is due at `now`, returns its deadline or an earlier one.
     pub(crate) fn settle(&self, now: u64) -> u64 {
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         let Some(queue) = queue.as_mut() else {
             return NEVER;
         };
@@ -116,7 +115,7 @@ impl Timers {
             deadline != NEVER,
             "`NEVER` is not a deadline that can be armed"
         );
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         let Some(queue) = queue.as_mut() else {
             return Err(waker);
         };
@@ -127,7 +126,7 @@ impl Timers {
     /// Returns `Ready` if the timer has fired. Its place is free again then. Otherwise `waker` is
     /// the waker that will be woken.
     pub(crate) fn poll(&self, key: &Key, waker: &Waker) -> Result<Poll<()>, Closed> {
-        let mut guard = self.lock();
+        let mut guard = lock(&self.queue);
         let queue = guard.as_mut().ok_or(Closed)?;
         let Some(registered) = queue.armed(key.0) else {
             drop(self.give_back(guard, key));
@@ -145,7 +144,7 @@ impl Timers {
     fn register(&self, key: &Key, mut waker: Waker) -> Result<Poll<()>, Closed> {
         // The waker is a parameter and the lock is a local, so the waker is dropped after the lock
         // on each way out.
-        let mut guard = self.lock();
+        let mut guard = lock(&self.queue);
         let queue = guard.as_mut().ok_or(Closed)?;
         let Some(registered) = queue.armed(key.0) else {
             drop(self.give_back(guard, key));
@@ -158,7 +157,7 @@ impl Timers {
     /// Frees the timer's place. If the timer had not fired, it never will, and its waker is
     /// returned.
     pub(crate) fn remove(&self, key: &Key) -> Option<Waker> {
-        self.give_back(self.lock(), key)
+        self.give_back(lock(&self.queue), key)
     }
 
     fn give_back(&self, mut guard: Guard<'_>, key: &Key) -> Option<Waker> {
@@ -178,7 +177,7 @@ impl Timers {
             return Fired::All;
         }
         woken.reserve(BATCH);
-        let mut queue = self.lock();
+        let mut queue = lock(&self.queue);
         let Some(queue) = queue.as_mut() else {
             return Fired::All;
         };
@@ -197,7 +196,7 @@ impl Timers {
     /// order.
     pub(crate) fn close(&self) -> Vec<Waker> {
         let queue = {
-            let mut queue = self.lock();
+            let mut queue = lock(&self.queue);
             self.say(NEVER);
             queue.take()
         };
@@ -220,10 +219,6 @@ impl Timers {
         // ORDERING: publish. Relaxed: as for `earliest`. The lock is held, so no two threads store
         // at once.
         self.earliest.store(earliest, order!(publish: Relaxed));
-    }
-
-    fn lock(&self) -> Guard<'_> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

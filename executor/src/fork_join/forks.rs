@@ -41,17 +41,14 @@
 
 use alloc::vec::Vec;
 use core::ptr::{self, NonNull};
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::PoisonError,
-};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crossbeam_utils::CachePadded;
 
 use super::job::{Header, Job, Taken, Wait};
-use crate::fences::Fences;
+use crate::{fences::Fences, guard::lock};
 use joint::completion::Ended;
-use joint_switch::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, order, recheck};
+use joint_switch::{AtomicPtr, AtomicUsize, Mutex, order, recheck};
 
 const MARK: usize = 1;
 
@@ -233,7 +230,7 @@ impl Forks {
     #[cold]
     #[inline(never)]
     fn settle(&self, index: usize) -> Popped {
-        let _thieves = self.lock();
+        let _thieves = lock(&self.thieves);
         // ORDERING: settle_look, settle. Relaxed: under the lock.
         if self.first.load(order!(settle_look: Relaxed)) <= index {
             return Popped::Back;
@@ -321,10 +318,6 @@ impl Forks {
         // keeps the frame until it has the job back. Work and result are `Send`, because `join`
         // requires it.
         Some(unsafe { Taken::new(job) })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ()> {
-        self.thieves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

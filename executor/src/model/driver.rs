@@ -39,8 +39,6 @@ impl EventSource for Bell {
         Ok(Self(Mutex::new(Rung::default())))
     }
 
-    fn events() {}
-
     fn has_sources(&self) -> bool {
         true
     }

@@ -55,11 +55,11 @@ use core::{
     pin::Pin,
     task::{Context, Poll, ready},
 };
-use std::{panic::catch_unwind, sync::PoisonError};
+use std::panic::catch_unwind;
 
 use super::{
     Executor,
-    guard::guarded,
+    guard::{guarded, lock},
     join_set::{JoinSet, Ready},
 };
 use joint::{
@@ -67,7 +67,7 @@ use joint::{
     task::{JoinError, PanicPayload},
     waker::WakerId,
 };
-use joint_switch::{Mutex, MutexGuard};
+use joint_switch::Mutex;
 
 mod blocking;
 mod handle;
@@ -222,10 +222,6 @@ impl Inner {
             payload.resume();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A child: its future, and the sender of its output.

@@ -15,7 +15,7 @@ use core::{
     mem,
     task::{Context, Poll, Waker, ready},
 };
-use std::{io, sync::PoisonError};
+use std::io;
 
 use slab::Slab;
 
@@ -23,8 +23,9 @@ use super::{
     readiness::{Cleared, Raised, Readiness, ShortCount, Waiter, Waiting},
     source::{Interest, Source},
 };
+use crate::guard::lock;
 use joint::waker::budget;
-use joint_switch::{AtomicWaker, Mutex, MutexGuard};
+use joint_switch::{AtomicWaker, Mutex};
 
 /// One direction of a source.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +97,7 @@ impl<'a> Direction<'a> {
     }
 
     fn take_listed(self, woken: &mut Vec<Waker>) {
-        let mut waiters = self.listed().lock();
+        let mut waiters = lock(&self.listed().0);
         woken.extend(waiters.iter_mut().filter_map(|(_, waker)| waker.take()));
     }
 
@@ -187,18 +188,12 @@ impl<'a> Direction<'a> {
     }
 }
 
-impl Listed {
-    fn lock(&self) -> MutexGuard<'_, Slab<Option<Waker>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl FdWaiter<'_> {
     /// Registers a waker.
     fn wait(&mut self, waker: &Waker) -> Waiting {
         // Wakers are cloned and dropped outside the lock, because that may run any code.
         let waker = Some(waker.clone());
-        let mut waiters = self.direction.listed().lock();
+        let mut waiters = lock(&self.direction.listed().0);
         let before = match self.key {
             Some(key) => mem::replace(&mut waiters[key], waker),
             None => {
@@ -216,7 +211,7 @@ impl FdWaiter<'_> {
 impl Drop for FdWaiter<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            let waker = self.direction.listed().lock().remove(key);
+            let waker = lock(&self.direction.listed().0).remove(key);
             drop(waker);
         }
     }

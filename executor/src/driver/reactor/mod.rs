@@ -15,14 +15,14 @@ mod tests;
 
 use alloc::{sync::Arc, vec::Vec};
 use core::task::Waker;
-use std::{collections::HashMap, io, sync::PoisonError};
+use std::{collections::HashMap, io};
 
 use slab::Slab;
 
 use self::selector::Selector;
 use super::clock::NEVER;
-use crate::process::Process;
-use joint_switch::{AtomicUsize, Mutex, MutexGuard, order};
+use crate::{guard::lock, process::Process};
+use joint_switch::{AtomicUsize, Mutex, order};
 
 pub(crate) use raw::Raw;
 pub(crate) use registration::Registration;
@@ -32,10 +32,9 @@ pub(crate) use source::{Interest, Source};
 /// The part of the reactor that the driver uses.
 pub(crate) trait EventSource: Sized {
     /// The events that one wait returns.
-    type Events;
+    type Events: Default;
 
     fn new() -> io::Result<Self>;
-    fn events() -> Self::Events;
 
     /// Blocks until a descriptor is ready, until that time of the driver's clock, or until
     /// [`interrupt`](EventSource::interrupt) is called. An `interrupt` that came earlier counts.
@@ -88,13 +87,9 @@ impl EventSource for Reactor {
         Selector::new().map(Self::with)
     }
 
-    fn events() -> Events {
-        Events::new()
-    }
-
     fn wait(&self, events: &mut Events, until: Option<u64>, woken: &mut Vec<Waker>) {
         self.selector.wait(events, until.unwrap_or(NEVER));
-        let table = self.lock();
+        let table = lock(&self.table);
         self.selector.each(events, |key, event| {
             // A removed source may still have an event in flight, and its key may have been reused.
             // Both cases are harmless: the new owner sees a spurious readiness.
@@ -120,7 +115,7 @@ impl EventSource for Reactor {
 
     fn close(&self) -> Vec<Waker> {
         let mut woken = Vec::new();
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         table.is_closed = true;
         for (_, entry) in &table.entries {
             entry.source.end(&mut woken);
@@ -149,7 +144,7 @@ impl Reactor {
     /// The descriptor stays open until the registration is dropped.
     pub(crate) unsafe fn register(self: &Arc<Self>, raw: Raw) -> io::Result<Registration> {
         let source = Arc::new(Source::new(self.selector.short_count()));
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         if table.is_closed {
             return Err(direction::gone());
         }
@@ -174,7 +169,7 @@ impl Reactor {
         if !self.process.is_current() {
             return;
         }
-        let mut table = self.lock();
+        let mut table = lock(&self.table);
         let entry = table.entries.remove(key);
         if table.keys.get(&raw) == Some(&key) {
             table.keys.remove(&raw);
@@ -190,10 +185,6 @@ impl Reactor {
     fn recount(&self, table: &Table) {
         // ORDERING: recount. Relaxed: a hint, written under the lock.
         (self.count).store(table.entries.len(), order!(recount: Relaxed));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

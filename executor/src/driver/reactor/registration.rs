@@ -34,11 +34,11 @@ impl Registration {
     /// The next event then wakes the caller's task, unless another task calls this for the same
     /// direction before that.
     ///
-    /// `fell_short` returns whether a result is a short count. After one, the next call waits for an
-    /// event at once, without a system call. This is only right for descriptors where a short count
-    /// means that the other end's data, or the room for our data, is used up. That holds for TCP. It
-    /// does not hold for reads from a Unix stream, where a read ends at a message with descriptors or
-    /// credentials, nor for anything with packets.
+    /// `fell_short` returns whether a result is a short count. After one, the next call waits for
+    /// an event at once, without a system call. This is only right for descriptors where a short
+    /// count means that the other end's data, or the room for our data, is used up. That holds for
+    /// TCP. It does not hold for reads from a Unix stream, where a read ends at a message with
+    /// descriptors or credentials, nor for anything with packets.
     #[inline]
     pub(crate) fn poll<R>(
         &self,

@@ -69,7 +69,7 @@ impl World {
     fn new(selector: Selector) -> Self {
         Self {
             reactor: Arc::new(Reactor::with(selector)),
-            events: Events::new(),
+            events: Events::default(),
         }
     }
 
@@ -289,7 +289,7 @@ fn an_interruption_ends_the_wait(mut world: World) {
     }
     // An interrupt that arrives during the wait.
     for _ in 0..20 {
-        let (reactor, mut events) = (world.reactor.clone(), Events::new());
+        let (reactor, mut events) = (world.reactor.clone(), Events::default());
         let (sender, ended) = mpsc::channel();
         let waiter = thread::spawn(move || {
             reactor.wait(&mut events, None, &mut Vec::new());
@@ -315,7 +315,7 @@ fn a_wait_ends_at_its_time_and_not_before(mut world: World) {
     let until = clock::now() + 1_000_000;
     world.reactor.interrupt();
     world.wait_until(until);
-    let (reactor, mut events) = (world.reactor.clone(), Events::new());
+    let (reactor, mut events) = (world.reactor.clone(), Events::default());
     let (sender, ended) = mpsc::channel();
     let waiter = thread::spawn(move || {
         reactor.wait(&mut events, None, &mut Vec::new());

@@ -17,7 +17,8 @@
 //! behind. The entry is dead then, which means that its slot is not armed, or is armed in another
 //! turn. For this reason no index into the heap has to be kept for a timer. Once a third of the
 //! heap may be dead, all dead entries are removed from it (`bury`). Giving up a timer therefore
-//! costs a look at three entries on average. Dead entries of the run are all due, and leave with it.
+//! costs a look at three entries on average. Dead entries of the run are all due, and leave with
+//! it.
 //!
 //! Equal deadlines are ordered by their turn, a number that grows with each insertion. It has 32
 //! bits, which keeps an entry small. If the next turn would overflow, which happens once in 4

@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn wait(epoll: &Epoll, until: u64) -> usize {
-        let mut events = super::super::Events::new();
+        let mut events = super::super::Events::default();
         epoll.wait(&mut events, until);
         epoll.each(&events, |key, _| panic!("unexpected event of {key}"));
         events.epoll.0.len()

@@ -36,12 +36,6 @@ pub(crate) struct Events {
     portable: Option<polling::Events>,
 }
 
-impl Events {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-}
-
 /// Calls the same function of whichever variant there is.
 macro_rules! either {
     ($selector:expr, $half:ident => $call:expr) => {
