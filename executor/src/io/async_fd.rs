@@ -273,10 +273,8 @@ impl<T> AsyncFd<T> {
     /// # Example
     /// See [`AsyncFd`].
     pub async fn read_with<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
-        let registration = &self.registration;
-        registration
-            .done(Interest::Read, || read(&self.inner))
-            .await
+        let read = || read(&self.inner);
+        self.registration.done(Interest::Read, read).await
     }
 
     /// Calls a function that writes, until it no longer returns `WouldBlock`. Otherwise it works as
@@ -288,10 +286,8 @@ impl<T> AsyncFd<T> {
     /// # Example
     /// See [`AsyncFd`].
     pub async fn write_with<R>(&self, mut write: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
-        let registration = &self.registration;
-        registration
-            .done(Interest::Write, || write(&self.inner))
-            .await
+        let write = || write(&self.inner);
+        self.registration.done(Interest::Write, write).await
     }
 
     /// Polls as [`read_with`](AsyncFd::read_with) and [`write_with`](AsyncFd::write_with), but of

@@ -105,8 +105,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 pub struct TcpStream(AsyncFd<net::TcpStream>);
 
 wraps!(TcpStream of net::TcpStream, at SocketAddr);
-connects!(TcpStream to SocketAddr);
-ends!(TcpStream);
+connects!(TcpStream to SocketAddr, ends by Shutdown);
 reads!(TcpStream, counted: true);
 writes!(TcpStream, counted: true, closed by |inner: &net::TcpStream| closed(inner.shutdown(Shutdown::Write)));
 

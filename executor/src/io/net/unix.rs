@@ -86,8 +86,7 @@ impl UnixListener {
 pub struct UnixStream(AsyncFd<net::UnixStream>);
 
 wraps!(UnixStream of net::UnixStream, at SocketAddr);
-connects!(UnixStream to SocketAddr);
-ends!(UnixStream);
+connects!(UnixStream to SocketAddr, ends by Shutdown);
 // Reads are not counted, because a read that ends behind a message with descriptors is short
 // although there is more data.
 reads!(UnixStream, counted: false);
@@ -132,8 +131,7 @@ impl UnixStream {
 pub struct UnixDatagram(AsyncFd<net::UnixDatagram>);
 
 wraps!(UnixDatagram of net::UnixDatagram, at SocketAddr);
-connects!(UnixDatagram to SocketAddr);
-ends!(UnixDatagram);
+connects!(UnixDatagram to SocketAddr, ends by Shutdown);
 exchanges!(UnixDatagram with SocketAddr);
 
 impl UnixDatagram {

@@ -132,9 +132,9 @@ macro_rules! accepts {
     };
 }
 
-/// Implements `peer_addr` of a socket that is connected, or can be.
+/// Implements `peer_addr` of a socket that is connected, or can be, and `shutdown`.
 macro_rules! connects {
-    ($name:ident to $address:ty) => {
+    ($name:ident to $address:ty $(, ends by $how:ty)?) => {
         impl $name {
             /// Returns the address that the socket is connected to.
             ///
@@ -144,14 +144,8 @@ macro_rules! connects {
             pub fn peer_addr(&self) -> std::io::Result<$address> {
                 self.get_ref().peer_addr()
             }
-        }
-    };
-}
 
-/// Implements `shutdown`.
-macro_rules! ends {
-    ($name:ident) => {
-        impl $name {
+            $(
             /// Shuts down one direction or both, for every user of the socket. After the writing
             /// direction is shut down, the peer reads up to the end, and writes on this side fail.
             ///
@@ -159,9 +153,10 @@ macro_rules! ends {
             /// Returns the system's error, which is
             /// [`NotConnected`](std::io::ErrorKind::NotConnected) if there is no peer, and on some
             /// systems also if the peer has ended the connection.
-            pub fn shutdown(&self, how: std::net::Shutdown) -> std::io::Result<()> {
+            pub fn shutdown(&self, how: $how) -> std::io::Result<()> {
                 self.get_ref().shutdown(how)
             }
+            )?
         }
     };
 }
