@@ -3,13 +3,12 @@
 use alloc::sync::Arc;
 use core::{
     future::Future,
-    mem,
     pin::Pin,
     task::{Context, Poll},
 };
 
 use super::ready::Node;
-use joint::task::{JoinError, JoinHandle, JoinResult};
+use joint::task::{JoinError, JoinResult};
 
 /// One child, and the node that wakes its set.
 #[derive(Debug)]
@@ -27,13 +26,6 @@ pub(super) enum Task<T> {
 }
 
 impl<T> Child<T> {
-    pub(super) fn into_handle(self) -> Option<JoinHandle<T>> {
-        match self.task {
-            Task::Running(result) => Some(result.into_handle()),
-            Task::Ended(_) => None,
-        }
-    }
-
     /// Polls for the result. The caller must remove the child once it is ready.
     pub(super) fn poll(&mut self) -> Poll<Result<T, JoinError>> {
         match &mut self.task {
@@ -43,11 +35,6 @@ impl<T> Child<T> {
                 None => unreachable!("a child was kept after its result was taken"),
             },
         }
-    }
-
-    /// Replaces the handle by the result, and returns the handle for the caller to drop.
-    pub(super) fn end(&mut self, result: Result<T, JoinError>) -> Task<T> {
-        mem::replace(&mut self.task, Task::Ended(Some(result)))
     }
 }
 

@@ -199,7 +199,7 @@ impl<T> JoinSet<T> {
             return None;
         };
         // The child has ended meanwhile, and did not find the node.
-        let _handle = self.children[key].end(result);
+        let _handle = mem::replace(&mut self.children[key].task, Task::Ended(Some(result)));
         self.children[key].node.push()
     }
 
@@ -351,8 +351,8 @@ impl<T> JoinSet<T> {
         let before = mem::replace(&mut self.ready, Arc::new(Ready::new()));
         let waiter = before.close();
         self.release_all(|child| {
-            if let Some(handle) = child.into_handle() {
-                handle.detach();
+            if let Task::Running(result) = child.task {
+                result.into_handle().detach();
             }
         });
         // The waiter learns that there are no tasks.

@@ -30,23 +30,16 @@ use joint::{oneshot, task::JoinError};
 ///     assert_eq!(joint::block_on(length), 8);
 /// });
 /// ```
-pub struct ScopedHandle<'scope, T>(ScopedResult<'scope, T>);
+pub struct ScopedHandle<'scope, T>(pub(super) ScopedResult<'scope, T>);
 
 /// The future of [`ScopedHandle::result`].
 #[must_use = "futures do nothing unless awaited"]
 pub struct ScopedResult<'scope, T> {
-    receiver: oneshot::Receiver<Result<T, JoinError>>,
-    inner: &'scope Inner,
+    pub(super) receiver: oneshot::Receiver<Result<T, JoinError>>,
+    pub(super) inner: &'scope Inner,
 }
 
 impl<'scope, T> ScopedHandle<'scope, T> {
-    pub(super) fn new(
-        receiver: oneshot::Receiver<Result<T, JoinError>>,
-        inner: &'scope Inner,
-    ) -> Self {
-        Self(ScopedResult { receiver, inner })
-    }
-
     /// Returns whether the child has ended, by an output, a panic or a cancellation, so that
     /// awaiting it would not wait.
     pub fn is_finished(&self) -> bool {

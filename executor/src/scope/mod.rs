@@ -121,7 +121,10 @@ impl Inner {
         K: Send + Unpin + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let handle = ScopedHandle::new(receiver, self);
+        let handle = ScopedHandle(ScopedResult {
+            receiver,
+            inner: self,
+        });
         let body = Box::pin(Body {
             future: Some(future),
             sender: Some(sender),
