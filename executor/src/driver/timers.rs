@@ -126,32 +126,25 @@ impl Timers {
     /// Returns `Ready` if the timer has fired. Its place is free again then. Otherwise `waker` is
     /// the waker that will be woken.
     pub(crate) fn poll(&self, key: &Key, waker: &Waker) -> Result<Poll<()>, Closed> {
-        let mut guard = lock(&self.queue);
-        let queue = guard.as_mut().ok_or(Closed)?;
-        let Some(registered) = queue.armed(key.0) else {
-            drop(self.give_back(guard, key));
-            return Ok(Poll::Ready(()));
-        };
-        if registered.will_wake(waker) {
-            return Ok(Poll::Pending);
+        // Cloned and dropped without the lock.
+        let mut new = None;
+        loop {
+            let mut guard = lock(&self.queue);
+            let queue = guard.as_mut().ok_or(Closed)?;
+            let Some(registered) = queue.armed(key.0) else {
+                drop(self.give_back(guard, key));
+                return Ok(Poll::Ready(()));
+            };
+            if let Some(new) = &mut new {
+                mem::swap(registered, new);
+                return Ok(Poll::Pending);
+            }
+            if registered.will_wake(waker) {
+                return Ok(Poll::Pending);
+            }
+            drop(guard);
+            new = Some(waker.clone());
         }
-        drop(guard);
-        self.register(key, waker.clone())
-    }
-
-    /// Like [`poll`](Timers::poll), with a waker that differs from the one before.
-    #[cold]
-    fn register(&self, key: &Key, mut waker: Waker) -> Result<Poll<()>, Closed> {
-        // The waker is a parameter and the lock is a local, so the waker is dropped after the lock
-        // on each way out.
-        let mut guard = lock(&self.queue);
-        let queue = guard.as_mut().ok_or(Closed)?;
-        let Some(registered) = queue.armed(key.0) else {
-            drop(self.give_back(guard, key));
-            return Ok(Poll::Ready(()));
-        };
-        mem::swap(registered, &mut waker);
-        Ok(Poll::Pending)
     }
 
     /// Frees the timer's place. If the timer had not fired, it never will, and its waker is

@@ -54,9 +54,8 @@ pub(crate) struct LocalState {
     /// Whether a `try_tick` is under way, which alone does not make this awake: a `run` may be
     /// asleep.
     is_ticking: Cell<bool>,
-    spawned: Cell<u64>,
-    /// The number of tasks that have ended.
-    ended: Cell<u64>,
+    /// The number of tasks that have not ended.
+    alive: Cell<usize>,
     /// The number of calls of `try_tick`.
     ticks: Cell<usize>,
     /// The tasks that other threads have pushed. Padded, because those threads write it.
@@ -120,7 +119,7 @@ impl Schedule<Entry> for Scheduler {
     #[inline]
     fn ended(&self, task: &EndedTask<'_, Entry>, _: TaskEnd) {
         with_own(|state| {
-            state.ended.set(state.ended.get() + 1);
+            state.alive.set(state.alive.get() - 1);
             if task.metadata().is_entered() {
                 // SAFETY: the runner calls this, and the task's future is gone.
                 unsafe { state.register.strike_off(task.metadata()) };
@@ -215,8 +214,7 @@ impl LocalState {
             is_driven: Cell::new(false),
             is_awake: Cell::new(false),
             is_ticking: Cell::new(false),
-            spawned: Cell::new(0),
-            ended: Cell::new(0),
+            alive: Cell::new(0),
             ticks: Cell::new(0),
             inbox: CachePadded::new(Inbox::new()),
         }
@@ -224,7 +222,7 @@ impl LocalState {
 
     /// Returns whether all tasks have ended.
     pub(super) fn is_empty(&self) -> bool {
-        self.ended.get() == self.spawned.get()
+        self.alive.get() == 0
     }
 
     pub(crate) fn spawn<F>(
@@ -257,7 +255,7 @@ impl LocalState {
 
     #[inline]
     fn launch(&self, runnable: Runnable) {
-        self.spawned.set(self.spawned.get() + 1);
+        self.alive.set(self.alive.get() + 1);
         self.push(runnable);
     }
 
