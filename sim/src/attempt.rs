@@ -4,10 +4,11 @@ use alloc::boxed::Box;
 use core::future::Future;
 
 use super::{
-    Builder,
     chance::Chance,
     failure::{Failure, Kind},
+    net::Network,
     scheduler::Strategy,
+    settings::Builder,
     verdict::Verdict,
     world::{Kept, World},
 };
@@ -32,7 +33,7 @@ impl Attempt {
         strategy: Option<Box<dyn Strategy>>,
         program: &impl Fn() -> F,
     ) -> Self {
-        let world = World::new(settings, chance);
+        let world = World::new(settings, chance, Box::new(Network::new()));
         if let Some(strategy) = strategy {
             world.use_strategy(strategy);
         }
@@ -54,7 +55,7 @@ impl Attempt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Scheduler, random};
+    use crate::{inside::random, scheduler::Scheduler};
     use core::time::Duration;
     use joint_executor::{JoinSet, time::sleep, yield_now};
 

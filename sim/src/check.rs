@@ -12,10 +12,11 @@ use std::env;
 
 use self::plan::Plan;
 use super::{
-    Builder, Faults,
     attempt::Attempt,
     chance::Decision,
     failure::{Failure, Kind},
+    faults::Faults,
+    settings::Builder,
     verdict::Verdict,
 };
 

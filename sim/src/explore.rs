@@ -4,12 +4,11 @@ use alloc::{boxed::Box, rc::Rc};
 use core::{cell::RefCell, future::Future};
 
 use super::{
-    Builder,
     attempt::Attempt,
     chance::Chance,
     failure::{Failure, Kind},
-    pass_on,
     scheduler::{DepthFirst, Search},
+    settings::Builder,
     verdict::Verdict,
 };
 
@@ -49,7 +48,7 @@ use super::{
 pub fn explore<F: Future<Output: Verdict>>(program: impl Fn() -> F) -> u64 {
     match Explore::new().run(program) {
         Ok(explored) => explored.schedules,
-        Err(failure) => pass_on(failure),
+        Err(failure) => failure.pass_on(),
     }
 }
 

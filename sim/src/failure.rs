@@ -4,6 +4,7 @@ use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::{fmt, mem, time::Duration};
 use std::{
     any::Any,
+    panic::resume_unwind,
     sync::{Mutex, PoisonError},
 };
 
@@ -290,6 +291,15 @@ impl Failure {
                 kind: Box::new(kind),
                 ..self
             }),
+        }
+    }
+
+    /// Prints it, and panics with it.
+    pub(super) fn pass_on(self) -> ! {
+        std::eprintln!("{self}");
+        match self.into_panic() {
+            Ok(payload) => resume_unwind(payload),
+            Err(failure) => panic!("{failure}"),
         }
     }
 }

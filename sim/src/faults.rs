@@ -1,19 +1,9 @@
-//! [`Faults`]: what goes wrong in a simulation, and the places where a program lets it.
+//! [`Faults`]: what goes wrong in a simulation.
 //!
 //! Late timers, late wake-ups, spurious polls and extra yields may hit every task, because every
 //! program must bear them. No program bears that just any of its tasks is cancelled or panics, so
-//! these hit only what says that it may be hit: [`may_cancel`], [`may_panic`], and tasks whose
-//! names are given to [`Faults::cancel_tasks`].
-
-use core::{
-    fmt,
-    future::{Future, IntoFuture},
-    pin::Pin,
-    task::{Context, Poll},
-};
-use std::{boxed::Box, panic::resume_unwind};
-
-use super::world;
+//! these hit only what says that it may be hit: [`may_cancel`](super::may_cancel),
+//! [`may_panic`](super::may_panic), and tasks whose names are given to [`Faults::cancel_tasks`].
 
 /// What goes wrong in a simulation, each with the probability that it happens where it could.
 ///
@@ -79,6 +69,8 @@ impl Faults {
     /// A correct program stays correct under all of them: see each of the methods. Timers are late
     /// with a probability of 25%, and [`fault`] sites are active and fire with 25% each. The other
     /// faults have 10%, and panics 2%.
+    ///
+    /// [`fault`]: super::fault
     ///
     /// # Example
     /// ```
@@ -195,7 +187,7 @@ impl Faults {
         self
     }
 
-    /// A future in [`may_cancel`] is dropped, or a task that
+    /// A future in [`may_cancel`](super::may_cancel) is dropped, or a task that
     /// [`cancel_tasks`](Faults::cancel_tasks) names is cancelled. This is decided each time that
     /// the one is pending, or the other is about to be polled.
     ///
@@ -244,7 +236,7 @@ impl Faults {
         self
     }
 
-    /// A poll of a future in [`may_panic`] panics.
+    /// A poll of a future in [`may_panic`](super::may_panic) panics.
     ///
     /// # Example
     /// ```
@@ -271,6 +263,8 @@ impl Faults {
 
     /// A [`fault`] site is active in this share of the runs. In a run in which it is active, it
     /// fires in this share of its calls.
+    ///
+    /// [`fault`]: super::fault
     ///
     /// # Example
     /// ```
@@ -304,63 +298,6 @@ impl Faults {
     }
 }
 
-/// Returns whether a fault of the program's own is to happen here, by [`Faults::sites`]. Outside of
-/// a simulation it returns false.
-///
-/// A site, which is all calls with the same name, is active in some runs only. So a rare fault
-/// does not always come together with all others.
-///
-/// # Example
-/// ```
-/// use joint_sim::{self as sim, Builder, Faults};
-///
-/// fn write(text: &str) -> Result<usize, &'static str> {
-///     if sim::fault("the disk is full") {
-///         return Err("full");
-///     }
-///     Ok(text.len())
-/// }
-///
-/// assert_eq!(write("abc"), Ok(3));
-/// let faults = Faults::none().sites(1.0);
-/// let outcome = Builder::new(1).faults(faults).run(async { write("abc") });
-/// assert_eq!(outcome.unwrap().output, Err("full"));
-/// ```
-pub fn fault(name: &str) -> bool {
-    world::with(|world| world.is_some_and(|world| world.fires(name)))
-}
-
-/// Lets a simulation drop a future at any of its suspension points, by [`Faults::cancellations`].
-/// The output is `None` then. Elsewhere it only awaits the future.
-///
-/// This tests that a future is safe to cancel, as a [`timeout`](joint_executor::time::timeout) or a
-/// race cancels it: what it held is given back, and what it had received is not lost. The future is
-/// dropped right after a poll in which it was pending, at some later time, or in place of the poll
-/// that it was woken for.
-///
-/// # Panics
-/// The returned future panics if it is polled again after it was ready.
-///
-/// # Cost
-/// One allocation.
-///
-/// # Example
-/// ```
-/// use joint_sim::{self as sim, Builder, Faults};
-///
-/// assert_eq!(joint::block_on(sim::may_cancel(async { 7 })), Some(7));
-/// let faults = Faults::none().cancellations(1.0);
-/// let waits = sim::may_cancel(std::future::pending::<()>());
-/// let outcome = Builder::new(1).faults(faults).run(waits);
-/// assert_eq!(outcome.unwrap().output, None);
-/// ```
-pub fn may_cancel<F: IntoFuture>(future: F) -> MayCancel<F::IntoFuture> {
-    MayCancel {
-        future: Some(Box::pin(future.into_future())),
-        fate: Fate::Open,
-    }
-}
-
 /// The time at which a future is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -370,105 +307,4 @@ pub(super) enum Fate {
     AtNextPoll,
     /// At the first poll at or after this time of the clock.
     At(u64),
-}
-
-/// The future of [`may_cancel`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct MayCancel<F> {
-    /// `None` after the end.
-    future: Option<Pin<Box<F>>>,
-    fate: Fate,
-}
-
-impl<F: Future> Future for MayCancel<F> {
-    type Output = Option<F::Output>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let Some(future) = &mut this.future else {
-            panic!("a `MayCancel` was polled again after it was ready; do not poll it after that");
-        };
-        let has_come = match this.fate {
-            Fate::Open => false,
-            Fate::Now | Fate::AtNextPoll => true,
-            Fate::At(time) => world::with(|world| world.is_none_or(|world| world.now() >= time)),
-        };
-        if !has_come {
-            let polled = future.as_mut().poll(cx);
-            if let Poll::Ready(output) = polled {
-                this.future = None;
-                return Poll::Ready(Some(output));
-            }
-            if this.fate == Fate::Open {
-                this.fate = world::with(|world| world.map_or(Fate::Open, |world| world.fate(cx)));
-            }
-            if this.fate != Fate::Now {
-                return Poll::Pending;
-            }
-        }
-        world::with(|world| {
-            if let Some(world) = world {
-                world.note_cancelled();
-            }
-        });
-        this.future = None;
-        Poll::Ready(None)
-    }
-}
-
-impl<F> fmt::Debug for MayCancel<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MayCancel")
-            .field("has_ended", &self.future.is_none())
-            .finish_non_exhaustive()
-    }
-}
-
-/// Lets a simulation panic in any poll of a future, by [`Faults::panics`]. Elsewhere it only awaits
-/// the future.
-///
-/// The panic comes in place of the poll, so the future is dropped while the thread unwinds. A task
-/// that panics ends, and its waiter finds the panic: put this around what runs in a task whose
-/// failure the rest of the program survives.
-///
-/// # Cost
-/// One allocation.
-///
-/// # Example
-/// ```
-/// use joint_sim::{self as sim, Builder, Faults};
-/// use joint_executor::spawn;
-///
-/// let faults = Faults::none().panics(1.0);
-/// let outcome = Builder::new(1).faults(faults).run(async {
-///     spawn(sim::may_panic(async { 7 })).result().await
-/// });
-/// assert!(outcome.unwrap().output.unwrap_err().is_panic());
-/// ```
-pub fn may_panic<F: IntoFuture>(future: F) -> MayPanic<F::IntoFuture> {
-    MayPanic(Box::pin(future.into_future()))
-}
-
-/// The future of [`may_panic`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct MayPanic<F>(Pin<Box<F>>);
-
-impl<F: Future> Future for MayPanic<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if world::with(|world| world.is_some_and(|world| world.panics())) {
-            // Without a message on the standard error: the simulation has asked for the panic.
-            resume_unwind(Box::new(
-                "a panic that the simulation's faults have asked for",
-            ));
-        }
-        self.0.as_mut().poll(cx)
-    }
-}
-
-impl<F> fmt::Debug for MayPanic<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MayPanic").finish_non_exhaustive()
-    }
 }

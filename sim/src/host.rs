@@ -1,150 +1,20 @@
 //! [`Host`]: a simulated machine, with its own executor, address and sockets.
 
-use alloc::{boxed::Box, rc::Rc, string::String, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, rc::Rc, string::String, sync::Arc};
 use core::{
     cell::RefCell,
     fmt,
     future::{Future, poll_fn},
-    net::{IpAddr, Ipv4Addr},
+    net::IpAddr,
     panic::Location,
-    pin::Pin,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
 use super::{
     chance::About,
+    machine::{HostEnd, Machine, Machines, Main, Power, ip},
     world::{self, World},
 };
-use joint::task::JoinHandle;
-use joint_executor::Executor;
-
-/// Which host something belongs to, and which start of that host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) host: usize,
-    pub(super) start: u32,
-}
-
-impl Place {
-    /// The place of the main future.
-    pub(super) const MAIN: Self = Self { host: 0, start: 0 };
-}
-
-/// Makes the main future of a host.
-pub(super) type Main = Box<dyn FnMut() -> Pin<Box<dyn Future<Output = ()>>>>;
-
-/// Whether a machine runs a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Power {
-    Off,
-    /// The machine answers, but no program runs there.
-    Idle,
-    Running,
-}
-
-/// What runs on a host.
-pub(super) struct Program {
-    pub(super) executor: Rc<Executor>,
-    /// The main future. Without a handle it would be dropped if nobody could wake it.
-    pub(super) _main: Option<JoinHandle<()>>,
-}
-
-/// What the world knows about a host.
-pub(super) struct Machine {
-    pub(super) name: Arc<str>,
-    /// The number of starts and ends, which tells what belongs to an earlier start.
-    pub(super) start: u32,
-    pub(super) power: Power,
-    pub(super) main: Option<Rc<RefCell<Main>>>,
-    pub(super) program: Option<Program>,
-    /// The call that gave the host its main future.
-    pub(super) given: &'static Location<'static>,
-    end: Option<HostEnd>,
-    /// The number of futures that wait for the end.
-    pub(super) watchers: usize,
-    waiting: Vec<Waker>,
-    /// The next port to assign.
-    pub(super) next_port: u16,
-}
-
-impl Machine {
-    #[track_caller]
-    pub(super) fn new(name: Arc<str>, power: Power) -> Self {
-        Self {
-            name,
-            start: 0,
-            power,
-            main: None,
-            program: None,
-            given: Location::caller(),
-            end: None,
-            watchers: 0,
-            waiting: Vec::new(),
-            next_port: FIRST_PORT,
-        }
-    }
-
-    pub(super) fn begin(&mut self) -> u32 {
-        self.start += 1;
-        self.power = Power::Running;
-        self.end = None;
-        self.start
-    }
-
-    /// Returns the wakers of those who wait for the end.
-    pub(super) fn end(&mut self, power: Power, end: HostEnd) -> Vec<Waker> {
-        self.start += 1;
-        self.power = power;
-        self.end = Some(end);
-        core::mem::take(&mut self.waiting)
-    }
-
-    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<HostEnd> {
-        if let Some(end) = &self.end {
-            return Poll::Ready(end.clone());
-        }
-        if !self.waiting.iter().any(|own| own.will_wake(cx.waker())) {
-            self.waiting.push(cx.waker().clone());
-        }
-        Poll::Pending
-    }
-}
-
-/// The first port that is assigned automatically.
-pub(super) const FIRST_PORT: u16 = 49_152;
-
-/// Returns the address of a host.
-pub(super) fn ip(host: usize) -> Ipv4Addr {
-    let number = u16::try_from(host + 1).unwrap_or(u16::MAX);
-    let [high, low] = number.to_be_bytes();
-    Ipv4Addr::new(10, 0, high, low)
-}
-
-/// How a host's main future has ended.
-///
-/// # Example
-/// ```
-/// use joint_sim::{self as sim, Host, HostEnd};
-///
-/// sim::run(1, async {
-///     let host = Host::new("a");
-///     host.run(|| async {});
-///     assert_eq!(host.ended().await, HostEnd::Returned);
-///     let end = host.ended();
-///     host.restart();
-///     host.kill();
-///     assert_eq!(end.await, HostEnd::Killed);
-/// });
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HostEnd {
-    /// The main future returned.
-    Returned,
-    /// The host was killed.
-    Killed,
-    /// The main future panicked with this message.
-    Panicked(String),
-}
 
 /// A simulated machine.
 ///
@@ -228,12 +98,12 @@ impl Host {
     pub fn new(name: impl Into<String>) -> Self {
         let name = Arc::<str>::from(name.into());
         with_world(|world| {
-            world.network(|network| {
-                let is_taken = network.find(&name).is_some();
+            world.machines(|machines| {
+                let is_taken = machines.find(&name).is_some();
                 assert!(!is_taken, "there is a host named `{name}` already");
-                let number = network.machines.len();
-                network.machines.push(Machine::new(name, Power::Idle));
-                network.host(number)
+                let number = machines.all.len();
+                machines.all.push(Machine::new(name, Power::Idle));
+                Self::of(machines, number)
             })
         })
     }
@@ -254,11 +124,17 @@ impl Host {
     /// });
     /// ```
     pub fn find(name: &str) -> Option<Self> {
-        with_world(|world| world.network(|network| Some(network.host(network.find(name)?))))
+        with_world(|world| {
+            world.machines(|machines| Some(Self::of(machines, machines.find(name)?)))
+        })
     }
 
-    pub(super) fn of(number: usize, name: Arc<str>, run: Arc<()>) -> Self {
-        Self { number, name, run }
+    fn of(machines: &Machines, number: usize) -> Self {
+        Self {
+            number,
+            name: machines.all[number].name.clone(),
+            run: machines.run.clone(),
+        }
     }
 
     /// Returns the host's name.
@@ -309,8 +185,8 @@ impl Host {
         let main = Rc::new(RefCell::new(main));
         let given = Location::caller();
         self.with(|world| {
-            let before = world.network(|network| {
-                let machine = &mut network.machines[self.number];
+            let before = world.machines(|machines| {
+                let machine = &mut machines.all[self.number];
                 let is_running = machine.power == Power::Running;
                 assert!(!is_running, "the host `{}` runs already", self.name);
                 machine.given = given;
@@ -450,7 +326,8 @@ impl Host {
 
     fn stop(&self, power: Power) {
         self.with(|world| {
-            let is_running = world.network(|n| n.machines[self.number].power == Power::Running);
+            let is_running =
+                world.machines(|machines| machines.all[self.number].power == Power::Running);
             if is_running || power == Power::Off {
                 world.stop(self.number, power, HostEnd::Killed);
             }
@@ -463,7 +340,7 @@ impl Host {
     /// Outside of its simulation.
     pub fn is_running(&self) -> bool {
         let is_running = |world: &World| {
-            world.network(|network| network.machines[self.number].power == Power::Running)
+            world.machines(|machines| machines.all[self.number].power == Power::Running)
         };
         self.with(is_running)
     }
@@ -494,7 +371,7 @@ impl Host {
 
     fn with<R>(&self, f: impl FnOnce(&World) -> R) -> R {
         with_world(|world| {
-            let is_own = world.network(|network| Arc::ptr_eq(&network.run, &self.run));
+            let is_own = world.machines(|machines| Arc::ptr_eq(&machines.run, &self.run));
             assert!(is_own, "the host `{}` is of another simulation", self.name);
             f(world)
         })
@@ -521,13 +398,13 @@ struct Watch(Host);
 
 impl Watch {
     fn new(host: Host) -> Self {
-        host.with(|world| world.network(|network| network.machines[host.number].watchers += 1));
+        host.with(|world| world.machines(|machines| machines.all[host.number].watchers += 1));
         Self(host)
     }
 
     fn poll(&self, cx: &mut Context<'_>) -> Poll<HostEnd> {
         let Self(host) = self;
-        host.with(|world| world.network(|network| network.machines[host.number].poll_end(cx)))
+        host.with(|world| world.machines(|machines| machines.all[host.number].poll_end(cx)))
     }
 }
 
@@ -536,9 +413,9 @@ impl Drop for Watch {
         let Self(host) = self;
         world::with(|world| {
             let Some(world) = world else { return };
-            world.network(|network| {
-                let is_own = Arc::ptr_eq(&network.run, &host.run);
-                if let Some(machine) = network.machines.get_mut(host.number).filter(|_| is_own) {
+            world.machines(|machines| {
+                let is_own = Arc::ptr_eq(&machines.run, &host.run);
+                if let Some(machine) = machines.all.get_mut(host.number).filter(|_| is_own) {
                     machine.watchers -= 1;
                 }
             });
@@ -569,6 +446,6 @@ fn with_world<R>(f: impl FnOnce(&World) -> R) -> R {
 pub fn current_host() -> Host {
     with_world(|world| {
         let number = world.place().host;
-        world.network(|network| network.host(number))
+        world.machines(|machines| Host::of(machines, number))
     })
 }

@@ -347,27 +347,34 @@ mod explore;
 mod failure;
 mod faults;
 mod host;
+mod inside;
+mod machine;
 pub mod net;
 mod record;
 mod scheduler;
+mod settings;
+mod tasks;
 mod trace;
+mod traffic;
 mod verdict;
 mod world;
 
-use alloc::string::String;
+use alloc::boxed::Box;
 use core::{fmt, future::Future, time::Duration};
-use std::panic::resume_unwind;
 
-use self::{chance::Chance, world::World};
+use self::{chance::Chance, net::Network, world::World};
 
 pub use self::{
     check::{Check, Checked, Found, check},
     explore::{Explore, Explored, explore},
     failure::Failure,
-    faults::{Faults, MayCancel, MayPanic, fault, may_cancel, may_panic},
-    host::{Host, HostEnd, current_host},
+    faults::Faults,
+    host::{Host, current_host},
+    inside::{MayCancel, MayPanic, fault, is_simulated, may_cancel, may_panic, random},
+    machine::HostEnd,
     record::Event,
     scheduler::Scheduler,
+    settings::Builder,
     trace::{Explanation, Lanes, Trace},
     verdict::Verdict,
 };
@@ -401,325 +408,11 @@ pub use self::{
 pub fn run<F: Future>(seed: u64, future: F) -> F::Output {
     match Builder::new(seed).run(future) {
         Ok(outcome) => outcome.output,
-        Err(failure) => pass_on(failure),
+        Err(failure) => failure.pass_on(),
     }
-}
-
-/// Prints a failure, and panics with it.
-fn pass_on(failure: Failure) -> ! {
-    std::eprintln!("{failure}");
-    match failure.into_panic() {
-        Ok(payload) => resume_unwind(payload),
-        Err(failure) => panic!("{failure}"),
-    }
-}
-
-/// The settings of a simulation.
-///
-/// # Example
-/// ```
-/// use joint_sim::{Builder, Scheduler};
-///
-/// let outcome = Builder::new(3)
-///     .scheduler(Scheduler::RoundRobin)
-///     .run(async { joint_executor::spawn(async { 6 * 7 }).await })?;
-/// assert_eq!(outcome.output, 42);
-/// # Ok::<(), joint_sim::Failure>(())
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "a builder does nothing until `run` is called"]
-pub struct Builder {
-    seed: u64,
-    scheduler: Scheduler,
-    faults: Faults,
-    expected_steps: u64,
-    workers: usize,
-    charge: Duration,
-    ignores_panics: bool,
-    max_steps: u64,
-    max_time: Duration,
-    max_call_time: Duration,
-    max_poll_time: Duration,
-    keeps_trace: bool,
-    /// The command that replays the run, if it is one of a check.
-    replay: Option<String>,
 }
 
 impl Builder {
-    /// Creates the settings of a run with this seed.
-    pub fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            scheduler: Scheduler::Random,
-            faults: Faults::none(),
-            expected_steps: 1_000,
-            workers: 2,
-            charge: Duration::ZERO,
-            ignores_panics: false,
-            max_steps: u64::MAX,
-            max_time: Duration::MAX,
-            max_call_time: Duration::from_secs(10),
-            max_poll_time: Duration::from_secs(60),
-            keeps_trace: false,
-            replay: None,
-        }
-    }
-
-    /// Sets how the task that runs next is chosen. Otherwise it is [`Scheduler::Random`].
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Scheduler};
-    /// use joint_executor::{spawn_detached, yield_now};
-    /// use std::sync::Mutex;
-    ///
-    /// static ORDER: Mutex<Vec<u32>> = Mutex::new(Vec::new());
-    /// Builder::new(1).scheduler(Scheduler::RoundRobin).run(async {
-    ///     for n in 0..4 {
-    ///         spawn_detached(async move { ORDER.lock().unwrap().push(n) });
-    ///     }
-    ///     yield_now().await;
-    /// })?;
-    /// assert_eq!(*ORDER.lock().unwrap(), [0, 1, 2, 3]);
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
-    pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
-        self.scheduler = scheduler;
-        self
-    }
-
-    /// Sets what goes wrong. Otherwise nothing does.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Faults};
-    /// use joint_executor::time::sleep;
-    /// use std::time::Duration;
-    ///
-    /// let second = Duration::from_secs(1);
-    /// let run = |faults| Builder::new(1).faults(faults).run(async move { sleep(second).await });
-    /// assert_eq!(run(Faults::none())?.elapsed, second);
-    /// assert!(run(Faults::none().late_timers(1.0))?.elapsed > second);
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
-    pub fn faults(mut self, faults: Faults) -> Self {
-        self.faults = faults;
-        self
-    }
-
-    /// Sets how many steps the run is expected to take at most, which [`Scheduler::Pct`] must know.
-    /// Otherwise it is 1,000.
-    ///
-    /// [`Outcome::steps`] of an earlier run tells the number.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Scheduler};
-    ///
-    /// let program = || async {
-    ///     for _ in 0..100 {
-    ///         joint_executor::yield_now().await;
-    ///     }
-    /// };
-    /// let steps = Builder::new(0).run(program())?.steps;
-    /// let settings = Builder::new(1).scheduler(Scheduler::Pct { depth: 3 }).expected_steps(steps);
-    /// assert_eq!(settings.run(program())?.steps, 101);
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
-    pub fn expected_steps(mut self, steps: u64) -> Self {
-        self.expected_steps = steps;
-        self
-    }
-
-    /// Sets the number of workers of the main executor, and of each executor whose builder does not
-    /// say it. Otherwise it is 2.
-    ///
-    /// All workers take turns. Their number matters to a poll that blocks, which blocks its worker,
-    /// and to tasks that belong to one worker.
-    ///
-    /// # Example
-    /// ```
-    /// use joint::block_on;
-    /// use joint_sim::Builder;
-    /// use joint_executor::spawn;
-    ///
-    /// // The poll of the outer task blocks a worker until the inner one has run.
-    /// let run = |workers| {
-    ///     let settings = Builder::new(1).workers(workers);
-    ///     settings.run(async { spawn(async { block_on(spawn(async { 7 })) }).await })
-    /// };
-    /// assert_eq!(run(2)?.output, 7);
-    /// assert!(run(1).unwrap_err().is_deadlock());
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = workers;
-        self
-    }
-
-    /// Sets how much virtual time each poll takes. Otherwise it takes none.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::Builder;
-    /// use joint_executor::yield_now;
-    /// use std::time::Duration;
-    ///
-    /// let settings = Builder::new(1).charge(Duration::from_millis(2));
-    /// assert_eq!(settings.run(yield_now())?.elapsed, Duration::from_millis(4));
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
-    pub fn charge(mut self, charge: Duration) -> Self {
-        self.charge = charge;
-        self
-    }
-
-    /// Sets whether a panic of a task that has no handle is no failure. Otherwise it is one,
-    /// because nobody else would learn of it.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Scheduler};
-    /// use joint_executor::{spawn_detached, yield_now};
-    ///
-    /// let run = |ignores| {
-    ///     let settings = Builder::new(1).scheduler(Scheduler::RoundRobin);
-    ///     settings.ignore_detached_panics(ignores).run(async {
-    ///         spawn_detached(async { panic!("unseen") });
-    ///         yield_now().await;
-    ///     })
-    /// };
-    /// assert!(run(true).is_ok());
-    /// assert!(run(false).is_err());
-    /// ```
-    pub fn ignore_detached_panics(mut self, ignores: bool) -> Self {
-        self.ignores_panics = ignores;
-        self
-    }
-
-    /// Sets the largest number of steps, after which the run fails. Each poll is a step. There is
-    /// no limit otherwise.
-    ///
-    /// # Example
-    /// ```
-    /// let spins = joint_sim::Builder::new(1).max_steps(100).run(async {
-    ///     loop {
-    ///         joint_executor::yield_now().await;
-    ///     }
-    /// });
-    /// let report = spins.map(|outcome| outcome.output).unwrap_err();
-    /// assert!(report.to_string().contains("it took more than 100 steps"));
-    /// ```
-    pub fn max_steps(mut self, steps: u64) -> Self {
-        self.max_steps = steps;
-        self
-    }
-
-    /// Sets the virtual time after which the run fails. There is no limit otherwise.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Host, net::TcpStream};
-    /// use joint_executor::time::sleep;
-    /// use std::time::Duration;
-    ///
-    /// let failure = Builder::new(1).max_time(Duration::from_secs(3600)).run(async {
-    ///     Host::new("server");
-    ///     // Nobody ever listens there.
-    ///     while TcpStream::connect("server:80").await.is_err() {
-    ///         sleep(Duration::from_secs(1)).await;
-    ///     }
-    /// });
-    /// assert!(failure.unwrap_err().to_string().contains("more than 3600s of virtual time"));
-    /// ```
-    pub fn max_time(mut self, time: Duration) -> Self {
-        self.max_time = time;
-        self
-    }
-
-    /// Sets whether everything that happens is kept, as a [`Trace`]. Otherwise it is not.
-    ///
-    /// This takes memory for each spawn, wake-up and poll. It changes nothing in the run.
-    ///
-    /// # Example
-    /// ```
-    /// let outcome = joint_sim::Builder::new(1).trace(true).run(async {
-    ///     joint_executor::spawn(async {}).await;
-    /// })?;
-    /// println!("{}", outcome.trace.unwrap().lanes());
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
-    pub fn trace(mut self, trace: bool) -> Self {
-        self.keeps_trace = trace;
-        self
-    }
-
-    /// Sets how long, in real time, a function of
-    /// [`spawn_blocking`](joint_executor::spawn_blocking) may run from one wait of this crate to
-    /// the next. After that the run fails. Otherwise it is 10 s.
-    ///
-    /// Such a function has a thread of its own, but the simulation waits until it ends, or waits in
-    /// this crate. If it waits elsewhere, such as in a channel of `std`, for another part of the
-    /// program, nothing can go on. The run then fails, and leaks all that is in it. The process is
-    /// aborted with the same message if a poll is blocked in a wait meanwhile.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::Builder;
-    /// use joint_executor::spawn_blocking;
-    /// use std::{sync::mpsc, time::Duration};
-    ///
-    /// let failure = Builder::new(1).max_call_time(Duration::from_millis(100)).run(async {
-    ///     let (_sender, receiver) = mpsc::channel::<()>();
-    ///     // Nothing is ever sent.
-    ///     spawn_blocking(move || receiver.recv()).await
-    /// });
-    /// let report = failure.unwrap_err().to_string();
-    /// assert!(report.contains("use `joint::oneshot`"), "{report}");
-    /// ```
-    pub fn max_call_time(mut self, time: Duration) -> Self {
-        self.max_call_time = time;
-        self
-    }
-
-    /// Sets how long, in real time, a poll may go on without a wait of this crate. After that the
-    /// process is aborted, with a report on the standard error. Otherwise it is one minute.
-    /// [`Duration::MAX`] means forever, and nobody looks at the run then.
-    ///
-    /// A poll that waits elsewhere than in this crate blocks the whole simulation: in a channel or
-    /// lock of `std`, in [`park`](std::thread::park), or in a poll that never ends. Often it waits
-    /// for another task, which can never run. A blocked thread cannot be unwound, so no [`Failure`]
-    /// can be returned. The report names the seed, the step, the task and where it was spawned, and
-    /// how a check is replayed. The test harness of `cargo test` ends with the process, and the
-    /// other tests of the program are not run.
-    ///
-    /// The limit is not exact, and the time in which a debugger holds the process does not count.
-    /// The same limit holds for a destructor at the end of the run. A function of `spawn_blocking`
-    /// has a limit of its own, [`max_call_time`](Self::max_call_time).
-    ///
-    /// # Cost
-    /// One thread of the process looks at all runs once a second, or four times in the shortest of
-    /// their limits. It sleeps when there is no run.
-    ///
-    /// # Example
-    /// ```
-    /// use std::{sync::mpsc, time::Duration};
-    ///
-    /// # if false {
-    /// joint_sim::Builder::new(1).max_poll_time(Duration::from_secs(5)).run(async {
-    ///     let (sender, receiver) = mpsc::channel();
-    ///     joint_executor::spawn_detached(async move { sender.send(1).unwrap() });
-    ///     // This aborts the process: the task cannot run. Use `joint::oneshot` instead.
-    ///     receiver.recv().unwrap()
-    /// })?;
-    /// # }
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
-    pub fn max_poll_time(mut self, time: Duration) -> Self {
-        self.max_poll_time = time;
-        self
-    }
-
     /// Runs a future to its end. What it has spawned and what has not ended is dropped then.
     ///
     /// # Errors
@@ -742,7 +435,7 @@ impl Builder {
     /// # Ok::<(), joint_sim::Failure>(())
     /// ```
     pub fn run<F: Future>(&self, future: F) -> Result<Outcome<F::Output>, Failure> {
-        let world = World::new(self, Chance::new(self.seed));
+        let world = World::new(self, Chance::new(self.seed), Box::new(Network::new()));
         let ended = world.run(future);
         match ended {
             Ok(output) => Ok(Outcome {
@@ -804,36 +497,4 @@ impl<T: fmt::Debug> fmt::Debug for Outcome<T> {
             .field("elapsed", &self.elapsed)
             .finish()
     }
-}
-
-/// Returns whether the calling code runs in a simulation.
-///
-/// # Example
-/// ```
-/// use joint_sim as sim;
-///
-/// assert!(!sim::is_simulated());
-/// assert!(sim::run(1, async { sim::is_simulated() }));
-/// ```
-pub fn is_simulated() -> bool {
-    world::with(|world| world.is_some())
-}
-
-/// Returns a random number. In a simulation the seed decides it.
-///
-/// Outside it comes from the keys of std's hash maps, which differ in each thread and each program.
-/// It is not fit for secrets.
-///
-/// # Example
-/// ```
-/// let draw = |seed| joint_sim::run(seed, async { joint_sim::random() });
-/// assert_eq!(draw(1), draw(1));
-/// assert_ne!(draw(1), draw(2));
-/// ```
-pub fn random() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    world::with(|world| match world {
-        Some(world) => world.chance().random(),
-        None => RandomState::new().hash_one(0u64),
-    })
 }

@@ -3,7 +3,7 @@
 use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::{fmt, mem, panic::Location, time::Duration};
 
-use super::net::Traffic;
+use super::traffic::Traffic;
 use joint::task::TaskEnd;
 
 /// Who does something: the main future, a task by the order of spawning, a timer, or something

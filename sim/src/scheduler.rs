@@ -12,7 +12,7 @@ use alloc::{boxed::Box, collections::VecDeque};
 use super::{
     chance::{About, Chance},
     record::Actor,
-    world::Due,
+    tasks::Due,
 };
 
 pub(super) use self::depth_first::{DepthFirst, Search};

@@ -22,7 +22,6 @@ mod owner;
 mod places;
 mod pool;
 mod step;
-mod tasks;
 mod threads;
 mod watchdog;
 
@@ -50,84 +49,22 @@ use self::{
     owner::Owner,
     pool::Pool,
     step::Step,
-    tasks::Key,
     threads::Threads,
     watchdog::{Phase, Watched},
 };
 use super::{
-    Builder,
     chance::Chance,
     clock::{self, NEVER},
     failure::{Failure, Kind, Payload},
-    host::Place,
-    net::Network,
-    record::{Actor, Event, Named, Record, What},
+    machine::Place,
+    record::{Actor, Event, Record, What},
+    settings::Builder,
     trace::Trace,
 };
-use joint::{
-    task::{Runnable, TaskEnd},
-    waker::budget,
-};
-use joint_executor::{
-    Executor,
-    hosted::{self, ExecutorId, ReadyTask},
-};
+use joint::{task::TaskEnd, waker::budget};
+use joint_executor::{Executor, hosted};
 
-pub(super) use self::{entered::with, kept::Kept};
-
-/// Something that is ready to run.
-pub(super) struct Due {
-    pub(super) actor: Actor,
-    /// The actor that made it ready.
-    by: Actor,
-    work: Work,
-}
-
-impl Due {
-    /// Returns whether it was woken in its own poll.
-    pub(super) fn has_yielded(&self) -> bool {
-        self.by == self.actor
-    }
-
-    fn into_task(self) -> Option<ReadyTask> {
-        match self.work {
-            Work::Task { task, .. } => Some(task),
-            _ => None,
-        }
-    }
-}
-
-enum Work {
-    Main,
-    Task {
-        /// The number of its executor.
-        pool: u16,
-        key: Key,
-        task: ReadyTask,
-    },
-    /// A call, with the place that it belongs to. Boxed, because calls are rare, and what is ready
-    /// is moved often.
-    Call(Box<(Place, Runnable)>),
-    /// A call that has begun must check whether its wait is over.
-    Resume(usize),
-}
-
-/// What the world knows about a task that has not ended.
-struct Live {
-    actor: Actor,
-    named: Named,
-    /// `None` for a call.
-    executor: Option<ExecutorId>,
-    /// The time and the step of its last poll.
-    since: u64,
-    ran: u64,
-    /// The actor that woke it for that step.
-    woken: Actor,
-    /// Whether the faults may cancel it.
-    is_expendable: bool,
-    /// Whether its last poll has scheduled a spurious one.
-    is_arranged: bool,
-}
+pub(super) use self::{entered::with, kept::Kept, places::Wires};
 
 /// The limits of a run.
 #[derive(Clone, Copy)]
@@ -168,7 +105,7 @@ pub(super) struct World {
     /// The waits of polls that block, which lie on the stack.
     frames: RefCell<Vec<Frame>>,
     keeps_all: bool,
-    network: RefCell<Network>,
+    wires: RefCell<Box<dyn Wires>>,
     /// The place of the code that is running.
     place: Cell<Place>,
     /// Who acts now.
@@ -189,7 +126,7 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(settings: &Builder, mut chance: Chance) -> Rc<Self> {
+    pub(super) fn new(settings: &Builder, mut chance: Chance, wires: Box<dyn Wires>) -> Rc<Self> {
         let start = clock::now();
         let keeps_all = settings.keeps_trace;
         if keeps_all {
@@ -225,7 +162,7 @@ impl World {
             frames: RefCell::default(),
             injected: Injected::new(&settings.faults),
             keeps_all,
-            network: RefCell::new(Network::new()),
+            wires: RefCell::new(wires),
             place: Cell::new(Place::MAIN),
             acting: Cell::new(Actor::MAIN),
             panicked: Cell::new(None),

@@ -17,7 +17,7 @@ struct Building {
     above: &'static [&'static [&'static str]],
 }
 
-const BUILDINGS: [Building; 2] = [
+const BUILDINGS: [Building; 3] = [
     Building {
         package: "",
         below: &[&["waker"], &["completion"], &["oneshot", "shared", "task"]],
@@ -47,6 +47,22 @@ const BUILDINGS: [Building; 2] = [
             &["worker"],
         ],
         above: &[&["io", "time"]],
+    },
+    Building {
+        package: "sim",
+        below: &[
+            &["chance", "clock", "faults", "machine", "verdict"],
+            &["traffic"],
+            &["record"],
+            &["tasks", "trace"],
+            &["failure", "scheduler"],
+            &["settings"],
+            &["world"],
+            &["host", "inside", "net"],
+            &["attempt"],
+            &["check", "explore"],
+        ],
+        above: &[],
     },
 ];
 

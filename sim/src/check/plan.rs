@@ -5,8 +5,9 @@ use core::{fmt, iter, num::ParseIntError, str::FromStr};
 
 use super::{
     super::{
-        Builder, Scheduler,
         chance::{About, Chance, Decision},
+        scheduler::Scheduler,
+        settings::Builder,
     },
     test_name,
 };

@@ -7,9 +7,8 @@ use super::{
     connection::{BACKLOG, Holder, SECOND, Segment, arrive_at},
     link::{RESEND, Way},
     network::{Network, Protocol, accepts},
-    traffic::Event,
 };
-use crate::{chance::About, host::Power, world::World};
+use crate::{chance::About, machine::Power, traffic::Event, world::World};
 
 impl Network {
     /// Takes what has arrived from an end.
@@ -34,7 +33,7 @@ impl Network {
             arrive_at(world, at, id, side);
             return None;
         }
-        if self.links.is_cut(way) || self.machines[way.1].power == Power::Off {
+        if self.links.is_cut(way) || self.machines.all[way.1].power == Power::Off {
             self.stall(world, id, side);
             return None;
         }
@@ -53,12 +52,12 @@ impl Network {
             Segment::Connect => self.listen(world, id),
             Segment::Accept => {
                 end.is_established = true;
-                end.writers.wake(&mut self.wakers);
+                end.writers.wake(&mut self.machines.wakers);
                 self.note(world, Event::Connected, (way.1, way.0), 0);
             }
             Segment::Data(bytes) if end.lives() && !end.is_read_shut => {
                 end.inbox.extend(&bytes);
-                end.readers.wake(&mut self.wakers);
+                end.readers.wake(&mut self.machines.wakers);
                 self.note(world, Event::Delivered, way, bytes.len());
             }
             Segment::Data(bytes) => {
@@ -72,7 +71,7 @@ impl Network {
             }
             Segment::End if end.lives() => {
                 end.has_all = true;
-                end.readers.wake(&mut self.wakers);
+                end.readers.wake(&mut self.machines.wakers);
             }
             Segment::End if end.holder == Holder::Lost => {
                 self.put(world, id, 1 - side, Segment::Reset);
@@ -109,7 +108,7 @@ impl Network {
                 end.holder = Holder::Program;
                 end.is_established = true;
                 listener.backlog.push_back(id);
-                listener.acceptors.wake(&mut self.wakers);
+                listener.acceptors.wake(&mut self.machines.wakers);
                 self.put(world, id, 1, Segment::Accept);
             }
             Some(_) => {
@@ -131,7 +130,9 @@ impl Network {
                 if !is_open(way) {
                     continue;
                 }
-                connection.ends[1 - side].writers.wake(&mut self.wakers);
+                connection.ends[1 - side]
+                    .writers
+                    .wake(&mut self.machines.wakers);
                 let pipe = &mut connection.pipes[side];
                 if mem::take(&mut pipe.is_stalled) {
                     let resent = world.chance().below(About::Network, RESEND as usize) as u64;

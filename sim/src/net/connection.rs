@@ -14,9 +14,8 @@ use std::io::{self, ErrorKind};
 use super::{
     link::Way,
     network::{Network, Waiting, gone},
-    traffic::Event,
 };
-use crate::{chance::About, world::World};
+use crate::{chance::About, traffic::Event, world::World};
 
 /// The size of a receive buffer, in bytes.
 pub(super) const WINDOW: usize = 64 << 10;
@@ -229,7 +228,7 @@ impl Network {
         };
         let end = &mut connection.ends[side];
         if !mem::replace(&mut end.is_write_shut, true) {
-            end.writers.wake(&mut self.wakers);
+            end.writers.wake(&mut self.machines.wakers);
             self.put(world, id, side, Segment::End);
         }
     }
@@ -246,7 +245,9 @@ impl Network {
                 // If the way is cut, `resume` does it.
                 let is_open = network.is_open(way);
                 if let Some(connection) = network.connections.get_mut(&id).filter(|_| is_open) {
-                    connection.ends[1 - side].writers.wake(&mut network.wakers);
+                    connection.ends[1 - side]
+                        .writers
+                        .wake(&mut network.machines.wakers);
                 }
             });
         });

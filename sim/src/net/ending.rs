@@ -7,9 +7,8 @@ use std::io::ErrorKind;
 use super::{
     connection::{CONNECT_LIMIT, Connection, Holder, RESEND_LIMIT, Segment},
     network::{Network, Protocol},
-    traffic::Event,
 };
-use crate::{host::Power, world::World};
+use crate::{machine::Power, traffic::Event, world::World};
 
 impl Network {
     /// Lets a pipe wait until its way is open.
@@ -80,8 +79,8 @@ impl Network {
         if end.lives() {
             end.is_broken = true;
             end.error = Some(kind);
-            end.readers.wake(&mut self.wakers);
-            end.writers.wake(&mut self.wakers);
+            end.readers.wake(&mut self.machines.wakers);
+            end.writers.wake(&mut self.machines.wakers);
         }
         let own = &mut connection.pipes[side];
         own.flying.clear();
@@ -115,7 +114,7 @@ impl Network {
             pipe.flying.clear();
         }
         for waiting in &mut waiting {
-            waiting.wake(&mut self.wakers);
+            waiting.wake(&mut self.machines.wakers);
         }
         self.free_port((host, Protocol::Tcp, port), id);
         match is_broken {
@@ -153,7 +152,7 @@ impl Network {
         };
         let port = listener.local.port();
         self.free_port((listener.host, Protocol::Tcp, port), id);
-        listener.acceptors.wake(&mut self.wakers);
+        listener.acceptors.wake(&mut self.machines.wakers);
         for id in listener.backlog {
             match power {
                 Power::Off => self.lose(id, 1),
@@ -178,7 +177,7 @@ impl Network {
             pipe.flying.clear();
         }
         for waiting in &mut waiting {
-            waiting.wake(&mut self.wakers);
+            waiting.wake(&mut self.machines.wakers);
         }
         self.forget_unused(id);
     }

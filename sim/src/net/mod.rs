@@ -58,19 +58,18 @@ mod ending;
 mod link;
 mod network;
 mod tcp;
-mod traffic;
 mod udp;
 
 use core::{net::IpAddr, time::Duration};
 
 use crate::world::{self, World};
 
+pub(super) use self::network::Network;
 pub use self::{
     link::{Latency, Link},
     tcp::{TcpListener, TcpStream},
     udp::UdpSocket,
 };
-pub(super) use self::{network::Network, traffic::Traffic};
 
 /// Calls `f` with the numbers of two hosts.
 fn with_two<R>(a: &str, b: &str, f: impl FnOnce(&World, &mut Network, usize, usize) -> R) -> R {
@@ -274,7 +273,7 @@ pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
 pub fn isolate(host: impl AsRef<str>) {
     with_network(|_, network| {
         let host = network.number(host.as_ref());
-        for other in 0..network.machines.len() {
+        for other in 0..network.machines.all.len() {
             network.links.cut((host, other));
             network.links.cut((other, host));
         }

@@ -1,7 +1,8 @@
 //! [`Network`]: the hosts, links and sockets of a run.
 
-use alloc::{collections::BTreeMap, rc::Rc, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, rc::Rc, sync::Arc, vec::Vec};
 use core::{
+    any::Any,
     cell::RefCell,
     mem,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -12,13 +13,13 @@ use std::io::{self, ErrorKind};
 use super::{
     connection::{Connection, Listener},
     link::{Links, Way},
-    traffic::{Event, Traffic},
     udp::Datagrams,
 };
 use crate::{
-    host::{FIRST_PORT, Host, HostEnd, Machine, Main, Place, Power, Program, ip},
+    machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, ip},
     record::What,
-    world::{self, World},
+    traffic::{Event, Traffic},
+    world::{self, Wires, World},
 };
 use joint::waker::budget;
 
@@ -32,11 +33,7 @@ pub(super) enum Protocol {
 pub(super) type Port = (usize, Protocol, u16);
 
 pub(crate) struct Network {
-    /// The identity of this run.
-    pub(crate) run: Arc<()>,
-    pub(crate) machines: Vec<Machine>,
-    /// The wakers to wake now.
-    pub(crate) wakers: Vec<Waker>,
+    pub(super) machines: Machines,
     pub(super) links: Links,
     pub(super) ports: BTreeMap<Port, u64>,
     pub(super) datagrams: BTreeMap<u64, Datagrams>,
@@ -48,9 +45,7 @@ pub(crate) struct Network {
 impl Network {
     pub(crate) fn new() -> Self {
         Self {
-            run: Arc::default(),
-            machines: Vec::from([Machine::new(Arc::from("main"), Power::Running)]),
-            wakers: Vec::new(),
+            machines: Machines::new(),
             links: Links::new(),
             ports: BTreeMap::new(),
             datagrams: BTreeMap::new(),
@@ -60,25 +55,15 @@ impl Network {
         }
     }
 
-    pub(crate) fn host(&self, number: usize) -> Host {
-        Host::of(number, self.machines[number].name.clone(), self.run.clone())
-    }
-
-    pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        self.machines
-            .iter()
-            .position(|machine| *machine.name == *name)
-    }
-
     pub(super) fn number(&self, name: &str) -> usize {
-        let number = self.find(name);
+        let number = self.machines.find(name);
         number.unwrap_or_else(|| panic!("there is no host named `{name}`"))
     }
 
     pub(super) fn look_up(&self, name: &str) -> Option<IpAddr> {
         match name {
             "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
-            name => self.find(name).map(|number| ip(number).into()),
+            name => self.machines.find(name).map(|number| ip(number).into()),
         }
     }
 
@@ -87,42 +72,9 @@ impl Network {
         if address.is_loopback() || address.is_unspecified() {
             return Ok(from);
         }
-        let hosts = 0..self.machines.len();
+        let hosts = 0..self.machines.all.len();
         let found = hosts.into_iter().find(|&host| address == ip(host));
         found.ok_or_else(|| error(ErrorKind::NetworkUnreachable, "no host has this address"))
-    }
-
-    /// Starts a host. Returns its place and how its main future is made.
-    pub(crate) fn start(&mut self, world: &World, number: usize) -> (Place, Rc<RefCell<Main>>) {
-        let machine = &mut self.machines[number];
-        let main = machine.main.clone();
-        let main = main.expect("a host is started by `Host::run` the first time");
-        let was_off = machine.power == Power::Off;
-        let start = machine.begin();
-        self.note(world, Event::Started, (number, number), 0);
-        if was_off {
-            self.resume(world, |(_, to)| to == number);
-        }
-        let host = number;
-        (Place { host, start }, main)
-    }
-
-    /// Ends what runs on a host. Returns its place and what runs there.
-    pub(crate) fn stop(
-        &mut self,
-        world: &World,
-        number: usize,
-        power: Power,
-        end: HostEnd,
-    ) -> (Place, Option<Program>) {
-        let machine = &mut self.machines[number];
-        let (host, start) = (number, machine.start);
-        let wakers = machine.end(power, end);
-        let program = machine.program.take();
-        self.wakers.extend(wakers);
-        self.note(world, Event::Stopped, (number, number), 0);
-        self.close_all(world, number, power);
-        (Place { host, start }, program)
     }
 
     /// Closes all sockets of a host.
@@ -132,27 +84,16 @@ impl Network {
         let all = mem::take(&mut self.datagrams);
         for (id, mut socket) in all {
             if socket.host == number {
-                socket.waiting.wake(&mut self.wakers);
+                socket.waiting.wake(&mut self.machines.wakers);
             } else {
                 self.datagrams.insert(id, socket);
             }
         }
     }
 
-    /// Takes what hosts and sockets own of the program's.
-    pub(crate) fn end(&mut self) -> impl Sized + use<> {
-        let take = |machine: &mut Machine| (machine.program.take(), machine.main.take());
-        let programs: Vec<_> = self.machines.iter_mut().map(take).collect();
-        let streams = (
-            mem::take(&mut self.listeners),
-            mem::take(&mut self.connections),
-        );
-        (programs, streams, mem::take(&mut self.datagrams))
-    }
-
     /// Returns whether messages arrive at all now.
     pub(super) fn is_open(&self, way: Way) -> bool {
-        !self.links.is_cut(way) && self.machines[way.1].power != Power::Off
+        !self.links.is_cut(way) && self.machines.all[way.1].power != Power::Off
     }
 
     pub(super) fn new_id(&mut self) -> u64 {
@@ -171,12 +112,12 @@ impl Network {
         let is_free = |ports: &BTreeMap<_, _>, port| !ports.contains_key(&(host, protocol, port));
         let port = match port {
             0 => {
-                let first = self.machines[host].next_port;
+                let first = self.machines.all[host].next_port;
                 let mut all = (first..=u16::MAX).chain(FIRST_PORT..first);
                 let free = all.find(|&port| is_free(&self.ports, port));
                 let free =
                     free.ok_or_else(|| error(ErrorKind::AddrInUse, "all ports are in use"))?;
-                self.machines[host].next_port = free.checked_add(1).unwrap_or(FIRST_PORT);
+                self.machines.all[host].next_port = free.checked_add(1).unwrap_or(FIRST_PORT);
                 free
             }
             port if is_free(&self.ports, port) => port,
@@ -219,7 +160,7 @@ impl Network {
     /// Returns the host of the running code, unless it has been killed.
     pub(super) fn running(&self, world: &World) -> io::Result<usize> {
         let Place { host, start } = world.place();
-        match self.machines.get(host) {
+        match self.machines.all.get(host) {
             Some(machine) if machine.start == start => Ok(host),
             _ => Err(gone()),
         }
@@ -227,6 +168,67 @@ impl Network {
 
     pub(super) fn note(&self, world: &World, event: Event, way: Way, bytes: usize) {
         world.note(world.acting(), What::Net(Traffic::new(event, way, bytes)));
+    }
+}
+
+impl Wires for Network {
+    fn machines(&mut self) -> &mut Machines {
+        &mut self.machines
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn start(&mut self, world: &World, number: usize) -> (Place, Rc<RefCell<Main>>) {
+        let machine = &mut self.machines.all[number];
+        let main = machine.main.clone();
+        let main = main.expect("a host is started by `Host::run` the first time");
+        let was_off = machine.power == Power::Off;
+        let start = machine.begin();
+        self.note(world, Event::Started, (number, number), 0);
+        if was_off {
+            self.resume(world, |(_, to)| to == number);
+        }
+        let host = number;
+        (Place { host, start }, main)
+    }
+
+    fn stop(
+        &mut self,
+        world: &World,
+        number: usize,
+        power: Power,
+        end: HostEnd,
+    ) -> (Place, Option<Program>) {
+        let machine = &mut self.machines.all[number];
+        let (host, start) = (number, machine.start);
+        let wakers = machine.end(power, end);
+        let program = machine.program.take();
+        self.machines.wakers.extend(wakers);
+        self.note(world, Event::Stopped, (number, number), 0);
+        self.close_all(world, number, power);
+        (Place { host, start }, program)
+    }
+
+    fn end(&mut self) -> Box<dyn Any> {
+        let take = |machine: &mut Machine| (machine.program.take(), machine.main.take());
+        let programs: Vec<_> = self.machines.all.iter_mut().map(take).collect();
+        let streams = (
+            mem::take(&mut self.listeners),
+            mem::take(&mut self.connections),
+        );
+        Box::new((programs, streams, mem::take(&mut self.datagrams)))
+    }
+}
+
+impl World {
+    /// Calls `f` with the network, and wakes the wakers that it leaves there.
+    pub(super) fn network<R>(&self, f: impl FnOnce(&mut Network) -> R) -> R {
+        self.wires(|wires| {
+            let network = wires.as_any().downcast_mut();
+            f(network.expect("each run has a network of this type"))
+        })
     }
 }
 
@@ -252,10 +254,12 @@ pub(super) fn with_run<R>(
     run: &Arc<()>,
     f: impl FnOnce(&World, &mut Network) -> io::Result<R>,
 ) -> io::Result<R> {
-    with_any(|world, network| match Arc::ptr_eq(run, &network.run) {
-        true => f(world, network),
-        false => Err(outside()),
-    })
+    with_any(
+        |world, network| match Arc::ptr_eq(run, &network.machines.run) {
+            true => f(world, network),
+            false => Err(outside()),
+        },
+    )
 }
 
 /// Calls `f` with the network of the run that this thread is in.

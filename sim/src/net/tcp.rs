@@ -21,7 +21,7 @@ use super::{
     network::{Network, Protocol, Waiting, error, gone, poll_by_budget, with_any, with_run},
 };
 use crate::{
-    host::{Power, ip},
+    machine::{Power, ip},
     world::World,
 };
 use joint_executor::io::ToSocketAddrs;
@@ -89,7 +89,7 @@ impl TcpListener {
                 acceptors: Waiting::default(),
             };
             network.listeners.insert(id, listener);
-            let run = network.run.clone();
+            let run = network.machines.run.clone();
             Ok(Self { id, local, run })
         })
     }
@@ -288,7 +288,7 @@ impl TcpStream {
                 side: 0,
                 local: SocketAddr::new(own, port),
                 peer: SocketAddr::new(peer, address.port()),
-                run: network.run.clone(),
+                run: network.machines.run.clone(),
             };
             network.connect(world, id, (host, stream.local), (to, stream.peer));
             Ok(stream)
@@ -438,7 +438,7 @@ impl TcpStream {
             if how != Shutdown::Write {
                 end.is_read_shut = true;
                 let mut readers = core::mem::take(&mut end.readers);
-                readers.wake(&mut network.wakers);
+                readers.wake(&mut network.machines.wakers);
             }
             if how != Shutdown::Read {
                 network.end_writing(world, self.id, self.side);

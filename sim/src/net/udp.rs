@@ -15,9 +15,8 @@ use super::{
     network::{
         Network, Protocol, Waiting, accepts, error, gone, poll_by_budget, with_any, with_run,
     },
-    traffic::Event,
 };
-use crate::{host::ip, world::World};
+use crate::{machine::ip, traffic::Event, world::World};
 use joint_executor::io::ToSocketAddrs;
 
 /// The longest message.
@@ -102,7 +101,7 @@ impl UdpSocket {
                 waiting: Waiting::default(),
             };
             network.datagrams.insert(id, socket);
-            let run = network.run.clone();
+            let run = network.machines.run.clone();
             Ok(Self { id, local, run })
         })
     }
@@ -318,7 +317,7 @@ impl Drop for UdpSocket {
             if let Some(mut socket) = network.datagrams.remove(&self.id) {
                 let port = (socket.host, Protocol::Udp, self.local.port());
                 network.free_port(port, self.id);
-                socket.waiting.wake(&mut network.wakers);
+                socket.waiting.wake(&mut network.machines.wakers);
             }
             Ok(())
         });
@@ -421,7 +420,7 @@ impl Network {
             Some(receiver) if receiver.queued + length <= ROOM => {
                 receiver.queued += length;
                 receiver.queue.push_back((message, from));
-                receiver.waiting.wake(&mut self.wakers);
+                receiver.waiting.wake(&mut self.machines.wakers);
                 self.note(world, Event::Delivered, way, length);
             }
             Some(_) => self.note(world, Event::Lost, way, length),
@@ -447,7 +446,7 @@ impl Network {
                 }
                 if let Some(socket) = network.datagrams.get_mut(&sender) {
                     socket.error = Some(ErrorKind::ConnectionRefused);
-                    socket.waiting.wake(&mut network.wakers);
+                    socket.waiting.wake(&mut network.machines.wakers);
                 }
             });
         });

@@ -7,7 +7,7 @@ use super::{
     super::{
         chance::{About, Chance},
         record::Actor,
-        world::Due,
+        tasks::Due,
     },
     Strategy, place,
 };

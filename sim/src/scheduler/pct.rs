@@ -8,7 +8,7 @@ use super::{
     super::{
         chance::{About, Chance},
         record::Actor,
-        world::Due,
+        tasks::Due,
     },
     Strategy, place,
 };

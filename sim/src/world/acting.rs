@@ -3,7 +3,7 @@
 use alloc::rc::Rc;
 
 use super::{
-    super::{host::Place, record::Actor},
+    super::{machine::Place, record::Actor},
     World,
     pool::Pool,
 };

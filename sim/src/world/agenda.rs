@@ -3,14 +3,11 @@
 use alloc::collections::VecDeque;
 use core::mem;
 
-use super::{
-    super::{
-        chance::Chance,
-        record::{Actor, Event, Record, What},
-        scheduler::Chooser,
-    },
-    Due, Work,
-    tasks::Tasks,
+use super::super::{
+    chance::Chance,
+    record::{Actor, Event, Record, What},
+    scheduler::Chooser,
+    tasks::{Due, Tasks, Work},
 };
 
 /// What is ready, how the next one is chosen, and the book in which that is kept. It is one cell of

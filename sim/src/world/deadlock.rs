@@ -7,8 +7,9 @@ use super::{
     super::{
         failure::{Blocked, Deadlock, Waiting},
         record::Actor,
+        tasks::Live,
     },
-    Live, World,
+    World,
 };
 
 impl World {

@@ -11,10 +11,10 @@ use super::{
         chance::{About, Chance},
         faults::{Fate, Faults},
         record::{Actor, Fault, What},
+        tasks::{Due, Key},
     },
-    Due, World,
+    World,
     later::Act,
-    tasks::Key,
 };
 use joint_executor::hosted::ReadyTask;
 

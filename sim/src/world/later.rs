@@ -13,8 +13,9 @@ use super::{
         clock,
         failure::Kind,
         record::{Actor, What},
+        tasks::Due,
     },
-    Due, World,
+    World,
 };
 
 /// What happens at a time.

@@ -2,6 +2,7 @@
 
 use alloc::{boxed::Box, rc::Rc, string::String, vec::Vec};
 use core::{
+    cell::RefCell,
     future::{Future, poll_fn},
     mem,
     task::Poll,
@@ -14,17 +15,40 @@ use std::{
 use super::{
     super::{
         failure::{Kind, Payload, message},
-        host::{HostEnd, Place, Power, Program},
-        net::Network,
+        machine::{HostEnd, Machines, Main, Place, Power, Program},
         record::Actor,
+        tasks::{Due, Work},
     },
-    Due, Work, World,
+    World,
     agenda::Agenda,
     entered::run_apart,
     threads::is_call_thread,
 };
 use joint::task::{JoinHandle, Runnable};
 use joint_executor::{Executor, TaskBuilder};
+
+/// The network between the machines of a run.
+pub(crate) trait Wires: Any {
+    fn machines(&mut self) -> &mut Machines;
+
+    /// Itself, for the code that knows its type.
+    fn as_any(&mut self) -> &mut dyn Any;
+
+    /// Starts a host. Returns its place and how its main future is made.
+    fn start(&mut self, world: &World, number: usize) -> (Place, Rc<RefCell<Main>>);
+
+    /// Ends what runs on a host. Returns its place and what runs there.
+    fn stop(
+        &mut self,
+        world: &World,
+        number: usize,
+        power: Power,
+        end: HostEnd,
+    ) -> (Place, Option<Program>);
+
+    /// Takes what hosts and sockets own of the program's.
+    fn end(&mut self) -> Box<dyn Any>;
+}
 
 impl World {
     /// Returns the place that the running code belongs to.
@@ -33,15 +57,20 @@ impl World {
     }
 
     /// Calls `f` with the network, and wakes the wakers that it leaves there.
-    pub(crate) fn network<R>(&self, f: impl FnOnce(&mut Network) -> R) -> R {
-        let mut network = self.network.borrow_mut();
-        let result = f(&mut network);
-        let wakers = mem::take(&mut network.wakers);
-        drop(network);
+    pub(crate) fn wires<R>(&self, f: impl FnOnce(&mut dyn Wires) -> R) -> R {
+        let mut wires = self.wires.borrow_mut();
+        let result = f(&mut **wires);
+        let wakers = mem::take(&mut wires.machines().wakers);
+        drop(wires);
         for waker in wakers {
             waker.wake();
         }
         result
+    }
+
+    /// Calls `f` with the machines, and wakes the wakers that it leaves there.
+    pub(crate) fn machines<R>(&self, f: impl FnOnce(&mut Machines) -> R) -> R {
+        self.wires(|wires| f(wires.machines()))
     }
 
     /// Starts a host, which is not running.
@@ -50,7 +79,7 @@ impl World {
             !is_call_thread(),
             "a host is started by a task, not by a function of spawn_blocking"
         );
-        let (place, main) = self.network(|network| network.start(self, number));
+        let (place, main) = self.wires(|wires| wires.start(self, number));
         let before = self.place.replace(place);
         let executor = Executor::builder().workers(1).build();
         self.place.set(before);
@@ -77,12 +106,12 @@ impl World {
             });
         };
         let main = self.spawn_main(place, task);
-        self.network(|network| {
+        self.machines(|machines| {
             let program = Program {
                 executor,
                 _main: main,
             };
-            network.machines[number].program = Some(program);
+            machines.all[number].program = Some(program);
         });
     }
 
@@ -92,8 +121,8 @@ impl World {
         place: Place,
         task: impl Future<Output = ()> + 'static,
     ) -> Option<JoinHandle<()>> {
-        let (name, given) = self.network(|network| {
-            let machine = &network.machines[place.host];
+        let (name, given) = self.machines(|machines| {
+            let machine = &machines.all[place.host];
             (String::from(&*machine.name), machine.given)
         });
         let pools = self.pools.borrow();
@@ -119,11 +148,11 @@ impl World {
     }
 
     fn main_has_ended(&self, place: Place, ended: Result<(), Box<dyn Any + Send>>) {
-        let is_current = |network: &mut Network| {
-            let machine = &network.machines[place.host];
+        let is_current = |machines: &mut Machines| {
+            let machine = &machines.all[place.host];
             (machine.start == place.start).then(|| (machine.watchers, machine.name.clone()))
         };
-        let Some((watchers, name)) = self.network(is_current) else {
+        let Some((watchers, name)) = self.machines(is_current) else {
             return;
         };
         let end = match ended {
@@ -140,7 +169,7 @@ impl World {
             number != Place::MAIN.host,
             "the main future's host cannot be stopped"
         );
-        let (place, program) = self.network(|network| network.stop(self, number, power, end));
+        let (place, program) = self.wires(|wires| wires.stop(self, number, power, end));
         let pools = self.pools.borrow();
         let own = pools
             .iter()
@@ -162,16 +191,16 @@ impl World {
 
     /// Returns whether what runs at a place was killed, or has ended.
     pub(super) fn is_gone(&self, place: Place) -> bool {
-        self.network(|network| {
-            let machine = network.machines.get(place.host);
+        self.machines(|machines| {
+            let machine = machines.all.get(place.host);
             machine.is_none_or(|machine| machine.start != place.start)
         })
     }
 
     /// Runs a call that may block, as code of the place that it was made at.
     pub(super) fn run_call(&self, call: Runnable) {
-        let executor = self.network(|network| {
-            let program = network.machines[self.place.get().host].program.as_ref();
+        let executor = self.machines(|machines| {
+            let program = machines.all[self.place.get().host].program.as_ref();
             program.map(|program| program.executor.clone())
         });
         match executor {
@@ -182,7 +211,7 @@ impl World {
 
     /// Drops what the hosts and the sockets own.
     pub(super) fn end_places(&self) {
-        let rest = self.network(Network::end);
+        let rest = self.wires(|wires| wires.end());
         drop(rest);
     }
 }

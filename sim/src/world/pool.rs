@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::super::{clock, host::Place, record::Actor};
+use super::super::{clock, machine::Place, record::Actor};
 use joint_executor::hosted::{BoundWorker, ExecutorId, HostedWorker, ReadyTask};
 
 /// An executor of the world.

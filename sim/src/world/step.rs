@@ -3,14 +3,18 @@
 use core::task::Poll;
 
 use super::{
-    super::{failure::Kind, host::Place, record::Actor},
-    Due, Work, World,
+    super::{
+        failure::Kind,
+        machine::Place,
+        record::Actor,
+        tasks::{Due, Key, Work},
+    },
+    World,
     acting::Acting,
     agenda::Agenda,
     faults::Manner,
     main_waker::MainIsReady,
     pool::Pool,
-    tasks::Key,
     threads::Abandoned,
 };
 use joint::waker::budget;

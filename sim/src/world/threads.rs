@@ -31,10 +31,11 @@ use super::{
     super::{
         clock,
         failure::Kind,
-        host::Place,
+        machine::Place,
         record::{Actor, Event, Named},
+        tasks::{Due, Work},
     },
-    Due, Work, World,
+    World,
     baton::{Baton, Order, Report},
     entered::{Entered, with},
 };

@@ -21,12 +21,10 @@ use std::{
     thread::{self, Thread},
 };
 
-use super::{
-    super::{
-        Builder,
-        failure::ONLY_OWN_WAITS,
-        record::{Actor, Named},
-    },
+use super::super::{
+    failure::ONLY_OWN_WAITS,
+    record::{Actor, Named},
+    settings::Builder,
     tasks::Key,
 };
 use joint_switch::{AtomicU64, AtomicUsize, order};

@@ -2,11 +2,11 @@
 
 use core::fmt;
 
-use crate::host::ip;
+use super::machine::ip;
 
 /// What has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(super) enum Event {
     Sent,
     Delivered,
     Lost,
@@ -20,7 +20,7 @@ pub(crate) enum Event {
 
 /// Something that has happened between two hosts, or to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Traffic {
+pub(super) struct Traffic {
     event: Event,
     from: u16,
     to: u16,
@@ -38,7 +38,7 @@ impl Traffic {
     }
 
     /// All of it in 56 bits.
-    pub(crate) fn word(self) -> u64 {
+    pub(super) fn word(self) -> u64 {
         let hosts = u64::from(self.from) << 4 | u64::from(self.to) << 20;
         self.event as u64 | hosts | u64::from(self.bytes & 0xf_ffff) << 36
     }

@@ -1,12 +1,71 @@
-//! What a world knows about the tasks that have not ended.
+//! What a world knows about the tasks that have not ended, and what is ready to run.
 
+use alloc::boxed::Box;
 use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 
 use slab::Slab;
 
-use super::{super::record::Actor, Live};
-use joint::task::Id;
+use super::{
+    machine::Place,
+    record::{Actor, Named},
+};
+use joint::task::{Id, Runnable};
+use joint_executor::hosted::{ExecutorId, ReadyTask};
+
+/// Something that is ready to run.
+pub(super) struct Due {
+    pub(super) actor: Actor,
+    /// The actor that made it ready.
+    pub(super) by: Actor,
+    pub(super) work: Work,
+}
+
+impl Due {
+    /// Returns whether it was woken in its own poll.
+    pub(super) fn has_yielded(&self) -> bool {
+        self.by == self.actor
+    }
+
+    pub(super) fn into_task(self) -> Option<ReadyTask> {
+        match self.work {
+            Work::Task { task, .. } => Some(task),
+            _ => None,
+        }
+    }
+}
+
+pub(super) enum Work {
+    Main,
+    Task {
+        /// The number of its executor.
+        pool: u16,
+        key: Key,
+        task: ReadyTask,
+    },
+    /// A call, with the place that it belongs to. Boxed, because calls are rare, and what is ready
+    /// is moved often.
+    Call(Box<(Place, Runnable)>),
+    /// A call that has begun must check whether its wait is over.
+    Resume(usize),
+}
+
+/// What the world knows about a task that has not ended.
+pub(super) struct Live {
+    pub(super) actor: Actor,
+    pub(super) named: Named,
+    /// `None` for a call.
+    pub(super) executor: Option<ExecutorId>,
+    /// The time and the step of its last poll.
+    pub(super) since: u64,
+    pub(super) ran: u64,
+    /// The actor that woke it for that step.
+    pub(super) woken: Actor,
+    /// Whether the faults may cancel it.
+    pub(super) is_expendable: bool,
+    /// Whether its last poll has scheduled a spurious one.
+    pub(super) is_arranged: bool,
+}
 
 /// The place of a task among those that have not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

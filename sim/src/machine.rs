@@ -1,0 +1,166 @@
+//! [`Machine`]: what a run knows about a host.
+
+use alloc::{boxed::Box, rc::Rc, string::String, sync::Arc, vec::Vec};
+use core::{
+    cell::RefCell,
+    future::Future,
+    mem,
+    net::Ipv4Addr,
+    panic::Location,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+
+use joint::task::JoinHandle;
+use joint_executor::Executor;
+
+/// Which host something belongs to, and which start of that host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) host: usize,
+    pub(super) start: u32,
+}
+
+impl Place {
+    /// The place of the main future.
+    pub(super) const MAIN: Self = Self { host: 0, start: 0 };
+}
+
+/// Makes the main future of a host.
+pub(super) type Main = Box<dyn FnMut() -> Pin<Box<dyn Future<Output = ()>>>>;
+
+/// Whether a machine runs a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Power {
+    Off,
+    /// The machine answers, but no program runs there.
+    Idle,
+    Running,
+}
+
+/// What runs on a host.
+pub(super) struct Program {
+    pub(super) executor: Rc<Executor>,
+    /// The main future. Without a handle it would be dropped if nobody could wake it.
+    pub(super) _main: Option<JoinHandle<()>>,
+}
+
+/// What the world knows about a host.
+pub(super) struct Machine {
+    pub(super) name: Arc<str>,
+    /// The number of starts and ends, which tells what belongs to an earlier start.
+    pub(super) start: u32,
+    pub(super) power: Power,
+    pub(super) main: Option<Rc<RefCell<Main>>>,
+    pub(super) program: Option<Program>,
+    /// The call that gave the host its main future.
+    pub(super) given: &'static Location<'static>,
+    end: Option<HostEnd>,
+    /// The number of futures that wait for the end.
+    pub(super) watchers: usize,
+    waiting: Vec<Waker>,
+    /// The next port to assign.
+    pub(super) next_port: u16,
+}
+
+impl Machine {
+    #[track_caller]
+    pub(super) fn new(name: Arc<str>, power: Power) -> Self {
+        Self {
+            name,
+            start: 0,
+            power,
+            main: None,
+            program: None,
+            given: Location::caller(),
+            end: None,
+            watchers: 0,
+            waiting: Vec::new(),
+            next_port: FIRST_PORT,
+        }
+    }
+
+    pub(super) fn begin(&mut self) -> u32 {
+        self.start += 1;
+        self.power = Power::Running;
+        self.end = None;
+        self.start
+    }
+
+    /// Returns the wakers of those who wait for the end.
+    pub(super) fn end(&mut self, power: Power, end: HostEnd) -> Vec<Waker> {
+        self.start += 1;
+        self.power = power;
+        self.end = Some(end);
+        mem::take(&mut self.waiting)
+    }
+
+    pub(super) fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<HostEnd> {
+        if let Some(end) = &self.end {
+            return Poll::Ready(end.clone());
+        }
+        if !self.waiting.iter().any(|own| own.will_wake(cx.waker())) {
+            self.waiting.push(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+/// The machines of a run.
+pub(super) struct Machines {
+    /// The identity of the run.
+    pub(super) run: Arc<()>,
+    pub(super) all: Vec<Machine>,
+    /// The wakers to wake now.
+    pub(super) wakers: Vec<Waker>,
+}
+
+impl Machines {
+    pub(super) fn new() -> Self {
+        Self {
+            run: Arc::default(),
+            all: Vec::from([Machine::new(Arc::from("main"), Power::Running)]),
+            wakers: Vec::new(),
+        }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        self.all.iter().position(|machine| *machine.name == *name)
+    }
+}
+
+/// The first port that is assigned automatically.
+pub(super) const FIRST_PORT: u16 = 49_152;
+
+/// Returns the address of a host.
+pub(super) fn ip(host: usize) -> Ipv4Addr {
+    let number = u16::try_from(host + 1).unwrap_or(u16::MAX);
+    let [high, low] = number.to_be_bytes();
+    Ipv4Addr::new(10, 0, high, low)
+}
+
+/// How a host's main future has ended.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Host, HostEnd};
+///
+/// sim::run(1, async {
+///     let host = Host::new("a");
+///     host.run(|| async {});
+///     assert_eq!(host.ended().await, HostEnd::Returned);
+///     let end = host.ended();
+///     host.restart();
+///     host.kill();
+///     assert_eq!(end.await, HostEnd::Killed);
+/// });
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostEnd {
+    /// The main future returned.
+    Returned,
+    /// The host was killed.
+    Killed,
+    /// The main future panicked with this message.
+    Panicked(String),
+}
