@@ -15,7 +15,7 @@ use joint::task::JoinHandle;
 use joint_executor::Executor;
 
 /// Which host something belongs to, and which start of that host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) host: usize,
     pub(super) start: u32,

@@ -8,7 +8,7 @@ use joint::task::TaskEnd;
 
 /// Who does something: the main future, a task by the order of spawning, a timer, or something
 /// outside of all tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Actor(pub(super) u32);
 
 impl Actor {

@@ -104,11 +104,23 @@ impl Hasher for IdHasher {
 /// The tasks by their ids. Each has a key as well, by which it is found at once.
 #[derive(Default)]
 pub(super) struct Tasks {
+    /// The number of the last one.
+    spawned: u32,
     lives: Slab<Live>,
     keys: HashMap<Id, Key, BuildHasherDefault<IdHasher>>,
 }
 
 impl Tasks {
+    /// Returns the number of a new task.
+    pub(super) fn introduce(&mut self) -> Actor {
+        self.spawned += 1;
+        self.newest()
+    }
+
+    pub(super) fn newest(&self) -> Actor {
+        Actor(self.spawned)
+    }
+
     /// Returns the task's key.
     pub(super) fn insert(&mut self, id: Id, live: Live) -> Key {
         let key = self.lives.insert(live);

@@ -12,12 +12,13 @@ mod acting;
 mod agenda;
 mod baton;
 mod deadlock;
+mod ending;
 mod entered;
 mod executors;
 mod faults;
 mod kept;
 mod later;
-mod main_waker;
+mod main_future;
 mod owner;
 mod places;
 mod pool;
@@ -25,14 +26,13 @@ mod step;
 mod threads;
 mod watchdog;
 
-use alloc::{boxed::Box, collections::BinaryHeap, rc::Rc, string::ToString, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, rc::Rc, string::ToString, sync::Arc, vec::Vec};
 use core::{
-    cell::{Cell, OnceCell, RefCell, RefMut},
-    cmp::Reverse,
+    cell::{OnceCell, RefCell, RefMut},
     future::Future,
     mem,
     pin::pin,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
     time::Duration,
 };
 use std::{
@@ -41,11 +41,13 @@ use std::{
 };
 
 use self::{
+    acting::Stage,
     agenda::Agenda,
-    entered::{Entered, Frame},
+    ending::Ending,
+    entered::Entered,
     faults::Injected,
-    later::Later,
-    main_waker::MainWaker,
+    later::Timeline,
+    main_future::MainFuture,
     owner::Owner,
     pool::Pool,
     step::Step,
@@ -54,9 +56,7 @@ use self::{
 };
 use super::{
     chance::Chance,
-    clock::{self, NEVER},
     failure::{Failure, Kind, Payload},
-    machine::Place,
     record::{Actor, Event, Record, What},
     settings::Builder,
     trace::Trace,
@@ -66,113 +66,44 @@ use joint_executor::{Executor, hosted};
 
 pub(super) use self::{entered::with, kept::Kept, places::Wires};
 
-/// The limits of a run.
-#[derive(Clone, Copy)]
-struct Limits {
-    steps: u64,
-    /// The end of the virtual time, in nanoseconds of the clock.
-    time: u64,
-}
-
 pub(super) struct World {
+    settings: Builder,
     /// What its executors know of it.
     owner: Arc<Owner>,
     ambient: OnceCell<Arc<Executor>>,
-    watched: Arc<Watched>,
-    workers: usize,
     pools: RefCell<Vec<Rc<Pool>>>,
+    watched: Arc<Watched>,
     agenda: RefCell<Agenda>,
-    spawned: Cell<u32>,
-    later: RefCell<BinaryHeap<Reverse<Later>>>,
-    /// An empty buffer for the wakers of fired timers, kept for its memory.
-    fired: Cell<Vec<Waker>>,
-    laters: Cell<u64>,
-    start: u64,
-    now: Cell<u64>,
-    steps: Cell<u64>,
-    /// The number of the last step: the limit, or 0 once the run has failed.
-    last_step: Cell<u64>,
-    charge: u64,
-    /// Whether panics of detached tasks are ignored.
-    ignores_panics: bool,
-    limits: Limits,
+    time: Timeline,
     injected: Option<Injected>,
     threads: Threads,
-    max_call_time: Duration,
-    /// The reason why the world was abandoned, if it was.
-    stuck: Cell<Option<Failure>>,
-    is_abandoned: Cell<bool>,
-    /// The waits of polls that block, which lie on the stack.
-    frames: RefCell<Vec<Frame>>,
-    keeps_all: bool,
     wires: RefCell<Box<dyn Wires>>,
-    /// The place of the code that is running.
-    place: Cell<Place>,
-    /// Who acts now.
-    acting: Cell<Actor>,
-    /// The task in which a fault last caused a panic.
-    panicked: Cell<Option<Actor>>,
-    main: MainWaker,
-    /// Polls the main future. `None` while that is under way, and once it is over.
-    poll_main: Cell<Option<*mut (dyn FnMut() -> Poll<()> + 'static)>>,
-    main_is_over: Cell<bool>,
-    /// The number of polls and calls on the stack.
-    depth: Cell<usize>,
-    /// The number of blocking waits that were ended because the run has failed.
-    ended_waits: Cell<usize>,
-    failure: RefCell<Option<Failure>>,
-    /// The number of events that were kept when it failed.
-    failed_after: Cell<usize>,
+    stage: Stage,
+    main: MainFuture,
+    ending: Ending,
 }
 
 impl World {
     pub(super) fn new(settings: &Builder, mut chance: Chance, wires: Box<dyn Wires>) -> Rc<Self> {
-        let start = clock::now();
-        let keeps_all = settings.keeps_trace;
-        if keeps_all {
+        if settings.keeps_trace {
             chance.keep();
         }
         let chooser = settings.scheduler.chooser(settings.expected_steps);
+        let record = Record::new(settings.keeps_trace);
         Rc::new(Self {
+            settings: settings.clone(),
             owner: Owner::new(),
             ambient: OnceCell::new(),
-            watched: Watched::new(settings),
-            workers: settings.workers,
             pools: RefCell::default(),
-            agenda: RefCell::new(Agenda::new(chooser, chance, Record::new(keeps_all))),
-            spawned: Cell::new(0),
-            later: RefCell::default(),
-            fired: Cell::default(),
-            laters: Cell::new(0),
-            start,
-            now: Cell::new(start),
-            steps: Cell::new(0),
-            last_step: Cell::new(settings.max_steps),
-            charge: clock::after(0, settings.charge),
-            ignores_panics: settings.ignores_panics,
-            limits: Limits {
-                steps: settings.max_steps,
-                // Nothing is ever due at the clock's last nanosecond, which means never.
-                time: clock::after(start, settings.max_time).min(NEVER - 1),
-            },
-            threads: Threads::default(),
-            max_call_time: settings.max_call_time,
-            stuck: Cell::new(None),
-            is_abandoned: Cell::new(false),
-            frames: RefCell::default(),
+            watched: Watched::new(settings),
+            agenda: RefCell::new(Agenda::new(chooser, chance, record)),
+            time: Timeline::new(settings),
             injected: Injected::new(&settings.faults),
-            keeps_all,
+            threads: Threads::default(),
             wires: RefCell::new(wires),
-            place: Cell::new(Place::MAIN),
-            acting: Cell::new(Actor::MAIN),
-            panicked: Cell::new(None),
-            main: MainWaker::new(),
-            poll_main: Cell::new(None),
-            main_is_over: Cell::new(false),
-            depth: Cell::new(0),
-            ended_waits: Cell::new(0),
-            failure: RefCell::new(None),
-            failed_after: Cell::new(usize::MAX),
+            stage: Stage::default(),
+            main: MainFuture::new(),
+            ending: Ending::new(settings.max_steps),
         })
     }
 
@@ -190,7 +121,7 @@ impl World {
         let mut entered = Some(Entered::new(self, entered::wait));
         // The polls of this run use up a budget that is not this thread's.
         let _outer = budget::save();
-        let main = Executor::builder().workers(self.workers).build();
+        let main = Executor::builder().workers(self.settings.workers).build();
         let ended = match main {
             Ok(main) => {
                 self.ambient.set(Arc::new(main)).expect("set once");
@@ -206,9 +137,13 @@ impl World {
             // A call may use it for ever (rule 2 of `threads`).
             mem::forget(self.clone());
             drop(entered);
-            return Err(self.stuck.take().expect("set where it was abandoned"));
+            return Err(self
+                .ending
+                .stuck
+                .take()
+                .expect("set where it was abandoned"));
         }
-        ended.map_err(|()| self.take_failure())
+        ended.map_err(|()| self.ending.take())
     }
 
     fn run_main<F: Future>(
@@ -237,9 +172,9 @@ impl World {
                 *mut (dyn FnMut() -> Poll<()> + 'static),
             >(erased)
         };
-        self.poll_main.set(Some(erased));
-        let step = self.steps_until(None, || self.poll_main.get().is_none());
-        self.poll_main.set(None);
+        self.main.poll.set(Some(erased));
+        let step = self.steps_until(None, || self.main.poll.get().is_none());
+        self.main.poll.set(None);
         self.watched.begin(Phase::Ends);
         if step == Step::Abandoned {
             // The drop of the future must not find the world.
@@ -247,7 +182,7 @@ impl World {
         }
         let dropped = catch_unwind(AssertUnwindSafe(|| future.set(None)));
         // The last poll may have run other tasks inside itself, which have failed.
-        if step != Step::Ran || self.failure.borrow().is_some() {
+        if step != Step::Ran || self.ending.has_failed() {
             return Err(());
         }
         let panic = panic.or(dropped.err());
@@ -266,12 +201,12 @@ impl World {
 
     /// Who acts now.
     pub(super) fn acting(&self) -> Actor {
-        self.acting.get()
+        self.stage.actor.get()
     }
 
     /// Returns the virtual time, in nanoseconds of the clock.
     pub(super) fn now(&self) -> u64 {
-        self.now.get()
+        self.time.now.get()
     }
 
     pub(super) fn chance(&self) -> RefMut<'_, Chance> {
@@ -292,7 +227,7 @@ impl World {
     /// Notes that something is ready because of `by`, if all events are kept.
     #[inline]
     fn note_woken(&self, actor: Actor, by: Actor) {
-        if self.keeps_all {
+        if self.settings.keeps_trace {
             let event = self.event(actor, What::Woken { by });
             self.agenda.borrow_mut().record.keep(event);
         }
@@ -301,42 +236,11 @@ impl World {
     #[inline]
     fn event(&self, actor: Actor, what: What) -> Event {
         Event {
-            at: self.now.get() - self.start,
-            step: self.steps.get(),
+            at: self.time.passed(),
+            step: self.stage.steps.get(),
             actor,
             what,
         }
-    }
-
-    fn failure_with(&self, kind: Kind, last: Vec<Event>) -> Failure {
-        let at = self.now.get() - self.start;
-        Failure::new(self.watched.seed(), kind, self.steps.get(), at, last)
-    }
-
-    /// Ends the run, unless it has failed before.
-    pub(super) fn fail(&self, kind: Kind) {
-        if self.failure.borrow().is_none() {
-            let agenda = self.agenda.borrow();
-            let last = agenda.record.last().copied().collect();
-            self.failed_after.set(agenda.record.kept());
-            drop(agenda);
-            self.replace_failure(Some(self.failure_with(kind, last)));
-        }
-    }
-
-    /// Sets how the run has failed, or that it has not. Returns what was set before.
-    fn replace_failure(&self, failure: Option<Failure>) -> Option<Failure> {
-        let last_step = match failure {
-            None => self.limits.steps,
-            Some(_) => 0,
-        };
-        self.last_step.set(last_step);
-        self.failure.replace(failure)
-    }
-
-    fn take_failure(&self) -> Failure {
-        let failure = self.failure.borrow_mut().take();
-        failure.expect("a run without an output has failed")
     }
 
     pub(super) fn digest(&self) -> u64 {
@@ -345,20 +249,20 @@ impl World {
 
     /// Everything that has happened, up to a failure, if it is kept.
     pub(super) fn trace(&self) -> Option<Trace> {
-        if self.is_abandoned.get() {
+        if self.ending.is_abandoned.get() {
             // A call may be adding to it (rule 2 of `threads`).
             return None;
         }
         let (mut events, names) = self.agenda.borrow_mut().record.all()?;
-        events.truncate(self.failed_after.get());
+        events.truncate(self.ending.failed_after.get());
         Some(Trace::new(events, names))
     }
 
     pub(super) fn steps(&self) -> u64 {
-        self.steps.get()
+        self.stage.steps.get()
     }
 
     pub(super) fn elapsed(&self) -> Duration {
-        Duration::from_nanos(self.now.get() - self.start)
+        Duration::from_nanos(self.time.passed())
     }
 }

@@ -122,10 +122,8 @@ impl Network {
             }
             port if is_free(&self.ports, port) => port,
             _ => {
-                return Err(error(
-                    ErrorKind::AddrInUse,
-                    "the port is in use on this host",
-                ));
+                let message = "the port is in use on this host";
+                return Err(error(ErrorKind::AddrInUse, message));
             }
         };
         self.ports.insert((host, protocol, port), id);

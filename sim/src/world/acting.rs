@@ -1,12 +1,31 @@
-//! [`Acting`]: whom a thread acts as while it runs steps.
+//! [`Stage`]: what is running, and [`Acting`]: whom a thread acts as while it runs steps.
 
-use alloc::rc::Rc;
+use alloc::{rc::Rc, vec::Vec};
+use core::cell::{Cell, RefCell};
 
 use super::{
     super::{machine::Place, record::Actor},
     World,
+    entered::Frame,
     pool::Pool,
 };
+
+/// What is running. It begins with the main future.
+#[derive(Default)]
+pub(super) struct Stage {
+    /// Who acts now.
+    pub(super) actor: Cell<Actor>,
+    /// The place of the code that is running.
+    pub(super) place: Cell<Place>,
+    /// The number of polls and calls on the stack.
+    pub(super) depth: Cell<usize>,
+    /// The waits of polls that block, which lie on the stack.
+    pub(super) frames: RefCell<Vec<Frame>>,
+    /// The task in which a fault last caused a panic.
+    pub(super) panicked: Cell<Option<Actor>>,
+    /// The number of steps that have begun.
+    pub(super) steps: Cell<u64>,
+}
 
 /// Whom this thread acts as while it runs steps, one after the other. Each step only sets what it
 /// needs. What was set before all of them is restored by [`leave`](Self::leave), for code that is
@@ -23,13 +42,13 @@ pub(super) struct Acting<'a> {
 impl<'a> Acting<'a> {
     /// Begins with the first executor, that of the main future.
     pub(super) fn begin(world: &'a World) -> Self {
-        world.depth.set(world.depth.get() + 1);
+        world.stage.depth.set(world.stage.depth.get() + 1);
         Self {
             world,
             pool: world.pools.borrow()[0].clone(),
             number: 0,
-            actor: world.acting.get(),
-            place: world.place.get(),
+            actor: world.stage.actor.get(),
+            place: world.stage.place.get(),
         }
     }
 
@@ -51,14 +70,14 @@ impl<'a> Acting<'a> {
 
     /// Acts as before the steps.
     pub(super) fn leave(&self) {
-        self.world.acting.set(self.actor);
-        self.world.place.set(self.place);
+        self.world.stage.actor.set(self.actor);
+        self.world.stage.place.set(self.place);
     }
 }
 
 impl Drop for Acting<'_> {
     fn drop(&mut self) {
         self.leave();
-        self.world.depth.set(self.world.depth.get() - 1);
+        self.world.stage.depth.set(self.world.stage.depth.get() - 1);
     }
 }

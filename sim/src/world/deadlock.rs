@@ -38,7 +38,7 @@ impl World {
             named: live.named.clone(),
             executor: executor.filter(|_| pools.len() > 1),
             is_ready: self.agenda.borrow().is_ready(live.actor),
-            since: live.since - self.start,
+            since: self.time.since_start(live.since),
             ran: (live.ran > 0).then_some((live.ran, live.woken)),
             joins: joins.get(&live.actor).copied(),
         }
@@ -52,12 +52,8 @@ impl World {
         let by_address = tasks.iter().map(|(id, live)| (id.get().get(), live.actor));
         let by_address: BTreeMap<_, _> = by_address.collect();
         let mut joins = BTreeMap::new();
-        for pool in self
-            .pools
-            .borrow()
-            .iter()
-            .filter(|pool| !pool.has_ended.get())
-        {
+        let pools = self.pools.borrow();
+        for pool in pools.iter().filter(|pool| !pool.has_ended.get()) {
             let add = |task: NonZeroUsize, waiter: usize| {
                 let joiner = match waiter == self.main.address() {
                     true => Some(Actor::MAIN),

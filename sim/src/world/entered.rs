@@ -44,7 +44,7 @@ impl<'a> Entered<'a> {
     /// it must be this one's turn whenever it does anything.
     pub(super) fn new(world: &'a World, wait: park::Wait) -> Self {
         WORLD.with(|cell| cell.set(Some(world)));
-        clock::set(world.now.get());
+        clock::set(world.now());
         park::set_on_unpark(Some(unparked));
         Self {
             _host: hosted::enter(world.owner.clone()),
@@ -95,14 +95,14 @@ struct OnStack<'a>(&'a World);
 
 impl Drop for OnStack<'_> {
     fn drop(&mut self) {
-        self.0.frames.borrow_mut().pop();
+        self.0.stage.frames.borrow_mut().pop();
     }
 }
 
 impl World {
     /// Returns whether a poll could go on that is blocked beneath the topmost one.
     pub(super) fn held_up(&self) -> Option<Kind> {
-        let frames = self.frames.borrow();
+        let frames = self.stage.frames.borrow();
         let (top, beneath) = frames.split_last()?;
         let can_go_on = |frame: &&Frame| {
             // SAFETY: the wait that has pushed the frame is still on this thread's stack, and calls
@@ -129,8 +129,8 @@ impl World {
                 is_due,
             )
         };
-        let actor = self.acting.get();
-        self.frames.borrow_mut().push(Frame {
+        let actor = self.acting();
+        self.stage.frames.borrow_mut().push(Frame {
             actor,
             is_due,
             limit,
@@ -145,8 +145,8 @@ impl World {
     /// already.
     #[cold]
     fn end_wait(&self, has_freed: &mut bool) {
-        let ended = self.ended_waits.get();
-        self.ended_waits.set(ended + 1);
+        let ended = self.ending.ended_waits.get();
+        self.ending.ended_waits.set(ended + 1);
         if ended > LAST_TURNS {
             self.give_up();
         }
@@ -172,7 +172,7 @@ impl World {
     #[cold]
     fn give_up(&self) -> ! {
         // There is none if the main future has ended above the poll that waits.
-        let failure = self.failure.take();
+        let failure = self.ending.failure.take();
         let failure = failure.map(|failure| failure.to_string());
         self.watched.abort(format_args!(
             "{}a poll waits again after the run has failed: in a destructor, or because it catches \
@@ -200,13 +200,13 @@ pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) 
             if unsafe { (*is_due)() } {
                 return Parked::Due { slept };
             }
-            if limit.is_some_and(|limit| limit <= world.now.get()) {
+            if limit.is_some_and(|limit| limit <= world.now()) {
                 return Parked::TimedOut;
             }
             slept = true;
             let mut step = Step::Failed;
             run_apart(|| step = world.step(limit));
-            world.watched.wait_again(world.acting.get());
+            world.watched.wait_again(world.acting());
             if step == Step::Failed {
                 world.end_wait(&mut has_freed);
             }

@@ -34,13 +34,13 @@ impl World {
             _ => false,
         };
         let own = self.agenda.borrow_mut().remove(is_own);
-        let held = self.take_held(is_own);
+        let held = self.time.take_held(is_own);
         drop(pools);
         let own = own.into_iter().chain(held);
         let own: Vec<_> = own.filter_map(Due::into_task).collect();
-        let place = self.place.replace(pool.place);
+        let place = self.stage.place.replace(pool.place);
         pool.end(own);
-        self.place.set(place);
+        self.stage.place.set(place);
     }
 
     /// Ends all executors, the last one first, and all calls.
@@ -96,15 +96,8 @@ impl World {
         named: Named,
         is_expendable: bool,
     ) -> Actor {
-        let number = self.spawned.get() + 1;
-        self.spawned.set(number);
-        let actor = Actor(number);
-        self.note(
-            actor,
-            What::Spawned {
-                by: self.acting.get(),
-            },
-        );
+        let actor = self.agenda.borrow_mut().tasks.introduce();
+        self.note(actor, What::Spawned { by: self.acting() });
         self.agenda.borrow_mut().record.name(actor, &named);
         let key = self.agenda.borrow_mut().tasks.insert(
             id,
@@ -112,9 +105,9 @@ impl World {
                 actor,
                 named: named.clone(),
                 executor,
-                since: self.now.get(),
+                since: self.now(),
                 ran: 0,
-                woken: self.acting.get(),
+                woken: self.acting(),
                 is_expendable,
                 is_arranged: false,
             },
@@ -126,7 +119,7 @@ impl World {
     /// Notes that a call has become ready, or has begun to wait.
     pub(super) fn mark(&self, id: Id) {
         if let Some(live) = self.agenda.borrow_mut().tasks.get_mut(id) {
-            live.since = self.now.get();
+            live.since = self.now();
         }
     }
 
@@ -134,8 +127,9 @@ impl World {
         let live = self.agenda.borrow_mut().tasks.remove(id);
         if let Some(live) = live {
             self.note(live.actor, What::Ended(how));
-            let by_fault = self.panicked.get() == Some(live.actor);
-            if how == TaskEnd::Panicked && is_detached && !by_fault && !self.ignores_panics {
+            let by_fault = self.stage.panicked.get() == Some(live.actor);
+            let ignores = by_fault || self.settings.ignores_panics;
+            if how == TaskEnd::Panicked && is_detached && !ignores {
                 self.fail(Kind::Detached(live.actor, live.named));
             }
         }
@@ -180,7 +174,7 @@ impl World {
 
     /// Takes over the workers of a new executor.
     pub(super) fn add(&self, workers: Vec<HostedWorker>) {
-        let pool = Rc::new(Pool::new(workers, self.place.get()));
+        let pool = Rc::new(Pool::new(workers, self.stage.place.get()));
         let mut pools = self.pools.borrow_mut();
         // One that has ended makes room. The first one is the main executor's place.
         let ended = pools.iter_mut().skip(1).find(|pool| pool.has_ended.get());
@@ -234,8 +228,8 @@ impl World {
     }
 
     fn armed(&self, deadline: Instant) {
-        let until = clock::nanos(deadline).saturating_sub(self.start);
-        let event = self.event(self.acting.get(), What::Armed { until });
+        let until = self.time.since_start(clock::nanos(deadline));
+        let event = self.event(self.acting(), What::Armed { until });
         self.agenda.borrow_mut().record.keep(event);
     }
 }

@@ -94,7 +94,7 @@ impl World {
 
     /// Wakes at a time that is `delay` from now.
     fn wake_in(&self, delay: u64, waker: Waker) {
-        self.at(self.now.get().saturating_add(delay), move |_| waker.wake());
+        self.at(self.now().saturating_add(delay), move |_| waker.wake());
     }
 
     /// Queues what is ready, now or later.
@@ -114,7 +114,8 @@ impl World {
             0 => self.agenda.borrow_mut().due.push_back(due),
             delay => {
                 self.note_fault(due.actor, Fault::LateWakeup);
-                self.later(self.now.get().saturating_add(delay), Act::Queue(due));
+                self.time
+                    .later(self.now().saturating_add(delay), Act::Queue(due));
             }
         }
     }
@@ -132,7 +133,7 @@ impl World {
         match delay {
             0 => waker.wake(),
             delay => {
-                self.note_fault(self.acting.get(), Fault::LateTimer);
+                self.note_fault(self.acting(), Fault::LateTimer);
                 self.wake_in(delay, waker);
             }
         }
@@ -149,7 +150,7 @@ impl World {
             injected.faults.late_timers,
         );
         if delay > 0 {
-            self.note_fault(self.acting.get(), Fault::LateTimer);
+            self.note_fault(self.acting(), Fault::LateTimer);
         }
         deadline.saturating_add(delay)
     }
@@ -241,7 +242,7 @@ impl World {
         let fires = is_active && chance.happens(About::Site, probability);
         drop(chance);
         if fires {
-            self.note_fault(self.acting.get(), Fault::Site);
+            self.note_fault(self.acting(), Fault::Site);
         }
         fires
     }
@@ -271,13 +272,13 @@ impl World {
             more => {
                 let delay = more as u64 - 2;
                 self.wake_in(delay, cx.waker().clone());
-                Fate::At(self.now.get().saturating_add(delay))
+                Fate::At(self.now().saturating_add(delay))
             }
         }
     }
 
     pub(crate) fn note_cancelled(&self) {
-        self.note_fault(self.acting.get(), Fault::Cancelled);
+        self.note_fault(self.acting(), Fault::Cancelled);
     }
 
     /// Returns whether a poll in `may_panic` panics.
@@ -287,8 +288,8 @@ impl World {
         };
         let panics = self.chance().happens(About::Poll, injected.faults.panics);
         if panics {
-            self.note_fault(self.acting.get(), Fault::Panicked);
-            self.panicked.set(Some(self.acting.get()));
+            self.note_fault(self.acting(), Fault::Panicked);
+            self.stage.panicked.set(Some(self.acting()));
         }
         panics
     }

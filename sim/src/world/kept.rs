@@ -64,7 +64,7 @@ impl World {
 
     /// Takes what was kept.
     pub(crate) fn take_kept(&self) -> Kept {
-        if self.is_abandoned.get() {
+        if self.ending.is_abandoned.get() {
             // A call may be adding to it (rule 2 of `threads`).
             return Kept::default();
         }
@@ -74,7 +74,7 @@ impl World {
             decisions: agenda.chance.made(),
             events,
             tasks,
-            until: self.failed_after.get(),
+            until: self.ending.failed_after.get(),
         }
     }
 }

@@ -1,18 +1,20 @@
-//! What happens at a time: timers, and the world's own events.
+//! [`Timeline`]: the virtual time, and what happens at a time: timers, and the world's own events.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
 use core::{
-    cmp::{Ordering, Reverse},
+    cell::{Cell, RefCell},
     mem,
+    task::Waker,
     time::Duration,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     super::{
-        clock,
+        clock::{self, NEVER},
         failure::Kind,
         record::{Actor, What},
+        settings::Builder,
         tasks::Due,
     },
     World,
@@ -25,61 +27,106 @@ pub(super) enum Act {
     Queue(Due),
 }
 
-/// Something that happens at a time.
-pub(super) struct Later {
-    pub(super) at: u64,
-    pub(super) number: u64,
-    act: Act,
+/// The virtual time, and what happens later.
+pub(super) struct Timeline {
+    start: u64,
+    pub(super) now: Cell<u64>,
+    /// The time after which the run has failed, in nanoseconds of the clock.
+    end: u64,
+    /// How much time each poll takes.
+    pub(super) charge: u64,
+    /// By the time and a number, so that those of one time keep their order.
+    later: RefCell<BTreeMap<(u64, u64), Act>>,
+    /// The number of those that there were.
+    laters: Cell<u64>,
+    /// An empty buffer for the wakers of fired timers, kept for its memory.
+    fired: Cell<Vec<Waker>>,
 }
 
-impl PartialEq for Later {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.number) == (other.at, other.number)
+impl Timeline {
+    pub(super) fn new(settings: &Builder) -> Self {
+        let start = clock::now();
+        Self {
+            start,
+            now: Cell::new(start),
+            // Nothing is ever due at the clock's last nanosecond, which means never.
+            end: clock::after(start, settings.max_time).min(NEVER - 1),
+            charge: clock::after(0, settings.charge),
+            later: RefCell::default(),
+            laters: Cell::new(0),
+            fired: Cell::default(),
+        }
     }
-}
 
-impl Eq for Later {}
-
-impl PartialOrd for Later {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
+    /// Returns the time since the start, in nanoseconds.
+    #[inline]
+    pub(super) fn passed(&self) -> u64 {
+        self.now.get() - self.start
     }
-}
 
-impl Ord for Later {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
+    /// Returns how long after the start a time is.
+    pub(super) fn since_start(&self, time: u64) -> u64 {
+        time.saturating_sub(self.start)
+    }
+
+    fn next(&self) -> Option<u64> {
+        let later = self.later.borrow();
+        later.keys().next().map(|&(at, _)| at)
+    }
+
+    fn take(&self, time: u64) -> Option<Act> {
+        let mut later = self.later.borrow_mut();
+        let first = later.first_entry()?;
+        (first.key().0 <= time).then(|| first.remove())
+    }
+
+    pub(super) fn later(&self, at: u64, act: Act) {
+        let number = self.laters.get();
+        self.laters.set(number + 1);
+        self.later.borrow_mut().insert((at, number), act);
+    }
+
+    /// Takes the wake-ups of this kind that have not been delivered yet, in their order.
+    pub(super) fn take_held(&self, is_one: impl Fn(&Due) -> bool) -> Vec<Due> {
+        let mut later = self.later.borrow_mut();
+        let mut held = Vec::new();
+        for (at, act) in mem::take(&mut *later) {
+            match act {
+                Act::Queue(due) if is_one(&due) => held.push(due),
+                act => drop(later.insert(at, act)),
+            }
+        }
+        held
     }
 }
 
 impl World {
     /// Returns the time of the next timer or event.
     pub(super) fn next_event(&self) -> Option<u64> {
-        let later = self.later.borrow().peek().map(|Reverse(later)| later.at);
         let pools = self.pools.borrow();
         let timers = pools.iter().filter_map(|pool| pool.next_timer());
         timers
-            .chain(later)
+            .chain(self.time.next())
             .chain(self.threads.next_deadline())
             .min()
     }
 
     /// Lets the time pass, and everything happen that is due then.
     pub(super) fn pass_to(&self, time: u64) {
-        if time > self.limits.time {
-            let limit = Duration::from_nanos(self.limits.time - self.start);
+        if time > self.time.end {
+            let limit = Duration::from_nanos(self.time.since_start(self.time.end));
             self.fail(Kind::Time(limit));
             return;
         }
-        if time != self.now.get() {
-            self.now.set(time);
+        if time != self.now() {
+            self.time.now.set(time);
             clock::set(time);
             self.note(Actor::TIMER, What::TimePassed);
         }
-        let before = self.acting.replace(Actor::TIMER);
+        let before = self.stage.actor.replace(Actor::TIMER);
         self.fire(time);
         self.wake_calls(time);
-        while let Some(act) = self.take_later(time) {
+        while let Some(act) = self.time.take(time) {
             match act {
                 Act::Call(call) => call(self),
                 Act::Queue(due) => self.agenda.borrow_mut().due.push_back(due),
@@ -87,11 +134,11 @@ impl World {
         }
         self.collect_injected();
         self.wake_main();
-        self.acting.set(before);
+        self.stage.actor.set(before);
     }
 
     fn fire(&self, time: u64) {
-        let mut wakers = self.fired.take();
+        let mut wakers = self.time.fired.take();
         for pool in self.pools.borrow().iter() {
             let worker = &pool.first().worker;
             worker.take_due(clock::instant(time), &mut wakers);
@@ -99,39 +146,11 @@ impl World {
         for waker in wakers.drain(..) {
             let _ = catch_unwind(AssertUnwindSafe(|| self.wake_timer(waker)));
         }
-        self.fired.set(wakers);
-    }
-
-    fn take_later(&self, time: u64) -> Option<Act> {
-        let mut later = self.later.borrow_mut();
-        let is_due = later.peek().is_some_and(|Reverse(next)| next.at <= time);
-        is_due
-            .then(|| later.pop().map(|Reverse(later)| later.act))
-            .flatten()
+        self.time.fired.set(wakers);
     }
 
     /// Calls a function when the virtual time comes to `at`. Calls of one time keep their order.
     pub(crate) fn at(&self, at: u64, act: impl FnOnce(&Self) + 'static) {
-        self.later(at, Act::Call(Box::new(act)));
-    }
-
-    pub(super) fn later(&self, at: u64, act: Act) {
-        let number = self.laters.get();
-        self.laters.set(number + 1);
-        let later = Later { at, number, act };
-        self.later.borrow_mut().push(Reverse(later));
-    }
-
-    /// Takes the wake-ups of this kind that have not been delivered yet, in their order.
-    pub(super) fn take_held(&self, is_one: impl Fn(&Due) -> bool) -> Vec<Due> {
-        let mut later = self.later.borrow_mut();
-        let mut held = Vec::new();
-        for Reverse(one) in mem::take(&mut *later).into_sorted_vec().into_iter().rev() {
-            match one.act {
-                Act::Queue(due) if is_one(&due) => held.push(due),
-                _ => later.push(Reverse(one)),
-            }
-        }
-        held
+        self.time.later(at, Act::Call(Box::new(act)));
     }
 }

@@ -69,7 +69,7 @@ impl Host for Owner {
     }
 
     fn default_workers(&self) -> usize {
-        here(|world| world.workers)
+        here(|world| world.settings.workers)
     }
 
     fn call_blocking(&self, call: Runnable) {

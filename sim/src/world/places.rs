@@ -16,7 +16,6 @@ use super::{
     super::{
         failure::{Kind, Payload, message},
         machine::{HostEnd, Machines, Main, Place, Power, Program},
-        record::Actor,
         tasks::{Due, Work},
     },
     World,
@@ -53,7 +52,7 @@ pub(crate) trait Wires: Any {
 impl World {
     /// Returns the place that the running code belongs to.
     pub(crate) fn place(&self) -> Place {
-        self.place.get()
+        self.stage.place.get()
     }
 
     /// Calls `f` with the network, and wakes the wakers that it leaves there.
@@ -80,9 +79,9 @@ impl World {
             "a host is started by a task, not by a function of spawn_blocking"
         );
         let (place, main) = self.wires(|wires| wires.start(self, number));
-        let before = self.place.replace(place);
+        let before = self.stage.place.replace(place);
         let executor = Executor::builder().workers(1).build();
-        self.place.set(before);
+        self.stage.place.set(before);
         let executor = match executor {
             Ok(executor) => Rc::new(executor),
             Err(error) => return self.fail(Kind::NoExecutor(alloc::format!("{error}"))),
@@ -132,9 +131,9 @@ impl World {
         let mut main = None;
         let spawn = || main = Some(TaskBuilder::new().name(name).spawn_local(task));
         run_apart(|| pool.first().worker.enter(spawn));
-        let number = Actor(self.spawned.get());
         let mut agenda = self.agenda.borrow_mut();
         let Agenda { tasks, record, .. } = &mut *agenda;
+        let number = tasks.newest();
         if let Some(live) = tasks.by_actor(number) {
             live.named.spawned = given;
             // Whoever cancels it kills the host.
@@ -178,7 +177,7 @@ impl World {
         drop(pools);
         let is_call = |due: &Due| matches!(&due.work, Work::Call(call) if call.0 == place);
         let calls = self.agenda.borrow_mut().remove(is_call);
-        let held = self.take_held(is_call);
+        let held = self.time.take_held(is_call);
         self.end_calls_of(place);
         run_apart(|| {
             for id in own {
@@ -200,7 +199,7 @@ impl World {
     /// Runs a call that may block, as code of the place that it was made at.
     pub(super) fn run_call(&self, call: Runnable) {
         let executor = self.machines(|machines| {
-            let program = machines.all[self.place.get().host].program.as_ref();
+            let program = machines.all[self.stage.place.get().host].program.as_ref();
             program.map(|program| program.executor.clone())
         });
         match executor {

@@ -13,7 +13,7 @@ use super::{
     acting::Acting,
     agenda::Agenda,
     faults::Manner,
-    main_waker::MainIsReady,
+    main_future::MainIsReady,
     pool::Pool,
     threads::Abandoned,
 };
@@ -46,10 +46,10 @@ impl World {
     /// Runs steps until this is true after one of them.
     #[inline]
     pub(super) fn steps_until(&self, limit: Option<u64>, is_enough: impl Fn() -> bool) -> Step {
-        let is_inside = self.depth.get() > 0;
+        let is_inside = self.stage.depth.get() > 0;
         let mut acting = Acting::begin(self);
         loop {
-            if self.steps.get() >= self.last_step.get() && self.is_over(is_inside) {
+            if self.stage.steps.get() >= self.ending.last_step.get() && self.is_over(is_inside) {
                 return Step::Failed;
             }
             if let Some(due) = self.begin_step(is_inside) {
@@ -73,7 +73,7 @@ impl World {
     /// Whether the run has failed. It does at its last step, if something could run after that.
     #[cold]
     fn is_over(&self, is_inside: bool) -> bool {
-        if self.failure.borrow().is_none() {
+        if !self.ending.has_failed() {
             let mut agenda = self.agenda.borrow_mut();
             let Some(due) = self.choose(&mut agenda, is_inside) else {
                 return false;
@@ -81,7 +81,7 @@ impl World {
             // What was taken is dropped with everything else.
             agenda.due.push_back(due);
             drop(agenda);
-            self.fail(Kind::Steps(self.limits.steps));
+            self.fail(Kind::Steps(self.settings.max_steps));
         }
         true
     }
@@ -89,11 +89,11 @@ impl World {
     /// Goes on to the next timer or event. Returns what the step has done, if that is all.
     #[inline(never)]
     fn let_time_pass(&self, limit: Option<u64>) -> Option<Step> {
-        let now = self.now.get();
+        let now = self.now();
         match (self.next_event(), limit) {
             (Some(next), limit) if limit.is_none_or(|limit| next <= limit) => {
                 self.pass_to(next.max(now));
-                (self.depth.get() > 1).then_some(Step::TimePassed)
+                (self.stage.depth.get() > 1).then_some(Step::TimePassed)
             }
             (_, Some(limit)) => {
                 self.pass_to(limit.max(now));
@@ -102,7 +102,7 @@ impl World {
             // By a thread that is none of the world's.
             (_, None) if self.collect_injected() => None,
             // The waits of polls that are blocked beneath the end of the main future.
-            (_, None) if self.main_is_over.get() => Some(Step::Failed),
+            (_, None) if self.main.is_over.get() => Some(Step::Failed),
             (_, None) => {
                 let kind = self.held_up();
                 self.fail(kind.unwrap_or_else(|| Kind::Deadlock(self.deadlock())));
@@ -119,12 +119,12 @@ impl World {
 
     #[cold]
     fn queue_main(&self) -> bool {
-        if self.poll_main.get().is_none() {
+        if self.main.poll.get().is_none() {
             return false;
         }
         let by = match self.main.take() {
             MainIsReady::New => Actor::OUTSIDE,
-            MainIsReady::Woken => self.acting.get(),
+            MainIsReady::Woken => self.acting(),
         };
         let (actor, work) = (Actor::MAIN, Work::Main);
         self.note_woken(actor, by);
@@ -137,10 +137,10 @@ impl World {
     fn begin_step(&self, is_inside: bool) -> Option<Due> {
         let mut agenda = self.agenda.borrow_mut();
         let due = self.choose(&mut agenda, is_inside)?;
-        let step = self.steps.get() + 1;
-        self.steps.set(step);
-        let now = self.now.get();
-        agenda.begin(&due, step, now, now - self.start);
+        let step = self.stage.steps.get() + 1;
+        self.stage.steps.set(step);
+        let now = self.now();
+        agenda.begin(&due, step, now, self.time.passed());
         Some(due)
     }
 
@@ -162,7 +162,7 @@ impl World {
     fn choose_inside(&self, agenda: &mut Agenda) -> Option<usize> {
         let pools = self.pools.borrow();
         let can_run = |due: &Due| match &due.work {
-            Work::Main => self.poll_main.get().is_some() && !pools[0].is_first_busy(),
+            Work::Main => self.main.poll.get().is_some() && !pools[0].is_first_busy(),
             Work::Task { pool, task, .. } => pools[usize::from(*pool)].free_worker(task).is_some(),
             Work::Call(_) | Work::Resume(_) => true,
         };
@@ -183,8 +183,8 @@ impl World {
     #[inline(always)]
     fn run_due(&self, due: Due, acting: &mut Acting<'_>) -> Result<(), Abandoned> {
         let Due { actor, work, .. } = due;
-        self.watched.step(self.steps.get(), actor);
-        self.acting.set(actor);
+        self.watched.step(self.stage.steps.get(), actor);
+        self.stage.actor.set(actor);
         match work {
             Work::Task { pool, key, task } => self.run_task(actor, pool, key, task, acting),
             other => self.run_other(actor, other)?,
@@ -193,9 +193,9 @@ impl World {
             self.collect_injected();
         }
         self.wake_main();
-        if self.charge > 0 {
+        if self.time.charge > 0 {
             acting.leave();
-            self.pass_to(self.now.get().saturating_add(self.charge));
+            self.pass_to(self.now().saturating_add(self.time.charge));
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ impl World {
         let Acting { pool, .. } = &*acting;
         let slot = pool.free_worker(&task);
         let slot = slot.expect("a worker that is free, or the task would not be chosen");
-        self.place.set(pool.place);
+        self.stage.place.set(pool.place);
         let worker = &slot.worker;
         slot.begin(actor);
         let woken = match manner {
@@ -258,11 +258,11 @@ impl World {
 
     #[inline(never)]
     fn run_main_once(&self) {
-        let Some(poll) = self.poll_main.take() else {
+        let Some(poll) = self.main.poll.take() else {
             return;
         };
         let pool = self.pools.borrow()[0].clone();
-        self.place.set(Place::MAIN);
+        self.stage.place.set(Place::MAIN);
         let slot = pool.first();
         slot.begin(Actor::MAIN);
         match self.manner_of_main() {
@@ -274,8 +274,8 @@ impl World {
         let polled = slot.worker.enter(|| unsafe { (*poll)() });
         slot.end();
         match polled {
-            Poll::Pending => self.poll_main.set(Some(poll)),
-            Poll::Ready(()) => self.main_is_over.set(true),
+            Poll::Pending => self.main.poll.set(Some(poll)),
+            Poll::Ready(()) => self.main.is_over.set(true),
         }
         self.collect(0, &slot.worker);
         self.end_closing(&pool);
@@ -321,7 +321,7 @@ impl World {
 
     fn push(&self, pool: u16, task: ReadyTask) {
         let (key, actor) = self.agenda.borrow_mut().tasks.known(task.id());
-        self.queue(actor, self.acting.get(), Work::Task { pool, key, task });
+        self.queue(actor, self.acting(), Work::Task { pool, key, task });
     }
 
     /// Queues what `by` has made ready.

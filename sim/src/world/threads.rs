@@ -112,7 +112,7 @@ impl CallThread {
 impl World {
     /// Takes a call over, to begin it at a scheduled point.
     pub(super) fn take_call(&self, call: Runnable) {
-        if self.threads.is_over.get() || self.is_gone(self.place.get()) {
+        if self.threads.is_over.get() || self.is_gone(self.stage.place.get()) {
             // The run or the host is over, which cancels the call.
             return drop(call);
         }
@@ -123,8 +123,8 @@ impl World {
         let actor = self.introduce(call.id(), None, named, false);
         self.enqueue(Due {
             actor,
-            by: self.acting.get(),
-            work: Work::Call(Box::new((self.place.get(), call))),
+            by: self.acting(),
+            work: Work::Call(Box::new((self.stage.place.get(), call))),
         });
     }
 
@@ -192,14 +192,14 @@ impl World {
         thread.is_blocked.set(false);
         thread.is_due.set(false);
         if let Some(call) = &*thread.call.borrow() {
-            self.place.set(call.place);
+            self.stage.place.set(call.place);
         }
         // Once the world is abandoned, it is too late to look for these.
         let last: Vec<Event> = self.agenda.borrow().record.last().copied().collect();
         let mut order = order;
         loop {
             thread.baton.order(order);
-            let wait = || thread.baton.wait_for_report(self.max_call_time);
+            let wait = || thread.baton.wait_for_report(self.settings.max_call_time);
             let Some(report) = self.watched.during_call(wait) else {
                 return Err(self.abandon(&thread, last));
             };
@@ -240,16 +240,16 @@ impl World {
         let kind = Kind::Stuck {
             actor: call.actor,
             named: call.named,
-            limit: self.max_call_time,
+            limit: self.settings.max_call_time,
         };
         let failure = self.failure_with(kind, last);
-        if self.depth.get() > 1 {
+        if self.stage.depth.get() > 1 {
             // Polls lie beneath on this stack. Neither may they go on while the call uses the
             // world, nor can they be unwound without it.
             self.watched.abort(failure);
         }
-        self.stuck.set(Some(failure));
-        self.is_abandoned.set(true);
+        self.ending.stuck.set(Some(failure));
+        self.ending.is_abandoned.set(true);
         Abandoned
     }
 
@@ -283,7 +283,7 @@ impl World {
         let call = thread.call.borrow().clone();
         let Call { id, actor, .. } = call.expect("the thread runs a call");
         self.mark(id);
-        let by = self.acting.get();
+        let by = self.acting();
         self.note_woken(actor, by);
         self.enqueue(Due {
             actor,
@@ -298,7 +298,7 @@ impl World {
         let is_new = |due: &Due| matches!(due.work, Work::Call(..));
         let new = self.agenda.borrow_mut().remove(is_new);
         drop(new);
-        drop(self.take_held(is_new));
+        drop(self.time.take_held(is_new));
     }
 
     /// Ends all calls that have begun, and the threads.
@@ -381,7 +381,7 @@ fn serve(baton: &Arc<Baton>, world: *const World) {
 fn keep_time() {
     with(|world| {
         if let Some(world) = world {
-            clock::set(world.now.get());
+            clock::set(world.now());
         }
     });
 }

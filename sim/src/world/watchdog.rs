@@ -88,10 +88,6 @@ impl Watched {
         })
     }
 
-    pub(super) fn seed(&self) -> u64 {
-        self.seed
-    }
-
     /// Notes a new task or call.
     pub(super) fn introduce(&self, key: Key, actor: Actor, named: Named) {
         let key = key.index();

@@ -1,15 +1,22 @@
-//! [`MainWaker`]: the waker of the main future, which is no task.
+//! [`MainFuture`]: the main future, which is no task.
 
-use core::{cell::Cell, task::Waker};
+use core::{
+    cell::Cell,
+    task::{Poll, Waker},
+};
 
 use joint::waker::park::Parker;
 
-/// Tells whether the main future is ready. It is a parker that parks nobody: each of the world's
-/// steps looks whether it has been woken.
-pub(super) struct MainWaker {
+/// The main future of a run.
+pub(super) struct MainFuture {
+    /// Tells whether it is ready. It parks nobody: each of the world's steps looks whether it has
+    /// been woken.
     parker: Parker,
     /// Whether the main future has yet to be polled.
     is_new: Cell<bool>,
+    /// Polls it. `None` while that is under way, and once it is over.
+    pub(super) poll: Cell<Option<*mut (dyn FnMut() -> Poll<()> + 'static)>>,
+    pub(super) is_over: Cell<bool>,
 }
 
 /// Why the main future is ready.
@@ -18,7 +25,7 @@ pub(super) enum MainIsReady {
     Woken,
 }
 
-impl MainWaker {
+impl MainFuture {
     pub(super) fn new() -> Self {
         let parker = Parker::new();
         // So that it is ready.
@@ -26,6 +33,8 @@ impl MainWaker {
         Self {
             parker,
             is_new: Cell::new(true),
+            poll: Cell::new(None),
+            is_over: Cell::new(false),
         }
     }
 

@@ -1,0 +1,71 @@
+//! [`Ending`]: how a run has failed.
+
+use alloc::vec::Vec;
+use core::cell::{Cell, RefCell};
+
+use super::{
+    super::{
+        failure::{Failure, Kind},
+        record::Event,
+    },
+    World,
+};
+
+/// How a run has failed, if it has.
+#[derive(Default)]
+pub(super) struct Ending {
+    pub(super) failure: RefCell<Option<Failure>>,
+    /// The number of events that were kept when it failed.
+    pub(super) failed_after: Cell<usize>,
+    /// The number of the last step: the limit, or 0 once the run has failed.
+    pub(super) last_step: Cell<u64>,
+    /// The number of blocking waits that were ended because the run has failed.
+    pub(super) ended_waits: Cell<usize>,
+    /// The reason why the world was abandoned, if it was.
+    pub(super) stuck: Cell<Option<Failure>>,
+    pub(super) is_abandoned: Cell<bool>,
+}
+
+impl Ending {
+    pub(super) fn new(max_steps: u64) -> Self {
+        Self {
+            failed_after: Cell::new(usize::MAX),
+            last_step: Cell::new(max_steps),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.borrow().is_some()
+    }
+
+    pub(super) fn take(&self) -> Failure {
+        let failure = self.failure.borrow_mut().take();
+        failure.expect("a run without an output has failed")
+    }
+}
+
+impl World {
+    pub(super) fn failure_with(&self, kind: Kind, last: Vec<Event>) -> Failure {
+        let at = self.time.passed();
+        Failure::new(self.settings.seed, kind, self.steps(), at, last)
+    }
+
+    /// Ends the run, unless it has failed before.
+    pub(crate) fn fail(&self, kind: Kind) {
+        if !self.ending.has_failed() {
+            let agenda = self.agenda.borrow();
+            let last = agenda.record.last().copied().collect();
+            self.ending.failed_after.set(agenda.record.kept());
+            drop(agenda);
+            self.replace_failure(Some(self.failure_with(kind, last)));
+        }
+    }
+
+    /// Sets how the run has failed, or that it has not. Returns what was set before.
+    pub(super) fn replace_failure(&self, failure: Option<Failure>) -> Option<Failure> {
+        let last_step = failure.as_ref().map_or(self.settings.max_steps, |_| 0);
+        self.ending.last_step.set(last_step);
+        self.ending.failure.replace(failure)
+    }
+}
