@@ -359,7 +359,6 @@ mod traffic;
 mod verdict;
 mod world;
 
-use alloc::boxed::Box;
 use core::{fmt, future::Future, time::Duration};
 
 use self::{chance::Chance, net::Network, world::World};
