@@ -69,19 +69,6 @@ pub struct Builder {
 
 type SpawnThread = Box<dyn FnMut(WorkerThread) -> io::Result<()> + Send + Sync>;
 
-/// Sets a hook in front of those that were set before.
-macro_rules! chain {
-    ($before:expr, $hook:ident($($of:ident),*)) => {
-        $before = Some(match $before.take() {
-            None => Box::new($hook),
-            Some(before) => Box::new(move |$($of),*| {
-                $hook($($of),*);
-                before($($of),*);
-            }),
-        })
-    };
-}
-
 impl Builder {
     pub(super) fn new() -> Self {
         Self {
@@ -144,131 +131,6 @@ impl Builder {
         self
     }
 
-    /// Called for each task that is spawned, by the thread that spawns it, before it can run.
-    pub fn on_spawn(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
-        chain!(self.hooks.on_spawn, hook(task));
-        self
-    }
-
-    /// Called each time a task becomes runnable again, before it can run: by the thread that wakes
-    /// it, or, if it was woken during its own run, by its worker after that run. Each run of a task
-    /// follows one call of this hook or of [`on_spawn`](Builder::on_spawn).
-    ///
-    /// The hook runs inside [`wake`](core::task::Waker::wake), and so under any lock that the
-    /// caller of `wake` holds.
-    ///
-    /// # Example
-    /// How long each task has been ready before it runs:
-    /// ```
-    /// use std::{collections::HashMap, sync::{Arc, Mutex}, time::{Duration, Instant}};
-    ///
-    /// let ready = Arc::new(Mutex::new(HashMap::new()));
-    /// let longest = Arc::new(Mutex::new(Duration::ZERO));
-    /// let executor = joint_executor::Executor::builder()
-    ///     .on_spawn({
-    ///         let ready = ready.clone();
-    ///         move |task| _ = ready.lock().unwrap().insert(task.id(), Instant::now())
-    ///     })
-    ///     .on_wake({
-    ///         let ready = ready.clone();
-    ///         move |task| _ = ready.lock().unwrap().insert(task.id(), Instant::now())
-    ///     })
-    ///     .before_poll({
-    ///         let longest = longest.clone();
-    ///         move |task| {
-    ///             let since = ready.lock().unwrap().remove(&task.id()).unwrap();
-    ///             let mut longest = longest.lock().unwrap();
-    ///             *longest = since.elapsed().max(*longest);
-    ///         }
-    ///     })
-    ///     .build()?;
-    /// joint::block_on(executor.spawn(joint_executor::yield_now()));
-    /// assert!(*longest.lock().unwrap() > Duration::ZERO);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn on_wake(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
-        self.hooks.on_wake = Some(Box::new(hook));
-        self
-    }
-
-    /// Called before each run of a task, by its worker. A run polls the future, or drops it if the
-    /// task was cancelled.
-    pub fn before_poll(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
-        chain!(self.hooks.before_poll, hook(task));
-        self
-    }
-
-    /// Called after each run of a task, by its worker, before the worker runs anything else. If the
-    /// run has ended the task, [`on_end`](Builder::on_end) is called before this.
-    ///
-    /// By this time other threads may run the task again, or may have seen its end.
-    pub fn after_poll(mut self, hook: impl Fn(&TaskInfo<'_>) + Send + Sync + 'static) -> Self {
-        chain!(self.hooks.after_poll, hook(task));
-        self
-    }
-
-    /// Called once for each task, after its future has been dropped, by the thread that has dropped
-    /// it. The waiter of the task learns of the end only after that. Tasks that a shutdown cancels
-    /// are included.
-    ///
-    /// The thread is a worker, or else a thread that woke, cancelled or spawned the task during the
-    /// shutdown.
-    pub fn on_end(mut self, hook: impl Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync + 'static) -> Self {
-        chain!(self.hooks.on_end, hook(task, how));
-        self
-    }
-
-    /// Called by each worker, with its index from 0, before it runs anything.
-    pub fn on_thread_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        chain!(self.hooks.on_thread_start, hook(worker));
-        self
-    }
-
-    /// Called by each worker, with its index, as its last action, after it has dropped the futures
-    /// that it had to drop. The thread is not a worker any more at that time, so a task that it
-    /// spawns goes to the global executor.
-    ///
-    /// All workers stop together, once none of them is in a poll, so that a worker whose poll has
-    /// ended can drop what another worker waits for. A poll that waits for another worker to stop
-    /// therefore waits forever.
-    pub fn on_thread_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        chain!(self.hooks.on_thread_stop, hook(worker));
-        self
-    }
-
-    /// Called by each worker, with its index, when it is about to sleep, either until it is woken,
-    /// or for a limited time before it checks the busy workers again. The worker may still find at
-    /// the last moment that it must not sleep.
-    pub fn on_park(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        chain!(self.hooks.on_park, hook(worker));
-        self
-    }
-
-    /// Called by each worker, with its index, after each call of [`on_park`](Builder::on_park),
-    /// when it is awake again.
-    pub fn on_unpark(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        chain!(self.hooks.on_unpark, hook(worker));
-        self
-    }
-
-    /// Called after a task was queued from elsewhere: by a thread that is not a worker, for another
-    /// worker than the calling one, or because the calling worker's own queue was full.
-    ///
-    /// It is called in the middle of a spawn or a wake-up, so it should do little, such as to set a
-    /// flag. An owner that chooses its [workers' tasks](hosted#choosing-the-tasks) learns by it
-    /// that there is something to take.
-    pub fn on_push(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
-        chain!(self.hooks.on_push, hook());
-        self
-    }
-
-    /// Called after a timer of this executor was armed, with its deadline, by the thread that has
-    /// armed it.
-    pub fn on_timer(mut self, hook: impl Fn(Instant) + Send + Sync + 'static) -> Self {
-        chain!(self.hooks.on_timer, hook(deadline));
-        self
-    }
-
     /// Sets a function that starts the workers' threads, instead of [`std::thread::Builder`]. It is
     /// called by [`build`](Builder::build), once for each worker, and must have
     /// [`WorkerThread::run`] called on a thread of its own.
@@ -301,35 +163,6 @@ impl Builder {
         spawn: impl FnMut(WorkerThread) -> io::Result<()> + Send + Sync + 'static,
     ) -> Self {
         self.spawn_thread = Some(Box::new(spawn));
-        self
-    }
-
-    /// Called by a worker after it has taken tasks from the queues of another worker, before it
-    /// runs any of them. Tasks that it takes from the executor's common queue are not stolen, and
-    /// the side of a [`join`](crate::join()) is not a task.
-    ///
-    /// # Example
-    /// ```
-    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
-    ///
-    /// let stolen = Arc::new(AtomicUsize::new(0));
-    /// let executor = joint_executor::Executor::builder()
-    ///     .workers(2)
-    ///     .on_steal({
-    ///         let stolen = stolen.clone();
-    ///         move |steal| {
-    ///             assert_ne!(steal.thief, steal.victim);
-    ///             stolen.fetch_add(steal.tasks, Ordering::Relaxed);
-    ///         }
-    ///     })
-    ///     .build()?;
-    /// executor.block_on(async {
-    ///     joint_executor::spawn(async {}).await;
-    /// });
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn on_steal(mut self, hook: impl Fn(&StealInfo) + Send + Sync + 'static) -> Self {
-        self.hooks.on_steal = Some(Box::new(hook));
         self
     }
 
@@ -447,6 +280,146 @@ impl Builder {
         }
         Ok(executor)
     }
+}
+
+/// Makes the setter of each hook. It sets the hook in front of those that were set before.
+macro_rules! setters {
+    ($($(#[$docs:meta])* $name:ident($($arg:ident: $of:ty),*);)*) => {
+        impl Builder {
+            $($(#[$docs])*
+            pub fn $name(mut self, hook: impl Fn($($of),*) + Send + Sync + 'static) -> Self {
+                let before = self.hooks.$name.take();
+                self.hooks.$name = Some(match before {
+                    None => Box::new(hook),
+                    Some(before) => Box::new(move |$($arg),*| {
+                        hook($($arg),*);
+                        before($($arg),*);
+                    }),
+                });
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// Called for each task that is spawned, by the thread that spawns it, before it can run.
+    on_spawn(task: &TaskInfo<'_>);
+
+    /// Called each time a task becomes runnable again, before it can run: by the thread that wakes
+    /// it, or, if it was woken during its own run, by its worker after that run. Each run of a task
+    /// follows one call of this hook or of [`on_spawn`](Builder::on_spawn).
+    ///
+    /// The hook runs inside [`wake`](core::task::Waker::wake), and so under any lock that the
+    /// caller of `wake` holds.
+    ///
+    /// # Example
+    /// How long each task has been ready before it runs:
+    /// ```
+    /// use std::{collections::HashMap, sync::{Arc, Mutex}, time::{Duration, Instant}};
+    ///
+    /// let ready = Arc::new(Mutex::new(HashMap::new()));
+    /// let longest = Arc::new(Mutex::new(Duration::ZERO));
+    /// let executor = joint_executor::Executor::builder()
+    ///     .on_spawn({
+    ///         let ready = ready.clone();
+    ///         move |task| _ = ready.lock().unwrap().insert(task.id(), Instant::now())
+    ///     })
+    ///     .on_wake({
+    ///         let ready = ready.clone();
+    ///         move |task| _ = ready.lock().unwrap().insert(task.id(), Instant::now())
+    ///     })
+    ///     .before_poll({
+    ///         let longest = longest.clone();
+    ///         move |task| {
+    ///             let since = ready.lock().unwrap().remove(&task.id()).unwrap();
+    ///             let mut longest = longest.lock().unwrap();
+    ///             *longest = since.elapsed().max(*longest);
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// joint::block_on(executor.spawn(joint_executor::yield_now()));
+    /// assert!(*longest.lock().unwrap() > Duration::ZERO);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    on_wake(task: &TaskInfo<'_>);
+
+    /// Called before each run of a task, by its worker. A run polls the future, or drops it if the
+    /// task was cancelled.
+    before_poll(task: &TaskInfo<'_>);
+
+    /// Called after each run of a task, by its worker, before the worker runs anything else. If the
+    /// run has ended the task, [`on_end`](Builder::on_end) is called before this.
+    ///
+    /// By this time other threads may run the task again, or may have seen its end.
+    after_poll(task: &TaskInfo<'_>);
+
+    /// Called once for each task, after its future has been dropped, by the thread that has dropped
+    /// it. The waiter of the task learns of the end only after that. Tasks that a shutdown cancels
+    /// are included.
+    ///
+    /// The thread is a worker, or else a thread that woke, cancelled or spawned the task during the
+    /// shutdown.
+    on_end(task: &TaskInfo<'_>, how: TaskEnd);
+
+    /// Called by each worker, with its index from 0, before it runs anything.
+    on_thread_start(worker: usize);
+
+    /// Called by each worker, with its index, as its last action, after it has dropped the futures
+    /// that it had to drop. The thread is not a worker any more at that time, so a task that it
+    /// spawns goes to the global executor.
+    ///
+    /// All workers stop together, once none of them is in a poll, so that a worker whose poll has
+    /// ended can drop what another worker waits for. A poll that waits for another worker to stop
+    /// therefore waits forever.
+    on_thread_stop(worker: usize);
+
+    /// Called by each worker, with its index, when it is about to sleep, either until it is woken,
+    /// or for a limited time before it checks the busy workers again. The worker may still find at
+    /// the last moment that it must not sleep.
+    on_park(worker: usize);
+
+    /// Called by each worker, with its index, after each call of [`on_park`](Builder::on_park),
+    /// when it is awake again.
+    on_unpark(worker: usize);
+
+    /// Called after a task was queued from elsewhere: by a thread that is not a worker, for another
+    /// worker than the calling one, or because the calling worker's own queue was full.
+    ///
+    /// It is called in the middle of a spawn or a wake-up, so it should do little, such as to set a
+    /// flag. An owner that chooses its [workers' tasks](hosted#choosing-the-tasks) learns by it
+    /// that there is something to take.
+    on_push();
+
+    /// Called after a timer of this executor was armed, with its deadline, by the thread that has
+    /// armed it.
+    on_timer(deadline: Instant);
+
+    /// Called by a worker after it has taken tasks from the queues of another worker, before it
+    /// runs any of them. Tasks that it takes from the executor's common queue are not stolen, and
+    /// the side of a [`join`](crate::join()) is not a task.
+    ///
+    /// # Example
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    ///
+    /// let stolen = Arc::new(AtomicUsize::new(0));
+    /// let executor = joint_executor::Executor::builder()
+    ///     .workers(2)
+    ///     .on_steal({
+    ///         let stolen = stolen.clone();
+    ///         move |steal| {
+    ///             assert_ne!(steal.thief, steal.victim);
+    ///             stolen.fetch_add(steal.tasks, Ordering::Relaxed);
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// executor.block_on(async {
+    ///     joint_executor::spawn(async {}).await;
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    on_steal(steal: &StealInfo);
 }
 
 fn default_name(index: usize) -> String {

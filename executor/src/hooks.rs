@@ -63,67 +63,57 @@ impl Hooks {
 
     #[cold]
     pub(super) fn spawned<M>(&self, runnable: &Runnable<M>) {
-        if let Some(hook) = &self.on_spawn {
-            guarded(|| hook(&TaskInfo::of(runnable)));
-        }
+        call(&self.on_spawn, |hook| hook(&TaskInfo::of(runnable)));
     }
 
     /// Takes the runnable by value, so that a caller without the hook keeps it in a register.
     #[cold]
     pub(super) fn woken<M>(&self, runnable: Runnable<M>) -> Runnable<M> {
-        if let Some(hook) = &self.on_wake {
-            guarded(|| hook(&TaskInfo::of(&runnable)));
-        }
+        call(&self.on_wake, |hook| hook(&TaskInfo::of(&runnable)));
         runnable
     }
 
     pub(super) fn before_poll<M>(&self, runnable: &Runnable<M>) {
-        if let Some(hook) = &self.before_poll {
-            guarded(|| hook(&TaskInfo::of(runnable)));
-        }
+        call(&self.before_poll, |hook| hook(&TaskInfo::of(runnable)));
     }
 
     pub(super) fn after_poll(&self, info: &TaskInfo<'_>) {
-        if let Some(hook) = &self.after_poll {
-            guarded(|| hook(info));
-        }
+        call(&self.after_poll, |hook| hook(info));
     }
 
     #[cold]
     pub(super) fn ended<M>(&self, task: &EndedTask<'_, M>, how: TaskEnd) {
-        if let Some(hook) = &self.on_end {
-            guarded(|| hook(&TaskInfo::ended(task), how));
-        }
+        call(&self.on_end, |hook| hook(&TaskInfo::ended(task), how));
     }
 
     pub(super) fn stole(&self, steal: &StealInfo) {
-        if let Some(hook) = &self.on_steal {
-            guarded(|| hook(steal));
-        }
+        call(&self.on_steal, |hook| hook(steal));
     }
 
     /// Calls the hook for a task that was queued from elsewhere.
     #[inline]
     pub(super) fn pushed(&self) {
-        if let Some(hook) = &self.on_push {
-            guarded(hook);
-        }
+        call(&self.on_push, |hook| hook());
     }
 
     /// Calls the hook for a timer that was armed.
     #[cfg(feature = "io")]
     #[inline]
     pub(super) fn armed(&self, deadline: impl FnOnce() -> Instant) {
-        if let Some(hook) = &self.on_timer {
-            guarded(|| hook(deadline()));
-        }
+        call(&self.on_timer, |hook| hook(deadline()));
     }
 
     /// Calls one of the hooks for workers.
     pub(super) fn worker(hook: &Option<WorkerHook>, index: usize) {
-        if let Some(hook) = hook {
-            guarded(|| hook(index));
-        }
+        call(hook, |hook| hook(index));
+    }
+}
+
+/// Calls a hook that is set, and catches its panic.
+#[inline]
+fn call<F: ?Sized>(hook: &Option<Box<F>>, f: impl FnOnce(&F)) {
+    if let Some(hook) = hook {
+        guarded(|| f(hook));
     }
 }
 
