@@ -2,17 +2,13 @@
 
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 use core::fmt;
-use std::{
-    io, mem,
-    thread::{self, JoinHandle as ThreadHandle},
-    time::Instant,
-};
+use std::{io, mem, thread, time::Instant};
 
 use super::{
     Executor,
     fences::Fences,
     hooks::{Hooks, StealInfo},
-    hosted::{self, Host, HostedWorker, Threads},
+    hosted::{self, Host, HostedWorker},
     sleep::MOST_WORKERS,
     task_info::TaskInfo,
     worker::shared::Decides,
@@ -67,13 +63,13 @@ pub struct Builder {
     hooks: Hooks,
 }
 
-type SpawnThread = Box<dyn FnMut(WorkerThread) -> io::Result<()> + Send + Sync>;
+type SpawnThread = Box<dyn FnMut(HostedWorker) -> io::Result<()> + Send + Sync>;
 
 impl Builder {
     pub(super) fn new() -> Self {
         Self {
             workers: None,
-            thread_name: Box::new(default_name),
+            thread_name: Box::new(|index| format!("joint-{index}")),
             stack_size: None,
             asymmetric_fences: false,
             spawn_thread: None,
@@ -133,7 +129,9 @@ impl Builder {
 
     /// Sets a function that starts the workers' threads, instead of [`std::thread::Builder`]. It is
     /// called by [`build`](Builder::build), once for each worker, and must have
-    /// [`WorkerThread::run`] called on a thread of its own.
+    /// [`HostedWorker::run`] called on a thread of its own. A worker that is dropped instead ends
+    /// the executor. [`thread_name`](Builder::thread_name) and
+    /// [`stack_size`](Builder::stack_size) then do nothing.
     ///
     /// It is for threads that must be pinned to a processor, have a priority, live in a pool, or be
     /// started by the functions of another system. If you want to decide when a worker runs, see
@@ -160,7 +158,7 @@ impl Builder {
     /// ```
     pub fn spawn_thread(
         mut self,
-        spawn: impl FnMut(WorkerThread) -> io::Result<()> + Send + Sync + 'static,
+        spawn: impl FnMut(HostedWorker) -> io::Result<()> + Send + Sync + 'static,
     ) -> Self {
         self.spawn_thread = Some(Box::new(spawn));
         self
@@ -188,10 +186,10 @@ impl Builder {
     /// If a thread's name contains a nul byte.
     pub fn build(mut self) -> io::Result<Executor> {
         let host = hosted::host();
-        let workers = self.checked_workers(host.as_deref())?;
+        self.checked_workers(host.as_deref())?;
         match host {
             Some(host) => host.build(self),
-            None => self.start(workers),
+            None => self.start(),
         }
     }
 
@@ -201,8 +199,8 @@ impl Builder {
     ///
     /// # Errors
     /// As for [`build`](Builder::build), except that no thread is started.
-    pub fn build_hosted(self) -> io::Result<(Executor, Vec<HostedWorker>)> {
-        self.without_threads(Threads::Callers, Decides::Workers)
+    pub fn build_hosted(mut self) -> io::Result<(Executor, Vec<HostedWorker>)> {
+        self.without_threads(Decides::Workers)
     }
 
     /// Makes the executor as [`build_hosted`](Builder::build_hosted) does, but its owner
@@ -210,8 +208,8 @@ impl Builder {
     ///
     /// # Errors
     /// As for [`build_hosted`](Builder::build_hosted).
-    pub fn build_scheduled(self) -> io::Result<(Executor, Vec<HostedWorker>)> {
-        self.without_threads(Threads::Callers, Decides::Owner)
+    pub fn build_scheduled(mut self) -> io::Result<(Executor, Vec<HostedWorker>)> {
+        self.without_threads(Decides::Owner)
     }
 
     /// Sets the number of workers, if it is not set yet, and checks it.
@@ -221,23 +219,17 @@ impl Builder {
             None => thread::available_parallelism().map_or(1, usize::from),
         };
         let workers = *self.workers.get_or_insert_with(default);
-        if workers == 0 {
-            let message = "an executor needs at least one worker; do not pass 0 to `workers`";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
-        if workers > MOST_WORKERS {
-            let message =
-                format!("an executor has at most {MOST_WORKERS} workers; {workers} were requested");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
-        Ok(workers)
+        let message = match workers {
+            0 => "an executor needs at least one worker; do not pass 0 to `workers`".into(),
+            1..=MOST_WORKERS => return Ok(workers),
+            _ => {
+                format!("an executor has at most {MOST_WORKERS} workers; {workers} were requested")
+            }
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
     }
 
-    fn without_threads(
-        mut self,
-        threads: Threads,
-        decides: Decides,
-    ) -> io::Result<(Executor, Vec<HostedWorker>)> {
+    fn without_threads(&mut self, decides: Decides) -> io::Result<(Executor, Vec<HostedWorker>)> {
         let workers = self.checked_workers(None)?;
         let fences = match self.asymmetric_fences {
             true => Fences::asymmetric()?,
@@ -245,7 +237,6 @@ impl Builder {
         };
         let (fences, hooks) = (fences.among(workers), mem::take(&mut self.hooks));
         let (mut executor, all) = Executor::without_threads(workers, fences, hooks, decides);
-        executor.driven_by = threads;
         executor.host = self.host.take();
         let all = all.into_iter().map(|worker| {
             let (worker, thread) = HostedWorker::new(worker);
@@ -256,27 +247,22 @@ impl Builder {
         Ok((executor, all))
     }
 
-    fn start(mut self, workers: usize) -> io::Result<Executor> {
-        let (name, stack_size) = (
-            mem::replace(&mut self.thread_name, Box::new(default_name)),
-            self.stack_size,
-        );
-        let mut spawn = self.spawn_thread.take();
-        self.workers = Some(workers);
+    fn start(mut self) -> io::Result<Executor> {
         // If a thread cannot be started, the workers that are left end before the executor, which
         // waits for those that were started.
-        let (mut executor, all) = self.without_threads(Threads::Own, Decides::Workers)?;
+        let (mut executor, all) = self.without_threads(Decides::Workers)?;
+        executor.is_hosted = false;
         for worker in all {
             let index = worker.index();
-            let thread = WorkerThread {
-                name: name(index),
-                stack_size,
-                worker,
-            };
-            match &mut spawn {
-                Some(spawn) => spawn(thread)?,
-                None => executor.threads[index].handle = Some(thread.spawn()?),
+            if let Some(spawn) = &mut self.spawn_thread {
+                spawn(worker)?;
+                continue;
             }
+            let mut thread = thread::Builder::new().name((self.thread_name)(index));
+            if let Some(size) = self.stack_size {
+                thread = thread.stack_size(size);
+            }
+            executor.threads[index].handle = Some(thread.spawn(|| worker.run())?);
         }
         Ok(executor)
     }
@@ -420,65 +406,6 @@ setters! {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     on_steal(steal: &StealInfo);
-}
-
-fn default_name(index: usize) -> String {
-    format!("joint-{index}")
-}
-
-/// A worker that [`Builder::spawn_thread`] starts, and what its thread should be like.
-///
-/// A worker that is dropped instead of being run ends its executor, as a dropped
-/// [`HostedWorker`] does.
-#[must_use = "its executor ends if it is not run"]
-pub struct WorkerThread {
-    name: String,
-    stack_size: Option<usize>,
-    worker: HostedWorker,
-}
-
-impl WorkerThread {
-    /// Returns the index of the worker, from 0.
-    pub fn index(&self) -> usize {
-        self.worker.index()
-    }
-
-    /// Returns the name that the thread should have: that of
-    /// [`thread_name`](Builder::thread_name).
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the size that the thread's stack should have, if [`stack_size`](Builder::stack_size)
-    /// was set.
-    pub fn stack_size(&self) -> Option<usize> {
-        self.stack_size
-    }
-
-    /// Does all that a worker's thread does, and returns when the executor has shut down. Call it
-    /// on the thread.
-    pub fn run(self) {
-        self.worker.run();
-    }
-
-    fn spawn(self) -> io::Result<ThreadHandle<()>> {
-        let mut thread = thread::Builder::new().name(self.name);
-        if let Some(size) = self.stack_size {
-            thread = thread.stack_size(size);
-        }
-        let worker = self.worker;
-        thread.spawn(|| worker.run())
-    }
-}
-
-impl fmt::Debug for WorkerThread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WorkerThread")
-            .field("index", &self.index())
-            .field("name", &self.name)
-            .field("stack_size", &self.stack_size)
-            .finish()
-    }
 }
 
 impl fmt::Debug for Builder {

@@ -113,8 +113,13 @@
 #[cfg(feature = "io")]
 use alloc::vec::Vec;
 use alloc::{boxed::Box, sync::Arc};
-use core::{cell::Cell, fmt, marker::PhantomData, num::NonZeroUsize, task::Waker, time::Duration};
-use std::{sync::OnceLock, thread, time::Instant};
+use core::{
+    cell::Cell, fmt, marker::PhantomData, num::NonZeroUsize, ops::Deref, task::Waker,
+    time::Duration,
+};
+#[cfg(feature = "io")]
+use std::time::Instant;
+use std::{sync::OnceLock, thread};
 
 #[cfg(feature = "io")]
 use super::driver::{
@@ -128,7 +133,7 @@ use super::{
     worker::{
         Worker, current,
         shared::{Runnable, Shared},
-        stepped::{Stepped, Stepping, pinned_to},
+        stepped::{Stepping, pinned_to},
     },
 };
 use joint::{oneshot, task::Id};
@@ -137,6 +142,7 @@ mod host;
 
 pub use self::host::{Entered, Host, Shutdown, Unwind, enter};
 pub(super) use self::host::{check_place, host};
+pub use super::worker::stepped::Step;
 
 /// A worker of an executor whose owner drives it. See [hosted workers](self).
 ///
@@ -145,21 +151,7 @@ pub(super) use self::host::{check_place, host};
 ///
 /// Dropping it [ends its executor](self#the-end).
 #[must_use = "its executor ends if it is dropped"]
-pub struct HostedWorker(Own);
-
-/// A [`HostedWorker`] that is bound to this thread. It is driven step by step, or runs the tasks
-/// that its owner chooses.
-///
-/// Dropping it [ends its executor](self#the-end).
-#[must_use = "its executor ends if it is dropped"]
-pub struct BoundWorker {
-    own: Own,
-    /// Its local tasks must stay on this thread, so it is not `Send`.
-    thread: PhantomData<*mut ()>,
-}
-
-/// A worker, and what its owner has done with it. Not `Sync`: it has one user at a time.
-struct Own {
+pub struct HostedWorker {
     worker: Box<Worker>,
     stepping: Stepping,
     /// The number of calls of this worker that are on the stack.
@@ -169,28 +161,22 @@ struct Own {
     ended: Cell<Option<oneshot::Sender<()>>>,
 }
 
-/// What a worker waits for, after a [step](BoundWorker::step).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Nothing: it has run as many tasks as it was to run, and there may be more. Step it again
-    /// soon.
-    Ready,
-    /// There is nothing to run. The waker of the step is woken once that may have changed.
-    Idle,
-    /// As [`Idle`](Step::Idle), but step it again at this time in any case, to check the timers and
-    /// the descriptors. [`BoundWorker::wait`] waits for them as well.
-    ///
-    /// From the executor's first descriptor on, the time is at most a millisecond away while no
-    /// other worker waits for the descriptors.
-    Until(Instant),
-    /// The executor has ended, as far as this worker is concerned.
-    Ended,
+/// A [`HostedWorker`] that is bound to this thread. It is driven step by step, or runs the tasks
+/// that its owner chooses.
+///
+/// Dropping it [ends its executor](self#the-end).
+#[derive(Debug)]
+#[must_use = "its executor ends if it is dropped"]
+pub struct BoundWorker {
+    own: HostedWorker,
+    /// Its local tasks must stay on this thread, so it is not `Send`.
+    thread: PhantomData<*mut ()>,
 }
 
 impl HostedWorker {
     pub(super) fn new(worker: Worker) -> (Self, Thread) {
         let (sender, ended) = oneshot::channel();
-        let own = Own {
+        let own = Self {
             worker: Box::new(worker),
             stepping: Stepping::default(),
             depth: Cell::new(0),
@@ -202,17 +188,21 @@ impl HostedWorker {
             id: own.thread.clone(),
             ended,
         };
-        (Self(own), thread)
+        (own, thread)
     }
 
     /// Returns the index of the worker, from 0.
     pub fn index(&self) -> usize {
-        self.0.worker.index()
+        self.worker.index()
     }
 
     /// Returns the id of its executor.
     pub fn executor(&self) -> ExecutorId {
-        ExecutorId::of(&raw const **self.0.worker.shared())
+        ExecutorId::of(self.shared())
+    }
+
+    fn shared(&self) -> &Shared {
+        self.worker.shared()
     }
 
     /// Does all that a worker's thread does: runs tasks and sleeps, until the executor has ended.
@@ -230,8 +220,8 @@ impl HostedWorker {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn run(self) {
-        let _set = self.0.thread.set(thread::current().id());
-        apart(|| self.0.worker.run_to_end(&self.0.stepping));
+        let _set = self.thread.set(thread::current().id());
+        apart(|| self.worker.run_to_end(&self.stepping));
     }
 
     /// Binds the worker to this thread.
@@ -239,30 +229,23 @@ impl HostedWorker {
     /// The first time this calls the hook
     /// [`on_thread_start`](super::Builder::on_thread_start).
     pub fn bind(self) -> BoundWorker {
-        let own = self.0;
-        apart(|| own.worker.begin_here(&own.stepping));
+        apart(|| self.worker.begin_here(&self.stepping));
         BoundWorker {
-            own,
+            own: self,
             thread: PhantomData,
         }
     }
 }
 
+impl Deref for BoundWorker {
+    type Target = HostedWorker;
+
+    fn deref(&self) -> &HostedWorker {
+        &self.own
+    }
+}
+
 impl BoundWorker {
-    /// Returns the index of the worker, from 0.
-    pub fn index(&self) -> usize {
-        self.own.worker.index()
-    }
-
-    /// Returns the id of its executor.
-    pub fn executor(&self) -> ExecutorId {
-        ExecutorId::of(self.shared())
-    }
-
-    fn shared(&self) -> &Shared {
-        self.own.worker.shared()
-    }
-
     /// Runs up to `most` tasks, and says what the worker waits for. A `most` of 0 counts as 1.
     ///
     /// If nothing is left to run, the worker goes to sleep. From then on until the next call for
@@ -297,19 +280,11 @@ impl BoundWorker {
     /// ```
     pub fn step(&mut self, most: usize, waker: &Waker) -> Step {
         let own = &self.own;
-        let stepped = own.inside(|| apart(|| own.worker.step(&own.stepping, most, waker)));
-        match stepped {
-            Stepped::Ready => Step::Ready,
-            Stepped::Away(None) => Step::Idle,
-            #[cfg(feature = "io")]
-            Stepped::Away(Some(until)) => Step::Until(clock::instant(until)),
-            #[cfg(not(feature = "io"))]
-            Stepped::Away(Some(_)) => Step::Idle,
-            Stepped::Ended => {
-                own.ended.take();
-                Step::Ended
-            }
+        let step = own.inside(|| apart(|| own.worker.step(&own.stepping, most, waker)));
+        if step == Step::Ended {
+            own.ended.take();
         }
+        step
     }
 
     /// Blocks this thread until the worker has something to do, or until `limit` has passed. It may
@@ -361,7 +336,7 @@ impl BoundWorker {
     /// tasks that are pinned to it have not ended. Step it until they have.
     pub fn unbind(self) -> Result<HostedWorker, Self> {
         match self.own.worker.may_have_local() {
-            false => Ok(HostedWorker(self.own)),
+            false => Ok(self.own),
             true => Err(self),
         }
     }
@@ -373,7 +348,7 @@ impl BoundWorker {
     pub fn end(&self) {
         let is_inside = self.own.depth.get() > 0;
         assert!(!is_inside, "a worker cannot end inside its own poll");
-        self.own.end();
+        self.own.end_once();
     }
 }
 
@@ -394,7 +369,7 @@ impl BoundWorker {
     /// See [`Builder::on_push`](super::Builder::on_push) for when to call it.
     pub fn take_injected(&self, mut take: impl FnMut(ReadyTask)) {
         let take = |runnable| take(ReadyTask::new(runnable));
-        self.own.worker.take_injected_here(take);
+        self.shared().each_injected_for(self.index(), take);
     }
 
     /// Queues a task again that was taken.
@@ -430,7 +405,8 @@ impl BoundWorker {
     pub fn discard(&self, task: ReadyTask) {
         self.check(&task);
         let own = &self.own;
-        own.inside(|| own.worker.discard_chosen(task.runnable));
+        let discard = || own.worker.discard_inside(task.runnable);
+        own.inside(|| own.worker.as_current(discard));
     }
 
     #[inline]
@@ -479,7 +455,7 @@ impl BoundWorker {
     ///
     /// `f` is called under locks, and must not use the executor.
     pub fn each_awaited(&self, mut f: impl FnMut(NonZeroUsize, usize)) {
-        self.shared().each_waiting(|task| {
+        self.shared().registry.each_task(|task| {
             // SAFETY: an entry in use means that the task is alive.
             if let Some(waiter) = unsafe { Runnable::raw_waiter(task) } {
                 f(task.addr(), waiter);
@@ -488,7 +464,7 @@ impl BoundWorker {
     }
 }
 
-impl Own {
+impl HostedWorker {
     /// Calls `f`, while this worker cannot be ended.
     #[inline]
     fn inside<R>(&self, f: impl FnOnce() -> R) -> R {
@@ -504,7 +480,7 @@ impl Own {
         f()
     }
 
-    fn end(&self) {
+    fn end_once(&self) {
         if !self.stepping.has_ended() {
             apart(|| self.worker.end_here(&self.stepping));
             self.ended.take();
@@ -512,9 +488,9 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for HostedWorker {
     fn drop(&mut self) {
-        self.end();
+        self.end_once();
     }
 }
 
@@ -522,16 +498,7 @@ impl fmt::Debug for HostedWorker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostedWorker")
             .field("index", &self.index())
-            .field("has_ended", &self.0.stepping.has_ended())
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for BoundWorker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BoundWorker")
-            .field("index", &self.index())
-            .field("has_ended", &self.own.stepping.has_ended())
+            .field("has_ended", &self.stepping.has_ended())
             .finish_non_exhaustive()
     }
 }
@@ -608,13 +575,6 @@ impl Executor {
     pub fn id(&self) -> ExecutorId {
         ExecutorId::of(&raw const *self.shared)
     }
-}
-
-/// Whose threads run the workers of an executor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Threads {
-    Own,
-    Callers,
 }
 
 /// Returns the instant from which the timers of all executors count. Their deadlines are not told

@@ -243,7 +243,7 @@ mod yield_now;
 pub(crate) use self::driver_handle::DriverHandle;
 pub use self::{
     blocking::spawn_blocking,
-    builder::{Builder, WorkerThread},
+    builder::Builder,
     hooks::StealInfo,
     join::join,
     join_async::join_async,
@@ -361,7 +361,8 @@ pub struct Executor {
     shared: Arc<Shared>,
     /// The threads, by the workers' indexes. Empty once the executor has been shut down.
     threads: Vec<shutdown::Thread>,
-    driven_by: hosted::Threads,
+    /// Whether the threads are the callers', so that the drop does not wait for them.
+    is_hosted: bool,
     /// The host that the executor belongs to.
     host: Option<Arc<dyn hosted::Host>>,
 }
@@ -403,7 +404,7 @@ impl Executor {
         let executor = Self {
             shared,
             threads: Vec::with_capacity(workers),
-            driven_by: hosted::Threads::Own,
+            is_hosted: true,
             host: None,
         };
         (executor, all)

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     Executor,
-    hosted::{Shutdown, Threads},
+    hosted::Shutdown,
     worker::{Worker, current},
 };
 use joint::oneshot::{Receiver, RecvTimeoutError};
@@ -166,7 +166,7 @@ impl Executor {
         let Some(threads) = self.close() else {
             return Ok(());
         };
-        if self.driven_by == Threads::Callers && deadline.is_none() {
+        if self.is_hosted && deadline.is_none() {
             // The caller may be the one who drives the workers.
             return Ok(());
         }

@@ -80,7 +80,8 @@ impl<R: EventSource> Driver<R> {
 impl<R: EventSource> Reserve<'_, R> {
     /// Rests once. The worker must rise if the driver has no sleeping keeper.
     pub(crate) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
-        match limit {
+        // A reserve on duty looks at intervals, however long the limit is.
+        match limit.filter(|&limit| limit < INTERVAL || !self.is_on_duty) {
             Some(limit) => thread::park_timeout(limit),
             None if self.is_on_duty => {
                 thread::park_timeout(INTERVAL);

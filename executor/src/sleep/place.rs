@@ -39,11 +39,11 @@ pub(crate) enum AfterPark {
 }
 
 impl Parking<'_> {
-    pub(super) fn is_keepers(&self) -> bool {
+    pub(crate) fn is_keepers(&self) -> bool {
         matches!(self, Self::Driver(_))
     }
 
-    pub(super) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
+    pub(crate) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
         match (self, limit) {
             (Self::Driver(park) | Self::Reserve(park), limit) => return park(limit),
             (Self::Thread, Some(limit)) => thread::park_timeout(limit),

@@ -12,6 +12,7 @@ use core::{
     cell::{Cell, RefCell},
     task::Waker,
 };
+use std::time::Instant;
 
 use super::{Worker, spare::Spare, visits::Visits};
 use crate::{
@@ -180,9 +181,10 @@ impl Worker {
         }
     }
 
-    /// When the driver must be checked next, if no worker waits in it: by the time of its clock.
-    pub(super) fn next_visit(&self) -> Option<u64> {
-        self.shared().driver.next_unkept_look()
+    /// When the driver must be checked next, if no worker waits in it.
+    pub(super) fn next_visit(&self) -> Option<Instant> {
+        let look = self.shared().driver.next_unkept_look();
+        look.map(clock::instant)
     }
 
     /// Whether another worker should keep the driver instead of this one, which is active or

@@ -1,5 +1,7 @@
 //! How a worker attends to the driver without the feature `io`: there is no driver.
 
+use std::time::Instant;
+
 use super::Worker;
 use crate::driver::Keeper;
 
@@ -33,7 +35,7 @@ impl Worker {
         match keeper.0 {}
     }
 
-    pub(super) fn next_visit(&self) -> Option<u64> {
+    pub(super) fn next_visit(&self) -> Option<Instant> {
         None
     }
 

@@ -127,7 +127,7 @@ impl Worker {
     }
 
     /// Drops a runnable, in a closed executor.
-    pub(super) fn discard_inside(&self, runnable: Runnable) {
+    pub(crate) fn discard_inside(&self, runnable: Runnable) {
         discard([runnable]);
     }
 
@@ -295,7 +295,7 @@ impl Shared {
     }
 
     /// Takes everything from the injectors, and from the inbox of a worker, which is the caller.
-    pub(super) fn each_injected_for(&self, worker: usize, mut take: impl FnMut(Runnable)) {
+    pub(crate) fn each_injected_for(&self, worker: usize, mut take: impl FnMut(Runnable)) {
         for injector in [&self.high_injector, &self.injector] {
             injector.take(usize::MAX, &mut take);
         }

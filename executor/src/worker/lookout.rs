@@ -105,7 +105,7 @@ enum Neighbours {
 
 /// Whether a worker that rests keeps the driver.
 #[derive(Clone, Copy)]
-enum Keep {
+pub(super) enum Keep {
     Never,
     /// It does, unless another worker keeps it.
     IfVacant,
@@ -238,22 +238,18 @@ impl Worker {
 
     /// Rests in the driver, if the worker keeps it; or else as the driver's reserve; or else on
     /// this thread.
-    fn rest_in_place(&self, keep: Keep, rest: impl FnOnce(&dyn Fn() -> bool, Parking<'_>)) {
+    pub(super) fn rest_in_place(
+        &self,
+        keep: Keep,
+        rest: impl FnOnce(&dyn Fn() -> bool, Parking<'_>),
+    ) {
         let shared = &**self.shared();
-        let (keeper, is_missed) = match keep {
-            Keep::Never => (None, false),
-            Keep::IfVacant => {
-                let keeper = shared.driver.keep();
-                let is_missed = keeper.is_none();
-                (keeper, is_missed)
-            }
+        let keeper = match keep {
+            Keep::Never => None,
+            Keep::IfVacant => shared.driver.keep(),
         };
-        // Active workers check the injector by themselves.
-        let urgent = || {
-            let injected = || shared.has_injected() && shared.sleep.is_quiet();
-            let vacant = || is_missed && shared.driver.is_vacant();
-            self.has_pinned() || self.is_over() || injected() || vacant()
-        };
+        let is_missed = matches!(keep, Keep::IfVacant) && keeper.is_none();
+        let urgent = || self.is_urgent() || is_missed && shared.driver.is_vacant();
         if let Some(mut keeper) = keeper {
             let mut park = |limit| keeper.park(limit);
             self.rest(|| rest(&urgent, Parking::Driver(&mut park)));

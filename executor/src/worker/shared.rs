@@ -90,7 +90,7 @@ pub(crate) struct Shared {
     pub(super) forks: Vec<CachePadded<Forks>>,
     pub(super) sleep: Sleep,
     pub(crate) driver: Arc<Driver>,
-    pub(super) registry: Registry<Self>,
+    pub(crate) registry: Registry<Self>,
     pub(super) counters: Vec<CachePadded<Counters>>,
     pub(super) outside: OutsideCounters,
     pub(super) hooks: Hooks,

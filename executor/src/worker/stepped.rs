@@ -9,19 +9,14 @@
 //! A worker that goes away cannot watch the other workers, so it steals without patience before.
 //! Nor can it wait in the driver, so it says when the driver must be checked.
 
-use core::{
-    cell::Cell,
-    ptr::{self, NonNull},
-    task::Waker,
-    time::Duration,
-};
+use core::{cell::Cell, ptr, task::Waker, time::Duration};
 use std::time::Instant;
 
 use super::{
     Worker,
     attend::{Attended, Then},
-    lookout::{Found, MOST_STOLEN},
-    shared::{Decides, Runnable, Shared},
+    lookout::{Found, Keep, MOST_STOLEN},
+    shared::{Decides, Runnable},
 };
 use crate::{
     guard::guarded,
@@ -31,7 +26,6 @@ use crate::{
 };
 use joint::task::Polled;
 use joint::waker::clock;
-use joint_switch::thread;
 
 /// What a stepped worker remembers from one call to the next.
 #[derive(Default)]
@@ -41,13 +35,20 @@ pub(crate) struct Stepping {
     has_ended: Cell<bool>,
 }
 
-/// How a step has ended.
+/// What a worker waits for, after a [step](crate::hosted::BoundWorker::step).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stepped {
-    /// There may be more to run.
+pub enum Step {
+    /// Nothing: it has run as many tasks as it was to run, and there may be more. Step it again
+    /// soon.
     Ready,
-    /// The worker is away, until it is woken or until this time of the driver's clock.
-    Away(Option<u64>),
+    /// There is nothing to run. The waker of the step is woken once that may have changed.
+    Idle,
+    /// As [`Idle`](Step::Idle), but step it again at this time in any case, to check the timers and
+    /// the descriptors. [`wait`](crate::hosted::BoundWorker::wait) waits for them as well.
+    ///
+    /// From the executor's first descriptor on, the time is at most a millisecond away while no
+    /// other worker waits for the descriptors.
+    Until(Instant),
     /// The executor has ended, as far as this worker is concerned.
     Ended,
 }
@@ -73,21 +74,21 @@ impl Worker {
     }
 
     /// Runs up to `most` tasks. The waker is for the time in which there are none.
-    pub(crate) fn step(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Stepped {
+    pub(crate) fn step(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Step {
         if stepping.has_ended.get() {
-            return Stepped::Ended;
+            return Step::Ended;
         }
-        let stepped = {
+        let step = {
             let _on_thread = self.take_thread();
             self.step_here(stepping, most.max(1), waker)
         };
-        if stepped == Stepped::Ended {
+        if step == Step::Ended {
             self.note_end(stepping);
         }
-        stepped
+        step
     }
 
-    fn step_here(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Stepped {
+    fn step_here(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Step {
         let shared = &**self.shared();
         let mut searches = stepping.is_away.replace(false);
         if searches {
@@ -105,7 +106,7 @@ impl Worker {
                 let rests = found.is_none() && !self.is_over();
                 if rests && self.go_away(waker) == Slept::AWhile {
                     stepping.is_away.set(true);
-                    return Stepped::Away(self.next_visit());
+                    return self.next_visit().map_or(Step::Idle, Step::Until);
                 }
                 searches = false;
                 self.end_search();
@@ -115,13 +116,13 @@ impl Worker {
             if self.is_over() {
                 if self.has_arrived() {
                     self.leave();
-                    return Stepped::Ended;
+                    return Step::Ended;
                 }
                 self.arrive();
                 continue;
             }
             if left == 0 {
-                return Stepped::Ready;
+                return Step::Ready;
             }
             if let Some(runnable) = self.next() {
                 self.take_up(runnable);
@@ -164,8 +165,8 @@ impl Worker {
         )
     }
 
-    /// The last check before this worker rests.
-    fn is_urgent(&self) -> bool {
+    /// The last check before this worker rests. Active workers check the injector by themselves.
+    pub(super) fn is_urgent(&self) -> bool {
         let shared = &**self.shared();
         let injected = || shared.has_injected() && shared.sleep.is_quiet();
         self.has_pinned() || self.is_over() || injected()
@@ -193,55 +194,45 @@ impl Worker {
         }
         let _on_thread = self.take_thread();
         let deadline = limit.and_then(|limit| clock::now().checked_add(limit));
-        let urgent = || self.is_urgent();
-        let has_work = || shared.has_queued();
-        if let Some(mut keeper) = shared.driver.keep() {
-            let mut park = |_| {
-                let parked = keeper.park(left(deadline));
-                until(deadline, parked)
+        let left = || deadline.map(|deadline| deadline.saturating_duration_since(clock::now()));
+        self.rest_in_place(Keep::IfVacant, |urgent, mut parking| {
+            let is_keeper = parking.is_keepers();
+            let mut park = |_| match (parking.park(left()), left()) {
+                (_, Some(Duration::ZERO)) => AfterPark::Rise,
+                (parked, _) => parked,
             };
-            let parking = Parking::Driver(&mut park);
-            self.rest(|| shared.sleep.sleep(index, urgent, has_work, parking));
-            self.attend_as(keeper);
-        } else {
-            let mut park = |_| {
-                match left(deadline) {
-                    Some(left) => thread::park_timeout(left),
-                    None => thread::park(),
-                }
-                until(deadline, AfterPark::Wait)
+            let parking = match is_keeper {
+                true => Parking::Driver(&mut park),
+                false => Parking::Reserve(&mut park),
             };
-            let parking = Parking::Reserve(&mut park);
-            let urgent = || urgent() || shared.driver.is_vacant();
-            self.rest(|| shared.sleep.sleep(index, urgent, has_work, parking));
-        }
+            let has_work = || shared.has_queued();
+            shared.sleep.sleep(index, urgent, has_work, parking);
+        });
         self.end_search();
     }
 
     /// Does all that a worker's thread does, from its start until the executor has ended.
     pub(crate) fn run_to_end(&self, stepping: &Stepping) {
-        if stepping.has_ended.get() {
-            return;
-        }
-        self.be_active(stepping);
-        {
-            let _on_thread = self.take_thread();
+        self.end_by(stepping, || {
             self.begin_here(stepping);
             self.work();
-        }
-        self.note_end(stepping);
+        });
     }
 
     /// Ends the executor for this worker, and does not wait for the others. Everything that only
     /// this worker may drop is dropped when this returns.
     pub(crate) fn end_here(&self, stepping: &Stepping) {
+        self.end_by(stepping, || self.leave_at_once());
+    }
+
+    fn end_by(&self, stepping: &Stepping, end: impl FnOnce()) {
         if stepping.has_ended.get() {
             return;
         }
         self.be_active(stepping);
         {
             let _on_thread = self.take_thread();
-            self.leave_at_once();
+            end();
         }
         self.note_end(stepping);
     }
@@ -251,18 +242,6 @@ impl Worker {
         if stepping.has_begun.get() {
             Hooks::worker(&self.shared().hooks.on_thread_stop, self.index());
         }
-    }
-}
-
-fn left(deadline: Option<Instant>) -> Option<Duration> {
-    deadline.map(|deadline| deadline.saturating_duration_since(clock::now()))
-}
-
-/// What a worker does after a park that ends at a deadline.
-fn until(deadline: Option<Instant>, parked: AfterPark) -> AfterPark {
-    match left(deadline) {
-        Some(left) if left.is_zero() => AfterPark::Rise,
-        _ => parked,
     }
 }
 
@@ -297,12 +276,6 @@ impl Worker {
         })
     }
 
-    /// Drops a runnable, which cancels its task, as this worker.
-    #[cold]
-    pub(crate) fn discard_chosen(&self, runnable: Runnable) {
-        self.as_current(|| self.discard_inside(runnable));
-    }
-
     /// Takes all that this worker has queued.
     #[inline(always)]
     pub(crate) fn take_queued(&self, take: impl FnMut(Runnable)) {
@@ -322,15 +295,10 @@ impl Worker {
         }
     }
 
-    /// Takes all that was queued for any worker, and for this one, from elsewhere.
-    pub(crate) fn take_injected_here(&self, take: impl FnMut(Runnable)) {
-        self.shared().each_injected_for(self.index(), take);
-    }
-
     /// Queues a runnable again that was taken.
     pub(crate) fn give_back(&self, runnable: Runnable) {
         match pinned_to(&runnable) {
-            None => self.queues.push_again(runnable),
+            None => self.queues.push_beyond(runnable),
             Some(_) => {
                 self.queues.push_pinned([runnable]);
             }
@@ -345,13 +313,6 @@ impl Worker {
             let is_others = |lane| matches!(lane, Lane::Pinned(worker) if worker != self.index());
             ptr::eq(home.owner, &raw const **self.shared()) && !is_others(home.lane)
         })
-    }
-}
-
-impl Shared {
-    /// Calls `f` with each task that has waited once, or has a worker or a lane of its own.
-    pub(crate) fn each_waiting(&self, f: impl FnMut(NonNull<()>)) {
-        self.registry.each_task(f);
     }
 }
 

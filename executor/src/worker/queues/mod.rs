@@ -129,13 +129,8 @@ impl Queues {
         cancelled.into_iter().for_each(|one| self.push_beyond(one));
     }
 
-    /// Pushes a task that was taken from here, behind all others.
-    pub(super) fn push_again(&self, runnable: Runnable) {
-        self.push_beyond(runnable);
-    }
-
     /// Pushes a task of the normal lane behind all others in the queue, even if that is full.
-    fn push_beyond(&self, runnable: Runnable) {
+    pub(super) fn push_beyond(&self, runnable: Runnable) {
         let pushed = self.deques.push_woken(runnable, usize::MAX);
         pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
     }
