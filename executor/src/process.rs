@@ -7,16 +7,9 @@
 pub(super) struct Process(u32);
 
 impl Process {
-    /// Returns the calling process.
-    #[cfg(unix)]
+    /// Returns the calling process. Without forks there is only one.
     pub(super) fn current() -> Self {
-        Self(std::process::id())
-    }
-
-    /// Without forks there is only one process.
-    #[cfg(not(unix))]
-    pub(super) fn current() -> Self {
-        Self(0)
+        Self(if cfg!(unix) { std::process::id() } else { 0 })
     }
 
     pub(super) fn is_current(self) -> bool {

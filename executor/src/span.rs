@@ -12,35 +12,29 @@ pub(super) type Traced<F> = Instrumented<F>;
 #[cfg(not(feature = "tracing"))]
 pub(super) type Traced<F> = F;
 
-/// Puts a future into its task's span. The span has no parent, because the task outlives the code
-/// that spawns it. It follows from the span in which it was spawned.
-#[cfg(feature = "tracing")]
+/// Puts a future into its task's span, if the feature is enabled. The span has no parent, because
+/// the task outlives the code that spawns it. It follows from the span in which it was spawned.
+#[cfg_attr(not(feature = "tracing"), inline(always))]
 pub(super) fn traced<F>(
     future: F,
     kind: &'static str,
     name: Option<&str>,
     spawned: &'static Location<'static>,
 ) -> Traced<F> {
-    let span = debug_span!(
-        target: "joint::task",
-        parent: None,
-        "task",
-        task.name = name,
-        task.kind = kind,
-        task.spawned = %spawned,
-    );
-    span.follows_from(Span::current());
-    future.instrument(span)
-}
-
-/// Without the feature there are no spans.
-#[cfg(not(feature = "tracing"))]
-#[inline(always)]
-pub(super) fn traced<F>(
-    future: F,
-    _kind: &'static str,
-    _name: Option<&str>,
-    _spawned: &'static Location<'static>,
-) -> Traced<F> {
+    #[cfg(feature = "tracing")]
+    let future = {
+        let span = debug_span!(
+            target: "joint::task",
+            parent: None,
+            "task",
+            task.name = name,
+            task.kind = kind,
+            task.spawned = %spawned,
+        );
+        span.follows_from(Span::current());
+        future.instrument(span)
+    };
+    #[cfg(not(feature = "tracing"))]
+    let _ = (kind, name, spawned);
     future
 }

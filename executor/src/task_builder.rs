@@ -75,6 +75,16 @@ impl Default for TaskBuilder<'static> {
     }
 }
 
+/// Makes a task with or without a name. The two builders are of different types.
+macro_rules! start {
+    ($name:expr, $spawned:expr, $spawn:ident($future:expr)) => {
+        match $name {
+            None => builder($spawned).$spawn(|_| $future, Scheduler),
+            Some(name) => builder($spawned).name(name).$spawn(|_| $future, Scheduler),
+        }
+    };
+}
+
 impl<'a> TaskBuilder<'a> {
     const fn on(executor: Option<&'a Executor>) -> Self {
         Self {
@@ -127,10 +137,7 @@ impl<'a> TaskBuilder<'a> {
         self.with_target(|name, lane, shared, worker| {
             let lane = lane.unwrap_or(Lane::Normal);
             let future = traced(future, lane.name(), name.as_deref(), spawned);
-            let (runnable, handle) = match name {
-                None => builder(spawned).spawn(|_| future, Scheduler),
-                Some(name) => builder(spawned).name(name).spawn(|_| future, Scheduler),
-            };
+            let (runnable, handle) = start!(name, spawned, spawn(future));
             launch(shared, worker, runnable, lane);
             handle.without_metadata()
         })
@@ -149,12 +156,7 @@ impl<'a> TaskBuilder<'a> {
         self.with_target(|name, lane, shared, worker| {
             let lane = lane.unwrap_or(Lane::Normal);
             let future = traced(future, lane.name(), name.as_deref(), spawned);
-            let runnable = match name {
-                None => builder(spawned).spawn_detached(|_| future, Scheduler),
-                Some(name) => builder(spawned)
-                    .name(name)
-                    .spawn_detached(|_| future, Scheduler),
-            };
+            let runnable = start!(name, spawned, spawn_detached(future));
             launch(shared, worker, runnable, lane);
         });
     }
@@ -189,12 +191,7 @@ impl<'a> TaskBuilder<'a> {
             }
             worker.note_local();
             let future = traced(future, "local", name.as_deref(), spawned);
-            let (runnable, handle) = match name {
-                None => builder(spawned).spawn_local(|_| future, Scheduler),
-                Some(name) => builder(spawned)
-                    .name(name)
-                    .spawn_local(|_| future, Scheduler),
-            };
+            let (runnable, handle) = start!(name, spawned, spawn_local(future));
             launch(shared, Some(worker), runnable, own);
             handle.without_metadata()
         })
