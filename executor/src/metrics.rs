@@ -54,10 +54,7 @@ pub(super) struct Counters {
     pub(super) panicked: Counter,
     /// Not a count: the time, by the driver's clock, until which the other workers may leave the
     /// driver to this worker.
-    #[cfg_attr(
-        not(feature = "io"),
-        allow(dead_code, reason = "used only by the driver")
-    )]
+    #[cfg(feature = "io")]
     pub(super) visits_until: Counter,
 }
 
@@ -138,20 +135,18 @@ impl Metrics {
         // ORDERING: cancelled_read, panicked_read. Relaxed: numbers for display.
         let cancelled = outside.cancelled.load(order!(cancelled_read: Relaxed));
         let panicked = outside.panicked.load(order!(panicked_read: Relaxed));
-        let ended = [
-            sum(|counters| &counters.finished),
-            sum(|counters| &counters.cancelled) + cancelled as u64,
-            sum(|counters| &counters.panicked) + panicked as u64,
-        ];
-        // ORDERING: spawned_read. Relaxed: a number for display. It is read last, so that the
-        // number of live tasks is seldom too small.
-        let spawned = outside.spawned.load(order!(spawned_read: Relaxed));
+        let spawned = || {
+            // ORDERING: spawned_read. Relaxed: a number for display.
+            let outside = outside.spawned.load(order!(spawned_read: Relaxed));
+            sum(|counters| &counters.spawned) + outside as u64
+        };
         let each = workers.iter().enumerate();
         Self {
-            spawned: sum(|counters| &counters.spawned) + spawned as u64,
-            finished: ended[0],
-            cancelled: ended[1],
-            panicked: ended[2],
+            finished: sum(|counters| &counters.finished),
+            cancelled: sum(|counters| &counters.cancelled) + cancelled as u64,
+            panicked: sum(|counters| &counters.panicked) + panicked as u64,
+            // Read last, so that the number of live tasks is seldom too small.
+            spawned: spawned(),
             workers: each.map(|(i, counters)| counters.read(queued(i))).collect(),
         }
     }

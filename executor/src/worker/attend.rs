@@ -14,7 +14,7 @@ use core::{
 };
 use std::time::Instant;
 
-use super::{Worker, spare::Spare, visits::Visits};
+use super::{Attended, Then, Worker, spare::Spare, visits::Visits};
 use crate::{
     driver::{
         Keeper, clock,
@@ -30,25 +30,6 @@ const BATCHES: usize = 2;
 
 /// The shortest time between two checks of the descriptors by a busy worker, in nanoseconds.
 const LOOK_INTERVAL: u64 = 20_000;
-
-/// The next step of a worker that has attended to the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
-    /// It runs a task from its queues, if there is one. A worker that wakes a single task then
-    /// need not wake another worker for it, which takes longer than a short poll.
-    Runs,
-    /// It may do anything else, for any length of time.
-    Other,
-}
-
-/// What attending to the driver has led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Attended {
-    FoundNothing,
-    /// Tasks were woken by this worker, so they are in its own queues, unless another worker has
-    /// taken them.
-    WokeTasks,
-}
 
 /// What a worker remembers about the driver.
 #[derive(Default)]

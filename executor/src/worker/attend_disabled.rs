@@ -2,23 +2,11 @@
 
 use std::time::Instant;
 
-use super::Worker;
+use super::{Attended, Then, Worker};
 use crate::driver::Keeper;
 
 #[derive(Default)]
 pub(super) struct Attendant {}
-
-pub(super) enum Then {
-    Runs,
-    Other,
-}
-
-#[derive(PartialEq, Eq)]
-pub(super) enum Attended {
-    FoundNothing,
-    #[allow(dead_code, reason = "nothing to attend to")]
-    WokeTasks,
-}
 
 impl Worker {
     pub(super) fn attend(&self, _: Then) -> Attended {

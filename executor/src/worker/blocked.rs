@@ -11,30 +11,21 @@
 
 use core::time::Duration;
 
-use super::{Worker, attend::Then, current};
+use super::{Then, Worker, current};
 use crate::apart::run_apart;
 use joint::waker::park;
 
 /// The interval at which a blocked worker of a closed executor looks for tasks to drop.
 const CLOSED_LOOK: Duration = Duration::from_millis(1);
 
-/// While it is alive, this thread attends to its worker's duties whenever it is blocked.
-pub(super) struct AttendsWhileBlocked(Option<park::Attend>);
-
-impl AttendsWhileBlocked {
-    pub(super) fn new() -> Self {
-        Self(park::set_attend(Some(|| {
-            current::with_thread_worker(|worker| {
-                worker.and_then(|worker| worker.as_current(|| worker.attend_blocked()))
-            })
-        })))
-    }
-}
-
-impl Drop for AttendsWhileBlocked {
-    fn drop(&mut self) {
-        park::set_attend(self.0);
-    }
+/// From now on this thread attends to its worker's duties whenever it is blocked. Returns what it
+/// has done before.
+pub(super) fn attend_while_blocked() -> Option<park::Attend> {
+    park::set_attend(Some(|| {
+        current::with_thread_worker(|worker| {
+            worker.and_then(|worker| worker.as_current(|| worker.attend_blocked()))
+        })
+    }))
 }
 
 impl Worker {

@@ -95,11 +95,6 @@ impl Worker {
         shared.leave(self);
     }
 
-    /// Leaves a quiet executor.
-    pub(super) fn leave(&self) {
-        self.shared().leave(self);
-    }
-
     /// Returns whether a search must end although it has found nothing.
     pub(super) fn is_over(&self) -> bool {
         let gate = &self.shared().gate;
@@ -107,15 +102,6 @@ impl Worker {
             false => gate.is_closed(),
             true => gate.is_quiet(),
         }
-    }
-
-    /// Steals one task from any other worker, regardless of that worker's progress. For a closed
-    /// executor.
-    pub(super) fn steal_to_discard(&self) -> Option<Runnable> {
-        let stealers = &self.shared().stealers;
-        let mut others = self.others();
-        let stolen = others.find_map(|i| self.queues.steal_from(&stealers[i], 1));
-        stolen.map(|(runnable, _)| runnable)
     }
 
     /// Runs a runnable that was found elsewhere, or drops it if the executor is closed.
@@ -202,9 +188,12 @@ impl Worker {
     /// Takes a runnable that can be dropped on this thread: from its own queues, from the injector,
     /// or from the queue of another worker.
     fn next_to_discard(&self) -> Option<Runnable> {
-        self.next_queued()
-            .or_else(|| self.take_injected())
-            .or_else(|| self.steal_to_discard())
+        let own = self.next_queued().or_else(|| self.take_injected());
+        own.or_else(|| {
+            let stealers = &self.shared().stealers;
+            let steal = |i: usize| self.queues.deques.steal_and_pop(&stealers[i], 1);
+            self.others().find_map(steal).map(|(runnable, _)| runnable)
+        })
     }
 
     /// Drops what only this worker can drop: what is queued here, and every task that is pinned to
@@ -242,7 +231,7 @@ impl Shared {
 
     /// Leaves as a worker, after dropping what only it can drop. The last worker drops everything
     /// that is left.
-    fn leave(&self, worker: &Worker) {
+    pub(super) fn leave(&self, worker: &Worker) {
         worker.discard_own();
         match self.gate.leave() {
             Departed::NotLast => return,
@@ -278,23 +267,15 @@ impl Shared {
 
     /// Drops the runnables in the injectors and inboxes, and with them the futures.
     fn discard_injected(&self) {
-        for runnable in self.everything_injected() {
-            dispose(self, runnable);
-        }
-    }
-
-    fn everything_injected(&self) -> Vec<Runnable> {
         let mut all = Vec::new();
-        self.each_injected(|runnable| all.push(runnable));
-        all
+        for worker in 0..self.workers() {
+            self.each_injected_for(worker, |runnable| all.push(runnable));
+        }
+        all.into_iter().for_each(|one| dispose(self, one));
     }
 
-    /// Takes everything from the injectors and inboxes. `take` pushes nothing there.
-    fn each_injected(&self, mut take: impl FnMut(Runnable)) {
-        (0..self.workers()).for_each(|worker| self.each_injected_for(worker, &mut take));
-    }
-
-    /// Takes everything from the injectors, and from the inbox of a worker, which is the caller.
+    /// Takes everything from the injectors, and from the inbox of a worker. `take` pushes nothing
+    /// there.
     pub(crate) fn each_injected_for(&self, worker: usize, mut take: impl FnMut(Runnable)) {
         for injector in [&self.high_injector, &self.injector] {
             injector.take(usize::MAX, &mut take);

@@ -24,11 +24,7 @@ use alloc::vec::Vec;
 use core::{cell::Cell, hint, mem, time::Duration};
 use std::time::Instant;
 
-use super::{
-    Worker,
-    attend::{Attended, Then},
-    shared::Runnable,
-};
+use super::{Attended, Then, Worker, shared::Runnable};
 use crate::{
     fork_join::job::Taken,
     hooks::StealInfo,
@@ -211,14 +207,11 @@ impl Worker {
             watch.expects = self.helper.expects(watch.expects);
             let limit = if watch.expects { FIRST_WATCH } else { last };
             let keep = match neighbours {
-                Neighbours::StandStill => Keep::IfVacant,
                 // A worker that visits the driver often serves it better than this worker could,
                 // which would have to be woken there (`visits.rs`). A busy worker that never runs
                 // dry visits it only every 61 runs.
-                Neighbours::MakeProgress => match self.is_driver_visited() {
-                    true => Keep::Never,
-                    false => Keep::IfVacant,
-                },
+                Neighbours::MakeProgress if self.is_driver_visited() => Keep::Never,
+                _ => Keep::IfVacant,
             };
             self.rest_in_place(keep, |urgent, parking| {
                 if shared.sleep.watch(self.index(), limit, urgent, parking) == Watched::Over {
@@ -391,7 +384,10 @@ impl Worker {
         let shared = self.shared();
         let stuck = |&i: &usize| view.now - self.lookout.seen[i].get().since >= STUCK;
         let found = self.others().filter(stuck).find_map(|i| {
-            let tasks = self.queues.rescue_from(&shared.stealers[i], MOST_STOLEN);
+            let tasks = self
+                .queues
+                .deques
+                .steal_from(&shared.stealers[i], MOST_STOLEN);
             (tasks > 0).then(|| self.steal_info(i, tasks))
         });
         if let Some(steal) = found {
@@ -413,7 +409,10 @@ impl Worker {
             } else {
                 return None;
             };
-            let (stolen, tasks) = self.queues.steal_from(&shared.stealers[i], most)?;
+            let (stolen, tasks) = self
+                .queues
+                .deques
+                .steal_and_pop(&shared.stealers[i], most)?;
             if most == 1 {
                 let patience = 2 * stuck_for;
                 self.lookout.seen[i].set(Seen { patience, ..seen });

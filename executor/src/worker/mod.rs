@@ -50,7 +50,7 @@ mod visits;
 
 use self::{
     attend::Attendant,
-    blocked::AttendsWhileBlocked,
+    blocked::attend_while_blocked,
     closing::Closing,
     current::{ThisThread, with_current},
     help::Helper,
@@ -64,7 +64,7 @@ use super::{
 };
 use joint::{
     task::{EndedTask, Polled, TaskEnd},
-    waker::budget,
+    waker::{budget, park},
 };
 use joint_switch::thread_local;
 
@@ -148,6 +148,26 @@ fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
         shared.outside.count_end(how);
         shared.hooks.ended(task, how);
     }
+}
+
+/// The next step of a worker that has attended to the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It runs a task from its queues, if there is one. A worker that wakes a single task then
+    /// need not wake another worker for it, which takes longer than a short poll.
+    Runs,
+    /// It may do anything else, for any length of time.
+    Other,
+}
+
+/// What attending to the driver has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attended {
+    FoundNothing,
+    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no driver"))]
+    /// Tasks were woken by this worker, so they are in its own queues, unless another worker has
+    /// taken them.
+    WokeTasks,
 }
 
 impl Worker {
@@ -241,7 +261,7 @@ impl Worker {
 
     #[cold]
     fn push_high(&self, runnable: Runnable) {
-        self.queues.push_high(runnable);
+        self.queues.deques.push_high(runnable);
         self.notify();
     }
 
@@ -278,7 +298,7 @@ impl Worker {
         match runnable.metadata().home() {
             Some(home) if home.lane != Lane::Normal => self.push(runnable, home.lane),
             _ => {
-                let is_alone = self.queues.has_nothing_to_steal();
+                let is_alone = self.queues.deques.is_empty();
                 let inject = |runnable| self.inject(runnable);
                 self.queues.push_yielded(runnable, inject);
                 if !is_alone {
@@ -297,17 +317,18 @@ impl Worker {
     fn take_thread(&self) -> impl Drop {
         struct OnThread<'a> {
             _this_thread: ThisThread<'a>,
-            _attends: AttendsWhileBlocked,
+            attend: Option<park::Attend>,
             on_refused: Option<fn()>,
         }
         impl Drop for OnThread<'_> {
             fn drop(&mut self) {
                 budget::set_on_refused(self.on_refused);
+                park::set_attend(self.attend);
             }
         }
         let on_thread = OnThread {
             _this_thread: self.become_this_thread(),
-            _attends: AttendsWhileBlocked::new(),
+            attend: attend_while_blocked(),
             on_refused: budget::set_on_refused(Some(|| {
                 with_current(|worker| worker.into_iter().for_each(Worker::hurry_turn));
             })),

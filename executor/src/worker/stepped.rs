@@ -13,8 +13,7 @@ use core::{cell::Cell, ptr, task::Waker, time::Duration};
 use std::time::Instant;
 
 use super::{
-    Worker,
-    attend::{Attended, Then},
+    Attended, Then, Worker,
     lookout::{Found, Keep, MOST_STOLEN},
     shared::{Decides, Runnable},
 };
@@ -115,7 +114,7 @@ impl Worker {
             }
             if self.is_over() {
                 if self.has_arrived() {
-                    self.leave();
+                    shared.leave(self);
                     return Step::Ended;
                 }
                 self.arrive();
@@ -143,7 +142,10 @@ impl Worker {
         let task = own.map(Found::Task).or_else(|| {
             let mut others = self.others();
             let stolen = others.find_map(|i| {
-                let (stolen, tasks) = self.queues.steal_from(&shared.stealers[i], MOST_STOLEN)?;
+                let (stolen, tasks) = self
+                    .queues
+                    .deques
+                    .steal_and_pop(&shared.stealers[i], MOST_STOLEN)?;
                 Some(Found::Stolen(stolen, self.steal_info(i, tasks)))
             })?;
             self.counters().steals.increment();

@@ -6,7 +6,7 @@ use core::cell::{Cell, RefCell};
 
 use self::turn::Turns;
 use super::shared::Runnable;
-use crate::deques::{Deques, Stealer};
+use crate::deques::Deques;
 
 mod turn;
 
@@ -22,7 +22,7 @@ pub(super) struct Queues {
     /// just ended is being woken.
     slot_is_open: Cell<bool>,
     /// The tasks that other workers may take.
-    deques: Deques<Runnable>,
+    pub(super) deques: Deques<Runnable>,
     /// The tasks that only this worker may run.
     pinned: RefCell<VecDeque<Runnable>>,
     turns: Turns,
@@ -43,7 +43,7 @@ impl Queues {
             slot_is_open: Cell::new(false),
             deques,
             pinned: RefCell::default(),
-            turns: Turns::default(),
+            turns: Turns::new(),
         }
     }
 
@@ -113,10 +113,6 @@ impl Queues {
         self.push_behind(runnable, inject);
     }
 
-    pub(super) fn push_high(&self, runnable: Runnable) {
-        self.deques.push_high(runnable);
-    }
-
     /// Pushes tasks that only this worker may run. Returns how many there are.
     pub(super) fn push_pinned(&self, runnables: impl IntoIterator<Item = Runnable>) -> usize {
         let mut pinned = self.pinned.borrow_mut();
@@ -135,15 +131,9 @@ impl Queues {
         pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
     }
 
-    /// Returns whether another worker could steal nothing here.
-    #[inline]
-    pub(super) fn has_nothing_to_steal(&self) -> bool {
-        self.deques.is_empty()
-    }
-
     /// Returns whether all queues are empty. The slot is not looked at: an idle worker's is empty.
     pub(super) fn is_empty(&self) -> bool {
-        self.has_nothing_to_steal() && !self.has_pinned()
+        self.deques.is_empty() && !self.has_pinned()
     }
 
     pub(super) fn has_pinned(&self) -> bool {
@@ -158,23 +148,6 @@ impl Queues {
             .or_else(|| self.deques.pop_newest_spawned())
     }
 
-    /// Steals from another worker: up to half of its tasks of each kind, and at most `most`.
-    /// Returns the first of them, and how many there were.
-    pub(super) fn steal_from(
-        &self,
-        other: &Stealer<Runnable>,
-        most: usize,
-    ) -> Option<(Runnable, usize)> {
-        self.deques.steal_and_pop(other, most)
-    }
-
-    /// Moves tasks from another worker into these queues: up to half of each kind, and at most
-    /// `most`. Returns how many there were.
-    pub(super) fn rescue_from(&self, other: &Stealer<Runnable>, most: usize) -> usize {
-        self.deques.steal_from(other, most)
-    }
-
-    /// Returns the lengths of the queues: normal, high and pinned.
     #[cfg(test)]
     pub(super) fn lengths(&self) -> [usize; 3] {
         let pinned = self.pinned.borrow().len();

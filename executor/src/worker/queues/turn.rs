@@ -52,6 +52,7 @@ const NEVER: u64 = u64::MAX;
 const BATCH: usize = 64;
 
 /// Which source is due.
+#[derive(Default)]
 pub(super) struct Turns {
     /// The number of consecutive runs from the slot, so far.
     slot_streak: Cell<u32>,
@@ -80,26 +81,16 @@ pub(super) struct Turns {
     rescue: Cell<u64>,
 }
 
-impl Default for Turns {
-    fn default() -> Self {
+impl Turns {
+    pub(super) fn new() -> Self {
         Self {
-            slot_streak: Cell::new(0),
-            high_streak: Cell::new(0),
             spawned_left: Cell::new(STREAK),
-            woken_left: Cell::new(0),
-            next: Cell::new(0),
             oldest: Cell::new(OLDEST_INTERVAL),
-            injector: Cell::new(0),
-            injector_pause: Cell::new(0),
-            driver: Cell::new(0),
             pinned: Cell::new(NEVER),
-            pinned_pause: Cell::new(0),
-            rescue: Cell::new(0),
+            ..Self::default()
         }
     }
-}
 
-impl Turns {
     /// Begins a streak of spawned tasks.
     #[inline(always)]
     pub(super) fn begin_streak(&self) {
@@ -284,7 +275,7 @@ impl Worker {
             // the injected ones out forever.
             let room = BATCH.saturating_sub(self.queues.deques.high()).max(1);
             let injector = &self.shared().high_injector;
-            injector.take(room, |runnable| self.queues.push_high(runnable));
+            injector.take(room, |runnable| self.queues.deques.push_high(runnable));
             let injected = self.take_batch();
             if injected.is_some() || self.queues.deques.has_high() {
                 self.tell_of_injected();
@@ -359,7 +350,7 @@ impl Worker {
 
     /// Notifies the others after a batch was taken from the injector outside of a search.
     fn tell_of_injected(&self) {
-        if !self.queues.has_nothing_to_steal() || self.shared().has_injected() {
+        if !self.queues.deques.is_empty() || self.shared().has_injected() {
             self.notify();
         }
     }
@@ -367,7 +358,7 @@ impl Worker {
     /// Moves a batch from the injector to this worker's own queues, and returns the first task.
     pub(in crate::worker) fn take_injected(&self) -> Option<Runnable> {
         let high = first_of_batch(&self.shared().high_injector, |runnable| {
-            self.queues.push_high(runnable);
+            self.queues.deques.push_high(runnable);
         });
         high.or_else(|| self.take_batch())
     }

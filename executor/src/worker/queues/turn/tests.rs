@@ -100,7 +100,7 @@ fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
     worker.lookout.set_stuck(other.index());
     worker.push(busy(), NORMAL);
     let takes_over = |_: &u64| {
-        if other.queues.has_nothing_to_steal() {
+        if other.queues.deques.is_empty() {
             other.push(task(), NORMAL);
         }
         let before = worker.counters().steals.get();

@@ -229,7 +229,7 @@ impl Replay {
         self.refill();
         if step.is_robbed && self.high.is_empty() && !self.woken.tasks.is_empty() {
             let stealers = &self.thief.shared().stealers;
-            let stolen = self.thief.queues.steal_from(&stealers[0], 1);
+            let stolen = self.thief.queues.deques.steal_and_pop(&stealers[0], 1);
             assert_eq!(
                 stolen.map(|(task, _)| task.id()),
                 self.woken.tasks.front().copied()
