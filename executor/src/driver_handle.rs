@@ -39,7 +39,7 @@ impl DriverHandle<'_> {
     #[cold]
     fn with_ambient<R>(f: impl FnOnce(&DriverHandle<'_>, &Arc<Timers>) -> R) -> R {
         let ambient = entered::ambient();
-        let shared = &**ambient.shared();
+        let shared = &*ambient.shared;
         let timers = shared.driver.timers(shared.workers());
         let worker = None;
         f(&DriverHandle { shared, worker }, timers)

@@ -36,22 +36,11 @@ pub(crate) enum Cancel {
     All,
 }
 
-/// Which worker was counted as arrived.
+/// Whether a worker was the last one to arrive, or to leave.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrived {
-    /// The worker was not the last one, or had been counted before.
+pub(crate) enum Counted {
     NotLast,
-    /// The last one. The caller must wake all workers, so that they leave.
-    Last,
-}
-
-/// Which worker has left.
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Departed {
-    NotLast,
-    /// The last one, which ends the executor.
     Last,
 }
 
@@ -114,11 +103,11 @@ impl Gate {
 
     /// Records that a worker's last poll is over, or counts as over for the other workers because
     /// it waits for one of them in that poll.
-    pub(crate) fn arrive(&self, worker: usize) -> Arrived {
+    pub(crate) fn arrive(&self, worker: usize) -> Counted {
         // ORDERING: arrived. Relaxed: a claim. `polling` publishes what came before.
         match self.arrived[worker].swap(1, order!(arrived: Relaxed)) {
             0 => self.count_arrived(),
-            _ => Arrived::NotLast,
+            _ => Counted::NotLast,
         }
     }
 
@@ -128,25 +117,25 @@ impl Gate {
         self.arrived[worker].load(order!(arrived_look: Relaxed)) != 0
     }
 
-    fn count_arrived(&self) -> Arrived {
+    fn count_arrived(&self) -> Counted {
         // ORDERING: polling. AcqRel: what came before each arrival happens before the last one
         // announces that the executor is quiet.
         if self.polling.fetch_sub(1, order!(polling: AcqRel)) != 1 {
-            return Arrived::NotLast;
+            return Counted::NotLast;
         }
         // ORDERING: quiet. Release, with `quiet_look`.
         self.phase.store(QUIET, order!(quiet: Release));
-        Arrived::Last
+        Counted::Last
     }
 
     /// Counts a worker as gone, after it has seen that the executor is quiet. What the other
     /// workers did happens before the call for the last one returns.
-    pub(crate) fn leave(&self) -> Departed {
+    pub(crate) fn leave(&self) -> Counted {
         // ORDERING: leave. AcqRel: what the other workers did is over before the last one cleans
         // up.
         match self.present.fetch_sub(1, order!(leave: AcqRel)) {
-            1 => Departed::Last,
-            _ => Departed::NotLast,
+            1 => Counted::Last,
+            _ => Counted::NotLast,
         }
     }
 

@@ -510,6 +510,7 @@ impl fmt::Debug for HostedWorker {
 /// [back](BoundWorker::give_back), run or [discard](BoundWorker::discard) them before their worker
 /// ends, because a worker's end waits for the tasks that are pinned to it. The drop cancels the
 /// task without counting it as ended.
+#[derive(Debug)]
 #[must_use = "dropping it cancels the task"]
 pub struct ReadyTask {
     runnable: Runnable,
@@ -547,16 +548,6 @@ impl ReadyTask {
     #[inline]
     pub fn pinned_to(&self) -> Option<usize> {
         pinned_to(&self.runnable)
-    }
-}
-
-impl fmt::Debug for ReadyTask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReadyTask")
-            .field("id", &self.id())
-            .field("name", &self.name())
-            .field("pinned_to", &self.pinned_to())
-            .finish()
     }
 }
 

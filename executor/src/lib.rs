@@ -471,12 +471,6 @@ impl Executor {
         launch(&self.shared, None, runnable, Lane::Normal);
     }
 
-    /// Returns the state that the workers share.
-    #[cfg(feature = "io")]
-    fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
     /// Returns whether the calling thread is one of the workers.
     fn runs_this_thread(&self) -> bool {
         current::with_worker_of(&raw const *self.shared, |worker| worker.is_some())

@@ -37,8 +37,6 @@ use super::{biased::Biased, fences::Fences, room};
 use joint::task;
 use joint_switch::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, order};
 
-mod each;
-
 /// The right and the duty to run a task of the executor once.
 pub(crate) type Runnable<K> = task::Runnable<EntryLink<K>>;
 
@@ -87,7 +85,7 @@ impl<K> EntryLink<K> {
     /// Where an entered task belongs. The caller must have the runnable, or must have acquired the
     /// change by which the task became idle.
     #[inline]
-    pub(crate) fn home(&self) -> Option<Origin<K>> {
+    pub(crate) fn home(&self) -> Option<Origin<*const K>> {
         let head = room::head_of::<Head<K>>(self.entry())?;
         // SAFETY: the room lives as long as the executor, which the entry keeps alive.
         Some(unsafe { head.as_ref() }.home)
@@ -117,24 +115,17 @@ impl<K> EntryLink<K> {
 }
 
 /// Where a task belongs.
-pub(crate) struct Origin<K> {
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<P> {
     /// Alive while the task is entered. It is the address inside an `Arc`, so that counts can be
     /// taken through it.
-    pub(crate) owner: *const K,
+    pub(crate) owner: P,
     pub(crate) lane: Lane,
 }
 
-impl<K> Clone for Origin<K> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<K> Copy for Origin<K> {}
-
 /// What all entries of a chunk share.
 struct Head<K> {
-    home: Origin<K>,
+    home: Origin<*const K>,
     shard: usize,
 }
 
@@ -334,6 +325,14 @@ impl<K: RegistryOwner> Registry<K> {
         }
     }
 
+    /// Calls `f` with each task that is entered, under the locks of rule 2.
+    pub(crate) fn each_task(&self, mut f: impl FnMut(NonNull<()>)) {
+        for shard in &self.shards {
+            shard.each_unpinned(&mut f);
+            lock(&shard.pinned).each_task(&mut f);
+        }
+    }
+
     /// Cancels every waiting task whose runnable does not exist, except tasks that are pinned to a
     /// worker. Any thread may call this. Other workers may still run tasks; those tasks are marked
     /// as cancelled.
@@ -345,20 +344,15 @@ impl<K: RegistryOwner> Registry<K> {
 
     /// Like [`cancel_all`](Registry::cancel_all), for the tasks that one worker has entered.
     pub(crate) fn cancel_shard(&self, worker: usize) -> Vec<Runnable<K>> {
-        let shard = &self.shards[worker];
         let mut runnables = Vec::new();
-        shard.normal.room.with_lock(|room| {
-            let _returned = lock(&shard.normal.returned);
-            cancel(room, &mut runnables);
-        });
-        cancel(&lock(&shard.high), &mut runnables);
+        self.shards[worker].each_unpinned(abort(&mut runnables));
         runnables
     }
 
     /// Cancels every waiting task that is pinned to a worker and whose runnable does not exist.
     pub(crate) fn cancel_pinned(&self, worker: usize) -> Vec<Runnable<K>> {
         let mut runnables = Vec::new();
-        cancel(&lock(&self.shards[worker].pinned), &mut runnables);
+        lock(&self.shards[worker].pinned).each_task(abort(&mut runnables));
         runnables
     }
 
@@ -404,11 +398,23 @@ impl<K> Own<K> {
     }
 }
 
-/// Cancels the tasks that are entered. The caller holds every lock of rule 2.
-fn cancel<K>(room: &Room<K>, runnables: &mut Vec<Runnable<K>>) {
-    room.each_task(|task| {
+impl<K> Shard<K> {
+    /// Calls `f` with each task that is entered here, but for pinned ones, under the locks of rule
+    /// 2.
+    fn each_unpinned(&self, mut f: impl FnMut(NonNull<()>)) {
+        self.normal.room.with_lock(|room| {
+            let _returned = lock(&self.normal.returned);
+            room.each_task(&mut f);
+        });
+        lock(&self.high).each_task(f);
+    }
+}
+
+/// Cancels a task, and keeps its runnable.
+fn abort<K>(runnables: &mut Vec<Runnable<K>>) -> impl FnMut(NonNull<()>) {
+    |task| {
         // SAFETY: an entry in use means that its future still exists. All its tasks have an
         // `EntryLink`.
         runnables.extend(unsafe { Runnable::raw_abort(task) });
-    });
+    }
 }

@@ -1,7 +1,7 @@
 //! [`TaskBuilder`]: a task with a name, a priority or a worker of its own.
 
 use alloc::{borrow::Cow, sync::Arc};
-use core::{fmt, future::Future, panic::Location};
+use core::{future::Future, panic::Location};
 
 use super::{
     Executor, entered, hosted, local,
@@ -53,7 +53,7 @@ pub enum Priority {
 /// joint::block_on(global);
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing until `spawn` is called"]
 pub struct TaskBuilder<'a> {
     executor: Option<&'a Executor>,
@@ -65,13 +65,12 @@ pub struct TaskBuilder<'a> {
 impl TaskBuilder<'static> {
     /// Creates a builder for the executor that [`spawn`](crate::spawn) uses.
     pub const fn new() -> Self {
-        Self::on(None)
-    }
-}
-
-impl Default for TaskBuilder<'static> {
-    fn default() -> Self {
-        Self::new()
+        Self {
+            executor: None,
+            name: None,
+            priority: Priority::Normal,
+            worker: None,
+        }
     }
 }
 
@@ -86,15 +85,6 @@ macro_rules! start {
 }
 
 impl<'a> TaskBuilder<'a> {
-    const fn on(executor: Option<&'a Executor>) -> Self {
-        Self {
-            executor,
-            name: None,
-            priority: Priority::Normal,
-            worker: None,
-        }
-    }
-
     /// Sets a name, which appears in errors, `Debug`, hooks and spans.
     pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.name = Some(name.into());
@@ -252,20 +242,13 @@ fn no_worker() -> ! {
     );
 }
 
-impl fmt::Debug for TaskBuilder<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskBuilder")
-            .field("name", &self.name)
-            .field("priority", &self.priority)
-            .field("worker", &self.worker)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Executor {
     /// Creates a builder for a task of this executor.
     pub fn task(&self) -> TaskBuilder<'_> {
-        TaskBuilder::on(Some(self))
+        TaskBuilder {
+            executor: Some(self),
+            ..TaskBuilder::new()
+        }
     }
 
     /// Starts a task that only this worker runs, by its index from 0. See

@@ -1,12 +1,12 @@
 //! What hooks learn about a task.
 
-use core::{fmt, panic::Location};
+use core::panic::Location;
 
 use joint::task::{EndedTask, Id, Runnable};
 
 /// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the
 /// other hooks there.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct TaskInfo<'a> {
     id: Id,
     name: Option<&'a str>,
@@ -77,15 +77,5 @@ impl<'a> TaskInfo<'a> {
     /// ```
     pub fn is_detached(&self) -> bool {
         self.is_detached
-    }
-}
-
-impl fmt::Debug for TaskInfo<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskInfo")
-            .field("id", &self.id)
-            .field("name", &self.name)
-            .field("spawned", &format_args!("{}", self.spawned))
-            .finish()
     }
 }

@@ -114,12 +114,12 @@ impl Gate {
 
     /// Returns whether it was the last one.
     pub fn arrive(&self, worker: usize) -> bool {
-        self.0.arrive(worker) == crate::gate::Arrived::Last
+        self.0.arrive(worker) == crate::gate::Counted::Last
     }
 
     /// Returns whether it was the last one.
     pub fn leave(&self) -> bool {
-        self.0.leave() == crate::gate::Departed::Last
+        self.0.leave() == crate::gate::Counted::Last
     }
 
     pub fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {

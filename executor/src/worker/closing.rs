@@ -25,7 +25,7 @@ use super::{
     shared::{Runnable, Shared},
 };
 use crate::{
-    gate::{Arrived, Cancel, Departed},
+    gate::{Cancel, Counted},
     guard::wake_all,
     registry::Registry,
 };
@@ -224,7 +224,7 @@ impl Shared {
     /// Records that a worker's last poll is over. A worker that waits for the others inside its
     /// last poll counts as arrived too.
     pub(crate) fn arrive(&self, worker: usize) {
-        if let Arrived::Last = self.gate.arrive(worker) {
+        if let Counted::Last = self.gate.arrive(worker) {
             self.sleep.wake_all();
         }
     }
@@ -233,9 +233,8 @@ impl Shared {
     /// that is left.
     pub(super) fn leave(&self, worker: &Worker) {
         worker.discard_own();
-        match self.gate.leave() {
-            Departed::NotLast => return,
-            Departed::Last => {}
+        if let Counted::NotLast = self.gate.leave() {
+            return;
         }
         loop {
             worker.discard_queued();

@@ -329,11 +329,7 @@ impl Worker {
                 return Some(Found::Task(injected));
             }
         }
-        if shared.has_work() {
-            self.steal(view)
-        } else {
-            None
-        }
+        shared.has_work().then(|| self.steal(view))?
     }
 
     /// Looks at the progress of all other workers.

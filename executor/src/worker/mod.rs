@@ -92,10 +92,7 @@ pub(crate) struct Worker {
     closing: Closing,
     lookout: Lookout,
     helper: Helper,
-    #[cfg_attr(
-        not(feature = "io"),
-        allow(dead_code, reason = "there are no timers and no descriptors")
-    )]
+    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no driver"))]
     attendant: Attendant,
 }
 

@@ -280,20 +280,12 @@ impl Worker {
 
     /// Takes all that this worker has queued.
     #[inline(always)]
-    pub(crate) fn take_queued(&self, take: impl FnMut(Runnable)) {
+    pub(crate) fn take_queued(&self, mut take: impl FnMut(Runnable)) {
         // Most polls queue nothing. The slot is never open here.
         if !self.queues.is_empty() {
-            self.take_all_queued(take);
-        }
-    }
-
-    #[inline(never)]
-    fn take_all_queued(&self, mut take: impl FnMut(Runnable)) {
-        while let Some(runnable) = self.queues.pop() {
-            take(runnable);
-        }
-        while let Some(runnable) = self.next_pinned() {
-            take(runnable);
+            while let Some(runnable) = self.next_queued() {
+                take(runnable);
+            }
         }
     }
 
