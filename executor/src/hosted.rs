@@ -322,7 +322,7 @@ impl BoundWorker {
     /// no executor.
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         let own = &self.own;
-        if own.stepping.has_ended() {
+        if own.stepping.has_ended.get() {
             return f();
         }
         own.worker.be_active(&own.stepping);
@@ -481,7 +481,7 @@ impl HostedWorker {
     }
 
     fn end_once(&self) {
-        if !self.stepping.has_ended() {
+        if !self.stepping.has_ended.get() {
             apart(|| self.worker.end_here(&self.stepping));
             self.ended.take();
         }
@@ -498,7 +498,7 @@ impl fmt::Debug for HostedWorker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostedWorker")
             .field("index", &self.index())
-            .field("has_ended", &self.stepping.has_ended())
+            .field("has_ended", &self.stepping.has_ended.get())
             .finish_non_exhaustive()
     }
 }

@@ -223,9 +223,7 @@ impl<M> Taking<'_, M> {
                 .store(tagged(at, tag), order!(end: Release));
         }
     }
-}
 
-impl<M> Taking<'_, M> {
     /// Checks, after a gap was met, whether it has been closed.
     #[cold]
     fn is_linked_by_now(&self, at: NonNull<()>, link: &Link) -> bool {

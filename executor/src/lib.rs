@@ -428,8 +428,7 @@ impl Executor {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
     {
         let (runnable, handle) = new_task(Location::caller(), future);
         self.launch(runnable);
@@ -536,8 +535,7 @@ impl fmt::Debug for Executor {
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
 {
     let (runnable, handle) = new_task(Location::caller(), future);
     launch_here(runnable);

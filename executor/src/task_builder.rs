@@ -120,8 +120,7 @@ impl<'a> TaskBuilder<'a> {
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
     {
         let spawned = Location::caller();
         self.with_target(|name, lane, shared, worker| {
@@ -162,8 +161,7 @@ impl<'a> TaskBuilder<'a> {
     #[track_caller]
     pub fn spawn_local<F>(self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + 'static,
-        F::Output: 'static,
+        F: Future<Output: 'static> + 'static,
     {
         let spawned = Location::caller();
         if current::with_current(|worker| worker.is_none()) {
@@ -268,8 +266,7 @@ impl Executor {
     #[track_caller]
     pub fn spawn_on<F>(&self, worker: usize, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
     {
         self.task().on_worker(worker).spawn(future)
     }
@@ -328,8 +325,7 @@ impl Executor {
 #[track_caller]
 pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
 where
-    F: Future + 'static,
-    F::Output: 'static,
+    F: Future<Output: 'static> + 'static,
 {
     let spawned = Location::caller();
     let spawned_there = local::with_current(|home| match home {

@@ -27,8 +27,7 @@ pub(crate) fn new_task<F>(
     future: F,
 ) -> (Runnable, JoinHandle<F::Output>)
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
 {
     let future = traced(future, Lane::Normal.name(), None, spawned);
     let (runnable, handle) = builder(spawned).spawn(|_| future, Scheduler);

@@ -158,7 +158,10 @@ impl Worker {
     /// Looks for work elsewhere, rests while there is none, and runs what it finds.
     pub(super) fn look_out(&self) {
         if self.runs() - self.lookout.began.get().1 >= JUDGED_RUNS {
-            self.judge_anew();
+            // Without this, a worker for which the driver always has something would act on what it
+            // measured when it was idle last.
+            self.judge_own_polls();
+            self.begin();
         }
         if let Attended::WokeTasks = self.attend(Then::Runs) {
             // The tasks that were woken may all run elsewhere.
@@ -270,14 +273,6 @@ impl Worker {
     /// Begins to measure this worker's polls.
     fn begin(&self) {
         self.lookout.began.set((Instant::now(), self.runs()));
-    }
-
-    /// Measures how long this worker's polls were, and begins again. Without this, a worker for
-    /// which the driver always has something would act on what it measured when it was idle last.
-    #[cold]
-    fn judge_anew(&self) {
-        self.judge_own_polls();
-        self.begin();
     }
 
     /// Measures how long this worker's polls were since it last began to.
@@ -426,9 +421,7 @@ impl Worker {
             tasks,
         }
     }
-}
 
-impl Worker {
     /// Begins to run again, after a search that has ended.
     pub(super) fn end_search(&self) {
         let shared = &**self.shared();

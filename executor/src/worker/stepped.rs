@@ -31,7 +31,7 @@ use joint::waker::clock;
 pub(crate) struct Stepping {
     is_away: Cell<bool>,
     has_begun: Cell<bool>,
-    has_ended: Cell<bool>,
+    pub(crate) has_ended: Cell<bool>,
 }
 
 /// What a worker waits for, after a [step](crate::hosted::BoundWorker::step).
@@ -50,12 +50,6 @@ pub enum Step {
     Until(Instant),
     /// The executor has ended, as far as this worker is concerned.
     Ended,
-}
-
-impl Stepping {
-    pub(crate) fn has_ended(&self) -> bool {
-        self.has_ended.get()
-    }
 }
 
 impl Worker {
