@@ -87,9 +87,12 @@ impl Gate {
 
     /// Tells the workers to begin no more polls. The caller wakes them all next.
     pub(crate) fn close(&self) {
-        // ORDERING: close. Relaxed: it publishes nothing, and for sleeping workers the mutex in
-        // `Sleep::wake_all` orders it.
-        self.phase.store(CLOSED, order!(close: Relaxed));
+        // Not a store, because another thread may have closed it before, and the last worker may
+        // have gone further.
+        // ORDERING: close, closed_before. Relaxed: it publishes nothing, and for sleeping workers
+        // the mutex in `Sleep::wake_all` orders it.
+        let close = (order!(close: Relaxed), order!(closed_before: Relaxed));
+        let _before = self.phase.compare_exchange(OPEN, CLOSED, close.0, close.1);
     }
 
     /// Claims the cancelling of waiting tasks, in a closed executor. One caller is to cancel all.

@@ -20,8 +20,8 @@
 //!
 //! # Steps
 //! A step runs up to a number of tasks by the executor's own [policy](super#fairness), and
-//! [says](Step) what the worker waits for. A worker of which the owner has been told that it is
-//! [idle](Step::Idle) sleeps, as far as the executor is concerned: whoever queues a task for it
+//! [says](Step) what the worker waits for. Once a step has returned
+//! [`Step::Idle`], the executor treats the worker as asleep, so a thread that queues a task for it
 //! wakes the waker of its last step.
 //!
 //! Between two steps a worker that is not idle is like one that is in a long poll. Other workers
@@ -37,7 +37,7 @@
 //! let mut worker = workers.into_iter().next().unwrap().bind();
 //! let task = executor.spawn(async { 6 * 7 });
 //! assert_eq!(worker.step(10, Waker::noop()), Step::Idle);
-//! assert_eq!(joint::block_on(task), 42);
+//! assert_eq!(joint_executor::block_on(task), 42);
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
@@ -47,8 +47,8 @@
 //! until it is unbound, which is refused while it may have local tasks.
 //!
 //! One thread can have several workers, of one executor or of several, and step them in turn. A
-//! task of one worker can step another one. That is a blocking call, as for the first worker's
-//! executor. A thread is a worker only during a step. Between two steps, use [`Executor::spawn`],
+//! task of one worker can step another one. The first worker's executor treats that as a blocking
+//! call. A thread is a worker only during a step. Between two steps, use [`Executor::spawn`],
 //! [`Executor::enter`] or [`BoundWorker::enter`] to reach the executor.
 //!
 //! # The end
@@ -58,8 +58,8 @@
 //! end drops what nobody owns. [`Executor::shutdown_timeout`] does wait, for workers that run on
 //! other threads.
 //!
-//! A worker that is dropped, or [ended](BoundWorker::end), before the executor closes it: without
-//! that worker, the tasks that are pinned to it would wait forever. It drops its own tasks at once,
+//! Dropping or [ending](BoundWorker::end) a worker early closes the executor, because otherwise
+//! the tasks pinned to that worker would wait forever. The worker drops its own tasks at once,
 //! and does not wait for the other workers. A poll that is blocked on another worker is resolved as
 //! the [drop of an executor](Executor#dropping) says.
 //!
@@ -95,7 +95,7 @@
 //!     worker.take_queued(|task| queue.push_back(task));
 //!     assert!(other.is_finished());
 //! }
-//! assert_eq!(joint::block_on(last), 42);
+//! assert_eq!(joint_executor::block_on(last), 42);
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
@@ -104,8 +104,8 @@
 //! [`Builder::spawn_thread`]: super::Builder::spawn_thread
 //!
 //! # Cost
-//! The functions that spawn, wake and run look first for the worker that the thread is. What this
-//! module adds is found only where there is none: one more read of a thread-local where the global
+//! The functions that spawn, wake and run first look up the worker of the calling thread. Only if
+//! there is none do they pay for this module: one more read of a thread-local where the global
 //! executor would be used, where an executor is built or shut down, where a function is passed to
 //! `spawn_blocking`, and where a thread that is not a worker uses an
 //! executor.
@@ -114,8 +114,8 @@
 use alloc::vec::Vec;
 use alloc::{boxed::Box, sync::Arc};
 use core::{
-    cell::Cell, fmt, marker::PhantomData, num::NonZeroUsize, ops::Deref, task::Waker,
-    time::Duration,
+    cell::Cell, fmt, marker::PhantomData, mem::ManuallyDrop, num::NonZeroUsize, ops::Deref,
+    task::Waker, time::Duration,
 };
 #[cfg(feature = "io")]
 use std::time::Instant;
@@ -214,7 +214,7 @@ impl HostedWorker {
     /// let (executor, workers) = joint_executor::Executor::builder().workers(2).build_hosted()?;
     /// let threads = workers.into_iter().map(|worker| thread::spawn(|| worker.run()));
     /// let threads: Vec<_> = threads.collect();
-    /// assert_eq!(joint::block_on(executor.spawn(async { 6 * 7 })), 42);
+    /// assert_eq!(joint_executor::block_on(executor.spawn(async { 6 * 7 })), 42);
     /// drop(executor);
     /// threads.into_iter().for_each(|thread| thread.join().unwrap());
     /// # Ok::<(), std::io::Error>(())
@@ -264,7 +264,7 @@ impl BoundWorker {
     /// let mut worker = workers.into_iter().next().unwrap().bind();
     /// let task = executor.spawn(joint_executor::time::sleep(Duration::from_millis(1)));
     /// thread::spawn(move || {
-    ///     joint::block_on(task);
+    ///     joint_executor::block_on(task);
     ///     drop(executor);
     /// });
     /// let parker = Parker::new();
@@ -378,7 +378,7 @@ impl BoundWorker {
     /// If the task belongs to another executor, or is pinned to another worker.
     pub fn give_back(&self, task: ReadyTask) {
         self.check(&task);
-        self.own.worker.give_back(task.runnable);
+        self.own.worker.give_back(task.into_runnable());
     }
 
     /// Runs a task once. Returns it if it was woken meanwhile: it is ready again, and not queued.
@@ -394,7 +394,7 @@ impl BoundWorker {
     pub fn run_task(&self, task: ReadyTask) -> Option<ReadyTask> {
         self.check(&task);
         let own = &self.own;
-        let woken = own.inside(|| own.worker.run_chosen(task.runnable));
+        let woken = own.inside(|| own.worker.run_chosen(task.into_runnable()));
         woken.map(ReadyTask::new)
     }
 
@@ -405,7 +405,7 @@ impl BoundWorker {
     pub fn discard(&self, task: ReadyTask) {
         self.check(&task);
         let own = &self.own;
-        let discard = || own.worker.discard_inside(task.runnable);
+        let discard = || own.worker.discard_inside(task.into_runnable());
         own.inside(|| own.worker.as_current(discard));
     }
 
@@ -513,18 +513,41 @@ impl fmt::Debug for HostedWorker {
 #[derive(Debug)]
 #[must_use = "dropping it cancels the task"]
 pub struct ReadyTask {
-    runnable: Runnable,
+    runnable: ManuallyDrop<Runnable>,
     /// A local task stays on its thread.
     thread: PhantomData<*mut ()>,
+}
+
+impl Drop for ReadyTask {
+    fn drop(&mut self) {
+        // The task keeps its executor alive only until it is struck off, and the executor is used
+        // a little longer.
+        let _executor = self.runnable.metadata().home().map(|home| {
+            // SAFETY: this is the address inside an `Arc`. There is a runnable, so the task is
+            // unfinished and registered, which keeps the executor alive.
+            unsafe { Arc::increment_strong_count(home.owner) };
+            // SAFETY: the count is the one that was just added.
+            unsafe { Arc::from_raw(home.owner) }
+        });
+        // SAFETY: not used after this.
+        unsafe { ManuallyDrop::drop(&mut self.runnable) };
+    }
 }
 
 impl ReadyTask {
     #[inline]
     fn new(runnable: Runnable) -> Self {
         Self {
-            runnable,
+            runnable: ManuallyDrop::new(runnable),
             thread: PhantomData,
         }
+    }
+
+    #[inline]
+    fn into_runnable(self) -> Runnable {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, and its runnable is not used again.
+        unsafe { ManuallyDrop::take(&mut this.runnable) }
     }
 
     /// Returns the task's id.

@@ -115,7 +115,7 @@ impl Executor {
     /// let executor = joint_executor::Executor::builder().build()?;
     /// let task = executor.spawn(std::future::pending::<()>());
     /// executor.shutdown_background();
-    /// assert!(joint::block_on(task.result()).is_err());
+    /// assert!(joint_executor::block_on(task.result()).is_err());
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn shutdown_background(mut self) {
@@ -174,7 +174,8 @@ impl Executor {
         // thread may run after the worker has ended. A worker that is stepped has no thread of its
         // own.
         let this_thread = thread::current().id();
-        let is_own = |thread: &Thread| thread.id.get() == Some(&this_thread);
+        let is_own =
+            |thread: &Thread| thread.id.get() == Some(&this_thread) && !thread.ended.is_finished();
         let stepped =
             || current::with_worker_of(&raw const *self.shared, |own| own.map(Worker::index));
         let own = threads.iter().position(is_own).or_else(stepped);

@@ -9,7 +9,7 @@
 //!
 //! # The handshake
 //! A push and a worker that goes to sleep form a store-load race: each side writes one place and
-//! then reads the other's. It is the one place in the crate where acquire and release are not
+//! then reads the other's. Acquire and release are not
 //! enough, so both sides have a fence. A worker pushes often, so its fence is [light] and the other
 //! side's is heavy.
 //!
@@ -490,7 +490,7 @@ impl Sleep {
     fn unpark(&self, one: Resting) {
         match one.place {
             Place::Thread(thread) => thread.unpark(),
-            Place::Away(Away { waker, wake }) => wake(waker),
+            Place::Away(away) => away.wake(),
         }
         if one.is_keeper {
             (self.ring)();
@@ -525,6 +525,9 @@ impl Sleep {
         // ORDERING: rise. Relaxed: as for `rouse`.
         self.counts
             .fetch_sub(one.how - SEARCHING, order!(rise: Relaxed));
+        drop(resting);
+        // Its waker may be a stranger's, and the drop of that one may wake a worker.
+        drop(one);
         Risen::ByItself
     }
 

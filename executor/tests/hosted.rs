@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{OnDrop, counting, wait_until};
+use common::{OnDrop, counting, ends, wait_until};
 use joint::{
     JoinError, block_on, oneshot,
     task::{Id, Runnable},
@@ -30,7 +30,7 @@ use joint::{
     },
 };
 use joint_executor::{
-    Builder, Executor, LocalExecutor, TaskBuilder, TaskEnd, current_worker,
+    Builder, Executor, JoinHandle, LocalExecutor, TaskBuilder, TaskEnd, current_worker,
     hosted::{
         self, BoundWorker, ExecutorId, Host, HostedWorker, ReadyTask, Shutdown, Step, Unwind,
     },
@@ -1012,4 +1012,39 @@ mod hosts {
         assert_eq!(error.to_string(), "none here");
         drop(host.executor.lock().unwrap().take());
     }
+}
+
+#[test]
+fn a_step_leaves_no_task_where_a_wait_does_not_look() {
+    ends(|| {
+        let (executor, workers) = Executor::builder().workers(1).build_hosted().unwrap();
+        let mut worker = workers.into_iter().next().unwrap().bind();
+        let parent = executor.spawn(async { joint_executor::spawn(async {}).await });
+        // The second run ends the child, whose parent runs next.
+        assert_eq!(worker.step(2, Waker::noop()), Step::Ready);
+        worker.wait(None);
+        assert_eq!(worker.step(1, Waker::noop()), Step::Ready);
+        assert!(parent.is_finished());
+    });
+}
+
+#[test]
+fn the_waker_of_a_step_may_wake_another_worker_when_it_is_dropped() {
+    /// Cancels a task when the waker is dropped.
+    struct Holds(#[allow(dead_code, reason = "dropped")] Mutex<Option<JoinHandle<()>>>);
+    impl std::task::Wake for Holds {
+        fn wake(self: Arc<Self>) {}
+    }
+    ends(|| {
+        let (executor, workers) = Executor::builder().workers(2).build_hosted().unwrap();
+        let mut workers = workers.into_iter().map(|worker| worker.bind());
+        let (mut first, mut second) = (workers.next().unwrap(), workers.next().unwrap());
+        let task = executor.spawn_on(1, std::future::pending());
+        while second.step(10, Waker::noop()) != Step::Idle {}
+        let waker = Waker::from(Arc::new(Holds(Mutex::new(Some(task)))));
+        while first.step(10, &waker) != Step::Idle {}
+        drop(waker);
+        first.step(10, Waker::noop());
+        assert_eq!(second.step(1, Waker::noop()), Step::Ready);
+    });
 }

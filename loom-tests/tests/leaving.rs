@@ -1,4 +1,4 @@
-//! Models of how the workers of a closed executor arrive and leave (`executor/gate.rs`). Each
+//! Models of how the workers of a closed executor arrive and leave (`executor/src/gate.rs`). Each
 //! worker has a cell that the others read once they may, so the model reports a missing edge as a
 //! race.
 #![cfg(joint_loom)]
@@ -187,4 +187,22 @@ fn no_site_is_left_out() {
             "no model kills `{site}`"
         );
     }
+}
+
+/// Two threads close: the drop of the executor, say, and that of a worker which its owner drives.
+fn two_close_and_the_last_worker_arrives() {
+    let world = World::new(1);
+    let other = {
+        let world = world.clone();
+        thread::spawn(move || world.gate.close())
+    };
+    world.gate.close();
+    assert!(world.gate.arrive(0));
+    other.join().unwrap();
+    assert!(world.gate.is_quiet());
+}
+
+#[test]
+fn a_second_close_does_not_undo_the_end() {
+    model(two_close_and_the_last_worker_arrives);
 }

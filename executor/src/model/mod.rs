@@ -236,9 +236,7 @@ impl Sleep {
         has_work: impl Fn() -> bool,
     ) -> bool {
         use crate::sleep::{Away, Slept};
-        let wake = core::task::Waker::wake;
-        let away = Away { waker, wake };
-        self.0.go_away(worker, away, urgent, has_work) == Slept::AWhile
+        self.0.go_away(worker, Away::new(waker), urgent, has_work) == Slept::AWhile
     }
 
     pub fn come_back(&self, worker: usize) {

@@ -2,6 +2,7 @@
 
 use core::{task::Waker, time::Duration};
 
+use crate::guard::guarded;
 use joint_switch::thread::{self, Thread};
 
 /// Where a worker that rests is reached.
@@ -11,11 +12,22 @@ pub(super) enum Place {
 }
 
 /// How a worker is woken whose thread does something else while the worker rests.
-#[derive(Clone)]
-pub(crate) struct Away {
-    pub(crate) waker: Waker,
-    /// Wakes the waker, which is a stranger's code.
-    pub(crate) wake: fn(Waker),
+pub(crate) struct Away(Option<Waker>);
+
+impl Away {
+    pub(crate) fn new(waker: Waker) -> Self {
+        Self(Some(waker))
+    }
+
+    pub(super) fn wake(mut self) {
+        guarded(|| self.0.take().into_iter().for_each(Waker::wake));
+    }
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        guarded(|| drop(self.0.take()));
+    }
 }
 
 /// Where a worker rests.

@@ -161,14 +161,16 @@ fn sleepers_are_woken_before_watchers_and_each_kinds_keeper_last() {
 /// A worker that is away is woken by its function, once, and is a searcher when it comes back.
 #[test]
 fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
-    use core::task::Waker;
     std::thread_local! {
         static WOKEN: Cell<usize> = const { Cell::new(0) };
     }
-    let away = || Away {
-        waker: Waker::noop().clone(),
-        wake: |_| WOKEN.set(WOKEN.get() + 1),
-    };
+    struct Woken;
+    impl std::task::Wake for Woken {
+        fn wake(self: alloc::sync::Arc<Self>) {
+            WOKEN.set(WOKEN.get() + 1);
+        }
+    }
+    let away = || Away::new(alloc::sync::Arc::new(Woken).into());
     let sleep = Sleep::new(2, Fences::ordinary(), || {});
     sleep.search();
     assert_eq!(sleep.go_away(0, away(), || true, || false), Slept::NotAtAll);

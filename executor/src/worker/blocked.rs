@@ -6,7 +6,7 @@
 //! workers do (`closing.rs`). [`park_until`](joint::waker::park::park_until) has the rule by which
 //! it goes to sleep in between.
 //!
-//! [`block_on`]: joint::block_on
+//! [`block_on`]: crate::block_on
 //! [`LocalExecutor`]: crate::LocalExecutor
 
 use core::time::Duration;

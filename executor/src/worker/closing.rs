@@ -55,8 +55,8 @@ pub(super) struct Closing {
     has_arrived: Cell<bool>,
     /// The number of nested waits that are dropping tasks.
     inside: Cell<usize>,
-    /// When the last poll was first seen to be blocked in the closed executor.
-    blocked_since: Cell<Option<Instant>>,
+    /// Since when a poll has been blocked in the closed executor, and when that was last seen.
+    blocked: Cell<Option<(Instant, Instant)>>,
 }
 
 impl Worker {
@@ -151,8 +151,12 @@ impl Worker {
             return true;
         }
         let now = Instant::now();
-        let since = self.closing.blocked_since.get().unwrap_or(now);
-        self.closing.blocked_since.set(Some(since));
+        let seen = self.closing.blocked.get();
+        let since = match seen.filter(|&(_, last)| now - last < PATIENCE) {
+            Some((since, _)) => since,
+            None => now,
+        };
+        self.closing.blocked.set(Some((since, now)));
         let patience = match others.any(|other| shared.has_arrived(other)) {
             true => LONG_PATIENCE,
             false => PATIENCE,

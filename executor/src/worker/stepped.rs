@@ -84,6 +84,7 @@ impl Worker {
     fn step_here(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Step {
         let shared = &**self.shared();
         let mut searches = stepping.is_away.replace(false);
+        let mut kept = None;
         if searches {
             shared.sleep.come_back(self.index());
             // It may have come back for a timer or a descriptor.
@@ -97,6 +98,7 @@ impl Worker {
                     false => self.find_eagerly(),
                 };
                 let rests = found.is_none() && !self.is_over();
+                let waker = kept.take().unwrap_or_else(|| waker.clone());
                 if rests && self.go_away(waker) == Slept::AWhile {
                     stepping.is_away.set(true);
                     return self.next_visit().map_or(Step::Idle, Step::Until);
@@ -115,6 +117,7 @@ impl Worker {
                 continue;
             }
             if left == 0 {
+                self.leave_to_others();
                 return Step::Ready;
             }
             if let Some(runnable) = self.next() {
@@ -122,9 +125,21 @@ impl Worker {
                 left -= 1;
             } else if self.attend(Then::Runs) == Attended::FoundNothing || !self.has_own() {
                 self.judge_own_polls();
+                // A stranger's code, which may panic: not while this worker counts as searching.
+                kept = Some(waker.clone());
                 shared.sleep.search();
                 searches = true;
             }
+        }
+    }
+
+    /// Leaves what this worker would run next where others find it, because its owner may not
+    /// drive it for some time.
+    fn leave_to_others(&self) {
+        self.queues
+            .without_slot(|next| self.push_normal(next), || ());
+        if self.has_own() {
+            self.notify();
         }
     }
 
@@ -149,13 +164,11 @@ impl Worker {
     }
 
     /// Goes to sleep, unless there is something to do.
-    fn go_away(&self, waker: &Waker) -> Slept {
+    fn go_away(&self, waker: Waker) -> Slept {
         let shared = &**self.shared();
-        let waker = waker.clone();
-        let wake = |waker: Waker| guarded(|| waker.wake());
         shared.sleep.go_away(
             self.index(),
-            Away { waker, wake },
+            Away::new(waker),
             || self.is_urgent(),
             || shared.has_queued(),
         )

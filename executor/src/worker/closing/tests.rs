@@ -122,9 +122,9 @@ fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_
 
 /// Makes a blocked worker believe that it began to look this much earlier.
 fn wait_for(worker: &Worker, time: Duration) {
-    let since = worker.closing.blocked_since.get().expect("it has looked");
+    let (since, last) = worker.closing.blocked.get().expect("it has looked");
     let earlier = since.checked_sub(time).expect("the clock is old enough");
-    worker.closing.blocked_since.set(Some(earlier));
+    worker.closing.blocked.set(Some((earlier, last)));
 }
 
 #[test]
