@@ -48,7 +48,7 @@ use joint::task::TaskEnd;
 ///     })
 ///     .build()?;
 /// let name = executor.spawn(async { std::thread::current().name().map(String::from) });
-/// assert!(joint::block_on(name).is_some_and(|name| name.starts_with("worker-")));
+/// assert!(joint_executor::block_on(name).is_some_and(|name| name.starts_with("worker-")));
 /// assert_eq!(polls.load(Ordering::Relaxed), 1);
 /// # Ok::<(), std::io::Error>(())
 /// ```
@@ -128,8 +128,8 @@ impl Builder {
     }
 
     /// Sets a function that starts the workers' threads, instead of [`std::thread::Builder`]. It is
-    /// called by [`build`](Builder::build), once for each worker, and must have
-    /// [`HostedWorker::run`] called on a thread of its own. A worker that is dropped instead ends
+    /// called by [`build`](Builder::build), once for each worker, and must call
+    /// [`HostedWorker::run`] on a new thread. A worker that is dropped instead ends
     /// the executor. [`thread_name`](Builder::thread_name) and
     /// [`stack_size`](Builder::stack_size) then do nothing.
     ///
@@ -153,7 +153,7 @@ impl Builder {
     ///     })
     ///     .build()?;
     /// let name = executor.spawn(async { thread::current().name().map(String::from) });
-    /// assert!(joint::block_on(name).is_some_and(|name| name.starts_with("own-")));
+    /// assert!(joint_executor::block_on(name).is_some_and(|name| name.starts_with("own-")));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn spawn_thread(
@@ -324,7 +324,7 @@ setters! {
     ///         }
     ///     })
     ///     .build()?;
-    /// joint::block_on(executor.spawn(joint_executor::yield_now()));
+    /// joint_executor::block_on(executor.spawn(joint_executor::yield_now()));
     /// assert!(*longest.lock().unwrap() > Duration::ZERO);
     /// # Ok::<(), std::io::Error>(())
     /// ```

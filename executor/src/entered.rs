@@ -90,7 +90,7 @@ impl Executor {
     /// ```
     /// let executor = joint_executor::Executor::builder().workers(1).build()?;
     /// let task = executor.enter(|| joint_executor::spawn(async { 6 * 7 }));
-    /// assert_eq!((joint::block_on(task), executor.metrics().spawned), (42, 1));
+    /// assert_eq!((joint_executor::block_on(task), executor.metrics().spawned), (42, 1));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {

@@ -101,7 +101,7 @@ impl Fences {
 fn end(error: &io::Error) -> ! {
     use io::Write;
     let message = format_args!(
-        "`joint` cannot continue: the system call `membarrier`, which an executor with \
+        "`joint-executor` cannot continue: the system call `membarrier`, which an executor with \
          `Builder::asymmetric_fences` relies on, is refused now ({error}). Allow it in the seccomp \
          filter, or build the executor without asymmetric fences"
     );

@@ -46,7 +46,7 @@ use joint::completion::Ended;
 ///         || REQUEST.sync_scope(id, || REQUEST.get()),
 ///     )
 /// });
-/// assert_eq!(joint::block_on(joint_executor::spawn(task)), (7, 7));
+/// assert_eq!(joint_executor::block_on(joint_executor::spawn(task)), (7, 7));
 /// ```
 ///
 /// # Cost

@@ -29,7 +29,7 @@ use super::worker::{current, launch::new_task};
 /// # Example
 /// ```
 /// let both = joint_executor::join_async(async { 1 }, async { "one" });
-/// assert_eq!(joint::block_on(both), (1, "one"));
+/// assert_eq!(joint_executor::block_on(both), (1, "one"));
 /// ```
 #[track_caller]
 pub fn join_async<A, B>(a: A, b: B) -> impl Future<Output = (A::Output, B::Output)>

@@ -76,7 +76,7 @@
 //! [`spawn_blocking`] for functions that block for longer, and for reading and writing files: no
 //! system reports when a file on a disk is ready.
 //!
-//! A worker that is in a blocking wait of this crate, such as [`block_on`], runs no task, but it
+//! A worker in a blocking wait of `joint` or this crate, such as [`block_on`], runs no task, but it
 //! still serves timers and descriptors: every millisecond, or every 5 milliseconds while another
 //! worker does so. The wakers of tasks that wait for them run inside the wait, and so does the hook
 //! [`on_wake`](Builder::on_wake). Do not hold a lock across the wait that one of them takes
@@ -328,7 +328,7 @@ use self::{
 ///
 /// A poll that blocks delays the end, and what it waits for may be held by another task. Idle and
 /// queued tasks are therefore dropped while that poll is still blocked: by the other workers, or,
-/// if none is free and the poll is blocked in a wait of this crate, such as
+/// if none is free and the poll is blocked in a wait of `joint` or of this crate, such as
 /// [`block_on`], by its own worker inside that wait. The same holds for the drop
 /// of a future that blocks. If a poll is blocked elsewhere, such as in a channel of `std`, and
 /// waits for something that only its own worker can drop, the drop of the executor never returns.
@@ -422,7 +422,7 @@ impl Executor {
     /// ```
     /// let executor = joint_executor::Executor::builder().build()?;
     /// let handle = executor.spawn(async { 1 + 1 });
-    /// assert_eq!(joint::block_on(handle), 2);
+    /// assert_eq!(joint_executor::block_on(handle), 2);
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
@@ -444,9 +444,9 @@ impl Executor {
     /// # Example
     /// ```
     /// let executor = joint_executor::Executor::builder().build()?;
-    /// let (sender, receiver) = joint::oneshot::channel();
+    /// let (sender, receiver) = joint_executor::oneshot::channel();
     /// executor.spawn_detached(async move { sender.send(5).unwrap() });
-    /// assert_eq!(joint::block_on(receiver), Ok(5));
+    /// assert_eq!(joint_executor::block_on(receiver), Ok(5));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
@@ -491,7 +491,7 @@ impl Executor {
     /// ```
     /// let executor = joint_executor::Executor::builder().workers(1).build()?;
     /// let never = executor.spawn(std::future::pending::<()>());
-    /// joint::block_on(executor.spawn(async {}));
+    /// joint_executor::block_on(executor.spawn(async {}));
     /// let metrics = executor.metrics();
     /// assert_eq!((metrics.spawned, metrics.finished, metrics.live()), (2, 1, 1));
     /// # drop(never);
@@ -516,7 +516,8 @@ impl fmt::Debug for Executor {
 
 /// Starts a task on the current executor. That is the one whose task calls this, or in whose
 /// [`block_on`](Executor::block_on) it is called, or else the [global](Executor::global) one.
-/// [`joint::block_on`] belongs to no executor, and changes nothing about that.
+/// [`joint_executor::block_on`](crate::block_on) belongs to no executor, and changes nothing about
+/// that.
 ///
 /// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by
 /// itself.
@@ -530,7 +531,7 @@ impl fmt::Debug for Executor {
 /// # Example
 /// ```
 /// let handle = joint_executor::spawn(async { "hello" });
-/// assert_eq!(joint::block_on(handle), "hello");
+/// assert_eq!(joint_executor::block_on(handle), "hello");
 /// ```
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
@@ -550,9 +551,9 @@ where
 ///
 /// # Example
 /// ```
-/// let (sender, receiver) = joint::oneshot::channel();
+/// let (sender, receiver) = joint_executor::oneshot::channel();
 /// joint_executor::spawn_detached(async move { sender.send(5).unwrap() });
-/// assert_eq!(joint::block_on(receiver), Ok(5));
+/// assert_eq!(joint_executor::block_on(receiver), Ok(5));
 /// ```
 #[track_caller]
 pub fn spawn_detached<F>(future: F)
@@ -571,7 +572,7 @@ fn launch_here(runnable: Runnable) {
     });
 }
 
-/// Launches a task on a thread that is not a worker. Apart, so that the way of a worker is inlined.
+/// Launches a task from a thread that is not a worker. Kept apart, so that a worker's path inlines.
 #[cold]
 fn launch_elsewhere(runnable: Runnable) {
     entered::ambient().launch_outside(runnable);

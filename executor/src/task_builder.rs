@@ -44,13 +44,13 @@ pub enum Priority {
 /// let executor = joint_executor::Executor::builder().workers(2).build()?;
 /// let handle = executor.task().name("flush").priority(Priority::High).spawn(async { 7 });
 /// assert_eq!(handle.name(), Some("flush"));
-/// assert_eq!(joint::block_on(handle), 7);
+/// assert_eq!(joint_executor::block_on(handle), 7);
 ///
 /// let pinned = executor.task().on_worker(1).spawn(async { joint_executor::current_worker() });
-/// assert_eq!(joint::block_on(pinned), Some(1));
+/// assert_eq!(joint_executor::block_on(pinned), Some(1));
 ///
 /// let global = TaskBuilder::new().name("elsewhere").spawn(async {});
-/// joint::block_on(global);
+/// joint_executor::block_on(global);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -260,7 +260,7 @@ impl Executor {
     /// ```
     /// let executor = joint_executor::Executor::builder().workers(2).build()?;
     /// let handle = executor.spawn_on(1, async { joint_executor::current_worker() });
-    /// assert_eq!(joint::block_on(handle), Some(1));
+    /// assert_eq!(joint_executor::block_on(handle), Some(1));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
@@ -311,7 +311,7 @@ impl Executor {
 ///     };
 ///     local().await
 /// });
-/// assert_eq!(joint::block_on(sum), 42);
+/// assert_eq!(joint_executor::block_on(sum), 42);
 /// ```
 ///
 /// The output of such a task stays on the thread too. If the output is not `Send`, neither is the
@@ -343,7 +343,7 @@ where
 /// assert_eq!(joint_executor::current_worker(), None);
 /// let executor = joint_executor::Executor::builder().workers(1).build()?;
 /// let inside = executor.spawn(async { joint_executor::current_worker() });
-/// assert_eq!(joint::block_on(inside), Some(0));
+/// assert_eq!(joint_executor::block_on(inside), Some(0));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn current_worker() -> Option<usize> {

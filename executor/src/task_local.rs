@@ -52,7 +52,7 @@ use joint_switch::thread_local;
 ///     let child = joint_executor::spawn(REQUEST.carry(async { log("child") }));
 ///     (log("parent"), child.await)
 /// }));
-/// assert_eq!(joint::block_on(task), ("[7] parent".into(), "[7] child".into()));
+/// assert_eq!(joint_executor::block_on(task), ("[7] parent".into(), "[7] child".into()));
 /// ```
 ///
 /// A `const` is not one key but many, so it is refused:

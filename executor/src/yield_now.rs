@@ -20,7 +20,7 @@ use core::{
 ///
 /// # Example
 /// ```
-/// joint::block_on(async {
+/// joint_executor::block_on(async {
 ///     joint_executor::yield_now().await;
 /// });
 /// ```

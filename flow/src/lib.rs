@@ -1,4 +1,4 @@
-//! FoundationDB's [Flow] vocabulary, in idiomatic Rust, on [`joint`]'s public API.
+//! FoundationDB's [Flow] vocabulary, in idiomatic Rust, on [`joint`] and [`joint_executor`].
 //!
 //! [Flow]: https://apple.github.io/foundationdb/flow.html
 //!

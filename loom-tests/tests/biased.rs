@@ -1,4 +1,4 @@
-//! Models of the lock with an owner (`executor/biased.rs`). The cell under it reports two threads
+//! Models of the biased lock (`executor/src/biased.rs`). The cell under it reports two threads
 //! that are inside at once.
 #![cfg(joint_loom)]
 

@@ -1,5 +1,5 @@
-//! Models of a thread that does work for others while it is blocked (`waker/park.rs`,
-//! `executor/blocked.rs`). A wait that misses its notification is a deadlock, which loom reports.
+//! Models of a thread that does work for others while it is blocked (`src/waker/park.rs`,
+//! `executor/src/worker/blocked.rs`). If a wait misses its notification, loom reports a deadlock.
 #![cfg(joint_loom)]
 
 use std::{

@@ -1,4 +1,4 @@
-//! Models of fork-join (`executor/fork_join`): an owner that joins, and one or two thieves that try
+//! Models of fork-join (`executor/src/fork_join`): an owner joins while one or two thieves try
 //! to steal the jobs that it forks.
 //!
 //! Both closures look at values that the model watches. If a job is run before it has reached the

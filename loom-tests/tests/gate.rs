@@ -1,4 +1,4 @@
-//! Models of the executor's shutdown (`executor/gate.rs`), with a queue that is a count of tasks.
+//! Models of an executor's shutdown (`executor/src/gate.rs`). Its queue is a count of tasks.
 //! If a task is pushed while the last worker leaves, somebody disposes of it, however late it
 //! arrives.
 #![cfg(joint_loom)]

@@ -275,7 +275,7 @@ fn a_search_moves_the_counts_and_the_next_push_moves_them_back() {
 
 /// The lines of a worker's queues. The bias is made first, and then the rings of spawned tasks, of
 /// woken ones and of those of high priority: each with its head, its tail, its limit and its slots.
-/// A unit test of `executor/deques` holds where each of them begins.
+/// A unit test of `executor/src/deques` holds where each of them begins.
 const QUEUES: [u64; 15] = [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 1];
 /// The number of slots on a line.
 const SLOTS: usize = 8;

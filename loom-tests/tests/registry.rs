@@ -1,4 +1,4 @@
-//! Models of the registry of waiting tasks (`executor/registry.rs`): which thread removes a task,
+//! Models of the registry of tasks (`executor/src/registry.rs`): which thread removes a task,
 //! which one cancels it, and what keeps the registry's memory alive after the executor's shutdown.
 #![cfg(joint_loom)]
 

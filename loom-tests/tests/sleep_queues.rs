@@ -1,5 +1,5 @@
-//! Models of the executor's sleep protocol (`executor/sleep.rs`) on the real queues of a worker
-//! (`executor/deques`): the looks of a worker that goes to sleep, against an owner that pushes and
+//! Models of the executor's sleep protocol (`executor/src/sleep.rs`) on the real queues of a worker
+//! (`executor/src/deques`): a worker looks into them and goes to sleep, while an owner pushes and
 //! pops.
 //!
 //! The owner does not run on after the last task that it has popped, as if its poll blocked it. If

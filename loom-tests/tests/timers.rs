@@ -1,4 +1,4 @@
-//! Models of a queue of deadlines (`executor/driver/timers.rs`): a task that waits for a timer
+//! Models of a queue of deadlines (`executor/src/driver/timers.rs`): a task that waits for a timer
 //! races with the worker that fires it, with the shutdown, and with the drop of the timer. No
 //! wake-up is lost or repeated, and every waker is dropped.
 //!

@@ -6,7 +6,7 @@
 //! as often as the settings say. A program that uses
 //! `joint-executor` runs without changes.
 //!
-//! A program on `joint-executor` needs nothing for it. Its tests depend on this package:
+//! Only the tests of such a program depend on this package:
 //!
 //! ```toml
 //! [dependencies]
@@ -194,7 +194,7 @@
 //! The two `use` lines are all that a program needs to run both here and on the real network.
 //! `cfg(test)` holds in the crate's own unit tests. Its integration tests, in `tests/`, use the
 //! crate as it is built for everybody, with the sockets of [`io`](joint_executor::io). For them,
-//! let a feature of the crate choose the sockets instead, such as `sim = ["joint/sim"]`, or write
+//! let a feature of the crate choose the sockets, such as `sim = ["dep:joint-sim"]`, or write
 //! functions that are generic over `AsyncRead` and `AsyncWrite`.
 //!
 //! # Which settings for what
@@ -295,7 +295,7 @@
 //! ```
 //!
 //! # What belongs to a simulation
-//! All tasks and timers of this crate: [`spawn`](joint_executor::spawn),
+//! All tasks and timers of `joint-executor`: [`spawn`](joint_executor::spawn),
 //! [`spawn_local`](joint_executor::spawn_local), [`TaskBuilder`](joint_executor::TaskBuilder),
 //! [`JoinSet`](joint_executor::JoinSet), [`async_scope`](joint_executor::async_scope),
 //! [`join_async`](joint_executor::join_async()), [`time`](joint_executor::time), and each
@@ -477,7 +477,7 @@ pub struct Outcome<T> {
     ///
     /// A program that leaves everything to the seed has the same digest on every machine and in
     /// every build, with debug assertions or without. The digest may change with the program, the
-    /// settings, and each version of this crate.
+    /// settings, and each version of this package or of `joint-executor`.
     pub digest: u64,
     /// The number of polls.
     pub steps: u64,

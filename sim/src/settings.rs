@@ -250,11 +250,11 @@ impl Builder {
     }
 
     /// Sets how long, in real time, a function of
-    /// [`spawn_blocking`](joint_executor::spawn_blocking) may run from one wait of this crate to
+    /// [`spawn_blocking`](joint_executor::spawn_blocking) may run from one wait of `joint` to
     /// the next. After that the run fails. Otherwise it is 10 s.
     ///
     /// Such a function has a thread of its own, but the simulation waits until it ends, or waits in
-    /// this crate. If it waits elsewhere, such as in a channel of `std`, for another part of the
+    /// `joint`. If it waits elsewhere, such as in a channel of `std`, for another part of the
     /// program, nothing can go on. The run then fails, and leaks all that is in it. The process is
     /// aborted with the same message if a poll is blocked in a wait meanwhile.
     ///
@@ -277,11 +277,11 @@ impl Builder {
         self
     }
 
-    /// Sets how long, in real time, a poll may go on without a wait of this crate. After that the
+    /// Sets how long, in real time, a poll may go on without a wait of `joint`. After that the
     /// process is aborted, with a report on the standard error. Otherwise it is one minute.
     /// [`Duration::MAX`] means forever, and nobody looks at the run then.
     ///
-    /// A poll that waits elsewhere than in this crate blocks the whole simulation: in a channel or
+    /// A poll that waits elsewhere than in `joint` blocks the whole simulation: in a channel or
     /// lock of `std`, in [`park`](std::thread::park), or in a poll that never ends. Often it waits
     /// for another task, which can never run. A blocked thread cannot be unwound, so no [`Failure`]
     /// can be returned. The report names the seed, the step, the task and where it was spawned, and

@@ -5,7 +5,7 @@
 //! ready meanwhile is collected afterwards. If nothing is ready, the time goes on to the next timer
 //! or event. If there is none, nobody can ever be woken, and the run has failed.
 //!
-//! A poll that blocks in a wait of this crate runs further steps inside itself, until what it waits
+//! A poll that blocks in a wait of `joint` runs further steps inside itself, until what it waits
 //! for is due. The worker that it blocks runs nothing meanwhile.
 
 mod acting;

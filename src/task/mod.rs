@@ -1,5 +1,5 @@
-//! Tasks: a task is a future on the heap that its executor runs where and when it likes, and that
-//! can be joined.
+//! Tasks: a task is a future on the heap. Its executor decides where and when it runs, and it
+//! can be joined through a handle.
 //!
 //! This layer is for authors of executors. [`spawn`] takes a future and a schedule function. It
 //! returns the [`Runnable`], to be queued and run, and the [`JoinHandle`], by which the output is
@@ -24,8 +24,8 @@
 //! * A task that wakes itself takes no atomic operation but one load (see below).
 //!
 //! # A task that wakes itself
-//! A future asks for its next run by waking its own task in its poll and being pending, as a yield
-//! and a [refused operation][budget] do. The runnable then returns to the executor as it is:
+//! To run again, a future can wake its own task during a poll and return `Pending`, as a yield
+//! and a [refused operation][budget] do. The executor then gets the same runnable back, and
 //! [`Waker::wake_by_ref`](core::task::Waker::wake_by_ref) and the end of the run take no atomic
 //! read-modify-write. If the task was also woken from elsewhere since its last run, the end of the
 //! run takes one. This needs the feature `std`, for a thread-local. Without it, and for a

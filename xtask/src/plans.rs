@@ -63,7 +63,7 @@ pub(crate) fn check() -> Vec<Step> {
             &["--workspace", "--all-features", "--document-private-items"],
         ),
         doc("documentation", &["--workspace", "--all-features"]),
-        // The sets of features that the README names: a link may lead to what one of them lacks.
+        // Other sets of features: a link may lead to an item that one of them lacks.
         doc(
             "documentation of the default features",
             &[
@@ -151,8 +151,8 @@ pub(crate) fn bench_once() -> Step {
     Step::cargo("benches", &[&args[..], &["--features", "sim"]].concat())
 }
 
-/// All benches are those that can run without simulations, which would be built into joint, and so
-/// into what the others measure.
+/// All benches but the simulations', whose feature `sim` would enable tokio's `test-util` in what
+/// the others measure.
 pub(crate) fn bench(name: Option<&str>, mimalloc: bool) -> Step {
     benches("bench", &[name.unwrap_or("*")], mimalloc, &[])
 }

@@ -48,7 +48,7 @@ const KEEP: Duration = Duration::from_secs(10);
 /// # Example
 /// ```
 /// let task = joint_executor::spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
-/// let text = joint::block_on(task)?;
+/// let text = joint_executor::block_on(task)?;
 /// assert!(text.contains("joint"));
 /// # Ok::<(), std::io::Error>(())
 /// ```

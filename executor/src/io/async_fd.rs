@@ -45,8 +45,8 @@ use crate::{
 ///     let count = other.read_with(|socket| socket.recv(&mut buffer)).await?;
 ///     std::io::Result::Ok(buffer[..count].to_vec())
 /// });
-/// joint::block_on(one.write_with(|socket| socket.send_to(b"ping", address)))?;
-/// assert_eq!(joint::block_on(received)?, b"ping");
+/// joint_executor::block_on(one.write_with(|socket| socket.send_to(b"ping", address)))?;
+/// assert_eq!(joint_executor::block_on(received)?, b"ping");
 /// # Ok(())
 /// # }
 /// ```
@@ -210,7 +210,7 @@ impl<T> AsyncFd<T> {
     /// let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
     /// socket.send_to(b"self", socket.local_addr()?)?;
     /// let socket = AsyncFd::new(socket)?;
-    /// joint::block_on(socket.readable())?;
+    /// joint_executor::block_on(socket.readable())?;
     /// assert_eq!(socket.get_ref().recv(&mut [0; 16])?, 4);
     /// # Ok(())
     /// # }
@@ -231,7 +231,7 @@ impl<T> AsyncFd<T> {
     ///
     /// # fn main() -> std::io::Result<()> {
     /// let socket = AsyncFd::new(std::net::UdpSocket::bind("127.0.0.1:0")?)?;
-    /// joint::block_on(socket.writable())?;
+    /// joint_executor::block_on(socket.writable())?;
     /// # Ok(())
     /// # }
     /// ```

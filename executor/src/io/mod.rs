@@ -73,7 +73,7 @@
 //! }
 //!
 //! # fn main() -> io::Result<()> {
-//! joint::block_on(async {
+//! joint_executor::block_on(async {
 //!     let listener = TcpListener::bind("127.0.0.1:0").await?;
 //!     let address = listener.local_addr()?;
 //!     let server = joint_executor::spawn(greet(listener));

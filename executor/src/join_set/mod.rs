@@ -66,10 +66,10 @@ pub(super) use ready::Ready;
 ///     while let Some(square) = set.join_next().await {
 ///         sum += square?;
 ///     }
-///     Ok::<_, joint::JoinError>(sum)
+///     Ok::<_, joint_executor::JoinError>(sum)
 /// });
-/// assert_eq!(joint::block_on(sum)?, 285);
-/// # Ok::<(), joint::JoinError>(())
+/// assert_eq!(joint_executor::block_on(sum)?, 285);
+/// # Ok::<(), joint_executor::JoinError>(())
 /// ```
 ///
 /// Take the first task to end, and cancel the others:
@@ -78,7 +78,7 @@ pub(super) use ready::Ready;
 /// let mut set = JoinSet::new();
 /// set.spawn(async { "now" });
 /// set.spawn(std::future::pending());
-/// let first = joint::block_on(set.join_next());
+/// let first = joint_executor::block_on(set.join_next());
 /// assert!(matches!(first, Some(Ok("now"))));
 /// drop(set);
 /// ```
@@ -135,7 +135,7 @@ impl<T> JoinSet<T> {
     /// let executor = joint_executor::Executor::builder().workers(1).build()?;
     /// let mut set = joint_executor::JoinSet::new();
     /// set.spawn_on(&executor, async { 1 });
-    /// assert_eq!(joint::block_on(set.join_all()), [1]);
+    /// assert_eq!(joint_executor::block_on(set.join_all()), [1]);
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
@@ -276,7 +276,7 @@ impl<T> JoinSet<T> {
     /// use joint_executor::{JoinSet, spawn};
     ///
     /// let set: JoinSet<_> = (0..3).map(|i| spawn(async move { i })).collect();
-    /// let mut numbers = joint::block_on(set.join_all());
+    /// let mut numbers = joint_executor::block_on(set.join_all());
     /// numbers.sort_unstable();
     /// assert_eq!(numbers, [0, 1, 2]);
     /// ```
@@ -306,8 +306,8 @@ impl<T> JoinSet<T> {
     /// let mut set = joint_executor::JoinSet::<()>::new();
     /// set.spawn(std::future::pending());
     /// set.abort_all();
-    /// let result = joint::block_on(set.join_next());
-    /// assert!(matches!(result, Some(Err(joint::JoinError::Cancelled))));
+    /// let result = joint_executor::block_on(set.join_next());
+    /// assert!(matches!(result, Some(Err(joint_executor::JoinError::Cancelled))));
     /// ```
     pub fn abort_all(&self) {
         for_each(self.children.iter(), |(_, child)| {
@@ -333,7 +333,7 @@ impl<T> JoinSet<T> {
     /// ```
     /// let mut set = joint_executor::JoinSet::<()>::new();
     /// set.spawn(std::future::pending());
-    /// joint::block_on(set.shutdown());
+    /// joint_executor::block_on(set.shutdown());
     /// assert!(set.is_empty());
     /// ```
     pub async fn shutdown(&mut self) {

@@ -125,7 +125,7 @@ impl Executor {
 /// let words = vec!["one", "two", "three"];
 /// let longest = joint_executor::scope(|s| {
 ///     let lengths: Vec<_> = words.iter().map(|word| s.spawn(async { word.len() })).collect();
-///     lengths.into_iter().map(joint::block_on).max()
+///     lengths.into_iter().map(joint_executor::block_on).max()
 /// });
 /// assert_eq!(longest, Some(5));
 /// ```

@@ -27,7 +27,7 @@ use joint::{oneshot, task::JoinError};
 /// let text = String::from("borrowed");
 /// joint_executor::scope(|s| {
 ///     let length = s.spawn(async { text.len() });
-///     assert_eq!(joint::block_on(length), 8);
+///     assert_eq!(joint_executor::block_on(length), 8);
 /// });
 /// ```
 pub struct ScopedHandle<'scope, T>(pub(super) ScopedResult<'scope, T>);
@@ -52,7 +52,7 @@ impl<'scope, T> ScopedHandle<'scope, T> {
     /// ```
     /// joint_executor::scope(|s| {
     ///     let child = s.spawn(async { panic!("no") });
-    ///     let error = joint::block_on(child.result()).unwrap_err();
+    ///     let error = joint_executor::block_on(child.result()).unwrap_err();
     ///     assert!(error.to_string().ends_with("panicked: no"));
     /// });
     /// ```

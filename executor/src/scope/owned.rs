@@ -117,19 +117,19 @@ impl<E> fmt::Debug for AsyncScope<'_, E> {
 ///     })
 ///     .await
 /// });
-/// assert_eq!(joint::block_on(sum), 10);
+/// assert_eq!(joint_executor::block_on(sum), 10);
 /// ```
 ///
 /// A task cannot borrow the frame that awaits the scope, nor that of the closure:
 /// ```compile_fail,E0597
-/// joint::block_on(async {
+/// joint_executor::block_on(async {
 ///     let outside = 1;
 ///     let outside = &outside;
 ///     joint_executor::async_scope((), async |s| s.spawn(async move { outside + 1 }).await).await;
 /// });
 /// ```
 /// ```compile_fail,E0597
-/// joint::block_on(joint_executor::async_scope((), async |s| {
+/// joint_executor::block_on(joint_executor::async_scope((), async |s| {
 ///     let inside = 1;
 ///     let inside = &inside;
 ///     s.spawn(async move { inside + 1 }).await;
@@ -137,17 +137,17 @@ impl<E> fmt::Debug for AsyncScope<'_, E> {
 /// ```
 /// Nothing of the scope can leave it, and the environment borrows nothing:
 /// ```compile_fail
-/// joint::block_on(joint_executor::async_scope(1, async |s| s.env()));
+/// joint_executor::block_on(joint_executor::async_scope(1, async |s| s.env()));
 /// ```
 /// ```compile_fail
-/// joint::block_on(joint_executor::async_scope(1, async |s| s.spawn(async {})));
+/// joint_executor::block_on(joint_executor::async_scope(1, async |s| s.spawn(async {})));
 /// ```
 /// ```compile_fail,E0597
 /// let text = String::from("text");
-/// joint::block_on(joint_executor::async_scope(&text, async |_| ()));
+/// joint_executor::block_on(joint_executor::async_scope(&text, async |_| ()));
 /// ```
 /// ```compile_fail,E0277
-/// joint::block_on(joint_executor::async_scope(std::cell::Cell::new(1), async |_| ()));
+/// joint_executor::block_on(joint_executor::async_scope(std::cell::Cell::new(1), async |_| ()));
 /// ```
 pub async fn async_scope<E, F, R>(env: E, body: F) -> R
 where

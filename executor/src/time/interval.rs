@@ -20,7 +20,7 @@ use joint::waker::clock;
 /// ```
 /// use std::time::Duration;
 ///
-/// joint::block_on(async {
+/// joint_executor::block_on(async {
 ///     let period = Duration::from_millis(1);
 ///     let mut interval = joint_executor::time::interval(period);
 ///     let first = interval.tick().await;
@@ -44,7 +44,7 @@ pub fn interval(period: Duration) -> Interval {
 ///
 /// let start = Instant::now() + Duration::from_millis(2);
 /// let mut interval = joint_executor::time::interval_at(start, Duration::from_millis(1));
-/// assert_eq!(joint::block_on(interval.tick()), start);
+/// assert_eq!(joint_executor::block_on(interval.tick()), start);
 /// ```
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
@@ -116,7 +116,7 @@ impl Interval {
     /// let (now, period) = (Instant::now(), Duration::from_secs(1000));
     /// let start = now.checked_sub(Duration::from_millis(1)).unwrap_or(now);
     /// let mut interval = interval_at(start, period).missed_ticks(MissedTicks::Skip);
-    /// assert_eq!(joint::block_on(interval.tick()), start);
+    /// assert_eq!(joint_executor::block_on(interval.tick()), start);
     /// ```
     pub fn missed_ticks(mut self, missed: MissedTicks) -> Self {
         self.missed = missed;

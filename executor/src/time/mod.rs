@@ -66,7 +66,7 @@ pub use self::{
 /// use std::time::Duration;
 ///
 /// let start = joint_executor::time::now();
-/// joint::block_on(joint_executor::time::sleep(Duration::from_millis(2)));
+/// joint_executor::block_on(joint_executor::time::sleep(Duration::from_millis(2)));
 /// assert!(joint_executor::time::now() - start >= Duration::from_millis(2));
 /// ```
 pub fn now() -> Instant {

@@ -26,7 +26,7 @@ use joint::waker::budget;
 /// use joint_executor::time::sleep;
 ///
 /// let begin = Instant::now();
-/// joint::block_on(sleep(Duration::from_millis(3)));
+/// joint_executor::block_on(sleep(Duration::from_millis(3)));
 /// assert!(begin.elapsed() >= Duration::from_millis(3));
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
@@ -45,7 +45,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// use joint_executor::time::sleep_until;
 ///
 /// let due = Instant::now() + Duration::from_millis(3);
-/// joint::block_on(sleep_until(due));
+/// joint_executor::block_on(sleep_until(due));
 /// assert!(Instant::now() >= due);
 /// ```
 pub fn sleep_until(deadline: Instant) -> Sleep {
@@ -74,10 +74,10 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// use std::time::{Duration, Instant};
 ///
 /// let mut sleep = joint_executor::time::sleep(Duration::from_millis(1));
-/// joint::block_on(&mut sleep);
+/// joint_executor::block_on(&mut sleep);
 /// assert!(sleep.is_elapsed());
 /// sleep.reset(Instant::now() + Duration::from_millis(1));
-/// joint::block_on(sleep);
+/// joint_executor::block_on(sleep);
 /// ```
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]

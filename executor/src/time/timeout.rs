@@ -29,7 +29,7 @@ use joint::waker::budget;
 /// use std::{future::pending, time::Duration};
 /// use joint_executor::time::{sleep, timeout};
 ///
-/// joint::block_on(async {
+/// joint_executor::block_on(async {
 ///     assert_eq!(timeout(Duration::from_secs(60), async { 7 }).await, Ok(7));
 ///     let late = timeout(Duration::from_millis(1), pending::<()>()).await;
 ///     assert_eq!(late.unwrap_err().to_string(), "the deadline has passed");
@@ -46,7 +46,7 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 /// use std::{future::pending, time::{Duration, Instant}};
 ///
 /// let end = Instant::now() + Duration::from_millis(1);
-/// let late = joint::block_on(joint_executor::time::timeout_at(end, pending::<()>()));
+/// let late = joint_executor::block_on(joint_executor::time::timeout_at(end, pending::<()>()));
 /// assert!(late.is_err() && Instant::now() >= end);
 /// ```
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
@@ -152,7 +152,7 @@ impl<F> fmt::Debug for Timeout<F> {
 ///     timeout(Duration::ZERO, pending()).await?
 /// }
 ///
-/// assert_eq!(joint::block_on(read()).unwrap_err().kind(), io::ErrorKind::TimedOut);
+/// assert_eq!(joint_executor::block_on(read()).unwrap_err().kind(), io::ErrorKind::TimedOut);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Elapsed(());

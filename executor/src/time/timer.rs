@@ -27,7 +27,7 @@ use super::{alarm::When, sleep::Sleep};
 /// use std::time::{Duration, Instant};
 /// use joint_executor::time::Timer;
 ///
-/// joint::block_on(async {
+/// joint_executor::block_on(async {
 ///     let begin = Instant::now();
 ///     let mut timer = Timer::new(Duration::from_millis(1));
 ///     for expiry in 1..=5 {

@@ -242,7 +242,7 @@ const NOT_PORTED: [(&str, &str); 24] = [
     ),
     (
         "actorCollection/testSamplingLineage",
-        "a task has no lineage for a profiler; its span of the crate tracing is `joint`'s",
+        "a task has no lineage for a profiler; its span of the crate tracing is `joint-executor`'s",
     ),
     (
         "genericactors/TraceAfter",

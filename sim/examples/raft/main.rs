@@ -2,7 +2,7 @@
 //! that loses messages, for thousands of seeds.
 //!
 //! ```text
-//! cargo run --release --features sim --example raft -- \
+//! cargo run --release -p joint-sim --example raft -- \
 //!     [--seeds N] [--bug NAME] [--shrink N] [--time]
 //! ```
 //!

@@ -3,7 +3,7 @@
 //! A call may block in the middle of a function, so it needs a stack of its own. Of the world's
 //! thread and the threads of its calls, exactly one runs at any time: the one that has the
 //! *baton*. The world passes it to a thread with an [`Order`], and the thread passes it back with a
-//! [`Report`], at the latest when the call waits in this crate. Both go through a lock, so all that
+//! [`Report`], at the latest when the call waits in `joint`. Both go through a lock, so all that
 //! one thread has done happens before all that the next one does.
 //!
 //! # Safety

@@ -1,4 +1,4 @@
-//! The watchdog, which ends the process if a poll blocks outside of this crate's waits.
+//! The watchdog, which ends the process if a poll blocks outside of joint's waits.
 //!
 //! Such a poll blocks the thread of its world, so nothing of the run can go on: neither what the
 //! poll waits for, nor the run's own limits. A blocked thread cannot be unwound. Nor can the run

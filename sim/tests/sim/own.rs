@@ -1,6 +1,6 @@
-//! The crate's own types under `check`: each test asserts what their documentation promises.
+//! The types of `joint` and `joint-executor` under `check`: each test asserts a documented promise.
 //!
-//! `JOINT_SIM_SEEDS=5000 cargo test --features sim --test sim own` runs more seeds.
+//! `JOINT_SIM_SEEDS=5000 cargo test -p joint-sim --test sim own` runs more seeds.
 
 use std::{
     cell::{Cell, RefCell},

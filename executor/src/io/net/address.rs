@@ -32,7 +32,7 @@ use self::sealed::Target;
 /// ```
 /// use joint_executor::io::TcpListener;
 ///
-/// joint::block_on(async {
+/// joint_executor::block_on(async {
 ///     let listener = TcpListener::bind("127.0.0.1:0").await?;
 ///     let same = TcpListener::bind(("127.0.0.1", 0)).await?;
 ///     assert_ne!(listener.local_addr()?, same.local_addr()?);
@@ -149,7 +149,7 @@ where
 ///     },
 ///     |address| async move { Ok(address) },
 /// );
-/// assert_eq!(joint::block_on(found)?, localhost);
+/// assert_eq!(joint_executor::block_on(found)?, localhost);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub async fn first_of<R, F, L>(

@@ -16,7 +16,7 @@ use crate::io::AsyncFd;
 /// ```
 /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
 ///
-/// # joint::block_on(async {
+/// # joint_executor::block_on(async {
 /// let (mut reader, mut writer) = joint_executor::io::pipe()?;
 /// writer.write_all(b"hello").await?;
 /// drop(writer);
@@ -83,7 +83,7 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
 /// let output = OwnedFd::from(child.stdout.take().unwrap());
 /// let mut reader = PipeReader::try_from(output)?;
 /// let mut text = String::new();
-/// joint::block_on(reader.read_to_string(&mut text))?;
+/// joint_executor::block_on(reader.read_to_string(&mut text))?;
 /// assert_eq!(text, "hello\n");
 /// child.wait()?;
 /// # Ok::<(), std::io::Error>(())
@@ -105,7 +105,7 @@ pub struct PipeReader(AsyncFd<File>);
 /// ```
 /// use futures_lite::AsyncWriteExt;
 ///
-/// # joint::block_on(async {
+/// # joint_executor::block_on(async {
 /// let (reader, mut writer) = joint_executor::io::pipe()?;
 /// drop(reader);
 /// let error = writer.write_all(b"hello").await.unwrap_err();

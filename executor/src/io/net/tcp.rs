@@ -24,7 +24,7 @@ const BACKLOG: i32 = 1024;
 /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
 /// use joint_executor::io::{TcpListener, TcpStream};
 ///
-/// # joint::block_on(async {
+/// # joint_executor::block_on(async {
 /// let listener = TcpListener::bind("127.0.0.1:0").await?;
 /// let address = listener.local_addr()?;
 /// let server = joint_executor::spawn(async move {
@@ -86,7 +86,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 /// use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 /// use joint_executor::io::{TcpListener, TcpStream};
 ///
-/// # joint::block_on(async {
+/// # joint_executor::block_on(async {
 /// let listener = TcpListener::bind("127.0.0.1:0").await?;
 /// let connect = TcpStream::connect(listener.local_addr()?);
 /// let (mut client, server) = future::try_zip(connect, listener.accept()).await?;

@@ -17,7 +17,7 @@ use crate::io::AsyncFd;
 /// ```
 /// use joint_executor::io::UdpSocket;
 ///
-/// # joint::block_on(async {
+/// # joint_executor::block_on(async {
 /// let one = UdpSocket::bind("127.0.0.1:0").await?;
 /// let other = UdpSocket::bind("127.0.0.1:0").await?;
 /// one.send_to(b"ping", other.local_addr()?).await?;

@@ -33,7 +33,7 @@ use crate::io::AsyncFd;
 ///
 /// let path = std::env::temp_dir().join(format!("joint-listener-{}", std::process::id()));
 /// let listener = UnixListener::bind(&path)?;
-/// # let received = joint::block_on(async {
+/// # let received = joint_executor::block_on(async {
 /// let mut client = UnixStream::connect(&path).await?;
 /// let (mut server, _) = listener.accept().await?;
 /// client.write_all(b"hello").await?;
@@ -73,7 +73,7 @@ impl UnixListener {
 /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
 /// use joint_executor::io::UnixStream;
 ///
-/// # joint::block_on(async {
+/// # joint_executor::block_on(async {
 /// let (mut one, mut other) = UnixStream::pair()?;
 /// one.write_all(b"ping").await?;
 /// let mut buffer = [0; 4];
@@ -116,7 +116,7 @@ impl UnixStream {
 /// ```
 /// use joint_executor::io::UnixDatagram;
 ///
-/// # joint::block_on(async {
+/// # joint_executor::block_on(async {
 /// let (one, other) = UnixDatagram::pair()?;
 /// one.send(b"first").await?;
 /// one.send(b"second").await?;
