@@ -114,8 +114,8 @@
 use alloc::vec::Vec;
 use alloc::{boxed::Box, sync::Arc};
 use core::{
-    cell::Cell, fmt, marker::PhantomData, mem::ManuallyDrop, num::NonZeroUsize, ops::Deref,
-    task::Waker, time::Duration,
+    cell::Cell, fmt, marker::PhantomData, num::NonZeroUsize, ops::Deref, task::Waker,
+    time::Duration,
 };
 #[cfg(feature = "io")]
 use std::time::Instant;
@@ -359,7 +359,7 @@ impl BoundWorker {
     /// are pinned to it last.
     #[inline]
     pub fn take_queued(&self, mut take: impl FnMut(ReadyTask)) {
-        let take = |runnable| take(ReadyTask::new(runnable));
+        let take = |runnable| take(ReadyTask::new(runnable, self.own.worker.shared()));
         self.own.worker.take_queued(take);
     }
 
@@ -368,7 +368,7 @@ impl BoundWorker {
     ///
     /// See [`Builder::on_push`](super::Builder::on_push) for when to call it.
     pub fn take_injected(&self, mut take: impl FnMut(ReadyTask)) {
-        let take = |runnable| take(ReadyTask::new(runnable));
+        let take = |runnable| take(ReadyTask::new(runnable, self.own.worker.shared()));
         self.shared().each_injected_for(self.index(), take);
     }
 
@@ -378,7 +378,7 @@ impl BoundWorker {
     /// If the task belongs to another executor, or is pinned to another worker.
     pub fn give_back(&self, task: ReadyTask) {
         self.check(&task);
-        self.own.worker.give_back(task.into_runnable());
+        self.own.worker.give_back(task.runnable);
     }
 
     /// Runs a task once. Returns it if it was woken meanwhile: it is ready again, and not queued.
@@ -394,8 +394,8 @@ impl BoundWorker {
     pub fn run_task(&self, task: ReadyTask) -> Option<ReadyTask> {
         self.check(&task);
         let own = &self.own;
-        let woken = own.inside(|| own.worker.run_chosen(task.into_runnable()));
-        woken.map(ReadyTask::new)
+        let woken = own.inside(|| own.worker.run_chosen(task.runnable));
+        woken.map(|runnable| ReadyTask::new(runnable, own.worker.shared()))
     }
 
     /// Cancels a task, and drops its future.
@@ -405,7 +405,7 @@ impl BoundWorker {
     pub fn discard(&self, task: ReadyTask) {
         self.check(&task);
         let own = &self.own;
-        let discard = || own.worker.discard_inside(task.into_runnable());
+        let discard = || own.worker.discard_inside(task.runnable);
         own.inside(|| own.worker.as_current(discard));
     }
 
@@ -503,51 +503,36 @@ impl fmt::Debug for HostedWorker {
     }
 }
 
-/// A task that is ready to run, as [taken](BoundWorker::take_queued) from a worker. It is one word
-/// in size.
+/// A task that is ready to run, as [taken](BoundWorker::take_queued) from a worker. It keeps the
+/// memory of the worker's executor.
 ///
 /// It may be a local task, so it is neither `Send` nor `Sync`. Give all of them
 /// [back](BoundWorker::give_back), run or [discard](BoundWorker::discard) them before their worker
 /// ends, because a worker's end waits for the tasks that are pinned to it. The drop cancels the
 /// task without counting it as ended.
-#[derive(Debug)]
 #[must_use = "dropping it cancels the task"]
 pub struct ReadyTask {
-    runnable: ManuallyDrop<Runnable>,
+    runnable: Runnable,
+    /// Dropped after the runnable, whose drop may use the executor when the executor has ended.
+    _executor: Arc<Shared>,
     /// A local task stays on its thread.
     thread: PhantomData<*mut ()>,
 }
 
-impl Drop for ReadyTask {
-    fn drop(&mut self) {
-        // The task keeps its executor alive only until it is struck off, and the executor is used
-        // a little longer.
-        let _executor = self.runnable.metadata().home().map(|home| {
-            // SAFETY: this is the address inside an `Arc`. There is a runnable, so the task is
-            // unfinished and registered, which keeps the executor alive.
-            unsafe { Arc::increment_strong_count(home.owner) };
-            // SAFETY: the count is the one that was just added.
-            unsafe { Arc::from_raw(home.owner) }
-        });
-        // SAFETY: not used after this.
-        unsafe { ManuallyDrop::drop(&mut self.runnable) };
+impl fmt::Debug for ReadyTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ReadyTask").field(&self.runnable).finish()
     }
 }
 
 impl ReadyTask {
     #[inline]
-    fn new(runnable: Runnable) -> Self {
+    fn new(runnable: Runnable, executor: &Arc<Shared>) -> Self {
         Self {
-            runnable: ManuallyDrop::new(runnable),
+            runnable,
+            _executor: executor.clone(),
             thread: PhantomData,
         }
-    }
-
-    #[inline]
-    fn into_runnable(self) -> Runnable {
-        let mut this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not dropped, and its runnable is not used again.
-        unsafe { ManuallyDrop::take(&mut this.runnable) }
     }
 
     /// Returns the task's id.
