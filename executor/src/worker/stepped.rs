@@ -83,27 +83,28 @@ impl Worker {
 
     fn step_here(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Step {
         let shared = &**self.shared();
-        let mut searches = stepping.is_away.replace(false);
-        let mut kept = None;
-        if searches {
+        // While this worker counts as searching, and cloned before, because a stranger's clone may
+        // panic.
+        let away = || Away::new(waker.clone());
+        let mut searching = stepping.is_away.get().then(away);
+        if searching.is_some() {
+            stepping.is_away.set(false);
             shared.sleep.come_back(self.index());
             // It may have come back for a timer or a descriptor.
             self.attend(Then::Other);
         }
         let mut left = most;
         loop {
-            if searches {
+            if let Some(away) = searching.take() {
                 let found = match self.is_over() {
                     true => None,
                     false => self.find_eagerly(),
                 };
                 let rests = found.is_none() && !self.is_over();
-                let waker = kept.take().unwrap_or_else(|| waker.clone());
-                if rests && self.go_away(waker) == Slept::AWhile {
+                if rests && self.go_away(away) == Slept::AWhile {
                     stepping.is_away.set(true);
                     return self.next_visit().map_or(Step::Idle, Step::Until);
                 }
-                searches = false;
                 self.end_search();
                 self.take_up_found(found);
                 left -= 1;
@@ -125,10 +126,8 @@ impl Worker {
                 left -= 1;
             } else if self.attend(Then::Runs) == Attended::FoundNothing || !self.has_own() {
                 self.judge_own_polls();
-                // A stranger's code, which may panic: not while this worker counts as searching.
-                kept = Some(waker.clone());
+                searching = Some(away());
                 shared.sleep.search();
-                searches = true;
             }
         }
     }
@@ -164,11 +163,11 @@ impl Worker {
     }
 
     /// Goes to sleep, unless there is something to do.
-    fn go_away(&self, waker: Waker) -> Slept {
+    fn go_away(&self, away: Away) -> Slept {
         let shared = &**self.shared();
         shared.sleep.go_away(
             self.index(),
-            Away::new(waker),
+            away,
             || self.is_urgent(),
             || shared.has_queued(),
         )
