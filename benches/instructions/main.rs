@@ -25,7 +25,7 @@ use joint::{
 };
 use joint_executor::{Executor, spawn, spawn_detached, time::sleep, yield_now};
 
-/// Does one thing so many times.
+/// A function that repeats one operation the given number of times.
 type Row = fn(u32);
 
 const ROWS: [(&str, Row); 17] = [
@@ -222,7 +222,7 @@ async fn counts() {
 }
 
 async fn all_detached(times: u32) {
-    /// Yields until so many have run.
+    /// Yields until `count` tasks have run.
     async fn reaches(count: u32) {
         while RUN.load(Relaxed) < count {
             yield_now().await;

@@ -352,7 +352,7 @@ impl BoundWorker {
     }
 }
 
-/// What an owner does who [chooses the tasks](self#choosing-the-tasks).
+/// For owners that [choose the tasks](self#choosing-the-tasks).
 impl BoundWorker {
     /// Takes all tasks that this worker has queued, in the order in which it has queued them, but
     /// for two kinds: those of [high priority](crate::Priority::High) come first, and those that

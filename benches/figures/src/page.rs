@@ -5,7 +5,7 @@
 pub(crate) struct Shown {
     /// The title, as its bench has it.
     pub(crate) title: &'static str,
-    /// What the reader must know of the whole table, or nothing.
+    /// A note on the whole table. May be empty.
     pub(crate) note: &'static str,
     /// The titles of the rows, each with what one operation is.
     pub(crate) rows: &'static [(&'static str, &'static str)],

@@ -117,7 +117,7 @@ fn longest(texts: impl Iterator<Item = String>) -> f64 {
     texts.map(|text| width(&text)).fold(0.0, f64::max)
 }
 
-/// What stands beside a bar.
+/// Returns the label of a bar.
 fn label(peer: &Figure) -> String {
     format!("{} {}", multiple(peer.ratio), peer.contestant)
 }

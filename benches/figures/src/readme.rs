@@ -279,7 +279,7 @@ fn comparison(table: &FigureTable, what: &[(&str, &str)]) -> String {
     }
 }
 
-/// What the program's allocator changes.
+/// Returns the table of figures with malloc and with mimalloc.
 fn allocators(malloc: &Figures, mimalloc: &Figures) -> Result<String, String> {
     let mut text = "\n| allocator | joint, malloc | best peer | joint, mimalloc | best peer |\n\
                     |---|---|---|---|---|\n"

@@ -28,7 +28,7 @@ use joint_executor::{
 const TEXTURES: [&str; 4] = ["sky", "grass", "river", "road"];
 const FRAME: Duration = Duration::from_millis(4);
 
-/// What is drawn. It stays on the main thread.
+/// The picture. It stays on the main thread.
 #[derive(Default)]
 struct Screen {
     textures: Vec<Texture>,

@@ -1,4 +1,4 @@
-//! What the workers do, as events that <https://ui.perfetto.dev> and `chrome://tracing` open.
+//! Records what the workers do, as events that <https://ui.perfetto.dev> and `chrome://tracing` open.
 
 use std::{
     collections::HashMap,

@@ -8,7 +8,7 @@ use super::ExecutorId;
 use crate::{Builder, Executor};
 use joint::task::{Id, Runnable, TaskEnd};
 
-/// What stands in for the executors and threads of the process, on the threads that have
+/// A replacement for the executors and threads of the process, on the threads that have
 /// [entered](enter) it.
 ///
 /// It is looked for where code that is in no executor would use the [global](Executor::global) one,
@@ -76,7 +76,7 @@ pub trait Host: Send + Sync {
     }
 }
 
-/// What a [`Host`] has done to shut down an executor.
+/// The progress of a shutdown by a [`Host`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
     /// All its workers have ended.

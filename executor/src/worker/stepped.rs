@@ -26,7 +26,7 @@ use crate::{
 use joint::task::Polled;
 use joint::waker::clock;
 
-/// What a stepped worker remembers from one call to the next.
+/// The state of a stepped worker between two calls.
 #[derive(Default)]
 pub(crate) struct Stepping {
     is_away: Cell<bool>,
@@ -253,7 +253,7 @@ impl Worker {
     }
 }
 
-/// What an owner does with a worker whose tasks it chooses itself.
+/// For owners that choose the tasks themselves.
 impl Worker {
     /// Records that a local task is spawned on this worker.
     pub(crate) fn note_local(&self) {
