@@ -30,6 +30,29 @@ use joint::completion::Ended;
 /// in its queue are left to the other workers, as behind any long poll. Neither closure should
 /// therefore wait for a task, or for anything else but its own parts.
 ///
+/// # Locks
+/// Do not hold a lock across a call if a closure of another call takes the same lock. While the
+/// worker waits for `b`, it may run that closure, which then waits for a lock that its own thread
+/// holds: a deadlock. Release the lock before the call, or make the call on an executor of its own,
+/// with [`Executor::install`]. A worker that waits for another executor runs no part of any call.
+/// ```
+/// use std::sync::Mutex;
+///
+/// use joint_executor::{Executor, join};
+///
+/// let workers = Executor::builder().workers(2).build()?;
+/// let under_lock = Executor::builder().workers(2).build()?;
+/// let total = Mutex::new(0);
+/// let add = |n: u64| {
+///     let mut total = total.lock().unwrap();
+///     let (a, b) = under_lock.install(|| join(|| n * n, || n));
+///     *total += a + b;
+/// };
+/// workers.install(|| join(|| add(1), || add(2)));
+/// assert_eq!(*total.lock().unwrap(), 8);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
 /// # What a side sees of its task
 /// A `b` that another worker takes sees no [`TaskLocal`](crate::TaskLocal) value: not those of the
 /// task that forked it, which may be in use by `a`, and not those of the task that its worker is

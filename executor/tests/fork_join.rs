@@ -14,7 +14,7 @@ use std::{
         mpsc,
     },
     task::{Context, Poll, Waker},
-    thread,
+    thread::{self, ThreadId},
 };
 
 use common::{executor, wait_until};
@@ -182,6 +182,63 @@ fn a_worker_that_waits_takes_part_of_what_it_waits_for() {
             },
         )
     });
+}
+
+/// Calls `fork` under a lock, on one of three workers, with two closures of which the second ends
+/// when a fork of another call has begun. That fork is offered once the second worker is in
+/// the second closure and the third worker in the other call, so only the worker that waits for
+/// `fork` is left, unless `fork` runs elsewhere. Returns the threads of `fork` and of that other
+/// fork, which calls `with` with the lock.
+fn fork_under_a_lock(
+    fork: impl Fn(&(dyn Fn() + Sync), &(dyn Fn() + Sync)) + Sync,
+    with: impl Fn(&Mutex<()>) + Sync,
+) -> (ThreadId, ThreadId) {
+    let (part, other) = (AtomicBool::new(false), AtomicBool::new(false));
+    let lock = Mutex::new(());
+    executor(3).install(|| {
+        join(
+            || {
+                let held = lock.lock().unwrap();
+                fork(&|| wait_until(|| part.load(Relaxed)), &|| {
+                    part.store(true, Relaxed);
+                    wait_until(|| other.load(Relaxed));
+                });
+                drop(held);
+                thread::current().id()
+            },
+            || {
+                wait_until(|| part.load(Relaxed));
+                let other_fork = || {
+                    other.store(true, Relaxed);
+                    with(&lock);
+                    thread::current().id()
+                };
+                join(|| wait_until(|| other.load(Relaxed)), other_fork).1
+            },
+        )
+    })
+}
+
+/// As the documentation of `join` says. With `lock` in place of `try_lock`, the worker would wait
+/// for itself.
+#[test]
+fn a_worker_that_waits_takes_a_fork_of_a_stranger_under_its_own_lock() {
+    let fork = |a: &(dyn Fn() + Sync), b: &(dyn Fn() + Sync)| {
+        join(a, b);
+    };
+    let (waiter, other) = fork_under_a_lock(fork, |lock| assert!(lock.try_lock().is_err()));
+    assert_eq!(waiter, other);
+}
+
+/// What the documentation of `join` recommends: the wait for another executor takes nothing over.
+#[test]
+fn under_a_lock_a_join_on_another_executor_takes_no_fork_of_a_stranger() {
+    let parts = executor(2);
+    let fork = |a: &(dyn Fn() + Sync), b: &(dyn Fn() + Sync)| {
+        parts.install(|| join(a, b));
+    };
+    let (waiter, other) = fork_under_a_lock(fork, |lock| drop(lock.lock().unwrap()));
+    assert_ne!(waiter, other);
 }
 
 /// A chain goes down to its end first: what it left open on the way is there to be taken.
