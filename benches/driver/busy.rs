@@ -18,6 +18,7 @@ use joint_benches::{
     driven::Driven,
     options::Options,
     table::{Row, Run},
+    work::busy_for,
 };
 
 /// How long the busy task runs until it yields.
@@ -113,10 +114,7 @@ fn wait_for_thread<const HUNDREDTHS: usize>() -> Duration {
 
 async fn keep_busy<R: Driven>(is_over: Arc<AtomicBool>) {
     while !is_over.load(Relaxed) {
-        let start = Instant::now();
-        while start.elapsed() < POLL {
-            spin_loop();
-        }
+        busy_for(POLL);
         R::yield_now().await;
     }
 }

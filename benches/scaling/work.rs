@@ -17,6 +17,7 @@ use joint_benches::{
     options::Options,
     runtime::Runtime,
     table::{Row, Run},
+    work::microsecond,
 };
 
 use super::rows::{FAN, fan_out};
@@ -26,15 +27,6 @@ pub(crate) type NamedRun = (&'static str, u64, Run);
 /// How many timers are armed in one poll.
 const BATCH: usize = 64;
 const HOUR: Duration = Duration::from_secs(3_600);
-
-/// About a microsecond of work that shares nothing.
-fn microsecond() {
-    let mut state = black_box(1u64);
-    for _ in 0..800 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005) ^ (state >> 33);
-    }
-    black_box(state);
-}
 
 /// One task that spawns others, with work for all workers.
 pub(crate) fn divided<R: Runtime>() -> [Row<R>; 2] {

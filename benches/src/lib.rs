@@ -93,3 +93,4 @@ pub mod report;
 pub mod runtime;
 pub mod signal;
 pub mod table;
+pub mod work;

@@ -1,0 +1,151 @@
+//! Graves of timers and descriptors that nobody attends to.
+
+use std::{
+    net::{SocketAddr, UdpSocket},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint_benches::{driven::Driven, options::Options, work::busy_for};
+
+use super::{
+    contestants::OfDrivers,
+    grave::{About, nanoseconds},
+};
+
+/// The worker that had waited in the driver found a task there, and ran it for long. No other
+/// worker took its place, so timers and descriptors waited as well (tokio #4730).
+///
+/// A timer starts a poll of 10 ms, and all other workers sleep. Another timer and a question on a
+/// socket are due after 3 ms.
+#[derive(Clone, Copy)]
+pub(crate) struct LongPoll;
+
+impl LongPoll {
+    const BEFORE: Duration = Duration::from_millis(1);
+    const POLL: Duration = Duration::from_millis(10);
+    const DUE: Duration = Duration::from_millis(3);
+}
+
+impl OfDrivers for LongPoll {
+    fn about(self) -> About {
+        About::times(
+            "the driver's worker is in a poll of 10 ms (tokio #4730)",
+            &["a timer is late by", "a UDP echo takes"],
+            "run",
+            1,
+        )
+    }
+
+    fn run<R: Driven>(self, runtime: &'static R) -> Vec<f64> {
+        runtime.run(async move {
+            let (server, address) = echo::<R>().await;
+            let server = runtime.spawn(server);
+            let poll = runtime.spawn(async {
+                R::sleep(Self::BEFORE).await;
+                thread::sleep(Self::POLL);
+            });
+            let timer = runtime.spawn(async {
+                let due = Instant::now() + Self::DUE;
+                R::sleep(Self::DUE).await;
+                due.elapsed()
+            });
+            let echo = ask(address, 1, Self::DUE).await.remove(0);
+            let late = R::join(timer).await;
+            R::join(poll).await;
+            R::join(server).await;
+            [late, echo].map(nanoseconds).into()
+        })
+    }
+}
+
+/// Requests waited behind tasks that compute long before the processors were all in use (datafusion
+/// #13692).
+///
+/// A number of tasks compute, and yield every 500 microseconds. A client asks an echo server.
+#[derive(Clone, Copy)]
+pub(crate) struct Computing(pub(crate) &'static str, pub(crate) usize);
+
+impl Computing {
+    const POLL: Duration = Duration::from_micros(500);
+    const PAUSE: Duration = Duration::from_micros(100);
+
+    fn questions() -> usize {
+        Options::read().of(30, 5)
+    }
+}
+
+impl OfDrivers for Computing {
+    fn about(self) -> About {
+        About::times(
+            self.0,
+            &["the median", "the slowest of 30"],
+            "question",
+            Self::questions(),
+        )
+    }
+
+    fn run<R: Driven>(self, runtime: &'static R) -> Vec<f64> {
+        runtime.run(async move {
+            let is_over = Arc::new(AtomicBool::new(false));
+            let compute = |is_over: Arc<AtomicBool>| async move {
+                while !is_over.load(Relaxed) {
+                    busy_for(Self::POLL);
+                    R::yield_now().await;
+                }
+            };
+            let (server, address) = echo::<R>().await;
+            let server = runtime.spawn(server);
+            let tasks: Vec<_> = (0..self.1)
+                .map(|_| runtime.spawn(compute(is_over.clone())))
+                .collect();
+            let mut times = ask(address, Self::questions(), Self::PAUSE).await;
+            is_over.store(true, Relaxed);
+            for task in tasks {
+                R::join(task).await;
+            }
+            R::join(server).await;
+            times.sort();
+            let last = times.len() - 1;
+            [times[last / 2], times[last]].map(nanoseconds).into()
+        })
+    }
+}
+
+/// A server that sends back what it receives, until it receives nothing.
+async fn echo<R: Driven>() -> (impl Future<Output = ()> + Send + 'static, SocketAddr) {
+    let (mut socket, address) = R::datagrams().await.expect("a port");
+    let serve = async move {
+        let mut room = [0; 64];
+        while R::answer(&mut socket, &mut room).await.expect("a client") > 0 {}
+    };
+    (serve, address)
+}
+
+/// Asks from a thread of its own, after a pause each time, and returns how long each answer took.
+/// Ends the server.
+async fn ask(server: SocketAddr, questions: usize, pause: Duration) -> Vec<Duration> {
+    let (sender, times) = oneshot::channel();
+    thread::spawn(move || {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        socket.connect(server).expect("a port of this machine");
+        let trip = |bytes: &[u8]| {
+            let start = Instant::now();
+            socket.send(bytes).expect("the server is there");
+            socket.recv(&mut [0; 64]).expect("the server answers");
+            start.elapsed()
+        };
+        let times = (0..questions).map(|_| {
+            thread::sleep(pause);
+            trip(&[7; 16])
+        });
+        let times: Vec<_> = times.collect();
+        trip(&[]);
+        sender.send(times).expect("the row waits");
+    });
+    times.await.expect("the client has been answered")
+}

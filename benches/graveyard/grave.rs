@@ -1,0 +1,156 @@
+//! A grave: a row of the graveyard, which is printed as a table of its own, because it has several
+//! figures.
+
+use std::time::{Duration, Instant};
+
+use joint_benches::{
+    options::Options,
+    report::{Measured, Report},
+    table::{median, settle},
+};
+
+use super::cost::Cost;
+
+/// Does a row once, and returns its figures.
+pub(crate) type Run = Box<dyn Fn() -> Vec<f64>>;
+
+/// Returns a time as a figure, in nanoseconds.
+pub(crate) fn nanoseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e9
+}
+
+/// What a row is called, and what it measures.
+pub(crate) struct About {
+    /// The scheduler's failure, and where it was reported.
+    title: &'static str,
+    /// The names of what a run returns, and their unit.
+    figures: Vec<String>,
+    unit: &'static str,
+    /// What one operation is, and how many a run makes. The costs are divided by this number.
+    operation: &'static str,
+    operations: usize,
+}
+
+impl About {
+    /// A row whose figures are times.
+    pub(crate) fn times(
+        title: &'static str,
+        figures: &[impl ToString],
+        operation: &'static str,
+        operations: usize,
+    ) -> Self {
+        Self {
+            title,
+            figures: figures.iter().map(ToString::to_string).collect(),
+            unit: "ns",
+            operation,
+            operations,
+        }
+    }
+
+    /// Says that the figures are not times.
+    pub(crate) fn counted_in(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+}
+
+/// A row with its contestants.
+pub(crate) struct Grave {
+    pub(crate) about: About,
+    /// The number of workers in words.
+    pub(crate) workers: String,
+    pub(crate) contestants: Vec<(&'static str, Run)>,
+}
+
+impl Grave {
+    pub(crate) fn is_wanted(&self, options: &Options) -> bool {
+        options.wants(self.about.title, &self.workers) && !self.contestants.is_empty()
+    }
+
+    /// Measures and prints.
+    pub(crate) fn print(&self, options: &Options, report: &mut Report, budget: Duration) {
+        let About {
+            title,
+            figures,
+            unit,
+            operation,
+            ..
+        } = &self.about;
+        let table = format!("{title}, {}", self.workers);
+        report.probe(&table, "all");
+        let rounds = self.measure(options, budget);
+        report.head(&table, self.contestants.iter().map(|one| one.0));
+        let costs = [
+            (format!("processor time, one {operation}"), "ns"),
+            (format!("went to sleep, 1,000 {operation}s"), "switches"),
+            (format!("was preempted, 1,000 {operation}s"), "switches"),
+        ];
+        let own = figures.iter().map(|name| (name.clone(), *unit));
+        for (i, (name, unit)) in own.chain(costs).enumerate() {
+            if let Some(measured) = self.measured(&rounds, i) {
+                report.row(&table, &name, unit, &measured);
+            }
+        }
+    }
+
+    /// The contestants' medians over the rounds of one figure, or `None` if nobody has it.
+    fn measured(&self, rounds: &[Vec<Vec<f64>>], figure: usize) -> Option<Vec<Measured>> {
+        rounds[0][0].get(figure)?;
+        let one = |i: usize| {
+            let of = |round: &Vec<Vec<f64>>| round[i][figure];
+            let ratio = |round: &Vec<Vec<f64>>| {
+                let (own, other) = (round[0][figure], of(round));
+                // There is no ratio to nothing, so what is more than nothing counts from one.
+                match own {
+                    0.0 => 1.0 + other,
+                    own => other / own,
+                }
+            };
+            let name = self.contestants[i].0;
+            Measured {
+                contestant: name.to_owned(),
+                value: Some(median(rounds.iter().map(of))),
+                ratio: median(rounds.iter().map(ratio)),
+                is_peer: !name.starts_with("joint") && !name.starts_with("one thread"),
+            }
+        };
+        Some((0..self.contestants.len()).map(one).collect())
+    }
+
+    /// The figures of each contestant, with its costs behind them, for each round.
+    fn measure(&self, options: &Options, budget: Duration) -> Vec<Vec<Vec<f64>>> {
+        let count = self.contestants.len();
+        let turn = |first: usize| {
+            let mut figures = vec![Vec::new(); count];
+            for i in (first..count).chain(0..first) {
+                figures[i] = self.run(i);
+            }
+            figures
+        };
+        if options.once {
+            return vec![turn(0)];
+        }
+        turn(0);
+        let start = Instant::now();
+        let mut rounds = Vec::new();
+        while rounds.len() < 3 || start.elapsed() < budget {
+            rounds.push(turn(rounds.len() % count));
+        }
+        rounds
+    }
+
+    fn run(&self, contestant: usize) -> Vec<f64> {
+        settle();
+        let before = Cost::now();
+        let mut figures = (self.contestants[contestant].1)();
+        // The way of the workers to their sleep is part of the cost.
+        settle();
+        if let Some((before, after)) = before.zip(Cost::now()) {
+            let [processor, voluntary, involuntary] = after.since(&before);
+            let operations = self.about.operations as f64;
+            figures.push(processor / operations);
+            figures.extend([voluntary, involuntary].map(|count| 1e3 * count / operations));
+        }
+        figures
+    }
+}

@@ -1,0 +1,106 @@
+//! The graveyard: each famous failure of a scheduler as a small program, for all contestants, with
+//! one worker up to as many as there are processors. A row prints its times, the processor time
+//! that the whole program took for it, and how often threads went to sleep or were preempted.
+//!
+//! On fewer than four processors four workers take part as well. The system then stops some of them
+//! at any time, and the row says so. The costs of all contestants include the threads beside the
+//! workers, which spawn or ask questions.
+//!
+//! `cargo xtask bench graveyard`, or `cargo bench -p joint-benches --bench graveyard`, which leaves
+//! out the peers that need a newer compiler; with `-- FILTER` only the rows whose titles contain
+//! it; with `-- --test` each row runs once. With `JOINT_BENCH_QUICK=1` all rows take less than two
+//! minutes on two processors, and otherwise six.
+
+use std::{thread, time::Duration};
+
+mod contestants;
+mod cost;
+#[cfg(unix)]
+mod descriptors;
+mod drivers;
+mod forks;
+mod grave;
+mod tasks;
+
+use contestants::Contestants;
+use drivers::{Computing, LongPoll};
+use forks::{FlatScope, Halves, LockOverJoin, Waiting};
+use grave::Grave;
+use joint_benches::{allocator::Allocator, options::Options, report::Report};
+use tasks::{LifoSlot, PingPong, Spawners, Trickle, WakeAll, WakeAllInside};
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+/// Enough that workers outnumber the processors of a small machine.
+const OVERSUBSCRIBED: usize = 4;
+
+/// One worker, two, half as many as processors, as many, and more if these are few.
+fn worker_counts(processors: usize) -> Vec<usize> {
+    let most = processors.max(OVERSUBSCRIBED);
+    let mut counts = vec![1, 2, processors.div_ceil(2), processors, most];
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+/// A number of threads that is no power of two: three quarters of the processors, or three.
+fn odd_count(processors: usize) -> usize {
+    let count = (processors * 3 / 4).max(3);
+    count - usize::from(count.is_power_of_two())
+}
+
+fn graves(all: &'static Contestants) -> Vec<Grave> {
+    let workers = all.workers;
+    let mut graves = vec![
+        all.tasks(Trickle),
+        all.spawned(PingPong(1)),
+        all.spawned(PingPong(2 * workers)),
+        all.spawned(Spawners),
+        all.spawned(WakeAll(workers)),
+        all.drivers(Computing(
+            "a UDP echo, all workers compute (datafusion #13692)",
+            workers,
+        )),
+        all.forks(Halves),
+        all.forks(FlatScope),
+    ];
+    #[cfg(unix)]
+    graves.push(all.drivers(descriptors::Descriptors(workers)));
+    // The rest needs a second worker.
+    if workers > 1 {
+        graves.extend([
+            all.tasks(WakeAllInside(workers)),
+            all.tasks(LifoSlot),
+            all.drivers(LongPoll),
+            all.drivers(Computing(
+                "a UDP echo, all workers but one compute (datafusion #13692)",
+                workers - 1,
+            )),
+            all.forks(Waiting(workers)),
+        ]);
+    }
+    graves
+}
+
+fn main() {
+    let options = Options::read();
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let mut report = Report::start("graveyard", &options);
+    println!("Processors: {processors}. All times are in nanoseconds.");
+    let mut rows: Vec<_> = worker_counts(processors)
+        .into_iter()
+        .flat_map(|count| graves(Contestants::start(count, processors)))
+        .collect();
+    let odd = Contestants::start(odd_count(processors), processors);
+    rows.push(odd.forks(Halves));
+    let three = Contestants::start(LockOverJoin::THREADS, processors);
+    rows.push(three.forks(LockOverJoin));
+    rows.retain(|row| row.is_wanted(&options));
+    let budget = Duration::from_secs(if options.is_quick { 60 } else { 300 });
+    let each = budget / rows.len().max(1) as u32;
+    for row in &rows {
+        row.print(&options, &mut report, each);
+    }
+    report.end();
+}
