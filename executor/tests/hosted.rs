@@ -9,13 +9,14 @@ use std::{
     future::pending,
     io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr,
     rc::Rc,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
         mpsc,
     },
-    task::Waker,
+    task::{RawWakerVTable, Waker},
     thread,
     time::{Duration, Instant},
 };
@@ -186,6 +187,30 @@ fn a_waker_that_panics_harms_nobody() {
     worker.step(1, &Arc::new(Panics).into());
     let task = executor.spawn(async { 1 });
     exhaust(&mut worker);
+    assert_eq!(block_on(task), 1);
+}
+
+#[test]
+fn a_waker_whose_clone_panics_leaves_the_worker_asleep() {
+    static TABLE: RawWakerVTable = RawWakerVTable::new(
+        |_| resume_unwind(Box::new("on purpose")),
+        |_| (),
+        |_| (),
+        |_| (),
+    );
+    // SAFETY: the functions do not use the data.
+    let panics = unsafe { Waker::new(ptr::null(), &TABLE) };
+    let (executor, workers) = hosted(2);
+    let mut workers: Vec<_> = workers.into_iter().map(HostedWorker::bind).collect();
+    let (wakes, waker) = counting();
+    for worker in &mut workers {
+        while worker.step(1, &waker) != Step::Idle {}
+    }
+    let step = AssertUnwindSafe(|| workers[0].step(1, &panics));
+    assert!(catch_unwind(step).is_err());
+    let task = executor.spawn(async { 1 });
+    assert_eq!(wakes.count(), 1, "no worker is taken for one that searches");
+    workers.iter_mut().for_each(|worker| _ = exhaust(worker));
     assert_eq!(block_on(task), 1);
 }
 
@@ -810,6 +835,23 @@ mod chosen {
         });
         assert!(worker.run_task(one(&worker)).is_none());
         assert_eq!((block_on(inner), block_on(outer)), (1, Some(0)));
+    }
+
+    #[test]
+    fn a_taken_task_keeps_the_memory_of_its_ended_executor() {
+        let held = Arc::new(());
+        let in_hook = held.clone();
+        let builder = Executor::builder().workers(1);
+        let builder = builder.on_thread_stop(move |_| _ = &in_hook);
+        let (executor, mut workers) = builder.build_scheduled().unwrap();
+        let worker = workers.remove(0).bind();
+        let task = executor.spawn(async {});
+        let ready = one(&worker);
+        drop((executor, worker));
+        assert_eq!(Arc::strong_count(&held), 2);
+        drop(ready);
+        assert_eq!(Arc::strong_count(&held), 1);
+        assert!(block_on(task.result()).is_err());
     }
 
     #[test]
