@@ -47,6 +47,51 @@ pub struct VTable {
     pub wake_by_ref: unsafe fn(NonNull<Header>),
     /// Gives up a reference.
     pub drop: unsafe fn(NonNull<Header>),
+    /// The family of the object, if it has one.
+    pub family: Option<&'static Family>,
+}
+
+/// A family of objects, by which an executor recognises the wakers of its own tasks.
+///
+/// A waker may run any code for any length of time: the schedule function of another executor's
+/// task is a stranger's code, too. An executor that treats a waiter as a task of its own, for
+/// example to run it next, therefore asks first whether the waiter is [of its
+/// family](ThinWaker::is_of). A family is its address, so make it a `static`.
+///
+/// # Example
+/// ```
+/// use joint::{task, task::{Builder, Runnable, Schedule, ScheduleInfo}, waker::{self, Family}};
+/// use std::{sync::Mutex, task::Waker};
+///
+/// static QUEUE: Mutex<Vec<Runnable>> = Mutex::new(Vec::new());
+/// static FAMILY: Family = Family::new();
+/// struct Push;
+///
+/// impl Schedule for Push {
+///     const FAMILY: Option<&'static Family> = Some(&FAMILY);
+///
+///     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+///         QUEUE.lock().unwrap().push(runnable);
+///     }
+/// }
+///
+/// let (ours, _handle) = Builder::new().spawn(|()| async {}, Push);
+/// assert!(waker::is_of(&ours.waker(), &FAMILY));
+///
+/// let (strangers, _handle) = task::spawn(async {}, |_| {});
+/// assert!(!waker::is_of(&strangers.waker(), &FAMILY));
+/// assert!(!waker::is_of(Waker::noop(), &FAMILY));
+/// ```
+// Not of size zero, so that no two of them have one address.
+#[derive(Debug, Default)]
+pub struct Family(#[allow(dead_code, reason = "only its address counts")] u8);
+
+impl Family {
+    /// Creates a family.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(0)
+    }
 }
 
 /// The first field of every object that can be a [`ThinWaker`] without being boxed.
@@ -212,23 +257,14 @@ impl ThinWaker {
         Self(raw)
     }
 
-    /// Returns whether it is a boxed foreign waker, and does not stand for a [`Header`].
-    ///
-    /// An executor that treats a waiter as a task of its own, for example to run it next, asks this
-    /// first, because a foreign waker may run any code for any length of time.
-    ///
-    /// # Example
-    /// ```
-    /// use joint::{task, waker::ThinWaker};
-    /// use std::task::Waker;
-    ///
-    /// let (runnable, _handle) = task::spawn(async {}, |_| {});
-    /// assert!(!ThinWaker::from(runnable.waker()).is_foreign());
-    /// assert!(ThinWaker::from(Waker::noop()).is_foreign());
-    /// ```
+    /// Returns whether it belongs to an object of this family.
     #[inline]
-    pub fn is_foreign(&self) -> bool {
-        matches!(self.kind(), Kind::Foreign(_))
+    pub fn is_of(&self, family: &'static Family) -> bool {
+        match self.kind() {
+            // SAFETY: alive by the reference that `self` holds.
+            Kind::Own(header) => unsafe { header_is_of(header, family) },
+            Kind::Foreign(_) => false,
+        }
     }
 
     /// Wakes the task or thread, and gives the waker up.
@@ -387,21 +423,27 @@ fn is_own(waker: &Waker) -> bool {
     ptr::eq(waker.vtable(), &OWN)
 }
 
-/// Returns whether a waker is a foreign one, and does not stand for a [`Header`]: whether a
-/// [`ThinWaker`] made from it would be [foreign](ThinWaker::is_foreign).
-///
-/// # Example
-/// ```
-/// use joint::{task, waker};
-/// use std::task::Waker;
-///
-/// let (runnable, _handle) = task::spawn(async {}, |_| {});
-/// assert!(!waker::is_foreign(&runnable.waker()));
-/// assert!(waker::is_foreign(Waker::noop()));
-/// ```
+/// Returns whether a waker is a foreign one, and does not stand for a [`Header`].
 #[inline]
-pub fn is_foreign(waker: &Waker) -> bool {
+pub(crate) fn is_foreign(waker: &Waker) -> bool {
     !is_own(waker)
+}
+
+/// Returns whether a waker belongs to an object of this [`Family`].
+#[inline]
+pub fn is_of(waker: &Waker, family: &'static Family) -> bool {
+    let header = NonNull::new(waker.data().cast_mut().cast());
+    // SAFETY: the data of such a waker is the address of a header, which it keeps alive.
+    is_own(waker) && header.is_some_and(|header| unsafe { header_is_of(header, family) })
+}
+
+/// # Safety
+/// `header` is alive.
+#[inline]
+unsafe fn header_is_of(header: NonNull<Header>, family: &'static Family) -> bool {
+    // SAFETY: passed on from the caller.
+    let own = unsafe { Header::vtable(header) }.family;
+    own.is_some_and(|own| ptr::eq(own, family))
 }
 
 /// The identity of a [`Waker`], by which a future remembers the waker that it has registered,
@@ -518,6 +560,7 @@ mod tests {
         },
         wake_by_ref: |header| object(header).wakes.fetch_add(1, Relaxed).discard(),
         drop: |header| object(header).references.fetch_sub(1, Relaxed).discard(),
+        family: None,
     };
 
     trait Discard: Sized {

@@ -11,6 +11,7 @@ use std::{
     hint::black_box,
     pin::{Pin, pin},
     process::exit,
+    rc::Rc,
     sync::{
         atomic::{AtomicU32, Ordering::Relaxed},
         mpsc,
@@ -23,12 +24,12 @@ use joint::{
     Completion, block_on, oneshot,
     task::{self, Runnable},
 };
-use joint_executor::{Executor, spawn, spawn_detached, time::sleep, yield_now};
+use joint_executor::{Executor, LocalExecutor, spawn, spawn_detached, time::sleep, yield_now};
 
 /// A function that repeats one operation the given number of times.
 type Row = fn(u32);
 
-const ROWS: [(&str, Row); 17] = [
+const ROWS: [(&str, Row); 22] = [
     ("completion: complete, poll", completed_first),
     ("completion: poll, complete, poll", polled_first),
     ("oneshot: send, receive", sent_first),
@@ -56,6 +57,35 @@ const ROWS: [(&str, Row); 17] = [
         inside(1, all_armed(times));
     }),
     ("two workers: yield", |times| inside(2, all_yields(times))),
+    ("block_on: a oneshot sent inside it", |times| {
+        (0..times).for_each(|i| block_on(sent_inside(i)));
+    }),
+    ("local: block_on of a task", |times| {
+        let executor = LocalExecutor::new();
+        for i in 0..times {
+            executor.block_on(executor.spawn(async move { black_box(i) }));
+        }
+    }),
+    ("local: the main future awaits a task", |times| {
+        let executor = LocalExecutor::new();
+        executor.block_on(async {
+            for i in 0..times {
+                executor.spawn(async move { black_box(i) }).await;
+            }
+        });
+    }),
+    ("local: the main future yields", |times| {
+        LocalExecutor::new().block_on(all_yields(times));
+    }),
+    ("local: a task awaits a task", |times| {
+        let executor = Rc::new(LocalExecutor::new());
+        let own = executor.clone();
+        executor.block_on(executor.spawn(async move {
+            for i in 0..times {
+                own.spawn(async move { black_box(i) }).await;
+            }
+        }));
+    }),
 ];
 
 fn main() {
@@ -113,6 +143,22 @@ fn received_first(times: u32) {
         sender.send(black_box(i)).expect("the receiver is there");
         assert!(poll(&mut receiver).is_ready());
     }
+}
+
+/// Waits for a oneshot that it sends itself.
+async fn sent_inside(value: u32) {
+    let (sender, mut receiver) = oneshot::channel();
+    let mut sender = Some(sender);
+    let received = poll_fn(|cx| {
+        let received = Pin::new(&mut receiver).poll(cx);
+        if let Some(sender) = sender.take() {
+            sender
+                .send(black_box(value))
+                .expect("the receiver is there");
+        }
+        received
+    });
+    black_box(received.await.expect("it was sent"));
 }
 
 thread_local! {

@@ -57,7 +57,6 @@ pub struct Builder {
     workers: Option<usize>,
     thread_name: Box<dyn Fn(usize) -> String + Send + Sync>,
     stack_size: Option<usize>,
-    asymmetric_fences: bool,
     spawn_thread: Option<SpawnThread>,
     host: Option<Arc<dyn Host>>,
     hooks: Hooks,
@@ -71,7 +70,6 @@ impl Builder {
             workers: None,
             thread_name: Box::new(|index| format!("joint-{index}")),
             stack_size: None,
-            asymmetric_fences: false,
             spawn_thread: None,
             host: None,
             hooks: Hooks::default(),
@@ -95,35 +93,6 @@ impl Builder {
     /// Sets the size of each worker's stack, in bytes. The default is that of [`std::thread`].
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
-        self
-    }
-
-    /// Sets whether the rare side of each race between workers makes the fence for both sides, by
-    /// the system call `membarrier`. Only Linux has the call. The default is `false`.
-    ///
-    /// By default each push and each pop of a worker has a full fence, and so have the first wait
-    /// of a task, the end of a task that has waited, and a [`join()`](crate::join()). With this
-    /// setting none of them has one. Instead, each theft makes one call, and so does the last idle
-    /// worker when it finds work or goes to sleep while others are busy. The call interrupts every
-    /// processor that runs a thread of the program at that moment, so it takes longer the more of
-    /// them there are: on a machine with two, 0.3 µs if the other one runs no thread of the
-    /// program, and 3 µs if it does. Measure your program with both settings.
-    ///
-    /// [`build`](Builder::build) registers the program for the call, which takes up to 14 ms if the
-    /// program has several threads.
-    ///
-    /// # Sandboxes
-    /// If a seccomp filter refuses the call at that time, `build` returns an error. If a filter
-    /// that was installed later refuses it, the next worker that needs the call writes a message to
-    /// the standard error and **aborts the process**. It can neither continue without the call nor
-    /// wait, because the other workers have made no fences.
-    ///
-    /// # What is checked
-    /// No formal model of Rust's memory covers this setting. It relies on what Linux documents
-    /// about the call, and on a compiler fence. The models of this crate check the ordinary fences.
-    /// A simulation ignores the setting.
-    pub fn asymmetric_fences(mut self, enabled: bool) -> Self {
-        self.asymmetric_fences = enabled;
         self
     }
 
@@ -176,9 +145,7 @@ impl Builder {
     /// On a thread that has [entered a host](hosted::enter), the host builds the executor.
     ///
     /// # Errors
-    /// * [`io::ErrorKind::InvalidInput`] if `workers` is 0, or more than a million.
-    /// * [`io::ErrorKind::Unsupported`] if [`asymmetric_fences`](Builder::asymmetric_fences) was
-    ///   requested, and the system does not have them, or refuses them.
+    /// * [`io::ErrorKind::InvalidInput`] if `workers` is 0, or more than 32,767.
     /// * The system's error if a thread cannot be started, or that of
     ///   [`spawn_thread`](Builder::spawn_thread). No worker is left behind then.
     ///
@@ -231,11 +198,7 @@ impl Builder {
 
     fn without_threads(&mut self, decides: Decides) -> io::Result<(Executor, Vec<HostedWorker>)> {
         let workers = self.checked_workers(None)?;
-        let fences = match self.asymmetric_fences {
-            true => Fences::asymmetric()?,
-            false => Fences::ordinary(),
-        };
-        let (fences, hooks) = (fences.among(workers), mem::take(&mut self.hooks));
+        let (fences, hooks) = (Fences::among(workers), mem::take(&mut self.hooks));
         let (mut executor, all) = Executor::without_threads(workers, fences, hooks, decides);
         executor.host = self.host.take();
         let all = all.into_iter().map(|worker| {
@@ -247,7 +210,7 @@ impl Builder {
         Ok((executor, all))
     }
 
-    fn start(mut self) -> io::Result<Executor> {
+    pub(super) fn start(mut self) -> io::Result<Executor> {
         // If a thread cannot be started, the workers that are left end before the executor, which
         // waits for those that were started.
         let (mut executor, all) = self.without_threads(Decides::Workers)?;

@@ -7,13 +7,13 @@ use std::io;
 use super::{
     driver::{keeper::Obtained, reactor::Reactor, timers::Timers},
     entered, hosted,
-    worker::{Worker, current, shared::Shared},
+    worker::{Running, current, shared::Shared},
 };
 
 /// The driver of one executor, for the calling thread.
 pub(crate) struct DriverHandle<'a> {
     shared: &'a Shared,
-    worker: Option<&'a Worker>,
+    worker: Option<&'a Running<'a>>,
 }
 
 impl DriverHandle<'_> {

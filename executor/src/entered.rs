@@ -36,15 +36,18 @@ impl Deref for Ambient<'_> {
 /// until the thread leaves the executor, so it must not be kept.
 ///
 /// # Panics
-/// If the global executor is needed and cannot be started.
+/// If the global executor is needed and cannot be started. In the child of a fork that has
+/// inherited the executor.
 pub(super) fn ambient<'a>() -> Ambient<'a> {
     let entered = ENTERED.with(Cell::get);
     // SAFETY: `enter` set it from a reference that it borrows, and resets it before that borrow
     // ends.
-    match unsafe { entered.as_ref() } {
+    let ambient = match unsafe { entered.as_ref() } {
         Some(entered) => Ambient::Borrowed(entered),
         None => outermost(),
-    }
+    };
+    ambient.shared.process.check();
+    ambient
 }
 
 /// The executor of a thread that is in none: that of its host, or the global one.

@@ -8,14 +8,17 @@
 //! After that no worker takes from the queues any more. A push from another thread races with the
 //! last worker, a store-load race as in `sleep.rs`: the pusher pushes, has a fence, and reads the
 //! phase; the last worker sets the phase, has a fence, and reads the queues. One of the two sees
-//! the other. A pusher that is too late disposes of everything that is queued. It holds a lock for
-//! that, so that a chain of tasks that wake each other when they are dropped does not recurse. A
-//! thread that does not get the lock leaves the work to the holder, which looks again after it has
-//! released the lock: the same race once more.
+//! the other. A pusher that is too late disposes of what is queued: it takes one runnable after the
+//! other, and holds no other runnable and no lock while it drops one, because that drop may wait
+//! for any other task. Several threads may dispose at once. Each leaves when it has seen the
+//! queues without a runnable, also without one behind a gap (`inbox.rs`), and waits meanwhile for a
+//! thread that is between the steps of a push or of a take. If it left before the gap is closed,
+//! the thread that closes it would have both runnables, and the drop of the first may wait for that
+//! of the second.
 
 use alloc::vec::Vec;
 
-use joint_switch::{AtomicUsize, Mutex, fence, order, recheck};
+use joint_switch::{AtomicUsize, fence, order, recheck, wait_until};
 
 const OPEN: usize = 0;
 /// No worker begins another poll.
@@ -54,8 +57,6 @@ pub(crate) struct Gate {
     polling: AtomicUsize,
     /// The number of workers that have not left.
     present: AtomicUsize,
-    /// Held by the thread that disposes of late runnables.
-    disposer: Mutex<()>,
 }
 
 impl Gate {
@@ -66,7 +67,6 @@ impl Gate {
             arrived: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
             polling: AtomicUsize::new(workers),
             present: AtomicUsize::new(workers),
-            disposer: Mutex::new(()),
         }
     }
 
@@ -74,7 +74,8 @@ impl Gate {
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task, and a
-        // worker that goes to sleep is woken after.
+        // worker that goes to sleep is woken after. A worker that has entered a task in the
+        // registry looks after the fence that it has made for that.
         self.phase.load(order!(phase_look: Relaxed)) != OPEN
     }
 
@@ -142,46 +143,35 @@ impl Gate {
         }
     }
 
-    /// Disposes of the queued runnables if the last worker has left. Called after a push and a
-    /// `SeqCst` fence. See [`dispose`](Gate::dispose).
-    pub(crate) fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+    /// Returns whether the last worker has left, so that the caller must [`dispose`] of what is
+    /// queued. Called after a push and a `SeqCst` fence.
+    #[must_use]
+    pub(crate) fn is_too_late(&self) -> bool {
         // ORDERING: late_look. Acquire, with `terminate`: what the last worker did before is
         // visible to a pusher that is too late. Against the push it is ordered by the caller's
         // fence.
         // RECHECK: late_again. The last worker left before the push, and looks no more.
-        if recheck!(late_again: self.phase.load(order!(late_look: Acquire)) == TERMINATED) {
-            self.dispose(discard, is_empty);
-        }
+        recheck!(late_again: self.phase.load(order!(late_look: Acquire)) == TERMINATED)
     }
 
-    /// Ends the executor: no worker takes from the queues any more. Disposes of the queued
-    /// runnables. See [`dispose`](Gate::dispose).
-    pub(crate) fn terminate(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
+    /// Ends the executor: no worker takes from the queues any more. The caller must [`dispose`] of
+    /// what is queued.
+    pub(crate) fn terminate(&self) {
         // ORDERING: terminate. Release, with `late_look`. Against a push it is ordered by
-        // `dispose_fence`, of this thread or of a thread that holds the lock because it has seen
-        // this.
+        // `terminate_fence`.
         self.phase.store(TERMINATED, order!(terminate: Release));
-        self.dispose(discard, is_empty);
+        // ORDERING: terminate_fence. SeqCst, with the fence of each pusher. On this side, before
+        // the fence: the phase. After it: the look into the queues. On the pusher's side, before
+        // the fence: the push. After it: the look at the phase.
+        fence(order!(terminate_fence: SeqCst));
     }
+}
 
-    /// Empties the queues by `discard`, which may push again, until they are empty or another
-    /// thread has taken over.
-    pub(crate) fn dispose(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
-        loop {
-            let Ok(guard) = self.disposer.try_lock() else {
-                return;
-            };
-            discard();
-            drop(guard);
-            // ORDERING: dispose_fence. SeqCst, with the fence of each pusher. On this side, before
-            // the fence: the phase is set, or was seen to be set, and the lock is released. After
-            // it: the look into the queues. On the pusher's side, before the fence: the push. After
-            // it: the look at the phase, and the attempt at the lock.
-            fence(order!(dispose_fence: SeqCst));
-            // RECHECK: dispose_again. A push whose attempt at the lock came before the release.
-            if !recheck!(dispose_again: !is_empty()) {
-                return;
-            }
-        }
-    }
+/// Empties the queues. `dispose_one` takes a runnable and drops it, which may push again, and
+/// returns false if it gets none. `is_empty` returns false while a push or a take is under way.
+pub(crate) fn dispose(dispose_one: impl Fn() -> bool, is_empty: impl Fn() -> bool) {
+    wait_until(|| {
+        while dispose_one() {}
+        is_empty()
+    });
 }

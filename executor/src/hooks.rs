@@ -24,7 +24,7 @@ pub struct StealInfo {
 type TaskHook = Box<dyn Fn(&TaskInfo<'_>) + Send + Sync>;
 type EndHook = Box<dyn Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync>;
 type StealHook = Box<dyn Fn(&StealInfo) + Send + Sync>;
-type WorkerHook = Box<dyn Fn(usize) + Send + Sync>;
+pub(super) type WorkerHook = Box<dyn Fn(usize) + Send + Sync>;
 type PushHook = Box<dyn Fn() + Send + Sync>;
 type TimerHook = Box<dyn Fn(Instant) + Send + Sync>;
 

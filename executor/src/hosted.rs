@@ -110,9 +110,7 @@
 //! `spawn_blocking`, and where a thread that is not a worker uses an
 //! executor.
 
-#[cfg(feature = "io")]
-use alloc::vec::Vec;
-use alloc::{boxed::Box, sync::Arc};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use core::{
     cell::Cell, fmt, marker::PhantomData, num::NonZeroUsize, ops::Deref, task::Waker,
     time::Duration,
@@ -364,12 +362,14 @@ impl BoundWorker {
     }
 
     /// Takes all tasks that were queued from elsewhere, for any worker of the executor, and for
-    /// this one. `take` must not spawn or wake a task.
+    /// this one. This includes those that `take` queues there.
     ///
     /// See [`Builder::on_push`](super::Builder::on_push) for when to call it.
     pub fn take_injected(&self, mut take: impl FnMut(ReadyTask)) {
-        let take = |runnable| take(ReadyTask::new(runnable, self.own.worker.shared()));
-        self.shared().each_injected_for(self.index(), take);
+        let shared = self.own.worker.shared();
+        while let Some(runnable) = shared.next_injected_for(self.index()) {
+            take(ReadyTask::new(runnable, shared));
+        }
     }
 
     /// Queues a task again that was taken.
@@ -405,14 +405,14 @@ impl BoundWorker {
     pub fn discard(&self, task: ReadyTask) {
         self.check(&task);
         let own = &self.own;
-        let discard = || own.worker.discard_inside(task.runnable);
+        let discard = || own.worker.running().discard_inside(task.runnable);
         own.inside(|| own.worker.as_current(discard));
     }
 
     #[inline]
     fn check(&self, task: &ReadyTask) {
         let own = &self.own;
-        let may_run = own.worker.may_run(&task.runnable);
+        let may_run = own.worker.may_run(&task.runnable, &task.executor);
         assert!(
             may_run,
             "a task runs on a worker of its own executor, and a pinned task on its own"
@@ -434,9 +434,7 @@ impl BoundWorker {
     #[cfg(feature = "io")]
     pub fn next_deadline(&self) -> Option<Instant> {
         let all = self.shared().driver.all_timers().iter();
-        let used = all.filter(|timers| timers.earliest() != NEVER);
-        let now = clock::now();
-        let next = used.map(|timers| timers.settle(now)).min();
+        let next = all.map(|timers| timers.earliest()).min();
         next.filter(|&next| next != NEVER).map(clock::instant)
     }
 
@@ -452,15 +450,16 @@ impl BoundWorker {
     /// Calls `f` with each task of the executor that is awaited, and with the object that its end
     /// wakes, both as addresses: that of a task is its [`Id`], and also the
     /// [data](Waker::data) of its wakers. For a report of who waits for whom.
-    ///
-    /// `f` is called under locks, and must not use the executor.
     pub fn each_awaited(&self, mut f: impl FnMut(NonZeroUsize, usize)) {
+        let mut awaited = Vec::new();
         self.shared().registry.each_task(|task| {
-            // SAFETY: an entry in use means that the task is alive.
-            if let Some(waiter) = unsafe { Runnable::raw_waiter(task) } {
-                f(task.addr(), waiter);
-            }
+            // SAFETY: the registry keeps the task's memory during this call.
+            let waiter = unsafe { Runnable::raw_waiter(task) };
+            awaited.extend(waiter.map(|waiter| (task.addr(), waiter)));
         });
+        awaited
+            .into_iter()
+            .for_each(|(task, waiter)| f(task, waiter));
     }
 }
 
@@ -514,7 +513,7 @@ impl fmt::Debug for HostedWorker {
 pub struct ReadyTask {
     runnable: Runnable,
     /// Dropped after the runnable, whose drop may use the executor when the executor has ended.
-    _executor: Arc<Shared>,
+    executor: Arc<Shared>,
     /// A local task stays on its thread.
     thread: PhantomData<*mut ()>,
 }
@@ -530,7 +529,7 @@ impl ReadyTask {
     fn new(runnable: Runnable, executor: &Arc<Shared>) -> Self {
         Self {
             runnable,
-            _executor: executor.clone(),
+            executor: executor.clone(),
             thread: PhantomData,
         }
     }

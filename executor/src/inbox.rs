@@ -127,6 +127,12 @@ impl<M> Inbox<M> {
         first.is_null() || has(first, GAP) && self.has_gap(first)
     }
 
+    /// Returns whether there is no task, not even one behind a gap.
+    pub(crate) fn is_drained(&self) -> bool {
+        // ORDERING: drained_look. Relaxed: as for `is_empty`.
+        self.last.load(order!(drained_look: Relaxed)).is_null()
+    }
+
     /// Returns whether there is still a gap behind the first task.
     #[cold]
     fn has_gap(&self, first: *mut ()) -> bool {

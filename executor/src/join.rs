@@ -74,9 +74,9 @@ use joint::completion::Ended;
 ///
 /// # Cost
 /// No allocation. Unless another worker takes `b`, a call costs a few stores to the worker's own
-/// memory and no atomic read-modify-write. It needs no fence on Linux, and one on other systems.
-/// The first of several nested calls checks whether all other workers are asleep, and if so wakes
-/// one. If `b` is stolen, both threads pay a few microseconds.
+/// memory and one atomic read-modify-write, or none in an executor of one worker. The first of
+/// several nested calls checks whether all other workers are asleep, which takes a fence, and if so
+/// wakes one. If `b` is stolen, both threads pay a few microseconds.
 /// The stack must have room for what the program would need without any parallelism, and for 64 KiB
 /// more.
 ///

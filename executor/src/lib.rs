@@ -145,43 +145,20 @@
 #![cfg_attr(not(feature = "io"), doc = "[`io`]: #features")]
 // # Words
 // Worker, LIFO slot, local queue, injector, searching, parked, driver, reactor, budget and shutdown
-// mean what they mean elsewhere. The words below are ours alone.
+// mean what they mean elsewhere. These are ours alone:
 //
 // | ours | the nearest known term | file |
 // |---|---|---|
 // | ambient, entered | a non-worker thread's current executor (tokio: `enter`) | `entered.rs` |
-// | apart | without the context of the task below on the stack | `apart.rs` |
 // | arrive, leave | the two shutdown barriers: last poll over, worker exits | `gate.rs` |
-// | attend, attendant | process the driver: fire timers, dispatch I/O events | `worker/attend.rs` |
-// | away | a hosted worker that sleeps while its thread does something else | `sleep.rs` |
-// | `Biased` | a biased lock | `biased.rs` |
-// | credit, `ask` | a licence to push jobs past the usual limit | `fork_join/forks.rs` |
-// | discard, dispose | drop a runnable, which cancels its task | `worker/mod.rs` |
-// | forks, job | rayon's deque of stack jobs | `fork_join/` |
+// | away | of a hosted worker: it sleeps while its thread does something else | `sleep.rs` |
+// | forks | rayon's deque of stack jobs | `fork_join/` |
 // | gap | the unfinished push of Vyukov's MPSC queue | `inbox.rs` |
-// | gate | the phases of shutdown: closed, quiet, terminated | `gate.rs` |
-// | `hurry` | interrupt a keeper that sleeps past a new deadline | `driver/keeper.rs` |
-// | inbox | an MPSC queue for runnables from other threads | `inbox.rs`, `local/inbox.rs` |
-// | keeper | the worker that parks on the driver, or holds its lock | `driver/keeper.rs` |
+// | keeper, reserve | the worker that parks on the driver; its standby | `driver/` |
 // | lane | a priority, or the one worker that a task is pinned to | `registry.rs` |
-// | linger | spin on the injector before a search | `worker/lookout.rs` |
-// | lookout | an idle worker that searches, or that parks with a timeout | `worker/lookout.rs` |
-// | outside, elsewhere | on a thread that is not a worker (tokio: remote) | all |
-// | origin, `EntryLink` | the executor and the lane of a task; its link to its entry among the owned tasks | `registry.rs` |
-// | patience | how long a poll may last before a thief takes one task | `worker/lookout.rs` |
-// | register, registry | owned tasks | `registry.rs`, `local/register.rs` |
-// | rescue | an active worker's theft from a stuck worker | `worker/lookout.rs` |
-// | reserve, on duty | a standby for the keeper, parked with a timeout | `driver/reserve.rs` |
-// | rest | to park, with a timeout (watch) or without (sleep) | `sleep.rs` |
-// | ring, bell | interrupt the driver's wait (mio: `Waker`) | `driver/keeper.rs` |
-// | rise | return from a park | `driver/keeper.rs` |
-// | rouse | unpark every worker, blocked ones included | `sleep.rs` |
-// | short count, unsure | a partial read or write, and one that proves nothing | `driver/reactor/` |
-// | strike off | remove from the owned tasks | `registry.rs` |
-// | turn | the scheduling policy: whose turn it is | `worker/queues/turn.rs` |
-// | urgent | the last check before a park | `sleep.rs` |
-// | visit, often | a worker's check of the driver; a frequent one | `worker/visits.rs` |
-// | watch | park with a timeout, and then search again | `sleep.rs` |
+// | lookout | a worker that searches, or that parks with a timeout to search again (it *watches*) | `sleep.rs` |
+// | registry | owned tasks; a task is *entered* and *struck off* | `registry.rs` |
+// | stranger | code that is not the executor's: wakers, hooks, schedule functions, closures | `worker/state.rs` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg(target_has_atomic = "64")]
 
@@ -196,7 +173,6 @@ use core::{
 use std::sync::OnceLock;
 
 mod apart;
-pub(crate) mod biased;
 mod blocking;
 mod builder;
 pub(crate) mod deques;
@@ -211,8 +187,6 @@ mod guard;
 mod hooks;
 pub mod hosted;
 pub(crate) mod inbox;
-#[cfg(all(test, target_os = "linux", not(miri)))]
-mod interrupt;
 #[cfg(feature = "io")]
 pub mod io;
 mod join;
@@ -226,6 +200,7 @@ mod process;
 #[cfg(feature = "io")]
 mod punctual;
 pub(crate) mod registry;
+pub(crate) mod ring;
 pub(crate) mod room;
 mod scope;
 mod shutdown;
@@ -349,11 +324,11 @@ use self::{
 /// # Forks
 /// The child of a `fork` inherits every executor, including the [global](Executor::global) one,
 /// without its threads. The child may drop an inherited executor. That does nothing: its memory,
-/// its tasks and their futures stay as they are. Leave everything else alone there, including
-/// handles and wakers of its tasks. Nothing would ever run, and a lock that another thread held at
-/// the fork stays locked. If the parent has used the global executor, the child must not use it:
-/// [`joint_executor::spawn`](crate::spawn) works there only inside an executor that the child has
-/// started.
+/// its tasks and their futures stay as they are. A spawn, a timer or a descriptor that would need
+/// one of its threads panics. Leave everything else alone there, including handles and wakers of
+/// its tasks: nothing would ever run, and a lock that another thread held at the fork stays locked.
+/// If the parent has used the global executor, [`joint_executor::spawn`](crate::spawn) and the
+/// timers work in the child only inside an executor that the child has started.
 ///
 /// An executor that the child starts works like any other, and the parent takes no notice of it. A
 /// task that forks must not return in the child, because it would continue there as a worker.
@@ -384,7 +359,7 @@ impl Executor {
         GLOBAL.get_or_init(|| {
             let started = Self::builder()
                 .thread_name(|i| alloc::format!("joint-global-{i}"))
-                .build();
+                .start();
             started.unwrap_or_else(|error| panic!("cannot start the global executor: {error}"))
         })
     }

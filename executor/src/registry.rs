@@ -1,41 +1,72 @@
 //! The registry of waiting tasks. A shutdown has to find them, and no queue holds them. It also
 //! tells a waker which executor a task belongs to.
 //!
-//! A task is entered the first time that a poll of it is pending and it was not woken meanwhile. A
-//! task that has a worker or a lane of its own is entered when it is made. A task is struck off
-//! when its future is gone. A task that is ready, or woken, before its first poll is over is never
-//! entered. An entry is one word, the task's address, and owns nothing: while the future exists, so
-//! does the task. In turn the task's metadata, its [`EntryLink`], is the entry's address, and the
-//! entry lies in a chunk ([`Room`]), whose head says which executor and which lane the task belongs
-//! to.
+//! A task is entered the first time that a poll of it is pending and it was not woken meanwhile, by
+//! the worker that runs it. A task that a worker spawns for itself alone is entered when it is
+//! made. A task is struck off when its future is gone. A task that is ready, or woken, before its
+//! first poll is over is mostly never entered. An entry is one word, the task's address, and owns
+//! nothing: while the future exists, so does the task. In turn the task's metadata, its
+//! [`EntryLink`], is the entry's address, and the entry lies in a chunk ([`Room`]), whose head says
+//! which executor, which lane and which worker the entry belongs to.
 //!
-//! Each worker has entries of its own for the normal lane, behind a lock that costs the worker
-//! nothing until the executor closes. The worker enters its tasks there, and strikes off those that
-//! end on it. A thread that strikes off an entry of another worker puts the entry on a list, from
-//! which that worker takes it when it needs room.
+//! Each worker has a room for each lane, and is the owner of these rooms. It enters its tasks there
+//! with a store, and strikes off those that end on it with one exchange. Another thread that
+//! strikes a task off puts the entry on a list, from which the worker takes it when it needs room.
+//! No thread waits for another one, except for a walk, which waits for the walk before it.
 //!
-//! # Rules
-//! 1. The owner of a shard's [`Biased`] room is its worker.
-//! 2. A walk over the entries of a room holds every lock under which they can be struck off. Each
-//!    entry in use that the walk meets therefore stays in use meanwhile, and its task stays alive:
-//!    the thread that drops the future waits for the lock before it strikes the task off.
-//! 3. Entries that are left after the walk, because a thread is waking their tasks at that moment,
-//!    are counted, and the count keeps the [owner](RegistryOwner) alive. A task that can still be
-//!    woken can therefore always reach the queues that it is to be put into. Before that the
-//!    workers keep the owner alive.
+//! | entry | meaning |
+//! |---|---|
+//! | odd | free: not in use |
+//! | a task | in use |
+//! | a task, `WALKED` | in use, and a walk uses the task |
+//! | a task, `HELD` | in use, and has a count of the terminated executor |
+//! | a task, `STRUCK` | the task has ended. The entry is the walk's, or is not used again |
+//!
+//! # A walk against the end of a task
+//! A walk touches tasks that it does not own. It marks one entry at a time as `WALKED`, uses the
+//! task, and removes the mark. The thread that ends the task finds the mark, because it frees the
+//! entry by an exchange. It then makes a waker, which keeps the task's memory, and replaces the
+//! mark by `STRUCK`. The walk finds that instead of its mark, frees the entry, and drops the waker.
+//! So neither of them waits for the other.
+//!
+//! # A walk against a worker that enters a task
+//! A walk over the entries of other workers misses those that are entered later. This is a
+//! store-load race. The worker enters, has a fence, and looks whether the executor is closed before
+//! the next poll. The walk comes after the executor was closed, has a fence, and reads the
+//! entries. If the worker's fence comes first, the walk sees the entry. Otherwise the worker sees
+//! that the executor is closed. It begins no poll that may wait for the task, and cancels by itself
+//! what it has entered (`worker/closing.rs`).
+//!
+//! # What keeps the executor alive
+//! The workers do, and so does each thread that ends a task elsewhere. When the last worker has
+//! cancelled all that wait, tasks may be left that other threads are waking. For each entry that is
+//! left it adds a count to the executor's `Arc`, and marks the entry as `HELD`. The thread that
+//! strikes off such an entry gives the count back. A thread that wakes a task can therefore always
+//! reach the queue that the task is to be put into. Whether an entry has a count is decided by the
+//! exchanges of the entry itself, so an end that races with the last worker needs no more care.
+//!
+//! After that there is no new entry, except for local tasks that the last worker spawns while it
+//! drops others, and which it drops itself. A task that is spawned too late by another thread is
+//! dropped (`gate.rs`) without having been entered.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
     marker::PhantomData,
+    mem,
+    ops::Range,
     ptr::{self, NonNull},
 };
 use std::sync::PoisonError;
 
-use crossbeam_utils::CachePadded;
-
-use super::{biased::Biased, fences::Fences, room};
-use joint::task;
-use joint_switch::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, order};
+use super::{
+    fences::Fences,
+    room::{self, Entry, put},
+};
+use joint::{
+    task::{self, EndedTask},
+    waker::ThinWaker,
+};
+use joint_switch::{AtomicPtr, Mutex, order};
 
 /// The right and the duty to run a task of the executor once.
 pub(crate) type Runnable<K> = task::Runnable<EntryLink<K>>;
@@ -43,6 +74,15 @@ pub(crate) type Runnable<K> = task::Runnable<EntryLink<K>>;
 /// The owner of a registry. It lives while there are entries in the registry.
 pub(crate) trait RegistryOwner: Sized {
     fn registry(&self) -> &Registry<Self>;
+
+    /// Gives a count of the `Arc` back.
+    ///
+    /// # Safety
+    /// `this` is the address inside an `Arc`, and the count is the caller's.
+    unsafe fn release(this: *const Self) {
+        // SAFETY: by this function's contract.
+        unsafe { Arc::decrement_strong_count(this) };
+    }
 }
 
 /// Which queues a task goes to.
@@ -67,50 +107,111 @@ impl Lane {
     }
 }
 
-/// The metadata of each of the executor's tasks: the address of its entry, or null.
-pub(crate) struct EntryLink<K>(AtomicPtr<()>, PhantomData<fn() -> K>);
+const NORMAL: usize = 0;
+const HIGH: usize = 1;
+const PINNED: usize = 2;
+/// The rooms of tasks that any worker may drop.
+const UNPINNED: Range<usize> = NORMAL..PINNED;
+const ALL: Range<usize> = NORMAL..PINNED + 1;
 
-impl<K> EntryLink<K> {
-    pub(crate) fn nowhere() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()), PhantomData)
+/// A lane and a worker in one odd word, which is therefore not the address of an entry.
+#[derive(Clone, Copy)]
+struct Place(usize);
+
+impl Place {
+    const fn of(lane: Lane) -> Self {
+        Self(match lane {
+            Lane::Normal => NORMAL << 1 | 1,
+            Lane::High => HIGH << 1 | 1,
+            Lane::Pinned(worker) => worker << 3 | PINNED << 1 | 1,
+        })
+    }
+
+    const fn on(self, worker: usize) -> Self {
+        Self(worker << 3 | self.0 & 7)
     }
 
     #[inline]
-    fn entry(&self) -> *mut () {
+    const fn lane(self) -> Lane {
+        match self.room() {
+            NORMAL => Lane::Normal,
+            HIGH => Lane::High,
+            _ => Lane::Pinned(self.worker()),
+        }
+    }
+
+    /// The index of the lane's room among those of a worker.
+    const fn room(self) -> usize {
+        self.0 >> 1 & 3
+    }
+
+    const fn worker(self) -> usize {
+        self.0 >> 3
+    }
+}
+
+/// The metadata of each of the executor's tasks: the address of its entry, or a [`Place`] before
+/// the task is entered.
+pub(crate) struct EntryLink<K>(AtomicPtr<()>, PhantomData<fn() -> K>);
+
+impl<K> EntryLink<K> {
+    /// A task of the normal lane.
+    pub(crate) fn new() -> Self {
+        let place = ptr::without_provenance_mut(Place::of(Lane::Normal).0);
+        Self(AtomicPtr::new(place), PhantomData)
+    }
+
+    /// Moves a new task, which no other thread knows, to another lane.
+    pub(crate) fn set_lane(&self, lane: Lane) {
+        let place = ptr::without_provenance_mut(Place::of(lane).0);
+        // ORDERING: lane. Relaxed: the queue publishes it.
+        self.0.store(place, order!(lane: Relaxed));
+    }
+
+    /// Returns the entry, or the place of a task that is not entered.
+    #[inline]
+    fn entry(&self) -> Result<*mut Entry, Place> {
         // ORDERING: place_look. Relaxed: the runner makes the entry, and the caller comes after
         // that run.
-        self.0.load(order!(place_look: Relaxed))
+        let word = self.0.load(order!(place_look: Relaxed));
+        match word.addr() & 1 {
+            0 => Ok(word.cast()),
+            _ => Err(Place(word.addr())),
+        }
     }
 
     /// Where an entered task belongs. The caller must have the runnable, or must have acquired the
     /// change by which the task became idle.
     #[inline]
     pub(crate) fn home(&self) -> Option<Origin<*const K>> {
-        let head = room::head_of::<Head<K>>(self.entry())?;
-        // SAFETY: the room lives as long as the executor, which the entry keeps alive.
-        Some(unsafe { head.as_ref() }.home)
+        // SAFETY: the entry keeps the executor alive.
+        let head = unsafe { head::<K>(self.entry().ok()?) };
+        let (owner, place) = (head.owner, head.place);
+        Some(Origin { owner, place })
+    }
+
+    #[inline]
+    fn place(&self) -> Place {
+        // SAFETY: as for `home`.
+        let entered = |entry: *mut Entry| unsafe { head::<K>(entry) }.place;
+        self.entry().map_or_else(|place| place, entered)
+    }
+
+    /// The lane of a task, entered or not. The caller is as for [`home`](EntryLink::home).
+    #[inline]
+    pub(crate) fn lane(&self) -> Lane {
+        self.place().lane()
+    }
+
+    /// Whether the task is of the normal lane. The caller is as for [`home`](EntryLink::home).
+    #[inline]
+    pub(crate) fn is_normal(&self) -> bool {
+        self.place().room() == NORMAL
     }
 
     #[inline]
     pub(crate) fn is_entered(&self) -> bool {
-        !self.entry().is_null()
-    }
-
-    #[inline]
-    fn enter(
-        &self,
-        room: &mut Room<K>,
-        owner: &Arc<K>,
-        task: NonNull<()>,
-        lane: Lane,
-        shard: usize,
-    ) {
-        let owner = Arc::as_ptr(owner);
-        let home = Origin { owner, lane };
-        let entry = room.enter(task, || Head { home, shard });
-        // ORDERING: place. Relaxed: the end of this run publishes it to every thread that wakes the
-        // task later.
-        self.0.store(entry, order!(place: Relaxed));
+        self.entry().is_ok()
     }
 }
 
@@ -120,301 +221,270 @@ pub(crate) struct Origin<P> {
     /// Alive while the task is entered. It is the address inside an `Arc`, so that counts can be
     /// taken through it.
     pub(crate) owner: P,
-    pub(crate) lane: Lane,
+    place: Place,
+}
+
+impl<P> Origin<P> {
+    #[inline]
+    pub(crate) fn lane(&self) -> Lane {
+        self.place.lane()
+    }
 }
 
 /// What all entries of a chunk share.
 struct Head<K> {
-    home: Origin<*const K>,
-    shard: usize,
+    owner: *const K,
+    place: Place,
 }
 
-/// Entries of one lane.
+/// # Safety
+/// The entry's executor is alive as long as the reference is used.
+#[inline]
+unsafe fn head<'a, K>(entry: *const Entry) -> &'a Head<K> {
+    // SAFETY: the chunk lives as long as the executor.
+    unsafe { &*room::head_of(entry) }
+}
+
+/// Entries of one worker and one lane.
 type Room<K> = room::Room<Head<K>>;
 
-/// A worker's entries of the normal lane.
-struct Own<K> {
-    room: Biased<Room<K>>,
-    /// The returned entries. Locked within the room's lock, or alone.
-    returned: Mutex<Returned>,
-}
+/// The flags of an entry.
+const WALKED: usize = 2;
+const HELD: usize = 4;
+const STRUCK: usize = 3;
+const FLAGS: usize = 7;
 
-/// Entries that threads other than the worker have struck off. Each holds the address of the next
-/// one, and null ends the list.
-struct Returned(*mut ());
-
-// SAFETY: the entries belong to the list alone.
-unsafe impl Send for Returned {}
-
-/// A worker's entries. The registry has one shard for each worker, so that workers do not contend.
-struct Shard<K> {
-    normal: Own<K>,
-    high: Mutex<Room<K>>,
-    pinned: Mutex<Room<K>>,
+fn with(task: NonNull<()>, flags: usize) -> *mut () {
+    task.as_ptr().map_addr(|address| address | flags)
 }
 
 pub(crate) struct Registry<K> {
-    shards: Vec<CachePadded<Shard<K>>>,
-    /// The number of entries that were left when the executor terminated.
-    left: AtomicUsize,
-    /// The owner, which is kept alive while such entries are left.
-    owner: Mutex<Option<Arc<K>>>,
+    /// The rooms of each worker.
+    shards: Vec<[Room<K>; PINNED + 1]>,
+    /// Locked by the one walk that is under way.
+    walk: Mutex<()>,
+    /// Those among the workers.
+    fences: Fences,
 }
 
 impl<K: RegistryOwner> Registry<K> {
     /// `fences` are those among the workers.
     pub(crate) fn new(workers: usize, fences: Fences) -> Self {
-        let shard = |_| {
-            CachePadded::new(Shard {
-                normal: Own {
-                    room: Biased::new(Room::default(), fences.with_others()),
-                    returned: Mutex::new(Returned(ptr::null_mut())),
-                },
-                high: Mutex::default(),
-                pinned: Mutex::default(),
-            })
-        };
         Self {
-            shards: (0..workers).map(shard).collect(),
-            left: AtomicUsize::new(0),
-            owner: Mutex::new(None),
+            shards: (0..workers).map(|_| Default::default()).collect(),
+            walk: Mutex::new(()),
+            fences,
         }
     }
 
-    /// Enters a task of the normal lane that a worker has run.
+    /// Enters a task, as a worker.
     ///
     /// # Safety
-    /// The caller is that worker, and the task's runner. The task has this place, and is not in any
-    /// registry yet.
+    /// The caller is that worker, and has the task's runnable or is its runner. The task has this
+    /// link, and is not in any registry yet.
     #[inline]
-    pub(crate) unsafe fn enter_normal(
-        owner: &Arc<K>,
-        task: NonNull<()>,
-        place: &EntryLink<K>,
-        worker: usize,
-    ) {
-        let own = &owner.registry().shards[worker].normal;
-        let enter = |room: &mut Room<K>| {
-            if room.is_full() {
-                let returned = core::mem::replace(&mut lock(&own.returned).0, ptr::null_mut());
-                // SAFETY: the list has entries of this room.
-                unsafe { room.take_back(returned) };
-            }
-            place.enter(room, owner, task, Lane::Normal, worker);
-        };
-        // SAFETY: rule 1. No other call is under way, because `enter` calls no code of a user.
-        unsafe { own.room.enter(enter) };
-    }
-
-    /// Enters a task that has a worker or a lane of its own. `near` is the worker that does it, or
-    /// any worker.
-    ///
-    /// # Safety
-    /// The caller has the task's runnable. The task has this place, and is not in any registry yet.
     pub(crate) unsafe fn enter(
         owner: &Arc<K>,
         task: NonNull<()>,
-        place: &EntryLink<K>,
-        lane: Lane,
-        near: usize,
+        link: &EntryLink<K>,
+        worker: usize,
     ) {
-        let registry = owner.registry();
-        // ORDERING: left_again. Relaxed: it can differ from 0 only for the last worker, when that
-        // worker drops a future that spawns.
-        if registry.left.load(order!(left_again: Relaxed)) > 0 {
-            // ORDERING: left_more. Relaxed: it publishes nothing.
-            registry.left.fetch_add(1, order!(left_more: Relaxed));
-        }
-        let shards = &registry.shards;
-        let (room, shard) = match lane {
-            Lane::Pinned(worker) => (&shards[worker].pinned, worker),
-            Lane::High | Lane::Normal => (&shards[near].high, near),
+        let (registry, place) = (owner.registry(), link.place().on(worker));
+        let head = || Head {
+            owner: Arc::as_ptr(owner),
+            place,
         };
-        place.enter(&mut lock(room), owner, task, lane, shard);
+        // SAFETY: the worker is the owner of its rooms.
+        let entry = unsafe { registry.room(place).enter(task, head) };
+        // ORDERING: enter_fence. SeqCst, with `walk_fence`: see the header.
+        registry.fences.light(order!(enter_fence: SeqCst));
+        // ORDERING: place. Relaxed: the end of this run publishes it to every thread that wakes the
+        // task later.
+        link.0.store(entry.cast(), order!(place: Relaxed));
     }
 
     /// Strikes a task off, if it was entered. `worker` returns the index of the worker of the same
     /// executor that this thread is, if it is one.
     ///
     /// # Safety
-    /// The caller is the task's runner, and the task's future is gone.
+    /// The caller is the task's runner, and the task's future is gone. If the last worker has not
+    /// left a count with the entry, the caller keeps the executor alive.
     #[inline]
     pub(crate) unsafe fn strike_off(
-        place: &EntryLink<K>,
+        task: &EndedTask<'_, EntryLink<K>>,
         worker: impl FnOnce(*const K) -> Option<usize>,
     ) {
-        let entry = place.entry();
-        let Some(head) = room::head_of::<Head<K>>(entry) else {
+        let Ok(entry) = task.metadata().entry() else {
             return;
         };
-        // SAFETY: the room lives as long as the executor, which the entry keeps alive.
-        let Head { home, shard } = unsafe { head.read() };
         // SAFETY: the entry keeps the executor alive.
-        let registry = ptr::from_ref(unsafe { (*home.owner).registry() });
-        // SAFETY: as above, until the end of this function, except for what `forget_left` says.
-        let this = unsafe { &*registry };
-        let shards = &this.shards[shard];
-        match (home.lane, worker(home.owner)) {
-            (Lane::Normal, Some(worker)) if worker == shard => {
-                // SAFETY: this is an entry of the room, in use until now.
-                let give_back = |room: &mut Room<K>| unsafe { room.give_back(entry) };
-                // SAFETY: rule 1. No other call is under way, because `give_back` calls no code of
-                // a user.
-                unsafe { shards.normal.room.enter(give_back) };
-            }
-            (Lane::Normal, _) => {
-                // SAFETY: this is an entry in use until now, and no other thread touches it.
-                unsafe { shards.normal.return_entry(entry) };
-            }
-            (Lane::High, _) => {
-                // SAFETY: as for the normal lane.
-                unsafe { lock(&shards.high).give_back(entry) };
-            }
-            (Lane::Pinned(_), _) => {
-                // SAFETY: as for the normal lane.
-                unsafe { lock(&shards.pinned).give_back(entry) };
-            }
+        let &Head { owner, place } = unsafe { head::<K>(entry) };
+        // SAFETY: as above, and after the exchange by this function's contract.
+        let room = unsafe { (*owner).registry() }.room(place);
+        let strike = |word: &Entry, free| {
+            // ORDERING: strike, marked. Acquire, with `walked`: what a walk did with the task comes
+            // before the task is freed. On failure nothing is read because of the value.
+            let orders = (order!(strike: Acquire), order!(marked: Relaxed));
+            let task = task.as_ptr().as_ptr();
+            let exchange = word.compare_exchange(task, free, orders.0, orders.1);
+            exchange.is_ok()
+        };
+        let is_own = worker(owner) == Some(place.worker());
+        // SAFETY: the task's entry in this room, and this thread's once it is struck off. If
+        // `is_own`, this thread is the worker.
+        if !unsafe { room.give_back(entry, is_own, strike) } {
+            // SAFETY: by this function's contract.
+            unsafe { Self::strike_off_marked(task, entry) };
         }
-        // SAFETY: the registry is alive by rule 3, because this task has not been counted off.
-        unsafe { Self::forget_left(registry) };
     }
 
-    /// Counts off one of the entries that were left by a terminated executor. The last of them may
-    /// free the executor, and the registry with it.
+    /// Strikes off a task that a walk uses, or with which a count of the executor was left.
     ///
     /// # Safety
-    /// The registry is alive, and the caller has struck off an entry.
-    #[inline]
-    unsafe fn forget_left(this: *const Self) {
-        // SAFETY: by this function's contract.
-        let left = unsafe { &(*this).left };
-        // ORDERING: left_look. Relaxed: an executor that has not terminated has no such entries. A
-        // thread that strikes off an entry after the termination has seen the executor terminate.
-        if left.load(order!(left_look: Relaxed)) == 0 {
+    /// As for [`strike_off`](Self::strike_off). This is the task's entry.
+    #[cold]
+    unsafe fn strike_off_marked(task: &EndedTask<'_, EntryLink<K>>, entry: *mut Entry) {
+        // SAFETY: as for `strike_off`.
+        let &Head { owner, place } = unsafe { head::<K>(entry) };
+        let waker = ThinWaker::from(task.waker()).into_raw();
+        // SAFETY: an entry lives as long as its room.
+        let word = unsafe { &*entry };
+        // ORDERING: strike_marked. Release, with `struck`: the waker is counted before the walk
+        // drops it. Acquire, with `walked`, as for `strike`, and with `hold`: the count is added
+        // before this thread gives it back.
+        let before = word.swap(with(waker, STRUCK), order!(strike_marked: AcqRel));
+        let flags = before.addr() & FLAGS;
+        if flags == WALKED {
             return;
         }
-        // ORDERING: left. AcqRel: what the other threads did with the registry happens before it is
-        // freed.
-        if left.fetch_sub(1, order!(left: AcqRel)) == 1 {
-            // SAFETY: by this function's contract, and the owner keeps the registry alive.
-            let owner = lock(unsafe { &(*this).owner }).take();
-            drop(owner);
+        // SAFETY: no walk has found it.
+        drop(unsafe { ThinWaker::from_raw(waker) });
+        if flags == HELD {
+            // SAFETY: the last worker has left this count. Nothing of the executor is touched after
+            // this.
+            return unsafe { K::release(owner) };
         }
+        // SAFETY: the caller keeps the executor alive.
+        let room = unsafe { (*owner).registry() }.room(place);
+        // SAFETY: the walk was over, so the entry is this thread's.
+        unsafe { room.give_back(entry, false, put) };
     }
 
-    /// Counts the entries that are left, for rule 3. The last worker must call this before it
-    /// announces that the executor has terminated.
-    pub(crate) fn count_left(owner: &Arc<K>) {
+    /// Adds a count of the executor for each entry that is left. The last worker must call this
+    /// before it announces that the executor has terminated.
+    pub(crate) fn hold(owner: &Arc<K>) {
         let registry = owner.registry();
-        let live = |shard: &CachePadded<Shard<K>>| {
-            let normal = shard.normal.room.with_lock(|room| {
-                let returned = &mut lock(&shard.normal.returned).0;
-                let returned = core::mem::replace(returned, ptr::null_mut());
-                // SAFETY: the list has entries of this room.
-                unsafe { room.count_off(returned) };
-                room.live()
-            });
-            normal + lock(&shard.high).live() + lock(&shard.pinned).live()
-        };
-        let left = registry.shards.iter().map(live).sum();
-        if left > 0 {
-            *lock(&registry.owner) = Some(owner.clone());
-            // ORDERING: count_left. Relaxed: published by the executor's phase, which is set next
-            // (`gate::terminate`).
-            registry.left.store(left, order!(count_left: Relaxed));
-        }
-    }
-
-    /// Calls `f` with each task that is entered, under the locks of rule 2.
-    pub(crate) fn each_task(&self, mut f: impl FnMut(NonNull<()>)) {
-        for shard in &self.shards {
-            shard.each_unpinned(&mut f);
-            lock(&shard.pinned).each_task(&mut f);
-        }
+        registry.each_used(0..registry.shards.len(), ALL, |task, word, _| {
+            // Before the exchange, after which another thread may give it back.
+            let count = owner.clone();
+            let held = with(task, HELD);
+            // ORDERING: hold, ended. Release, with `strike_marked`: the count is added before it is
+            // given back. On failure nothing is read because of the value.
+            let orders = (order!(hold: Release), order!(ended: Relaxed));
+            let exchange = word.compare_exchange(task.as_ptr(), held, orders.0, orders.1);
+            if exchange.is_ok() {
+                mem::forget(count);
+            }
+        });
     }
 
     /// Cancels every waiting task whose runnable does not exist, except tasks that are pinned to a
-    /// worker. Any thread may call this. Other workers may still run tasks; those tasks are marked
-    /// as cancelled.
+    /// worker. Called by a worker, once the executor is closed. Other workers may still run tasks;
+    /// those tasks are marked as cancelled.
     pub(crate) fn cancel_all(&self) -> Vec<Runnable<K>> {
-        (0..self.shards.len())
-            .flat_map(|shard| self.cancel_shard(shard))
-            .collect()
+        // ORDERING: walk_fence. SeqCst, with `enter_fence`: see the header.
+        self.fences.heavy(order!(walk_fence: SeqCst));
+        self.cancel(0..self.shards.len(), UNPINNED)
     }
 
-    /// Like [`cancel_all`](Registry::cancel_all), for the tasks that one worker has entered.
+    /// Like [`cancel_all`](Registry::cancel_all), for the tasks that the calling worker has
+    /// entered.
     pub(crate) fn cancel_shard(&self, worker: usize) -> Vec<Runnable<K>> {
-        let mut runnables = Vec::new();
-        self.shards[worker].each_unpinned(abort(&mut runnables));
-        runnables
+        self.cancel(worker..worker + 1, UNPINNED)
     }
 
-    /// Cancels every waiting task that is pinned to a worker and whose runnable does not exist.
+    /// Cancels every waiting task that is pinned to the calling worker and whose runnable does not
+    /// exist.
     pub(crate) fn cancel_pinned(&self, worker: usize) -> Vec<Runnable<K>> {
+        self.cancel(worker..worker + 1, PINNED..PINNED + 1)
+    }
+
+    fn cancel(&self, workers: Range<usize>, rooms: Range<usize>) -> Vec<Runnable<K>> {
         let mut runnables = Vec::new();
-        lock(&self.shards[worker].pinned).each_task(abort(&mut runnables));
+        self.walk(workers, rooms, |task| {
+            // SAFETY: the walk keeps the task's memory. All its tasks have an `EntryLink`.
+            runnables.extend(unsafe { Runnable::raw_abort(task) });
+        });
         runnables
     }
 
-    /// Returns how many chunks a worker has in a lane, and how many entries are in use there.
-    #[cfg(test)]
-    pub(crate) fn room(&self, worker: usize, lane: Lane) -> (usize, usize) {
-        let shard = &self.shards[worker];
-        let of = |room: &mut Room<K>| (room.chunks(), room.live());
-        match lane {
-            Lane::Normal => shard.normal.room.with_lock(of),
-            Lane::High => of(&mut lock(&shard.high)),
-            Lane::Pinned(_) => of(&mut lock(&shard.pinned)),
+    /// Calls `f` with each task that is entered. `f` must not panic, nor use the executor.
+    pub(crate) fn each_task(&self, f: impl FnMut(NonNull<()>)) {
+        self.walk(0..self.shards.len(), ALL, f);
+    }
+
+    /// Calls `f` with each task that is entered in these rooms of these workers.
+    fn walk(&self, workers: Range<usize>, rooms: Range<usize>, mut f: impl FnMut(NonNull<()>)) {
+        self.each_used(workers, rooms, |task, word, (room, entry)| {
+            let walked = with(task, WALKED);
+            // ORDERING: walk, gone. Acquire, with `enter`: the task is complete. On failure nothing
+            // is read because of the value.
+            let orders = (order!(walk: Acquire), order!(gone: Relaxed));
+            if (word.compare_exchange(task.as_ptr(), walked, orders.0, orders.1)).is_err() {
+                return;
+            }
+            f(task);
+            // ORDERING: walked, struck. Release, with `strike` and `strike_marked`: what was done
+            // with the task comes before the task is freed. Acquire, with `strike_marked`: the
+            // waker is made before it is dropped here.
+            let orders = (order!(walked: Release), order!(struck: Acquire));
+            if let Err(struck) = word.compare_exchange(walked, task.as_ptr(), orders.0, orders.1) {
+                let waker = struck.map_addr(|address| address & !FLAGS);
+                // SAFETY: a waker's word is not null.
+                let waker = unsafe { NonNull::new_unchecked(waker) };
+                // SAFETY: `strike_marked` has left the waker to this walk.
+                drop(unsafe { ThinWaker::from_raw(waker) });
+                // SAFETY: it has left the entry as well.
+                unsafe { room.give_back(entry, false, put) };
+            }
+        });
+    }
+
+    /// Calls `f` with each task that is entered in these rooms of these workers, with its entry,
+    /// and with where that lies. One walk at a time does so, and none touches a `HELD` task.
+    fn each_used(
+        &self,
+        workers: Range<usize>,
+        rooms: Range<usize>,
+        mut f: impl FnMut(NonNull<()>, &Entry, (&Room<K>, *mut Entry)),
+    ) {
+        let _walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        for shard in &self.shards[workers] {
+            for room in &shard[rooms.clone()] {
+                room.each_used(|task, word, entry| {
+                    if task.addr().get() & FLAGS == 0 {
+                        f(task, word, (room, entry));
+                    }
+                });
+            }
         }
     }
 
-    /// Returns how many entries are left, and whether they keep the owner.
-    #[cfg(test)]
-    pub(crate) fn left(&self) -> (usize, bool) {
-        // Relaxed: one thread.
-        let left = self.left.load(core::sync::atomic::Ordering::Relaxed);
-        (left, lock(&self.owner).is_some())
+    #[inline]
+    fn room(&self, place: Place) -> &Room<K> {
+        &self.shards[place.worker()][place.room()]
     }
 
-    /// Returns whether a worker has pinned tasks that have not ended.
+    /// Returns whether a worker has pinned tasks that have not ended, apart from those that another
+    /// thread has spawned, and that have not waited yet.
     pub(crate) fn has_pinned(&self, worker: usize) -> bool {
-        lock(&self.shards[worker].pinned).live() > 0
+        self.counts(worker, Lane::Pinned(worker)).1 > 0
     }
-}
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl<K> Own<K> {
-    /// # Safety
-    /// `entry` is one of this worker's, was in use until now, and belongs to the caller.
-    #[inline(never)]
-    unsafe fn return_entry(&self, entry: *mut ()) {
-        let mut returned = lock(&self.returned);
-        // SAFETY: the entry is the caller's, and from here on the list's.
-        unsafe { room::link(entry, returned.0) };
-        returned.0 = entry;
-    }
-}
-
-impl<K> Shard<K> {
-    /// Calls `f` with each task that is entered here, but for pinned ones, under the locks of rule
-    /// 2.
-    fn each_unpinned(&self, mut f: impl FnMut(NonNull<()>)) {
-        self.normal.room.with_lock(|room| {
-            let _returned = lock(&self.normal.returned);
-            room.each_task(&mut f);
-        });
-        lock(&self.high).each_task(f);
-    }
-}
-
-/// Cancels a task, and keeps its runnable.
-fn abort<K>(runnables: &mut Vec<Runnable<K>>) -> impl FnMut(NonNull<()>) {
-    |task| {
-        // SAFETY: an entry in use means that its future still exists. All its tasks have an
-        // `EntryLink`.
-        runnables.extend(unsafe { Runnable::raw_abort(task) });
+    /// Returns how many chunks a worker has in a lane, and how many entries are in use there.
+    pub(crate) fn counts(&self, worker: usize, lane: Lane) -> (usize, usize) {
+        let (room, mut used) = (self.room(Place::of(lane).on(worker)), 0);
+        room.each_used(|_, _, _| used += 1);
+        (room.chunks().count(), used)
     }
 }

@@ -2,203 +2,247 @@
 //!
 //! The entries lie in chunks of [`CHUNK`] bytes, each with a head that all its entries share. The
 //! chunk of an entry is found by the entry's address ([`head_of`]), so a task whose metadata is the
-//! address of its entry also knows the head.
+//! address of its entry also knows the head. A chunk is freed with its room, and not before, so any
+//! thread can read all entries at any time.
 //!
-//! An entry in use is a task's address. A free entry is the address of the next free one, or null,
-//! made odd.
+//! A room has one *owner*, who enters tasks and alone touches the list of free entries. An entry in
+//! use is even: a task's address, to which the users of the room may add flags. A free entry is
+//! odd: the address of the next free one, or null, plus 1.
 
-use alloc::{alloc::handle_alloc_error, vec::Vec};
 use core::{
-    alloc::Layout,
-    cell::UnsafeCell,
+    iter,
     ptr::{self, NonNull},
 };
 
+use crossbeam_utils::CachePadded;
+use joint_switch::{AtomicPtr, MODELLED, Retire, UnsafeCell, heap, order};
+
 /// The size and the alignment of a chunk.
 const CHUNK: usize = 1024;
-const HEAD: usize = 32;
-pub(crate) const ENTRIES: usize = (CHUNK - HEAD) / size_of::<*mut ()>();
+const WORD: usize = size_of::<*mut ()>();
+/// The size of the head, and of the address of the next chunk.
+const HEAD: usize = 3 * WORD;
+pub(crate) const ENTRIES: usize = match MODELLED {
+    true => 2,
+    false => (CHUNK - HEAD) / WORD,
+};
+
+/// A task's address, or a link of a list of free entries.
+pub(crate) type Entry = AtomicPtr<()>;
 
 #[repr(C, align(1024))]
-struct Chunk<H> {
+pub(crate) struct Chunk<H> {
     head: H,
-    entries: UnsafeCell<[*mut (); ENTRIES]>,
+    /// The chunk that was added before this one, or null.
+    older: *mut Self,
+    entries: [Entry; ENTRIES],
 }
 
-/// Returns the head of the chunk that an entry lies in, or `None` for null. It lives as long as the
-/// entry's room, and is never written.
+/// Returns the head of the chunk that an entry lies in. It lives as long as the entry's room, and
+/// is never written.
 #[inline]
-pub(crate) fn head_of<H>(entry: *mut ()) -> Option<NonNull<H>> {
-    NonNull::new(entry.map_addr(|address| address & !(CHUNK - 1)).cast())
+pub(crate) fn head_of<H>(entry: *const Entry) -> *const H {
+    entry.map_addr(|address| address & !(CHUNK - 1)).cast()
 }
 
 /// A free entry that is followed by `next`.
-fn free(next: *mut ()) -> *mut () {
-    next.map_addr(|address| address | 1)
+fn free(next: *mut Entry) -> *mut () {
+    next.map_addr(|address| address | 1).cast()
 }
 
 /// The entry that follows a free one, or null.
-fn next(free: *mut ()) -> *mut () {
-    free.map_addr(|address| address & !1)
+fn next(free: *mut ()) -> *mut Entry {
+    free.map_addr(|address| address & !1).cast()
 }
 
-/// Makes an entry that is not in use the first of a list.
-///
-/// # Safety
-/// The caller has the entry.
-pub(crate) unsafe fn link(entry: *mut (), first: *mut ()) {
-    // SAFETY: the entry is the caller's, and holds one word.
-    unsafe { entry.cast::<*mut ()>().write(free(first)) };
+/// Writes a link into an entry that belongs to the caller.
+pub(crate) fn put(word: &Entry, link: *mut ()) -> bool {
+    // ORDERING: put. Relaxed: the list that the entry goes to publishes it.
+    word.store(link, order!(put: Relaxed));
+    true
 }
 
-/// Room for entries. A thread that touches it has exclusive access.
 pub(crate) struct Room<H> {
-    chunks: Vec<NonNull<Chunk<H>>>,
-    /// The first free entry, or null.
-    free: *mut (),
-    live: usize,
+    /// The chunk that was added last, or null. Written by the owner.
+    newest: AtomicPtr<Chunk<H>>,
+    /// The first free entry, or null. Touched by the owner.
+    free: UnsafeCell<*mut Entry>,
+    /// The first of the entries that other threads have freed, or null. On a line of its own,
+    /// because the owner touches the others for each task that waits.
+    returned: CachePadded<AtomicPtr<Entry>>,
 }
+
+// SAFETY: other threads than the owner touch the entries alone, which are atomic, and read the
+// heads and links of the chunks, which are not written once they are published.
+unsafe impl<H> Sync for Room<H> {}
+// SAFETY: as for `Sync`.
+unsafe impl<H> Send for Room<H> {}
 
 impl<H> Default for Room<H> {
     fn default() -> Self {
         Self {
-            chunks: Vec::new(),
-            free: ptr::null_mut(),
-            live: 0,
+            newest: AtomicPtr::new(ptr::null_mut()),
+            free: UnsafeCell::new(ptr::null_mut()),
+            returned: CachePadded::new(AtomicPtr::new(ptr::null_mut())),
         }
     }
 }
 
-// SAFETY: the chunks belong to the room, except for their heads, which are never written.
-unsafe impl<H> Send for Room<H> {}
-
 impl<H> Room<H> {
-    /// Returns whether the next entry needs another chunk.
-    #[inline]
-    pub(crate) fn is_full(&self) -> bool {
-        self.free.is_null()
-    }
-
-    /// Returns the number of entries in use.
-    pub(crate) fn live(&self) -> usize {
-        self.live
-    }
-
-    #[cfg(test)]
-    pub(crate) fn chunks(&self) -> usize {
-        self.chunks.len()
-    }
-
     /// Enters a task, and returns the entry. `head` makes the head of a new chunk.
-    #[inline]
-    pub(crate) fn enter(&mut self, task: NonNull<()>, head: impl FnOnce() -> H) -> *mut () {
-        if self.is_full() {
-            self.grow(head());
-        }
-        let entry = self.free;
-        // SAFETY: this is a free entry of a chunk of this room.
-        let taken = unsafe { entry.cast::<*mut ()>().replace(task.as_ptr()) };
-        self.free = next(taken);
-        self.live += 1;
-        entry
-    }
-
-    /// # Safety
-    /// `entry` is one of this room's, and was in use until now.
-    #[inline]
-    pub(crate) unsafe fn give_back(&mut self, entry: *mut ()) {
-        // SAFETY: by this function's contract.
-        unsafe { link(entry, self.free) };
-        self.free = entry;
-        self.live -= 1;
-    }
-
-    /// Takes back a list of entries that are no longer in use.
     ///
     /// # Safety
-    /// They are linked by [`link`], and are this room's, which has no free entry.
-    #[cold]
-    pub(crate) unsafe fn take_back(&mut self, first: *mut ()) {
-        self.free = first;
-        // SAFETY: by this function's contract.
-        unsafe { self.count_off(first) };
-    }
-
-    /// Counts a list of entries as no longer in use, and forgets them.
-    ///
-    /// # Safety
-    /// They are linked by [`link`], and are this room's.
-    pub(crate) unsafe fn count_off(&mut self, first: *mut ()) {
-        let mut entry = first;
-        while !entry.is_null() {
-            self.live -= 1;
+    /// The caller is the owner.
+    #[inline]
+    pub(crate) unsafe fn enter(&self, task: NonNull<()>, head: impl FnOnce() -> H) -> *mut Entry {
+        self.free.with_mut(|first| {
+            // SAFETY: by this function's contract.
+            let mut entry = unsafe { *first };
+            if entry.is_null() {
+                entry = self.refill(head);
+            }
             // SAFETY: this is a free entry of a chunk of this room.
-            entry = next(unsafe { entry.cast::<*mut ()>().read() });
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self, head: H) {
-        let chunk = Chunk::new(head);
-        self.chunks.push(chunk);
-        // SAFETY: the chunk is fresh.
-        let entries = unsafe { &raw mut (*chunk.as_ptr()).entries }.cast::<*mut ()>();
-        for i in (0..ENTRIES).rev() {
-            // SAFETY: the entry is inside the chunk.
-            let entry = unsafe { entries.add(i) };
+            let word = unsafe { &*entry };
+            // ORDERING: free_look. Relaxed: the owner has written it, or has acquired the list.
+            let link = word.load(order!(free_look: Relaxed));
+            debug_assert!(link.addr() & 1 == 1, "the entry is free");
             // SAFETY: as above.
-            unsafe { link(entry.cast(), self.free) };
-            self.free = entry.cast();
+            unsafe { *first = next(link) };
+            // ORDERING: enter. Release, with the registry's `walk`: a thread that finds the task
+            // here may touch it.
+            word.store(task.as_ptr(), order!(enter: Release));
+            entry
+        })
+    }
+
+    /// Frees an entry, unless `write` returns false. `write` writes the value that it is given into
+    /// the entry. Lock-free.
+    ///
+    /// # Safety
+    /// The entry is one of this room's, in use until now, and the caller's once `write` returns
+    /// true. If `is_owner`, the caller is the owner.
+    #[inline]
+    pub(crate) unsafe fn give_back(
+        &self,
+        entry: *mut Entry,
+        is_owner: bool,
+        write: impl FnOnce(&Entry, *mut ()) -> bool,
+    ) -> bool {
+        // SAFETY: the entry is in a chunk of this room.
+        let word = unsafe { &*entry };
+        if !is_owner {
+            // ORDERING: returned_look. Relaxed: the exchange decides.
+            let first = self.returned.load(order!(returned_look: Relaxed));
+            let is_free = write(word, free(first));
+            if is_free {
+                self.return_entry(entry, word, first);
+            }
+            return is_free;
+        }
+        self.free.with_mut(|first| {
+            // SAFETY: by this function's contract.
+            let is_free = write(word, free(unsafe { *first }));
+            if is_free {
+                // SAFETY: as above.
+                unsafe { *first = entry };
+            }
+            is_free
+        })
+    }
+
+    /// Adds an entry, which links to `first`, to those that the owner takes back.
+    fn return_entry(&self, entry: *mut Entry, word: &Entry, mut first: *mut Entry) {
+        loop {
+            // ORDERING: push, push_again. Release, with `take`: the link is visible. On failure
+            // nothing is read because of the value.
+            let orders = (order!(push: Release), order!(push_again: Relaxed));
+            match (self.returned).compare_exchange(first, entry, orders.0, orders.1) {
+                Ok(_) => return,
+                Err(now) => first = now,
+            }
+            put(word, free(first));
         }
     }
 
-    /// Calls `f` with each task that is entered.
-    pub(crate) fn each_task(&self, mut f: impl FnMut(NonNull<()>)) {
-        for chunk in &self.chunks {
+    /// Returns a list of free entries: those that were given back, or else a new chunk's.
+    #[cold]
+    fn refill(&self, head: impl FnOnce() -> H) -> *mut Entry {
+        // ORDERING: take. Acquire, with each `push`, which the later ones continue.
+        let returned = self.returned.swap(ptr::null_mut(), order!(take: Acquire));
+        match returned.is_null() {
+            true => self.grow(head()),
+            false => returned,
+        }
+    }
+
+    /// Adds a chunk, and returns the list of its entries.
+    fn grow(&self, head: H) -> *mut Entry {
+        const {
+            assert!(
+                size_of::<Chunk<H>>() == CHUNK,
+                "the address of an entry gives that of its chunk"
+            );
+        }
+        let chunk = heap::allocate::<Chunk<H>>().as_ptr();
+        // SAFETY: the field is inside the chunk.
+        let entries = unsafe { &raw mut (*chunk).entries }.cast::<Entry>();
+        let link = |i| match i < ENTRIES {
+            true => entries.wrapping_add(i),
+            false => ptr::null_mut(),
+        };
+        // ORDERING: newest_look. Relaxed: the owner alone writes it.
+        let older = self.newest.load(order!(newest_look: Relaxed));
+        let fresh = Chunk {
+            head,
+            older,
+            entries: core::array::from_fn(|i| Entry::new(free(link(i + 1)))),
+        };
+        // SAFETY: the block is fresh, and has room for a chunk.
+        unsafe { chunk.write(fresh) };
+        // ORDERING: grow. Release, with `chunks`: the chunk is complete.
+        self.newest.store(chunk, order!(grow: Release));
+        entries
+    }
+
+    /// Returns the chunks, the newest first.
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = NonNull<Chunk<H>>> {
+        // ORDERING: chunks. Acquire, with `grow`.
+        let newest = self.newest.load(order!(chunks: Acquire));
+        // SAFETY: a chunk lives as long as the room.
+        let older = |chunk: &NonNull<Chunk<H>>| NonNull::new(unsafe { chunk.as_ref().older });
+        iter::successors(NonNull::new(newest), older)
+    }
+
+    /// Calls `f` with the word of each entry in use, with the entry as its word, and with its
+    /// address.
+    pub(crate) fn each_used(&self, mut f: impl FnMut(NonNull<()>, &Entry, *mut Entry)) {
+        for chunk in self.chunks() {
             // SAFETY: a chunk lives as long as the room.
-            let entries = unsafe { &raw const (*chunk.as_ptr()).entries }.cast::<*mut ()>();
-            for i in 0..ENTRIES {
+            let entries = unsafe { &raw mut (*chunk.as_ptr()).entries }.cast::<Entry>();
+            for entry in (0..ENTRIES).map(|i| entries.wrapping_add(i)) {
                 // SAFETY: the entry is inside the chunk.
-                let entry = unsafe { entries.add(i) };
-                // SAFETY: no other thread touches the entries now.
-                let task = unsafe { entry.read() };
-                let task = NonNull::new(task).filter(|task| task.addr().get() & 1 == 0);
-                task.into_iter().for_each(&mut f);
+                let word = unsafe { &*entry };
+                // ORDERING: look. Relaxed: `f` does what it must before it touches a task.
+                let used = NonNull::new(word.load(order!(look: Relaxed)));
+                if let Some(used) = used.filter(|used| used.addr().get() & 1 == 0) {
+                    f(used, word, entry);
+                }
             }
         }
     }
 }
 
-impl<H> Chunk<H> {
-    fn new(head: H) -> NonNull<Self> {
-        const {
-            assert!(
-                size_of::<Self>() == CHUNK && !core::mem::needs_drop::<H>(),
-                "the address of an entry gives that of its chunk, whose head is not dropped"
-            );
-        }
-        let layout = Layout::new::<Self>();
-        // SAFETY: the layout's size is not zero.
-        let chunk = unsafe { alloc::alloc::alloc(layout) }.cast::<Self>();
-        let Some(chunk) = NonNull::new(chunk) else {
-            handle_alloc_error(layout)
-        };
-        let empty = Self {
-            head,
-            entries: UnsafeCell::new([ptr::null_mut(); ENTRIES]),
-        };
-        // SAFETY: the memory is fresh, and has that layout.
-        unsafe { chunk.write(empty) };
-        chunk
-    }
-}
-
 impl<H> Drop for Room<H> {
     fn drop(&mut self) {
-        for chunk in self.chunks.drain(..) {
-            // SAFETY: the chunk was made by `Chunk::new`. No entry is in use, because each of those
+        for mut chunk in self.chunks() {
+            // SAFETY: the room is the caller's alone, and no entry is in use, because each of those
             // keeps the owner of the room alive.
-            unsafe { alloc::alloc::dealloc(chunk.as_ptr().cast(), Layout::new::<Chunk<H>>()) };
+            let entries = unsafe { &mut chunk.as_mut().entries };
+            entries.iter_mut().for_each(Retire::retire);
+            // SAFETY: the chunk is complete, and not used after this.
+            unsafe { chunk.drop_in_place() };
+            // SAFETY: `grow` has allocated it.
+            unsafe { heap::release(chunk) };
         }
     }
 }

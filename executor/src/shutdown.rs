@@ -9,11 +9,7 @@ use std::{
     time::Instant,
 };
 
-use super::{
-    Executor,
-    hosted::Shutdown,
-    worker::{Worker, current},
-};
+use super::{Executor, hosted::Shutdown, worker::current};
 use joint::oneshot::{Receiver, RecvTimeoutError};
 use joint::waker::clock;
 
@@ -177,7 +173,7 @@ impl Executor {
         let is_own =
             |thread: &Thread| thread.id.get() == Some(&this_thread) && !thread.ended.is_finished();
         let stepped =
-            || current::with_worker_of(&raw const *self.shared, |own| own.map(Worker::index));
+            || current::with_worker_of(&raw const *self.shared, |own| own.map(|own| own.index()));
         let own = threads.iter().position(is_own).or_else(stepped);
         if let Some(own) = own {
             // The other workers do not wait for its poll either.

@@ -1,17 +1,16 @@
 //! How workers go to sleep without missing a wake-up, and how few of them are woken.
 //!
-//! A worker is *active* while it runs tasks. Otherwise it *searches*, *watches* or *sleeps*. One
-//! word counts the workers in these three states, and a list under a mutex says which workers watch
-//! and which sleep. A watcher sleeps too, but only for a limited time, and then looks again. A
-//! worker that searches or watches is a **lookout**. While there is a lookout, an active worker
-//! that pushes a task need not wake anybody, and a task that is stuck behind a long poll is found
-//! by the lookout within that time.
+//! A worker *runs* tasks, *searches*, or is *parked*. A parked worker *sleeps*, or it *watches*:
+//! for a limited time, after which it searches again. One word counts the workers that search,
+//! watch and sleep, and those that have been woken and are not up yet. A worker that searches or
+//! watches, or is on its way up, is a **lookout**. While there is a lookout, a worker that pushes a
+//! task need not wake anybody, and a task that is stuck behind a long poll is found by the lookout
+//! within that time.
 //!
 //! # The handshake
 //! A push and a worker that goes to sleep form a store-load race: each side writes one place and
-//! then reads the other's. Acquire and release are not
-//! enough, so both sides have a fence. A worker pushes often, so its fence is [light] and the other
-//! side's is heavy.
+//! then reads the other's. Acquire and release are not enough, so both sides have a fence. A worker
+//! pushes often, so its fence is [light] and the other side's is heavy.
 //!
 //! | push (`notify`) | sleep | end of a search (`found`) |
 //! |---|---|---|
@@ -19,21 +18,21 @@
 //! | P2 fence | S2 fence | F2 fence |
 //! | P3 read the counts. If there is no lookout and a worker sleeps, wake one | S3 if this was the last lookout, look into every queue. If there is work, stay awake | F3 if this was the last lookout, look into every queue. If there is work, wake one |
 //!
-//! **No task is left in a queue while no active worker could run it and there is no lookout.** Take
-//! a push and a worker that goes to sleep. The two fences are ordered. If S2 comes before P2, then
-//! P3 sees S1 or a later change, so it either wakes a sleeper or sees a lookout. If P2 comes before
-//! S2, then S3 sees P1, and the worker stays awake. That leaves the push that relied on a lookout.
-//! Its P3 read the counts before that lookout left (S1 or F1 of the lookout). So P2 comes before
-//! the lookout's S2 or F2, because otherwise P3 would have seen it leave. Hence the lookout's S3 or
-//! F3 sees P1. A lookout that was not the last one leaves the look to the last one, whose fence
-//! comes later still. A watcher that looks again becomes a searcher, and is a lookout all the
-//! while.
+//! **No task is left in a queue while no running worker could run it and there is no lookout.**
+//! Take a push and a worker that goes to sleep. The two fences are ordered. If S2 comes before P2,
+//! then P3 sees S1 or a later change, so it either wakes a sleeper or sees a lookout. If P2 comes
+//! before S2, then S3 sees P1, and the worker stays awake. That leaves the push that relied on a
+//! lookout. Its P3 read the counts before that lookout left (S1 or F1 of the lookout). So P2 comes
+//! before the lookout's S2 or F2, because otherwise P3 would have seen it leave. Hence the
+//! lookout's S3 or F3 sees P1. A lookout that was not the last one leaves the look to the last one,
+//! whose fence comes later still. A watcher that looks again becomes a searcher, and is a lookout
+//! all the while.
 //!
-//! The heavy fence is left out if no other worker is active at S1 or F1. Only active workers use
-//! light fences. A worker that becomes active later changes the counts after S1 or F1, so its P3
-//! sees S1 or F1. A worker that was active earlier is asleep by now, because there is no other
-//! lookout. What it pushed came before its own S1, which is a release, and is under the mutex. The
-//! fence after F1, or the mutex of S1, acquires that, so S3 or F3 sees its pushes.
+//! The heavy fence is left out if no other worker runs at S1 or F1. Only running workers use light
+//! fences. A worker that begins to run later changes the counts after S1 or F1, so its P3 sees S1
+//! or F1. A worker that ran earlier is asleep by now, because there is no other lookout. What it
+//! pushed came before its own S1, which is a release, and S1 and the fence after F1 acquire it. So
+//! S3 or F3 sees its pushes.
 //!
 //! A worker that takes a batch from another queue holds the batch for a moment where no look can
 //! see it. If it is a searcher, it leaves the searchers after it has put the batch into its own
@@ -41,26 +40,50 @@
 //! the last searcher sees what the others took. If it is not a searcher, it announces the batch by
 //! a `notify` of its own.
 //!
-//! **A task spawned from another thread is not left to a lookout while no worker is active.** The
-//! spawning thread has a full fence, and wakes a worker if it reads that none is active and none
-//! searches. A worker that is about to watch or sleep looks once more at the injector and at its
-//! inbox, after a full fence of its own (`urgent`). This is the same race with the same two cases.
+//! **A task spawned from another thread is not left to a lookout while no worker runs.** The
+//! spawning thread has a full fence, and wakes a worker if it reads that none runs and none
+//! searches. A worker that is about to park looks once more at the injector and at its inbox, after
+//! a full fence of its own (`urgent`). This is the same race with the same two cases.
 //!
 //! A push may be left unannounced if the task is the only one that could be taken from its worker,
 //! and the very next that the worker runs (`notify_unless`, and a task that yields alone). Whatever
 //! that task does then, the next push is announced. A worker that puts another run before it, or
-//! another waker, notifies for it first.
+//! the code of a stranger, notifies for it first.
 //!
-//! A worker whose owner drives it ([`hosted`](super::hosted)) may be *away*: it is on the list, and
-//! its thread does something else. It is woken by a function instead of an unpark, and takes itself
-//! off the list when it is driven again. It has no time limit, so it is never a watcher.
+//! # One word for each worker
+//! A worker that parks writes into its word how it parks, and then counts itself. So whoever counts
+//! it as parked finds its word: the last lookout acquires the counts of all that parked before it
+//! left, and its fence passes their words on. (In the other order, a worker that is stopped between
+//! the two is counted and cannot be woken. If it was not the last lookout, it does not look
+//! either.) Whoever wants to wake it **claims** it, by an exchange of that word, unparks it, and
+//! counts it as on its way up, in this order. The worker rises by an exchange too, and then counts
+//! itself as a searcher. So one side alone learns that the worker was parked.
 //!
-//! A worker rests on its own thread's parker, or in the [driver](super::driver), which has room for
-//! one worker: the **keeper**. The keeper also rises by itself when there is something to do in the
-//! driver. The other workers are woken before it.
+//! A thread that is stopped between its claim and the unpark hinders nobody: it has not counted the
+//! worker yet, so others still see that a lookout is needed, and they wake another worker, or
+//! unpark that one themselves. Those who need that very worker unpark it in any case, also if they
+//! learn of the claim from their own, which fails. There is one lock, that of the waker of a worker
+//! that is away, and such a worker is woken by its claimer alone.
 //!
-//! For the end, the mutex is enough. The flag is set before `wake_all` locks the list. A worker
-//! that is not on the list by then locks it later, and sees the flag in its last look.
+//! A push that finds all words awake, though the counts show a sleeper, need not wake anybody: that
+//! sleeper has risen, and is about to count itself as a searcher.
+//!
+//! The count of those on their way up may be less than 0 for a moment, if a worker is up before its
+//! waker has counted it. It lies above the others, so nothing is borrowed from them, and it is read
+//! as 0. That worker searches by then.
+//!
+//! A worker whose owner drives it ([`hosted`](super::hosted)) may be *away*: it sleeps, and its
+//! thread does something else. It is woken by a function instead of an unpark, after those on their
+//! threads, and rises when it is driven again. As that may be never, it does not count as on its
+//! way up. It has no time limit, so it never watches.
+//!
+//! A worker parks on its own thread, or in the [driver](super::driver), which has room for one: the
+//! **keeper**. The keeper also rises by itself when there is something to do in the driver. The
+//! other workers are woken before it.
+//!
+//! For the end, a fence on each side is enough: the flag is set before `wake_all` makes its fence
+//! and looks at the words, and a worker that parks writes its word before its fence, and looks at
+//! the flag after it.
 //!
 //! Two designs were rejected: waking a worker for each push, because a wake-up costs more than most
 //! tasks; and leaving a task to its pusher if the lookout that the push relied on finds something
@@ -69,61 +92,59 @@
 //! [light]: super::fences
 
 use super::fences::Fences;
+use crate::guard::lock;
 use alloc::{boxed::Box, vec::Vec};
-use core::{mem, time::Duration};
+use core::{task::Waker, time::Duration};
 use crossbeam_utils::CachePadded;
 use joint_switch::{
-    AtomicU64, AtomicUsize, Mutex, MutexGuard, fence, order, recheck,
+    AtomicU64, AtomicUsize, Mutex, OnceLock, fence, order, recheck,
     thread::{self, Thread},
 };
-use std::sync::PoisonError;
 
 mod counts;
 mod place;
 
-use self::counts::{Counts, SEARCHING, SLEEPING, WATCHING};
-use self::place::Place;
+use self::counts::{Counts, SEARCHING, SLEEPING, WAKING, WATCHING};
 pub(crate) use self::{
     counts::{MOST_WORKERS, Need},
-    place::{AfterPark, Away, Parking},
+    place::{AfterPark, Parking},
 };
 
-/// The states of a worker's own word: `RESTING` exactly while the worker is on the list.
+/// The words of workers. The parked one with the highest word is woken first.
 const AWAKE: usize = 0;
-const RESTING: usize = 1;
+/// It is being woken.
+const CLAIMED: usize = 1;
+/// The keeper is being woken.
+const CLAIMED_IN_DRIVER: usize = 2;
+/// It sleeps, and its thread does something else.
+const AWAY: usize = 3;
+const WATCHES_IN_DRIVER: usize = 4;
+const WATCHES: usize = 5;
+const SLEEPS_IN_DRIVER: usize = 6;
+const SLEEPS: usize = 7;
 
 pub(crate) struct Sleep {
-    /// `SEARCHING`, `WATCHING` and `SLEEPING`, added up. The latter two are changed under the mutex
-    /// only.
-    counts: AtomicU64,
-    resting: Mutex<Vec<Resting>>,
-    /// The workers' threads, each from its [`begin`](Sleep::begin) on.
-    threads: Mutex<Vec<Thread>>,
-    /// One word for each worker. The worker sleeps on it, and a thread with something for this
-    /// worker alone reads from it whether the worker rests. `RESTING` is set and cleared only under
-    /// the mutex.
-    signals: Vec<CachePadded<AtomicUsize>>,
+    /// `SEARCHING`, `WATCHING`, `SLEEPING` and `WAKING`, added up.
+    counts: CachePadded<AtomicU64>,
+    /// One for each worker, close together, because a waker looks at all.
+    words: Vec<AtomicUsize>,
+    reached: Vec<Reached>,
     /// Wakes the keeper, which is in the driver or about to enter it.
     ring: Box<dyn Fn() + Send + Sync>,
     /// The fences between the workers.
     fences: Fences,
 }
 
-/// A worker that watches or sleeps.
-struct Resting {
-    worker: usize,
-    place: Place,
-    /// `WATCHING` or `SLEEPING`.
-    how: u64,
-    is_keeper: bool,
-}
-
-/// How a watch ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Watched {
-    Woken,
-    /// The limit has passed.
-    Over,
+/// How one worker is reached.
+struct Reached {
+    /// Its thread, from [`begin`](Sleep::begin) on. Not under a lock, because a thread may be
+    /// stopped while it unparks another.
+    thread: OnceLock<Thread>,
+    /// Not 0 once its owner has moved it to another thread, which is in `moved`.
+    has_moved: AtomicUsize,
+    moved: Mutex<Option<Thread>>,
+    /// How it is woken while it is away. Its claimer takes it, or it itself when it comes back.
+    away: Mutex<Option<Waker>>,
 }
 
 /// How a sleep ended.
@@ -134,20 +155,24 @@ pub(crate) enum Slept {
     AWhile,
 }
 
-/// How a worker has left the list of those that rest.
+/// How a worker has risen.
 #[must_use]
-#[derive(PartialEq, Eq)]
-enum Risen {
-    /// Another thread has taken it off the list, and is about to signal it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Risen {
+    /// Another thread has claimed it.
     Woken,
     ByItself,
 }
 
 /// What a notification has woken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+#[derive(Debug)]
 pub(crate) enum Woke {
     Nobody,
     One,
+    /// A worker whose thread is away. The caller wakes it by this, where it may call the code of a
+    /// stranger.
+    Away(Waker),
 }
 
 impl Sleep {
@@ -158,46 +183,38 @@ impl Sleep {
         ring: impl Fn() + Send + Sync + 'static,
     ) -> Self {
         Self {
-            counts: AtomicU64::new(0),
-            resting: Mutex::new(Vec::with_capacity(workers)),
-            threads: Mutex::new(Vec::with_capacity(workers)),
-            signals: (0..workers)
-                .map(|_| CachePadded::new(AtomicUsize::new(AWAKE)))
-                .collect(),
+            counts: CachePadded::new(AtomicU64::new(0)),
+            words: (0..workers).map(|_| AtomicUsize::new(AWAKE)).collect(),
+            reached: (0..workers).map(|_| Reached::new()).collect(),
             ring: Box::new(ring),
             fences,
         }
     }
 
-    /// Registers the calling thread as a worker. From here on [`rouse`](Sleep::rouse) reaches it,
-    /// and the worker sees everything that happened before an earlier `rouse`.
-    pub(crate) fn begin(&self) {
-        let thread = thread::current();
-        let mut threads = lock(&self.threads);
-        // One thread may drive several workers, or one worker again and again.
-        if !threads.iter().any(|one| one.id() == thread.id()) {
-            threads.push(thread);
-        }
+    /// Registers the calling thread as that worker's. From here on [`rouse`](Sleep::rouse) reaches
+    /// it, and the worker sees everything that happened before an earlier `rouse`.
+    pub(crate) fn begin(&self, worker: usize) {
+        self.reached[worker].begin();
+        // ORDERING: begin_fence. SeqCst: with `rouse_fence`. Before the fences of whoever wakes
+        // the worker, which find a thread that has moved.
+        fence(order!(begin_fence: SeqCst));
     }
 
-    /// Unparks the thread of every worker, including workers that are blocked in a poll and on no
-    /// list, so that each looks again at what has changed.
+    /// Unparks the thread of every worker, including workers that are blocked in a poll, so that
+    /// each looks again at what has changed.
     pub(crate) fn rouse(&self) {
-        // Cloned, because an unpark takes longer than a worker should wait to begin.
-        let threads = lock(&self.threads).clone();
-        threads.iter().for_each(Thread::unpark);
-    }
-
-    fn workers(&self) -> u64 {
-        self.signals.len() as u64
+        // ORDERING: rouse_fence. SeqCst: with `begin_fence`: this finds the thread, or the worker
+        // sees what the caller has written.
+        fence(order!(rouse_fence: SeqCst));
+        self.reached.iter().for_each(Reached::unpark);
     }
 
     /// Returns the number of workers that run tasks.
-    fn active(&self, counts: Counts) -> u64 {
-        self.workers() - counts.lookouts() - counts.sleeping()
+    fn running(&self, counts: Counts) -> u64 {
+        self.words.len() as u64 - counts.searching() - counts.watching() - counts.sleeping()
     }
 
-    /// Called by an active worker after a push. Wakes a worker if there is no lookout, or if there
+    /// Called by a running worker after a push. Wakes a worker if there is no lookout, or if there
     /// is another need that is not met.
     #[inline]
     pub(crate) fn notify(&self, need: Need) -> Woke {
@@ -213,44 +230,38 @@ impl Sleep {
         self.fences.light(order!(push_fence: SeqCst));
         // ORDERING: push_look. Relaxed: ordered by the fence.
         let counts = Counts(self.counts.load(order!(push_look: Relaxed)));
-        let unmet = if counts.needs_lookout() {
-            Need::Lookout
-        } else if need == Need::Hands && counts.has_hands() {
-            Need::Hands
-        } else {
-            return Woke::Nobody;
-        };
-        match runs_next() {
-            true => Woke::Nobody,
-            false => self.wake_one(unmet),
+        let is_unmet = counts.needs_lookout() || need == Need::Hands && counts.has_hands();
+        match is_unmet && !runs_next() {
+            true => self.wake_one(),
+            false => Woke::Nobody,
         }
     }
 
-    /// Called by any other thread after a push. Also wakes a worker if none is active.
-    pub(crate) fn notify_from_outside(&self, need: Need) {
+    /// Called by any other thread after a push. Also wakes a worker if none runs.
+    pub(crate) fn notify_from_outside(&self, need: Need) -> Woke {
         // ORDERING: outside_fence. SeqCst: P2 of the handshake, also with `rest_fence`.
         fence(order!(outside_fence: SeqCst));
         // ORDERING: outside_look. Relaxed: ordered by the fence.
         let counts = Counts(self.counts.load(order!(outside_look: Relaxed)));
-        if counts.needs_lookout() {
-            self.wake_one(Need::Lookout);
-        } else if (need == Need::Hands || self.active(counts) == 0) && counts.has_hands() {
-            self.wake_one(Need::Hands);
+        let needs_hands = need == Need::Hands || self.running(counts) == 0;
+        match counts.needs_lookout() || needs_hands && counts.has_hands() {
+            true => self.wake_one(),
+            false => Woke::Nobody,
         }
     }
 
-    /// Returns whether no worker is active.
+    /// Returns whether no worker runs.
     pub(crate) fn is_quiet(&self) -> bool {
         // ORDERING: quiet_look. Relaxed: for a choice that may be wrong.
-        self.active(Counts(self.counts.load(order!(quiet_look: Relaxed)))) == 0
+        self.running(Counts(self.counts.load(order!(quiet_look: Relaxed)))) == 0
     }
 
-    /// Whether a searcher that finds nothing should watch: other workers are active, and there is
-    /// no other lookout.
+    /// Whether a searcher that finds nothing should watch: other workers run, and there is no other
+    /// lookout.
     pub(crate) fn wants_watcher(&self) -> bool {
         // ORDERING: wanted_look. Relaxed: for a choice that may be wrong.
         let counts = Counts(self.counts.load(order!(wanted_look: Relaxed)));
-        self.active(counts) > 0 && counts.lookouts() == 1
+        self.running(counts) > 0 && counts.lookouts() == 1
     }
 
     /// Returns whether some worker has nothing to run: a hint for code that can split its work.
@@ -267,18 +278,18 @@ impl Sleep {
         self.counts.fetch_add(SEARCHING, order!(search: Relaxed));
     }
 
-    /// Records that a searching worker has found work. If it was the last lookout and `has_work`
-    /// sees more, wakes another worker.
-    pub(crate) fn found(&self, has_work: impl Fn() -> bool) {
+    /// Records that a searching worker runs again. If it was the last lookout and `has_work` sees
+    /// something to do, wakes another worker.
+    pub(crate) fn found(&self, has_work: impl Fn() -> bool) -> Woke {
         // ORDERING: found. Release, with the fence of a worker that leaves the lookouts later. That
         // fence follows an operation on the same word, so it acquires (`found_fence`,
         // `found_heavy_fence`, `sleep_heavy_fence`): the later worker's look sees what this
         // searcher has put into its queue.
         let before = Counts(self.counts.fetch_sub(SEARCHING, order!(found: Release)));
         if before.lookouts() != 1 || before.sleeping() == 0 {
-            return;
+            return Woke::Nobody;
         }
-        if self.active(before) == 0 {
+        if self.running(before) == 0 {
             // ORDERING: found_fence. SeqCst: F2 of the handshake, with `outside_fence`.
             fence(order!(found_fence: SeqCst));
         } else {
@@ -286,35 +297,34 @@ impl Sleep {
             self.fences.heavy(order!(found_heavy_fence: SeqCst));
         }
         // RECHECK: found_again. F3: a push that relied on this lookout.
-        if recheck!(found_again: has_work()) {
-            self.wake_one(Need::Lookout);
+        match recheck!(found_again: has_work()) {
+            true => self.wake_one(),
+            false => Woke::Nobody,
         }
     }
 
-    /// Lets a searching worker rest as a watcher for up to `limit`. It returns as a searcher. It
-    /// does not rest if `urgent` returns true.
+    /// Lets a searching worker watch for up to `limit`. It returns as a searcher. It does not park
+    /// if `urgent` returns true.
     pub(crate) fn watch(
         &self,
         worker: usize,
         limit: Duration,
         urgent: impl Fn() -> bool,
         mut parking: Parking<'_>,
-    ) -> Watched {
-        self.rest(worker, WATCHING, &parking);
-        // ORDERING: rest_fence. SeqCst: with `outside_fence`.
+    ) -> Risen {
+        let word = match parking.is_keepers() {
+            true => WATCHES_IN_DRIVER,
+            false => WATCHES,
+        };
+        self.rest(worker, word, WATCHING);
+        // ORDERING: rest_fence. SeqCst: with `outside_fence`, `worker_fence` and `end_fence`.
         fence(order!(rest_fence: SeqCst));
         // RECHECK: watch_urgent. A push from another thread, or the end, that came before this
         // worker could be seen to watch.
         if !recheck!(watch_urgent: urgent()) {
             parking.park(Some(limit));
         }
-        match self.rise(worker) {
-            Risen::ByItself => Watched::Over,
-            Risen::Woken => {
-                self.wait_for_signal(worker, parking);
-                Watched::Woken
-            }
-        }
+        self.rise(worker, WATCHING, WAKING)
     }
 
     /// Lets a searching worker sleep until it is woken or has something to do in the driver. It
@@ -325,221 +335,259 @@ impl Sleep {
         worker: usize,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
-        parking: Parking<'_>,
+        mut parking: Parking<'_>,
     ) -> Slept {
-        let rest = || self.rest(worker, SLEEPING, &parking);
-        let slept = self.fall_asleep(worker, rest, urgent, has_work);
-        if let Slept::AWhile = slept {
-            self.wait_for_signal(worker, parking);
+        let word = match parking.is_keepers() {
+            true => SLEEPS_IN_DRIVER,
+            false => SLEEPS,
+        };
+        let before = self.rest(worker, word, SLEEPING);
+        let is_needed = self.is_needed(before, urgent, has_work);
+        // An exchange that changes nothing, so that it has its place in the order of the claims.
+        // ORDERING: slept. Release, with `claim`: a claim that comes after a look that found none
+        // sees the reactor in which this keeper rests. `risen` acquires.
+        let is_claimed = || is_claimed(self.words[worker].fetch_add(0, order!(slept: Release)));
+        while !is_needed && !is_claimed() && parking.park(None) == AfterPark::Wait {}
+        match self.rise(worker, SLEEPING, WAKING) {
+            Risen::ByItself if is_needed => Slept::NotAtAll,
+            _ => Slept::AWhile,
         }
-        slept
     }
 
     /// Lets a searching worker sleep as [`sleep`](Sleep::sleep) does, while its thread does
     /// something else. Unless the answer is that it does not sleep at all, the worker's next call
     /// is [`come_back`](Sleep::come_back).
+    ///
+    /// # Errors
+    /// It does not sleep. The waker comes back, to be dropped by a running worker.
     pub(crate) fn go_away(
         &self,
         worker: usize,
-        away: Away,
+        away: Waker,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
-    ) -> Slept {
-        let rest = || self.rest_at(worker, SLEEPING, Place::Away(away), false);
-        self.fall_asleep(worker, rest, urgent, has_work)
+    ) -> Result<(), Option<Waker>> {
+        *lock(&self.reached[worker].away) = Some(away);
+        let before = self.rest(worker, AWAY, SLEEPING);
+        match self.is_needed(before, urgent, has_work) {
+            true => Err(self.come_back(worker)),
+            false => Ok(()),
+        }
     }
 
-    /// Ends the sleep of a worker that was away. It is a searcher again.
-    pub(crate) fn come_back(&self, worker: usize) {
-        // If another thread has taken it off the list, the lock passes on what that thread did.
-        let _how = self.rise(worker);
+    /// Ends the sleep of a worker that was away. It is a searcher again. Returns its waker, if
+    /// nobody has woken it, to be dropped by a running worker.
+    pub(crate) fn come_back(&self, worker: usize) -> Option<Waker> {
+        let _how = self.rise(worker, SLEEPING, 0);
+        lock(&self.reached[worker].away).take()
     }
 
-    fn fall_asleep(
+    /// S2 and S3.
+    fn is_needed(
         &self,
-        worker: usize,
-        rest: impl FnOnce() -> Counts,
+        before: Counts,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
-    ) -> Slept {
-        let before = rest();
+    ) -> bool {
         let was_last = before.lookouts() == 1;
-        if was_last && self.active(before) > 0 {
+        if was_last && self.running(before) > 0 {
             // ORDERING: sleep_heavy_fence. SeqCst: S2 of the handshake, with `push_fence`; and as
             // `sleep_fence`.
             self.fences.heavy(order!(sleep_heavy_fence: SeqCst));
         } else {
-            // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `outside_fence`.
+            // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `outside_fence`,
+            // `worker_fence` and `end_fence`.
             fence(order!(sleep_fence: SeqCst));
         }
         // RECHECK: sleep_urgent. As `watch_urgent`.
         // RECHECK: sleep_again. S3: a push that relied on this lookout, or saw it awake.
-        let is_needed =
-            recheck!(sleep_urgent: urgent()) || was_last && recheck!(sleep_again: has_work());
-        if is_needed && self.rise(worker) == Risen::ByItself {
-            return Slept::NotAtAll;
-        }
-        Slept::AWhile
+        recheck!(sleep_urgent: urgent()) || was_last && recheck!(sleep_again: has_work())
     }
 
-    /// Wakes all resting workers, and rouses the others.
-    pub(crate) fn wake_all(&self) {
-        let woken = {
-            let mut resting = self.lock();
-            for one in &*resting {
-                self.signal(one);
-            }
-            mem::take(&mut *resting)
-        };
-        for one in woken {
-            self.unpark(one);
-        }
+    /// Rouses the workers that are not parked, and wakes the others. Returns the wakers of those
+    /// whose threads are away.
+    #[must_use]
+    pub(crate) fn wake_all(&self) -> Vec<Waker> {
         self.rouse();
+        self.wake_parked()
     }
 
-    /// Wakes one worker, if it rests. Called after a push to that worker's inbox. If the worker
-    /// does not rest, this costs a fence and a load of its word.
-    pub(crate) fn wake_worker(&self, worker: usize) {
+    /// Wakes the workers that are parked.
+    #[must_use]
+    pub(crate) fn wake_parked(&self) -> Vec<Waker> {
+        // ORDERING: end_fence. SeqCst: orders what the caller has written before these looks, with
+        // `rest_fence`, `sleep_fence` and `sleep_heavy_fence`.
+        fence(order!(end_fence: SeqCst));
+        let woken = (0..self.words.len()).map(|worker| self.wake(worker, |_| true));
+        let away = |woke| match woke {
+            Woke::Away(waker) => Some(waker),
+            Woke::Nobody | Woke::One => None,
+        };
+        woken.filter_map(away).collect()
+    }
+
+    /// Wakes one worker, if it is parked. Called after a push to that worker's inbox. If the worker
+    /// is not parked, this costs a fence and a load of its word.
+    pub(crate) fn wake_worker(&self, worker: usize) -> Woke {
         // ORDERING: worker_fence. SeqCst: orders the push before this look, with `rest_fence`,
         // `sleep_fence` and `sleep_heavy_fence`.
         fence(order!(worker_fence: SeqCst));
-        // ORDERING: worker_look. Relaxed: ordered by the fence.
-        if self.signals[worker].load(order!(worker_look: Relaxed)) == RESTING {
-            self.wake_first(|one| one.worker == worker);
-        }
+        self.wake(worker, |_| true)
     }
 
-    /// Wakes the keeper, if it rests.
+    /// Wakes the keeper, if it is parked.
     #[cfg(feature = "io")]
     pub(crate) fn wake_keeper(&self) {
-        self.wake_first(|one| one.is_keeper);
+        (0..self.words.len()).any(|worker| matches!(self.wake(worker, is_keepers), Woke::One));
     }
 
-    fn wake_first(&self, which: impl Fn(&Resting) -> bool) {
-        self.wake(|resting| resting.iter().position(which));
+    /// Wakes one worker as a searcher. Sleepers are woken before watchers, which look by
+    /// themselves, each kind's keeper after the others, and last a worker whose thread is away.
+    #[cold]
+    fn wake_one(&self) -> Woke {
+        let word = |worker: &usize| self.word(*worker);
+        while let Some(best) = (0..self.words.len()).max_by_key(word) {
+            match self.word(best) {
+                AWAKE => return Woke::Nobody,
+                word if is_claimed(word) => break,
+                _ => {}
+            }
+            let woke = self.wake(best, |_| true);
+            if !matches!(woke, Woke::Nobody) {
+                return woke;
+            }
+        }
+        (0..self.words.len()).for_each(|worker| _ = self.wake(worker, is_claimed));
+        Woke::Nobody
     }
 
-    /// Wakes the resting worker that `choose` selects by its place.
-    fn wake(&self, choose: impl FnOnce(&[Resting]) -> Option<usize>) -> Woke {
-        let one = {
-            let mut resting = self.lock();
-            let Some(place) = choose(&resting) else {
-                return Woke::Nobody;
+    fn word(&self, worker: usize) -> usize {
+        // ORDERING: worker_look. Relaxed: ordered by the caller's fence.
+        self.words[worker].load(order!(worker_look: Relaxed))
+    }
+
+    /// Wakes a worker, if it is parked and its word is like that. One that is claimed may not have
+    /// been unparked yet, if the system has stopped the thread that does so: it is unparked again.
+    fn wake(&self, worker: usize, is_it: impl Fn(usize) -> bool) -> Woke {
+        let mut word = self.word(worker);
+        loop {
+            let claimed = match word {
+                AWAKE => return Woke::Nobody,
+                _ if !is_it(word) => return Woke::Nobody,
+                AWAY => return self.wake_away(worker),
+                CLAIMED | CLAIMED_IN_DRIVER => {
+                    self.unpark(worker, word);
+                    return Woke::Nobody;
+                }
+                WATCHES_IN_DRIVER | SLEEPS_IN_DRIVER => CLAIMED_IN_DRIVER,
+                _ => CLAIMED,
             };
-            let one = resting.remove(place);
-            self.signal(&one);
-            one
-        };
-        self.unpark(one);
+            // ORDERING: claim. Release, with `risen`: what the caller has written is visible to the
+            // worker. Acquire, with an earlier `slept` of a keeper that rests again: the ring that
+            // follows sees the reactor in which it rests.
+            // ORDERING: claim_not. Relaxed: this looks again at the word that it has read.
+            let (claim, not) = (order!(claim: AcqRel), order!(claim_not: Relaxed));
+            match self.words[worker].compare_exchange(word, claimed, claim, not) {
+                Ok(_) => break self.unpark(worker, claimed),
+                // Perhaps by a thread that the system stops before it unparks the worker.
+                Err(now) => word = now,
+            }
+        }
+        // ORDERING: waking. Relaxed: the claim publishes what the woken worker must see.
+        self.counts.fetch_add(WAKING, order!(waking: Relaxed));
         Woke::One
     }
 
-    /// Wakes one worker as a searcher, if the need is still not met. Sleepers are woken before
-    /// watchers, which look by themselves, and the keeper is woken last.
-    #[cold]
-    fn wake_one(&self, need: Need) -> Woke {
-        let rank = |one: &Resting| (one.how == SLEEPING, !one.is_keeper);
-        self.wake(|resting| {
-            // ORDERING: wake_look. Relaxed: a worker that searches by now has a fence at the end of
-            // its search.
-            let counts = Counts(self.counts.load(order!(wake_look: Relaxed)));
-            let ranked = (0..resting.len()).filter(|_| need.is_unmet(counts));
-            ranked.max_by_key(|&i| rank(&resting[i]))
-        })
+    /// Wakes a worker whose word was [`AWAY`] a moment ago.
+    fn wake_away(&self, worker: usize) -> Woke {
+        // Locked, so that it is the waker of the sleep that is claimed.
+        let mut away = lock(&self.reached[worker].away);
+        // ORDERING: claim_away. Relaxed: the lock publishes the waker here, and in `come_back` what
+        // the caller has written.
+        // ORDERING: claim_away_not. Relaxed: another thread wakes it, or it has come back.
+        let (claim, not) = (order!(claim_away: Relaxed), order!(claim_away_not: Relaxed));
+        let claim = self.words[worker].compare_exchange(AWAY, CLAIMED, claim, not);
+        let away = claim.ok().and_then(|_| away.take());
+        away.map_or(Woke::Nobody, Woke::Away)
     }
 
-    /// Puts a searching worker on the list. Returns the counts before.
-    fn rest(&self, worker: usize, how: u64, parking: &Parking<'_>) -> Counts {
-        let place = Place::Thread(thread::current());
-        self.rest_at(worker, how, place, parking.is_keepers())
-    }
-
-    fn rest_at(&self, worker: usize, how: u64, place: Place, is_keeper: bool) -> Counts {
-        let mut resting = self.lock();
-        resting.push(Resting {
-            worker,
-            place,
-            how,
-            is_keeper,
-        });
-        // ORDERING: resting. Relaxed: the caller's fence orders it against a push to this worker's
-        // inbox.
-        self.signals[worker].store(RESTING, order!(resting: Relaxed));
-        // ORDERING: sleep. Release, with `found_fence`, which acquires: a worker that finds none
-        // active sees what this worker pushed while it was active. A worker that rests after this
-        // one sees it through the mutex.
-        Counts(
-            self.counts
-                .fetch_add(how - SEARCHING, order!(sleep: Release)),
-        )
-    }
-
-    /// Signals a worker that the caller is taking off the locked list, and unparks next.
-    fn signal(&self, one: &Resting) {
-        // ORDERING: rouse. Relaxed: the signal publishes what the woken worker must see.
-        self.counts
-            .fetch_sub(one.how - SEARCHING, order!(rouse: Relaxed));
-        // ORDERING: signal. Release, with `slept`. Acquire, with an earlier `slept` of a keeper
-        // that found no signal and rests again: the ring that follows sees the reactor in which the
-        // keeper rests.
-        self.signals[one.worker].swap(AWAKE, order!(signal: AcqRel));
-    }
-
-    /// Called after [`signal`](Sleep::signal), with the list unlocked, because the woken worker may
-    /// need it.
-    fn unpark(&self, one: Resting) {
-        match one.place {
-            Place::Thread(thread) => thread.unpark(),
-            Place::Away(away) => away.wake(),
-        }
-        if one.is_keeper {
+    fn unpark(&self, worker: usize, claimed: usize) {
+        self.reached[worker].unpark();
+        if claimed == CLAIMED_IN_DRIVER {
             (self.ring)();
         }
     }
 
-    fn wait_for_signal(&self, worker: usize, mut parking: Parking<'_>) {
-        // An exchange that changes nothing, so that it has its place in the order of the exchanges
-        // of `signal`.
-        // ORDERING: slept. Acquire, with `signal`: what came before the wake-up is visible.
-        // Release, with a `signal` that comes after a look that found none.
-        while self.signals[worker].fetch_add(0, order!(slept: AcqRel)) == RESTING {
-            // A worker that is not on the list any more has its signal by now.
-            if let AfterPark::Rise = parking.park(None) {
-                if let Risen::ByItself = self.rise(worker) {
-                    return;
-                }
+    /// Parks a searching worker, as far as others can see. Returns the counts before.
+    fn rest(&self, worker: usize, word: usize, count: u64) -> Counts {
+        // Before the worker is counted: who sees it counted as parked must find it (`sleep.rs`).
+        // ORDERING: parked. Relaxed: ordered by the exchange below and by the caller's fence.
+        self.words[worker].store(word, order!(parked: Relaxed));
+        // ORDERING: sleep. AcqRel, with `found_fence`, which acquires, and from one of these to the
+        // next: a worker that finds none running sees what this worker pushed while it ran, and the
+        // last lookout sees the words of all that are parked.
+        let change = count - SEARCHING;
+        Counts(self.counts.fetch_add(change, order!(sleep: AcqRel)))
+    }
+
+    /// Makes a parked worker a searcher. `waking` is what its waker has counted, or will.
+    fn rise(&self, worker: usize, count: u64, waking: u64) -> Risen {
+        // ORDERING: risen. Acquire, with `claim`: what came before the wake-up is visible.
+        let word = self.words[worker].swap(AWAKE, order!(risen: Acquire));
+        let (how, waking) = match is_claimed(word) {
+            true => (Risen::Woken, waking),
+            false => (Risen::ByItself, 0),
+        };
+        let change = count - SEARCHING + waking;
+        // ORDERING: rise. Relaxed: as for `search`.
+        self.counts.fetch_sub(change, order!(rise: Relaxed));
+        how
+    }
+}
+
+#[cfg(feature = "io")]
+fn is_keepers(word: usize) -> bool {
+    [CLAIMED_IN_DRIVER, WATCHES_IN_DRIVER, SLEEPS_IN_DRIVER].contains(&word)
+}
+
+fn is_claimed(word: usize) -> bool {
+    word == CLAIMED || word == CLAIMED_IN_DRIVER
+}
+
+impl Reached {
+    fn new() -> Self {
+        Self {
+            thread: OnceLock::new(),
+            has_moved: AtomicUsize::new(0),
+            moved: Mutex::default(),
+            away: Mutex::default(),
+        }
+    }
+
+    fn begin(&self) {
+        let here = thread::current();
+        match self.thread.get() {
+            None => _ = self.thread.set(here),
+            Some(first) if first.id() == here.id() => {}
+            Some(_) => {
+                *lock(&self.moved) = Some(here);
+                // ORDERING: moved. Relaxed: ordered by the fence of `begin`.
+                self.has_moved.store(1, order!(moved: Relaxed));
             }
         }
     }
 
-    /// Takes a worker off the list, unless another thread has done so.
-    fn rise(&self, worker: usize) -> Risen {
-        let mut resting = self.lock();
-        let Some(place) = resting.iter().position(|one| one.worker == worker) else {
-            return Risen::Woken;
-        };
-        let one = resting.swap_remove(place);
-        // ORDERING: risen. Relaxed: a thread that sees it late does not find this worker on the
-        // list.
-        self.signals[worker].store(AWAKE, order!(risen: Relaxed));
-        // ORDERING: rise. Relaxed: as for `rouse`.
-        self.counts
-            .fetch_sub(one.how - SEARCHING, order!(rise: Relaxed));
-        drop(resting);
-        // Its waker may be a stranger's, and the drop of that one may wake a worker.
-        drop(one);
-        Risen::ByItself
+    fn unpark(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+        // ORDERING: moved_look. Relaxed: ordered by the fences before it.
+        if self.has_moved.load(order!(moved_look: Relaxed)) != 0 {
+            if let Some(thread) = &*lock(&self.moved) {
+                thread.unpark();
+            }
+        }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Resting>> {
-        #[cfg(test)]
-        tests::LOCKS.set(tests::LOCKS.get() + 1);
-        lock(&self.resting)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::{
     registry::Lane,
     span::traced,
     worker::{
-        Worker, current,
+        Running, current,
         launch::{builder, launch},
         shared::{Scheduler, Shared},
     },
@@ -190,12 +190,12 @@ impl<'a> TaskBuilder<'a> {
     #[track_caller]
     fn with_target<R>(
         self,
-        f: impl FnOnce(Option<Cow<'static, str>>, Option<Lane>, &Arc<Shared>, Option<&Worker>) -> R,
+        f: impl FnOnce(Option<Cow<'static, str>>, Option<Lane>, &Arc<Shared>, Option<&Running<'_>>) -> R,
     ) -> R {
         let is_outside = || current::with_current(|worker| worker.is_none());
         let ambient = (self.executor.is_none() && is_outside()).then(entered::ambient);
         let executor = self.executor.or(ambient.as_deref());
-        let current = |worker: &Worker| worker.shared().workers();
+        let current = |worker: &Running<'_>| worker.shared().workers();
         let workers = match executor {
             Some(executor) => executor.workers(),
             None => current::with_current(|worker| worker.map_or(0, current)),
@@ -215,7 +215,7 @@ impl<'a> TaskBuilder<'a> {
         };
         current::with_current(|worker| match (executor, worker) {
             (Some(executor), worker) => {
-                let is_its = |worker: &&Worker| Arc::ptr_eq(worker.shared(), &executor.shared);
+                let is_its = |worker: &&Running<'_>| Arc::ptr_eq(worker.shared(), &executor.shared);
                 let worker = worker.filter(is_its);
                 if worker.is_none() {
                     hosted::check_place(executor);
@@ -347,5 +347,5 @@ where
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn current_worker() -> Option<usize> {
-    current::with_current(|worker| worker.map(Worker::index))
+    current::with_current(|worker| worker.map(|worker| worker.index()))
 }

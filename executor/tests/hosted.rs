@@ -31,7 +31,7 @@ use joint::{
     },
 };
 use joint_executor::{
-    Builder, Executor, JoinHandle, LocalExecutor, TaskBuilder, TaskEnd, current_worker,
+    Builder, Executor, JoinHandle, LocalExecutor, Priority, TaskBuilder, TaskEnd, current_worker,
     hosted::{
         self, BoundWorker, ExecutorId, Host, HostedWorker, ReadyTask, Shutdown, Step, Unwind,
     },
@@ -802,6 +802,21 @@ mod chosen {
         let misplaced = catch_unwind(AssertUnwindSafe(|| workers[0].run_task(ready)));
         assert!(misplaced.is_err());
         assert!(block_on(task.result()).is_err(), "its runnable was dropped");
+    }
+
+    #[test]
+    fn a_pinned_task_or_one_of_high_priority_runs_in_no_other_executor() {
+        let [(executor, workers), (_other, others)] = [scheduled(1), scheduled(1)];
+        for task in [
+            executor.task().on_worker(0),
+            executor.task().priority(Priority::High),
+        ] {
+            let task = task.spawn(async {});
+            let ready = one(&workers[0]);
+            let misplaced = catch_unwind(AssertUnwindSafe(|| others[0].run_task(ready)));
+            assert!(misplaced.is_err());
+            assert!(block_on(task.result()).is_err(), "its runnable was dropped");
+        }
     }
 
     #[test]

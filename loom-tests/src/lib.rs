@@ -26,10 +26,13 @@ use joint_switch::model::{FencesTakeTurns, Weakened, sites_seen};
 pub mod event;
 pub mod lab;
 pub mod matrix;
+pub mod stopped;
+mod stopping;
 
 use lab::cell::UnsafeCell;
 
 pub use joint_switch::model::rmw_count;
+pub use stopping::{Stop, stopping};
 
 /// Runs `f` in every order that the model checker explores.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {

@@ -154,7 +154,7 @@ fn blocked_worker(
 ) -> thread::JoinHandle<()> {
     let driven = driven.clone();
     thread::spawn(move || {
-        driven.begin();
+        driven.begin(0);
         attend_while_blocked(move || driven.attend_blocked());
         assert_eq!(receiver.blocking_recv(), Ok(7));
     })
@@ -196,7 +196,7 @@ fn the_end_reaches_a_blocked_worker() {
         let worker = {
             let (driven, closed) = (driven.clone(), closed.clone());
             thread::spawn(move || {
-                driven.begin();
+                driven.begin(0);
                 let held = Rc::new(Cell::new(Some(sender)));
                 let holds = held.clone();
                 attend_while_blocked(move || {
@@ -210,7 +210,7 @@ fn the_end_reaches_a_blocked_worker() {
             })
         };
         closed.store(true, Relaxed);
-        driven.wake_all();
+        driven.rouse();
         worker.join().unwrap();
     });
 }

@@ -6,12 +6,14 @@
 //! twice is a wrong count.
 #![cfg(joint_loom)]
 
-use std::sync::atomic::Ordering::{self, AcqRel, Relaxed};
+use std::{
+    iter,
+    sync::atomic::Ordering::{self, Acquire, Relaxed},
+};
 
 use joint_executor::model::{Deques, Stealer};
-use joint_switch::model::sites_seen;
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, assert_killed, model, model_bounded, rmws_of};
+use loom_tests::{Drops, Value, assert_killed, model, model_bounded, rmws_of, stopping};
 
 /// A thread that steals half of each kind, once.
 fn start_thief(stealer: Stealer<Value>) -> thread::JoinHandle<()> {
@@ -83,6 +85,11 @@ fn each_spawned_task_is_taken_once_if_more_are_pushed() {
 }
 
 #[test]
+fn each_spawned_task_is_taken_once_if_all_are_pushed_late() {
+    one_thief(SPAWNED, 0, 2);
+}
+
+#[test]
 fn each_woken_task_is_taken_once() {
     one_thief(WOKEN, 2, 0);
 }
@@ -103,24 +110,34 @@ fn each_task_of_high_priority_is_taken_once() {
 }
 
 /// There is room for two at first. The third task takes the slot of one that was stolen, or needs
-/// more slots. The thief begins, because the model remembers only the last access of each location.
-/// Preemption bound 3.
+/// more slots. Either side begins, because the model remembers only the last access of each
+/// location. Preemption bound 3.
 fn growing() {
-    model_bounded(3, || {
-        let (deques, drops) = (Deques::new(), Drops::default());
-        (0..2).for_each(|_| deques.push_spawned(drops.value()));
-        let (stealer, third) = (deques.stealer(), drops.value());
-        let owner = thread::spawn(move || {
-            deques.push_spawned(third);
-            while let Some(task) = deques.pop_newest_spawned() {
-                task.take();
+    for thief_begins in [true, false] {
+        model_bounded(3, move || {
+            let (deques, drops) = (Deques::new(), Drops::default());
+            (0..2).for_each(|_| deques.push_spawned(drops.value()));
+            let (stealer, third) = (deques.stealer(), drops.value());
+            let own = move || {
+                deques.push_spawned(third);
+                while let Some(task) = deques.pop_newest_spawned() {
+                    task.take();
+                }
+                deques
+            };
+            let steal = move || take(stealer.steal(usize::MAX));
+            if thief_begins {
+                let owner = thread::spawn(own);
+                steal();
+                drop(owner.join().unwrap());
+            } else {
+                let thief = thread::spawn(steal);
+                let _deques = own();
+                thief.join().unwrap();
             }
-            deques
+            drops.assert_all_of(3);
         });
-        take(stealer.steal(usize::MAX));
-        drop(owner.join().unwrap());
-        drops.assert_all_of(3);
-    });
+    }
 }
 
 #[test]
@@ -138,14 +155,14 @@ fn two_thieves_and_the_owner_take_each_task_once() {
     two_thieves();
 }
 
-/// The owner pops twice, so that a thief can come between: once without the bias, and then with it.
-fn the_owner_regains_the_bias() {
-    one_thief(WOKEN, 3, 0);
+/// The first task makes the slots. Preemption bound 2.
+fn two_thieves_of_one_task() {
+    model_bounded(2, || owner_against(SPAWNED, 2, 0, 1));
 }
 
 #[test]
-fn the_owner_regains_the_bias_after_a_theft() {
-    the_owner_regains_the_bias();
+fn two_thieves_look_only_at_slots_that_are_there() {
+    two_thieves_of_one_task();
 }
 
 /// Each of two workers steals from the other while it has tasks of its own. Neither waits for the
@@ -172,110 +189,150 @@ fn two_workers_steal_from_each_other() {
     });
 }
 
+const RING: &str = "executor::ring";
+
+/// A thief stops before one of its steps. The owner and another thief do all that is left.
 #[test]
-fn the_owner_makes_no_read_modify_write() {
-    model(|| {
+fn nobody_waits_for_a_thief_that_has_stopped() {
+    let steps = [
+        "thief_head",
+        "thief_tail",
+        "thief_slots",
+        "thief_slot",
+        "take",
+    ];
+    stopping(RING, &steps, |stop| {
         let (deques, drops) = (Deques::new(), Drops::default());
-        for kind in [SPAWNED, OLDEST, WOKEN, HIGH] {
-            // More than there is room for at first.
-            let all = || {
-                (0..5).for_each(|_| (kind.push)(&deques, drops.value()));
-                (0..6).for_each(|_| take((kind.pop)(&deques)));
-            };
-            assert_eq!(rmws_of(all), 0);
+        let push = || deques.push_spawned(drops.value());
+        (0..2).for_each(|_| push());
+        let (stealer, stops) = (deques.stealer(), stop.clone());
+        let thief = thread::spawn(move || {
+            stops.this_thread();
+            take(stealer.steal(usize::MAX));
+        });
+        let stealer = deques.stealer();
+        // Takes from both ends, grows, and uses each slot again.
+        for pop in [SPAWNED.pop, OLDEST.pop] {
+            push();
+            take(pop(&deques));
         }
-        drops.assert_all_of(20);
+        take(stealer.steal(1));
+        take(iter::from_fn(|| deques.pop_newest_spawned()));
+        stop.is_over();
+        thief.join().unwrap();
+        assert!(stealer.is_empty());
+        drops.assert_all_of(4);
     });
 }
 
+/// The owner stops before one of its steps. A thief takes all that is left.
+fn stopped_owner(steps: &[&str], before: usize) {
+    stopping(RING, steps, move |stop| {
+        let (deques, drops) = (Deques::new(), Drops::default());
+        let push = || deques.push_spawned(drops.value());
+        (0..before).for_each(|_| push());
+        let (stealer, over) = (deques.stealer(), stop.clone());
+        let thief = thread::spawn(move || {
+            while !stealer.is_empty() {
+                take(stealer.steal(usize::MAX));
+            }
+            over.is_over();
+        });
+        stop.this_thread();
+        (before..3).for_each(|_| push());
+        while let Some(task) = deques.pop_newest_spawned() {
+            task.take();
+        }
+        thief.join().unwrap();
+        drops.assert_all_of(3);
+    });
+}
+
+#[test]
+fn nobody_waits_for_an_owner_that_has_stopped_in_a_push() {
+    let steps = [
+        "own_tail",
+        "room_seen",
+        "own_slots",
+        "room_head",
+        "room_saw",
+        "copy",
+        "write",
+        "slots",
+        "push",
+    ];
+    stopped_owner(&steps, 0);
+}
+
+#[test]
+fn nobody_waits_for_an_owner_that_has_stopped_in_a_take() {
+    let steps = [
+        "pop_tail", "pop_seen", "newest", "advance", "pop_saw", "own_slot", "empty",
+    ];
+    stopped_owner(&steps, 3);
+}
+
+#[test]
+fn a_take_is_one_read_modify_write_and_a_push_none() {
+    for kind in [SPAWNED, OLDEST, WOKEN, HIGH] {
+        model(move || {
+            let (deques, drops) = (Deques::new(), Drops::default());
+            // More than there is room for at first.
+            let push = || (0..5).for_each(|_| (kind.push)(&deques, drops.value()));
+            assert_eq!(rmws_of(push), 0);
+            assert_eq!(rmws_of(|| take((kind.pop)(&deques))), 1);
+            let steal = || assert_eq!(deques.stealer().steal(usize::MAX).len(), 2);
+            assert_eq!(rmws_of(steal), 1);
+            assert_eq!(
+                rmws_of(|| (0..3).for_each(|_| take((kind.pop)(&deques)))),
+                2
+            );
+            drops.assert_all_of(5);
+        });
+    }
+}
+
 fn killed(site: &str, weaker: Ordering, model: impl FnOnce()) {
-    assert_killed(&format!("executor::deques::{site}"), weaker, model);
-}
-
-#[test]
-fn entering_is_seq_cst() {
-    killed("bias::enter_fence", AcqRel, the_owner_regains_the_bias);
-}
-
-#[test]
-fn suspending_the_bias_is_seq_cst() {
-    killed("bias::suspend_fence", AcqRel, the_owner_regains_the_bias);
-}
-
-#[test]
-fn the_owner_acquires_what_a_thief_did() {
-    killed("bias::bias_look", Relaxed, the_owner_regains_the_bias);
-}
-
-#[test]
-fn giving_the_bias_back_releases() {
-    killed("bias::resume", Relaxed, the_owner_regains_the_bias);
-}
-
-#[test]
-fn stepping_out_releases() {
-    killed("bias::step_out", Relaxed, the_owner_regains_the_bias);
-}
-
-#[test]
-fn looking_for_the_owner_acquires() {
-    killed("bias::owner_look", Relaxed, the_owner_regains_the_bias);
-}
-
-#[test]
-fn locking_acquires() {
-    killed("bias::lock", Relaxed, the_owner_regains_the_bias);
-}
-
-#[test]
-fn unlocking_releases() {
-    killed("bias::unlock", Relaxed, the_owner_regains_the_bias);
+    assert_killed(&format!("{RING}::{site}"), weaker, model);
 }
 
 #[test]
 fn pushing_releases() {
-    killed("ring::push", Relaxed, || one_thief(WOKEN, 1, 1));
+    killed("push", Relaxed, || one_thief(WOKEN, 1, 1));
 }
 
 #[test]
 fn a_thief_acquires_what_was_pushed() {
-    killed("ring::oldest_tail", Relaxed, || one_thief(WOKEN, 1, 1));
+    killed("thief_tail", Relaxed, || one_thief(WOKEN, 1, 1));
 }
 
 #[test]
-fn taking_the_oldest_releases_its_slot() {
-    killed("ring::oldest", Relaxed, growing);
+fn taking_the_newest_releases_the_others() {
+    killed("newest", Relaxed, || one_thief(SPAWNED, 0, 2));
+}
+
+/// A thief that reads the tail of an empty ring and an older head looks at the slots.
+#[test]
+fn finding_nothing_to_take_releases_the_slots() {
+    killed("empty", Relaxed, two_thieves_of_one_task);
 }
 
 #[test]
-fn using_a_slot_again_acquires_it() {
-    killed("ring::room_head", Relaxed, growing);
+fn a_take_of_the_owner_releases_its_tail() {
+    killed("advance", Acquire, || one_thief(SPAWNED, 2, 0));
 }
 
-/// Each site that a model reaches either asks for `Relaxed` or is weakened above, but for
-/// `step_back`: under the model, the fence before it releases.
 #[test]
-fn no_site_is_left_out() {
-    the_owner_regains_the_bias();
-    growing();
-    let weakened = [
-        "bias::enter_fence",
-        "bias::suspend_fence",
-        "bias::bias_look",
-        "bias::resume",
-        "bias::step_out",
-        "bias::step_back",
-        "bias::owner_look",
-        "bias::lock",
-        "bias::unlock",
-        "ring::push",
-        "ring::oldest_tail",
-        "ring::oldest",
-        "ring::room_head",
-    ];
-    for (site, asked) in sites_seen() {
-        let name = site.strip_prefix("executor::deques::");
-        let listed = asked == Relaxed || name.is_none_or(|name| weakened.contains(&name));
-        assert!(listed, "no model kills `{site}`");
-    }
+fn a_thief_acquires_the_tail_of_the_take_before() {
+    killed("thief_head", Relaxed, || one_thief(SPAWNED, 2, 0));
+}
+
+#[test]
+fn new_slots_are_released() {
+    killed("slots", Relaxed, growing);
+}
+
+#[test]
+fn a_thief_acquires_new_slots() {
+    killed("thief_slots", Relaxed, growing);
 }

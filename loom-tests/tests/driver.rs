@@ -14,7 +14,7 @@ use loom::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{Wakes, assert_killed, model, model_bounded};
+use loom_tests::{Wakes, assert_killed, model, model_bounded, stopped::each_step};
 
 /// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;
@@ -82,6 +82,7 @@ impl World {
 
     /// As `Local::look_out`, until `is_over`.
     fn search(&self, worker: usize, is_over: impl Fn(&Self) -> bool) {
+        self.driven.begin(worker);
         self.driven.search();
         while !is_over(self) {
             let looks = self.forget != Forget::Vacancy;
@@ -295,6 +296,80 @@ fn the_end_while_the_reactor_is_made_reaches_the_keeper() {
     wake_while_the_reactor_is_made(World::close, World::is_closed);
 }
 
+/// A thread that wakes the keeper is stopped before one of its operations. Another one that needs
+/// the keeper does not wait for it.
+fn beside_a_stopped_waker(
+    preemptions: usize,
+    before: fn(&Driven),
+    stops: fn(&World),
+    needs: fn(&World, &Arc<Wakes>),
+) {
+    each_step(preemptions, move |stopped| {
+        let world = World::new(1, Forget::Nothing);
+        before(&world.driven);
+        let wakes = Wakes::new();
+        let worker = start(&world, {
+            let wakes = wakes.clone();
+            move |world| {
+                world.search(0, |world| {
+                    // What the stopped thread has pushed is in the way.
+                    while world.take() {}
+                    wakes.count() == 1 || world.is_closed()
+                });
+            }
+        });
+        let own = world.clone();
+        let stopped = stopped.start(move || stops(&own));
+        needs(&world, &wakes);
+        worker.join().unwrap();
+        stopped.join();
+    });
+}
+
+/// Preemption bound 1, besides the stop. With 2, loom unparks the keeper while it is blocked in the
+/// timers' lock, which loom does not allow.
+#[test]
+fn an_earlier_deadline_reaches_a_keeper_that_a_stopped_thread_has_claimed() {
+    for before in [far_deadline, reactor] {
+        for stops in [World::inject, World::pin] {
+            beside_a_stopped_waker(1, before, stops, |world, wakes| {
+                deadline(&world.driven, wakes);
+            });
+        }
+    }
+}
+
+/// Preemption bound 2, besides the stop.
+#[test]
+fn the_end_reaches_a_keeper_that_a_stopped_thread_has_claimed() {
+    for before in [far_deadline, reactor] {
+        for stops in [World::inject, World::pin] {
+            beside_a_stopped_waker(2, before, stops, |world, _| world.close());
+        }
+    }
+}
+
+/// The reactor is made while a thread that has claimed the keeper is stopped. Another one that
+/// needs the keeper rings it. Preemption bound 1, besides the stop.
+#[test]
+fn a_keeper_that_a_stopped_thread_has_claimed_is_rung_while_the_reactor_is_made() {
+    for needs in [World::close, World::inject, World::pin] {
+        each_step(1, move |stopped| {
+            let world = World::new(1, Forget::Nothing);
+            far_deadline(&world.driven);
+            let is_over = |world: &World| world.is_closed() || world.take();
+            let worker = start(&world, move |world| world.search(0, is_over));
+            let maker = start(&world, |world| world.driven.make_reactor());
+            let own = world.clone();
+            let stopped = stopped.start(move || own.driven.wake_worker(0));
+            needs(&world);
+            worker.join().unwrap();
+            maker.join().unwrap();
+            stopped.join();
+        });
+    }
+}
+
 /// Of two workers, one rests in the driver and the other outside it. One event keeps each of them
 /// busy: a task from outside, or a deadline. The worker that rises first for the deadline has to
 /// leave the task to the other, or come back for it.
@@ -360,7 +435,7 @@ fn pinned_push_while_the_reactor_is_made() {
 
 #[test]
 fn a_signal_acquires() {
-    let site = "executor::sleep::signal";
+    let site = "executor::sleep::claim";
     assert_killed(site, Release, pinned_push_while_the_reactor_is_made);
 }
 

@@ -313,10 +313,11 @@ fn documented(workers: usize) -> BTreeMap<&'static str, Cost> {
     rows.map(|row| {
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
         let number = |cell: usize| cells[cell].parse().expect("a number");
+        let [rmws, fences] = if workers > 1 { [1, 3] } else { [4, 5] };
         let cost = Cost {
-            rmws: number(1),
+            rmws: number(rmws),
             locks: number(2),
-            fences: number(if workers > 1 { 3 } else { 4 }),
+            fences: number(fences),
         };
         (cells[0], cost)
     })

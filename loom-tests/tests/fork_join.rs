@@ -18,7 +18,7 @@ use std::{
 
 use joint_executor::model::Forks;
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, assert_killed, model, model_bounded};
+use loom_tests::{Drops, Value, assert_killed, model, model_bounded, stopping};
 
 /// Not an atomic of the model, so it makes no edges.
 #[derive(Default)]
@@ -264,37 +264,69 @@ fn a_panic_of_the_other_side_is_the_owners() {
     });
 }
 
-#[test]
-fn without_the_owners_fence_both_have_the_job() {
-    assert_killed(
-        "executor::fork_join::forks::pop_fence",
-        Ordering::Relaxed,
-        join_against_theft,
-    );
+/// A thief stops before one of its steps. The owner joins, with or without another thief.
+fn stopped_thief(steps: &[&str]) {
+    stopping("executor::ring", steps, |stop| {
+        let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
+        let runs = Arc::new(Count::default());
+        let (stealing, stops) = (forks.clone(), stop.clone());
+        let thief = start(move || {
+            stops.this_thread();
+            stealing.steal(|run| run());
+        });
+        let other = start_thief(&forks);
+        drop(join_two(&forks, &drops, &runs));
+        other.join().unwrap();
+        stop.is_over();
+        thief.join().unwrap();
+        runs.assert(1);
+        drops.assert_all_of(3);
+    });
 }
 
 #[test]
-fn without_the_thiefs_fence_both_have_the_job() {
-    assert_killed(
-        "executor::fork_join::forks::steal_fence",
-        Ordering::Relaxed,
-        join_against_theft,
-    );
+fn nobody_waits_for_a_thief_that_has_stopped_before_it_has_a_job() {
+    stopped_thief(&[
+        "thief_head",
+        "thief_tail",
+        "thief_slots",
+        "thief_slot",
+        "take",
+    ]);
 }
 
 #[test]
 fn a_push_must_release_the_job() {
     assert_killed(
-        "executor::fork_join::forks::push",
+        "executor::ring::push",
         Ordering::Relaxed,
         join_against_theft,
     );
 }
 
 #[test]
+fn a_pop_must_release_the_older_jobs() {
+    assert_killed("executor::ring::newest", Ordering::Relaxed, nested);
+}
+
+#[test]
+fn a_pop_must_release_what_is_left() {
+    assert_killed("executor::ring::advance", Ordering::Acquire, joins_in_a_row);
+}
+
+#[test]
 fn a_thief_must_acquire_the_job() {
     assert_killed(
-        "executor::fork_join::forks::steal_look",
+        "executor::ring::thief_tail",
+        Ordering::Relaxed,
+        joins_in_a_row,
+    );
+}
+
+#[test]
+fn a_thief_must_acquire_what_is_left() {
+    assert_killed(
+        "executor::ring::thief_head",
         Ordering::Relaxed,
         joins_in_a_row,
     );

@@ -259,6 +259,7 @@ fn tasks_left_in_an_inbox_are_dropped_with_it() {
 
 /// A worker searches until it has a task, and is then blocked by it.
 fn search(world: &World, sleep: &Sleep, worker: usize) {
+    sleep.begin(worker);
     sleep.search();
     while world.take(1) == 0 {
         let urgent = || !world.inbox.is_empty() && sleep.is_quiet();
@@ -297,10 +298,10 @@ fn two_tasks_from_outside_reach_two_workers() {
 }
 
 /// A worker that does not search takes one of two tasks, announces the other, and is blocked.
-/// Another worker finds the announced task. Preemption bound 4.
+/// Another worker finds the announced task. Preemption bound 2.
 #[test]
 fn a_task_that_an_active_worker_leaves_in_the_inbox_is_found() {
-    model_bounded(4, || {
+    model_bounded(2, || {
         let world = World::new();
         let ran = Ran::default();
         world.push(0, &ran);
@@ -362,13 +363,14 @@ fn a_gap_is_not_waited_for() {
 /// Two threads push a task each. A worker that sleeps whenever the queue looks empty to it runs
 /// both, because the push that closes the gap wakes it.
 fn pushes_against_sleep(notify: fn(&Sleep)) {
-    model_bounded(3, move || {
+    model_bounded(2, move || {
         let world = World::new();
         let ran = Ran::default();
         let sleep = Arc::new(Sleep::new(1));
         let worker = {
             let sleep = sleep.clone();
             start(&world, move |world| {
+                sleep.begin(0);
                 sleep.search();
                 let mut left = 2;
                 while left > 0 {
@@ -396,13 +398,13 @@ fn pushes_against_sleep(notify: fn(&Sleep)) {
     });
 }
 
-/// Preemption bound 3.
+/// Preemption bound 2.
 #[test]
 fn no_worker_sleeps_while_a_task_lies_behind_a_gap() {
     pushes_against_sleep(|sleep| sleep.notify_from_outside());
 }
 
-/// Preemption bound 3.
+/// Preemption bound 2.
 #[test]
 fn the_pinned_worker_does_not_sleep_while_its_task_lies_behind_a_gap() {
     pushes_against_sleep(|sleep| sleep.wake_worker(0));
@@ -436,9 +438,9 @@ fn a_push_behind_the_last_is_not_lost() {
 
 /// An active worker reaches the last task, meets the push of another task behind it, and is blocked
 /// in a long poll with or without the task. The push relies on the other worker, which saw the
-/// queue as if it had been emptied, and which must not go to sleep. Preemption bound 3.
+/// queue as if it had been emptied, and which must not go to sleep. Preemption bound 2.
 fn gap_met_by_an_active_worker() {
-    model_bounded(3, || {
+    model_bounded(2, || {
         let world = World::new();
         let ran = Ran::default();
         let sleep = Arc::new(Sleep::new(2));

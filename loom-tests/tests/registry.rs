@@ -1,31 +1,48 @@
-//! Models of the registry of tasks (`executor/src/registry.rs`): which thread removes a task,
-//! which one cancels it, and what keeps the registry's memory alive after the executor's shutdown.
+//! Models of the registry of tasks (`executor/src/registry.rs`, `executor/src/room.rs`): which
+//! thread removes a task, which one cancels it, and what keeps the registry's memory alive after
+//! the executor's shutdown. A chunk has room for two tasks.
 #![cfg(joint_loom)]
 
 use std::{
     future::pending,
-    sync::atomic::Ordering::{Acquire, Relaxed, Release},
+    sync::{
+        Arc,
+        atomic::Ordering::{AcqRel, Relaxed, Release},
+    },
 };
 
-use joint::oneshot;
-use joint_executor::model::{Registry, Task};
+use joint::{JoinHandle, oneshot};
+use joint_executor::model::{Gate, Registry, Task};
 use joint_switch::model::sites_seen;
 use loom_tests::lab::thread;
-use loom_tests::{assert_killed, model, model_bounded};
+use loom_tests::{assert_killed, model, model_bounded, rmws_of};
 
-/// A task that remains when its executor ends.
-fn left(registry: &Registry) -> Task {
-    let (task, handle) = registry.spawn(true, pending::<()>());
-    handle.detach();
-    task
+/// A task that waits, entered by this worker.
+fn waiting(registry: &Registry, worker: usize) -> JoinHandle<()> {
+    let (task, handle) = registry.spawn(false, pending::<()>());
+    task.run(Some(worker));
+    handle
 }
 
-/// Two threads each end a task that remained. The second one frees the registry.
+/// A task that has waited, has been cancelled, and was taken by a thread.
+fn taken(registry: &Registry) -> Task {
+    drop(waiting(registry, 0));
+    registry.woken().expect("the drop of its handle cancels it")
+}
+
+/// A task that a thread outside spawns, and drops because the executor has terminated.
+fn spawn_late(registry: &Registry) {
+    let (task, handle) = registry.spawn(true, pending::<()>());
+    handle.detach();
+    drop(task);
+}
+
+/// Two threads each end a task that is left. The second one frees the registry.
 fn two_that_are_left() {
     let registry = Registry::new(1);
     let is_there = registry.watch();
-    let [one, other] = [(); 2].map(|()| left(&registry));
-    registry.count_left();
+    let [one, other] = [(); 2].map(|()| taken(&registry));
+    registry.hold();
     drop(registry);
     let other = thread::spawn(move || drop(other));
     drop(one);
@@ -38,45 +55,126 @@ fn the_last_task_that_is_left_takes_the_registry_along() {
     model(two_that_are_left);
 }
 
-/// The last worker drops a future that spawns a task, while another thread ends a task.
-fn one_more_is_left() {
+/// The last worker ends, while another thread ends a task, or spawns one that is too late.
+fn the_last_worker_ends(late: bool) {
     let registry = Registry::new(1);
     let is_there = registry.watch();
-    let [one, other] = [(); 2].map(|()| left(&registry));
-    registry.count_left();
-    let other = thread::spawn(move || drop(other));
-    // Spawned by the drop of `one`, which is removed after that.
-    let new = left(&registry);
-    drop(one);
+    let kept = taken(&registry);
+    let ended = (!late).then(|| taken(&registry));
+    let other = thread::spawn({
+        let registry = registry.clone();
+        move || match ended {
+            Some(ended) => drop(ended),
+            None => spawn_late(&registry),
+        }
+    });
+    registry.hold();
     drop(registry);
-    assert!(is_there(), "the registry is gone, although a task remains");
-    drop(new);
     other.join().unwrap();
+    assert!(is_there(), "the registry is gone, although a task remains");
+    drop(kept);
+    assert!(
+        !is_there(),
+        "the registry is kept, although no task remains"
+    );
+}
+
+#[test]
+fn the_last_worker_against_the_end_of_a_task() {
+    model(|| the_last_worker_ends(false));
+}
+
+#[test]
+fn the_last_worker_against_a_late_spawn() {
+    model(|| the_last_worker_ends(true));
+}
+
+/// One worker walks while the other one enters a task, into its first chunk or an older one. What
+/// the walk misses, the other worker cancels, because it sees that the executor is closed before it
+/// begins another poll.
+fn a_walk_against_an_entry(has_chunk: bool) {
+    let (registry, gate) = (Registry::new(2), Arc::new(Gate::new(2)));
+    let before = has_chunk.then(|| waiting(&registry, 1));
+    let other = thread::spawn({
+        let (registry, gate) = (registry.clone(), gate.clone());
+        move || {
+            let handle = waiting(&registry, 1);
+            (handle, gate.is_closed())
+        }
+    });
+    gate.close();
+    drop(registry.cancel_all());
+    let (handle, sees_the_end) = other.join().unwrap();
+    assert!(before.is_none_or(|handle| handle.is_finished()));
+    assert!(sees_the_end || handle.is_finished(), "nobody cancels it");
+    drop(registry.cancel_shard(1));
+    assert!(handle.is_finished());
+}
+
+#[test]
+fn a_task_that_is_entered_during_a_walk_is_cancelled_by_the_walk_or_by_its_worker() {
+    model(|| a_walk_against_an_entry(false));
+    model(|| a_walk_against_an_entry(true));
+}
+
+/// A task ends on a thread, while the last worker but one walks. `worker`: as its worker.
+/// `cancelled`: it has been cancelled before, so the walk only looks at it. Nobody awaits it, so
+/// that thread frees it.
+fn a_walk_against_the_end(worker: Option<usize>, cancelled: bool) {
+    let registry = Registry::new(1);
+    let is_there = registry.watch();
+    let (sender, receiver) = oneshot::channel::<()>();
+    let (task, handle) = registry.spawn(false, async { _ = receiver.await });
+    task.run(Some(0));
+    sender.send(()).unwrap();
+    let task = registry.woken().unwrap();
+    if cancelled {
+        handle.abort();
+    }
+    handle.detach();
+    let other = thread::spawn(move || task.run(worker));
+    assert!(registry.cancel_all().is_empty(), "another thread has it");
+    other.join().unwrap();
+    // Both entries of the chunk are free.
+    let handles = [(); 2].map(|()| waiting(&registry, 0));
+    assert_eq!(registry.chunks(), 1);
+    assert_eq!(registry.cancel_all().len(), 2);
+    drop((handles, registry));
     assert!(!is_there());
 }
 
 #[test]
-fn a_task_that_is_spawned_late_is_left_too() {
-    model(one_more_is_left);
+fn a_walk_against_a_worker_that_ends_a_task() {
+    model(|| a_walk_against_the_end(Some(0), false));
 }
 
-/// A worker runs a task to its end, while another thread cancels all waiting tasks, including this
-/// one. Preemption bound 2.
-fn cancelled_while_it_ends(high: bool) {
-    model_bounded(2, move || {
-        let registry = std::sync::Arc::new(Registry::new(1));
-        let is_there = registry.watch();
+#[test]
+fn a_walk_against_a_worker_that_ends_a_cancelled_task() {
+    model(|| a_walk_against_the_end(Some(0), true));
+}
+
+#[test]
+fn a_walk_against_another_thread_that_ends_a_task() {
+    model(|| a_walk_against_the_end(None, false));
+}
+
+#[test]
+fn a_walk_against_another_thread_that_ends_a_cancelled_task() {
+    model(|| a_walk_against_the_end(None, true));
+}
+
+/// A worker wakes a task and runs it to its end, while another thread cancels all waiting tasks.
+/// Preemption bound 2.
+#[test]
+fn a_waiting_task_is_ended_by_its_worker_or_by_a_walk() {
+    model_bounded(2, || {
+        let registry = Registry::new(1);
         let (sender, receiver) = oneshot::channel();
-        let (task, handle) = registry.spawn(high, async move { receiver.await.is_ok() });
+        let (task, handle) = registry.spawn(false, async move { receiver.await.is_ok() });
         task.run(Some(0));
         let canceller = thread::spawn({
             let registry = registry.clone();
-            move || {
-                let cancelled = registry.cancel_all();
-                let any = !cancelled.is_empty();
-                drop(cancelled);
-                any
-            }
+            move || !registry.cancel_all().is_empty()
         });
         let is_sent = sender.send(()).is_ok();
         while let Some(task) = registry.woken() {
@@ -85,84 +183,123 @@ fn cancelled_while_it_ends(high: bool) {
         let is_cancelled = canceller.join().unwrap();
         assert!(is_sent || is_cancelled, "no thread has ended the task");
         assert!(handle.is_finished());
-        assert!(
-            registry.cancel_all().is_empty(),
-            "an ended task is still registered"
-        );
-        drop((handle, registry));
+        assert!(registry.cancel_all().is_empty(), "an ended task is entered");
+    });
+}
+
+/// Two threads end tasks of a worker, which enters another one meanwhile. Preemption bound 3.
+fn entries_that_others_give_back() {
+    model_bounded(3, || {
+        let registry = Registry::new(1);
+        let others = [(); 2].map(|()| taken(&registry));
+        let others = others.map(|task| thread::spawn(move || drop(task)));
+        let mut handles = vec![waiting(&registry, 0)];
+        for other in others {
+            other.join().unwrap();
+        }
+        let chunks = registry.chunks();
+        handles.extend((1..2 * chunks).map(|_| waiting(&registry, 0)));
+        assert_eq!(registry.chunks(), chunks, "an entry is lost");
+        assert_eq!(registry.cancel_all().len(), handles.len());
+    });
+}
+
+#[test]
+fn entries_that_two_threads_give_back_are_used_again() {
+    entries_that_others_give_back();
+}
+
+/// An executor of two workers closes: one walks, while the other one enters a task, and then
+/// cancels what it has entered; meanwhile a third thread ends a task that it has in hand, and
+/// spawns one for the executor, which may have terminated. Preemption bound 2.
+#[test]
+fn a_whole_end_loses_no_task_and_keeps_nothing() {
+    model_bounded(2, || {
+        let (registry, gate) = (Registry::new(2), Arc::new(Gate::new(2)));
+        let (is_there, task) = (registry.watch(), taken(&registry));
+        let outside = thread::spawn({
+            let registry = registry.clone();
+            move || {
+                drop(task);
+                spawn_late(&registry);
+            }
+        });
+        let other = thread::spawn({
+            let (registry, gate) = (registry.clone(), gate.clone());
+            move || {
+                let handle = waiting(&registry, 1);
+                if gate.is_closed() {
+                    drop(registry.cancel_shard(1));
+                }
+                handle
+            }
+        });
+        gate.close();
+        drop(registry.cancel_all());
+        let handle = other.join().unwrap();
+        assert!(handle.is_finished(), "nobody cancels the task");
+        registry.hold();
+        drop(registry);
+        outside.join().unwrap();
         assert!(!is_there());
     });
 }
 
-/// Preemption bound 2.
 #[test]
-fn a_walk_against_a_worker_that_ends_a_task() {
-    cancelled_while_it_ends(false);
-}
-
-/// Preemption bound 2.
-#[test]
-fn a_walk_against_the_end_of_a_task_of_the_high_lane() {
-    cancelled_while_it_ends(true);
-}
-
-/// Another thread removes a task, and the worker reuses the entry. Preemption bound 3.
-#[test]
-fn an_entry_that_another_thread_gives_back() {
-    model_bounded(3, || {
-        let registry = std::sync::Arc::new(Registry::new(1));
-        let [one, other] = [(); 2].map(|()| {
-            let (task, handle) = registry.spawn(false, pending::<()>());
-            task.run(Some(0));
-            handle
-        });
-        let thief = thread::spawn({
-            let registry = registry.clone();
-            drop(one);
-            move || drop(registry.woken())
-        });
-        let (new, handle) = registry.spawn(false, pending::<()>());
-        new.run(Some(0));
-        thief.join().unwrap();
-        drop((handle, other));
-        while let Some(task) = registry.woken() {
-            task.run(Some(0));
-        }
-        assert!(
-            registry.cancel_all().is_empty(),
-            "an ended task is still registered"
+fn a_task_is_entered_without_an_exchange_and_struck_off_by_one() {
+    model(|| {
+        let registry = Registry::new(2);
+        let abort_and_run = |handle: JoinHandle<()>, task: Option<Task>| {
+            handle.abort();
+            let task = task.or_else(|| registry.woken()).unwrap();
+            rmws_of(|| task.run(Some(0)))
+        };
+        let (task, handle) = registry.spawn(false, pending::<()>());
+        let never_entered = abort_and_run(handle, Some(task));
+        let (task, handle) = registry.spawn(false, pending::<()>());
+        assert_eq!(
+            rmws_of(|| task.run(Some(0))),
+            2,
+            "the list of returned entries, and the run"
         );
+        assert_eq!(abort_and_run(handle, None), never_entered + 1);
+        let (task, handle) = registry.spawn(false, pending::<()>());
+        assert_eq!(rmws_of(|| task.run(Some(0))), 1, "the end of the run");
+        assert_eq!(abort_and_run(handle, None), never_entered + 1);
     });
 }
 
-#[test]
-fn removing_a_leftover_task_releases() {
-    assert_killed("executor::registry::left", Acquire, || {
-        model(two_that_are_left);
-    });
+/// Each ordering, the weaker one, and the model that finds it.
+macro_rules! killed {
+    ($($name:ident: $site:literal, $weaker:ident, $model:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            assert_killed(concat!("executor::", $site), $weaker, || $model);
+        })*
+
+        /// The other sites ask for `Relaxed`, or are listed in `survivors.txt`.
+        #[test]
+        fn no_site_is_left_out() {
+            $($model;)*
+            let seen = sites_seen();
+            for name in [$($site),*] {
+                let site = format!("executor::{name}");
+                assert!(seen.iter().any(|(name, _)| *name == site), "{site}");
+            }
+        }
+    };
 }
 
-#[test]
-fn removing_a_leftover_task_acquires() {
-    assert_killed("executor::registry::left", Release, || {
-        model(two_that_are_left);
-    });
-}
-
-#[test]
-fn removing_a_leftover_task_is_acquire_release() {
-    assert_killed("executor::registry::left", Relaxed, || {
-        model(two_that_are_left);
-    });
-}
-
-#[test]
-fn no_site_is_left_out() {
-    model(two_that_are_left);
-    model(one_more_is_left);
-    let seen = sites_seen();
-    for site in ["left", "left_more", "left_again", "left_look"] {
-        let site = format!("executor::registry::{site}");
-        assert!(seen.iter().any(|(name, _)| *name == site), "{site}");
-    }
+killed! {
+    entering_releases: "room::enter", Relaxed, model(|| a_walk_against_an_entry(true));
+    a_walk_acquires_the_task: "registry::walk", Relaxed, model(|| a_walk_against_an_entry(true));
+    growing_releases: "room::grow", Relaxed, model(|| a_walk_against_an_entry(false));
+    a_walk_acquires_the_chunks: "room::chunks", Relaxed, model(|| a_walk_against_an_entry(false));
+    entering_is_seq_cst: "registry::enter_fence", AcqRel, model(|| a_walk_against_an_entry(true));
+    a_walk_is_seq_cst: "registry::walk_fence", AcqRel, model(|| a_walk_against_an_entry(true));
+    a_walk_releases: "registry::walked", Relaxed, model(|| a_walk_against_the_end(None, true));
+    striking_off_acquires: "registry::strike", Relaxed, model(|| a_walk_against_the_end(None, true));
+    striking_off_a_marked_task_acquires: "registry::strike_marked", Release, model(|| a_walk_against_the_end(None, true));
+    giving_back_releases: "room::push", Relaxed, entries_that_others_give_back();
+    taking_back_acquires: "room::take", Relaxed, entries_that_others_give_back();
 }

@@ -44,6 +44,7 @@ impl World {
 
     /// As a worker that looks for work, until there is some.
     fn look_out(&self, worker: usize) {
+        self.sleep.begin(worker);
         self.sleep.search();
         while !self.has_work() {
             self.sleep.sleep(worker, || false, || self.has_work());
@@ -54,13 +55,14 @@ impl World {
     /// As [`look_out`](World::look_out), but takes the task.
     fn look_out_and_steal(&self, worker: usize) -> Value {
         let own = Deques::new();
+        self.sleep.begin(worker);
         self.sleep.search();
         let task = loop {
             if let Some(task) = own.steal_and_pop(&self.stealer, 1) {
                 break task;
             }
             if !self.sleep.sleep(worker, || false, || self.has_work()) {
-                // The owner was inside when this worker came to steal.
+                // The owner took a task when this worker tried to steal.
                 thread::yield_now();
             }
         };
@@ -156,7 +158,7 @@ fn a_task_that_the_owner_leaves_is_stolen() {
 /// The only lookout finds a task elsewhere, which blocks it. A third worker, which sleeps or is
 /// about to, has to take over.
 fn against_found(owner: Owner) {
-    model_bounded(3, move || {
+    model_bounded(2, move || {
         let ((world, deques), drops) = (world(3), Drops::default());
         let finder = {
             let world = world.clone();
@@ -175,7 +177,7 @@ fn against_found(owner: Owner) {
     });
 }
 
-/// Preemption bound 3.
+/// Preemption bound 2.
 #[test]
 fn the_last_lookout_that_finds_something_sees_a_task_that_is_pushed_after_a_pop() {
     against_found(pop_and_push);

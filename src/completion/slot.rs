@@ -43,6 +43,7 @@ static TABLE: VTable = VTable {
     wake_by_ref: |_| unreachable!("the waker in a slot is only woken by value"),
     // SAFETY: as for `wake`.
     drop: |header| drop(unsafe { WakerSlot::take(header) }),
+    family: None,
 };
 
 impl WakerSlot {

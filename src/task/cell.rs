@@ -36,9 +36,9 @@ use core::{
 
 use super::{
     EndedTask, PanicPayload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
-    header::{Head, Header, OnAgain, Ran, Task, VTable, WAKER},
+    header::{Head, Header, OnAgain, Ran, Task, VTable, waker},
     polled,
-    state::{OnFinish, OnIdle, Snapshot},
+    state::{OnIdle, Snapshot},
     unwind,
 };
 use crate::{
@@ -198,7 +198,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
 
     const fn vtable(propagate_panic: bool) -> VTable {
         VTable {
-            waker: WAKER,
+            waker: waker(S::FAMILY),
             run: Self::run,
             cancel: Self::cancel,
             schedule: Self::schedule,
@@ -303,11 +303,14 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             // SAFETY: the caller still has the runnable, and the stage holds the future.
             OnIdle::Cancel(seen) => Ran::Ended(unsafe { Self::cancel_from(task, seen) }),
             OnIdle::Orphan => {
+                // SAFETY: an orphan belongs to the caller alone. From here on it counts as running,
+                // because `ended` may make a waker of it.
+                unsafe { task.state() }.revive_orphan(false);
                 // SAFETY: an orphan's stage is the caller's, and holds the future.
                 let _ = unsafe { Self::drop_future(task, TaskEnd::Cancelled) }
                     .map_err(unwind::drop_quietly);
-                // SAFETY: an orphan belongs to the caller alone, and its stage is empty now.
-                unsafe { task.free() };
+                // SAFETY: the word says that there is a runnable, and the stage is empty now.
+                unsafe { task.release_runner() };
                 Ran::Idle
             }
         }
@@ -426,7 +429,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             }
         }
         // SAFETY: the handle does not take over the task, and the stage is empty.
-        unsafe { release_runner(task) };
+        unsafe { task.release_runner() };
         None
     }
 
@@ -450,7 +453,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         // holds the output.
         unsafe { Self::drop_output(task) };
         // SAFETY: the handle does not take over the task, and the stage is empty.
-        unsafe { release_runner(task) };
+        unsafe { task.release_runner() };
         None
     }
 
@@ -590,16 +593,5 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         // SAFETY: the task belongs to the caller alone, its stage is empty, and it is not used
         // after this.
         unsafe { drop_parts(cell) };
-    }
-}
-
-/// # Safety
-/// The caller has the runnable, and gives it up. The stage is empty, and the handle does not take
-/// over the task.
-unsafe fn release_runner(task: Task) {
-    // SAFETY: the runnable keeps the task alive.
-    if let OnFinish::Free = unsafe { task.state() }.release_runner() {
-        // SAFETY: the state word has said so.
-        unsafe { task.free() }
     }
 }

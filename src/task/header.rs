@@ -1,11 +1,11 @@
 //! The part of a task that does not depend on its types, and the operations that need only this
 //! part. `cell.rs` has the rules.
 
-use core::{fmt, panic::Location, ptr::NonNull};
+use core::{fmt, panic::Location, ptr::NonNull, task::Waker};
 
 use super::{
     Link, PanicPayload, ScheduleInfo, polled,
-    state::{OnRelease, OnWake, State},
+    state::{OnFinish, OnRelease, OnWake, State},
 };
 use crate::{
     completion::Completion,
@@ -130,6 +130,29 @@ impl Task {
     pub(super) unsafe fn state<'a>(self) -> &'a State {
         // SAFETY: alive by this function's contract.
         unsafe { &(*self.0.as_ptr()).state }
+    }
+
+    /// # Safety
+    /// The caller has the runnable, and gives it up. The stage is empty, and the handle does not
+    /// take over the task.
+    pub(super) unsafe fn release_runner(self) {
+        // SAFETY: the runnable keeps the task alive.
+        if let OnFinish::Free = unsafe { self.state() }.release_runner() {
+            // SAFETY: the state word has said so.
+            unsafe { self.free() }
+        }
+    }
+
+    /// Makes a waker.
+    ///
+    /// # Safety
+    /// The task is alive.
+    pub(super) unsafe fn new_waker(self) -> Waker {
+        // SAFETY: alive by this function's contract.
+        unsafe { self.state() }.add_waker();
+        // SAFETY: this is a task's header, whose functions follow the contract, and the reference
+        // was just added.
+        unsafe { ThinWaker::waker_from_header(self.0.cast()) }
     }
 
     /// Returns the join word.
@@ -362,8 +385,8 @@ impl Drop for Held {
     }
 }
 
-/// The waker functions of a task, which are the same for all types.
-pub(super) const WAKER: waker::VTable = {
+/// The waker's table of a task of that family. The functions are the same for all types.
+pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTable {
     unsafe fn clone(header: NonNull<waker::Header>) {
         // SAFETY: the caller holds a waker, or runs the task.
         unsafe { Task::of(header).state() }.add_waker();
@@ -407,5 +430,6 @@ pub(super) const WAKER: waker::VTable = {
         wake,
         wake_by_ref,
         drop,
+        family,
     }
-};
+}

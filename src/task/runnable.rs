@@ -170,7 +170,8 @@ impl<M> Runnable<M> {
     /// * `raw` is the address of a task with metadata `M`, from [`as_ptr`](Runnable::as_ptr) of its
     ///   runnable or of a view of it.
     /// * The task has not ended: its call of [`Schedule::ended`](super::Schedule::ended) does not
-    ///   return before this call does. An executor ensures it with a lock that both take.
+    ///   return before this call does. An executor ensures it with a lock that both take. Or else a
+    ///   [waker](super::EndedTask::waker) of the task exists until this call returns.
     /// * What [`spawn_unchecked`](super::spawn_unchecked) demands of runnables holds for the one
     ///   that is returned.
     ///
@@ -182,7 +183,7 @@ impl<M> Runnable<M> {
     #[inline]
     pub unsafe fn raw_abort(raw: NonNull<()>) -> Option<Self> {
         let task = Task::from_ptr(raw);
-        // SAFETY: a task is alive while its call of `ended` has not returned.
+        // SAFETY: a task is alive while its call of `ended` has not returned, or it has a waker.
         match unsafe { task.state() }.abort() {
             // SAFETY: the state word has said that there is a runnable, which no one else has.
             OnWake::Schedule => Some(unsafe { Self::from_task(task) }),
@@ -290,10 +291,7 @@ impl<M> Runnable<M> {
     /// or by a clone, [ends the program](super#limits).
     pub fn waker(&self) -> Waker {
         // SAFETY: the runnable keeps the task alive.
-        unsafe { self.task.state() }.add_waker();
-        // SAFETY: this is a task's header, whose functions follow the contract, and the reference
-        // was just added.
-        unsafe { ThinWaker::waker_from_header(self.task.as_ptr().cast()) }
+        unsafe { self.task.new_waker() }
     }
 
     /// Turns the runnable into the task's address, for a queue that keeps words. Turn it back with

@@ -3,6 +3,7 @@
 use core::{fmt, marker::PhantomData, mem::needs_drop};
 
 use super::{EndedTask, PendingTask, Runnable, TaskEnd};
+use crate::waker::Family;
 
 /// The circumstances in which a runnable is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,9 @@ pub trait Schedule<M = ()>: Sized {
     fn ended(&self, task: &EndedTask<'_, M>, how: TaskEnd) {
         let _ = (task, how);
     }
+
+    /// The family of the tasks' wakers, by which the executor recognises them.
+    const FAMILY: Option<&'static Family> = None;
 
     /// Whether a reference must keep the task's memory alive across the call. Another crate cannot
     /// override it, because it cannot make a value of the type; [`Copied`] does.
@@ -193,6 +197,7 @@ impl<M, S: Schedule<M> + Copy> Schedule<M> for Copied<S> {
         self.0.ended(task, how);
     }
 
+    const FAMILY: Option<&'static Family> = S::FAMILY;
     const STORED: sealed::Stored<Self> = sealed::Stored::COPIED;
 }
 

@@ -1,7 +1,7 @@
 //! [`PendingTask`] and [`EndedTask`]: what a task's [`Schedule`](super::Schedule) sees of it at the
 //! end of a poll; and [`TaskEnd`].
 
-use core::{fmt, panic::Location, ptr::NonNull};
+use core::{fmt, panic::Location, ptr::NonNull, task::Waker};
 
 use super::{Id, header::Task, state::Snapshot};
 
@@ -75,10 +75,17 @@ impl<M> EndedTask<'_, M> {
     }
 
     /// Returns the task's address. [`Runnable::raw_abort`](super::Runnable::raw_abort) must not be
-    /// called with it once [`Schedule::ended`](super::Schedule::ended) has returned.
+    /// called with it once [`Schedule::ended`](super::Schedule::ended) has returned, unless a waker
+    /// of the task still exists.
     #[inline]
     pub fn as_ptr(&self) -> NonNull<()> {
         self.task.as_ptr()
+    }
+
+    /// Returns a waker of the task. It wakes nothing any more, but keeps the task's memory.
+    pub fn waker(&self) -> Waker {
+        // SAFETY: as for `name`.
+        unsafe { self.task.new_waker() }
     }
 
     /// Returns the identity of the task.

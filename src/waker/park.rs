@@ -352,7 +352,8 @@ impl Drop for Borrowed {
 ///
 /// # On a worker
 /// On a worker of an executor it blocks that worker, which runs no task meanwhile. Inside a task,
-/// await the future instead.
+/// await the future instead. In an executor of one worker no other worker can run what the future
+/// waits for, so a wait there for a task of the same executor never ends.
 ///
 /// A blocked worker of `joint-executor` still attends to the timers and descriptors of its
 /// executor, so that what the future waits for arrives even if every worker is blocked. It does so

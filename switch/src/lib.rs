@@ -63,15 +63,10 @@ use core::sync::atomic as atomics;
 pub use atomics::AtomicU64;
 pub use atomics::{AtomicPtr, AtomicUsize, fence};
 
-#[cfg(all(joint_loom, feature = "atomic-waker"))]
-pub use self::model::AtomicWaker;
 #[cfg(all(joint_loom, feature = "std"))]
 pub use self::model::{Mutex, MutexGuard, OnceLock, looks, thread, thread_local, wait_until};
 #[cfg(joint_loom)]
 pub use self::model::{UnsafeCell, heap, ref_limit, wake_limit};
-
-#[cfg(all(not(joint_loom), feature = "atomic-waker"))]
-pub use atomic_waker::AtomicWaker;
 
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub use self::wait::{looks, wait_until};

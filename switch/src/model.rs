@@ -21,15 +21,11 @@ use std::{
     vec::Vec,
 };
 
-#[cfg(feature = "atomic-waker")]
-mod atomic_waker;
 pub mod heap;
 mod locks;
 mod mutants;
 pub mod observe;
 
-#[cfg(feature = "atomic-waker")]
-pub use self::atomic_waker::AtomicWaker;
 pub use self::{
     locks::{Mutex, MutexGuard, OnceLock},
     mutants::{Changed, places_seen, sees},

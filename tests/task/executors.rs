@@ -689,3 +689,34 @@ fn a_payload_can_be_wrapped_as_the_panic_of_a_task() {
     let error = JoinError::Panicked(payload);
     assert!(error.is_panic() && error.to_string().contains("caught"));
 }
+
+/// A task that nobody can wake ends in the run that leaves it so.
+#[test]
+fn a_waker_that_is_made_at_the_end_keeps_the_memory_of_a_task_that_nobody_can_wake() {
+    struct Keeps(Arc<Mutex<Option<Waker>>>);
+
+    impl Schedule<Arc<()>> for Keeps {
+        fn schedule(&self, _: Runnable<Arc<()>>, _: ScheduleInfo) {
+            unreachable!("it has ended");
+        }
+
+        fn ended(&self, task: &EndedTask<'_, Arc<()>>, _: TaskEnd) {
+            drop(task.waker());
+            *self.0.lock().unwrap() = Some(task.waker());
+        }
+    }
+
+    let (metadata, kept) = (Arc::new(()), Arc::default());
+    let builder = Builder::new().metadata(metadata.clone());
+    builder
+        .spawn_detached(|_| pending::<()>(), Keeps(Arc::clone(&kept)))
+        .run();
+    let waker = kept.lock().unwrap().take().expect("it has ended");
+    assert_eq!(
+        Arc::strong_count(&metadata),
+        2,
+        "the task's memory is there"
+    );
+    waker.wake();
+    assert_eq!(Arc::strong_count(&metadata), 1);
+}

@@ -26,9 +26,8 @@ const BUILDINGS: [Building; 3] = [
     Building {
         package: "executor",
         below: &[
-            &["fences", "guard", "interrupt", "prefetch", "punctual"],
+            &["fences", "guard", "prefetch", "punctual", "ring"],
             &[
-                "biased",
                 "deques",
                 "fork_join",
                 "gate",

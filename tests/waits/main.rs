@@ -7,6 +7,7 @@ mod common;
 mod counting;
 
 mod completion;
+mod family;
 mod oneshot;
 mod oneshot_alloc;
 mod park;

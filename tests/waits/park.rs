@@ -250,7 +250,8 @@ fn a_parker_waits_for_a_time_at_most() {
 fn a_waker_converts_without_a_box() {
     let parker = Parker::default();
     let thin = ThinWaker::from(parker.waker());
-    assert!(!thin.is_foreign() && thin.will_wake(parker.waker()));
+    assert!(format!("{thin:?}").starts_with("ThinWaker::Own"));
+    assert!(thin.will_wake(parker.waker()));
     thin.wake();
     assert!(parker.take_wake());
 }

@@ -63,6 +63,34 @@ fn load_buffering_is_ruled_out_by_fences_without_the_axiom() {
     assert!(!weak(AcqRel));
 }
 
+/// LB with an exchange: a thread copies a slot and then frees it. Another one uses it again once it
+/// sees that it is free, by a load or by an exchange of its own.
+#[test]
+fn what_is_copied_before_its_slot_is_freed_needs_acquire_and_release_without_the_axiom() {
+    let too_new = |model, free, see: fn(&mut axioms::Code<'_>, _, _) -> Register, seen| {
+        let mut program = Program::new("LB+exchange");
+        let (slot, head) = (program.atomic("slot", 0), program.atomic("head", 0));
+        let copy = program.thread("thief", |code| {
+            let copy = code.load(slot, Relaxed);
+            code.fetch_add(head, 1, free);
+            copy
+        });
+        program.thread("owner", |code| {
+            let freed = see(code, head, seen);
+            code.when(freed, 1, |code| code.store(slot, 7, Relaxed));
+        });
+        allows(&program, model, &[(copy, 7)])
+    };
+    let load = |code: &mut axioms::Code<'_>, head, order| code.load(head, order);
+    let add = |code: &mut axioms::Code<'_>, head, order| code.fetch_add(head, 16, order);
+    for see in [load, add] {
+        assert!(too_new(Model::Buffering, Release, see, Relaxed));
+        assert!(too_new(Model::Buffering, Relaxed, see, Acquire));
+        assert!(!too_new(Model::Buffering, Release, see, Acquire));
+        assert!(!too_new(Model::Rc11, Relaxed, see, Relaxed));
+    }
+}
+
 /// Without the axiom both branches can be taken because both are taken: out of thin air. The axiom
 /// forbids this and load buffering alike, because their graphs are the same.
 #[test]

@@ -6,7 +6,7 @@ use core::{future::poll_fn, panic::Location, task::Poll, time::Duration};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use self::pool::Pool;
-use super::hosted;
+use super::{guard::guarded, hosted};
 use joint::task::{Builder, EndedTask, JoinHandle, Runnable, Schedule, ScheduleInfo, TaskEnd};
 use joint_switch::Renewed;
 
@@ -100,7 +100,7 @@ impl Schedule for OnPool {
 
     fn ended(&self, task: &EndedTask<'_, ()>, how: TaskEnd) {
         if let Some(host) = hosted::host() {
-            host.call_ended(task.id(), how);
+            guarded(|| host.call_ended(task.id(), how));
         }
     }
 }

@@ -30,6 +30,14 @@ impl Driver {
         None
     }
 
+    pub(crate) fn next_due(&self) -> Option<(Waker, bool)> {
+        None
+    }
+
+    pub(crate) fn has_due(&self) -> bool {
+        false
+    }
+
     pub(crate) fn ring(&self) {}
 
     pub(crate) fn close(&self) -> Vec<Waker> {
@@ -39,6 +47,14 @@ impl Driver {
 
 impl Keeper {
     pub(crate) fn park(&mut self, _: Option<Duration>) -> AfterPark {
+        match self.0 {}
+    }
+
+    pub(crate) fn has_found(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub(crate) fn leave(self, _: &mut Vec<Waker>) {
         match self.0 {}
     }
 }

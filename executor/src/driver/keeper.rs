@@ -1,7 +1,7 @@
 //! [`Driver`], and [`Keeper`], the one worker that waits in it.
 
 use alloc::{sync::Arc, vec::Vec};
-use core::{task::Waker, time::Duration};
+use core::{iter, task::Waker, time::Duration};
 use std::{
     io,
     sync::{PoisonError, TryLockError},
@@ -9,6 +9,7 @@ use std::{
 
 use super::{
     clock::{self, NEVER},
+    due::Due,
     reactor::{EventSource, Reactor},
     reserve::Reserves,
     timers::Timers,
@@ -40,6 +41,7 @@ pub(crate) struct Driver<R: EventSource = Reactor> {
     /// The number of times that a keeper has risen. Written by the keeper alone.
     rises: AtomicUsize,
     pub(super) reserves: Reserves,
+    due: Due,
     buffers: Mutex<Buffers<R::Events>>,
 }
 
@@ -60,6 +62,7 @@ impl<R: EventSource> Driver<R> {
             asleep_until: AtomicU64::new(AWAKE),
             rises: AtomicUsize::new(0),
             reserves: Reserves::new(),
+            due: Due::new(),
             buffers: Mutex::default(),
         }
     }
@@ -110,6 +113,20 @@ impl<R: EventSource> Driver<R> {
         !self.reserves.is_on_duty()
     }
 
+    pub(crate) fn due(&self) -> &Due {
+        &self.due
+    }
+
+    /// Returns whether there is a stranger's waker that any worker could wake.
+    pub(crate) fn has_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// Takes such a waker. Also returns whether there are more.
+    pub(crate) fn next_due(&self) -> Option<(Waker, bool)> {
+        self.due.pop()
+    }
+
     /// Returns the timers of a worker, or those of all other threads, whose index follows the last
     /// worker's.
     pub(crate) fn timers(&self, worker: usize) -> &Arc<Timers> {
@@ -124,19 +141,6 @@ impl<R: EventSource> Driver<R> {
     pub(crate) fn earliest(&self) -> u64 {
         let earliest = self.timers.iter().map(|timers| timers.earliest());
         earliest.min().unwrap_or(NEVER)
-    }
-
-    /// Like [`earliest`](Driver::earliest), but ignores timers that were given up before the call.
-    fn settled(&self, now: u64) -> u64 {
-        loop {
-            let first = self.timers.iter().min_by_key(|timers| timers.earliest());
-            let Some((timers, earliest)) = first.map(|timers| (timers, timers.earliest())) else {
-                return NEVER;
-            };
-            if earliest == NEVER || timers.settle(now) == earliest {
-                return earliest;
-            }
-        }
     }
 
     /// How long a blocked worker that has just checked the driver may sleep. `None` means without
@@ -188,8 +192,8 @@ impl<R: EventSource> Driver<R> {
         }
         // This exchange changes nothing, but has its place in the order of the keeper's exchanges.
         // ORDERING: hurry. Release, with `asleep`: a keeper that goes to sleep after this sees the
-        // deadline.
-        let until = self.asleep_until.fetch_add(0, order!(hurry: Release));
+        // deadline. Acquire, with `asleep`: its word shows that it is parked (`sleep.rs`).
+        let until = self.asleep_until.fetch_add(0, order!(hurry: AcqRel));
         if until == AWAKE {
             if_awake();
         } else if until > deadline {
@@ -238,6 +242,7 @@ impl<R: EventSource> Driver<R> {
         if let Some(reactor) = self.reactor.get() {
             woken.extend(reactor.close());
         }
+        woken.extend(iter::from_fn(|| self.due.pop()).map(|(waker, _)| waker));
         woken
     }
 }
@@ -262,7 +267,7 @@ impl<R: EventSource> Keeper<'_, R> {
     pub(crate) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
         let now = clock::now();
         let limit = limit.map_or(NEVER, |limit| clock::after(now, limit));
-        let until = self.set_asleep_until(limit, now);
+        let until = self.set_asleep_until(limit);
         if until > now {
             self.wait(until, now);
         }
@@ -273,23 +278,23 @@ impl<R: EventSource> Keeper<'_, R> {
         // ORDERING: rises. Relaxed: the reader only checks whether the number has changed. Only the
         // keeper writes it.
         (self.driver.rises).store(self.driver.rises().wrapping_add(1), order!(rises: Relaxed));
-        if !self.buffers.woken.is_empty() || self.driver.earliest() <= clock::now() {
-            return AfterPark::Rise;
+        match self.has_found() {
+            true => AfterPark::Rise,
+            false => AfterPark::Wait,
         }
-        AfterPark::Wait
     }
 
     /// Writes down until when the keeper sleeps, and returns that time: the earliest deadline or
     /// the limit.
-    fn set_asleep_until(&self, limit: u64, now: u64) -> u64 {
+    fn set_asleep_until(&self, limit: u64) -> u64 {
         loop {
-            let until = self.driver.settled(now).min(limit);
+            let until = self.driver.earliest().min(limit);
             // At least 1, so that the very first instant is not mistaken for `AWAKE`.
             // ORDERING: asleep. Acquire, with `hurry`: the look that follows sees every deadline
-            // that was announced before.
+            // that was announced before. Release, with `hurry`.
             self.driver
                 .asleep_until
-                .swap(until.max(1), order!(asleep: Acquire));
+                .swap(until.max(1), order!(asleep: AcqRel));
             let earliest = self.driver.earliest();
             // RECHECK: asleep_again. A deadline that was announced between the first look and the
             // exchange.
@@ -325,6 +330,11 @@ impl<R: EventSource> Keeper<'_, R> {
         reactor.wait(events, until, woken);
     }
 
+    /// Returns whether there is something to wake.
+    pub(crate) fn has_found(&self) -> bool {
+        !self.buffers.woken.is_empty() || self.driver.earliest() <= clock::now()
+    }
+
     /// Stops keeping the driver, and appends the wakers of everything that was found ready.
     pub(crate) fn leave(mut self, woken: &mut Vec<Waker>) {
         woken.append(&mut self.buffers.woken);
@@ -353,21 +363,6 @@ mod tests {
         let obtained = || driver.reactor().expect("the system provides a reactor").1;
         assert_eq!([obtained(), obtained()], [Obtained::Made, Obtained::Found]);
         assert!(!driver.has_sources());
-    }
-
-    #[test]
-    fn a_deadline_that_was_given_up_is_not_waited_for() {
-        let driver = driver();
-        assert_eq!(driver.settled(0), NEVER);
-        let timers = driver.timers(0);
-        let insert = |deadline| timers.insert(deadline, Waker::noop().clone()).unwrap().0;
-        // Too many to be all swept when one is removed.
-        let keys: Vec<_> = (0..100).map(insert).collect();
-        for (key, now) in keys.iter().zip(0..) {
-            assert_eq!(driver.settled(0), now);
-            assert!(timers.remove(key).is_some());
-        }
-        assert_eq!(driver.settled(0), NEVER);
     }
 
     #[test]
@@ -434,7 +429,7 @@ mod tests {
 
     #[test]
     fn a_new_deadline_calls_its_hook_only_if_the_keeper_is_awake() {
-        let (driver, sleep) = (driver(), Sleep::new(1, Fences::ordinary(), || {}));
+        let (driver, sleep) = (driver(), Sleep::new(1, Fences::among(2), || {}));
         let is_awake = |until, deadline| {
             driver.asleep_until.store(until, Relaxed);
             let mut is_awake = false;

@@ -4,8 +4,8 @@
 //! [reactor], which is made when the first descriptor needs it. Until the first timer or descriptor
 //! the driver takes no part in anything.
 //!
-//! One worker at a time is its [`Keeper`]. A worker that rests while no other worker keeps the
-//! driver rests in it, until the earliest deadline, until a descriptor is ready, or until the
+//! One worker at a time is its [`Keeper`](keeper::Keeper). A worker that rests while no other keeps
+//! the driver rests in it, until the earliest deadline, until a descriptor is ready, or until the
 //! driver is rung. A busy worker checks the driver after at most 61 runs (`worker/queues/turn.rs`),
 //! and is its keeper for that moment. The worker wakes the tasks whose timers or descriptors it
 //! finds ready, and they go to its own queue.
@@ -38,6 +38,8 @@ pub(crate) mod clock;
 #[cfg(not(feature = "io"))]
 mod disabled;
 #[cfg(feature = "io")]
+mod due;
+#[cfg(feature = "io")]
 pub(crate) mod keeper;
 #[cfg(feature = "io")]
 pub(crate) mod reactor;
@@ -47,6 +49,6 @@ mod reserve;
 pub(crate) mod timers;
 
 #[cfg(not(feature = "io"))]
-pub(crate) use self::disabled::{Driver, Keeper};
+pub(crate) use self::disabled::Driver;
 #[cfg(feature = "io")]
-pub(crate) use self::keeper::{Driver, Keeper};
+pub(crate) use self::keeper::Driver;

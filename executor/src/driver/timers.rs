@@ -2,18 +2,17 @@
 //! of all threads that are not workers.
 //!
 //! The queue is under a lock. Usually only its owner takes the lock, and nobody holds it for longer
-//! than it takes to fire a batch, or to open a bucket of timers that are near (`queue.rs`). No code
-//! of a user runs under it. Wakers are cloned before the lock is taken, and dropped and woken after
-//! it is released, because each of these may panic, or may arm and drop other timers here.
+//! than it takes to fire a batch. No code of a user runs under it. Wakers are cloned before the
+//! lock is taken, and dropped and woken after it is released, because each of these may panic, or
+//! may arm and drop other timers here.
 //!
-//! | operation | cost | what is done outside the lock |
+//! | operation | cost for n timers | what is done outside the lock |
 //! |---|---|---|
-//! | insert | O(1) if more than a few timers are armed | the caller has cloned the waker |
+//! | insert | O(log n), and O(1) if none is later | the caller has cloned the waker |
 //! | poll, if fired or with the registered waker | O(1) | |
 //! | poll, with another waker | O(1), locks twice | the clone before the second lock, the drop of the old waker after it |
-//! | remove | O(1) if far, and otherwise O(1) on average, and at most O(n) for n timers that are near | the caller drops the waker |
-//! | fire | one load if nothing is due; for each, once in its life, a sort among those that are near, and before that a move for each bucket that it was in | the caller wakes |
-//! | settle | O(1); the size of the first bucket if its earliest timer was given up, for one in eight of its timers at most | |
+//! | remove | O(log n), and O(1) if few are later | the caller drops the waker |
+//! | fire | one load if nothing is due; O(log n) for each | the caller wakes |
 //!
 //! Beside the lock is the earliest deadline, for threads that must know how long they may sleep. It
 //! is written under the lock. It is a hint, because the queue may have changed since.
@@ -80,8 +79,7 @@ impl Timers {
         }
     }
 
-    /// Returns the earliest deadline, or `NEVER`; or the deadline of a timer that was given up and
-    /// would have been earlier. One load. It may be out of date.
+    /// Returns the earliest deadline, or `NEVER`. One load. It may be out of date.
     ///
     /// Both the load and the store are relaxed. A thread that comes after a change, by any edge,
     /// sees that change or a later one, but the load itself makes no edge. If one thread
@@ -91,18 +89,6 @@ impl Timers {
         // ORDERING: earliest. Relaxed: the queue itself is read under the lock, and a thread that
         // must not miss a change has an edge of its own.
         self.earliest.load(order!(earliest: Relaxed))
-    }
-
-    /// Like [`earliest`](Timers::earliest), but ignores timers that were given up before the call.
-    /// If a timer is due at `now`, returns its deadline or an earlier one.
-    pub(crate) fn settle(&self, now: u64) -> u64 {
-        let mut queue = lock(&self.queue);
-        let Some(queue) = queue.as_mut() else {
-            return NEVER;
-        };
-        queue.settle(now);
-        self.publish(queue);
-        queue.earliest()
     }
 
     /// Arms a new timer, for a deadline that is not `NEVER`. If the earliest deadline is
@@ -155,16 +141,15 @@ impl Timers {
 
     fn give_back(&self, mut guard: Guard<'_>, key: &Key) -> Option<Waker> {
         let queue = guard.as_mut()?;
-        let (waker, spare) = queue.release(key.0);
+        let (waker, memory) = queue.release(key.0);
         self.publish(queue);
         drop(guard);
-        drop(spare);
+        drop(memory);
         waker
     }
 
     /// Takes the wakers of up to one batch of timers whose deadline is not after `now`: the
-    /// earliest first, and equal deadlines in the order of insertion. If deadlines differ by less
-    /// than 4096 ns, the order of insertion may count too.
+    /// earliest first, and equal deadlines in the order of insertion.
     pub(crate) fn fire(&self, now: u64, woken: &mut Vec<Waker>) -> Fired {
         if self.earliest() > now {
             return Fired::All;

@@ -16,8 +16,8 @@ use joint::task::{Id, Runnable, TaskEnd};
 /// `spawn_blocking`, and where a descriptor is registered. Its own
 /// executors, those that were [built for it](Builder::host), ask it where they are shut down.
 ///
-/// The functions are called on any thread that does one of these. They may block, and their panics
-/// pass to the code that is under way.
+/// The functions are called on any thread that does one of these. They may block. Their panics
+/// pass to the code that is under way, but for those of [`call_ended`](Host::call_ended).
 pub trait Host: Send + Sync {
     /// Returns the executor that takes the place of the global one.
     fn executor(&self) -> Arc<Executor>;
@@ -41,7 +41,7 @@ pub trait Host: Send + Sync {
     fn call_blocking(&self, call: Runnable);
 
     /// Called when such a function has ended or was dropped, by the thread on which that happens,
-    /// if that thread has entered this host. By default it does nothing.
+    /// if that thread has entered this host. A panic of it is caught. By default it does nothing.
     fn call_ended(&self, call: Id, how: TaskEnd) {
         let _ = (call, how);
     }
@@ -132,7 +132,11 @@ pub(crate) fn host() -> Option<Arc<dyn Host>> {
 
 /// Tells the hosts if a thread uses an executor that does not belong where the thread is. One that
 /// has closed may be used anywhere.
+///
+/// # Panics
+/// In the child of a fork that has inherited the executor.
 pub(crate) fn check_place(executor: &Executor) {
+    executor.shared.process.check();
     let (own, here) = (executor.host.as_ref(), host());
     let is_here = |own| here.as_ref().is_some_and(|here| Arc::ptr_eq(here, own));
     if own.map_or(here.is_none(), is_here) || executor.shared.is_closed() {

@@ -214,6 +214,7 @@ static NODE: VTable = {
         wake,
         wake_by_ref,
         drop,
+        family: None,
     }
 };
 

@@ -166,8 +166,7 @@ impl LocalExecutor {
     /// do. Tasks that have not ended by then wait until the executor runs again.
     ///
     /// The future is not a task, and need be neither `Send` nor `'static`. Awaiting a task of this
-    /// executor in it takes at most five atomic read-modify-writes on the executor's
-    /// [parker](joint::waker::park::Parker), besides those of the task itself.
+    /// executor in it takes no atomic read-modify-writes but those of the task itself.
     ///
     /// On a worker, or inside another local executor, it blocks that thread, as
     /// [`block_on`](joint::block_on) does; `run` does not.

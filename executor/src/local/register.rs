@@ -12,7 +12,7 @@
 use core::ptr::{self, NonNull};
 
 use super::state::LocalState;
-use crate::room::{self, Room};
+use crate::room::{self, Room, put};
 use joint::task;
 use joint_switch::UnsafeCell;
 
@@ -23,10 +23,10 @@ pub(super) type Runnable = task::Runnable<Entry>;
 struct Home(*const LocalState);
 
 /// The waiting tasks. Each is alive while its future exists, and so while it is entered.
-pub(super) struct Register(UnsafeCell<Room<Home>>);
+pub(super) struct Register(Room<Home>);
 
 /// The metadata of each task: the address of its entry, or null.
-pub(super) struct Entry(UnsafeCell<*mut ()>);
+pub(super) struct Entry(UnsafeCell<*mut room::Entry>);
 
 // SAFETY: the task's runner writes it before the task is idle for the first time. Other threads
 // read it after they have acquired that (`home`).
@@ -40,7 +40,7 @@ impl Entry {
     }
 
     #[inline]
-    fn get(&self) -> *mut () {
+    fn get(&self) -> *mut room::Entry {
         // SAFETY: no thread writes it at the same time, as above.
         self.0.with(|entry| unsafe { *entry })
     }
@@ -54,24 +54,15 @@ impl Entry {
     /// by which the task became idle.
     #[inline]
     pub(super) fn home(&self) -> *const LocalState {
-        let home = room::head_of::<Home>(self.get());
-        let home = home.expect("the task is entered");
+        assert!(self.is_entered(), "the task is entered");
         // SAFETY: the task has not ended, so it is entered, and its executor waits for it.
-        unsafe { home.as_ref() }.0
+        unsafe { (*room::head_of::<Home>(self.get())).0 }
     }
 }
 
 impl Register {
     pub(super) fn new() -> Self {
-        Self(UnsafeCell::new(Room::default()))
-    }
-
-    /// Each use must be over before anything else of the executor is called.
-    #[inline]
-    fn with<R>(&self, f: impl FnOnce(&mut Room<Home>) -> R) -> R {
-        // SAFETY: the register stays on its thread, and no two uses overlap, because `f` does not
-        // lead back here.
-        self.0.with_mut(|room| f(unsafe { &mut *room }))
+        Self(Room::default())
     }
 
     /// Enters a task of the executor `home`, whose register this is.
@@ -80,7 +71,8 @@ impl Register {
     /// The caller is the task's runner. The task has this entry, and is not in any register yet.
     #[inline]
     pub(super) unsafe fn enter(&self, task: NonNull<()>, entry: &Entry, home: *const LocalState) {
-        let place = self.with(|room| room.enter(task, || Home(home)));
+        // SAFETY: the register stays on its thread, which is the owner of the room.
+        let place = unsafe { self.0.enter(task, || Home(home)) };
         // SAFETY: the task has not been idle yet, so no other thread reads it.
         entry.0.with_mut(|entry| unsafe { *entry = place });
     }
@@ -91,21 +83,18 @@ impl Register {
     /// The task is in this register, and its future is gone.
     #[inline]
     pub(super) unsafe fn strike_off(&self, entry: &Entry) {
-        let entry = entry.get();
-        // SAFETY: by this function's contract.
-        self.with(|room| unsafe { room.give_back(entry) });
+        // SAFETY: by this function's contract, and as for `enter`.
+        unsafe { self.0.give_back(entry.get(), true, put) };
     }
 
     /// Cancels all entered tasks, and passes the runnables of those that are idle to `each`.
     pub(super) fn cancel_all(&self, mut each: impl FnMut(Runnable)) {
-        self.with(|room| {
-            room.each_task(|task| {
-                // SAFETY: an entry in use means that its future still exists, and that it has an
-                // `Entry`. Only this thread drops the future.
-                if let Some(runnable) = unsafe { Runnable::raw_abort(task) } {
-                    each(runnable);
-                }
-            });
+        self.0.each_used(|task, _, _| {
+            // SAFETY: an entry in use means that its future still exists, and that it has an
+            // `Entry`. Only this thread drops the future.
+            if let Some(runnable) = unsafe { Runnable::raw_abort(task) } {
+                each(runnable);
+            }
         });
     }
 }

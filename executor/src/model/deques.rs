@@ -1,23 +1,35 @@
 //! One worker's queues, for models with tasks of their own.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
+use core::{iter, ptr::NonNull};
 
-use crate::{deques, fences::Fences};
+use crate::{deques, fences::Fences, ring::Word};
+
+impl<T> Word for Box<T> {
+    fn into_word(self) -> NonNull<()> {
+        NonNull::from(Self::leak(self)).cast()
+    }
+
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        // SAFETY: the word was a box, and is turned back once.
+        unsafe { Self::from_raw(word.cast().as_ptr()) }
+    }
+}
 
 /// The owner's side.
 #[allow(missing_debug_implementations, reason = "only models use it")]
-pub struct Deques<T>(deques::Deques<T>);
+pub struct Deques<T>(deques::Deques<Box<T>>);
 
 /// A thief's side.
 #[allow(missing_debug_implementations, reason = "only models use it")]
-pub struct Stealer<T>(deques::Stealer<T>);
+pub struct Stealer<T>(deques::Stealer<Box<T>>);
 
 #[allow(missing_docs, reason = "only models use it")]
 #[allow(clippy::new_without_default, reason = "only models use it")]
 impl<T> Deques<T> {
     /// There is room for two of each kind at first.
     pub fn new() -> Self {
-        Self(deques::Deques::with_least(2, Fences::ordinary()))
+        Self(deques::Deques::with_least(2, Fences::among(2)))
     }
 
     pub fn stealer(&self) -> Stealer<T> {
@@ -25,37 +37,38 @@ impl<T> Deques<T> {
     }
 
     pub fn push_spawned(&self, task: T) {
-        let pushed = self.0.push_spawned(task, usize::MAX);
-        pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
+        let pushed = self.0.push_spawned(Box::new(task), usize::MAX);
+        pushed.unwrap_or_else(|_| unreachable!("there is room"));
     }
 
     pub fn push_woken(&self, task: T) {
-        let pushed = self.0.push_woken(task, usize::MAX);
+        let pushed = self.0.push_woken(Box::new(task), usize::MAX);
         pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
     }
 
     pub fn push_high(&self, task: T) {
-        self.0.push_high(task);
+        self.0.push_high(Box::new(task));
     }
 
     pub fn pop_newest_spawned(&self) -> Option<T> {
-        self.0.pop_newest_spawned()
+        self.0.pop_newest_spawned().map(|task| *task)
     }
 
     pub fn pop_oldest_spawned(&self) -> Option<T> {
-        self.0.pop_oldest_spawned()
+        self.0.pop_oldest_spawned().map(|task| *task)
     }
 
     pub fn pop_woken(&self) -> Option<T> {
-        self.0.pop_woken()
+        self.0.pop_woken().map(|task| *task)
     }
 
     pub fn pop_high(&self) -> Option<T> {
-        self.0.pop_high()
+        self.0.pop_high().map(|task| *task)
     }
 
     pub fn steal_and_pop(&self, from: &Stealer<T>, most: usize) -> Option<T> {
-        self.0.steal_and_pop(&from.0, most).map(|(task, _)| task)
+        let stolen = self.0.steal_and_pop(&from.0, most);
+        stolen.map(|(task, _)| *task)
     }
 }
 
@@ -67,8 +80,10 @@ impl<T> Stealer<T> {
 
     /// Takes up to half of each kind.
     pub fn steal(&self, most: usize) -> Vec<T> {
-        let mut tasks = Vec::new();
-        self.0.steal(most, &mut tasks);
-        tasks
+        let own = deques::Deques::with_least(2, Fences::among(1));
+        own.steal_from(&self.0, most);
+        let next = || own.pop_high().or_else(|| own.pop_woken());
+        let all = iter::from_fn(|| next().or_else(|| own.pop_newest_spawned()));
+        all.map(|task| *task).collect()
     }
 }

@@ -3,8 +3,12 @@
 
 use alloc::{sync::Arc, vec::Vec};
 use core::task::Waker;
-use std::io;
+use std::{
+    io,
+    sync::{Mutex, MutexGuard},
+};
 
+use super::wake_away;
 use crate::{
     driver::{
         clock,
@@ -16,13 +20,21 @@ use crate::{
     sleep::{AfterPark, Need, Parking, Sleep},
 };
 use joint_switch::{
-    Mutex, fence, order,
-    thread::{self, Thread},
+    fence,
+    model::loom::{
+        sync::atomic::{AtomicUsize, Ordering},
+        thread::{self, Thread},
+    },
+    order,
 };
 
 /// Takes the place of the system. It reports only that it was rung, or what [`Driven::tell`] asks
-/// for.
-pub(crate) struct Bell(Mutex<Rung>);
+/// for. Each call is one step of the model, which no observer sees, because no thread is stopped
+/// inside the system.
+pub(crate) struct Bell {
+    turns: AtomicUsize,
+    rung: Mutex<Rung>,
+}
 
 #[derive(Default)]
 struct Rung {
@@ -32,11 +44,22 @@ struct Rung {
     tells: bool,
 }
 
+impl Bell {
+    /// Nothing may be done under the lock at which the model changes threads.
+    fn lock(&self) -> MutexGuard<'_, Rung> {
+        self.turns.fetch_add(1, Ordering::AcqRel);
+        self.rung.lock().unwrap()
+    }
+}
+
 impl EventSource for Bell {
     type Events = ();
 
     fn new() -> io::Result<Self> {
-        Ok(Self(Mutex::new(Rung::default())))
+        Ok(Self {
+            turns: AtomicUsize::new(0),
+            rung: Mutex::default(),
+        })
     }
 
     fn has_sources(&self) -> bool {
@@ -46,12 +69,12 @@ impl EventSource for Bell {
     /// A time that is not over by now is never over.
     fn wait(&self, (): &mut (), until: Option<u64>, woken: &mut Vec<Waker>) {
         let waits = until.is_none_or(|until| until > clock::now());
-        let mut rung = self.0.lock().unwrap();
+        let mut rung = self.lock();
         while waits && !rung.is_rung && !rung.tells {
             rung.waits = Some(thread::current());
             drop(rung);
             thread::park();
-            rung = self.0.lock().unwrap();
+            rung = self.lock();
         }
         rung.waits = None;
         rung.is_rung = false;
@@ -61,7 +84,7 @@ impl EventSource for Bell {
     }
 
     fn interrupt(&self) {
-        let mut rung = self.0.lock().unwrap();
+        let mut rung = self.lock();
         rung.is_rung = true;
         if let Some(thread) = rung.waits.take() {
             thread.unpark();
@@ -93,7 +116,7 @@ impl Driven {
                 rung.ring();
             }
         };
-        let fences = Fences::ordinary().among(workers);
+        let fences = Fences::among(workers);
         Self {
             sleep: Sleep::new(workers, fences, ring),
             driver,
@@ -106,28 +129,34 @@ impl Driven {
     }
 
     pub fn found(&self, has_work: impl Fn() -> bool) {
-        self.sleep.found(has_work);
+        wake_away(self.sleep.found(has_work));
     }
 
     pub fn notify(&self) {
-        self.sleep.notify(Need::Lookout);
+        wake_away(self.sleep.notify(Need::Lookout));
     }
 
     pub fn notify_from_outside(&self) {
-        self.sleep.notify_from_outside(Need::Lookout);
+        wake_away(self.sleep.notify_from_outside(Need::Lookout));
     }
 
     pub fn wake_worker(&self, worker: usize) {
-        self.sleep.wake_worker(worker);
+        wake_away(self.sleep.wake_worker(worker));
     }
 
+    pub fn rouse(&self) {
+        self.sleep.rouse();
+    }
+
+    /// Does not rouse the others, because loom's unpark passes on what came before it to a thread
+    /// that does not park as well.
     pub fn wake_all(&self) {
-        self.sleep.wake_all();
+        self.sleep.wake_parked().into_iter().for_each(Waker::wake);
     }
 
-    /// Begins as a worker, on this thread.
-    pub fn begin(&self) {
-        self.sleep.begin();
+    /// Registers this thread as the worker's.
+    pub fn begin(&self, worker: usize) {
+        self.sleep.begin(worker);
     }
 
     /// Acts as a worker that a poll blocks, and returns for how long nothing is due.
@@ -174,7 +203,7 @@ impl Driven {
     }
 
     fn hurry(&self, deadline: u64) {
-        let if_awake = || self.sleep.notify_from_outside(Need::Lookout);
+        let if_awake = || self.notify_from_outside();
         self.driver.hurry(deadline, &self.sleep, if_awake);
     }
 
@@ -208,7 +237,7 @@ impl Driven {
     /// Causes the reactor to report an event for `waker`.
     pub fn tell(&self, waker: Waker) {
         let (bell, _) = self.driver.reactor().expect("a reactor can be made");
-        let mut rung = bell.0.lock().unwrap();
+        let mut rung = bell.lock();
         rung.woken.push(waker);
         rung.tells = true;
         if let Some(thread) = rung.waits.take() {

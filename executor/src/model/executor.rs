@@ -24,7 +24,7 @@ pub struct End(Arc<Shared>);
 /// Makes an executor, and its workers. The drop of the executor does not end it. It has the fences
 /// of an executor with `fenced` workers.
 pub fn without_threads(workers: usize, fenced: usize) -> (Executor, Vec<OwnWorker>) {
-    let fences = Fences::ordinary().among(fenced);
+    let fences = Fences::among(fenced);
     let (executor, workers) =
         Executor::without_threads(workers, fences, Default::default(), Decides::Workers);
     (executor, workers.into_iter().map(OwnWorker).collect())

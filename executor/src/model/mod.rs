@@ -24,6 +24,10 @@ impl Inbox {
         self.0.is_empty()
     }
 
+    pub fn is_drained(&self) -> bool {
+        self.0.is_drained()
+    }
+
     pub fn take(&self, most: usize, take: impl FnMut(joint::task::Runnable)) {
         self.0.take(most, take);
     }
@@ -47,7 +51,7 @@ impl crate::fork_join::forks::Surroundings for Alone {
 #[allow(missing_docs, reason = "only models use it")]
 impl Forks {
     pub fn new(capacity: usize) -> Self {
-        let fences = Fences::ordinary();
+        let fences = Fences::among(2);
         Self(crate::fork_join::forks::Forks::new(capacity, fences))
     }
 
@@ -122,35 +126,16 @@ impl Gate {
         self.0.leave() == crate::gate::Counted::Last
     }
 
-    pub fn pushed(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
-        self.0.pushed(discard, is_empty);
+    pub fn is_too_late(&self) -> bool {
+        self.0.is_too_late()
     }
 
-    pub fn terminate(&self, discard: impl Fn(), is_empty: impl Fn() -> bool) {
-        self.0.terminate(discard, is_empty);
-    }
-}
-
-/// A lock with an owner.
-#[allow(missing_debug_implementations, reason = "only models use it")]
-pub struct Biased<T>(crate::biased::Biased<T>);
-
-#[allow(missing_docs, reason = "only models use it")]
-impl<T> Biased<T> {
-    pub fn new(value: T) -> Self {
-        let fences = Fences::ordinary();
-        Self(crate::biased::Biased::new(value, fences))
+    pub fn terminate(&self) {
+        self.0.terminate();
     }
 
-    /// # Safety
-    /// Only one thread, the owner, calls this, and not inside itself.
-    pub unsafe fn enter<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: the caller promises it.
-        unsafe { self.0.enter(f) }
-    }
-
-    pub fn with_lock<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        self.0.with_lock(f)
+    pub fn dispose(dispose_one: impl Fn() -> bool, is_empty: impl Fn() -> bool) {
+        crate::gate::dispose(dispose_one, is_empty);
     }
 }
 
@@ -178,20 +163,29 @@ pub struct Sleep(crate::sleep::Sleep);
 #[allow(missing_docs, reason = "only models use it")]
 impl Sleep {
     pub fn new(workers: usize) -> Self {
-        let fences = Fences::ordinary().among(workers);
+        let fences = Fences::among(workers);
         Self(crate::sleep::Sleep::new(workers, fences, || {}))
     }
 
+    /// Registers this thread as the worker's.
+    pub fn begin(&self, worker: usize) {
+        self.0.begin(worker);
+    }
+
+    pub fn rouse(&self) {
+        self.0.rouse();
+    }
+
     pub fn notify(&self) {
-        self.0.notify(crate::sleep::Need::Lookout);
+        wake_away(self.0.notify(crate::sleep::Need::Lookout));
     }
 
     pub fn notify_for_hands(&self) {
-        self.0.notify(crate::sleep::Need::Hands);
+        wake_away(self.0.notify(crate::sleep::Need::Hands));
     }
 
     pub fn notify_from_outside(&self) {
-        self.0.notify_from_outside(crate::sleep::Need::Lookout);
+        wake_away(self.0.notify_from_outside(crate::sleep::Need::Lookout));
     }
 
     pub fn is_quiet(&self) -> bool {
@@ -207,13 +201,19 @@ impl Sleep {
     }
 
     pub fn found(&self, has_work: impl Fn() -> bool) {
-        self.0.found(has_work);
+        wake_away(self.0.found(has_work));
     }
 
-    /// The time is over at once or, with the longest limit, never.
-    pub fn watch(&self, worker: usize, limit: core::time::Duration, urgent: impl Fn() -> bool) {
-        let parking = crate::sleep::Parking::Thread;
-        self.0.watch(worker, limit, urgent, parking);
+    /// The time is over at once or, with the longest limit, never. Returns whether the worker was
+    /// woken.
+    pub fn watch(
+        &self,
+        worker: usize,
+        limit: core::time::Duration,
+        urgent: impl Fn() -> bool,
+    ) -> bool {
+        use crate::sleep::{Parking, Risen};
+        self.0.watch(worker, limit, urgent, Parking::Thread) == Risen::Woken
     }
 
     /// Returns whether it has slept.
@@ -235,20 +235,30 @@ impl Sleep {
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
     ) -> bool {
-        use crate::sleep::{Away, Slept};
-        self.0.go_away(worker, Away::new(waker), urgent, has_work) == Slept::AWhile
+        self.0.go_away(worker, waker, urgent, has_work).is_ok()
     }
 
-    pub fn come_back(&self, worker: usize) {
-        self.0.come_back(worker);
+    /// Returns whether the worker was woken.
+    pub fn come_back(&self, worker: usize) -> bool {
+        self.0.come_back(worker).is_none()
     }
 
     pub fn wake_worker(&self, worker: usize) {
-        self.0.wake_worker(worker);
+        wake_away(self.0.wake_worker(worker));
     }
 
+    /// Does not rouse the others, because loom's unpark passes on what came before it to a thread
+    /// that does not park as well.
     pub fn wake_all(&self) {
-        self.0.wake_all();
+        let away = self.0.wake_parked().into_iter();
+        away.for_each(core::task::Waker::wake);
+    }
+}
+
+/// Wakes a worker that is away, as every caller must.
+fn wake_away(woke: crate::sleep::Woke) {
+    if let crate::sleep::Woke::Away(waker) = woke {
+        waker.wake();
     }
 }
 

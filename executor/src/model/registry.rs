@@ -18,6 +18,8 @@ struct Owner {
     registry: registry::Registry<Self>,
     /// Read by every thread that strikes a task off. The last owner takes it away.
     used: UnsafeCell<()>,
+    /// Locked before each drop of a count, for the edges of the `Arc`, which no model sees.
+    released: Mutex<()>,
     woken: Mutex<VecDeque<Runnable>>,
 }
 
@@ -28,10 +30,18 @@ impl RegistryOwner for Owner {
     fn registry(&self) -> &registry::Registry<Self> {
         &self.registry
     }
+
+    unsafe fn release(this: *const Self) {
+        // SAFETY: the count keeps it alive.
+        drop(unsafe { &(*this).released }.lock());
+        // SAFETY: by this function's contract.
+        unsafe { Arc::decrement_strong_count(this) };
+    }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        drop(self.released.lock());
         self.used.with_mut(|_| ());
     }
 }
@@ -66,7 +76,7 @@ impl Schedule<EntryLink<Owner>> for Entered {
         let owner = ManuallyDrop::new(unsafe { Arc::from_raw(self.0) });
         let (task, place) = (task.as_ptr(), task.metadata());
         // SAFETY: called by the runner, which is that worker; in no registry yet.
-        unsafe { registry::Registry::enter_normal(&owner, task, place, worker) };
+        unsafe { registry::Registry::enter(&owner, task, place, worker) };
     }
 
     fn ended(&self, task: &EndedTask<'_, EntryLink<Owner>>, _: TaskEnd) {
@@ -76,14 +86,26 @@ impl Schedule<EntryLink<Owner>> for Entered {
             WORKER.with(Cell::get)
         };
         // SAFETY: called by the runner, whose future is gone.
-        unsafe { registry::Registry::strike_off(task.metadata(), worker) };
+        unsafe { registry::Registry::strike_off(task, worker) };
     }
 }
 
-/// The executor's registry of waiting tasks. Its tasks do not own it: a caller that lets a task
-/// outlive it must call `count_left` first.
+/// A handle of the executor's registry of waiting tasks. Its tasks do not own it: a caller that
+/// lets a task outlive all handles must call `hold` first.
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Registry(Arc<Owner>);
+
+impl Clone for Registry {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        drop(self.0.released.lock());
+    }
+}
 
 /// A task of a registry, to be run.
 #[allow(missing_debug_implementations, reason = "only models use it")]
@@ -93,25 +115,24 @@ pub struct Task(Runnable);
 impl Registry {
     pub fn new(workers: usize) -> Self {
         Self(Arc::new(Owner {
-            registry: registry::Registry::new(workers, Fences::ordinary()),
+            registry: registry::Registry::new(workers, Fences::among(2)),
             used: UnsafeCell::new(()),
+            released: Mutex::new(()),
             woken: Mutex::new(VecDeque::new()),
         }))
     }
 
-    /// `high`: of the lane whose tasks are entered at once.
+    /// `high`: of the lane of high priority.
     #[track_caller]
     pub fn spawn<F>(&self, high: bool, future: F) -> (Task, JoinHandle<F::Output>)
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let builder = Builder::new().metadata(EntryLink::nowhere());
+        let builder = Builder::new().metadata(EntryLink::new());
         let (runnable, handle) = builder.spawn(|_| future, Entered(Arc::as_ptr(&self.0)));
         if high {
-            let (task, place) = (runnable.as_ptr(), runnable.metadata());
-            // SAFETY: the task is new, and its runnable here.
-            unsafe { registry::Registry::enter(&self.0, task, place, Lane::High, 0) };
+            runnable.metadata().set_lane(Lane::High);
         }
         (Task(runnable), handle.without_metadata())
     }
@@ -126,14 +147,24 @@ impl Registry {
         cancelled.map(Task).collect()
     }
 
+    pub fn cancel_shard(&self, worker: usize) -> Vec<Task> {
+        let cancelled = self.0.registry.cancel_shard(worker).into_iter();
+        cancelled.map(Task).collect()
+    }
+
     /// Tells whether the registry's memory is still there.
     pub fn watch(&self) -> impl Fn() -> bool + Send + 'static {
         let owner = Arc::downgrade(&self.0);
         move || owner.strong_count() > 0
     }
 
-    pub fn count_left(&self) {
-        registry::Registry::count_left(&self.0);
+    /// Returns how many chunks the first worker has for tasks of the normal lane.
+    pub fn chunks(&self) -> usize {
+        self.0.registry.counts(0, Lane::Normal).0
+    }
+
+    pub fn hold(&self) {
+        registry::Registry::hold(&self.0);
     }
 }
 

@@ -43,9 +43,11 @@
 //! which is sound.
 //!
 //! # Locks
-//! `children` is locked while a child is started and put into the set, so that the end of the scope
-//! misses no child. No user code runs under that lock: the child is only queued, and no waker is
-//! woken or dropped.
+//! No user code runs under the lock of `children`. A child is therefore started before it is put
+//! into the set, and it may run, and start others, before that. The end of the scope misses none:
+//! the thread that starts a child is in the scope's closure, which is over before the scope waits,
+//! or in another child. Up that line, the first child that has not ended is in the set, or its own
+//! starter would not have ended. So once the set is seen empty, nobody starts a child.
 
 use alloc::{boxed::Box, sync::Arc};
 use core::{
@@ -64,7 +66,7 @@ use super::{
 };
 use joint::{
     oneshot,
-    task::{JoinError, PanicPayload},
+    task::{JoinError, JoinHandle, PanicPayload},
     waker::WakerId,
 };
 use joint_switch::Mutex;
@@ -81,12 +83,19 @@ pub use self::{
 
 /// What a scope knows about its children.
 struct Inner {
-    /// The children, or `None` once no child may be started.
-    children: Mutex<Option<JoinSet<()>>>,
+    children: Mutex<Children>,
     /// The list of ended children, for waiting without the lock.
     ready: Arc<Ready>,
     /// The first panic that no handle has taken.
     panic: Mutex<Option<PanicPayload>>,
+}
+
+struct Children {
+    /// `None` once it was taken. Then those that were being started meanwhile are put into a new
+    /// one.
+    set: Option<JoinSet<()>>,
+    /// Whether no child may be started any more.
+    is_closed: bool,
 }
 
 /// Where children are started.
@@ -100,7 +109,10 @@ impl Inner {
         let set = JoinSet::new();
         Self {
             ready: set.ready().clone(),
-            children: Mutex::new(Some(set)),
+            children: Mutex::new(Children {
+                set: Some(set),
+                is_closed: false,
+            }),
             panic: Mutex::new(None),
         }
     }
@@ -137,42 +149,59 @@ impl Inner {
             _keep: keep,
         };
         let mut children = lock(&self.children);
-        let Some(set) = &mut *children else {
-            drop(children);
+        let is_closed = children.is_closed;
+        // Take two for each one that is added, so that ended children do not pile up.
+        let set = children.set.as_mut().filter(|_| !is_closed);
+        let ended = set.map(|set| [set.try_join_next(), set.try_join_next()]);
+        drop(children);
+        let Some(ended) = ended else {
             drop(task);
             return handle;
         };
-        // Take two for each one that is added, so that ended children do not pile up.
-        let ended = [set.try_join_next(), set.try_join_next()];
-        // From its start on, a child that borrows from a frame must not be lost, because it may
-        // already be running.
-        let guard = matches!(on, SpawnOn::On(_)).then(|| AbortOnUnwind);
-        let waiter = set.insert_quietly(match on {
+        ended.into_iter().flatten().for_each(|end| self.note(end));
+        // A child that borrows from a frame must not be lost once it may be running.
+        let guard = matches!(on, SpawnOn::On(_)).then(|| AbortUnlessGone(&handle.0.receiver));
+        self.insert(match on {
             SpawnOn::On(executor) => executor.spawn(task),
             SpawnOn::Here => super::spawn(task),
         });
         mem::forget(guard);
+        handle
+    }
+
+    /// Puts a child that has been started into the set. In a closed scope the child is cancelled.
+    fn insert(&self, child: JoinHandle<()>) {
+        let mut children = lock(&self.children);
+        if children.is_closed {
+            drop(children);
+            child.abort();
+            children = lock(&self.children);
+        }
+        let waiter = children
+            .set
+            .get_or_insert_with(JoinSet::new)
+            .insert_quietly(child);
         drop(children);
         if let Some(waiter) = waiter {
             waiter.wake();
         }
-        ended.into_iter().flatten().for_each(|end| self.note(end));
-        handle
     }
 
     /// Stops the scope from starting children, and returns those that it has.
     fn close(&self) -> Option<JoinSet<()>> {
-        lock(&self.children).take()
+        let mut children = lock(&self.children);
+        children.is_closed = true;
+        children.set.take()
     }
 
     /// Cancels all children, and waits for them.
     async fn cancel(&self) {
-        let Some(mut children) = self.close() else {
-            return;
-        };
-        children.abort_all();
-        while let Some(end) = children.join_next().await {
-            self.note(end);
+        // Again for those that were put into a new set meanwhile.
+        while let Some(mut children) = self.close() {
+            children.abort_all();
+            while let Some(end) = children.join_next().await {
+                self.note(end);
+            }
         }
     }
 
@@ -186,7 +215,7 @@ impl Inner {
     fn poll_join(&self, cx: &mut Context<'_>, last: &mut WakerId) -> Poll<()> {
         loop {
             let mut children = lock(&self.children);
-            let Some(set) = &mut *children else {
+            let Some(set) = &mut children.set else {
                 return Poll::Ready(());
             };
             let (end, is_empty) = (set.try_join_next(), set.is_empty());
@@ -310,6 +339,18 @@ impl<K: Unpin> Future for Kept<K> {
 unsafe fn erase<'scope>(body: Pin<Box<dyn Future<Output = ()> + Send + 'scope>>) -> Erased {
     // SAFETY: the types differ in the lifetime alone, for which the caller answers.
     unsafe { mem::transmute(body) }
+}
+
+/// Aborts the program if a panic passes it while a child that borrows from a frame may be running.
+/// Once the sender of its result is gone, its future is gone too.
+struct AbortUnlessGone<'a, T>(&'a oneshot::Receiver<T>);
+
+impl<T> Drop for AbortUnlessGone<'_, T> {
+    fn drop(&mut self) {
+        if !self.0.is_finished() {
+            drop(AbortOnUnwind);
+        }
+    }
 }
 
 /// Aborts the program if a panic passes it, because a panic while panicking is not caught.

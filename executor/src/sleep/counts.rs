@@ -1,11 +1,13 @@
-//! [`Counts`]: how many workers search, watch and sleep, in one word.
+//! [`Counts`]: how many workers search, watch, sleep and are on their way up, in one word.
 
-/// One searching worker in the counts. The other two counts lie above this one.
+/// One searching worker in the counts. The others lie above it.
 pub(super) const SEARCHING: u64 = 1;
-pub(super) const WATCHING: u64 = 1 << 20;
-pub(super) const SLEEPING: u64 = 1 << 40;
+pub(super) const WATCHING: u64 = 1 << 16;
+pub(super) const SLEEPING: u64 = 1 << 32;
+/// One worker that has been woken, and is still counted as one that watches or sleeps.
+pub(super) const WAKING: u64 = 1 << 48;
 /// The largest number of workers for which each count has room.
-pub(crate) const MOST_WORKERS: usize = (WATCHING - 1) as usize;
+pub(crate) const MOST_WORKERS: usize = i16::MAX as usize;
 
 #[derive(Clone, Copy)]
 pub(super) struct Counts(pub(super) u64);
@@ -20,20 +22,25 @@ impl Counts {
     }
 
     pub(super) fn sleeping(self) -> u64 {
-        self.0 / SLEEPING
+        self.0 % WAKING / SLEEPING
+    }
+
+    fn waking(self) -> u64 {
+        let waking = (self.0 / WAKING) as i16;
+        u64::try_from(waking).unwrap_or(0)
     }
 
     pub(super) fn lookouts(self) -> u64 {
-        self.searching() + self.watching()
+        self.searching() + self.watching() + self.waking()
     }
 
     pub(super) fn needs_lookout(self) -> bool {
-        self.0 >= SLEEPING && self.0 % SLEEPING == 0
+        self.0 >= SLEEPING && self.lookouts() == 0 && self.sleeping() > 0
     }
 
-    /// Returns whether a worker could be woken, and none searches yet.
+    /// Returns whether a worker could be woken, and none searches or is about to.
     pub(super) fn has_hands(self) -> bool {
-        self.0 >= WATCHING && self.searching() == 0
+        self.0 >= WATCHING && self.searching() + self.waking() == 0
     }
 }
 
@@ -45,13 +52,4 @@ pub(crate) enum Need {
     /// A worker that searches, because there is more work than the active workers should do by
     /// themselves.
     Hands,
-}
-
-impl Need {
-    pub(super) fn is_unmet(self, counts: Counts) -> bool {
-        match self {
-            Self::Lookout => counts.needs_lookout(),
-            Self::Hands => counts.has_hands(),
-        }
-    }
 }

@@ -1,36 +1,10 @@
-//! Where a worker rests, and how it is reached there.
+//! Where a worker parks.
 
-use core::{task::Waker, time::Duration};
+use core::time::Duration;
 
-use crate::guard::guarded;
-use joint_switch::thread::{self, Thread};
+use joint_switch::thread;
 
-/// Where a worker that rests is reached.
-pub(super) enum Place {
-    Thread(Thread),
-    Away(Away),
-}
-
-/// How a worker is woken whose thread does something else while the worker rests.
-pub(crate) struct Away(Option<Waker>);
-
-impl Away {
-    pub(crate) fn new(waker: Waker) -> Self {
-        Self(Some(waker))
-    }
-
-    pub(super) fn wake(mut self) {
-        guarded(|| self.0.take().into_iter().for_each(Waker::wake));
-    }
-}
-
-impl Drop for Away {
-    fn drop(&mut self) {
-        guarded(|| drop(self.0.take()));
-    }
-}
-
-/// Where a worker rests.
+/// Where a worker parks.
 pub(crate) enum Parking<'a> {
     Thread,
     /// In the driver, by a function that returns when the driver is rung, after at most that time,

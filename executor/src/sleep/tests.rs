@@ -1,39 +1,24 @@
 //! Which workers are woken, which look again, and what it costs: by counts, with all workers on one
 //! thread. The models check the races.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{
+    sync::{Arc, Weak},
+    task::Wake,
+    vec::Vec,
+};
 use core::{
     cell::Cell,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    task::Waker,
     time::Duration,
 };
 
 use super::{
-    AfterPark, Away, Counts, MOST_WORKERS, Need, Parking, SEARCHING, SLEEPING, Sleep, Slept,
-    WATCHING, Watched, Woke, lock,
+    AWAKE, AfterPark, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, Parking, Risen,
+    SEARCHING, SLEEPING, SLEEPS, SLEEPS_IN_DRIVER, Sleep, Slept, WAKING, WATCHES,
+    WATCHES_IN_DRIVER, WATCHING, Woke,
 };
 use crate::fences::{Fences, HEAVY_FENCES};
-
-std::thread_local! {
-    /// How often this thread has locked a list.
-    pub(super) static LOCKS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn locks_of(f: impl FnOnce()) -> usize {
-    let before = LOCKS.get();
-    f();
-    LOCKS.get() - before
-}
-
-#[test]
-fn a_worker_that_does_not_rest_is_woken_without_the_list_though_others_rest() {
-    let sleep = Sleep::new(2, Fences::ordinary(), || {});
-    sleep.search();
-    sleep.rest(1, SLEEPING, &Parking::Thread);
-    assert_eq!(locks_of(|| sleep.wake_worker(0)), 0, "active");
-    assert_eq!(locks_of(|| sleep.wake_worker(1)), 1, "resting");
-    assert_eq!(locks_of(|| sleep.wake_worker(1)), 0, "woken already");
-}
 
 #[test]
 fn the_counts_have_room_for_all_workers() {
@@ -48,35 +33,56 @@ type World = [usize; 4];
 
 fn world([active, searching, watching, sleeping]: World) -> Sleep {
     let workers = active + searching + watching + sleeping;
-    let sleep = Sleep::new(workers, Fences::ordinary(), || {});
+    let sleep = Sleep::new(workers, Fences::among(2), || {});
     for worker in 0..watching + sleeping {
-        let how = if worker < watching {
-            WATCHING
-        } else {
-            SLEEPING
-        };
-        sleep.search();
-        sleep.rest(worker, how, &Parking::Thread);
+        park(
+            &sleep,
+            worker,
+            if worker < watching { WATCHES } else { SLEEPS },
+        );
     }
     (0..searching).for_each(|_| sleep.search());
     sleep
 }
 
-fn rest_of(sleep: &Sleep) -> Vec<usize> {
-    lock(&sleep.resting).iter().map(|one| one.worker).collect()
+/// Parks a worker, as far as others can see.
+fn park(sleep: &Sleep, worker: usize, word: usize) {
+    sleep.search();
+    let count = match word {
+        WATCHES | WATCHES_IN_DRIVER => WATCHING,
+        _ => SLEEPING,
+    };
+    sleep.rest(worker, word, count);
 }
 
-/// The workers that `f` wakes.
-fn woken_by(world: World, f: impl FnOnce(&Sleep)) -> Vec<usize> {
+/// The workers that are parked, and that nobody has claimed.
+fn rest_of(sleep: &Sleep) -> Vec<usize> {
+    let workers = 0..sleep.words.len();
+    workers
+        .filter(|&one| sleep.word(one) > CLAIMED_IN_DRIVER)
+        .collect()
+}
+
+fn counts(sleep: &Sleep) -> u64 {
+    sleep.counts.load(Relaxed)
+}
+
+/// How many workers were woken by an unpark.
+fn ones(woke: Woke) -> usize {
+    usize::from(matches!(woke, Woke::One))
+}
+
+/// The workers that `f` claims.
+fn woken_by<R>(world: World, f: impl FnOnce(&Sleep) -> R) -> Vec<usize> {
     let sleep = self::world(world);
     let before = rest_of(&sleep);
     f(&sleep);
     let after = rest_of(&sleep);
-    let searching = Counts(sleep.counts.load(Relaxed)).searching();
     let woken = before.into_iter().filter(|one| !after.contains(one));
     let woken: Vec<_> = woken.collect();
-    let expected = world[1] + woken.len();
-    assert_eq!(searching, expected as u64, "every woken worker searches");
+    assert!(woken.iter().all(|&one| sleep.word(one) == CLAIMED));
+    let waking = counts(&sleep) / WAKING;
+    assert_eq!(waking, woken.len() as u64, "each is on its way up");
     woken
 }
 
@@ -98,8 +104,8 @@ const PUSHES: [(World, [Option<usize>; 2]); 8] = [
 fn a_push_of_a_worker_wakes_another_if_it_lacks_a_lookout_or_asks_for_help() {
     for (world, expected) in PUSHES {
         for (need, expected) in NEEDS.into_iter().zip(expected) {
-            let woke = expected.map_or(Woke::Nobody, |_| Woke::One);
-            let notify = |sleep: &Sleep| assert_eq!(sleep.notify(need), woke);
+            let woke = expected.iter().count();
+            let notify = |sleep: &Sleep| assert_eq!(ones(sleep.notify(need)), woke);
             let woken = woken_by(world, notify);
             assert_eq!(woken, Vec::from_iter(expected), "{world:?}, {need:?}");
         }
@@ -126,109 +132,261 @@ fn a_push_from_outside_wakes_one_also_if_nobody_is_active() {
     }
 }
 
-#[test]
-fn sleepers_are_woken_before_watchers_and_each_kinds_keeper_last() {
+/// A sleep, and how often it has rung the driver.
+fn with_rings(workers: usize) -> (Sleep, impl Fn() -> usize) {
     let rings = Arc::new(AtomicUsize::new(0));
     let ring = rings.clone();
     let ring = move || _ = ring.fetch_add(1, Relaxed);
-    let sleep = Sleep::new(5, Fences::ordinary(), ring);
-    let mut never = |_| unreachable!("no worker parks");
-    for (worker, how, is_keeper) in [
-        (0, WATCHING, false),
-        (1, SLEEPING, true),
-        (2, SLEEPING, false),
-        (3, WATCHING, true),
+    let sleep = Sleep::new(workers, Fences::among(2), ring);
+    (sleep, move || rings.load(Relaxed))
+}
+
+#[test]
+fn sleepers_are_woken_before_watchers_and_each_kinds_keeper_last() {
+    let (sleep, rings) = with_rings(5);
+    for (worker, word) in [
+        (0, WATCHES),
+        (1, SLEEPS_IN_DRIVER),
+        (2, SLEEPS),
+        (3, WATCHES_IN_DRIVER),
     ] {
-        sleep.search();
-        let parking = match is_keeper {
-            true => Parking::Driver(&mut never),
-            false => Parking::Thread,
-        };
-        sleep.rest(worker, how, &parking);
+        park(&sleep, worker, word);
     }
     let next = || {
         let before = rest_of(&sleep);
-        assert_eq!(sleep.notify(Need::Hands), Woke::One);
-        sleep.found(|| false);
+        assert_eq!(ones(sleep.notify(Need::Hands)), 1);
         let after = rest_of(&sleep);
-        let woken = before.into_iter().find(|one| !after.contains(one));
-        (woken.unwrap(), rings.load(Relaxed))
+        let woken = before.into_iter().find(|one| !after.contains(one)).unwrap();
+        let count = if [1, 2].contains(&woken) {
+            SLEEPING
+        } else {
+            WATCHING
+        };
+        let _woken = sleep.rise(woken, count, WAKING);
+        let _nobody = sleep.found(|| false);
+        (woken, rings())
     };
     assert_eq!([next(), next()], [(2, 0), (1, 1)]);
     assert_eq!([next(), next()], [(0, 1), (3, 2)]);
 }
 
-/// A worker that is away is woken by its function, once, and is a searcher when it comes back.
+#[test]
+fn a_worker_that_is_woken_stands_for_a_lookout_until_it_is_up() {
+    for (word, count) in [(SLEEPS, SLEEPING), (WATCHES, WATCHING)] {
+        let sleep = Sleep::new(3, Fences::among(2), || {});
+        (0..2).for_each(|worker| park(&sleep, worker, word));
+        let wakes = || {
+            let woke = [
+                sleep.notify(Need::Hands),
+                sleep.notify_from_outside(Need::Hands),
+            ];
+            woke.map(ones)
+        };
+        assert_eq!((wakes(), rest_of(&sleep)), ([1, 0], vec![0]));
+        assert_eq!(counts(&sleep), 2 * count + WAKING);
+        assert!(sleep.rise(1, count, WAKING) == Risen::Woken);
+        assert_eq!(
+            (counts(&sleep), wakes()),
+            (count + SEARCHING, [0, 0]),
+            "it searches"
+        );
+        let _nobody = sleep.found(|| false);
+        assert_eq!(wakes(), [1, 0]);
+    }
+}
+
+/// The worker is up before its waker has counted it.
+#[test]
+fn a_count_of_waking_workers_below_zero_is_read_as_none() {
+    let sleep = world([1, 0, 0, 2]);
+    sleep.words[0].store(CLAIMED, Relaxed);
+    assert!(sleep.rise(0, SLEEPING, WAKING) == Risen::Woken);
+    let early = Counts(counts(&sleep));
+    let read = [
+        early.searching(),
+        early.watching(),
+        early.sleeping(),
+        early.lookouts(),
+    ];
+    assert_eq!(read, [1, 0, 1, 1]);
+    assert!(!early.needs_lookout() && !early.has_hands());
+    // It finds something before it is counted: now a lookout is needed, and another one is woken.
+    let _nobody = sleep.found(|| false);
+    assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
+    assert_eq!(sleep.word(1), CLAIMED);
+    // Its own waker has counted it.
+    sleep.counts.fetch_add(WAKING, Relaxed);
+    assert_eq!(counts(&sleep), SLEEPING + WAKING);
+}
+
+type Wakes = fn(&Sleep);
+
+/// All that wakes the first worker, if it is the keeper.
+const WAKES: &[Wakes] = &[
+    |sleep| _ = sleep.notify(Need::Lookout),
+    |sleep| _ = sleep.notify_from_outside(Need::Lookout),
+    |sleep| _ = sleep.wake_worker(0),
+    |sleep| _ = sleep.wake_all(),
+    #[cfg(feature = "io")]
+    Sleep::wake_keeper,
+];
+
+/// The thread that has claimed the keeper is stopped before it rings.
+#[test]
+fn a_keeper_is_rung_by_whoever_needs_it_while_the_thread_that_has_claimed_it_is_stopped() {
+    for wakes in WAKES {
+        let rings = Arc::new(AtomicUsize::new(0));
+        let sleep = Arc::new_cyclic(|sleep: &Weak<Sleep>| {
+            let (sleep, rings) = (sleep.clone(), rings.clone());
+            Sleep::new(2, Fences::among(2), move || {
+                if rings.fetch_add(1, Relaxed) == 0 {
+                    // At the time of the first ring, which takes effect after this.
+                    wakes(&sleep.upgrade().expect("it rings"));
+                }
+            })
+        });
+        park(&sleep, 0, SLEEPS_IN_DRIVER);
+        assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
+        assert_eq!(rings.load(Relaxed), 2);
+        assert_eq!(counts(&sleep), SLEEPING + WAKING, "it is counted once");
+    }
+}
+
+/// The thread that has claimed it is stopped, so it is neither unparked nor counted.
+#[test]
+fn a_claimed_worker_is_unparked_by_whoever_needs_it() {
+    for wakes in &WAKES[..4] {
+        let sleep = world([1, 0, 0, 1]);
+        sleep.begin(0);
+        sleep.words[0].store(CLAIMED, Relaxed);
+        wakes(&sleep);
+        // Otherwise this blocks.
+        std::thread::park();
+        assert_eq!(counts(&sleep), SLEEPING);
+    }
+}
+
+#[test]
+fn a_push_passes_over_workers_that_others_have_claimed() {
+    let sleep = world([1, 0, 0, 2]);
+    sleep.words[1].store(CLAIMED, Relaxed);
+    assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
+    assert_eq!(sleep.word(0), CLAIMED);
+}
+
+/// Counts how often it is woken, and how many of its wakers there are.
+#[derive(Default)]
+struct Owner(AtomicUsize);
+
+impl Wake for Owner {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// A worker that is away is woken by its waker, once, and is a searcher when it comes back.
 #[test]
 fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
-    std::thread_local! {
-        static WOKEN: Cell<usize> = const { Cell::new(0) };
-    }
-    struct Woken;
-    impl std::task::Wake for Woken {
-        fn wake(self: alloc::sync::Arc<Self>) {
-            WOKEN.set(WOKEN.get() + 1);
-        }
-    }
-    let away = || Away::new(alloc::sync::Arc::new(Woken).into());
-    let sleep = Sleep::new(2, Fences::ordinary(), || {});
+    let owner = Arc::new(Owner::default());
+    let away = || Waker::from(owner.clone());
+    let sleep = Sleep::new(2, Fences::among(2), || {});
     sleep.search();
-    assert_eq!(sleep.go_away(0, away(), || true, || false), Slept::NotAtAll);
-    assert_eq!(sleep.go_away(0, away(), || false, || true), Slept::NotAtAll);
+    assert!(matches!(
+        sleep.go_away(0, away(), || true, || false),
+        Err(Some(_))
+    ));
+    assert!(matches!(
+        sleep.go_away(0, away(), || false, || true),
+        Err(Some(_))
+    ));
     for pushes in [1, 2] {
-        assert_eq!(sleep.go_away(0, away(), || false, || false), Slept::AWhile);
+        assert!(sleep.go_away(0, away(), || false, || false).is_ok());
         assert_eq!(rest_of(&sleep), [0]);
-        let before = WOKEN.get();
-        let woke = [(); 2].map(|()| sleep.notify(Need::Lookout));
-        assert_eq!(woke, [Woke::One, Woke::Nobody], "then it searches");
-        assert_eq!((WOKEN.get() - before, rest_of(&sleep)), (1, vec![]));
-        sleep.come_back(0);
-        assert_eq!(WOKEN.get(), pushes);
+        match sleep.notify(Need::Lookout) {
+            Woke::Away(waker) => waker.wake(),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(
+            (sleep.word(0), counts(&sleep)),
+            (CLAIMED, SLEEPING),
+            "not on its way up"
+        );
+        assert!(matches!(sleep.notify(Need::Lookout), Woke::Nobody));
+        assert!(sleep.come_back(0).is_none(), "its waker is used up");
+        assert_eq!((sleep.word(0), counts(&sleep)), (AWAKE, SEARCHING));
+        assert_eq!(owner.0.load(Relaxed), pushes);
     }
-    // It comes back by itself.
-    sleep.go_away(0, away(), || false, || false);
-    sleep.come_back(0);
-    assert_eq!((rest_of(&sleep), WOKEN.get()), (vec![], 2));
-    sleep.found(|| false);
+    // It comes back by itself, and gets the waker to drop.
+    assert!(sleep.go_away(0, away(), || false, || false).is_ok());
+    let waker = sleep.come_back(0).expect("nobody has woken it");
+    assert_eq!(Arc::strong_count(&owner), 2);
+    drop(waker);
+    assert_eq!((Arc::strong_count(&owner), owner.0.load(Relaxed)), (1, 2));
+    let _nobody = sleep.found(|| false);
     assert!(!sleep.is_anybody_idle());
+}
+
+/// Its owner may never come, so it does not stand for a lookout, and all others come first.
+#[test]
+fn a_worker_that_is_away_is_woken_last_and_does_not_keep_others_from_being_woken() {
+    let sleep = Sleep::new(4, Fences::among(2), || {});
+    sleep.search();
+    let away = || Waker::noop().clone();
+    assert!(sleep.go_away(3, away(), || false, || false).is_ok());
+    park(&sleep, 1, SLEEPS);
+    assert_eq!(
+        (ones(sleep.notify(Need::Lookout)), rest_of(&sleep)),
+        (1, vec![3])
+    );
+    let _woken = sleep.rise(1, SLEEPING, WAKING);
+    let _nobody = sleep.found(|| false);
+    assert!(matches!(sleep.notify(Need::Lookout), Woke::Away(_)));
+    park(&sleep, 1, WATCHES_IN_DRIVER);
+    assert_eq!(
+        ones(sleep.notify(Need::Hands)),
+        1,
+        "that one has not come yet"
+    );
+}
+
+#[test]
+fn a_worker_that_is_not_parked_is_not_woken() {
+    let (sleep, rings) = with_rings(2);
+    park(&sleep, 1, SLEEPS_IN_DRIVER);
+    let wakes = |worker| (ones(sleep.wake_worker(worker)), rings());
+    assert_eq!(wakes(0), (0, 0), "it runs");
+    assert_eq!(wakes(1), (1, 1));
+    assert_eq!(wakes(1).0, 0, "it is woken already");
+    assert_eq!(counts(&sleep), SLEEPING + WAKING, "once");
 }
 
 #[test]
 fn the_keeper_alone_is_woken_for_the_driver() {
     let sleep = world([1, 0, 1, 1]);
-    let mut never = |_| unreachable!("no worker parks");
-    sleep.search();
-    sleep.rest(2, SLEEPING, &Parking::Driver(&mut never));
+    park(&sleep, 2, SLEEPS_IN_DRIVER);
     #[cfg(feature = "io")]
     {
         sleep.wake_keeper();
         assert_eq!(rest_of(&sleep), [0, 1]);
         sleep.wake_keeper();
     }
-    sleep.wake_worker(1);
-    sleep.wake_worker(2);
-    assert!(!rest_of(&sleep).contains(&1) && rest_of(&sleep).contains(&0));
-}
-
-#[test]
-fn a_need_that_is_met_by_then_wakes_nobody() {
-    for (world, lookout, hands) in [
-        ([1, 0, 0, 1], Woke::One, Woke::One),
-        ([1, 0, 1, 1], Woke::Nobody, Woke::One),
-        ([1, 1, 0, 1], Woke::Nobody, Woke::Nobody),
-    ] {
-        let wakes = |need| self::world(world).wake_one(need);
-        assert_eq!(wakes(Need::Lookout), lookout, "{world:?}");
-        assert_eq!(wakes(Need::Hands), hands, "{world:?}");
-    }
+    let _woke = sleep.wake_worker(1);
+    let _woke = sleep.wake_worker(2);
+    assert_eq!(rest_of(&sleep), [0]);
 }
 
 #[test]
 fn all_are_woken_at_the_end() {
     let sleep = world([0, 1, 2, 2]);
-    sleep.wake_all();
+    let away = Waker::noop().clone();
+    assert!(sleep.go_away(4, away, || false, || false).is_ok());
+    assert_eq!(
+        sleep.wake_all().len(),
+        1,
+        "its owner is the caller's to wake"
+    );
     assert_eq!(rest_of(&sleep), [0; 0]);
-    assert_eq!(sleep.counts.load(Relaxed), 5 * SEARCHING);
+    assert_eq!(counts(&sleep) / WAKING, 4);
 }
 
 #[test]
@@ -275,7 +433,7 @@ fn the_last_finder_rechecks_with_a_heavy_fence_if_others_are_active() {
     ] {
         for has_work in [false, true] {
             let sleep = self::world(world);
-            let cost = cost_of(has_work, |look| sleep.found(look));
+            let cost = cost_of(has_work, |look| _ = sleep.found(look));
             assert_eq!(cost, expected, "{world:?}");
             let is_woken = rest_of(&sleep).len() < world[2] + world[3];
             assert_eq!(is_woken, has_work && cost[1] > 0, "{world:?}");
@@ -318,7 +476,7 @@ fn a_worker_with_urgent_work_does_not_park() {
     assert_eq!(slept, Slept::NotAtAll);
     let limit = Duration::from_secs(1);
     let watched = sleep.watch(0, limit, || true, Parking::Reserve(&mut never));
-    assert!(watched == Watched::Over);
+    assert!(watched == Risen::ByItself);
 }
 
 #[test]
@@ -340,32 +498,32 @@ fn a_sleeper_parks_again_after_a_spurious_wake_up() {
 
 #[test]
 fn a_watcher_parks_once_and_learns_whether_it_was_woken() {
-    for (need, woke) in NEEDS.into_iter().zip([Woke::Nobody, Woke::One]) {
+    for (need, woke) in NEEDS.into_iter().zip([0, 1]) {
         let sleep = world([1, 1, 0, 0]);
         let limit = Duration::from_secs(1);
         let mut times = 0;
         let mut park = |given| {
             assert_eq!(given, Some(limit));
             times += 1;
-            assert_eq!(sleep.notify(need), woke);
+            assert_eq!(ones(sleep.notify(need)), woke);
             AfterPark::Wait
         };
         let watched = sleep.watch(0, limit, || false, Parking::Reserve(&mut park));
-        assert_eq!(watched == Watched::Woken, woke == Woke::One);
+        assert_eq!(watched == Risen::Woken, woke == 1);
         assert_eq!(times, 1);
-        assert_eq!(sleep.counts.load(Relaxed), SEARCHING);
+        assert_eq!(counts(&sleep), SEARCHING);
     }
 }
 
 #[test]
 fn rouse_wakes_every_worker_that_has_begun() {
-    let sleep = Sleep::new(2, Fences::ordinary(), || {});
+    let sleep = Sleep::new(2, Fences::among(2), || {});
     std::thread::scope(|s| {
         let parked: Vec<_> = (0..2)
-            .map(|_| {
+            .map(|worker| {
                 let (sleep, (begun, has_begun)) = (&sleep, std::sync::mpsc::channel());
                 s.spawn(move || {
-                    sleep.begin();
+                    sleep.begin(worker);
                     begun.send(()).unwrap();
                     std::thread::park();
                 });

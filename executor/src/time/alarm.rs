@@ -162,12 +162,13 @@ impl Alarm {
     fn arm(&mut self, deadline: u64, waker: Waker) {
         let refused: Result<(), Waker> = DriverHandle::with(|handle, timers| {
             let (key, earliest) = timers.insert(deadline, waker)?;
-            handle.armed(deadline);
             let timers = handle.share(timers);
             self.armed = Some(Armed { timers, key });
             if earliest == Earliest::Sooner {
                 handle.hurry(deadline);
             }
+            // The hook comes last, because it may wait for the timer.
+            handle.armed(deadline);
             Ok(())
         });
         if let Err(waker) = refused {

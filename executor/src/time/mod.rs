@@ -35,9 +35,9 @@
 //! # Cost
 //! A timer needs no descriptor, no other object of the system, and no allocation of its own. While
 //! it is armed, it takes 40 bytes in the queue of its worker. The queue's vectors double as they
-//! grow: a million timers take less than 48 bytes each. Arming a timer and disarming it in time
-//! cost O(1), under a lock that other workers do not use: a deadline that is far away waits among
-//! others of about the same time, and is sorted only when that time comes.
+//! grow: a million timers take less than 48 bytes each. Arming a timer and disarming it cost
+//! O(log n) for n timers, and O(1) if few of them are later, under a lock that other workers do not
+//! use.
 
 mod alarm;
 mod interval;

@@ -6,21 +6,25 @@
 //! own deadlines and those of one other worker. It checks the descriptors, which takes a system
 //! call, only after [`LOOK_INTERVAL`] has passed since it last did. A worker whose poll blocks its
 //! thread in a wait of this crate attends to the driver too (`blocked.rs`).
+//!
+//! The wakers of this executor's tasks are woken first, which only pushes the tasks. The others are
+//! strangers: each may run any code, and wait for whatever was due at the same time. So all but the
+//! first are left where other workers find them, too (`driver/due.rs`).
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
     cell::{Cell, RefCell},
+    iter,
     task::Waker,
 };
 use std::time::Instant;
 
-use super::{Attended, Then, Worker, spare::Spare, visits::Visits};
-use crate::{
-    driver::{
-        Keeper, clock,
-        timers::{Fired, Timers},
-    },
-    guard::guarded,
+use super::{
+    Attended, Running, Worker, queues::After, shared::FAMILY, spare::Spare, visits::Visits,
+};
+use crate::driver::{
+    clock,
+    timers::{Fired, Timers},
 };
 use joint::waker;
 
@@ -31,119 +35,150 @@ const BATCHES: usize = 2;
 /// The shortest time between two checks of the descriptors by a busy worker, in nanoseconds.
 const LOOK_INTERVAL: u64 = 20_000;
 
+/// The time for which a busy worker stays away from the driver, in nanoseconds, if its polls go on
+/// to be as long as they were.
+const LONGEST_AWAY: u64 = 200_000;
+
 /// What a worker remembers about the driver.
 #[derive(Default)]
 pub(super) struct Attendant {
     next_look: Cell<u64>,
+    /// The number of runs at the last turn of the driver.
+    last_turn: Cell<u64>,
     pub(super) visits: Visits,
     /// The index of the timers to check next.
     next_timers: Cell<usize>,
-    /// An empty buffer, kept for its memory.
+    /// Empty buffers, kept for their memory.
     woken: RefCell<Vec<Waker>>,
+    strangers: RefCell<Vec<Waker>>,
     spare: Spare,
 }
 
-impl Worker {
-    /// Attends to the driver when there is nothing to run.
-    pub(super) fn attend(&self, then: Then) -> Attended {
+impl Running<'_> {
+    /// Attends to the driver. `after` is what the worker does then.
+    pub(super) fn attend(&self, after: After) -> Attended {
         let driver = &self.shared().driver;
         if !driver.is_used() {
             return Attended::FoundNothing;
         }
-        let keeper = self.look_at_sources();
+        let mut woken = self.attendant.woken.take();
+        self.look_at_sources(&mut woken);
         let now = clock::now();
         self.visit(now);
-        self.wake_ready(keeper, driver.all_timers(), now, then)
+        self.wake_ready(woken, driver.all_timers(), now, after)
     }
 
-    /// Attends to the driver in its turn.
-    pub(super) fn attend_in_turn(&self) {
-        if self.shared().driver.is_used() {
-            self.attend_used();
-        }
+    /// Attends to the driver in its turn. Returns the number of runs after which it is due again,
+    /// if it is in use.
+    pub(super) fn attend_in_turn(&self) -> Option<u64> {
+        let is_used = self.shared().driver.is_used();
+        is_used.then(|| self.attend_used())
     }
 
     #[cold]
-    fn attend_used(&self) {
+    fn attend_used(&self) -> u64 {
         let driver = &self.shared().driver;
         let now = clock::now();
-        self.visit(now);
-        let mut keeper = None;
+        let runs = self.runs() - self.attendant.last_turn.replace(self.runs());
+        let away = self.visit(now);
+        let mut woken = self.attendant.woken.take();
         if now >= self.attendant.next_look.get() {
             self.attendant.next_look.set(now + LOOK_INTERVAL);
-            keeper = self.look_at_sources();
+            self.look_at_sources(&mut woken);
         }
         let other = self.attendant.next_timers.get();
         let all = driver.all_timers();
         self.attendant.next_timers.set((other + 1) % all.len());
         let timers = [&all[self.index()], &all[other]];
-        self.wake_ready(keeper, timers, now, Then::Runs);
+        self.wake_ready(woken, timers, now, After::Queue);
+        runs * LONGEST_AWAY / away.max(1)
     }
 
-    /// Asks the system which descriptors are ready, if there are any and no other worker keeps the
-    /// driver.
-    fn look_at_sources(&self) -> Option<Keeper<'_>> {
-        let driver = &self.shared().driver;
-        let mut keeper = driver.has_sources().then(|| driver.keep())??;
-        keeper.look();
-        Some(keeper)
-    }
-
-    /// Attends to the driver as the keeper that has risen.
-    pub(super) fn attend_as(&self, keeper: Keeper<'_>) -> Attended {
+    /// Attends to the driver after this worker was parked in it, and wakes what was found there.
+    pub(super) fn attend_as_keeper(&self, woken: Vec<Waker>) -> Attended {
         let driver = &self.shared().driver;
         let now = clock::now();
         self.leave_driver(now);
-        self.wake_ready(Some(keeper), driver.all_timers(), now, Then::Other)
+        self.wake_ready(woken, driver.all_timers(), now, After::Queue)
     }
 
-    /// Wakes the tasks for which the keeper has found something, and those whose deadline is not
-    /// after `now`.
+    /// Wakes these, and the tasks whose deadline is not after `now`.
     fn wake_ready<'a>(
         &self,
-        keeper: Option<Keeper<'_>>,
+        mut woken: Vec<Waker>,
         timers: impl IntoIterator<Item = &'a Arc<Timers>>,
         now: u64,
-        then: Then,
+        after: After,
     ) -> Attended {
-        // Taken out, because a waker's code could call this again.
-        let mut woken = self.attendant.woken.take();
-        if let Some(keeper) = keeper {
-            keeper.leave(&mut woken);
-        }
-        let mut any = !woken.is_empty();
-        self.wake_all(woken.drain(..), then);
+        let mut strangers = self.attendant.strangers.take();
+        let mut any = self.wake_own(&mut woken, &mut strangers, after);
         for timers in timers {
             for _ in 0..BATCHES {
                 let fired = timers.fire(now, &mut woken);
-                any |= !woken.is_empty();
-                self.wake_all(woken.drain(..), then);
+                any |= self.wake_own(&mut woken, &mut strangers, after);
                 if fired == Fired::All {
                     break;
                 }
             }
         }
         self.attendant.woken.replace(woken);
+        self.wake_strangers(strangers);
         match any {
             true => Attended::WokeTasks,
             false => Attended::FoundNothing,
         }
     }
 
-    /// Wakes all wakers. A panic of one does not keep the others from being woken.
-    fn wake_all(&self, wakers: impl IntoIterator<Item = Waker>, then: Then) {
-        for waker in wakers {
-            if then == Then::Runs && self.has_one() {
-                // It is not next: this waker may run any code for any time.
+    /// Wakes this executor's tasks, and moves the other wakers to `strangers`. Returns whether
+    /// there was one.
+    fn wake_own(&self, woken: &mut Vec<Waker>, strangers: &mut Vec<Waker>, after: After) -> bool {
+        let any = !woken.is_empty();
+        for waker in woken.drain(..) {
+            if !waker::is_of(&waker, &FAMILY) {
+                strangers.push(waker);
+                continue;
+            }
+            if self.has_one() {
+                // It is not next any more.
                 self.notify();
             }
-            let is_tasks = then == Then::Runs && !waker::is_foreign(&waker);
-            // The wake-up of one of this executor's tasks ends with its push. Other wakers of this
-            // crate have other addresses, and may wake such a task and go on.
-            let task = if is_tasks { waker.data().addr() } else { 0 };
-            self.runs_next.set(task);
-            guarded(|| waker.wake());
-            self.runs_next.set(0);
+            self.queues.before(after, || waker.wake());
+        }
+        any
+    }
+
+    /// Wakes strangers, one after the other, and then those that other workers have left. All but
+    /// the first are left where every worker finds them.
+    fn wake_strangers(&self, mut strangers: Vec<Waker>) {
+        let driver = &self.shared().driver;
+        let first = (!strangers.is_empty()).then(|| strangers.remove(0));
+        if !strangers.is_empty() {
+            driver.due().extend(&mut strangers);
+            self.notify();
+        }
+        self.attendant.strangers.replace(strangers);
+        let due = || driver.next_due().map(|(waker, _)| waker);
+        for waker in first.into_iter().chain(iter::from_fn(due)) {
+            self.stranger(|| waker.wake());
+        }
+    }
+}
+
+impl Attendant {
+    /// A buffer for wakers.
+    pub(super) fn take_buffer(&self) -> Vec<Waker> {
+        self.woken.take()
+    }
+}
+
+impl Worker {
+    /// Asks the system which descriptors are ready, if there are any and no other worker keeps the
+    /// driver.
+    fn look_at_sources(&self, woken: &mut Vec<Waker>) {
+        let driver = &self.shared().driver;
+        if let Some(mut keeper) = driver.has_sources().then(|| driver.keep()).flatten() {
+            keeper.look();
+            keeper.leave(woken);
         }
     }
 

@@ -1,26 +1,37 @@
 //! How a worker attends to the driver without the feature `io`: there is no driver.
 
+use alloc::vec::Vec;
+use core::task::Waker;
 use std::time::Instant;
 
-use super::{Attended, Then, Worker};
-use crate::driver::Keeper;
+use super::{Attended, Running, Worker, queues::After};
 
 #[derive(Default)]
 pub(super) struct Attendant {}
 
-impl Worker {
-    pub(super) fn attend(&self, _: Then) -> Attended {
+impl Attendant {
+    pub(super) fn take_buffer(&self) -> Vec<Waker> {
+        Vec::new()
+    }
+}
+
+impl Running<'_> {
+    pub(super) fn attend(&self, _: After) -> Attended {
         Attended::FoundNothing
     }
 
-    pub(super) fn is_driver_visited(&self) -> bool {
-        true
+    pub(super) fn attend_in_turn(&self) -> Option<u64> {
+        None
     }
 
-    pub(super) fn attend_in_turn(&self) {}
+    pub(super) fn attend_as_keeper(&self, _: Vec<Waker>) -> Attended {
+        Attended::FoundNothing
+    }
+}
 
-    pub(super) fn attend_as(&self, keeper: Keeper) -> Attended {
-        match keeper.0 {}
+impl Worker {
+    pub(super) fn is_driver_visited(&self) -> bool {
+        true
     }
 
     pub(super) fn next_visit(&self) -> Option<Instant> {

@@ -11,7 +11,7 @@
 
 use core::time::Duration;
 
-use super::{Then, Worker, current};
+use super::{Running, current, queues::After};
 use crate::apart::run_apart;
 use joint::waker::park;
 
@@ -28,7 +28,7 @@ pub(super) fn attend_while_blocked() -> Option<park::Attend> {
     }))
 }
 
-impl Worker {
+impl Running<'_> {
     /// Attends to the driver, and in a closed executor drops tasks. Returns how long the thread may
     /// sleep before the next call, as [`Attend`](park::Attend) does.
     fn attend_blocked(&self) -> Option<Duration> {
@@ -51,7 +51,7 @@ impl Worker {
         if shared.is_closed() {
             self.close_down_blocked();
         }
-        self.attend(Then::Other);
+        self.attend(After::Anything);
         let look = shared.driver.next_blocked_look();
         match shared.is_closed() {
             // A push to a closed executor does not unpark a blocked worker.

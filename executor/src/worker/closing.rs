@@ -17,21 +17,23 @@
 //! no other thread may drop.
 
 use alloc::vec::Vec;
-use core::{cell::Cell, time::Duration};
+use core::{cell::Cell, ptr, time::Duration};
 use std::time::Instant;
 
 use super::{
-    Worker, discard, dispose,
-    shared::{Runnable, Shared},
+    Running, Worker, current, discard, disposals, dispose,
+    shared::{FAMILY, Runnable, Shared},
 };
 use crate::{
-    gate::{Cancel, Counted},
+    gate::{self, Cancel, Counted},
     guard::wake_all,
     registry::Registry,
 };
+use joint::waker;
 use joint_switch::wait_until;
 
-/// The largest number of blocking drops that may be nested on a worker's stack.
+/// The largest number of drops that may be nested on a thread's stack, in each executor: of those
+/// that block a worker, and of those of runnables that were pushed too late.
 const MOST_INSIDE: usize = 16;
 /// How long a poll must have been blocked in a closed executor, with no other worker free, before
 /// its worker drops tasks that another worker could drop. Much longer than the system usually keeps
@@ -59,18 +61,17 @@ pub(super) struct Closing {
     blocked: Cell<Option<(Instant, Instant)>>,
 }
 
-impl Worker {
+impl Running<'_> {
     /// Runs from the end of the last poll to the end of the worker.
-    pub(super) fn close_down(&self) {
-        let shared = &**self.shared();
+    pub(super) fn close_down(mut self) {
         self.arrive();
-        while !shared.gate.is_quiet() {
+        while !self.shared().gate.is_quiet() {
             match self.next() {
                 Some(runnable) => self.take_up(runnable),
-                None => self.look_out(),
+                None => self = self.look_out(),
             }
         }
-        shared.leave(self);
+        self.shared().leave(&self);
     }
 
     /// Ends the time of polls: drops what this worker has, and arrives.
@@ -82,10 +83,6 @@ impl Worker {
         self.closing.has_arrived.set(true);
     }
 
-    pub(super) fn has_arrived(&self) -> bool {
-        self.closing.has_arrived.get()
-    }
-
     /// Ends the executor for this worker, which does not wait for the others. Closes it first if
     /// it is open.
     pub(super) fn leave_at_once(&self) {
@@ -93,15 +90,6 @@ impl Worker {
         shared.close();
         self.arrive();
         shared.leave(self);
-    }
-
-    /// Returns whether a search must end although it has found nothing.
-    pub(super) fn is_over(&self) -> bool {
-        let gate = &self.shared().gate;
-        match self.closing.has_arrived.get() {
-            false => gate.is_closed(),
-            true => gate.is_quiet(),
-        }
     }
 
     /// Runs a runnable that was found elsewhere, or drops it if the executor is closed.
@@ -137,31 +125,6 @@ impl Worker {
             discard([runnable]);
         }
         self.closing.inside.set(depth);
-    }
-
-    /// Whether this blocked worker drops what any worker could drop.
-    ///
-    /// A future that is dropped inside a blocked poll may itself wait for that very poll, and then
-    /// neither ends. As long as another worker's last poll is over, or may be over soon, such
-    /// futures are therefore left to that worker for some time.
-    fn is_left_alone(&self) -> bool {
-        let shared = &**self.shared();
-        let mut others = (0..shared.workers()).filter(|&other| other != self.index());
-        if self.closing.has_arrived.get() || shared.workers() == 1 {
-            return true;
-        }
-        let now = Instant::now();
-        let seen = self.closing.blocked.get();
-        let since = match seen.filter(|&(_, last)| now - last < PATIENCE) {
-            Some((since, _)) => since,
-            None => now,
-        };
-        self.closing.blocked.set(Some((since, now)));
-        let patience = match others.any(|other| shared.has_arrived(other)) {
-            true => LONG_PATIENCE,
-            false => PATIENCE,
-        };
-        now - since >= patience
     }
 
     /// Cancels waiting tasks and queues them, so that any free worker can drop them, or this one
@@ -216,12 +179,52 @@ impl Worker {
     }
 }
 
+impl Worker {
+    pub(super) fn has_arrived(&self) -> bool {
+        self.closing.has_arrived.get()
+    }
+
+    /// Returns whether a search must end although it has found nothing.
+    pub(super) fn is_over(&self) -> bool {
+        let gate = &self.shared().gate;
+        match self.closing.has_arrived.get() {
+            false => gate.is_closed(),
+            true => gate.is_quiet(),
+        }
+    }
+
+    /// Whether this blocked worker drops what any worker could drop.
+    ///
+    /// A future that is dropped inside a blocked poll may itself wait for that very poll, and then
+    /// neither ends. As long as another worker's last poll is over, or may be over soon, such
+    /// futures are therefore left to that worker for some time.
+    fn is_left_alone(&self) -> bool {
+        let shared = &**self.shared();
+        let mut others = (0..shared.workers()).filter(|&other| other != self.index());
+        if self.closing.has_arrived.get() || shared.workers() == 1 {
+            return true;
+        }
+        let now = Instant::now();
+        let seen = self.closing.blocked.get();
+        let since = match seen.filter(|&(_, last)| now - last < PATIENCE) {
+            Some((since, _)) => since,
+            None => now,
+        };
+        self.closing.blocked.set(Some((since, now)));
+        let patience = match others.any(|other| shared.has_arrived(other)) {
+            true => LONG_PATIENCE,
+            false => PATIENCE,
+        };
+        now - since >= patience
+    }
+}
+
 impl Shared {
     /// Tells the workers to shut down.
     pub(crate) fn close(&self) {
         if !self.is_closed() {
             self.gate.close();
-            self.sleep.wake_all();
+            self.wake_all();
         }
     }
 
@@ -229,61 +232,77 @@ impl Shared {
     /// last poll counts as arrived too.
     pub(crate) fn arrive(&self, worker: usize) {
         if let Counted::Last = self.gate.arrive(worker) {
-            self.sleep.wake_all();
+            self.wake_all();
+        }
+    }
+
+    fn wake_all(&self) {
+        for waker in self.sleep.wake_all() {
+            current::stranger(|| waker.wake());
         }
     }
 
     /// Leaves as a worker, after dropping what only it can drop. The last worker drops everything
     /// that is left.
-    pub(super) fn leave(&self, worker: &Worker) {
+    pub(super) fn leave(&self, worker: &Running<'_>) {
         worker.discard_own();
         if let Counted::NotLast = self.gate.leave() {
             return;
         }
         loop {
             worker.discard_queued();
-            self.gate
-                .dispose(|| self.discard_injected(), || self.has_none_injected());
+            self.dispose_injected();
             let waiting = self.registry.cancel_all();
             if waiting.is_empty() {
                 break;
             }
             worker.queues.push_cancelled(waiting);
         }
-        Registry::count_left(worker.shared());
-        self.gate
-            .terminate(|| self.discard_injected(), || self.has_none_injected());
-        wake_all(self.driver.close());
+        Registry::hold(worker.shared());
+        self.gate.terminate();
+        self.dispose_injected();
+        // The executor's tasks first: a stranger's waker may wait for anything.
+        let (own, strangers) = { self.driver.close().into_iter() }
+            .partition::<Vec<_>, _>(|waker| waker::is_of(waker, &FAMILY));
+        wake_all(own.into_iter().chain(strangers));
         worker.discard_queued();
     }
 
     /// Disposes of runnables that were pushed too late. Called after a push that was followed by a
     /// fence.
     pub(super) fn dispose_if_late(&self) {
-        self.gate
-            .pushed(|| self.discard_injected(), || self.has_none_injected());
+        // Deeper on this thread's stack, the work is left to the innermost of these disposals, so
+        // that a chain of tasks that push each other when they are dropped needs no stack.
+        if self.gate.is_too_late()
+            && disposals().filter(|one| ptr::eq(*one, self)).count() < MOST_INSIDE
+        {
+            self.dispose_injected();
+        }
     }
 
     fn has_none_injected(&self) -> bool {
-        !self.has_injected() && self.inboxes.iter().all(|inbox| inbox.is_empty())
+        let injectors = [&self.high_injector, &self.injector].into_iter();
+        injectors
+            .chain(&self.inboxes)
+            .all(|inbox| inbox.is_drained())
     }
 
     /// Drops the runnables in the injectors and inboxes, and with them the futures.
-    fn discard_injected(&self) {
-        let mut all = Vec::new();
-        for worker in 0..self.workers() {
-            self.each_injected_for(worker, |runnable| all.push(runnable));
-        }
-        all.into_iter().for_each(|one| dispose(self, one));
+    fn dispose_injected(&self) {
+        let next = || (0..self.workers()).find_map(|worker| self.next_injected_for(worker));
+        let dispose_one = || next().map(|one| dispose(self, one)).is_some();
+        gate::dispose(dispose_one, || self.has_none_injected());
     }
 
-    /// Takes everything from the injectors, and from the inbox of a worker. `take` pushes nothing
-    /// there.
-    pub(crate) fn each_injected_for(&self, worker: usize, mut take: impl FnMut(Runnable)) {
-        for injector in [&self.high_injector, &self.injector] {
-            injector.take(usize::MAX, &mut take);
+    /// Takes the oldest runnable from the injectors, or else from the inbox of a worker.
+    pub(crate) fn next_injected_for(&self, worker: usize) -> Option<Runnable> {
+        let mut next = None;
+        for queue in [&self.high_injector, &self.injector, &self.inboxes[worker]] {
+            if next.is_none() {
+                queue.take(1, |runnable| next = Some(runnable));
+            }
         }
-        self.inboxes[worker].take(usize::MAX, &mut take);
+        next
     }
 }
 

@@ -3,8 +3,8 @@
 
 use core::{cell::Cell, marker::PhantomData, ptr};
 
-use super::{Worker, shared::Shared};
-use crate::fork_join::Forks;
+use super::{Running, Worker, shared::Shared};
+use crate::{fork_join::Forks, guard::guarded};
 use joint_switch::thread_local;
 
 thread_local! {
@@ -33,19 +33,29 @@ pub(crate) fn own_forks<'a>() -> Option<&'a Forks> {
 
 /// Calls `f` with the worker that the current code belongs to.
 #[inline]
-pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
+pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Running<'_>>) -> R) -> R {
     let current = CURRENT.with(Cell::get);
     // SAFETY: set by `Worker::become_this_thread` to a value on this thread's stack that outlives
     // the setting, and reset before that value goes away.
-    f(unsafe { current.as_ref() })
+    let current = unsafe { current.as_ref() };
+    f(current.map(Running::of).as_ref())
+}
+
+/// Calls the code of a stranger, wherever this is.
+pub(super) fn stranger(f: impl FnOnce()) {
+    with_thread_worker(|worker| match worker {
+        Some(worker) => worker.stranger(f),
+        None => guarded(f),
+    });
 }
 
 /// Calls `f` with the worker that this thread is, whatever executor the current code belongs to.
-pub(crate) fn with_thread_worker<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
+pub(crate) fn with_thread_worker<R>(f: impl FnOnce(Option<&Running<'_>>) -> R) -> R {
     // A thread whose thread-locals are gone is not a worker any more.
     let worker = WORKER.try_with(Cell::get).unwrap_or(ptr::null());
     // SAFETY: as for `with_current`.
-    f(unsafe { worker.as_ref() })
+    let worker = unsafe { worker.as_ref() };
+    f(worker.map(Running::of).as_ref())
 }
 
 /// Runs `f` as if this thread were not a worker.
@@ -79,7 +89,10 @@ impl Drop for Current {
 /// Calls `f` with the worker that the current code belongs to, if it is one of that executor. The
 /// address is only compared, never dereferenced.
 #[inline]
-pub(crate) fn with_worker_of<R>(shared: *const Shared, f: impl FnOnce(Option<&Worker>) -> R) -> R {
+pub(crate) fn with_worker_of<R>(
+    shared: *const Shared,
+    f: impl FnOnce(Option<&Running<'_>>) -> R,
+) -> R {
     with_current(|worker| f(worker.filter(|worker| ptr::eq(&**worker.shared(), shared))))
 }
 

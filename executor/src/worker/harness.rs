@@ -22,7 +22,7 @@ pub(super) fn two_workers() -> [Worker; 2] {
 
 /// The same, with hooks.
 pub(super) fn two_workers_with(hooks: Hooks) -> [Worker; 2] {
-    let (fences, decides) = (Fences::ordinary(), Decides::Workers);
+    let (fences, decides) = (Fences::among(2), Decides::Workers);
     let lanes = Lanes::of(2, fences);
     let shared = Arc::new(Shared::new(decides, &lanes, fences, hooks));
     let mut workers = (0..).zip(lanes).map(|(index, lanes)| {
@@ -45,7 +45,7 @@ pub(super) fn wakes_of<R>(worker: &Worker, f: impl FnOnce() -> R) -> u64 {
 }
 
 /// Calls `f` at the moment at which the second worker is asleep, and has no other lookout.
-fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
+pub(super) fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
     let sleep = &worker.shared().sleep;
     let mut f = Some(f);
     let mut park = |_| {
@@ -55,5 +55,5 @@ fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
     sleep.search();
     let slept = sleep.sleep(1, || false, || false, Parking::Reserve(&mut park));
     assert!(slept == Slept::AWhile && f.is_none());
-    sleep.found(|| false);
+    let _nobody = sleep.found(|| false);
 }

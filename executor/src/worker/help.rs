@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use core::{cell::Cell, future::poll_fn, hint, time::Duration};
 use std::time::Instant;
 
-use super::Worker;
+use super::{Running, Worker};
 use crate::{
     apart::run_apart,
     fork_join::{
@@ -52,7 +52,7 @@ pub(super) struct Helper {
 /// The oldest fork of a worker.
 #[derive(Clone, Copy)]
 struct Seen {
-    index: usize,
+    index: u64,
     /// The time at which the fork was first seen.
     since: Instant,
 }
@@ -60,7 +60,7 @@ struct Seen {
 impl Helper {
     pub(super) fn new(workers: usize) -> Self {
         let seen = Seen {
-            index: usize::MAX,
+            index: u64::MAX,
             since: Instant::now(),
         };
         Self {
@@ -93,16 +93,45 @@ fn stack_now() -> usize {
     (&raw const here).addr()
 }
 
-impl Worker {
+impl Running<'_> {
     /// Announces the first fork that other workers can take. Wakes a worker if all others sleep.
     #[inline]
     pub(crate) fn tell_of_fork(&self) {
-        if let Woke::One = self.shared().sleep.notify(Need::Lookout) {
-            self.counters().wakes.increment();
+        let woke = self.shared().sleep.notify(Need::Lookout);
+        if !matches!(woke, Woke::Nobody) {
             self.shared().forks[self.index()].ask();
+            self.woke(woke);
         }
     }
 
+    /// Waits for a fork that another worker has taken, and takes other forks meanwhile.
+    pub(crate) fn wait_helping(&self, mut wait: Wait) -> Ended {
+        if !self.helper.has_room() {
+            return wait.block();
+        }
+        let mut limit = FIRST_BLOCK;
+        loop {
+            for look in 0..LOOKS {
+                if let Some(ended) = wait.ended() {
+                    return ended;
+                }
+                if let Some(taken) = self.take_fork(Instant::now()) {
+                    run_apart(|| taken.run());
+                    limit = FIRST_BLOCK;
+                }
+                for _ in 0..(1 << look) * 8 {
+                    hint::spin_loop();
+                }
+            }
+            if let Some(ended) = block_on_timeout(poll_fn(|cx| wait.poll(cx)), limit) {
+                return ended;
+            }
+            limit = LONGEST_BLOCK.min(2 * limit);
+        }
+    }
+}
+
+impl Worker {
     /// Takes a fork of another worker, if there is one that is worth it.
     pub(super) fn take_fork(&self, now: Instant) -> Option<Taken> {
         let taken = self.others().find_map(|i| self.take_fork_of(i, now))?;
@@ -134,32 +163,6 @@ impl Worker {
             seen.set(Seen { index, since: now });
         }
         taken
-    }
-
-    /// Waits for a fork that another worker has taken, and takes other forks meanwhile.
-    pub(crate) fn wait_helping(&self, mut wait: Wait) -> Ended {
-        if !self.helper.has_room() {
-            return wait.block();
-        }
-        let mut limit = FIRST_BLOCK;
-        loop {
-            for look in 0..LOOKS {
-                if let Some(ended) = wait.ended() {
-                    return ended;
-                }
-                if let Some(taken) = self.take_fork(Instant::now()) {
-                    run_apart(|| taken.run());
-                    limit = FIRST_BLOCK;
-                }
-                for _ in 0..(1 << look) * 8 {
-                    hint::spin_loop();
-                }
-            }
-            if let Some(ended) = block_on_timeout(poll_fn(|cx| wait.poll(cx)), limit) {
-                return ended;
-            }
-            limit = LONGEST_BLOCK.min(2 * limit);
-        }
     }
 }
 

@@ -4,20 +4,17 @@ use alloc::sync::Arc;
 use core::{future::Future, panic::Location};
 
 use super::{
-    Worker,
+    Running,
     shared::{Decides, EntryLink, Runnable, Scheduler, Shared},
 };
-use crate::{
-    registry::{Lane, Registry},
-    span::traced,
-};
+use crate::{registry::Lane, span::traced};
 use joint::task::{Builder, JoinHandle};
 
 #[inline]
 pub(crate) fn builder(spawned: &'static Location<'static>) -> Builder<EntryLink> {
     Builder::new()
         .spawned_at(spawned)
-        .metadata(EntryLink::nowhere())
+        .metadata(EntryLink::new())
 }
 
 /// Makes a task of the normal lane, not yet queued.
@@ -48,7 +45,7 @@ where
 /// is, if it is one.
 pub(crate) fn launch(
     shared: &Arc<Shared>,
-    worker: Option<&Worker>,
+    worker: Option<&Running<'_>>,
     runnable: Runnable,
     lane: Lane,
 ) {
@@ -60,9 +57,13 @@ pub(crate) fn launch(
         shared.hooks.spawned(&runnable);
     }
     if lane != Lane::Normal {
-        let near = worker.map_or_else(|| any_worker(shared, &runnable), Worker::index);
-        // SAFETY: the task is new, and its runnable is here.
-        unsafe { Registry::enter(shared, runnable.as_ptr(), runnable.metadata(), lane, near) };
+        runnable.metadata().set_lane(lane);
+    }
+    if let Some(worker) = worker.filter(|worker| lane == Lane::Pinned(worker.index())) {
+        // A local task may be dropped on this thread only, so the worker's end waits for it, and
+        // finds it here even if it has never run.
+        // SAFETY: the task is new, its runnable is here, and this is the worker.
+        unsafe { worker.enter(runnable.as_ptr(), runnable.metadata()) };
     }
     match worker {
         Some(worker) if lane == Lane::Normal => worker.push_launched(runnable),
@@ -71,21 +72,12 @@ pub(crate) fn launch(
     }
 }
 
-/// Returns the worker in whose shard a task is entered that was spawned from another thread.
-fn any_worker(shared: &Shared, runnable: &Runnable) -> usize {
-    // An address differs from run to run, and the shards are cancelled in order.
-    if shared.decides == Decides::Owner {
-        return 0;
-    }
-    runnable.id().get().get() / size_of::<Arc<()>>() % shared.workers()
-}
-
-impl Worker {
+impl Running<'_> {
     /// Pushes a new task of the normal lane into this worker's queue.
     #[inline]
     pub(crate) fn launch(&self, runnable: Runnable) {
         if self.watches_tasks {
-            launch(&self.shared, Some(self), runnable, Lane::Normal);
+            launch(self.shared(), Some(self), runnable, Lane::Normal);
         } else {
             self.counters().spawned.increment();
             self.push_spawned(runnable);
@@ -94,7 +86,7 @@ impl Worker {
 
     /// Pushes a new task of the normal lane.
     fn push_launched(&self, runnable: Runnable) {
-        if self.shared.decides == Decides::Owner {
+        if self.shared().decides == Decides::Owner {
             return self.push(runnable, Lane::Normal);
         }
         self.push_spawned(runnable);

@@ -6,8 +6,8 @@
 //!    ([`Shared::inject`]).
 //! 2. The push wakes a sleeping worker if no worker is looking for work (`sleep.rs`).
 //! 3. A worker takes its next runnable by turns from the LIFO slot, its own queues and the injector
-//!    (`queues/turn.rs`). An idle worker steals it from another worker that is slow (`lookout.rs`).
-//! 4. [`Worker::run`] polls the future once.
+//!    (`queues/turn.rs`). An idle worker steals it from another one that is slow (`idle/steal.rs`).
+//! 4. [`Running::run`] polls the future once.
 //! 5. If the future is pending, the task is entered in the registry of owned tasks the first time
 //!    ([`Scheduler`](shared::Scheduler)), and waits there.
 //! 6. A wake-up schedules it: on a worker into that worker's queue or LIFO slot, on any other
@@ -22,12 +22,13 @@
 //! # The LIFO slot
 //! The slot cannot be stolen from, and need not be: it is filled only by the wake-up of a waiting
 //! task, after the last poll of the task that it waited for, and emptied by the very next run. It
-//! is closed while a foreign waker runs, because that code may do anything and may take any time.
+//! is open while one of this executor's tasks is being woken, which runs no other code, and closed
+//! while any stranger's code runs, because that may do anything and may take any time.
 
 use alloc::{string::String, sync::Arc};
 use core::{
     cell::{Cell, RefCell},
-    ptr,
+    iter, ptr,
 };
 
 #[cfg_attr(not(feature = "io"), path = "attend_disabled.rs")]
@@ -38,30 +39,29 @@ pub(crate) mod current;
 #[cfg(test)]
 mod harness;
 mod help;
+mod idle;
 pub(super) mod launch;
-mod lookout;
 mod queues;
 pub(crate) mod shared;
 #[cfg(feature = "io")]
 mod spare;
+mod state;
 pub(crate) mod stepped;
 #[cfg(feature = "io")]
 mod visits;
 
+pub(crate) use self::state::Running;
 use self::{
     attend::Attendant,
     blocked::attend_while_blocked,
     closing::Closing,
     current::{ThisThread, with_current},
     help::Helper,
-    lookout::Lookout,
-    queues::{Pushed, Queues},
-    shared::{EntryLink, Lanes, Runnable, Shared},
+    idle::steal::Lookout,
+    queues::{After, Pushed, Queues},
+    shared::{EntryLink, FAMILY, Lanes, Runnable, Shared},
 };
-use super::{
-    guard::guarded, hooks::Hooks, metrics::Counters, registry::Lane, sleep::Woke,
-    task_info::TaskInfo,
-};
+use super::{guard::guarded, metrics::Counters, registry::Lane, task_info::TaskInfo};
 use joint::{
     task::{EndedTask, Polled, TaskEnd},
     waker::{budget, park},
@@ -84,9 +84,6 @@ pub(crate) struct Worker {
     name: RefCell<String>,
     /// Whether a task of another executor is being disposed of.
     is_elsewhere: Cell<bool>,
-    /// The address of the task that this worker is waking from outside of a poll, or 0. The
-    /// worker does nothing else before it runs its next task.
-    runs_next: Cell<usize>,
     /// Whether a local task was ever spawned here.
     has_had_local: Cell<bool>,
     closing: Closing,
@@ -96,9 +93,15 @@ pub(crate) struct Worker {
     attendant: Attendant,
 }
 
+/// A runnable of `shared` that this thread is disposing of, inside the disposal of another one.
+struct Disposal {
+    shared: *const Shared,
+    outer: *const Disposal,
+}
+
 thread_local! {
-    /// The executor whose runnable this thread is disposing of, or null.
-    static DISPOSING: Cell<*const Shared> = const { Cell::new(ptr::null()) };
+    /// The innermost one, or null.
+    static DISPOSING: Cell<*const Disposal> = const { Cell::new(ptr::null()) };
 }
 
 /// Drops runnables of this worker's executor, and with them the futures.
@@ -113,13 +116,28 @@ pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
     with_current(|worker| {
         let is_its_worker = worker.is_some_and(|worker| ptr::eq(&*worker.shared, shared));
         let elsewhere = worker.map(|worker| (worker, worker.is_elsewhere.replace(!is_its_worker)));
-        let before = DISPOSING.with(|disposing| disposing.replace(shared));
+        let outer = DISPOSING.with(Cell::get);
+        let disposal = Disposal { shared, outer };
+        DISPOSING.with(|disposing| disposing.set(&raw const disposal));
         guarded(|| drop(runnable));
-        DISPOSING.with(|disposing| disposing.set(before));
+        DISPOSING.with(|disposing| disposing.set(outer));
         if let Some((worker, before)) = elsewhere {
             worker.is_elsewhere.set(before);
         }
     });
+}
+
+/// The executors whose runnables this thread is disposing of, the innermost first. The references
+/// must not be kept.
+pub(super) fn disposals<'a>() -> impl Iterator<Item = &'a Shared> {
+    let mut next = DISPOSING.with(Cell::get);
+    iter::from_fn(move || {
+        // SAFETY: set by `dispose`, whose call on this stack has not ended.
+        let disposal = unsafe { next.as_ref() }?;
+        next = disposal.outer;
+        // SAFETY: that call has been lent it.
+        unsafe { disposal.shared.as_ref() }
+    })
 }
 
 /// Counts a task whose future has just been dropped on this thread, by the executor's own worker or
@@ -139,22 +157,10 @@ pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
 
 #[cold]
 fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
-    let disposing = DISPOSING.with(Cell::get);
-    // SAFETY: set by `dispose`, which has been lent it, for as long as it drops the future.
-    if let Some(shared) = unsafe { disposing.as_ref() } {
+    if let Some(shared) = disposals().next() {
         shared.outside.count_end(how);
         shared.hooks.ended(task, how);
     }
-}
-
-/// The next step of a worker that has attended to the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
-    /// It runs a task from its queues, if there is one. A worker that wakes a single task then
-    /// need not wake another worker for it, which takes longer than a short poll.
-    Runs,
-    /// It may do anything else, for any length of time.
-    Other,
 }
 
 /// What attending to the driver has led to.
@@ -182,7 +188,6 @@ impl Worker {
             runs: Cell::new(0),
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
-            runs_next: Cell::new(0),
             has_had_local: Cell::new(false),
             closing: Closing::default(),
         }
@@ -219,68 +224,9 @@ impl Worker {
         .increment();
     }
 
-    /// Queues a runnable where it belongs.
-    #[inline]
-    pub(super) fn push(&self, runnable: Runnable, lane: Lane) {
-        match lane {
-            Lane::Normal => self.push_normal(runnable),
-            Lane::High => self.push_high(runnable),
-            Lane::Pinned(worker) if worker == self.index => {
-                let pinned = self.queues.push_pinned([runnable]);
-                self.set_pinned_turn(pinned);
-            }
-            Lane::Pinned(_) => self.shared.inject(runnable, lane),
-        }
-    }
-
-    /// Queues a new runnable of the normal lane, which runs before those that were queued earlier.
-    #[inline]
-    fn push_spawned(&self, runnable: Runnable) {
-        let inject = |runnable| self.inject(runnable);
-        self.queues.push_spawned(runnable, inject);
-        self.notify();
-    }
-
-    #[inline]
-    fn push_normal(&self, runnable: Runnable) {
-        let task = runnable.as_ptr().addr().get();
-        match self.queues.push(runnable, |runnable| self.inject(runnable)) {
-            Pushed::Next => {}
-            Pushed::Queued => self.notify_unless(|| self.runs_it_next(task)),
-        }
-    }
-
-    #[cold]
-    fn inject(&self, runnable: Runnable) {
-        self.shared.injector.push(runnable);
-        self.shared.hooks.pushed();
-    }
-
-    #[cold]
-    fn push_high(&self, runnable: Runnable) {
-        self.queues.deques.push_high(runnable);
-        self.notify();
-    }
-
-    #[inline]
-    pub(super) fn notify(&self) {
-        self.notify_unless(|| false);
-    }
-
-    #[inline]
-    fn notify_unless(&self, runs_next: impl FnOnce() -> bool) {
-        let woke = (self.shared.sleep).notify_unless(self.shared.need(), runs_next);
-        if let Woke::One = woke {
-            self.counters().wakes.increment();
-        }
-    }
-
-    /// Whether a task of the normal lane, which has just been pushed, is the next one that this
-    /// worker runs, and no other worker has to keep the driver meanwhile. It is compared with the
-    /// task that is being woken: if they differ, the waker runs other code, which may take long.
-    #[cold]
-    fn runs_it_next(&self, task: usize) -> bool {
-        self.runs_next.get() == task && self.has_one() && !self.leaves_driver()
+    /// The worker, for its owner's code, which runs as the worker.
+    pub(crate) fn running(&self) -> Running<'_> {
+        Running::of(self)
     }
 
     /// Whether there is one task that another worker could take, which may not be announced.
@@ -288,26 +234,14 @@ impl Worker {
         self.shared.stealers[self.index].len() == 1
     }
 
-    /// Queues a runnable that was woken during its own run. If it is the only one, no other worker
-    /// is woken, because this worker runs it next. A pinned one notifies when its turn comes.
-    #[inline]
-    fn requeue(&self, runnable: Runnable) {
-        match runnable.metadata().home() {
-            Some(home) if home.lane != Lane::Normal => self.push(runnable, home.lane),
-            _ => {
-                let is_alone = self.queues.deques.is_empty();
-                let inject = |runnable| self.inject(runnable);
-                self.queues.push_yielded(runnable, inject);
-                if !is_alone {
-                    self.notify();
-                }
-            }
-        }
-    }
-
     /// Returns whether another worker has nothing to do.
     pub(super) fn is_anybody_idle(&self) -> bool {
         self.shared.sleep.is_anybody_idle()
+    }
+
+    /// Takes a task from any of this worker's queues, in no particular order.
+    pub(super) fn next_queued(&self) -> Option<Runnable> {
+        self.queues.pop().or_else(|| self.next_pinned())
     }
 
     /// Makes this thread the worker, with all its duties, until what is returned is dropped.
@@ -327,19 +261,89 @@ impl Worker {
             _this_thread: self.become_this_thread(),
             attend: attend_while_blocked(),
             on_refused: budget::set_on_refused(Some(|| {
-                with_current(|worker| worker.into_iter().for_each(Worker::hurry_turn));
+                with_current(|worker| worker.into_iter().for_each(|worker| worker.hurry_turn()));
             })),
         };
         self.helper.begin();
         on_thread
     }
+}
+
+impl Running<'_> {
+    /// Queues a runnable where it belongs.
+    #[inline]
+    pub(super) fn push(&self, runnable: Runnable, lane: Lane) {
+        match lane {
+            Lane::Normal => self.push_normal(runnable),
+            Lane::High => self.push_high(runnable),
+            Lane::Pinned(worker) if worker == self.index() => {
+                let pinned = self.queues.push_pinned([runnable]);
+                self.set_pinned_turn(pinned);
+            }
+            Lane::Pinned(_) => self.shared().inject(runnable, lane),
+        }
+    }
+
+    /// Queues a new runnable of the normal lane, which runs before those that were queued earlier.
+    #[inline]
+    fn push_spawned(&self, runnable: Runnable) {
+        let inject = |runnable| self.inject(runnable);
+        self.queues.push_spawned(runnable, inject);
+        self.notify();
+    }
+
+    #[inline]
+    fn push_normal(&self, runnable: Runnable) {
+        match self.queues.push(runnable, |runnable| self.inject(runnable)) {
+            Pushed::Next => {}
+            Pushed::Queued => self.notify_unless(|| self.runs_it_next()),
+        }
+    }
+
+    #[cold]
+    fn inject(&self, runnable: Runnable) {
+        self.shared().injector.push(runnable);
+        if self.shared().hooks.on_push.is_some() {
+            self.notify();
+            self.stranger(|| self.shared().hooks.pushed());
+        }
+    }
+
+    #[cold]
+    fn push_high(&self, runnable: Runnable) {
+        self.queues.deques.push_high(runnable);
+        self.notify();
+    }
+
+    /// Whether the task that has just been pushed is the next one that this worker runs, and no
+    /// other worker has to keep the driver meanwhile.
+    #[cold]
+    fn runs_it_next(&self) -> bool {
+        self.queues.after() == After::Queue && self.has_one() && !self.leaves_driver()
+    }
+
+    /// Queues a runnable that was woken during its own run. If it is the only one, no other worker
+    /// is woken, because this worker runs it next. A pinned one notifies when its turn comes.
+    #[inline]
+    fn requeue(&self, runnable: Runnable) {
+        if !runnable.metadata().is_normal() {
+            let lane = runnable.metadata().lane();
+            return self.push(runnable, lane);
+        }
+        let is_alone = self.queues.deques.is_empty();
+        let inject = |runnable| self.inject(runnable);
+        self.queues.push_yielded(runnable, inject);
+        if !is_alone {
+            self.notify();
+        }
+    }
 
     /// Runs tasks until the executor is closed, and then shuts down.
-    fn work(&self) {
-        while !self.shared.is_closed() {
+    fn work(mut self) {
+        while !self.shared().is_closed() {
             match self.next() {
                 Some(runnable) => self.run(runnable),
-                None => self.look_out(),
+                None => self = self.look_out(),
             }
         }
         self.close_down();
@@ -349,14 +353,9 @@ impl Worker {
     #[inline(always)]
     pub(super) fn run(&self, runnable: Runnable) {
         budget::refill();
-        match self.poll(runnable) {
-            Polled::Pending | Polled::Ended(None) => {}
-            Polled::Woken(runnable) => self.requeue(runnable),
-            Polled::Ended(Some(waiter)) => {
-                let opens_slot = !waiter.is_foreign();
-                self.queues
-                    .with_slot(opens_slot, || guarded(|| waiter.wake()));
-            }
+        match self.watches_polls {
+            false => self.settle(self.poll(runnable)),
+            true => self.run_watched(runnable, |polled| self.settle(polled)),
         }
     }
 
@@ -364,52 +363,71 @@ impl Worker {
     fn poll(&self, runnable: Runnable) -> Polled<EntryLink> {
         self.runs.set(self.runs.get() + 1);
         self.counters().polls.set(self.runs.get());
-        match self.watches_polls {
-            false => runnable.poll(),
-            true => self.poll_watched(runnable),
+        runnable.poll()
+    }
+
+    /// Does what a run has left to do.
+    #[inline(always)]
+    fn settle(&self, polled: Polled<EntryLink>) {
+        match polled {
+            Polled::Pending | Polled::Ended(None) => {}
+            Polled::Woken(runnable) => self.requeue(runnable),
+            Polled::Ended(Some(waiter)) if waiter.is_of(&FAMILY) => {
+                self.queues.before(After::Slot, || waiter.wake());
+            }
+            Polled::Ended(Some(waiter)) => self.stranger(|| waiter.wake()),
         }
     }
 
+    /// Runs a task, with the hooks for it. `settle` does what the run has left to do, if the
+    /// task has ended before the last hook, which may wait for that.
     #[cold]
-    fn poll_watched(&self, runnable: Runnable) -> Polled<EntryLink> {
-        let hooks = &self.shared.hooks;
-        hooks.before_poll(&runnable);
+    fn run_watched<R>(&self, runnable: Runnable, settle: impl FnOnce(Polled<EntryLink>) -> R) -> R {
+        let hooks = &self.shared().hooks;
+        self.stranger(|| hooks.before_poll(&runnable));
         let (id, spawned) = (runnable.id(), runnable.spawned());
         // Taken out of the cell, because a hook's code could come back here.
         let mut kept = self.name.take();
         kept.clear();
         let has_name = hooks.after_poll.is_some() && runnable.name().is_some();
         kept.push_str(runnable.name().filter(|_| has_name).unwrap_or_default());
-        let polled = runnable.poll();
-        hooks.after_poll(&TaskInfo::new(id, has_name.then_some(&*kept), spawned));
+        let after = |running: &Self, kept: &str| {
+            if hooks.after_poll.is_some() {
+                let info = TaskInfo::new(id, has_name.then_some(kept), spawned);
+                running.show_slot();
+                running.stranger(|| hooks.after_poll(&info));
+            }
+        };
+        let settled = match self.poll(runnable) {
+            Polled::Woken(runnable) => {
+                after(self, &kept);
+                settle(Polled::Woken(self.woken(runnable)))
+            }
+            polled => {
+                let settled = settle(polled);
+                after(self, &kept);
+                settled
+            }
+        };
         self.name.replace(kept);
-        match polled {
-            Polled::Woken(runnable) => Polled::Woken(hooks.woken(runnable)),
-            polled => polled,
-        }
+        settled
     }
 
-    /// Calls the hook for a task that this worker is about to queue because it was woken. The hook
-    /// may take any time, and may wait for other tasks, so it runs with the LIFO slot closed and
-    /// empty.
+    /// Calls the hook for a task that this worker is about to queue because it was woken.
     #[cold]
     fn woken(&self, runnable: Runnable) -> Runnable {
-        let hooks = &self.shared.hooks;
-        let push = |displaced| self.push_normal(displaced);
-        self.queues.without_slot(push, || hooks.woken(runnable))
+        let mut woken = None;
+        self.show_slot();
+        self.stranger(|| woken = Some(self.shared().hooks.woken(runnable)));
+        woken.expect("a hook's panic is caught before")
     }
 
-    /// Calls the hooks for parking around `rest`.
-    pub(super) fn rest<R>(&self, rest: impl FnOnce() -> R) -> R {
-        Hooks::worker(&self.shared.hooks.on_park, self.index);
-        let rested = rest();
-        Hooks::worker(&self.shared.hooks.on_unpark, self.index);
-        rested
-    }
-
-    /// Takes a task from any of this worker's queues, in no particular order.
-    pub(super) fn next_queued(&self) -> Option<Runnable> {
-        self.queues.pop().or_else(|| self.next_pinned())
+    /// Moves the task in the LIFO slot to where other workers find it.
+    fn show_slot(&self) {
+        if let Some(runnable) = self.queues.take_slot() {
+            self.queues
+                .before(After::Anything, || self.push_normal(runnable));
+        }
     }
 
     /// Drops all tasks in this worker's queues, including those that the drops queue.

@@ -15,10 +15,11 @@
 //! until it has woken a worker.
 
 use alloc::{sync::Arc, vec::Vec};
+use core::ptr::NonNull;
 
 use crossbeam_utils::CachePadded;
 
-use super::{Worker, current};
+use super::{Running, current};
 #[cfg(feature = "io")]
 use crate::driver::clock;
 use crate::{
@@ -32,9 +33,12 @@ use crate::{
     metrics::{Counters, Metrics, OutsideCounters},
     process::Process,
     registry::{self, Lane, Registry, RegistryOwner},
-    sleep::{Need, Sleep},
+    sleep::{Need, Sleep, Woke},
 };
-use joint::task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd};
+use joint::{
+    task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
+    waker::Family,
+};
 use joint_switch::{AtomicUsize, fence, order};
 
 /// The metadata of each of the executor's tasks.
@@ -100,7 +104,7 @@ pub(crate) struct Shared {
     poll_time: CachePadded<AtomicUsize>,
     pub(super) gate: Gate,
     /// The process that the workers are in.
-    pub(super) process: Process,
+    pub(crate) process: Process,
     pub(super) decides: Decides,
 }
 
@@ -150,10 +154,10 @@ impl Shared {
         self.has_queued() || self.has_forks()
     }
 
-    /// Whether there is a task in any queue that all workers serve.
+    /// Whether there is a task in any queue that all workers serve, or a stranger to wake.
     pub(crate) fn has_queued(&self) -> bool {
         let is_queued = self.stealers.iter().any(|stealer| !stealer.is_empty());
-        is_queued || self.has_injected()
+        is_queued || self.has_injected() || self.driver.has_due()
     }
 
     /// Returns whether there is a side of a join that another worker could take.
@@ -209,37 +213,52 @@ impl Shared {
         self.gate.is_closed()
     }
 
-    /// Queues a runnable from a thread that is not a worker.
+    /// Queues a runnable from a thread that is not a worker of this executor.
     pub(crate) fn inject(&self, runnable: Runnable, lane: Lane) {
-        match lane {
+        let woke = match lane {
             Lane::Normal | Lane::High => {
                 let injector = match lane == Lane::High {
                     true => &self.high_injector,
                     false => &self.injector,
                 };
                 injector.push(runnable);
-                self.sleep.notify_from_outside(self.need());
+                self.sleep.notify_from_outside(self.need())
             }
             Lane::Pinned(worker) => {
                 self.inboxes[worker].push(runnable);
-                self.sleep.wake_worker(worker);
+                self.sleep.wake_worker(worker)
             }
-        }
-        self.hooks.pushed();
+        };
         // `notify_from_outside` and `wake_worker` have the fence.
         self.dispose_if_late();
+        if !matches!(woke, Woke::Nobody) {
+            reach(woke);
+        }
+        if self.hooks.on_push.is_some() {
+            current::stranger(|| self.hooks.pushed());
+        }
     }
 
     /// Call this after `deadline` becomes the earliest of the timers that this thread uses. It
     /// makes sure that some worker wakes up in time. `worker` is the worker that this thread is, if
     /// any.
     #[cfg(feature = "io")]
-    pub(crate) fn hurry_driver(&self, deadline: u64, worker: Option<&Worker>) {
+    pub(crate) fn hurry_driver(&self, deadline: u64, worker: Option<&Running<'_>>) {
         self.driver.hurry(deadline, &self.sleep, || match worker {
             Some(worker) if worker.leaves_driver() => worker.notify(),
             Some(_) => {}
-            None => self.sleep.notify_from_outside(Need::Lookout),
+            None => {
+                reach(self.sleep.notify_from_outside(Need::Lookout));
+            }
         });
+    }
+
+    /// Calls the hook for a task that is about to be queued because it was woken.
+    #[cold]
+    fn woken(&self, runnable: Runnable) -> Runnable {
+        let mut woken = None;
+        current::stranger(|| woken = Some(self.hooks.woken(runnable)));
+        woken.expect("a hook's panic is caught before")
     }
 
     /// Calls the hook for a timer that has been armed.
@@ -263,6 +282,14 @@ impl Shared {
     }
 }
 
+/// Wakes the worker that a thread outside has to wake, if its thread is away.
+#[cold]
+fn reach(woke: Woke) {
+    if let Woke::Away(waker) = woke {
+        current::stranger(|| waker.wake());
+    }
+}
+
 impl RegistryOwner for Shared {
     fn registry(&self) -> &Registry<Self> {
         &self.registry
@@ -274,7 +301,12 @@ impl RegistryOwner for Shared {
 #[derive(Clone, Copy)]
 pub(crate) struct Scheduler;
 
+/// The family of the executor's tasks: to wake one of them runs no code of a stranger.
+pub(super) static FAMILY: Family = Family::new();
+
 impl Schedule<EntryLink> for Scheduler {
+    const FAMILY: Option<&'static Family> = Some(&FAMILY);
+
     /// Queues a task that was idle and is therefore registered: on the worker that this thread is,
     /// or else in a queue that other threads can push to.
     #[inline]
@@ -290,7 +322,7 @@ impl Schedule<EntryLink> for Scheduler {
                     true => worker.woken(runnable),
                     false => runnable,
                 };
-                worker.push(runnable, home.lane);
+                worker.push(runnable, home.lane());
             }
             None => {
                 // SAFETY: this is the address inside an `Arc`. There is a runnable, so the task is
@@ -299,10 +331,10 @@ impl Schedule<EntryLink> for Scheduler {
                 // SAFETY: the count is the one that was just added.
                 let shared = unsafe { Arc::from_raw(home.owner) };
                 let runnable = match shared.hooks.watch_wakes() {
-                    true => shared.hooks.woken(runnable),
+                    true => shared.woken(runnable),
                     false => runnable,
                 };
-                shared.inject(runnable, home.lane);
+                shared.inject(runnable, home.lane());
             }
         });
     }
@@ -310,40 +342,37 @@ impl Schedule<EntryLink> for Scheduler {
     #[inline]
     fn pending(&self, task: &PendingTask<'_, EntryLink>) {
         if !task.metadata().is_entered() && !task.is_woken() {
-            // SAFETY: the runner has lent the task, and it is not in any registry yet.
-            unsafe { enter(task) };
+            current::with_current(|worker| {
+                let worker = worker.expect("only workers run the executor's tasks");
+                // SAFETY: the runner has lent the task, which is not in any registry yet.
+                unsafe { worker.enter(task.as_ptr(), task.metadata()) };
+            });
         }
     }
 
     #[inline]
     fn ended(&self, task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
         super::ended(task, how);
-        let worker = |shared| current::with_worker_of(shared, |worker| worker.map(Worker::index));
+        let worker =
+            |shared| current::with_worker_of(shared, |worker| worker.map(|worker| worker.index()));
         // Last, because this task may be what has kept the executor alive.
         // SAFETY: the runner calls this, and the task's future is gone.
-        unsafe { Registry::strike_off(task.metadata(), worker) };
+        unsafe { Registry::strike_off(task, worker) };
     }
 }
 
-/// Registers a task that waits for the first time. Not inlined, because most runs end with a task
-/// that is registered already, or that has been woken.
-///
-/// # Safety
-/// The caller is the task's runner, and the task is not in any registry yet.
-#[inline(never)]
-unsafe fn enter(task: &PendingTask<'_, EntryLink>) {
-    current::with_current(|worker| {
-        let worker = worker.expect("only workers run the executor's tasks");
+impl Running<'_> {
+    /// Enters a task in the registry. Not inlined, because most runs end with a task that is
+    /// entered already, or that has been woken.
+    ///
+    /// # Safety
+    /// The caller is this worker, and the task's runner or its spawner. The task has this link, and
+    /// is not in any registry yet.
+    #[inline(never)]
+    pub(super) unsafe fn enter(&self, task: NonNull<()>, link: &EntryLink) {
         // SAFETY: by this function's contract.
-        unsafe {
-            Registry::enter_normal(
-                worker.shared(),
-                task.as_ptr(),
-                task.metadata(),
-                worker.index(),
-            );
-        }
-    });
+        unsafe { Registry::enter(self.shared(), task, link, self.index()) };
+    }
 }
 
 #[cfg(test)]
@@ -362,15 +391,15 @@ mod tests {
         let has_work = || (shared.has_work(), shared.has_injected());
         assert_eq!(has_work(), (false, false));
         for lane in [Lane::Normal, Lane::High] {
-            worker.push(task(), lane);
+            worker.running().push(task(), lane);
             assert_eq!(has_work(), (true, false));
-            worker.discard_queued();
+            worker.running().discard_queued();
             shared.inject(task(), lane);
             assert_eq!(has_work(), (true, true));
             assert!(worker.take_injected().is_some());
             assert_eq!(has_work(), (false, false));
         }
-        worker.push(task(), Lane::Pinned(0));
+        worker.running().push(task(), Lane::Pinned(0));
         assert_eq!(has_work(), (false, false), "its own queue does not count");
     }
 

@@ -9,19 +9,24 @@
 //! A worker that goes away cannot watch the other workers, so it steals without patience before.
 //! Nor can it wait in the driver, so it says when the driver must be checked.
 
-use core::{cell::Cell, ptr, task::Waker, time::Duration};
+use alloc::sync::Arc;
+use core::{cell::Cell, task::Waker, time::Duration};
 use std::time::Instant;
 
 use super::{
-    Attended, Then, Worker,
-    lookout::{Found, Keep, MOST_STOLEN},
-    shared::{Decides, Runnable},
+    Attended, Running, Worker,
+    idle::{
+        Keep, Unparked,
+        steal::{Found, MOST_STOLEN},
+    },
+    queues::After,
+    shared::{Decides, Runnable, Shared},
+    state::Searching,
 };
 use crate::{
-    guard::guarded,
     hooks::Hooks,
     registry::Lane,
-    sleep::{AfterPark, Away, Parking, Slept},
+    sleep::{AfterPark, Parking},
 };
 use joint::task::Polled;
 use joint::waker::clock;
@@ -58,7 +63,7 @@ impl Worker {
     pub(crate) fn begin_here(&self, stepping: &Stepping) {
         // An owner who chooses the tasks also serves the driver, whose first use rouses the others.
         if self.shared().decides == Decides::Workers {
-            self.shared().sleep.begin();
+            self.shared().sleep.begin(self.index());
         }
         if !stepping.has_begun.replace(true) {
             let on_start = &self.shared().hooks.on_thread_start;
@@ -83,63 +88,76 @@ impl Worker {
 
     fn step_here(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Step {
         let shared = &**self.shared();
-        // While this worker counts as searching, and cloned before, because a stranger's clone may
-        // panic.
-        let away = || Away::new(waker.clone());
-        let mut searching = stepping.is_away.get().then(away);
-        if searching.is_some() {
-            stepping.is_away.set(false);
-            shared.sleep.come_back(self.index());
-            // It may have come back for a timer or a descriptor.
-            self.attend(Then::Other);
-        }
         let mut left = most;
+        let mut running = Running::of(self);
+        if stepping.is_away.get() {
+            let found;
+            (running, found) = self.come_back(stepping, || self.find_eagerly());
+            left -= usize::from(found);
+            // It may have come back for a timer or a descriptor.
+            running.attend(After::Queue);
+        }
         loop {
-            if let Some(away) = searching.take() {
-                let found = match self.is_over() {
-                    true => None,
-                    false => self.find_eagerly(),
-                };
-                let rests = found.is_none() && !self.is_over();
-                if rests && self.go_away(away) == Slept::AWhile {
-                    stepping.is_away.set(true);
-                    return self.next_visit().map_or(Step::Idle, Step::Until);
-                }
-                self.end_search();
-                self.take_up_found(found);
-                left -= 1;
-            }
             if self.is_over() {
                 if self.has_arrived() {
-                    shared.leave(self);
+                    shared.leave(&running);
                     return Step::Ended;
                 }
-                self.arrive();
+                running.arrive();
                 continue;
             }
             if left == 0 {
-                self.leave_to_others();
+                running.leave_to_others();
                 return Step::Ready;
             }
-            if let Some(runnable) = self.next() {
-                self.take_up(runnable);
+            if let Some(runnable) = running.next() {
+                running.take_up(runnable);
                 left -= 1;
-            } else if self.attend(Then::Runs) == Attended::FoundNothing || !self.has_own() {
-                self.judge_own_polls();
-                searching = Some(away());
-                shared.sleep.search();
+                continue;
             }
+            if running.attend(After::Queue) == Attended::WokeTasks && self.has_own() {
+                continue;
+            }
+            // Here and not below, because a stranger's clone may take any time, and may panic.
+            let waker = waker.clone();
+            let searching = running.search();
+            running = match self.find_eagerly() {
+                Some(found) => searching.take_up(found),
+                None if self.is_over() => searching.stop(),
+                None => match self.go_away(waker) {
+                    Ok(()) => {
+                        stepping.is_away.set(true);
+                        return self.next_visit().map_or(Step::Idle, Step::Until);
+                    }
+                    Err(waker) => {
+                        let running = searching.stop();
+                        running.stranger(|| drop(waker));
+                        running
+                    }
+                },
+            };
+            left -= 1;
         }
     }
 
-    /// Leaves what this worker would run next where others find it, because its owner may not
-    /// drive it for some time.
-    fn leave_to_others(&self) {
-        self.queues
-            .without_slot(|next| self.push_normal(next), || ());
-        if self.has_own() {
-            self.notify();
+    /// Ends the sleep of a worker that is away, and lets it run what `find` finds. Returns whether
+    /// there was something.
+    fn come_back(
+        &self,
+        stepping: &Stepping,
+        find: impl FnOnce() -> Option<Found>,
+    ) -> (Running<'_>, bool) {
+        stepping.is_away.set(false);
+        let waker = self.shared().sleep.come_back(self.index());
+        let searching = Searching::back(self);
+        let (running, found) = match find() {
+            Some(found) => (searching.take_up(found), true),
+            None => (searching.stop(), false),
+        };
+        if let Some(waker) = waker {
+            running.stranger(|| drop(waker));
         }
+        (running, found)
     }
 
     /// Takes what there is to run, regardless of the other workers' progress. For a worker whose
@@ -162,8 +180,8 @@ impl Worker {
         task.or_else(|| self.take_fork(Instant::now()).map(Found::Fork))
     }
 
-    /// Goes to sleep, unless there is something to do.
-    fn go_away(&self, away: Away) -> Slept {
+    /// Goes to sleep, unless there is something to do. The waker then comes back.
+    fn go_away(&self, away: Waker) -> Result<(), Option<Waker>> {
         let shared = &**self.shared();
         shared.sleep.go_away(
             self.index(),
@@ -182,9 +200,8 @@ impl Worker {
 
     /// Makes the worker active, if it is away. It may run and push tasks only then.
     pub(crate) fn be_active(&self, stepping: &Stepping) {
-        if stepping.is_away.replace(false) {
-            self.shared().sleep.come_back(self.index());
-            self.end_search();
+        if stepping.is_away.get() {
+            let _running = self.come_back(stepping, || None);
         }
     }
 
@@ -194,16 +211,18 @@ impl Worker {
         if stepping.has_ended.get() {
             return;
         }
-        let (shared, index) = (&**self.shared(), self.index());
-        match stepping.is_away.replace(false) {
-            true => shared.sleep.come_back(index),
-            false if self.has_own() => return,
-            false => shared.sleep.search(),
+        self.be_active(stepping);
+        if self.has_own() {
+            return;
         }
+        let (shared, index) = (&**self.shared(), self.index());
+        // It may have been driven by another thread before.
+        shared.sleep.begin(index);
         let _on_thread = self.take_thread();
         let deadline = limit.and_then(|limit| clock::now().checked_add(limit));
         let left = || deadline.map(|deadline| deadline.saturating_duration_since(clock::now()));
-        self.rest_in_place(Keep::IfVacant, |urgent, mut parking| {
+        let searching = Running::of(self).search();
+        let parked = searching.park(Keep::IfVacant, |_, urgent, mut parking| {
             let is_keeper = parking.is_keepers();
             let mut park = |_| match (parking.park(left()), left()) {
                 (_, Some(Duration::ZERO)) => AfterPark::Rise,
@@ -216,21 +235,23 @@ impl Worker {
             let has_work = || shared.has_queued();
             shared.sleep.sleep(index, urgent, has_work, parking);
         });
-        self.end_search();
+        if let Unparked::Searches(searching) = parked {
+            searching.stop();
+        }
     }
 
     /// Does all that a worker's thread does, from its start until the executor has ended.
     pub(crate) fn run_to_end(&self, stepping: &Stepping) {
         self.end_by(stepping, || {
             self.begin_here(stepping);
-            self.work();
+            Running::of(self).work();
         });
     }
 
     /// Ends the executor for this worker, and does not wait for the others. Everything that only
     /// this worker may drop is dropped when this returns.
     pub(crate) fn end_here(&self, stepping: &Stepping) {
-        self.end_by(stepping, || self.leave_at_once());
+        self.end_by(stepping, || Running::of(self).leave_at_once());
     }
 
     fn end_by(&self, stepping: &Stepping, end: impl FnOnce()) {
@@ -270,17 +291,24 @@ impl Worker {
     /// Runs a runnable once, as this worker. Returns it if it was woken meanwhile.
     #[inline(always)]
     pub(crate) fn run_chosen(&self, runnable: Runnable) -> Option<Runnable> {
+        let running = Running::of(self);
         self.as_current(|| {
             if self.shared().is_closed() {
-                self.discard_inside(runnable);
+                running.discard_inside(runnable);
                 return None;
             }
-            match self.poll(runnable) {
-                Polled::Woken(runnable) => return Some(runnable),
-                Polled::Ended(Some(waiter)) => guarded(|| waiter.wake()),
-                Polled::Pending | Polled::Ended(None) => {}
+            let settle = |polled| match polled {
+                Polled::Woken(runnable) => Some(runnable),
+                Polled::Ended(Some(waiter)) => {
+                    running.stranger(|| waiter.wake());
+                    None
+                }
+                Polled::Pending | Polled::Ended(None) => None,
+            };
+            match self.watches_polls {
+                false => settle(running.poll(runnable)),
+                true => running.run_watched(runnable, settle),
             }
-            None
         })
     }
 
@@ -305,21 +333,34 @@ impl Worker {
         }
     }
 
-    /// Whether the runnable may be run by this worker, as far as that can be told: a task that has
-    /// not waited yet may belong to any executor.
+    /// Whether a runnable that a worker of `executor` had queued may be run by this worker. A task
+    /// of the normal lane that has not waited yet may run on any worker of any executor.
     #[inline]
-    pub(crate) fn may_run(&self, runnable: &Runnable) -> bool {
-        runnable.metadata().home().is_none_or(|home| {
-            let is_others = |lane| matches!(lane, Lane::Pinned(worker) if worker != self.index());
-            ptr::eq(home.owner, &raw const **self.shared()) && !is_others(home.lane)
-        })
+    pub(crate) fn may_run(&self, runnable: &Runnable, executor: &Arc<Shared>) -> bool {
+        let is_own = Arc::ptr_eq(executor, self.shared());
+        match runnable.metadata().lane() {
+            Lane::Normal => is_own || !runnable.metadata().is_entered(),
+            Lane::High => is_own,
+            Lane::Pinned(worker) => is_own && worker == self.index(),
+        }
+    }
+}
+
+impl Running<'_> {
+    /// Leaves what this worker would run next where others find it, because its owner may not
+    /// drive it for some time.
+    fn leave_to_others(&self) {
+        self.show_slot();
+        if self.has_own() {
+            self.notify();
+        }
     }
 }
 
 /// The worker that a runnable is pinned to.
 #[inline]
 pub(crate) fn pinned_to(runnable: &Runnable) -> Option<usize> {
-    match runnable.metadata().home()?.lane {
+    match runnable.metadata().lane() {
         Lane::Pinned(worker) => Some(worker),
         Lane::Normal | Lane::High => None,
     }

@@ -2,7 +2,13 @@
 
 mod registry;
 
-use core::{future::pending, panic::Location};
+use alloc::{boxed::Box, task::Wake, vec::Vec};
+use core::{
+    future::{Future, pending, poll_fn},
+    panic::Location,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
 
 use super::*;
 use super::{
@@ -10,7 +16,7 @@ use super::{
     launch::{launch, new_detached, new_task},
     queues::MOST_QUEUED,
 };
-use crate::yield_now;
+use crate::{hooks::Hooks, yield_now};
 use joint::{oneshot, task::JoinHandle};
 
 /// A task of a lane that has waited, and is ready to be run. It wakes itself in that run.
@@ -21,10 +27,10 @@ fn woken(worker: &Worker, lane: Lane) -> (Runnable, JoinHandle<()>) {
         yield_now().await;
     };
     let (runnable, handle) = new_task(Location::caller(), future);
-    launch(worker.shared(), Some(worker), runnable, lane);
+    launch(worker.shared(), Some(&worker.running()), runnable, lane);
     worker.as_current(|| {
         let runnable = worker.next_queued().expect("the task was launched");
-        worker.run(runnable);
+        worker.running().run(runnable);
         sender.send(()).expect("the task waits");
     });
     (worker.next_queued().expect("the task was woken"), handle)
@@ -41,15 +47,17 @@ fn a_task_that_yields_with_no_other_queued_wakes_no_worker() {
     ] {
         let [worker, _other] = two_workers();
         let (runnable, _handle) = woken(&worker, lane);
-        others.iter().for_each(|&lane| worker.push(task(), lane));
+        others
+            .iter()
+            .for_each(|&lane| worker.running().push(task(), lane));
         let before = worker.queues.lengths();
-        let run = || worker.as_current(|| worker.run(runnable));
+        let run = || worker.as_current(|| worker.running().run(runnable));
         assert_eq!(wakes_of(&worker, run), wakes, "{lane:?} {others:?}");
         let after = worker.queues.lengths();
         let own = [Lane::Normal, Lane::High, Lane::Pinned(0)].map(|one| one == lane);
         assert_eq!([0, 1, 2].map(|i| after[i] - before[i] == 1), own);
         // Registered tasks are dropped before the executor.
-        worker.discard_queued();
+        worker.running().discard_queued();
     }
 }
 
@@ -75,9 +83,9 @@ fn the_hook_for_a_wake_up_finds_the_slot_empty_and_closed() {
     let (sender, receiver) = oneshot::channel::<()>();
     let (runnable, _handle) = new_task(Location::caller(), receiver);
     worker.as_current(|| {
-        worker.run(runnable);
-        worker.queues.with_slot(true, || {
-            worker.push_normal(task());
+        worker.running().run(runnable);
+        worker.queues.before(After::Slot, || {
+            worker.running().push_normal(task());
             assert_eq!(worker.queues.lengths(), [0; 3]);
             let wakes = wakes_of(&worker, || sender.send(()).expect("the task waits"));
             assert_eq!(wakes, 1, "other workers may take what is displaced");
@@ -88,21 +96,130 @@ fn the_hook_for_a_wake_up_finds_the_slot_empty_and_closed() {
         [2, 0, 0],
         "the woken task is in the slot"
     );
-    worker.discard_queued();
+    worker.running().discard_queued();
+}
+
+/// Runs a task whose handle `waker` waits on. Returns whether the slot holds what was woken.
+fn fills_slot(worker: &Worker, waker: &Waker) -> bool {
+    let (runnable, mut handle) = new_task(Location::caller(), async {});
+    let mut cx = Context::from_waker(waker);
+    assert!(Pin::new(&mut handle).poll(&mut cx).is_pending());
+    worker.as_current(|| worker.running().run(runnable));
+    worker.queues.take_slot().is_some()
+}
+
+/// The waker of a task of the executor, which waits, and its handle.
+fn waiting(worker: &Worker) -> (Waker, JoinHandle<()>) {
+    let (sender, wakers) = std::sync::mpsc::channel();
+    let (runnable, handle) = new_task(
+        Location::caller(),
+        poll_fn(move |cx| {
+            sender.send(cx.waker().clone()).expect("the test waits");
+            Poll::Pending
+        }),
+    );
+    worker.as_current(|| worker.running().run(runnable));
+    (wakers.recv().expect("it has been polled"), handle)
+}
+
+#[test]
+fn only_the_wake_up_of_a_task_of_an_executor_of_this_crate_fills_the_slot() {
+    let [worker, _other] = two_workers();
+    let (task, _handle) = waiting(&worker);
+    assert!(fills_slot(&worker, &task));
+    // A stranger that wakes a task, by a waker of the standard library and by one of joint.
+    let (_, _handles): (Vec<_>, Vec<_>) = [wake_by_std, wake_by_joint]
+        .map(|stranger: fn(Waker) -> Waker| {
+            let (task, handle) = waiting(&worker);
+            assert!(!fills_slot(&worker, &stranger(task)));
+            assert_eq!(
+                worker.queues.lengths(),
+                [1, 0, 0],
+                "it lies where others find it"
+            );
+            worker.running().discard_queued();
+            ((), handle)
+        })
+        .into_iter()
+        .unzip();
+}
+
+#[test]
+fn a_task_of_another_executor_does_not_fill_the_slot() {
+    let ([worker, _other], [elsewhere, _another]) = (two_workers(), two_workers());
+    let (task, _handle) = waiting(&elsewhere);
+    assert!(!fills_slot(&worker, &task));
+    assert_eq!(worker.queues.lengths(), [0; 3]);
+    assert!(elsewhere.shared().has_injected());
+    assert!(elsewhere.running().next().is_some());
+}
+
+fn wake_by_std(task: Waker) -> Waker {
+    struct Wakes(Waker);
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.wake_by_ref();
+        }
+    }
+    Arc::new(Wakes(task)).into()
+}
+
+fn wake_by_joint(task: Waker) -> Waker {
+    let (runnable, handle) = joint::task::spawn(pending::<()>(), move |runnable| {
+        task.wake_by_ref();
+        drop(runnable);
+    });
+    handle.detach();
+    let waker = runnable.waker();
+    // It waits from here on.
+    runnable.run();
+    waker
+}
+
+#[test]
+fn a_stranger_is_called_with_the_slot_closed_and_the_only_task_announced() {
+    let [worker, _other] = two_workers();
+    let call = || {
+        worker.queues.before(After::Slot, || {
+            worker.running().stranger(|| {
+                assert_eq!(worker.queues.after(), After::Anything);
+                std::panic::resume_unwind(Box::new("on purpose"));
+            });
+            assert_eq!(
+                worker.queues.after(),
+                After::Slot,
+                "as before, after a panic too"
+            );
+        });
+    };
+    assert_eq!(wakes_of(&worker, call), 0, "there is no task");
+    worker.queues.push_behind(task(), drop);
+    assert_eq!(wakes_of(&worker, call), 1);
+    worker.queues.push_behind(task(), drop);
+    assert_eq!(
+        wakes_of(&worker, call),
+        0,
+        "the push of the second one has announced both"
+    );
 }
 
 #[test]
 fn tasks_beyond_the_queue_capacity_overflow_to_the_injector() {
-    for push in [Worker::push_spawned, Worker::push_normal] {
+    let pushes: [fn(&Running<'_>, Runnable); 2] = [
+        |running, task| running.push_spawned(task),
+        |running, task| running.push_normal(task),
+    ];
+    for push in pushes {
         let [worker, _other] = two_workers();
         for _ in 0..MOST_QUEUED {
-            push(&worker, task());
+            push(&worker.running(), task());
         }
         assert_eq!(worker.queues.lengths(), [MOST_QUEUED, 0, 0]);
         assert!(!worker.shared().has_injected());
         let more = [task(), task()];
         let ids = more.each_ref().map(|task| task.id());
-        more.into_iter().for_each(|task| push(&worker, task));
+        more.into_iter()
+            .for_each(|task| push(&worker.running(), task));
         assert_eq!(worker.queues.lengths(), [MOST_QUEUED, 0, 0]);
         let mut taken = Vec::new();
         worker.shared().injector.take(3, |task| taken.push(task));

@@ -29,12 +29,13 @@ pub(super) struct Visits {
 }
 
 impl Worker {
-    /// Records that the worker is at the driver at the time `now`, after having been away.
-    pub(super) fn visit(&self, now: u64) {
+    /// Records that the worker is at the driver at the time `now`. Returns how long it was away.
+    pub(super) fn visit(&self, now: u64) -> u64 {
         let visits = &self.attendant.visits;
         let away = now.saturating_sub(visits.last.get());
         visits.is_often.set(away <= OFTEN);
         self.leave_driver(now);
+        away
     }
 
     /// Records that the worker leaves the driver at the time `now`, after a visit.

@@ -212,7 +212,8 @@ fn a_slow_hook_for_a_steal_does_not_delay_a_task_that_is_spawned_meanwhile() {
     let executor = Executor::builder()
         .workers(3)
         .on_steal(move |_| {
-            if let Some(may_end) = may_end.lock().unwrap().take() {
+            let first = may_end.lock().unwrap().take();
+            if let Some(may_end) = first {
                 begins.send(()).unwrap();
                 let _ = may_end.recv();
             }
@@ -251,6 +252,8 @@ fn for_every_way_to_spawn() {
     });
     block_on(inside);
     settle(&executor);
+    // After the last hook.
+    drop(executor);
     let calls = calls.0.lock().unwrap();
     let count = |what: &str| calls.iter().filter(|(hook, _)| hook == what).count();
     assert_eq!(count("spawn"), 6);

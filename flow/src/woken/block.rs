@@ -345,5 +345,6 @@ static SLOT: VTable = {
         wake,
         wake_by_ref,
         drop,
+        family: None,
     }
 };

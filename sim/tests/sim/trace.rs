@@ -332,7 +332,7 @@ fn digests_are_the_same_on_every_machine_and_in_every_build() {
         .collect();
     assert_eq!(
         digests,
-        ["bd12d3b4a51ba165", "724a64e3928f55ec", "704a6d9be0bd937e"]
+        ["fe3023437ac7dd01", "6153a21a312653bc", "8c88f7c3fb0141b2"]
     );
 }
 

@@ -12,6 +12,11 @@
 //! wake-up, or the wake-up finds `ASKED`. Its unpark then ends the park that follows the look. This
 //! also holds for a wake-up in a signal handler that runs on the thread itself, between its look
 //! and its park. A thread that wakes itself in between is not unparked, because it has not asked.
+//!
+//! A thread often wakes itself: a task that ends wakes the future that the same thread blocks on.
+//! That takes no read-modify-write, because the thread keeps its own wake-up apart: only it uses
+//! `own`, and a signal handler that runs on it. A wake-up by that thread goes there unless the
+//! state is `ASKED`, when the thread may be about to park.
 
 use core::{fmt, marker::PhantomData, ptr::NonNull, task::Waker};
 use std::time::{Duration, Instant};
@@ -20,13 +25,14 @@ use super::{Parked, park_until, unpark};
 use crate::waker::clock;
 use crate::waker::{Header, ThinWaker, VTable};
 use joint_switch::{
-    AtomicUsize, Retire, fence, heap, order,
-    thread::{self, Thread},
+    AtomicUsize, Retire, compiler_fence, fence, heap, order, this_thread,
+    thread::{self, Thread, ThreadId},
 };
 
 const IDLE: usize = 0;
 const ASKED: usize = 1;
-const NOTIFIED: usize = 2;
+/// It has the bit of `ASKED`, so a thread that asks leaves it as it is.
+const NOTIFIED: usize = 3;
 
 /// The count at which one more clone ends the program. Only leaked clones can reach it.
 const MAX: usize = usize::MAX / 2;
@@ -37,6 +43,10 @@ struct Inner {
     /// The number of wakers, including the parker's own.
     references: AtomicUsize,
     state: AtomicUsize,
+    /// `NOTIFIED` if the thread has woken itself, or else `IDLE`.
+    own: AtomicUsize,
+    /// The id of `thread`.
+    home: ThreadId,
     thread: Thread,
 }
 
@@ -58,6 +68,10 @@ static TABLE: VTable = {
     unsafe fn wake_by_ref(header: NonNull<Header>) {
         // SAFETY: the block is alive, because the caller holds a reference.
         let inner = unsafe { header.cast::<Inner>().as_ref() };
+        // ORDERING: own_asked, own. Relaxed: only this thread writes `ASKED` and `own`.
+        if inner.home == this_thread() && inner.state.load(order!(own_asked: Relaxed)) != ASKED {
+            return inner.own.store(NOTIFIED, order!(own: Relaxed));
+        }
         // ORDERING: notify. Release, with the Acquire of `take`: what came before the wake-up is
         // visible to the thread.
         if inner.state.swap(NOTIFIED, order!(notify: Release)) == ASKED {
@@ -79,6 +93,7 @@ static TABLE: VTable = {
         let owned = unsafe { &mut *inner.as_ptr() };
         owned.references.retire();
         owned.state.retire();
+        owned.own.retire();
         // SAFETY: the block is ours alone, initialised, and not used after this.
         unsafe { inner.drop_in_place() };
         // SAFETY: allocated in `Parker::new` as an `Inner`.
@@ -89,6 +104,7 @@ static TABLE: VTable = {
         wake,
         wake_by_ref,
         drop,
+        family: None,
     }
 };
 
@@ -106,9 +122,10 @@ static TABLE: VTable = {
 /// [`take_wake`](Parker::take_wake) that takes it.
 ///
 /// # Cost
-/// One allocation. A clone and a drop of a waker take one atomic read-modify-write each. So do a
-/// wake-up, taking it, and the first look after that which finds none. A wake-up after such a look
-/// also unparks the thread.
+/// One allocation. A clone and a drop of a waker take one atomic read-modify-write each. On another
+/// thread so does a wake-up, and so do taking it, and the first look after that which finds none. A
+/// wake-up after such a look also unparks the thread. A wake-up by the parker's own thread takes
+/// none, unless it follows such a look.
 ///
 /// # Signal handlers
 /// [`Waker::wake_by_ref`] takes no lock and no memory beside what
@@ -154,6 +171,8 @@ impl Parker {
             header: Header::new(&TABLE),
             references: AtomicUsize::new(1),
             state: AtomicUsize::new(IDLE),
+            own: AtomicUsize::new(IDLE),
+            home: this_thread(),
             thread: thread::current(),
         };
         // SAFETY: the block is fresh and ours.
@@ -168,10 +187,10 @@ impl Parker {
     }
 
     #[inline]
-    fn state(&self) -> &AtomicUsize {
+    fn inner(&self) -> &Inner {
         // SAFETY: the waker's data is the address of an `Inner`, which is alive by the reference
         // that `self` holds.
-        unsafe { &(*self.waker.data().cast::<Inner>()).state }
+        unsafe { &*self.waker.data().cast::<Inner>() }
     }
 
     /// Returns the waker that ends the thread's [`park`](Parker::park).
@@ -183,32 +202,42 @@ impl Parker {
     /// Returns whether there was a wake-up that no earlier call has taken.
     #[inline]
     pub fn take_wake(&self) -> bool {
-        // ORDERING: take. Acquire, with the Release of `notify`.
-        self.is_woken() && self.state().swap(IDLE, order!(take: Acquire)) == NOTIFIED
+        let Inner { state, own, .. } = self.inner();
+        let is_woken = self.is_woken();
+        // ORDERING: own_taken. Relaxed: only this thread writes it. If there was no wake-up, the
+        // state is not `IDLE`, and keeps those that come from now on.
+        own.store(IDLE, order!(own_taken: Relaxed));
+        // ORDERING: handler_taken. SeqCst, for the compiler alone: the caller reads after this what
+        // a signal handler has written before it set `own`.
+        compiler_fence(order!(handler_taken: SeqCst));
+        // ORDERING: take_look, take. Relaxed: a wake-up that this misses is left to the next look.
+        // Acquire, with the Release of `notify`.
+        is_woken
+            && (state.load(order!(take_look: Relaxed)) != NOTIFIED
+                || state.swap(IDLE, order!(take: Acquire)) == NOTIFIED)
     }
 
     /// Returns whether [`take_wake`](Parker::take_wake) would return true, and leaves the wake-up
     /// to be taken.
     #[inline]
     pub fn is_woken(&self) -> bool {
-        // ORDERING: look. Relaxed: what came before the wake-up becomes visible by `take`.
-        match self.state().load(order!(look: Relaxed)) {
-            IDLE => self.ask(),
-            state => state == NOTIFIED,
-        }
+        // ORDERING: own_look. Relaxed: only this thread writes it.
+        self.inner().own.load(order!(own_look: Relaxed)) == NOTIFIED || self.ask()
     }
 
     /// Asks the next wake-up to unpark the thread. Returns whether there is one already.
-    #[cold]
     fn ask(&self) -> bool {
-        // ORDERING: ask, asked. Relaxed: as for `look`.
-        let asked = self.state().compare_exchange(
-            IDLE,
-            ASKED,
-            order!(ask: Relaxed),
-            order!(asked: Relaxed),
-        );
-        asked.is_err()
+        let Inner { state, own, .. } = self.inner();
+        // ORDERING: look, ask. Relaxed: what came before the wake-up becomes visible by `take`.
+        let before = match state.load(order!(look: Relaxed)) {
+            IDLE => state.fetch_or(ASKED, order!(ask: Relaxed)),
+            state => state,
+        };
+        // ORDERING: handler_asked. SeqCst, for the compiler alone: a signal handler that has run
+        // before this without seeing `ASKED` has set `own`.
+        compiler_fence(order!(handler_asked: SeqCst));
+        // ORDERING: own_again. Relaxed: only this thread writes it.
+        before == NOTIFIED || own.load(order!(own_again: Relaxed)) == NOTIFIED
     }
 
     /// Blocks the thread until there is a wake-up that no earlier call has taken, and takes it.

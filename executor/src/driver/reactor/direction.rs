@@ -25,7 +25,7 @@ use super::{
 };
 use crate::guard::lock;
 use joint::waker::budget;
-use joint_switch::{AtomicWaker, Mutex};
+use joint_switch::Mutex;
 
 /// One direction of a source.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ impl<'a> Direction<'a> {
 
     /// The waker of the last caller of a `poll_…` function.
     #[inline]
-    fn polled(self) -> &'a AtomicWaker {
+    fn polled(self) -> &'a Mutex<Option<Waker>> {
         &self.source.polled[self.interest as usize]
     }
 
@@ -89,7 +89,7 @@ impl<'a> Direction<'a> {
     #[inline]
     fn take_wakers(self, raised: Raised, woken: &mut Vec<Waker>) {
         if raised.wake_caller {
-            woken.extend(self.polled().take());
+            woken.extend(lock(self.polled()).take());
         }
         if raised.wake_listed {
             self.take_listed(woken);
@@ -173,8 +173,12 @@ impl<'a> Direction<'a> {
         mut attempt: impl Attempt<R>,
     ) -> Poll<io::Result<R>> {
         self.poll_by(cx, &mut attempt, |waker| {
-            self.polled().register(waker);
-            self.readiness().wait(Waiter::Caller)
+            // Wakers are cloned and dropped outside the lock, because that may run any code.
+            let waker = Some(waker.clone());
+            let before = mem::replace(&mut *lock(self.polled()), waker);
+            let waiting = self.readiness().wait(Waiter::Caller);
+            drop(before);
+            waiting
         })
     }
 

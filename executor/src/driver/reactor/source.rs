@@ -7,7 +7,7 @@ use super::{
     direction::{Direction, Listed},
     readiness::{Readiness, ShortCount},
 };
-use joint_switch::AtomicWaker;
+use joint_switch::Mutex;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
@@ -32,7 +32,7 @@ pub(crate) struct Event {
 #[repr(C, align(64))]
 pub(crate) struct Source {
     pub(super) readiness: [Readiness; 2],
-    pub(super) polled: [AtomicWaker; 2],
+    pub(super) polled: [Mutex<Option<Waker>>; 2],
     pub(super) listed: [Listed; 2],
 }
 
@@ -40,7 +40,7 @@ impl Source {
     pub(crate) fn new(short: ShortCount) -> Self {
         Self {
             readiness: [(); 2].map(|()| Readiness::new(short)),
-            polled: [(); 2].map(|()| AtomicWaker::new()),
+            polled: [(); 2].map(|()| Mutex::new(None)),
             listed: Default::default(),
         }
     }

@@ -8,9 +8,9 @@ use core::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     task::{Poll, Waker},
 };
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 
-use super::{Attended, BATCHES, LOOK_INTERVAL, Then};
+use super::{After, Attended, BATCHES, LOOK_INTERVAL};
 use crate::{
     driver::clock,
     registry::Lane,
@@ -19,6 +19,7 @@ use crate::{
         harness::{two_workers, wakes_of},
         launch::{launch, new_task},
         spare::MOST,
+        stepped::Stepping,
     },
 };
 use joint::task::{self, JoinHandle};
@@ -46,22 +47,22 @@ fn an_idle_worker_fires_the_due_timers_of_every_owner_and_reports_it() {
     let [worker, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
     assert_eq!(
-        worker.attend(Then::Runs),
+        worker.running().attend(After::Queue),
         Attended::FoundNothing,
         "the driver was never used"
     );
     arm(&worker, 0, clock::NEVER - 1, &wakes);
     assert_eq!(
-        worker.attend(Then::Runs),
+        worker.running().attend(After::Queue),
         Attended::FoundNothing,
         "the timer is not due"
     );
     for owner in 0..3 {
         arm(&worker, owner, 0, &wakes);
-        assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
+        assert_eq!(worker.running().attend(After::Queue), Attended::WokeTasks);
         assert_eq!(wakes.0.load(Relaxed), owner + 1);
         assert_eq!(
-            worker.attend(Then::Runs),
+            worker.running().attend(After::Queue),
             Attended::FoundNothing,
             "the timer has fired"
         );
@@ -72,13 +73,13 @@ fn an_idle_worker_fires_the_due_timers_of_every_owner_and_reports_it() {
 fn a_busy_worker_fires_its_own_timers_each_turn_and_the_others_in_rotation() {
     let [worker, _other] = two_workers();
     let (own, others) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
-    worker.attend_in_turn();
+    worker.running().attend_in_turn();
     for turn in 0..4 {
         arm(&worker, 0, 0, &own);
         arm(&worker, 1, 0, &others);
         arm(&worker, 2, 0, &others);
         let before = others.0.load(Relaxed);
-        worker.attend_in_turn();
+        worker.running().attend_in_turn();
         assert_eq!(
             own.0.load(Relaxed),
             turn + 1,
@@ -99,9 +100,9 @@ fn one_call_fires_a_bounded_number_of_timers() {
     for _ in 0..(BATCHES + 1) * BATCH {
         arm(&worker, 1, 0, &wakes);
     }
-    assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
+    assert_eq!(worker.running().attend(After::Queue), Attended::WokeTasks);
     assert_eq!(wakes.0.load(Relaxed), BATCHES * BATCH);
-    assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
+    assert_eq!(worker.running().attend(After::Queue), Attended::WokeTasks);
     assert_eq!(wakes.0.load(Relaxed), (BATCHES + 1) * BATCH);
 }
 
@@ -111,12 +112,12 @@ fn a_busy_worker_polls_the_system_at_most_once_per_interval() {
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let next_look = &worker.attendant.next_look;
     let before = clock::now();
-    worker.attend_in_turn();
+    worker.running().attend_in_turn();
     let after = clock::now();
     let next = next_look.get();
     assert!((before + LOOK_INTERVAL..=after + LOOK_INTERVAL).contains(&next));
     next_look.set(clock::NEVER);
-    worker.attend_in_turn();
+    worker.running().attend_in_turn();
     assert_eq!(next_look.get(), clock::NEVER, "it is too early for a look");
 }
 
@@ -148,7 +149,7 @@ fn the_driver_is_left_where_polls_are_long_and_where_there_is_no_reserve() {
 fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
     let [worker, _other] = two_workers();
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
-    let hurry = || worker.as_current(|| worker.shared().hurry_driver(0, Some(&worker)));
+    let hurry = || worker.as_current(|| worker.shared().hurry_driver(0, Some(&worker.running())));
     assert_eq!(wakes_of(&worker, hurry), 1);
     let _reserve = worker.shared().driver.reserve();
     assert_eq!(wakes_of(&worker, hurry), 0);
@@ -166,10 +167,10 @@ fn waiting(worker: &Worker, lane: Lane) -> (JoinHandle<()>, Waker) {
         }
     });
     let (runnable, handle) = new_task(Location::caller(), future);
-    launch(worker.shared(), Some(worker), runnable, lane);
+    launch(worker.shared(), Some(&worker.running()), runnable, lane);
     worker.as_current(|| {
         let runnable = worker.next_queued().expect("the task was launched");
-        worker.run(runnable);
+        worker.running().run(runnable);
     });
     (handle, wakers.recv().expect("the task has been polled"))
 }
@@ -183,7 +184,7 @@ enum Due {
     Foreign,
     /// A task of this crate, but not of the executor, whose wake-up runs code.
     Inline,
-    /// The same, and the code wakes a task of the executor first.
+    /// The same, and the code wakes a task of the executor.
     InlineAndTask,
 }
 
@@ -226,7 +227,7 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
         assert!(timers.insert(deadline, waker).is_ok());
     }
     let wakes = wakes_of(&worker, || worker.as_current(|| attend(&worker)));
-    worker.as_current(|| worker.discard_queued());
+    worker.as_current(|| worker.running().discard_queued());
     wakes
 }
 
@@ -234,34 +235,134 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
 fn a_worker_that_runs_its_only_woken_task_next_wakes_no_other_worker() {
     use Due::{Foreign, HighTask, Inline, InlineAndTask, Task};
 
-    let runs = |worker: &Worker| assert_eq!(worker.attend(Then::Runs), Attended::WokeTasks);
-    let is_blocked = |worker: &Worker| assert_eq!(worker.attend(Then::Other), Attended::WokeTasks);
+    let runs =
+        |worker: &Worker| assert_eq!(worker.running().attend(After::Queue), Attended::WokeTasks);
+    let is_blocked = |worker: &Worker| {
+        assert_eq!(
+            worker.running().attend(After::Anything),
+            Attended::WokeTasks
+        )
+    };
+    let in_turn = |worker: &Worker| _ = worker.running().attend_in_turn();
     for (due, wakes) in [
         (&[Task][..], 0),
         (&[Task, Task], 1),
         (&[Foreign], 0),
-        (&[Foreign, Task], 0),
         // The foreign waker may run for any time before the worker runs the task.
+        (&[Foreign, Task], 1),
         (&[Task, Foreign], 1),
         (&[Inline], 0),
-        (&[Inline, Task], 0),
         // So may what this waker runs.
+        (&[Inline, Task], 1),
         (&[Task, Inline], 1),
         (&[InlineAndTask], 1),
+        // Another worker must find the second one while the first one runs.
+        (&[Foreign, Inline], 1),
         // After 32 tasks of high priority another one comes first.
         (&[HighTask], 1),
     ] {
         assert_eq!(wakes_for(due, runs), wakes, "{due:?}");
-        assert_eq!(wakes_for(due, Worker::attend_in_turn), wakes, "{due:?}");
+        assert_eq!(wakes_for(due, in_turn), wakes, "{due:?}");
     }
     assert_eq!(wakes_for(&[Task], is_blocked), 1);
+}
+
+/// A waker that sends `f`'s answer when it is woken.
+fn asks<T: Send + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> (Waker, Receiver<T>) {
+    let (sender, answers) = mpsc::channel();
+    let waker = inline(move || sender.send(f()).expect("the test waits"));
+    (waker, answers)
+}
+
+/// Lets a worker attend to wakers that are due in this order.
+fn attend_to(worker: &Worker, due: impl IntoIterator<Item = Waker>) {
+    for (waker, deadline) in due.into_iter().zip(0..) {
+        let timers = worker.shared().driver.timers(0);
+        assert!(timers.insert(deadline, waker).is_ok());
+    }
+    arm(worker, 0, clock::NEVER - 1, &Arc::default());
+    worker.as_current(|| worker.running().attend(After::Queue));
+}
+
+#[test]
+fn a_single_stranger_is_woken_at_once() {
+    let [worker, _other] = two_workers();
+    let shared = worker.shared().clone();
+    let (stranger, has_due) = asks(move || shared.driver.has_due());
+    attend_to(&worker, [stranger]);
+    assert_eq!(
+        has_due.try_recv(),
+        Ok(false),
+        "it was not among the due ones"
+    );
+}
+
+#[test]
+fn while_a_stranger_is_woken_another_worker_finds_the_others() {
+    let [worker, other] = two_workers();
+    let (sent, wakes) = (worker.shared().clone(), Arc::new(Wakes::default()));
+    // The first one waits for the second, which another worker wakes.
+    let (first, woke_second) = asks(move || {
+        assert!(sent.has_work(), "a search or a last look finds it");
+        let (second, has_more) = sent.driver.next_due().expect("it was left there");
+        second.wake();
+        has_more
+    });
+    let strangers = [(); 3].map(|()| Waker::from(wakes.clone()));
+    attend_to(&worker, [first].into_iter().chain(strangers));
+    assert_eq!(woke_second.try_recv(), Ok(true));
+    assert_eq!(wakes.0.load(Relaxed), 3);
+    assert!(
+        !worker.shared().has_work(),
+        "the worker itself has woken those that were left"
+    );
+    drop(other);
+}
+
+/// The worker that has left it there may be blocked in a stranger that waits for it.
+#[test]
+fn a_worker_that_runs_or_is_blocked_wakes_a_stranger_that_another_has_left() {
+    let ways: [fn(&Worker); 3] = [
+        |is_busy| _ = is_busy.running().attend_in_turn(),
+        |is_blocked| _ = is_blocked.running().attend(After::Anything),
+        |is_stepped| _ = is_stepped.step(&Stepping::default(), 8, Waker::noop()),
+    ];
+    for way in ways {
+        let [worker, other] = two_workers();
+        arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+        let wakes = Arc::new(Wakes::default());
+        let due = worker.shared().driver.due();
+        due.extend(&mut Vec::from([Waker::from(wakes.clone())]));
+        assert!(worker.shared().has_queued() && worker.shared().has_work());
+        way(&other);
+        assert_eq!(
+            (wakes.0.load(Relaxed), worker.shared().has_work()),
+            (1, false)
+        );
+    }
+}
+
+#[test]
+fn tasks_are_queued_before_a_stranger_is_woken() {
+    let [worker, _other] = two_workers();
+    let shared = worker.shared().clone();
+    let (stranger, queued) = asks(move || shared.stealers[0].len());
+    let tasks = [(); 2].map(|()| waiting(&worker, Lane::Normal));
+    let (handles, [one, two]): (Vec<_>, [Waker; 2]) = {
+        let [(first, one), (second, two)] = tasks;
+        (Vec::from([first, second]), [one, two])
+    };
+    attend_to(&worker, [one, stranger, two]);
+    assert_eq!(queued.try_recv(), Ok(2));
+    worker.running().discard_queued();
+    drop(handles);
 }
 
 #[test]
 fn a_worker_that_would_leave_the_driver_wakes_another_even_for_one_task() {
     let attend = |worker: &Worker| {
         worker.shared().set_poll_time(usize::MAX);
-        worker.attend(Then::Runs);
+        worker.running().attend(After::Queue);
     };
     assert_eq!(wakes_for(&[Due::Task], attend), 1);
 }

@@ -8,10 +8,10 @@ use super::CLOSED_LOOK;
 fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
     let [worker, _other] = two_workers();
     assert_eq!(
-        worker.attend_blocked(),
+        worker.running().attend_blocked(),
         None,
         "the first use of the driver wakes it"
     );
     worker.shared().close();
-    assert_eq!(worker.attend_blocked(), Some(CLOSED_LOOK));
+    assert_eq!(worker.running().attend_blocked(), Some(CLOSED_LOOK));
 }

@@ -55,7 +55,7 @@ fn a_found_task_is_run_or_dropped_if_the_executor_is_closed() {
     let [worker, _other] = two_workers();
     let held = Arc::new(());
     let polls = || {
-        worker.take_up(counted(&held));
+        worker.running().take_up(counted(&held));
         assert_eq!(alive(&held), 0);
         worker.counters().polls.get()
     };
@@ -89,7 +89,7 @@ fn one_task_from_outside_in_any_queue_is_seen() {
     for lane in [LANES[0], LANES[1], LANES[2], Lane::Pinned(1)] {
         shared.inject(task(), lane);
         assert!(!shared.has_none_injected());
-        shared.discard_injected();
+        shared.dispose_injected();
         assert!(shared.has_none_injected());
     }
 }
@@ -99,24 +99,24 @@ fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_
     let [worker, other] = two_workers();
     let (shared, held) = (worker.shared(), Arc::new(()));
     for lane in LANES {
-        worker.push(counted(&held), lane);
+        worker.running().push(counted(&held), lane);
     }
     for lane in [Lane::Normal, Lane::High] {
         shared.inject(counted(&held), lane);
-        other.push(counted(&held), lane);
+        other.running().push(counted(&held), lane);
     }
-    other.push(counted(&held), Lane::Pinned(1));
+    other.running().push(counted(&held), Lane::Pinned(1));
     shared.close();
-    worker.close_down_blocked();
+    worker.running().close_down_blocked();
     assert_eq!(alive(&held), 7, "all but the tasks that are pinned to it");
     wait_for(&worker, PATIENCE);
-    worker.close_down_blocked();
+    worker.running().close_down_blocked();
     assert_eq!(
         alive(&held),
         1,
         "the task that is pinned to the other worker"
     );
-    other.close_down_blocked();
+    other.running().close_down_blocked();
     assert_eq!(alive(&held), 0);
 }
 
@@ -150,19 +150,19 @@ fn the_last_worker_to_leave_drops_the_remaining_tasks() {
     // So that neither worker waits for the other.
     shared.arrive(1);
     for lane in LANES {
-        worker.push(counted(&held), lane);
+        worker.running().push(counted(&held), lane);
         shared.inject(counted(&held), lane);
     }
-    worker.close_down();
+    worker.running().close_down();
     assert_eq!(
         alive(&held),
         2,
         "injected tasks are left to the last worker"
     );
-    other.push(counted(&held), Lane::Normal);
+    other.running().push(counted(&held), Lane::Normal);
     shared.inject(counted(&held), Lane::Pinned(0));
     assert_eq!(alive(&held), 4);
-    other.close_down();
+    other.running().close_down();
     assert_eq!(alive(&held), 0);
     for lane in LANES {
         shared.inject(counted(&held), lane);
@@ -187,20 +187,20 @@ fn a_blocked_worker_drops_inside_of_drops_up_to_a_depth() {
     let push = || {
         let tells = TellsDepth(seen.clone());
         let runnable = new_detached(Location::caller(), async move { drop(tells) });
-        worker.push(runnable, Lane::Pinned(0));
+        worker.running().push(runnable, Lane::Pinned(0));
     };
     worker.shared().close();
     worker.as_current(|| {
         push();
-        worker.close_down_blocked();
+        worker.running().close_down_blocked();
         assert_eq!(seen.load(Relaxed), 1);
         assert_eq!(worker.closing.inside.get(), 0);
         push();
         worker.closing.inside.set(MOST_INSIDE);
-        worker.close_down_blocked();
+        worker.running().close_down_blocked();
         assert_eq!(Arc::strong_count(&seen), 2, "nested too deeply");
         worker.closing.inside.set(MOST_INSIDE - 1);
-        worker.close_down_blocked();
+        worker.running().close_down_blocked();
         assert_eq!(seen.load(Relaxed), MOST_INSIDE);
     });
 }

@@ -11,21 +11,34 @@ use crate::deques::Deques;
 mod turn;
 
 /// How many tasks of the normal lane the stack and the queue each hold. Further tasks go to the
-/// injector, whose queue takes no memory. A batch that is stolen or comes from the injector is
-/// always held, and the room that it has made stays.
+/// injector, whose queue takes no memory. A batch that comes from the injector is always held, and
+/// so are stolen tasks that were not spawned. The room that they have made stays. Of spawned tasks,
+/// no more are stolen than there is room for.
 pub(super) const MOST_QUEUED: usize = 1 << 14;
 
 pub(super) struct Queues {
     /// The LIFO slot.
     slot: Cell<Option<Runnable>>,
-    /// Whether a push goes to the slot, which is so while the task that waited for the one that has
-    /// just ended is being woken.
-    slot_is_open: Cell<bool>,
+    /// What this worker does after what it is doing.
+    after: Cell<After>,
     /// The tasks that other workers may take.
     pub(super) deques: Deques<Runnable>,
     /// The tasks that only this worker may run.
     pinned: RefCell<VecDeque<Runnable>>,
     turns: Turns,
+}
+
+/// What a worker does after a call that may push tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// Anything, after any length of time: a poll or a stranger's code is running.
+    Anything,
+    /// It runs the task that is being woken, which waited for the one that has just ended. No other
+    /// code runs before.
+    Slot,
+    /// It runs the next task of its queues. No other code runs before.
+    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no driver"))]
+    Queue,
 }
 
 /// What a push of a task of the normal lane has done.
@@ -40,34 +53,27 @@ impl Queues {
     pub(super) fn new(deques: Deques<Runnable>) -> Self {
         Self {
             slot: Cell::new(None),
-            slot_is_open: Cell::new(false),
+            after: Cell::new(After::Anything),
             deques,
             pinned: RefCell::default(),
             turns: Turns::new(),
         }
     }
 
-    /// Calls `f` while a push of the normal lane goes to the slot, if `open` is set.
+    /// Calls `f`, after which this worker does that.
     #[inline]
-    pub(super) fn with_slot(&self, open: bool, f: impl FnOnce()) {
-        self.slot_is_open.set(open);
+    pub(super) fn before(&self, after: After, f: impl FnOnce()) {
+        let outer = self.after.replace(after);
         f();
-        self.slot_is_open.set(false);
+        self.after.set(outer);
     }
 
-    /// Calls `f` while no push goes to the slot. `displaced` gets the task that is in the slot.
-    pub(super) fn without_slot<R>(
-        &self,
-        displaced: impl FnOnce(Runnable),
-        f: impl FnOnce() -> R,
-    ) -> R {
-        let is_open = self.slot_is_open.replace(false);
-        if let Some(runnable) = self.slot.take() {
-            displaced(runnable);
-        }
-        let result = f();
-        self.slot_is_open.set(is_open);
-        result
+    pub(super) fn after(&self) -> After {
+        self.after.get()
+    }
+
+    pub(super) fn take_slot(&self) -> Option<Runnable> {
+        self.slot.take()
     }
 
     /// Pushes a task of the normal lane that this worker has just spawned. If there are too many,
@@ -83,7 +89,7 @@ impl Queues {
     // Always: a wake-up inlines it, or pays for a call, 20 instructions.
     #[inline(always)]
     pub(super) fn push(&self, runnable: Runnable, inject: impl FnOnce(Runnable)) -> Pushed {
-        if self.slot_is_open.get() && self.turns.slot_is_due() {
+        if self.after.get() == After::Slot && self.turns.slot_is_due() {
             let displaced = self.slot.replace(Some(runnable));
             let Some(displaced) = displaced else {
                 return Pushed::Next;

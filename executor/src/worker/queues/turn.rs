@@ -20,9 +20,12 @@
 use core::cell::Cell;
 
 use super::Queues;
-use crate::worker::{
-    Worker,
-    shared::{Injector, Runnable},
+use crate::{
+    sleep::Woke,
+    worker::{
+        Running, Worker,
+        shared::{Injector, Runnable},
+    },
 };
 
 /// The number of runs after which a worker checks the injector first, and the driver.
@@ -113,31 +116,6 @@ impl Turns {
 }
 
 impl Worker {
-    /// Takes the next task of this worker, without searching the other workers' queues.
-    // Always: it has a second caller at the end of a worker, and the compiler would inline neither
-    // it nor `run` into the loop of `work`. Together that costs 78 instructions for each task.
-    #[inline(always)]
-    pub(in crate::worker) fn next(&self) -> Option<Runnable> {
-        if let Some(runnable) = self.queues.slot.take() {
-            self.queues
-                .turns
-                .slot_streak
-                .set(self.queues.turns.slot_streak.get() + 1);
-            return Some(runnable);
-        }
-        self.queues.turns.slot_streak.set(0);
-        if self.runs() >= self.queues.turns.next.get() {
-            if let Some(late) = self.next_in_turn() {
-                return Some(late);
-            }
-        }
-        self.next_high()
-            .or_else(|| self.next_normal())
-            .or_else(|| self.next_pinned())
-            .or_else(|| self.next_injected())
-            .or_else(|| self.queues.deques.pop_high())
-    }
-
     /// Takes a spawned task or one from the queue, by turns.
     #[inline(always)]
     fn next_normal(&self) -> Option<Runnable> {
@@ -246,63 +224,6 @@ impl Worker {
         turns.next.set(0);
     }
 
-    /// Takes a task from a source that is due. The next run looks at those that are left.
-    #[cold]
-    fn next_in_turn(&self) -> Option<Runnable> {
-        let turns = &self.queues.turns;
-        let runs = self.runs();
-        let is_injectors = runs >= turns.injector.get();
-        if is_injectors || runs >= turns.driver.get() {
-            turns.driver.set(runs + INJECTOR_INTERVAL);
-            self.attend_in_turn();
-        }
-        let late = self.next_late(is_injectors);
-        turns.schedule();
-        late
-    }
-
-    /// Takes a task from a source that is due: one of the normal lane from the injector, or else
-    /// the oldest spawned one, or else a pinned one. Injected tasks of the high lane are moved to
-    /// this worker's high queue, which comes first anyway.
-    fn next_late(&self, is_injectors: bool) -> Option<Runnable> {
-        let turns = &self.queues.turns;
-        let runs = self.runs();
-        if is_injectors {
-            turns.injector.set(runs + INJECTOR_INTERVAL);
-            self.bring_pinned();
-            self.rescue_in_turn();
-            // At least one, however many there are already: new tasks of this worker must not keep
-            // the injected ones out forever.
-            let room = BATCH.saturating_sub(self.queues.deques.high()).max(1);
-            let injector = &self.shared().high_injector;
-            injector.take(room, |runnable| self.queues.deques.push_high(runnable));
-            let injected = self.take_batch();
-            if injected.is_some() || self.queues.deques.has_high() {
-                self.tell_of_injected();
-            }
-            if injected.is_some() {
-                turns.injector_pause.set(runs + HURRIED_INTERVAL);
-                return injected;
-            }
-        }
-        if runs >= turns.oldest.get() {
-            let spawned = self.next_oldest();
-            if spawned.is_some() {
-                return spawned;
-            }
-        }
-        if runs < turns.pinned.get() {
-            return None;
-        }
-        let pinned = self.next_pinned();
-        if pinned.is_some() && self.queues.deques.has_normal() {
-            // It runs before a task in the queue that may not have been announced, because it was
-            // next.
-            self.notify();
-        }
-        pinned
-    }
-
     /// Looks into the inbox, and makes a pinned task due, unless one has just run.
     fn bring_pinned(&self) {
         self.fetch_pinned();
@@ -328,33 +249,6 @@ impl Worker {
         oldest
     }
 
-    /// Steals from workers that are stuck in a poll, if that is due. While polls are long, it is
-    /// due at every turn of the injector.
-    fn rescue_in_turn(&self) {
-        let turns = self.queues.turns.rescue.get();
-        if turns > 0 && !self.shared().is_worth_a_wake() {
-            self.queues.turns.rescue.set(turns - 1);
-        } else {
-            self.queues.turns.rescue.set(RESCUE_INTERVAL - 1);
-            self.rescue();
-        }
-    }
-
-    /// Takes from the injector outside of a search, and notifies the others if more than the
-    /// returned task was there.
-    pub(in crate::worker) fn next_injected(&self) -> Option<Runnable> {
-        let injected = self.take_injected()?;
-        self.tell_of_injected();
-        Some(injected)
-    }
-
-    /// Notifies the others after a batch was taken from the injector outside of a search.
-    fn tell_of_injected(&self) {
-        if !self.queues.deques.is_empty() || self.shared().has_injected() {
-            self.notify();
-        }
-    }
-
     /// Moves a batch from the injector to this worker's own queues, and returns the first task.
     pub(in crate::worker) fn take_injected(&self) -> Option<Runnable> {
         let high = first_of_batch(&self.shared().high_injector, |runnable| {
@@ -378,6 +272,134 @@ impl Worker {
 
     fn has_inbox(&self) -> bool {
         !self.shared().inboxes[self.index()].is_empty()
+    }
+}
+
+impl Running<'_> {
+    /// Takes the next task of this worker, without searching the other workers' queues.
+    // Always: it has a second caller at the end of a worker, and the compiler would inline neither
+    // it nor `run` into the loop of `work`. Together that costs 78 instructions for each task.
+    #[inline(always)]
+    pub(in crate::worker) fn next(&self) -> Option<Runnable> {
+        if let Some(runnable) = self.queues.slot.take() {
+            self.queues
+                .turns
+                .slot_streak
+                .set(self.queues.turns.slot_streak.get() + 1);
+            return Some(runnable);
+        }
+        self.queues.turns.slot_streak.set(0);
+        if self.runs() >= self.queues.turns.next.get() {
+            if let Some(late) = self.next_in_turn() {
+                return Some(late);
+            }
+        }
+        self.next_high()
+            .or_else(|| self.next_normal())
+            .or_else(|| self.next_pinned())
+            .or_else(|| self.next_injected())
+            .or_else(|| self.queues.deques.pop_high())
+    }
+
+    /// Takes a task from a source that is due. The next run looks at those that are left.
+    #[cold]
+    fn next_in_turn(&self) -> Option<Runnable> {
+        let turns = &self.queues.turns;
+        let runs = self.runs();
+        let is_injectors = runs >= turns.injector.get();
+        if is_injectors || runs >= turns.driver.get() {
+            turns.driver.set(runs + INJECTOR_INTERVAL);
+            if let Some(interval) = self.attend_in_turn() {
+                turns
+                    .driver
+                    .set(runs + interval.clamp(1, INJECTOR_INTERVAL));
+            }
+        }
+        let late = self.next_late(is_injectors);
+        turns.schedule();
+        late
+    }
+
+    /// Takes a task from a source that is due: one of the normal lane from the injector, or else
+    /// the oldest spawned one, or else a pinned one. Injected tasks of the high lane are moved to
+    /// this worker's high queue, which comes first anyway.
+    fn next_late(&self, is_injectors: bool) -> Option<Runnable> {
+        let turns = &self.queues.turns;
+        let runs = self.runs();
+        if is_injectors {
+            turns.injector.set(runs + INJECTOR_INTERVAL);
+            self.bring_pinned();
+            self.rescue_in_turn();
+            // At least one, however many there are already: new tasks of this worker must not keep
+            // the injected ones out forever.
+            let room = BATCH.saturating_sub(self.queues.deques.high()).max(1);
+            let injector = &self.shared().high_injector;
+            injector.take(room, |runnable| self.queues.deques.push_high(runnable));
+            let injected = self.take_batch();
+            if injected.is_some() {
+                turns.injector_pause.set(runs + HURRIED_INTERVAL);
+                return self.tell_of_injected(injected);
+            }
+            if self.queues.deques.has_high() {
+                self.notify();
+            }
+        }
+        if runs >= turns.oldest.get() {
+            let spawned = self.next_oldest();
+            if spawned.is_some() {
+                return spawned;
+            }
+        }
+        if runs < turns.pinned.get() {
+            return None;
+        }
+        if self.has_pinned() && self.queues.deques.has_normal() {
+            // It runs before a task in the queue that may not have been announced, because it was
+            // next.
+            self.notify();
+        }
+        self.next_pinned()
+    }
+
+    /// Steals from workers that are stuck in a poll, if that is due. While polls are long, it is
+    /// due at every turn of the injector.
+    fn rescue_in_turn(&self) {
+        let turns = self.queues.turns.rescue.get();
+        if turns > 0 && !self.shared().is_worth_a_wake() {
+            self.queues.turns.rescue.set(turns - 1);
+        } else {
+            self.queues.turns.rescue.set(RESCUE_INTERVAL - 1);
+            self.rescue();
+        }
+    }
+
+    /// Takes from the injector outside of a search, and notifies the others if more than the
+    /// returned task was there.
+    pub(in crate::worker) fn next_injected(&self) -> Option<Runnable> {
+        self.tell_of_injected(self.take_injected())
+    }
+
+    /// Notifies the others after a batch was taken from the injector outside of a search, if more
+    /// than its first task was there. Returns that one.
+    fn tell_of_injected(&self, first: Option<Runnable>) -> Option<Runnable> {
+        let first = first?;
+        if self.queues.deques.is_empty() && !self.shared().has_injected() {
+            return Some(first);
+        }
+        let shared = self.shared();
+        match shared.sleep.notify(shared.need()) {
+            Woke::Nobody => Some(first),
+            woke @ Woke::One => {
+                self.woke(woke);
+                Some(first)
+            }
+            woke @ Woke::Away(_) => {
+                // Its owner's waker may wait for this task.
+                self.give_back(first);
+                self.woke(woke);
+                self.next_queued()
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a registry holds, entry by entry, of tasks that wait.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 use core::{future::pending, panic::Location};
 
 use crate::{
@@ -19,8 +19,8 @@ const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
 /// Runs the queued tasks, as the worker does.
 fn run(worker: &Worker) {
     worker.as_current(|| {
-        while let Some(runnable) = worker.next() {
-            worker.run(runnable);
+        while let Some(runnable) = worker.running().next() {
+            worker.running().run(runnable);
         }
     });
 }
@@ -29,7 +29,7 @@ fn run(worker: &Worker) {
 fn waiting(worker: &Worker, lane: Lane, tasks: usize) -> Vec<JoinHandle<()>> {
     let start = |_| {
         let (runnable, handle) = new_task(Location::caller(), pending());
-        launch(worker.shared(), Some(worker), runnable, lane);
+        launch(worker.shared(), Some(&worker.running()), runnable, lane);
         handle
     };
     let handles = (0..tasks).map(start).collect();
@@ -40,13 +40,14 @@ fn waiting(worker: &Worker, lane: Lane, tasks: usize) -> Vec<JoinHandle<()>> {
 /// Drops the cancelled tasks, as a thread that is not a worker does.
 fn drop_elsewhere(worker: &Worker) {
     let mut cancelled = Vec::new();
-    let injector = &worker.shared().injector;
-    injector.take(usize::MAX, |runnable| cancelled.push(runnable));
+    for injector in [&worker.shared().injector, &worker.shared().high_injector] {
+        injector.take(usize::MAX, |runnable| cancelled.push(runnable));
+    }
     drop(cancelled);
 }
 
 fn room(worker: &Worker, lane: Lane) -> (usize, usize) {
-    worker.shared().registry.room(0, lane)
+    worker.shared().registry.counts(0, lane)
 }
 
 #[test]
@@ -91,11 +92,27 @@ fn a_worker_has_pinned_tasks_while_some_wait() {
 }
 
 #[test]
+fn a_task_ends_while_a_walk_that_uses_it_is_stopped() {
+    let [worker, _other] = two_workers();
+    for end in [run, drop_elsewhere] {
+        for lane in [Lane::Normal, Lane::High] {
+            let mut handles = waiting(&worker, lane, 1);
+            worker.shared().registry.each_task(|_| {
+                drop(handles.pop());
+                end(&worker);
+            });
+            assert_eq!(room(&worker, lane), (1, 0));
+        }
+    }
+}
+
+#[test]
 fn remaining_tasks_keep_the_registry_alive_until_the_last_has_ended() {
     let [worker, _other] = two_workers();
-    let left = || worker.shared().registry.left();
-    Registry::count_left(worker.shared());
-    assert_eq!(left(), (0, false));
+    let counts = || Arc::strong_count(worker.shared());
+    let own = counts();
+    Registry::hold(worker.shared());
+    assert_eq!(counts(), own);
 
     let ended = waiting(&worker, Lane::Normal, 2);
     let handles: Vec<_> = LANES
@@ -105,11 +122,11 @@ fn remaining_tasks_keep_the_registry_alive_until_the_last_has_ended() {
         .collect();
     drop(ended);
     drop_elsewhere(&worker);
-    Registry::count_left(worker.shared());
-    assert_eq!(left(), (7, true));
+    Registry::hold(worker.shared());
+    assert_eq!(counts(), own + 7);
     for (handle, ended) in handles.into_iter().zip(1..) {
         drop(handle);
         run(&worker);
-        assert_eq!(left(), (7 - ended, ended < 7));
+        assert_eq!(counts(), own + 7 - ended);
     }
 }

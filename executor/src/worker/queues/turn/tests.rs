@@ -29,7 +29,7 @@ fn has_alone(bring: impl FnOnce(&Worker)) -> (bool, bool) {
 #[test]
 fn one_task_in_any_queue_of_a_worker_is_its_own() {
     assert_eq!(has_alone(|_| {}), (false, false), "nothing");
-    let queued = |lane| has_alone(|worker| worker.push(task(), lane));
+    let queued = |lane| has_alone(|worker| worker.running().push(task(), lane));
     assert_eq!(queued(Lane::Normal), (true, false));
     assert_eq!(queued(Lane::High), (true, false));
     assert_eq!(queued(Lane::Pinned(0)), (true, true));
@@ -49,13 +49,14 @@ fn one_task_in_any_queue_of_a_worker_is_its_own() {
 fn wakes_at_next(is_due: bool, own: &[Lane], injected: &[Lane]) -> u64 {
     let [worker, _other] = two_workers();
     if !is_due {
-        assert!(worker.next().is_none(), "nothing is queued");
+        assert!(worker.running().next().is_none(), "nothing is queued");
     }
-    own.iter().for_each(|&lane| worker.push(task(), lane));
+    own.iter()
+        .for_each(|&lane| worker.running().push(task(), lane));
     for &lane in injected {
         worker.shared().inject(task(), lane);
     }
-    wakes_of(&worker, || assert!(worker.next().is_some()))
+    wakes_of(&worker, || assert!(worker.running().next().is_some()))
 }
 
 const NORMAL: Lane = Lane::Normal;
@@ -98,13 +99,15 @@ fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
     let [worker, other] = two_workers();
     worker.shared().set_poll_time(poll_time);
     worker.lookout.set_stuck(other.index());
-    worker.push(busy(), NORMAL);
+    worker.running().push(busy(), NORMAL);
     let takes_over = |_: &u64| {
         if other.queues.deques.is_empty() {
-            other.push(task(), NORMAL);
+            other.running().push(task(), NORMAL);
         }
         let before = worker.counters().steals.get();
-        worker.run(worker.next().expect("a busy worker has a task"));
+        worker
+            .running()
+            .run(worker.running().next().expect("a busy worker has a task"));
         worker.counters().steals.get() > before
     };
     (0..runs).filter(takes_over).collect()
@@ -150,9 +153,9 @@ impl Letters {
     /// Runs the next `runs` tasks.
     fn runs(&self, worker: &Worker, runs: usize) -> String {
         let run = |_| {
-            let next = worker.next().expect("there is a task to run");
+            let next = worker.running().next().expect("there is a task to run");
             let id = next.id();
-            worker.run(next);
+            worker.running().run(next);
             let own = self.0.iter().find(|(one, _)| *one == id);
             own.map_or('.', |&(_, letter)| letter)
         };
@@ -167,11 +170,11 @@ fn at_most_16_consecutive_runs_come_from_the_slot() {
         for _ in 0..SLOT_STREAK {
             assert!(worker.queues.turns.slot_is_due());
             worker.queues.slot.set(Some(task()));
-            assert!(worker.next().is_some());
+            assert!(worker.running().next().is_some());
         }
         assert!(!worker.queues.turns.slot_is_due());
-        worker.push(task(), NORMAL);
-        assert!(worker.next().is_some());
+        worker.running().push(task(), NORMAL);
+        assert!(worker.running().next().is_some());
     }
 }
 
@@ -180,15 +183,15 @@ fn at_most_32_consecutive_runs_come_from_the_high_lane_if_others_wait() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     for _ in 0..2 * HIGH_STREAK {
-        worker.push(letters.task('h'), HIGH);
+        worker.running().push(letters.task('h'), HIGH);
     }
     for _ in 0..2 {
-        worker.push(letters.task('n'), NORMAL);
+        worker.running().push(letters.task('n'), NORMAL);
     }
     let row = "h".repeat(HIGH_STREAK as usize) + "n";
     assert_eq!(letters.runs(&worker, 66), row.repeat(2));
     for _ in 0..=HIGH_STREAK {
-        worker.push(letters.task('h'), HIGH);
+        worker.running().push(letters.task('h'), HIGH);
     }
     let all = "h".repeat(HIGH_STREAK as usize + 1);
     assert_eq!(letters.runs(&worker, 33), all, "there are no normal tasks");
@@ -200,8 +203,8 @@ fn push_all(worker: &Worker, letters: &mut Letters, all: &str) {
     for letter in all.chars() {
         let task = letters.task(letter);
         match letter.is_lowercase() {
-            true => worker.push_spawned(task),
-            false => worker.push(task, NORMAL),
+            true => worker.running().push_spawned(task),
+            false => worker.running().push(task, NORMAL),
         }
     }
 }
@@ -224,7 +227,7 @@ fn spawned_tasks_and_woken_ones_run_in_streaks_of_32() {
     push_all(&worker, &mut letters, "WW");
     let row = [&*spawned, &woken].concat();
     assert_eq!(letters.runs(&worker, 162), row.repeat(2) + &spawned + "WW");
-    assert!(worker.next().is_none());
+    assert!(worker.running().next().is_none());
     // A streak begins anew after a woken task ran because nothing was spawned.
     push_all(&worker, &mut letters, &spawned[1..]);
     assert_eq!(letters.runs(&worker, 31), spawned[1..]);
@@ -245,7 +248,7 @@ fn a_woken_task_runs_within_33_runs_despite_any_number_of_spawned_ones() {
         let runs = letters.runs(&worker, STREAK as usize + 1);
         assert!(runs.contains('W'), "{before}: {runs}");
     }
-    worker.discard_queued();
+    worker.running().discard_queued();
 }
 
 #[test]
@@ -257,10 +260,10 @@ fn a_task_that_yields_runs_after_the_next_32_spawned_tasks() {
         assert_eq!(letters.runs(&worker, before), "s".repeat(before));
         let yielding = letters.named('Y', busy());
         push_all(&worker, &mut letters, &"s".repeat(64));
-        worker.run(yielding);
+        worker.running().run(yielding);
         let row = "s".repeat(STREAK as usize) + "Y";
         assert_eq!(letters.runs(&worker, 66), row.repeat(2));
-        worker.discard_queued();
+        worker.running().discard_queued();
     }
 }
 
@@ -271,7 +274,7 @@ fn the_oldest_spawned_task_runs_within_512_runs() {
         let [worker, _other] = two_workers();
         let mut letters = Letters(Vec::new());
         for _ in 0..yielding {
-            worker.push(letters.named('Y', busy()), NORMAL);
+            worker.running().push(letters.named('Y', busy()), NORMAL);
         }
         push_all(&worker, &mut letters, "ons");
         push_all(&worker, &mut letters, &"s".repeat(2 * runs));
@@ -284,7 +287,7 @@ fn the_oldest_spawned_task_runs_within_512_runs() {
         let before = letters.runs(&worker, runs - 1);
         assert!(!before.contains('n'), "{before}");
         assert!(letters.runs(&worker, 2).contains('n'));
-        worker.discard_queued();
+        worker.running().discard_queued();
     }
 }
 
@@ -292,10 +295,10 @@ fn the_oldest_spawned_task_runs_within_512_runs() {
 fn pinned_tasks_run_every_fourth_run_while_more_are_queued() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    worker.push(busy(), NORMAL);
+    worker.running().push(busy(), NORMAL);
     assert_eq!(letters.runs(&worker, 2), "..");
     for _ in 0..2 {
-        worker.push(letters.task('p'), PINNED);
+        worker.running().push(letters.task('p'), PINNED);
     }
     assert_eq!(letters.runs(&worker, 9), "....p...p");
     assert_eq!(letters.runs(&worker, 9), ".".repeat(9));
@@ -310,8 +313,8 @@ fn a_normal_task_runs_within_64_runs_despite_any_number_of_other_tasks() {
         let mut letters = Letters(Vec::new());
         push_all(&worker, &mut letters, &own.repeat(20));
         for _ in 0..600 {
-            worker.push(letters.task('h'), HIGH);
-            worker.push(letters.task('p'), PINNED);
+            worker.running().push(letters.task('h'), HIGH);
+            worker.running().push(letters.task('p'), PINNED);
         }
         let runs: String = (0..600)
             .map(|_| {
@@ -324,7 +327,7 @@ fn a_normal_task_runs_within_64_runs_despite_any_number_of_other_tasks() {
         assert!(['h', 'p', 'i'].iter().all(|&kind| runs.contains(kind)));
         let longest = runs.split(own).map(str::len).max();
         assert!(longest < Some(64), "{longest:?}: {runs}");
-        worker.discard_queued();
+        worker.running().discard_queued();
     }
 }
 
@@ -332,7 +335,7 @@ fn a_normal_task_runs_within_64_runs_despite_any_number_of_other_tasks() {
 fn injected_tasks_are_taken_every_61_runs_together_with_pinned_ones() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    worker.push(busy(), NORMAL);
+    worker.running().push(busy(), NORMAL);
     assert_eq!(letters.runs(&worker, 1), ".");
     worker.shared().inject(letters.task('i'), NORMAL);
     worker.shared().inject(letters.task('p'), PINNED);
@@ -344,7 +347,7 @@ fn injected_tasks_are_taken_every_61_runs_together_with_pinned_ones() {
 fn an_injected_task_runs_next_after_a_long_poll() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    worker.push(busy(), NORMAL);
+    worker.running().push(busy(), NORMAL);
     assert_eq!(letters.runs(&worker, 1), ".");
     worker.shared().inject(letters.task('i'), NORMAL);
     worker.hurry_turn();
@@ -370,7 +373,7 @@ fn an_idle_worker_finds_a_task_pushed_to_any_of_its_queues() {
     for lane in [NORMAL, HIGH, PINNED] {
         let [worker, _other] = two_workers();
         assert!(worker.next_own().is_none());
-        worker.push(task(), lane);
+        worker.running().push(task(), lane);
         assert!(worker.next_own().is_some());
     }
 }

@@ -139,14 +139,14 @@ impl Replay {
         if always.high && self.high.is_empty() {
             let task = told();
             self.high.push_back(task.id());
-            self.worker.push(task, HIGH);
+            self.worker.running().push(task, HIGH);
         }
         while always.pinned && self.pinned.len() < 2 {
             let task = told();
             self.pinned.push_back(task.id());
             match always.is_pinned_outside {
                 true => self.worker.shared().inject(task, PINNED),
-                false => self.worker.push(task, PINNED),
+                false => self.worker.running().push(task, PINNED),
             }
         }
         if always.injected && self.injected.is_empty() {
@@ -179,22 +179,26 @@ impl Replay {
     fn spawn(&mut self) {
         let task = told();
         self.spawned.push(task.id());
-        self.worker.push_spawned(task);
+        self.worker.running().push_spawned(task);
     }
 
     fn wake(&mut self) {
         let task = told();
         self.woken.push(task.id());
-        self.worker.push(task, NORMAL);
+        self.worker.running().push(task, NORMAL);
     }
 
     /// Runs the next task, and spawns another in its place if it was a spawned one.
     fn run(&mut self, step: Step) {
-        let next = self.worker.next().expect("there are always tasks");
+        let next = self
+            .worker
+            .running()
+            .next()
+            .expect("there are always tasks");
         let id = next.id();
         if self.is_other(id) {
             YIELDS.set(false);
-            self.worker.run(next);
+            self.worker.running().run(next);
             self.end_of(step);
             return;
         }
@@ -210,7 +214,7 @@ impl Replay {
             self.spawned.pop_oldest();
         }
         YIELDS.set(step.yields);
-        self.worker.run(next);
+        self.worker.running().run(next);
         if step.yields {
             self.woken.push(id);
         }
@@ -254,9 +258,11 @@ impl Replay {
                 injected: longest.injected.max(self.now.injected),
             };
         }
-        self.worker.discard_queued();
+        self.worker.running().discard_queued();
         let injector = &self.worker.shared().injector;
-        injector.take(BATCH, |runnable| self.worker.discard_inside(runnable));
+        injector.take(BATCH, |runnable| {
+            self.worker.running().discard_inside(runnable)
+        });
         longest
     }
 }

@@ -6,7 +6,10 @@ use std::sync::mpsc;
 use super::*;
 use crate::{
     hooks::Hooks,
-    worker::harness::{task, two_workers, two_workers_with},
+    worker::{
+        harness::{task, two_workers, two_workers_with},
+        idle::LOOKS,
+    },
 };
 
 const LONG: Duration = Duration::from_secs(10);
@@ -61,7 +64,7 @@ fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
 fn time_seen(was_busy: bool, is_busy: bool, time: Duration) -> Duration {
     let [worker, other] = two_workers();
     if is_busy {
-        other.push(task(), crate::registry::Lane::Normal);
+        other.running().push(task(), crate::registry::Lane::Normal);
     }
     set_seen(&worker, before(Instant::now(), time), 5, was_busy);
     other.counters().polls.set(15);
@@ -88,31 +91,10 @@ fn a_worker_measures_its_own_poll_time() {
     worker.lookout.began.set((before(Instant::now(), LONG), 0));
     worker.judge_own_polls();
     assert_eq!(time(), LONG / 10, "it has run no task");
-    (0..5).for_each(|_| worker.run(task()));
+    (0..5).for_each(|_| worker.running().run(task()));
     worker.lookout.began.set((before(Instant::now(), LONG), 1));
     worker.judge_own_polls();
     assert!(time() >= LONG / 4 && time() < LONG / 2, "{:?}", time());
-}
-
-#[test]
-fn poll_time_is_measured_even_of_a_worker_that_never_parks() {
-    let [worker, _other] = two_workers();
-    let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
-    worker.lookout.began.set((before(Instant::now(), LONG), 0));
-    (1..JUDGED_RUNS).for_each(|_| worker.run(task()));
-    // It runs dry, and finds something at once.
-    let look_out = || {
-        let shared = worker.shared();
-        shared.inject(task(), crate::registry::Lane::Normal);
-        worker.look_out();
-    };
-    look_out();
-    assert_eq!((worker.runs(), time()), (JUDGED_RUNS, Duration::ZERO));
-    look_out();
-    assert!(time() >= LONG / JUDGED_RUNS as u32, "{:?}", time());
-    let measured = time();
-    look_out();
-    assert_eq!(time(), measured, "it has begun again");
 }
 
 #[test]
@@ -154,28 +136,6 @@ fn a_long_poll_loses_one_task_at_a_time_and_a_stuck_one_half_its_queue() {
 }
 
 #[test]
-fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
-    let [worker, other] = two_workers();
-    worker.shared().sleep.search();
-    let next = |neighbours, limit| {
-        let expects = false;
-        let mut watch = Watch { limit, expects };
-        worker.rest_once(neighbours, &mut watch);
-        watch.limit
-    };
-    assert_eq!(next(Neighbours::MakeProgress, FIRST_WATCH), 2 * FIRST_WATCH);
-    assert_eq!(next(Neighbours::MakeProgress, LONGEST_WATCH), LONGEST_WATCH);
-    other.queues.push_behind(task(), drop);
-    assert_eq!(
-        next(Neighbours::StandStill, FIRST_WATCH),
-        2 * FIRST_WATCH,
-        "a task is queued"
-    );
-    assert_eq!(worker.counters().parks.get(), 3);
-    worker.shared().sleep.found(|| false);
-}
-
-#[test]
 fn a_stuck_worker_is_found_in_a_look_round() {
     let [worker, other] = two_workers();
     other.queues.push_behind(task(), drop);
@@ -194,10 +154,10 @@ fn on_steal_receives_the_tasks_that_a_busy_worker_has_stolen() {
     let mut hooks = Hooks::default();
     hooks.on_steal = Some(Box::new(move |steal| sender.send(*steal).expect("kept")));
     let [worker, other] = two_workers_with(hooks);
-    worker.rescue();
+    worker.running().rescue();
     (0..4).for_each(|_| other.queues.push_behind(task(), drop));
     worker.lookout.set_stuck(1);
-    worker.rescue();
+    worker.running().rescue();
     let steal = StealInfo {
         thief: 0,
         victim: 1,
@@ -228,37 +188,4 @@ fn a_lookout_leaves_injected_tasks_to_active_workers_with_short_polls() {
     assert!(taken(WORTH_A_STEAL, false, false));
     assert!(taken(0, true, false));
     assert!(taken(0, false, true));
-}
-
-#[cfg(feature = "io")]
-#[test]
-fn a_worker_that_returns_from_the_driver_with_tasks_does_not_linger() {
-    use core::task::Waker;
-
-    use crate::{driver::clock, registry::Lane};
-
-    let [worker, _other] = two_workers();
-    let shared = worker.shared();
-    let timers = shared.driver.timers(0);
-    let arm = |deadline| {
-        assert!(timers.insert(deadline, Waker::noop().clone()).is_ok());
-        shared.driver.hurry(deadline, &shared.sleep, || {});
-    };
-    // Whether it takes what comes from outside before it searches its own queues.
-    let lingers = || {
-        worker.rest_in_place(Keep::IfVacant, |_, _| {});
-        shared.inject(task(), Lane::Normal);
-        worker.push(task(), Lane::Pinned(0));
-        worker.look_out();
-        let lingers = !shared.has_injected();
-        worker.take_injected();
-        worker.next_pinned();
-        lingers
-    };
-    assert!(lingers(), "there is no driver");
-    arm(clock::NEVER - 1);
-    assert!(lingers(), "nothing was due there");
-    arm(0);
-    assert!(!lingers());
-    assert!(lingers(), "nothing was due this time");
 }

@@ -1,0 +1,271 @@
+//! From "queue empty" to "parked", and back.
+//!
+//! 1. A worker whose queues are empty, and which *runs* as yet, attends to the driver: it wakes
+//!    what is due there. Then it waits a moment for injected tasks.
+//! 2. It *searches* (`state.rs`): it looks at its inbox, at the injector, and at the queues and
+//!    forks of the others, from which it *steals* (`steal.rs`).
+//! 3. If it has found something, it runs again. If it was the last to search and there is more, it
+//!    *notifies* another worker (`sleep.rs`).
+//! 4. If it has found nothing, it *parks*: in the *driver*, if no other worker is there, or else on
+//!    its thread. If others make progress, it parks for a limited time, as their watcher: first for
+//!    [`FIRST_WATCH`], then for twice that, up to [`LONGEST_WATCH`].
+//! 5. A push, a timer, a descriptor or the *shutdown* *unparks* it. It continues at 2. If it was in
+//!    the driver and something is due there, it runs first, and wakes that.
+
+use core::{mem, time::Duration};
+use std::hint;
+
+pub(super) mod steal;
+
+use self::steal::{Found, Neighbours};
+use super::{Attended, Running, Worker, queues::After, shared::Runnable, state::Searching};
+use crate::{
+    hooks::Hooks,
+    sleep::{Parking, Risen, Slept},
+};
+
+const FIRST_WATCH: Duration = Duration::from_micros(50);
+const LONGEST_WATCH: Duration = Duration::from_millis(1);
+/// The number of looks at the other workers before a worker parks, which costs more than a look.
+const LOOKS: u32 = 4;
+/// The same for a worker that has come from the driver.
+const LOOKS_FROM_DRIVER: u32 = 1;
+/// The number of looks at the injector before a search.
+const LINGER: u32 = 4;
+/// The number of times in a row that a worker finds work that it cannot take, before it parks in
+/// spite of it: the thread that has it may need this processor.
+const MOST_VAIN: u32 = 8;
+/// The number of runs after which a worker that runs dry, but is never idle, measures its polls
+/// again.
+const JUDGED_RUNS: u64 = 64;
+
+/// Whether a worker that parks keeps the driver.
+#[derive(Clone, Copy)]
+pub(super) enum Keep {
+    Never,
+    /// It does, unless another worker keeps it.
+    IfVacant,
+}
+
+/// How a worker watches, from one park to the next.
+struct Watch {
+    /// The length of the next watch.
+    limit: Duration,
+    /// Whether the last watch was short, because a fork was about to be worth taking.
+    expects: bool,
+}
+
+/// What a worker does after it was parked.
+pub(super) enum Unparked<'w> {
+    Searches(Searching<'w>),
+    /// It has something of its own to run.
+    Runs(Running<'w>),
+}
+
+impl<'w> Running<'w> {
+    /// Looks for work elsewhere, parks while there is none, and runs what it finds.
+    pub(super) fn look_out(self) -> Self {
+        if self.runs() - self.lookout.began.get().1 >= JUDGED_RUNS {
+            // Without this, a worker for which the driver always has something would act on what it
+            // measured when it was idle last.
+            self.judge_own_polls();
+            self.begin();
+        }
+        if let Attended::WokeTasks = self.attend(After::Queue) {
+            // The tasks that were woken may all run elsewhere.
+            if self.has_own() {
+                return self;
+            }
+        }
+        let is_from_driver = self.lookout.is_from_driver.take();
+        if !is_from_driver {
+            if let Some(injected) = self.linger() {
+                self.take_up(injected);
+                return self;
+            }
+        }
+        let mut looks = match is_from_driver {
+            true => LOOKS_FROM_DRIVER,
+            false => LOOKS,
+        };
+        let mut watch = Watch {
+            limit: FIRST_WATCH,
+            expects: false,
+        };
+        let mut searching = self.search();
+        loop {
+            let neighbours = match searching.look_round(mem::replace(&mut looks, LOOKS)) {
+                Ok(found) => return searching.take_up(found),
+                Err(neighbours) => neighbours,
+            };
+            if searching.is_over() {
+                return searching.stop();
+            }
+            searching = match searching.park_once(neighbours, &mut watch) {
+                Unparked::Searches(searching) => searching,
+                Unparked::Runs(running) => return running,
+            };
+        }
+    }
+
+    /// Waits a moment for injected tasks, before it searches. A thread that spawns one task after
+    /// the other then need not wake anybody, and its tasks run at once.
+    fn linger(&self) -> Option<Runnable> {
+        (0..LINGER).find_map(|_| {
+            for _ in 0..32 {
+                hint::spin_loop();
+            }
+            self.next_injected()
+        })
+    }
+
+    /// Calls one of the hooks for parking. Without the hook, the one task that runs next stays
+    /// unannounced.
+    fn hook(&self, which: impl Fn(&Hooks) -> &Option<crate::hooks::WorkerHook>) {
+        let hook = which(&self.shared().hooks);
+        if hook.is_some() {
+            self.stranger(|| Hooks::worker(hook, self.index()));
+        }
+    }
+}
+
+impl<'w> Searching<'w> {
+    /// Runs, or drops, what a search has found.
+    pub(super) fn take_up(self, found: Found) -> Running<'w> {
+        let (running, away) = self.stop_first();
+        running.lookout.vain.set(0);
+        let stolen = match found {
+            Found::Task(runnable) if away.is_none() => {
+                running.take_up(runnable);
+                return running;
+            }
+            Found::Stolen(runnable, _)
+                if away.is_none() && running.shared().hooks.on_steal.is_none() =>
+            {
+                running.take_up(runnable);
+                return running;
+            }
+            // Others may wait for it while a stranger's code runs here.
+            Found::Task(runnable) => {
+                running.give_back(runnable);
+                None
+            }
+            Found::Stolen(runnable, steal) => {
+                running.give_back(runnable);
+                Some(steal)
+            }
+            Found::Fork(taken) => {
+                taken.run();
+                None
+            }
+            Found::Stranger(waker) => {
+                running.stranger(|| waker.wake());
+                None
+            }
+        };
+        if let Some(away) = away {
+            running.stranger(|| away.wake());
+        }
+        if let Some(steal) = stolen {
+            running.tell_of_theft(&steal);
+        }
+        running
+    }
+
+    /// Parks once: for a limited time if another worker should be watched, or else until woken.
+    fn park_once(self, neighbours: Neighbours, watch: &mut Watch) -> Unparked<'w> {
+        let shared = self.shared().clone();
+        let has_queued = shared.has_work();
+        let last = mem::replace(&mut watch.limit, FIRST_WATCH);
+        let vain = self.lookout.vain.get() + 1;
+        self.lookout
+            .vain
+            .set(if has_queued { vain.min(MOST_VAIN) } else { 0 });
+        let is_vain = has_queued && vain > MOST_VAIN;
+        let is_wanted = neighbours == Neighbours::MakeProgress || has_queued;
+        if shared.sleep.wants_watcher() && is_wanted || is_vain {
+            self.counters().parks.increment();
+            watch.expects = self.helper.expects(watch.expects);
+            let limit = if watch.expects { FIRST_WATCH } else { last };
+            let keep = match neighbours {
+                // A worker that visits the driver often serves it better than this worker could,
+                // which would have to be woken there (`visits.rs`). A busy worker that never runs
+                // dry visits it only every 61 runs.
+                Neighbours::MakeProgress if self.is_driver_visited() => Keep::Never,
+                _ => Keep::IfVacant,
+            };
+            self.park(keep, |worker, urgent, parking| {
+                let urgent = || !is_vain && urgent();
+                if shared.sleep.watch(worker.index(), limit, urgent, parking) == Risen::ByItself {
+                    watch.limit = LONGEST_WATCH.min(2 * last);
+                }
+            })
+        } else {
+            self.park(Keep::IfVacant, |worker, urgent, parking| {
+                let has_work = || shared.has_work();
+                let slept = shared
+                    .sleep
+                    .sleep(worker.index(), urgent, has_work, parking);
+                if let Slept::AWhile = slept {
+                    worker.counters().parks.increment();
+                }
+            })
+        }
+    }
+
+    /// Parks in the driver, if the worker keeps it; or else as the driver's reserve; or else on
+    /// this thread. The hooks are called before and after, as a worker that runs.
+    pub(super) fn park(
+        mut self,
+        keep: Keep,
+        park: impl FnOnce(&Worker, &dyn Fn() -> bool, Parking<'_>),
+    ) -> Unparked<'w> {
+        let shared = self.shared().clone();
+        if shared.hooks.on_park.is_some() {
+            let running = self.stop();
+            running.hook(|hooks| &hooks.on_park);
+            if running.has_own() {
+                running.hook(|hooks| &hooks.on_unpark);
+                return Unparked::Runs(running);
+            }
+            self = running.search();
+        }
+        let keeper = match keep {
+            Keep::Never => None,
+            Keep::IfVacant => shared.driver.keep(),
+        };
+        let is_missed = matches!(keep, Keep::IfVacant) && keeper.is_none();
+        let worker = &*self;
+        let urgent = || worker.is_urgent() || is_missed && shared.driver.is_vacant();
+        let mut woken = None;
+        if let Some(mut keeper) = keeper {
+            let mut in_driver = |limit| keeper.park(limit);
+            park(worker, &urgent, Parking::Driver(&mut in_driver));
+            if keeper.has_found() {
+                let found = woken.insert(self.attendant.take_buffer());
+                keeper.leave(found);
+            }
+        } else if let Some(mut reserve) = shared.driver.reserve() {
+            let mut beside = |limit| reserve.park(limit);
+            park(worker, &urgent, Parking::Reserve(&mut beside));
+        } else {
+            park(worker, &urgent, Parking::Thread);
+        }
+        if woken.is_none() && shared.hooks.on_unpark.is_none() {
+            return Unparked::Searches(self);
+        }
+        let (running, away) = self.stop_first();
+        if let Some(woken) = woken {
+            let attended = running.attend_as_keeper(woken);
+            (running.lookout.is_from_driver).set(attended == Attended::WokeTasks);
+        }
+        if let Some(away) = away {
+            running.stranger(|| away.wake());
+        }
+        running.hook(|hooks| &hooks.on_unpark);
+        Unparked::Runs(running)
+    }
+}
+
+#[cfg(test)]
+mod tests;

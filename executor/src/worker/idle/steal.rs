@@ -1,0 +1,296 @@
+//! What a searching worker looks at, and when it steals.
+//!
+//! Moving a task to another core often costs more than running it. A non-empty queue is therefore
+//! not reason enough to steal: while its owner makes quick progress, its tasks stay where they are.
+//! An idle worker steals
+//!
+//! * if recent polls have been long: the last measured mean is above [`WORTH_A_STEAL`]. Idle
+//!   workers measure it, for themselves and for the workers that they watch;
+//! * if the owner has been in one poll for [`PATIENCE`]: one task, then another after twice that
+//!   time, and so on; and half of the queue once the owner has been in that poll for [`STUCK`].
+//!
+//! If there is no task to steal, it may take a side of a join, under conditions of its own
+//! (`help.rs`). The injector is left to the running workers under the same conditions, if there are
+//! any.
+//!
+//! Running workers look for stuck workers, too, every 61 to 976 runs (`queues/turn.rs`).
+
+use alloc::vec::Vec;
+use core::{cell::Cell, hint, task::Waker, time::Duration};
+use std::time::Instant;
+
+use crate::{
+    fork_join::job::Taken,
+    hooks::StealInfo,
+    worker::{Running, Worker, shared::Runnable},
+};
+
+/// Steal tasks if recent polls took at least this long on average (ns).
+const WORTH_A_STEAL: usize = 600;
+/// The length of a poll after which one task is stolen from the worker's queue.
+const PATIENCE: Duration = Duration::from_micros(50);
+/// The length of a poll after which half of the worker's queue is stolen.
+const STUCK: Duration = Duration::from_millis(1);
+/// The largest number of tasks that are stolen at once.
+pub(in crate::worker) const MOST_STOLEN: usize = 256;
+
+/// What a worker remembers of the other workers.
+pub(in crate::worker) struct Lookout {
+    seen: Vec<Cell<Seen>>,
+    /// When this worker last became active or measured its polls, and its number of runs then.
+    pub(super) began: Cell<(Instant, u64)>,
+    random: Cell<u32>,
+    /// How often in a row there was work that this worker could not take.
+    pub(super) vain: Cell<u32>,
+    /// Whether this worker was last parked in the driver, and rose because tasks were woken there.
+    /// Most such workers go back there soon, and who waits for the answer of a task may wait for
+    /// the processor on which this worker still spins.
+    pub(super) is_from_driver: Cell<bool>,
+}
+
+/// What a worker has seen of another worker.
+#[derive(Clone, Copy)]
+struct Seen {
+    polls: u64,
+    /// The time at which its poll count last changed, as far as this worker has seen.
+    since: Instant,
+    /// The length of that poll after which the next task is stolen from its queue.
+    patience: Duration,
+    /// Whether its queue was not empty.
+    is_busy: bool,
+}
+
+/// What a look finds.
+pub(in crate::worker) enum Found {
+    Task(Runnable),
+    Stolen(Runnable, StealInfo),
+    Fork(Taken),
+    /// The waker of a stranger, which is due.
+    Stranger(Waker),
+}
+
+/// The result of one look at all other workers.
+struct View {
+    now: Instant,
+    /// Whether some worker's count of polls has changed since the last look.
+    makes_progress: bool,
+    /// Whether no worker's count of polls has changed for [`PATIENCE`].
+    all_stuck: bool,
+}
+
+/// What the other workers do, as far as several looks have seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Neighbours {
+    StandStill,
+    /// Some worker's count of polls has changed.
+    MakeProgress,
+}
+
+impl Lookout {
+    pub(in crate::worker) fn new(index: usize, workers: usize) -> Self {
+        let now = Instant::now();
+        let seen = Seen {
+            polls: 0,
+            since: now,
+            patience: PATIENCE,
+            is_busy: false,
+        };
+        Self {
+            seen: (0..workers).map(|_| Cell::new(seen)).collect(),
+            began: Cell::new((now, 0)),
+            is_from_driver: Cell::new(false),
+            vain: Cell::new(0),
+            random: Cell::new(0x9e37_79b9 ^ (index as u32 + 1).wrapping_mul(0x85eb_ca6b)),
+        }
+    }
+
+    /// Makes it seem that a worker has been in one poll for [`STUCK`].
+    #[cfg(test)]
+    pub(in crate::worker) fn set_stuck(&self, worker: usize) {
+        let seen = &self.seen[worker];
+        let since = Instant::now() - STUCK;
+        seen.set(Seen {
+            since,
+            ..seen.get()
+        });
+    }
+
+    /// A step of Marsaglia's xorshift.
+    fn random(&self) -> u32 {
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.random.set(x);
+        x
+    }
+}
+
+impl Worker {
+    /// Begins to measure this worker's polls.
+    pub(in crate::worker) fn begin(&self) {
+        self.lookout.began.set((Instant::now(), self.runs()));
+    }
+
+    /// Measures how long this worker's polls were since it last began to.
+    pub(in crate::worker) fn judge_own_polls(&self) {
+        let (began, runs) = self.lookout.began.get();
+        let runs = self.runs() - runs;
+        if runs > 0 {
+            self.judge(began.elapsed(), runs);
+        }
+    }
+
+    fn judge(&self, time: Duration, polls: u64) {
+        let mean = time.as_nanos() / u128::from(polls);
+        self.shared()
+            .set_poll_time(usize::try_from(mean).unwrap_or(usize::MAX));
+    }
+
+    /// Looks a few times for something to steal. If there is nothing, returns what the other
+    /// workers do.
+    pub(super) fn look_round(&self, looks: u32) -> Result<Found, Neighbours> {
+        let mut neighbours = Neighbours::StandStill;
+        for look in 0..looks {
+            let view = self.view();
+            if view.makes_progress {
+                neighbours = Neighbours::MakeProgress;
+            }
+            if let Some(found) = self.look(&view) {
+                return Ok(found);
+            }
+            for _ in 0..(1 << look) * 8 {
+                hint::spin_loop();
+            }
+        }
+        Err(neighbours)
+    }
+
+    fn look(&self, view: &View) -> Option<Found> {
+        let task = self.look_for_task(view);
+        task.or_else(|| self.take_fork(view.now).map(Found::Fork))
+    }
+
+    fn look_for_task(&self, view: &View) -> Option<Found> {
+        let shared = &**self.shared();
+        if let Some(own) = self.next_own() {
+            return Some(Found::Task(own));
+        }
+        if shared.poll_time() >= WORTH_A_STEAL || view.all_stuck || shared.sleep.is_quiet() {
+            if let Some(injected) = self.take_injected() {
+                return Some(Found::Task(injected));
+            }
+        }
+        if let Some((waker, _)) = shared.driver.next_due() {
+            return Some(Found::Stranger(waker));
+        }
+        shared.has_work().then(|| self.steal(view))?
+    }
+
+    /// Looks at the progress of all other workers.
+    fn view(&self) -> View {
+        let mut view = View {
+            now: Instant::now(),
+            makes_progress: false,
+            all_stuck: true,
+        };
+        let others = (0..self.lookout.seen.len()).filter(|&i| i != self.index());
+        for i in others {
+            let polls = self.shared().counters[i].polls.get();
+            let before = self.lookout.seen[i].get();
+            if before.polls != polls {
+                let is_busy = self.shared().stealers[i].has_normal();
+                let time = view.now - before.since;
+                if before.is_busy && is_busy && time >= PATIENCE {
+                    self.judge(time, polls - before.polls);
+                }
+                self.lookout.seen[i].set(Seen {
+                    polls,
+                    since: view.now,
+                    patience: PATIENCE,
+                    is_busy,
+                });
+                view.makes_progress = true;
+                view.all_stuck = false;
+            } else if view.now - before.since < PATIENCE {
+                view.all_stuck = false;
+            }
+        }
+        view
+    }
+
+    /// All other workers, beginning with a random one.
+    pub(in crate::worker) fn others(&self) -> impl Iterator<Item = usize> {
+        let workers = self.shared().workers();
+        let start = self.lookout.random() as usize % workers;
+        let own = self.index();
+        (start..workers).chain(0..start).filter(move |&i| i != own)
+    }
+
+    fn steal(&self, view: &View) -> Option<Found> {
+        let shared = self.shared();
+        let stolen = self.others().find_map(|i| {
+            let seen = self.lookout.seen[i].get();
+            let stuck_for = view.now - seen.since;
+            let most = if shared.poll_time() >= WORTH_A_STEAL || stuck_for >= STUCK {
+                MOST_STOLEN
+            } else if stuck_for >= seen.patience {
+                1
+            } else {
+                return None;
+            };
+            let (stolen, tasks) = self
+                .queues
+                .deques
+                .steal_and_pop(&shared.stealers[i], most)?;
+            if most == 1 {
+                let patience = 2 * stuck_for;
+                self.lookout.seen[i].set(Seen { patience, ..seen });
+            }
+            Some(Found::Stolen(stolen, self.steal_info(i, tasks)))
+        })?;
+        self.counters().steals.increment();
+        Some(stolen)
+    }
+
+    pub(in crate::worker) fn steal_info(&self, victim: usize, tasks: usize) -> StealInfo {
+        StealInfo {
+            thief: self.index(),
+            victim,
+            tasks,
+        }
+    }
+}
+
+impl Running<'_> {
+    /// Steals half of the queue of a worker that has been in one poll for [`STUCK`]. Active workers
+    /// do this because there may never be an idle one.
+    #[cold]
+    pub(in crate::worker) fn rescue(&self) {
+        let view = self.view();
+        let shared = self.shared();
+        let stuck = |&i: &usize| view.now - self.lookout.seen[i].get().since >= STUCK;
+        let found = self.others().filter(stuck).find_map(|i| {
+            let tasks = self
+                .queues
+                .deques
+                .steal_from(&shared.stealers[i], MOST_STOLEN);
+            (tasks > 0).then(|| self.steal_info(i, tasks))
+        });
+        if let Some(steal) = found {
+            self.counters().steals.increment();
+            self.notify();
+            self.tell_of_theft(&steal);
+        }
+    }
+
+    /// Calls the hook for a theft, with the stolen tasks in the queues.
+    pub(in crate::worker) fn tell_of_theft(&self, steal: &StealInfo) {
+        if self.shared().hooks.on_steal.is_some() {
+            self.stranger(|| self.shared().hooks.stole(steal));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! The worker that has waited in the driver turns to something long. Another worker takes its
+//! place.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::{Context, Wake, Waker},
+};
+
+use super::support::{SETTLE, quiet, socket, stranger};
+use crate::common::wait_until;
+use joint_executor::{io::AsyncFd, time::sleep};
+
+#[test]
+fn while_the_poll_of_a_task_whose_timer_was_due_runs_other_timers_fire() {
+    let quiet = quiet(2);
+    let (stranger, watched) = stranger();
+    let release = watched.release();
+    let long = quiet.executor.spawn(async move {
+        sleep(3 * SETTLE).await;
+        stranger.call();
+    });
+    let later = quiet.executor.spawn(async move {
+        sleep(5 * SETTLE).await;
+        let _ = release.send(());
+    });
+    watched.begun();
+    watched.assert_released();
+    joint_executor::block_on(long);
+    joint_executor::block_on(later);
+}
+
+/// Panics when the last waker is dropped.
+struct PanicsOnDrop;
+
+impl Wake for PanicsOnDrop {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for PanicsOnDrop {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+#[test]
+fn a_descriptor_wakes_after_the_drop_of_an_earlier_waker_has_panicked() {
+    let quiet = quiet(1);
+    quiet.executor.enter(|| {
+        let (socket, send) = socket();
+        socket.set_nonblocking(true).unwrap();
+        let descriptor = AsyncFd::new(socket).unwrap();
+        let poll = |waker: &Waker| descriptor.poll_readable(&mut Context::from_waker(waker));
+        let panics = Waker::from(Arc::new(PanicsOnDrop));
+        let first = poll(&panics);
+        // Only the descriptor has it now.
+        drop(panics);
+        let woken = Arc::new(Woken(AtomicBool::new(false)));
+        let waker = Waker::from(woken.clone());
+        let second = catch_unwind(AssertUnwindSafe(|| poll(&waker)));
+        assert!(first.is_pending() && second.is_err());
+        assert!(poll(&waker).is_pending());
+        send();
+        wait_until(|| woken.0.load(Relaxed));
+    });
+}

@@ -1,0 +1,197 @@
+//! Hooks that wait for what the executor does meanwhile.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        mpsc::Sender,
+    },
+    task::{Wake, Waker},
+};
+
+use super::support::{GUARD, MILLI, Quiet, Stranger, Watched, socket, stranger};
+use crate::common::poll_with;
+use joint::{oneshot, waker::park::block_on_timeout};
+use joint_executor::{Builder, Executor, block_on, io::AsyncFd, spawn, time::sleep};
+
+/// A stranger that is called only once it is armed.
+#[derive(Clone)]
+struct Armed(Arc<(AtomicBool, Arc<Stranger>)>);
+
+impl Armed {
+    fn new() -> (Self, Watched) {
+        let (stranger, watched) = stranger();
+        (Self(Arc::new((AtomicBool::new(false), stranger))), watched)
+    }
+
+    fn arm(&self) {
+        self.0.0.store(true, Relaxed);
+    }
+
+    fn call(&self) {
+        if self.0.0.load(Relaxed) {
+            self.0.1.call();
+        }
+    }
+}
+
+/// Uses the driver, so that workers rest in it.
+fn use_driver(executor: &Executor) {
+    block_on(executor.spawn(sleep(MILLI)));
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Driver {
+    Unused,
+    Used,
+}
+
+fn on_rest(workers: usize, driver: Driver, set: impl FnOnce(Builder, Armed) -> Builder) {
+    let (armed, watched) = Armed::new();
+    let quiet = Quiet::new(set(Executor::builder().workers(workers), armed.clone()));
+    if driver == Driver::Used {
+        use_driver(&quiet.executor);
+    }
+    quiet.settle_all();
+    armed.arm();
+    let wakes_one = quiet.executor.spawn(async {});
+    watched.assert_others_run(&quiet.executor);
+    block_on(wakes_one);
+}
+
+#[test]
+fn while_on_park_runs_others_run() {
+    for workers in [2, 4] {
+        for driver in [Driver::Unused, Driver::Used] {
+            on_rest(workers, driver, |builder, armed| {
+                builder.on_park(move |_| armed.call())
+            });
+        }
+    }
+}
+
+#[test]
+fn while_on_unpark_runs_others_run() {
+    for workers in [2, 4] {
+        for driver in [Driver::Unused, Driver::Used] {
+            on_rest(workers, driver, |builder, armed| {
+                builder.on_unpark(move |_| armed.call())
+            });
+        }
+    }
+}
+
+/// The hook runs on the worker that would wait for descriptors next.
+#[test]
+fn on_park_may_wait_for_a_descriptor() {
+    for workers in [1, 2] {
+        let is_armed = Arc::new(AtomicBool::new(false));
+        let (tell, told) = std::sync::mpsc::channel();
+        let on_park = {
+            let is_armed = is_armed.clone();
+            move |_| {
+                if is_armed.swap(false, Relaxed) {
+                    let (socket, send) = socket();
+                    let mut send = Some(send);
+                    let socket = AsyncFd::new(socket).unwrap();
+                    let read = socket.read_with(|socket| {
+                        let read = socket.recv(&mut [0; 8]);
+                        // The datagram comes after the first attempt.
+                        if let Some(send) = send.take() {
+                            std::thread::spawn(send);
+                        }
+                        read
+                    });
+                    let read = block_on_timeout(read, GUARD);
+                    tell.send(read.is_some()).unwrap();
+                }
+            }
+        };
+        let quiet = Quiet::new(Executor::builder().workers(workers).on_park(on_park));
+        use_driver(&quiet.executor);
+        quiet.settle_all();
+        is_armed.store(true, Relaxed);
+        block_on(quiet.executor.spawn(async {}));
+        assert!(
+            told.recv_timeout(3 * GUARD).unwrap(),
+            "nobody waits for descriptors"
+        );
+    }
+}
+
+#[test]
+fn after_poll_may_wait_for_the_waiter_of_the_task_that_has_ended() {
+    let (armed, watched) = Armed::new();
+    let after_poll = {
+        let armed = armed.clone();
+        move |task: &joint_executor::TaskInfo<'_>| {
+            if task.name() == Some("ends") {
+                armed.call();
+            }
+        }
+    };
+    let quiet = Quiet::new(Executor::builder().workers(2).after_poll(after_poll));
+    let (end, ended) = oneshot::channel::<()>();
+    let ends = quiet.executor.task().name("ends").spawn(ended);
+    let release = watched.release();
+    let waiter = quiet.executor.spawn(async move {
+        let _ = ends.await;
+        let _ = release.send(());
+    });
+    quiet.settle_all();
+    armed.arm();
+    end.send(()).unwrap();
+    watched.begun();
+    watched.assert_released();
+    block_on(waiter);
+}
+
+#[test]
+fn on_steal_may_wait_for_what_was_stolen() {
+    const TASKS: usize = 8;
+    let (stranger, watched) = stranger();
+    let builder = Executor::builder().workers(3);
+    let quiet = Quiet::new(builder.on_steal(move |_| stranger.call()));
+    quiet.settle_all();
+    let (release, left) = (watched.release(), Arc::new(AtomicUsize::new(TASKS)));
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let blocks = quiet.executor.spawn(async move {
+        for _ in 0..TASKS {
+            let (release, left) = (release.clone(), left.clone());
+            spawn(async move {
+                if left.fetch_sub(1, Relaxed) == 1 {
+                    let _ = release.send(());
+                }
+            })
+            .detach();
+        }
+        ended.recv().unwrap();
+    });
+    watched.begun();
+    watched.assert_released();
+    end.send(()).unwrap();
+    block_on(blocks);
+}
+
+/// Releases a stranger when it is woken.
+struct Releases(Mutex<Sender<()>>);
+
+impl Wake for Releases {
+    fn wake(self: Arc<Self>) {
+        let _ = self.0.lock().unwrap().send(());
+    }
+}
+
+#[test]
+fn on_timer_may_wait_for_its_timer() {
+    let (stranger, watched) = stranger();
+    let builder = Executor::builder().workers(2);
+    let quiet = Quiet::new(builder.on_timer(move |_| stranger.call_anywhere(|| ())));
+    quiet.settle_all();
+    let waker = Waker::from(Arc::new(Releases(Mutex::new(watched.release()))));
+    let mut timer = pin!(sleep(MILLI));
+    let polled = quiet.executor.enter(|| poll_with(&mut timer, &waker));
+    assert!(polled.is_pending());
+    watched.assert_released();
+}

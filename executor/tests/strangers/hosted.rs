@@ -1,0 +1,205 @@
+//! What the owner of a hosted worker supplies: its wakers, its closures, and its time.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Wake, Waker},
+    thread,
+    time::Instant,
+};
+
+use super::support::{GUARD, SETTLE, Stranger, stranger};
+use crate::common::{poll_with, wait_until};
+use joint::waker::park::{Parker, park_until};
+use joint_executor::{
+    Executor,
+    hosted::{BoundWorker, HostedWorker, Step},
+    time::sleep_until,
+};
+
+/// Two workers. The second one is run by a thread, or by whoever takes it.
+fn two() -> (Executor, HostedWorker, HostedWorker) {
+    let (executor, workers) = Executor::builder().workers(2).build_hosted().unwrap();
+    let mut workers = workers.into_iter();
+    (executor, workers.next().unwrap(), workers.next().unwrap())
+}
+
+/// Steps a worker until it has nothing to run.
+fn exhaust(worker: &mut BoundWorker, waker: &Waker) -> Step {
+    loop {
+        match worker.step(64, waker) {
+            Step::Ready => {}
+            other => return other,
+        }
+    }
+}
+
+/// Runs a worker whose owner steps it only after it was woken.
+fn drive(worker: HostedWorker) {
+    let mut worker = worker.bind();
+    let parker = Parker::new();
+    while exhaust(&mut worker, parker.waker()) != Step::Ended {
+        park_until(None, || parker.take_wake());
+    }
+}
+
+/// Polls a timer on this worker, for a stranger. Calls `f` while the timer is alive.
+fn with_timer(
+    worker: &mut BoundWorker,
+    stranger: &Arc<Stranger>,
+    deadline: Instant,
+    f: impl FnOnce(&mut BoundWorker),
+) {
+    let mut timer = pin!(sleep_until(deadline));
+    let polled = worker.enter(|| poll_with(&mut timer, &stranger.waker()));
+    assert!(polled.is_pending());
+    f(worker);
+}
+
+#[test]
+fn while_a_waker_runs_inside_wait_others_run() {
+    let (executor, waits, runs) = two();
+    let (stranger, watched) = stranger();
+    let (tell, told) = mpsc::channel();
+    let waits = thread::spawn(move || {
+        let mut worker = waits.bind();
+        let deadline = Instant::now() + 5 * SETTLE;
+        with_timer(&mut worker, &stranger, deadline, |worker| {
+            exhaust(worker, Waker::noop());
+            tell.send(()).unwrap();
+            while exhaust(worker, Waker::noop()) != Step::Ended {
+                worker.wait(None);
+            }
+        });
+    });
+    told.recv().unwrap();
+    // Most times the first worker waits in the driver by now, and the other one will sleep.
+    thread::sleep(SETTLE);
+    let runs = thread::spawn(|| runs.run());
+    watched.assert_others_run(&executor);
+    drop(executor);
+    for thread in [waits, runs] {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn while_a_waker_runs_inside_a_step_others_run() {
+    let (executor, steps, driven) = two();
+    let (stranger, watched) = stranger();
+    let driven = thread::spawn(|| drive(driven));
+    let steps = thread::spawn(move || {
+        let mut worker = steps.bind();
+        let parker = Parker::new();
+        let deadline = Instant::now() + 3 * SETTLE;
+        with_timer(&mut worker, &stranger, deadline, |worker| {
+            loop {
+                match exhaust(worker, parker.waker()) {
+                    Step::Ended => break,
+                    Step::Until(time) => _ = park_until(Some(time), || parker.take_wake()),
+                    _ => _ = park_until(None, || parker.take_wake()),
+                }
+            }
+        });
+    });
+    watched.begun();
+    let release = watched.release();
+    executor.spawn(async move { _ = release.send(()) }).detach();
+    watched.assert_released();
+    drop(executor);
+    for thread in [steps, driven] {
+        thread.join().unwrap();
+    }
+}
+
+/// Calls a stranger when the last waker is dropped.
+struct CallsOnDrop(Arc<Stranger>);
+
+impl Wake for CallsOnDrop {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for CallsOnDrop {
+    fn drop(&mut self) {
+        self.0.call();
+    }
+}
+
+#[test]
+fn while_the_waker_of_a_step_is_dropped_others_run() {
+    let (executor, steps, driven) = two();
+    let (stranger, watched) = stranger();
+    let driven = thread::spawn(|| drive(driven));
+    let steps = thread::spawn(move || {
+        let mut worker = steps.bind();
+        let step = exhaust(&mut worker, &Arc::new(CallsOnDrop(stranger)).into());
+        assert_eq!(step, Step::Idle);
+        // The other worker is asleep by now, most times.
+        thread::sleep(SETTLE);
+        while exhaust(&mut worker, Waker::noop()) != Step::Ended {
+            thread::yield_now();
+        }
+    });
+    watched.begun();
+    let release = watched.release();
+    executor.spawn(async move { _ = release.send(()) }).detach();
+    watched.assert_released();
+    drop(executor);
+    for thread in [steps, driven] {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn a_worker_whose_owner_does_not_step_it_leaves_tasks_to_others() {
+    let rests = Arc::new(AtomicBool::new(false));
+    let builder = Executor::builder().workers(2).on_park({
+        let rests = rests.clone();
+        move |_| rests.store(true, Relaxed)
+    });
+    let (executor, mut workers) = builder.build_hosted().unwrap();
+    let (runs, idle) = (workers.remove(0), workers.remove(0));
+    let runs = thread::spawn(|| runs.run());
+    wait_until(|| rests.load(Relaxed));
+    thread::sleep(SETTLE);
+    let mut idle = idle.bind();
+    assert_eq!(exhaust(&mut idle, Waker::noop()), Step::Idle);
+    // One of them wakes the idle worker, whose owner steps it at the next frame only.
+    let (tell, told) = mpsc::channel();
+    for _ in 0..4 {
+        let tell = tell.clone();
+        executor.spawn(async move { _ = tell.send(()) }).detach();
+        let ran = told.recv_timeout(GUARD);
+        assert!(ran.is_ok(), "the other worker sleeps");
+    }
+    drop((executor, idle));
+    runs.join().unwrap();
+}
+
+#[test]
+fn while_the_closure_of_take_injected_runs_others_run() {
+    let (executor, takes, runs) = two();
+    let (stranger, watched) = stranger();
+    for _ in 0..2 {
+        executor.spawn(async {}).detach();
+    }
+    let takes = thread::spawn(move || {
+        let worker = takes.bind();
+        worker.take_injected(|task| {
+            stranger.call_anywhere(|| ());
+            drop(task);
+        });
+    });
+    watched.begun();
+    let runs = thread::spawn(|| runs.run());
+    let release = watched.release();
+    executor.spawn(async move { _ = release.send(()) }).detach();
+    watched.assert_released();
+    takes.join().unwrap();
+    drop(executor);
+    runs.join().unwrap();
+}

@@ -1,0 +1,171 @@
+//! The LIFO slot is not open to strangers. A task ends, its waiter's waker leads to a stranger's
+//! code, and that code wakes a task of the executor and waits for it.
+
+use std::{
+    future::pending,
+    pin::pin,
+    sync::{Arc, Mutex, mpsc},
+    task::{Wake, Waker},
+    thread,
+};
+
+use super::support::{Quiet, Stranger, Watched, quiet, stranger};
+use crate::common::{poll_with, wait_until};
+use joint::{JoinHandle, oneshot, task};
+use joint_executor::{Executor, JoinSet, LocalExecutor, current_worker};
+
+/// The stranger: it wakes a task that waits, and then waits for it.
+struct Wakes {
+    stranger: Arc<Stranger>,
+    task: Mutex<Option<oneshot::Sender<()>>>,
+}
+
+impl Wakes {
+    fn call(&self) {
+        let wake = || self.task.lock().unwrap().take().map(|task| task.send(()));
+        self.stranger.call_after(|| _ = wake());
+    }
+}
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.call();
+    }
+}
+
+/// An executor whose workers rest, a stranger, and a task that ends after [`End::now`].
+struct Scene {
+    quiet: Quiet,
+    wakes: Arc<Wakes>,
+    watched: Watched,
+    ends: Option<JoinHandle<()>>,
+    end: mpsc::Sender<()>,
+    _woken: JoinHandle<()>,
+}
+
+impl Scene {
+    fn new(workers: usize) -> Self {
+        let quiet = quiet(workers);
+        let (stranger, watched) = stranger();
+        let (task, woken) = oneshot::channel();
+        let release = watched.release();
+        let woken = quiet.executor.spawn(async move {
+            let _ = woken.await;
+            let _ = release.send(());
+        });
+        quiet.settle_all();
+        let (end, ended) = mpsc::channel();
+        // In one poll, so that nobody else looks after the worker that runs it.
+        let ends = quiet.executor.spawn(async move { ended.recv().unwrap() });
+        let wakes = Arc::new(Wakes {
+            stranger,
+            task: Mutex::new(Some(task)),
+        });
+        Self {
+            quiet,
+            wakes,
+            watched,
+            ends: Some(ends),
+            end,
+            _woken: woken,
+        }
+    }
+
+    fn waker(&self) -> Waker {
+        self.wakes.clone().into()
+    }
+
+    fn ends(&mut self) -> JoinHandle<()> {
+        self.ends.take().unwrap()
+    }
+
+    /// Ends the task, whose waiter waits by now.
+    fn assert_the_woken_task_runs(&self) {
+        self.quiet.settle(self.quiet.executor.workers() - 1);
+        self.end.send(()).unwrap();
+        self.watched.begun();
+        self.watched.assert_released();
+    }
+}
+
+#[test]
+fn a_foreign_waker_wakes_a_task() {
+    for workers in [2, 4] {
+        let mut scene = Scene::new(workers);
+        let mut handle = scene.ends();
+        assert!(poll_with(&mut handle, &scene.waker()).is_pending());
+        scene.assert_the_woken_task_runs();
+    }
+}
+
+#[test]
+fn a_foreign_waker_of_a_join_set_wakes_a_task() {
+    for workers in [2, 4] {
+        let mut scene = Scene::new(workers);
+        let mut set = JoinSet::new();
+        set.insert(scene.ends());
+        let mut next = pin!(set.join_next());
+        assert!(poll_with(&mut next, &scene.waker()).is_pending());
+        scene.assert_the_woken_task_runs();
+    }
+}
+
+#[test]
+fn a_foreign_waker_of_a_local_executor_wakes_a_task() {
+    for workers in [2, 4] {
+        let mut scene = Scene::new(workers);
+        let local = LocalExecutor::new();
+        let handle = scene.ends();
+        local.spawn(handle).detach();
+        let mut run = pin!(local.run(pending::<()>()));
+        // Until nothing is due there, so that it leaves the waker.
+        for _ in 0..4 {
+            assert!(poll_with(&mut run, &scene.waker()).is_pending());
+        }
+        scene.assert_the_woken_task_runs();
+    }
+}
+
+#[test]
+fn the_schedule_function_of_another_runtime_wakes_a_task() {
+    for workers in [2, 4] {
+        let mut scene = Scene::new(workers);
+        let (handle, wakes) = (scene.ends(), scene.wakes.clone());
+        let schedule = move |runnable: task::Runnable| {
+            wakes.call();
+            runnable.run();
+        };
+        let (runnable, handle) = task::spawn(handle, schedule);
+        runnable.run();
+        assert!(!handle.is_finished());
+        scene.assert_the_woken_task_runs();
+    }
+}
+
+#[test]
+fn the_hook_of_another_executor_wakes_a_task() {
+    for workers in [2, 4] {
+        let mut scene = Scene::new(workers);
+        let (handle, wakes) = (scene.ends(), scene.wakes.clone());
+        let own = Arc::new(Mutex::new(None));
+        let other = Executor::builder().workers(1).on_wake({
+            let own = own.clone();
+            move |_| {
+                // On a worker of the first executor, and not on that of its own.
+                if current_worker().is_some()
+                    && *own.lock().unwrap() != Some(thread::current().id())
+                {
+                    wakes.call();
+                }
+            }
+        });
+        let other = Quiet::new(other);
+        *own.lock().unwrap() = Some(joint_executor::block_on(
+            other.executor.spawn(async { thread::current().id() }),
+        ));
+        let handle = other.executor.spawn(handle);
+        other.settle_all();
+        wait_until(|| !handle.is_finished());
+        scene.assert_the_woken_task_runs();
+    }
+}

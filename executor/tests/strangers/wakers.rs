@@ -1,0 +1,71 @@
+//! Wakers of timers and of descriptors. The worker that has waited in the driver calls them.
+
+use std::{future::pending, pin::pin, sync::Arc, task::Waker};
+
+use super::support::{SETTLE, Stranger, quiet, socket, stranger};
+use crate::common::poll_with;
+use joint::task;
+use joint_executor::{io::AsyncFd, time::sleep};
+
+/// The waker of a task that another runtime runs. It schedules the task by calling a stranger.
+fn waker_of_a_task(stranger: Arc<Stranger>) -> Waker {
+    let (runnable, handle) = task::spawn(pending::<()>(), move |runnable: task::Runnable| {
+        stranger.call();
+        runnable.run();
+    });
+    handle.detach();
+    let waker = runnable.waker();
+    runnable.run();
+    waker
+}
+
+fn timer(workers: usize, waker: impl FnOnce(Arc<Stranger>) -> Waker) {
+    let quiet = quiet(workers);
+    let (stranger, watched) = stranger();
+    let waker = waker(stranger);
+    let mut timer = pin!(sleep(3 * SETTLE));
+    let polled = quiet.executor.enter(|| poll_with(&mut timer, &waker));
+    assert!(polled.is_pending());
+    watched.assert_others_run(&quiet.executor);
+}
+
+fn descriptor(workers: usize, waker: impl FnOnce(Arc<Stranger>) -> Waker) {
+    let quiet = quiet(workers);
+    let (stranger, watched) = stranger();
+    let waker = waker(stranger);
+    let (socket, send) = socket();
+    let socket = quiet.executor.enter(|| AsyncFd::new(socket).unwrap());
+    let mut read = pin!(socket.read_with(|socket| socket.recv(&mut [0; 8])));
+    assert!(poll_with(&mut read, &waker).is_pending());
+    quiet.settle_all();
+    send();
+    watched.assert_others_run(&quiet.executor);
+}
+
+#[test]
+fn while_the_waker_of_a_timer_runs_others_run() {
+    for workers in [2, 4] {
+        timer(workers, |stranger| stranger.waker());
+    }
+}
+
+#[test]
+fn while_the_task_that_a_timer_wakes_is_scheduled_others_run() {
+    for workers in [2, 4] {
+        timer(workers, waker_of_a_task);
+    }
+}
+
+#[test]
+fn while_the_waker_of_a_descriptor_runs_others_run() {
+    for workers in [2, 4] {
+        descriptor(workers, |stranger| stranger.waker());
+    }
+}
+
+#[test]
+fn while_the_task_that_a_descriptor_wakes_is_scheduled_others_run() {
+    for workers in [2, 4] {
+        descriptor(workers, waker_of_a_task);
+    }
+}

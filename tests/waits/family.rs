@@ -1,0 +1,109 @@
+//! Families: by which an executor recognises the wakers of its own tasks.
+
+use std::{
+    future::{Future, pending},
+    pin::pin,
+    sync::{
+        Arc,
+        mpsc::{self, Sender},
+    },
+    task::{Context, Wake, Waker},
+};
+
+use joint::{
+    oneshot,
+    task::{self, Builder, Copied, Runnable, Schedule, ScheduleInfo},
+    waker::{self, Family, ThinWaker, park::Parker},
+};
+
+static FAMILY: Family = Family::new();
+static OTHER: Family = Family::new();
+
+/// Sends the runnables of its tasks, which are of [`FAMILY`].
+#[derive(Clone)]
+struct Sends(Sender<Runnable>);
+
+impl Schedule for Sends {
+    const FAMILY: Option<&'static Family> = Some(&FAMILY);
+
+    fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+        let _sent = self.0.send(runnable);
+    }
+}
+
+/// The same for tasks of which a reference is kept only where it is needed.
+#[derive(Clone, Copy)]
+struct Drops;
+
+impl Schedule for Drops {
+    const FAMILY: Option<&'static Family> = Some(&OTHER);
+
+    fn schedule(&self, _: Runnable, _: ScheduleInfo) {}
+}
+
+/// Whether a waker is of each of the families, in both of its forms.
+fn families(waker: &Waker) -> [bool; 2] {
+    [&FAMILY, &OTHER].map(|family| {
+        let is_of = waker::is_of(waker, family);
+        assert_eq!(ThinWaker::from(waker).is_of(family), is_of);
+        assert_eq!(waker::is_of(&ThinWaker::from(waker).into(), family), is_of);
+        is_of
+    })
+}
+
+struct Strangers;
+
+impl Wake for Strangers {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn a_task_is_of_the_family_of_its_scheduler_alone() {
+    let (sender, _runnables) = mpsc::channel();
+    let (ours, _handle) = Builder::new().spawn(|()| async {}, Sends(sender));
+    assert_eq!(families(&ours.waker()), [true, false]);
+    let (others, _handle) = Builder::new().spawn(|()| async {}, Copied(Drops));
+    assert_eq!(families(&others.waker()), [false, true]);
+    let (propagates, _handle) = Builder::new()
+        .propagate_panic(true)
+        .spawn(|()| async {}, Copied(Drops));
+    assert_eq!(families(&propagates.waker()), [false, true]);
+}
+
+#[test]
+fn strangers_threads_and_tasks_of_functions_have_no_family() {
+    let (of_function, _handle) = task::spawn(async {}, |_| {});
+    let parker = Parker::new();
+    let stranger = Waker::from(Arc::new(Strangers));
+    for waker in [
+        &of_function.waker(),
+        parker.waker(),
+        Waker::noop(),
+        &stranger,
+    ] {
+        assert_eq!(families(waker), [false; 2]);
+    }
+}
+
+/// The waiter that a task hands back at its end is the one to ask.
+#[test]
+fn a_waker_keeps_its_family_while_it_is_stored_and_after_its_task_has_ended() {
+    let (sender, runnables) = mpsc::channel();
+    let schedule = Sends(sender);
+    let (runnable, handle) = Builder::new().spawn(|()| pending::<()>(), schedule.clone());
+    let waker = runnable.waker();
+    runnable.run();
+    let (sent, received) = oneshot::channel::<()>();
+    let mut received = pin!(received);
+    assert!(
+        received
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    sent.send(()).expect("it is waited for");
+    let woken = runnables.try_recv().expect("it was woken");
+    assert_eq!(families(&woken.waker()), [true, false]);
+    drop((woken, handle));
+    assert_eq!(families(&waker), [true, false]);
+}
