@@ -21,26 +21,11 @@ impl Fences {
         self.is_alone
     }
 
-    /// The fence of the frequent side.
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn light(self, order: Ordering) {
+    pub(crate) fn fence(self, order: Ordering) {
         if !self.is_alone {
             fence(order);
         }
     }
-
-    /// The fence of the rare side.
-    #[track_caller]
-    pub(crate) fn heavy(self, order: Ordering) {
-        #[cfg(test)]
-        HEAVY_FENCES.set(HEAVY_FENCES.get() + 1);
-        fence(order);
-    }
-}
-
-#[cfg(test)]
-std::thread_local! {
-    /// The number of heavy fences that this thread has made.
-    pub(crate) static HEAVY_FENCES: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }

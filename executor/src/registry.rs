@@ -66,7 +66,7 @@ use joint::{
     task::{self, EndedTask},
     waker::ThinWaker,
 };
-use joint_switch::{AtomicPtr, Mutex, order};
+use joint_switch::{AtomicPtr, Mutex, fence, order};
 
 /// The right and the duty to run a task of the executor once.
 pub(crate) type Runnable<K> = task::Runnable<EntryLink<K>>;
@@ -297,7 +297,7 @@ impl<K: RegistryOwner> Registry<K> {
         // SAFETY: the worker is the owner of its rooms.
         let entry = unsafe { registry.room(place).enter(task, head) };
         // ORDERING: enter_fence. SeqCst, with `walk_fence`: see the header.
-        registry.fences.light(order!(enter_fence: SeqCst));
+        registry.fences.fence(order!(enter_fence: SeqCst));
         // ORDERING: place. Relaxed: the end of this run publishes it to every thread that wakes the
         // task later.
         link.0.store(entry.cast(), order!(place: Relaxed));
@@ -393,7 +393,7 @@ impl<K: RegistryOwner> Registry<K> {
     /// those tasks are marked as cancelled.
     pub(crate) fn cancel_all(&self) -> Vec<Runnable<K>> {
         // ORDERING: walk_fence. SeqCst, with `enter_fence`: see the header.
-        self.fences.heavy(order!(walk_fence: SeqCst));
+        fence(order!(walk_fence: SeqCst));
         self.cancel(0..self.shards.len(), UNPINNED)
     }
 
@@ -434,20 +434,26 @@ impl<K: RegistryOwner> Registry<K> {
                 return;
             }
             f(task);
-            // ORDERING: walked, struck. Release, with `strike` and `strike_marked`: what was done
-            // with the task comes before the task is freed. Acquire, with `strike_marked`: the
-            // waker is made before it is dropped here.
-            let orders = (order!(walked: Release), order!(struck: Acquire));
-            if let Err(struck) = word.compare_exchange(walked, task.as_ptr(), orders.0, orders.1) {
-                let waker = struck.map_addr(|address| address & !FLAGS);
-                // SAFETY: a waker's word is not null.
-                let waker = unsafe { NonNull::new_unchecked(waker) };
-                // SAFETY: `strike_marked` has left the waker to this walk.
-                drop(unsafe { ThinWaker::from_raw(waker) });
-                // SAFETY: it has left the entry as well.
-                unsafe { room.give_back(entry, false, put) };
-            }
+            Self::leave(walked, word, (room, entry));
         });
+    }
+
+    /// Removes the mark of a walk, or finishes what the thread that ended the task has left.
+    fn leave(walked: *mut (), word: &Entry, (room, entry): (&Room<K>, *mut Entry)) {
+        let task = walked.map_addr(|address| address & !FLAGS);
+        // ORDERING: walked, struck. Release, with `strike` and `strike_marked`: what was done with
+        // the task comes before the task is freed. Acquire, with `strike_marked`: the waker is made
+        // before it is dropped here.
+        let orders = (order!(walked: Release), order!(struck: Acquire));
+        if let Err(struck) = word.compare_exchange(walked, task, orders.0, orders.1) {
+            let waker = struck.map_addr(|address| address & !FLAGS);
+            // SAFETY: a waker's word is not null.
+            let waker = unsafe { NonNull::new_unchecked(waker) };
+            // SAFETY: `strike_marked` has left the waker to this walk.
+            drop(unsafe { ThinWaker::from_raw(waker) });
+            // SAFETY: it has left the entry as well.
+            unsafe { room.give_back(entry, false, put) };
+        }
     }
 
     /// Calls `f` with each task that is entered in these rooms of these workers, with its entry,

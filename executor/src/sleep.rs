@@ -9,8 +9,7 @@
 //!
 //! # The handshake
 //! A push and a worker that goes to sleep form a store-load race: each side writes one place and
-//! then reads the other's. Acquire and release are not enough, so both sides have a fence. A worker
-//! pushes often, so its fence is [light] and the other side's is heavy.
+//! then reads the other's. Acquire and release are not enough, so both sides have a fence.
 //!
 //! | push (`notify`) | sleep | end of a search (`found`) |
 //! |---|---|---|
@@ -27,12 +26,6 @@
 //! lookout's S3 or F3 sees P1. A lookout that was not the last one leaves the look to the last one,
 //! whose fence comes later still. A watcher that looks again becomes a searcher, and is a lookout
 //! all the while.
-//!
-//! The heavy fence is left out if no other worker runs at S1 or F1. Only running workers use light
-//! fences. A worker that begins to run later changes the counts after S1 or F1, so its P3 sees S1
-//! or F1. A worker that ran earlier is asleep by now, because there is no other lookout. What it
-//! pushed came before its own S1, which is a release, and S1 and the fence after F1 acquire it. So
-//! S3 or F3 sees its pushes.
 //!
 //! A worker that takes a batch from another queue holds the batch for a moment where no look can
 //! see it. If it is a searcher, it leaves the searchers after it has put the batch into its own
@@ -88,8 +81,6 @@
 //! Two designs were rejected: waking a worker for each push, because a wake-up costs more than most
 //! tasks; and leaving a task to its pusher if the lookout that the push relied on finds something
 //! else to do, because the task would then wait for that worker alone.
-//!
-//! [light]: super::fences
 
 use super::fences::Fences;
 use crate::guard::lock;
@@ -227,7 +218,7 @@ impl Sleep {
     #[inline]
     pub(crate) fn notify_unless(&self, need: Need, runs_next: impl FnOnce() -> bool) -> Woke {
         // ORDERING: push_fence. SeqCst: P2 of the handshake, with `sleep_fence` and `found_fence`.
-        self.fences.light(order!(push_fence: SeqCst));
+        self.fences.fence(order!(push_fence: SeqCst));
         // ORDERING: push_look. Relaxed: ordered by the fence.
         let counts = Counts(self.counts.load(order!(push_look: Relaxed)));
         let is_unmet = counts.needs_lookout() || need == Need::Hands && counts.has_hands();
@@ -283,19 +274,14 @@ impl Sleep {
     pub(crate) fn found(&self, has_work: impl Fn() -> bool) -> Woke {
         // ORDERING: found. Release, with the fence of a worker that leaves the lookouts later. That
         // fence follows an operation on the same word, so it acquires (`found_fence`,
-        // `found_heavy_fence`, `sleep_heavy_fence`): the later worker's look sees what this
-        // searcher has put into its queue.
+        // `sleep_fence`): the later worker's look sees what this searcher has put into its queue.
         let before = Counts(self.counts.fetch_sub(SEARCHING, order!(found: Release)));
         if before.lookouts() != 1 || before.sleeping() == 0 {
             return Woke::Nobody;
         }
-        if self.running(before) == 0 {
-            // ORDERING: found_fence. SeqCst: F2 of the handshake, with `outside_fence`.
-            fence(order!(found_fence: SeqCst));
-        } else {
-            // ORDERING: found_heavy_fence. SeqCst: F2 of the handshake, with `push_fence`.
-            self.fences.heavy(order!(found_heavy_fence: SeqCst));
-        }
+        // ORDERING: found_fence. SeqCst: F2 of the handshake, with `push_fence` and
+        // `outside_fence`.
+        fence(order!(found_fence: SeqCst));
         // RECHECK: found_again. F3: a push that relied on this lookout.
         match recheck!(found_again: has_work()) {
             true => self.wake_one(),
@@ -390,15 +376,9 @@ impl Sleep {
         has_work: impl Fn() -> bool,
     ) -> bool {
         let was_last = before.lookouts() == 1;
-        if was_last && self.running(before) > 0 {
-            // ORDERING: sleep_heavy_fence. SeqCst: S2 of the handshake, with `push_fence`; and as
-            // `sleep_fence`.
-            self.fences.heavy(order!(sleep_heavy_fence: SeqCst));
-        } else {
-            // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `outside_fence`,
-            // `worker_fence` and `end_fence`.
-            fence(order!(sleep_fence: SeqCst));
-        }
+        // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `push_fence`, `outside_fence`,
+        // `worker_fence` and `end_fence`.
+        fence(order!(sleep_fence: SeqCst));
         // RECHECK: sleep_urgent. As `watch_urgent`.
         // RECHECK: sleep_again. S3: a push that relied on this lookout, or saw it awake.
         recheck!(sleep_urgent: urgent()) || was_last && recheck!(sleep_again: has_work())
@@ -416,7 +396,7 @@ impl Sleep {
     #[must_use]
     pub(crate) fn wake_parked(&self) -> Vec<Waker> {
         // ORDERING: end_fence. SeqCst: orders what the caller has written before these looks, with
-        // `rest_fence`, `sleep_fence` and `sleep_heavy_fence`.
+        // `rest_fence` and `sleep_fence`.
         fence(order!(end_fence: SeqCst));
         let woken = (0..self.words.len()).map(|worker| self.wake(worker, |_| true));
         let away = |woke| match woke {
@@ -429,8 +409,8 @@ impl Sleep {
     /// Wakes one worker, if it is parked. Called after a push to that worker's inbox. If the worker
     /// is not parked, this costs a fence and a load of its word.
     pub(crate) fn wake_worker(&self, worker: usize) -> Woke {
-        // ORDERING: worker_fence. SeqCst: orders the push before this look, with `rest_fence`,
-        // `sleep_fence` and `sleep_heavy_fence`.
+        // ORDERING: worker_fence. SeqCst: orders the push before this look, with `rest_fence`
+        // and `sleep_fence`.
         fence(order!(worker_fence: SeqCst));
         self.wake(worker, |_| true)
     }

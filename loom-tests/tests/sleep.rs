@@ -955,12 +955,12 @@ killed! {
     rest_fence_is_there_for_the_pinned: rest_fence -> Relaxed by pinned_against_watch(Forget::Nothing);
     sleep_fence_is_seq_cst: sleep_fence -> AcqRel by outside_against_sleep(Forget::Nothing);
     sleep_fence_is_there: sleep_fence -> Relaxed by outside_against_sleep(Forget::Nothing);
-    sleep_heavy_fence_is_seq_cst: sleep_heavy_fence -> AcqRel by push_against_sleep(Forget::Nothing);
-    sleep_heavy_fence_is_there: sleep_heavy_fence -> Relaxed by push_against_sleep(Forget::Nothing);
+    sleep_fence_is_seq_cst_for_a_push: sleep_fence -> AcqRel by push_against_sleep(Forget::Nothing);
+    sleep_fence_is_there_for_a_push: sleep_fence -> Relaxed by push_against_sleep(Forget::Nothing);
     found_fence_is_seq_cst: found_fence -> AcqRel by found_against_outside(Forget::Nothing);
     found_fence_is_there: found_fence -> Relaxed by found_against_outside(Forget::Nothing);
-    found_heavy_fence_is_seq_cst: found_heavy_fence -> AcqRel by found_against_push(Forget::Nothing);
-    found_heavy_fence_is_there: found_heavy_fence -> Relaxed by found_against_push(Forget::Nothing);
+    found_fence_is_seq_cst_for_a_push: found_fence -> AcqRel by found_against_push(Forget::Nothing);
+    found_fence_is_there_for_a_push: found_fence -> Relaxed by found_against_push(Forget::Nothing);
     worker_fence_is_seq_cst: worker_fence -> AcqRel by pinned_against_sleep(1, Forget::Nothing);
     worker_fence_is_there: worker_fence -> Relaxed by pinned_against_sleep(1, Forget::Nothing);
     found_releases_to_a_sleeper: found -> Relaxed by batch_against_sleep();

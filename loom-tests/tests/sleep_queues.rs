@@ -198,8 +198,8 @@ killed! {
     push_fence_is_seq_cst: push_fence -> AcqRel by against_sleep(pop_and_push);
     push_fence_is_there: push_fence -> Relaxed by against_sleep(pop_and_push);
     push_fence_is_there_for_the_oldest: push_fence -> Relaxed by against_sleep(push_and_pop_oldest);
-    sleep_heavy_fence_is_seq_cst: sleep_heavy_fence -> AcqRel by against_sleep(pop_and_push);
-    sleep_heavy_fence_is_there: sleep_heavy_fence -> Relaxed by against_sleep(pop_and_push);
-    found_heavy_fence_is_seq_cst: found_heavy_fence -> AcqRel by against_found(pop_and_push);
-    found_heavy_fence_is_there: found_heavy_fence -> Relaxed by against_found(pop_and_push);
+    sleep_fence_is_seq_cst: sleep_fence -> AcqRel by against_sleep(pop_and_push);
+    sleep_fence_is_there: sleep_fence -> Relaxed by against_sleep(pop_and_push);
+    found_fence_is_seq_cst: found_fence -> AcqRel by against_found(pop_and_push);
+    found_fence_is_there: found_fence -> Relaxed by against_found(pop_and_push);
 }

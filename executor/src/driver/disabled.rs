@@ -30,7 +30,7 @@ impl Driver {
         None
     }
 
-    pub(crate) fn next_due(&self) -> Option<(Waker, bool)> {
+    pub(crate) fn next_due(&self) -> Option<Waker> {
         None
     }
 

@@ -38,8 +38,8 @@ impl Due {
         self.len.store(wakers.len(), order!(due: Relaxed));
     }
 
-    /// Takes the first one. Also returns whether there are more.
-    pub(crate) fn pop(&self) -> Option<(Waker, bool)> {
+    /// Takes the first one.
+    pub(crate) fn pop(&self) -> Option<Waker> {
         if self.is_empty() {
             return None;
         }
@@ -47,6 +47,6 @@ impl Due {
         let first = wakers.pop_front()?;
         // ORDERING: due_left. Relaxed: as for `due`.
         self.len.store(wakers.len(), order!(due_left: Relaxed));
-        Some((first, !wakers.is_empty()))
+        Some(first)
     }
 }

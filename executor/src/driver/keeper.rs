@@ -122,8 +122,8 @@ impl<R: EventSource> Driver<R> {
         !self.due.is_empty()
     }
 
-    /// Takes such a waker. Also returns whether there are more.
-    pub(crate) fn next_due(&self) -> Option<(Waker, bool)> {
+    /// Takes such a waker.
+    pub(crate) fn next_due(&self) -> Option<Waker> {
         self.due.pop()
     }
 
@@ -242,7 +242,7 @@ impl<R: EventSource> Driver<R> {
         if let Some(reactor) = self.reactor.get() {
             woken.extend(reactor.close());
         }
-        woken.extend(iter::from_fn(|| self.due.pop()).map(|(waker, _)| waker));
+        woken.extend(iter::from_fn(|| self.due.pop()));
         woken
     }
 }

@@ -18,7 +18,7 @@ use super::{
     SEARCHING, SLEEPING, SLEEPS, SLEEPS_IN_DRIVER, Sleep, Slept, WAKING, WATCHES,
     WATCHES_IN_DRIVER, WATCHING, Woke,
 };
-use crate::fences::{Fences, HEAVY_FENCES};
+use crate::fences::Fences;
 
 #[test]
 fn the_counts_have_room_for_all_workers() {
@@ -408,60 +408,57 @@ fn the_counts_tell_whether_workers_are_quiet_idle_or_lack_a_watcher() {
     }
 }
 
-/// What a look of the last lookout costs: the number of heavy fences, and the number of looks.
-type Cost = [usize; 2];
-
-fn cost_of(has_work: bool, f: impl FnOnce(&dyn Fn() -> bool)) -> Cost {
+/// Returns how often `f` looks for work.
+fn looks_of(has_work: bool, f: impl FnOnce(&dyn Fn() -> bool)) -> usize {
     let looks = Cell::new(0);
-    let before = HEAVY_FENCES.get();
     f(&|| {
         looks.set(looks.get() + 1);
         has_work
     });
-    [HEAVY_FENCES.get() - before, looks.get()]
+    looks.get()
 }
 
 #[test]
-fn the_last_finder_rechecks_with_a_heavy_fence_if_others_are_active() {
+fn the_last_finder_looks_again_if_a_worker_sleeps() {
     for (world, expected) in [
-        ([1, 1, 0, 0], [0, 0]),
-        ([1, 2, 0, 1], [0, 0]),
-        ([1, 1, 1, 1], [0, 0]),
-        ([0, 1, 0, 1], [0, 1]),
-        ([1, 1, 0, 1], [1, 1]),
-        ([2, 1, 0, 1], [1, 1]),
+        ([1, 1, 0, 0], 0),
+        ([1, 2, 0, 1], 0),
+        ([1, 1, 1, 1], 0),
+        ([0, 1, 0, 1], 1),
+        ([1, 1, 0, 1], 1),
+        ([2, 1, 0, 1], 1),
     ] {
         for has_work in [false, true] {
             let sleep = self::world(world);
-            let cost = cost_of(has_work, |look| _ = sleep.found(look));
-            assert_eq!(cost, expected, "{world:?}");
+            let looks = looks_of(has_work, |look| _ = sleep.found(look));
+            assert_eq!(looks, expected, "{world:?}");
             let is_woken = rest_of(&sleep).len() < world[2] + world[3];
-            assert_eq!(is_woken, has_work && cost[1] > 0, "{world:?}");
+            assert_eq!(is_woken, has_work && looks > 0, "{world:?}");
         }
     }
 }
 
 #[test]
-fn the_last_lookout_to_sleep_rechecks_with_a_heavy_fence_if_others_are_active() {
+fn the_last_lookout_to_sleep_looks_again() {
     for (world, expected) in [
-        ([0, 1, 0, 0], [0, 1]),
-        ([0, 1, 0, 1], [0, 1]),
-        ([1, 1, 0, 0], [1, 1]),
-        ([2, 1, 0, 1], [1, 1]),
-        ([1, 2, 0, 0], [0, 0]),
-        ([0, 2, 0, 0], [0, 0]),
-        ([1, 1, 1, 0], [0, 0]),
+        ([0, 1, 0, 0], 1),
+        ([0, 1, 0, 1], 1),
+        ([1, 1, 0, 0], 1),
+        ([2, 1, 0, 1], 1),
+        ([1, 2, 0, 0], 0),
+        ([0, 2, 0, 0], 0),
+        ([1, 1, 1, 0], 0),
     ] {
         for has_work in [false, true] {
             let sleep = self::world(world);
             let worker = world[2] + world[3];
             let mut slept = Slept::NotAtAll;
-            let cost = cost_of(has_work, |look| {
+            let looks = looks_of(has_work, |look| {
                 let mut park = |_| AfterPark::Rise;
                 slept = sleep.sleep(worker, || false, look, Parking::Reserve(&mut park));
             });
-            assert_eq!(cost, expected, "{world:?}");
-            let stays_awake = has_work && cost[1] > 0;
+            assert_eq!(looks, expected, "{world:?}");
+            let stays_awake = has_work && looks > 0;
             assert_eq!(slept == Slept::NotAtAll, stays_awake, "{world:?}");
             assert!(!rest_of(&sleep).contains(&worker));
         }

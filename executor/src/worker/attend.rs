@@ -157,8 +157,8 @@ impl Running<'_> {
             self.notify();
         }
         self.attendant.strangers.replace(strangers);
-        let due = || driver.next_due().map(|(waker, _)| waker);
-        for waker in first.into_iter().chain(iter::from_fn(due)) {
+        let due = iter::from_fn(|| driver.next_due());
+        for waker in first.into_iter().chain(due) {
             self.stranger(|| waker.wake());
         }
     }

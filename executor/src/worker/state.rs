@@ -94,6 +94,11 @@ impl<'w> Searching<'w> {
         Self(worker)
     }
 
+    /// The worker, for longer than the search.
+    pub(super) fn worker(&self) -> &'w Worker {
+        self.0
+    }
+
     /// Ends the search. Wakes another worker if this one was the last lookout and there is more to
     /// do. Also returns the waker of a worker whose thread is away, if that is the one to wake.
     pub(super) fn stop_first(self) -> (Running<'w>, Option<Waker>) {

@@ -8,7 +8,7 @@ use super::{lex::Comment, source::Source};
 const ATOMIC: [&str; 5] = ["load", "store", "swap", "fetch_add", "fetch_sub"];
 const EXCHANGE: &str = "compare_exchange";
 /// The first is the usual one; the others are its asymmetric pair.
-const FENCES: [&str; 3] = ["fence", "light", "heavy"];
+const FENCE: &str = "fence";
 
 /// One change of one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,7 +160,7 @@ fn site(source: &Source, at: usize) -> Option<At> {
     let (what, changes) = if is_order {
         let asked = text(source, at + 5);
         let call = enclosing_call(source, at);
-        let is_fence = call.is_some_and(|call| FENCES.contains(&call));
+        let is_fence = call == Some(FENCE);
         let what = match call.filter(|call| is_fence || ATOMIC.contains(call) || *call == EXCHANGE)
         {
             Some(_) if is_fence => format!("fence, {asked}"),

@@ -304,7 +304,8 @@ fn while_a_stranger_is_woken_another_worker_finds_the_others() {
     // The first one waits for the second, which another worker wakes.
     let (first, woke_second) = asks(move || {
         assert!(sent.has_work(), "a search or a last look finds it");
-        let (second, has_more) = sent.driver.next_due().expect("it was left there");
+        let second = sent.driver.next_due().expect("it was left there");
+        let has_more = sent.driver.has_due();
         second.wake();
         has_more
     });

@@ -174,7 +174,7 @@ impl<'w> Searching<'w> {
 
     /// Parks once: for a limited time if another worker should be watched, or else until woken.
     fn park_once(self, neighbours: Neighbours, watch: &mut Watch) -> Unparked<'w> {
-        let shared = self.shared().clone();
+        let shared = &**self.worker().shared();
         let has_queued = shared.has_work();
         let last = mem::replace(&mut watch.limit, FIRST_WATCH);
         let vain = self.lookout.vain.get() + 1;
@@ -220,7 +220,7 @@ impl<'w> Searching<'w> {
         keep: Keep,
         park: impl FnOnce(&Worker, &dyn Fn() -> bool, Parking<'_>),
     ) -> Unparked<'w> {
-        let shared = self.shared().clone();
+        let shared = &**self.worker().shared();
         if shared.hooks.on_park.is_some() {
             let running = self.stop();
             running.hook(|hooks| &hooks.on_park);

@@ -181,7 +181,7 @@ impl Worker {
                 return Some(Found::Task(injected));
             }
         }
-        if let Some((waker, _)) = shared.driver.next_due() {
+        if let Some(waker) = shared.driver.next_due() {
             return Some(Found::Stranger(waker));
         }
         shared.has_work().then(|| self.steal(view))?
