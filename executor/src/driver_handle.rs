@@ -51,25 +51,6 @@ impl DriverHandle<'_> {
         self.shared.hurry_driver(deadline, self.worker);
     }
 
-    /// Returns a reference to the timers that [`with`](DriverHandle::with) has passed along. The
-    /// caller returns it by [`give_back`](DriverHandle::give_back).
-    pub(crate) fn share(&self, timers: &Arc<Timers>) -> Arc<Timers> {
-        match self.worker {
-            Some(worker) => worker.share_timers(),
-            None => timers.clone(),
-        }
-    }
-
-    /// Drops a reference to timers. If they are those of the worker that this thread is, the worker
-    /// keeps the reference for its next timer.
-    pub(crate) fn give_back(timers: Arc<Timers>) {
-        // Not the current worker, which the destructor of a thread-local could not ask for.
-        current::with_thread_worker(|worker| match worker {
-            Some(worker) => worker.give_back_timers(timers),
-            None => drop(timers),
-        });
-    }
-
     /// Calls the hook for a timer that has been armed.
     pub(crate) fn armed(&self, deadline: u64) {
         self.shared.armed(deadline);

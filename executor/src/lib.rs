@@ -195,7 +195,6 @@ mod join_set;
 pub mod local;
 mod metrics;
 #[cfg(feature = "io")]
-mod prefetch;
 mod process;
 #[cfg(feature = "io")]
 mod punctual;

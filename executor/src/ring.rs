@@ -431,15 +431,6 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
         (Self::between(head, tail) > 0).then_some(head & ((1 << BITS) - 1))
     }
 
-    /// Returns the slot for an index, if there are slots.
-    pub(crate) fn slot(&self, index: u64) -> Option<&AtomicPtr<()>> {
-        // ORDERING: any_slots. Acquire, as `thief_slots`.
-        let slots = self.slots.load(order!(any_slots: Acquire));
-        // SAFETY: by rule 4 they stay.
-        let slots = unsafe { slots.as_ref() }?;
-        Some(slots.at(index))
-    }
-
     /// Moves tasks here from the ring of another worker, as [`steal`](Ring::steal) takes them.
     /// `least` is the least capacity.
     ///

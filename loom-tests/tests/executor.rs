@@ -222,14 +222,19 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
         "wake a task from another thread, and run it until it waits again",
         cost_of!({
             outside(|| waker.wake_by_ref());
-            // The model does not see the two of the `Arc`'s count
-            // (`executor/src/worker/shared.rs`).
-            COST.with_borrow_mut(|cost| cost.rmws += 2);
+            // (`executor/src/worker/shared.rs`)
+            count_of_an_arc();
             event.clone().await;
         }) - waits,
     );
     drop(handle);
     measure_timers(row).await;
+}
+
+/// Counts the two read-modify-writes of a clone of an `Arc` and its drop, which the model does not
+/// see.
+fn count_of_an_arc() {
+    COST.with_borrow_mut(|cost| cost.rmws += 2);
 }
 
 /// Yields with no other task in the queue, which is not counted.
@@ -270,13 +275,20 @@ async fn asleep() -> joint::JoinHandle<()> {
 async fn measure_timers(mut row: impl FnMut(&'static str, Cost)) {
     row(
         "arm a timer that becomes the earliest, and drop it",
-        cost_of!({ poll_once(sleep(FAR)).await }),
+        cost_of!({
+            // (`executor/src/time/alarm.rs`)
+            count_of_an_arc();
+            poll_once(sleep(FAR)).await;
+        }),
     );
     let earlier = spawn(sleep(FAR));
     let_others_run().await;
     row(
         "arm a timer, and drop it",
-        cost_of!({ poll_once(sleep(2 * FAR)).await }),
+        cost_of!({
+            count_of_an_arc();
+            poll_once(sleep(2 * FAR)).await;
+        }),
     );
     drop(earlier);
     let later = spawn(sleep(FAR));
@@ -285,6 +297,7 @@ async fn measure_timers(mut row: impl FnMut(&'static str, Cost)) {
         "spawn a task that sleeps, run it, wake it in time, and run it to its end",
         cost_of!({
             let sleeper = asleep().await;
+            count_of_an_arc();
             let_pass(SOON);
             // It is woken during one of the yields, and runs during the next.
             yield_now().await;

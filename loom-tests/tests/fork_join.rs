@@ -162,28 +162,6 @@ fn two_thieves_never_take_the_same() {
     });
 }
 
-/// What another thief or a lookout does to an entry does not change the job. Preemption bound 3.
-#[test]
-fn a_mark_changes_no_job() {
-    model_bounded(3, || {
-        let (forks, drops) = (Arc::new(Forks::new(1)), Drops::default());
-        let runs = Arc::new(Count::default());
-        let thief = start({
-            let forks = forks.clone();
-            move || {
-                forks.mark();
-                forks.mark();
-                forks.steal(|run| run());
-            }
-        });
-        drop(join_two(&forks, &drops, &runs));
-        drop(join_two(&forks, &drops, &runs));
-        thief.join().unwrap();
-        runs.assert(2);
-        drops.assert_all_of(6);
-    });
-}
-
 /// A thief that gives a job back unused leaves it to the owner.
 #[test]
 fn a_job_that_is_given_back_is_run_by_its_owner() {

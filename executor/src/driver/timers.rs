@@ -30,7 +30,7 @@ use crossbeam_utils::CachePadded;
 
 use self::queue::Queue;
 use super::clock::NEVER;
-use crate::{guard::lock, prefetch::prefetch};
+use crate::guard::lock;
 use joint_switch::{AtomicU64, Mutex, MutexGuard, order};
 
 /// The largest number of timers that fire before the lock is released.
@@ -160,9 +160,7 @@ impl Timers {
             return Fired::All;
         };
         let due = iter::from_fn(|| queue.pop(now)).take(BATCH);
-        // The task has probably not been touched since it fell asleep. Waking it is a
-        // read-modify-write, and no other miss of the cache overlaps with that of one.
-        woken.extend(due.inspect(|waker| prefetch(waker.data())));
+        woken.extend(due);
         self.publish(queue);
         match queue.earliest() <= now {
             true => Fired::OneBatch,

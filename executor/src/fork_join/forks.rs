@@ -12,11 +12,6 @@
 //! end at once, and does its work on the way back. A worker that has nothing to do therefore
 //! [asks](Forks::ask) for more jobs. After such a request, and after each theft, the owner pushes
 //! [`CREDIT`] jobs regardless of how many are open.
-//!
-//! # Marks
-//! A thief can set the lowest bit of a job's address in the ring. If a mark that was set some time
-//! ago is still set, the job is at least that old. The mark thus shows which jobs are worth a
-//! theft, and costs the owner nothing.
 
 use core::ptr::NonNull;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -28,8 +23,6 @@ use crate::{
 };
 use joint::completion::Ended;
 use joint_switch::{AtomicUsize, order};
-
-const MARK: usize = 1;
 
 /// The number of jobs that are kept open if no thief has asked for more.
 const KEPT_OPEN: usize = 4;
@@ -58,9 +51,7 @@ impl Word for Open {
     }
 
     unsafe fn from_word(word: NonNull<()>) -> Self {
-        let header = word.as_ptr().map_addr(|address| address & !MARK);
-        // SAFETY: a header is aligned to more than the mark, so the rest is not zero.
-        Self(unsafe { NonNull::new_unchecked(header) }.cast())
+        Self(word.cast())
     }
 }
 
@@ -72,14 +63,6 @@ pub(crate) trait Surroundings {
 
     /// Returns after a job's taker has finished.
     fn wait(&self, wait: Wait) -> Ended;
-}
-
-/// When a job was marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Marked {
-    Before,
-    /// This call marked it.
-    Now,
 }
 
 impl Forks {
@@ -209,28 +192,6 @@ impl Forks {
         self.jobs.oldest()
     }
 
-    /// Marks a job, if it is not marked already.
-    pub(crate) fn mark(&self, index: u64) -> Marked {
-        let Some(slot) = self.jobs.slot(index) else {
-            return Marked::Now;
-        };
-        // ORDERING: mark_look. Relaxed: a hint.
-        let job = slot.load(order!(mark_look: Relaxed));
-        if job.addr() & MARK != 0 {
-            return Marked::Before;
-        }
-        let marked = job.map_addr(|address| address | MARK);
-        // ORDERING: mark, mark_failed. Relaxed: the mark is a hint, and does not change what the
-        // address leads to.
-        let _ = slot.compare_exchange(
-            job,
-            marked,
-            order!(mark: Relaxed),
-            order!(mark_failed: Relaxed),
-        );
-        Marked::Now
-    }
-
     /// Takes the oldest job. Returns `None` if there is none, or if others take jobs all the time.
     #[cold]
     pub(crate) fn steal(&self) -> Option<Taken> {
@@ -245,12 +206,12 @@ impl Forks {
 // Here and not in `tests`, so that Miri sees the races without an executor around them.
 #[cfg(test)]
 mod tests {
-    use alloc::{boxed::Box, string::String, vec::Vec};
+    use alloc::{boxed::Box, string::String};
     use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::thread;
 
     use super::{
-        AssertUnwindSafe, CREDIT, Ended, Fences, Forks, KEPT_OPEN, Marked, Surroundings, Wait,
+        AssertUnwindSafe, CREDIT, Ended, Fences, Forks, KEPT_OPEN, Surroundings, Wait,
         catch_unwind, resume_unwind,
     };
 
@@ -284,9 +245,6 @@ mod tests {
             for _ in 0..2 {
                 s.spawn(|| {
                     while over.load(Relaxed) == 0 {
-                        if let Some(index) = forks.oldest() {
-                            forks.mark(index);
-                        }
                         if let Some(taken) = forks.steal() {
                             taken.run();
                         }
@@ -334,19 +292,6 @@ mod tests {
             over.store(1, Relaxed);
         });
         assert_eq!(forks.oldest(), None);
-    }
-
-    #[test]
-    fn a_job_is_marked_once_and_can_still_be_taken() {
-        let forks = Forks::new(2, Fences::among(2));
-        let marks = || (0..2).map(|_| forks.mark(0)).collect::<Vec<_>>();
-        let a = || {
-            assert_eq!(marks(), [Marked::Now, Marked::Before]);
-            forks.steal().expect("the job is open").run();
-        };
-        // SAFETY: only the owner calls this.
-        let ((), b) = unsafe { forks.join(&Alone, a, || 7) };
-        assert_eq!(b, 7);
     }
 
     #[test]

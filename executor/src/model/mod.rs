@@ -70,12 +70,6 @@ impl Forks {
         self.0.oldest().is_some()
     }
 
-    /// Marks the oldest job, and returns whether it was marked already.
-    pub fn mark(&self) -> bool {
-        let mark = |index| self.0.mark(index) == crate::fork_join::forks::Marked::Before;
-        self.0.oldest().is_some_and(mark)
-    }
-
     /// Takes the oldest job, and passes it to `run` as a function. If that function is not called,
     /// the job goes back to its owner.
     pub fn steal(&self, run: impl FnOnce(&mut dyn FnMut())) -> bool {

@@ -110,10 +110,10 @@ impl Alarm {
                     return Poll::Ready(());
                 }
                 Ok(Poll::Ready(())) => {
-                    self.forget();
+                    self.armed = None;
                     return Poll::Ready(());
                 }
-                Err(Closed) => self.forget(),
+                Err(Closed) => self.armed = None,
             }
         }
         if when.has_come() {
@@ -147,22 +147,13 @@ impl Alarm {
     /// Disarms the alarm, and returns the waker if it has not been woken yet.
     pub(super) fn disarm(&mut self) -> Option<Waker> {
         let armed = self.armed.take()?;
-        let waker = armed.timers.remove(&armed.key);
-        DriverHandle::give_back(armed.timers);
-        waker
-    }
-
-    /// Becomes idle, without a timer in any queue.
-    fn forget(&mut self) {
-        if let Some(armed) = self.armed.take() {
-            DriverHandle::give_back(armed.timers);
-        }
+        armed.timers.remove(&armed.key)
     }
 
     fn arm(&mut self, deadline: u64, waker: Waker) {
         let refused: Result<(), Waker> = DriverHandle::with(|handle, timers| {
             let (key, earliest) = timers.insert(deadline, waker)?;
-            let timers = handle.share(timers);
+            let timers = timers.clone();
             self.armed = Some(Armed { timers, key });
             if earliest == Earliest::Sooner {
                 handle.hurry(deadline);

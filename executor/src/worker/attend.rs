@@ -19,9 +19,7 @@ use core::{
 };
 use std::time::Instant;
 
-use super::{
-    Attended, Running, Worker, queues::After, shared::FAMILY, spare::Spare, visits::Visits,
-};
+use super::{Attended, Running, Worker, queues::After, shared::FAMILY, visits::Visits};
 use crate::driver::{
     clock,
     timers::{Fired, Timers},
@@ -51,7 +49,6 @@ pub(super) struct Attendant {
     /// Empty buffers, kept for their memory.
     woken: RefCell<Vec<Waker>>,
     strangers: RefCell<Vec<Waker>>,
-    spare: Spare,
 }
 
 impl Running<'_> {
@@ -179,21 +176,6 @@ impl Worker {
         if let Some(mut keeper) = driver.has_sources().then(|| driver.keep()).flatten() {
             keeper.look();
             keeper.leave(woken);
-        }
-    }
-
-    /// Returns a reference to this worker's own timers.
-    #[inline]
-    pub(crate) fn share_timers(&self) -> Arc<Timers> {
-        let spare = self.attendant.spare.take();
-        spare.unwrap_or_else(|| self.shared().driver.timers(self.index()).clone())
-    }
-
-    /// Drops a reference to timers, or keeps it, if they are this worker's own.
-    #[inline]
-    pub(crate) fn give_back_timers(&self, timers: Arc<Timers>) {
-        if Arc::ptr_eq(&timers, self.shared().driver.timers(self.index())) {
-            self.attendant.spare.keep(timers);
         }
     }
 

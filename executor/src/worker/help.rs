@@ -1,9 +1,10 @@
 //! How a worker helps with the forks of other workers: if it has nothing to run, or waits for a
 //! fork of its own, it takes those that are worth a theft.
 //!
-//! A theft costs both threads about a microsecond. A fork is therefore taken only once it is
-//! [`WORTH_A_THEFT`] old. The closure that runs before it has then taken at least that long, and
-//! the two sides of a fork are usually alike.
+//! A theft costs both threads about a microsecond. A fork is therefore taken only once its worker
+//! has had one open in the same place for [`WORTH_A_THEFT`]. The closure that runs before it has
+//! mostly taken that long by then, and the two sides of a fork are usually alike. (The fork may be
+//! a younger one, in the place of another. To tell them apart took more time than it saved.)
 //!
 //! **No deadlock.** A worker that waits for a fork waits for a taker that is running it. Suppose
 //! workers wait in a cycle, each for a job that lies on its neighbour's stack, beneath the job that
@@ -23,10 +24,7 @@ use std::time::Instant;
 use super::{Running, Worker};
 use crate::{
     apart::run_apart,
-    fork_join::{
-        forks::Marked,
-        job::{Taken, Wait},
-    },
+    fork_join::job::{Taken, Wait},
     sleep::{Need, Woke},
 };
 use joint::{completion::Ended, waker::park::block_on_timeout};
@@ -43,8 +41,6 @@ const LONGEST_BLOCK: Duration = Duration::from_millis(1);
 /// What a worker knows about the forks of the others.
 pub(super) struct Helper {
     seen: Vec<Cell<Seen>>,
-    /// Whether a fork was seen that is not old enough yet.
-    has_young: Cell<bool>,
     /// The address at which the worker's stack begins.
     stack: Cell<usize>,
 }
@@ -65,7 +61,6 @@ impl Helper {
         };
         Self {
             seen: (0..workers).map(|_| Cell::new(seen)).collect(),
-            has_young: Cell::new(false),
             stack: Cell::new(0),
         }
     }
@@ -73,12 +68,6 @@ impl Helper {
     /// Must be called at the bottom of the worker's stack.
     pub(super) fn begin(&self) {
         self.stack.set(stack_now());
-    }
-
-    /// Whether it is worth looking again soon. Never twice in a row, because forks that are always
-    /// young are not worth it.
-    pub(super) fn expects(&self, did_expect: bool) -> bool {
-        self.has_young.replace(false) && !did_expect
     }
 
     fn has_room(&self) -> bool {
@@ -146,20 +135,17 @@ impl Worker {
             forks.ask();
             return None;
         };
-        if forks.mark(index) == Marked::Now || seen.get().index != index {
+        if seen.get().index != index {
             seen.set(Seen { index, since: now });
-            self.helper.has_young.set(true);
             return None;
         }
         if now.saturating_duration_since(seen.get().since) < WORTH_A_THEFT {
-            self.helper.has_young.set(true);
             return None;
         }
         let taken = forks.steal();
         // The age of the next fork is counted from now, so that it is old enough by the time this
         // one is done.
         if let Some(index) = forks.oldest() {
-            forks.mark(index);
             seen.set(Seen { index, since: now });
         }
         taken
@@ -173,18 +159,6 @@ mod tests {
         fork_join::{Forks, forks::Surroundings},
         worker::harness::two_workers,
     };
-
-    #[test]
-    fn a_young_fork_is_reported_once() {
-        let helper = Helper::new(1);
-        assert!(!helper.expects(false));
-        helper.has_young.set(true);
-        assert!(helper.expects(false));
-        assert!(!helper.expects(false), "reported already");
-        helper.has_young.set(true);
-        assert!(!helper.expects(true), "not twice in a row");
-        assert!(!helper.expects(false));
-    }
 
     #[test]
     fn a_helper_has_room_while_little_of_the_stack_is_in_use() {
@@ -223,26 +197,23 @@ mod tests {
         let take = |at| worker.take_fork(at).map(Taken::run).is_some();
         let start = Instant::now();
         assert!(!take(start), "there is no fork");
-        assert!(!worker.helper.expects(false));
         let short = Duration::from_nanos(1);
         while_open(forks, || {
             assert!(!take(start));
-            assert!(worker.helper.expects(false));
             assert!(!take(start + WORTH_A_THEFT - short));
-            assert!(worker.helper.expects(false));
             assert!(take(start + WORTH_A_THEFT));
-            assert!(!worker.helper.expects(false));
         });
-        // Another worker has marked it, but this one has not seen it before.
+        // The age of the second one counts from the theft of the first.
         while_open(forks, || {
+            let late = start + 100 * WORTH_A_THEFT;
+            assert!(!take(late));
             while_open(forks, || {
-                let taken = forks.steal().map(Taken::run);
-                assert!(taken.is_some() && forks.mark(1) == Marked::Now);
-                let late = start + 100 * WORTH_A_THEFT;
-                assert!(!take(late));
-                assert!(take(late + WORTH_A_THEFT));
+                let stolen = late + WORTH_A_THEFT;
+                assert!(take(stolen));
+                assert!(!take(stolen + WORTH_A_THEFT - short));
+                assert!(take(stolen + WORTH_A_THEFT));
             });
         });
-        assert_eq!(worker.counters().steals.get(), 2);
+        assert_eq!(worker.counters().steals.get(), 3);
     }
 }

@@ -43,8 +43,6 @@ mod idle;
 pub(super) mod launch;
 mod queues;
 pub(crate) mod shared;
-#[cfg(feature = "io")]
-mod spare;
 mod state;
 pub(crate) mod stepped;
 #[cfg(feature = "io")]

@@ -18,7 +18,6 @@ use crate::{
         Worker,
         harness::{two_workers, wakes_of},
         launch::{launch, new_task},
-        spare::MOST,
         stepped::Stepping,
     },
 };
@@ -366,41 +365,4 @@ fn a_worker_that_would_leave_the_driver_wakes_another_even_for_one_task() {
         worker.running().attend(After::Queue);
     };
     assert_eq!(wakes_for(&[Due::Task], attend), 1);
-}
-
-/// To make a reference to a queue of timers, and to drop it, takes a read-modify-write each.
-#[test]
-fn a_timer_that_is_dropped_passes_its_reference_on_to_the_next_one() {
-    let [worker, other] = two_workers();
-    let own = worker.shared().driver.timers(0).clone();
-    let owners = || Arc::strong_count(&own);
-    let first = owners();
-    let (one, two) = (worker.share_timers(), worker.share_timers());
-    assert!(Arc::ptr_eq(&one, &own));
-    assert_eq!(owners(), first + 2);
-    for timers in [one, two] {
-        worker.give_back_timers(timers);
-        assert_eq!(owners(), first + 2);
-    }
-    let again = [(); 2].map(|()| worker.share_timers());
-    assert_eq!(owners(), first + 2);
-    // A timer that ends on another worker takes its reference along.
-    for timers in again {
-        other.give_back_timers(timers);
-    }
-    assert_eq!(owners(), first);
-    worker.give_back_timers(worker.share_timers());
-    drop(worker);
-    assert_eq!(owners(), first, "the worker has dropped what it kept");
-}
-
-#[test]
-fn a_worker_keeps_no_more_references_than_it_may() {
-    let [worker, _other] = two_workers();
-    let own = worker.shared().driver.timers(0).clone();
-    let before = Arc::strong_count(&own);
-    let many: Vec<_> = (0..=MOST).map(|_| worker.share_timers()).collect();
-    many.into_iter()
-        .for_each(|timers| worker.give_back_timers(timers));
-    assert_eq!(Arc::strong_count(&own), before + MOST);
 }

@@ -47,14 +47,6 @@ pub(super) enum Keep {
     IfVacant,
 }
 
-/// How a worker watches, from one park to the next.
-struct Watch {
-    /// The length of the next watch.
-    limit: Duration,
-    /// Whether the last watch was short, because a fork was about to be worth taking.
-    expects: bool,
-}
-
 /// What a worker does after it was parked.
 pub(super) enum Unparked<'w> {
     Searches(Searching<'w>),
@@ -88,10 +80,7 @@ impl<'w> Running<'w> {
             true => LOOKS_FROM_DRIVER,
             false => LOOKS,
         };
-        let mut watch = Watch {
-            limit: FIRST_WATCH,
-            expects: false,
-        };
+        let mut watch = FIRST_WATCH;
         let mut searching = self.search();
         loop {
             let neighbours = match searching.look_round(mem::replace(&mut looks, LOOKS)) {
@@ -172,11 +161,11 @@ impl<'w> Searching<'w> {
         running
     }
 
-    /// Parks once: for a limited time if another worker should be watched, or else until woken.
-    fn park_once(self, neighbours: Neighbours, watch: &mut Watch) -> Unparked<'w> {
+    /// Parks once: for the time of `watch` if another worker should be watched, or else until woken.
+    fn park_once(self, neighbours: Neighbours, watch: &mut Duration) -> Unparked<'w> {
         let shared = &**self.worker().shared();
         let has_queued = shared.has_work();
-        let last = mem::replace(&mut watch.limit, FIRST_WATCH);
+        let limit = mem::replace(watch, FIRST_WATCH);
         let vain = self.lookout.vain.get() + 1;
         self.lookout
             .vain
@@ -185,8 +174,6 @@ impl<'w> Searching<'w> {
         let is_wanted = neighbours == Neighbours::MakeProgress || has_queued;
         if shared.sleep.wants_watcher() && is_wanted || is_vain {
             self.counters().parks.increment();
-            watch.expects = self.helper.expects(watch.expects);
-            let limit = if watch.expects { FIRST_WATCH } else { last };
             let keep = match neighbours {
                 // A worker that visits the driver often serves it better than this worker could,
                 // which would have to be woken there (`visits.rs`). A busy worker that never runs
@@ -197,7 +184,7 @@ impl<'w> Searching<'w> {
             self.park(keep, |worker, urgent, parking| {
                 let urgent = || !is_vain && urgent();
                 if shared.sleep.watch(worker.index(), limit, urgent, parking) == Risen::ByItself {
-                    watch.limit = LONGEST_WATCH.min(2 * last);
+                    *watch = LONGEST_WATCH.min(2 * limit);
                 }
             })
         } else {

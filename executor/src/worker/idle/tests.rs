@@ -53,14 +53,10 @@ fn poll_time_is_measured_even_of_a_worker_that_never_parks() {
 #[test]
 fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let [worker, other] = two_workers();
-    let next = |neighbours, limit| {
-        let mut watch = Watch {
-            limit,
-            expects: false,
-        };
+    let next = |neighbours, mut watch| {
         let searching = worker.running().search();
         runs(searching.park_once(neighbours, &mut watch));
-        watch.limit
+        watch
     };
     assert_eq!(next(Neighbours::MakeProgress, FIRST_WATCH), 2 * FIRST_WATCH);
     assert_eq!(next(Neighbours::MakeProgress, LONGEST_WATCH), LONGEST_WATCH);
