@@ -58,6 +58,7 @@ fn graves(all: &'static Contestants) -> Vec<Grave> {
         all.spawned(PingPong(2 * workers)),
         all.spawned(Spawners),
         all.spawned(WakeAll(workers)),
+        all.drivers(Computing("a UDP echo, nothing else to do", 0)),
         all.drivers(Computing(
             "a UDP echo, all workers compute (datafusion #13692)",
             workers,

@@ -195,6 +195,7 @@ mod join_set;
 pub mod local;
 mod metrics;
 #[cfg(feature = "io")]
+mod policy;
 mod process;
 #[cfg(feature = "io")]
 mod punctual;

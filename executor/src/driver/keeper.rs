@@ -14,16 +14,10 @@ use super::{
     reserve::Reserves,
     timers::Timers,
 };
+use crate::policy::{BLOCKED_LOOK, RESERVE_INTERVAL};
 use crate::punctual::punctually;
 use crate::sleep::{AfterPark, Sleep};
 use joint_switch::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread};
-
-/// The interval at which a blocked worker checks the driver while no worker keeps it.
-const BLOCKED_LOOK: Duration = Duration::from_millis(1);
-
-/// How often a blocked worker checks whether the driver is still kept. The keeper may leave to run
-/// a task that blocks, and need not signal a blocked worker.
-const BLOCKED_WATCH: Duration = Duration::from_millis(5);
 
 /// The value of `asleep_until` while no keeper sleeps.
 const AWAKE: u64 = 0;
@@ -152,7 +146,7 @@ impl<R: EventSource> Driver<R> {
         let look = if self.is_vacant() {
             BLOCKED_LOOK
         } else {
-            BLOCKED_WATCH
+            RESERVE_INTERVAL
         };
         let due = clock::until(self.earliest());
         Some(due.map_or(look, |due| due.min(look)))

@@ -4,11 +4,11 @@
 //! A keeper that rises and leaves to run a task abandons the driver, and that task may block.
 //! Waking another worker each time would cost more than most of the work that the wake-up is for.
 //! Instead, one worker that rests on its own thread beside the keeper is the reserve. It checks
-//! every [`INTERVAL`], and takes over the driver if no keeper is asleep there. If a keeper is
-//! asleep and has not risen since the last check, the reserve goes **off duty**, and sleeps without
-//! limit. If no reserve is on duty, a worker that leaves the driver, or that adds a new earliest
-//! deadline, wakes a resting worker. There is a reserve again once the woken worker, or the one
-//! that left, rests again.
+//! every [`RESERVE_INTERVAL`], and takes over the driver if no keeper is asleep there. If a keeper
+//! is asleep and has not risen since the last check, the reserve goes **off duty**, and sleeps
+//! without limit. If no reserve is on duty, a worker that leaves the driver, or that adds a new
+//! earliest deadline, wakes a resting worker. There is a reserve again once the woken worker, or
+//! the one that left, rests again.
 //!
 //! A reserve that goes off duty and a keeper that leaves the driver form a race of two words:
 //!
@@ -21,11 +21,8 @@
 use core::time::Duration;
 
 use super::{keeper::Driver, reactor::EventSource};
-use crate::sleep::AfterPark;
+use crate::{policy::RESERVE_INTERVAL, sleep::AfterPark};
 use joint_switch::{AtomicUsize, fence, order, thread};
-
-/// The longest time for which the driver has no keeper while a worker is idle.
-const INTERVAL: Duration = Duration::from_millis(5);
 
 pub(super) struct Reserves {
     /// 1 while a reserve is on duty.
@@ -81,10 +78,10 @@ impl<R: EventSource> Reserve<'_, R> {
     /// Rests once. The worker must rise if the driver has no sleeping keeper.
     pub(crate) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
         // A reserve on duty looks at intervals, however long the limit is.
-        match limit.filter(|&limit| limit < INTERVAL || !self.is_on_duty) {
+        match limit.filter(|&limit| limit < RESERVE_INTERVAL || !self.is_on_duty) {
             Some(limit) => thread::park_timeout(limit),
             None if self.is_on_duty => {
-                thread::park_timeout(INTERVAL);
+                thread::park_timeout(RESERVE_INTERVAL);
                 return self.look();
             }
             None => thread::park(),

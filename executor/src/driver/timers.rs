@@ -30,11 +30,8 @@ use crossbeam_utils::CachePadded;
 
 use self::queue::Queue;
 use super::clock::NEVER;
-use crate::guard::lock;
+use crate::{guard::lock, policy::BATCH};
 use joint_switch::{AtomicU64, Mutex, MutexGuard, order};
-
-/// The largest number of timers that fire before the lock is released.
-const BATCH: usize = 64;
 
 /// The place of one timer. It stays taken until [`Timers::remove`], or until [`Timers::poll`] has
 /// reported that the timer fired.

@@ -19,15 +19,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use super::job::{Header, Job, Taken, Wait};
 use crate::{
     fences::Fences,
+    policy::{CREDIT, KEPT_OPEN},
     ring::{Ring, STACK, Word},
 };
 use joint::completion::Ended;
 use joint_switch::{AtomicUsize, order};
-
-/// The number of jobs that are kept open if no thief has asked for more.
-const KEPT_OPEN: usize = 4;
-/// The number of further jobs that are pushed after a thief has asked for more.
-const CREDIT: usize = 256;
 
 pub(crate) struct Forks {
     jobs: Ring<Open, STACK>,

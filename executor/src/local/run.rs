@@ -7,7 +7,8 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::state::{INBOX_INTERVAL, LocalState};
+use super::state::LocalState;
+use crate::policy::INJECTOR_INTERVAL;
 use joint::waker::{ThinWaker, budget};
 
 /// The future of [`LocalExecutor::run`](super::LocalExecutor::run).
@@ -73,7 +74,7 @@ impl<F: Future> Future for Run<'_, F> {
                 }
                 this.left = state.due();
             }
-            this.left -= state.run_some(this.left.min(INBOX_INTERVAL));
+            this.left -= state.run_some(this.left.min(INJECTOR_INTERVAL as usize));
             // This poll may have been the main future's wake-up, so a poll that has skipped the
             // main future does not sleep.
             if is_turn && state.due() == 0 {

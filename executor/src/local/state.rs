@@ -6,7 +6,7 @@
 //!
 //! Order of work: tasks run first in, first out. Once the main future is woken, it takes its turn
 //! like a task that was queued behind all tasks that were due. Tasks that other threads have woken
-//! are fetched every [`INBOX_INTERVAL`] runs, and when nothing else is due.
+//! are fetched every [`INJECTOR_INTERVAL`] runs, and when nothing else is due.
 
 use core::{
     cell::Cell,
@@ -27,7 +27,7 @@ use super::{
     queue::Queue,
     register::{Entry, Register, Runnable},
 };
-use crate::guard::guarded;
+use crate::{guard::guarded, policy::INJECTOR_INTERVAL};
 use joint::{
     task::{Builder, EndedTask, JoinHandle, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
     waker::{
@@ -36,10 +36,6 @@ use joint::{
     },
 };
 use joint_switch::{Retire, fence, heap, order, this_thread, thread::ThreadId, thread_local};
-
-/// How many tasks run between two looks at the inbox. The number is prime, so that it does not fall
-/// into step with a pattern of work.
-pub(super) const INBOX_INTERVAL: usize = 61;
 
 /// Everything that belongs to one local executor.
 pub(crate) struct LocalState {
@@ -329,7 +325,7 @@ impl LocalState {
     /// how many it has run.
     #[inline]
     pub(super) fn run_some(&self, turns: usize) -> usize {
-        let turns = turns.min(INBOX_INTERVAL);
+        let turns = turns.min(INJECTOR_INTERVAL as usize);
         self.take_inbox();
         for ran in 0..turns {
             let Some(runnable) = self.queue.pop() else {
@@ -354,7 +350,7 @@ impl LocalState {
 
     pub(super) fn try_tick(&self) -> bool {
         let ticks = self.ticks.replace(self.ticks.get().wrapping_add(1));
-        if self.due() == 0 || ticks % INBOX_INTERVAL == 0 {
+        if self.due() == 0 || ticks % INJECTOR_INTERVAL as usize == 0 {
             self.take_inbox();
         }
         let Some(runnable) = self.queue.pop() else {

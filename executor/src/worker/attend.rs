@@ -20,22 +20,11 @@ use core::{
 use std::time::Instant;
 
 use super::{Attended, Running, Worker, queues::After, shared::FAMILY, visits::Visits};
-use crate::driver::{
-    clock,
-    timers::{Fired, Timers},
+use crate::{
+    driver::{clock, timers::Timers},
+    policy::{LONGEST_AWAY, LOOK_INTERVAL},
 };
 use joint::waker;
-
-/// The number of batches of timers that fire before the woken tasks run, because their tasks are
-/// then still in the cache.
-const BATCHES: usize = 2;
-
-/// The shortest time between two checks of the descriptors by a busy worker, in nanoseconds.
-const LOOK_INTERVAL: u64 = 20_000;
-
-/// The time for which a busy worker stays away from the driver, in nanoseconds, if its polls go on
-/// to be as long as they were.
-const LONGEST_AWAY: u64 = 200_000;
 
 /// What a worker remembers about the driver.
 #[derive(Default)]
@@ -92,11 +81,11 @@ impl Running<'_> {
     }
 
     /// Attends to the driver after this worker was parked in it, and wakes what was found there.
-    pub(super) fn attend_as_keeper(&self, woken: Vec<Waker>) -> Attended {
+    pub(super) fn attend_as_keeper(&self, woken: Vec<Waker>) {
         let driver = &self.shared().driver;
         let now = clock::now();
         self.leave_driver(now);
-        self.wake_ready(woken, driver.all_timers(), now, After::Queue)
+        self.wake_ready(woken, driver.all_timers(), now, After::Queue);
     }
 
     /// Wakes these, and the tasks whose deadline is not after `now`.
@@ -110,13 +99,9 @@ impl Running<'_> {
         let mut strangers = self.attendant.strangers.take();
         let mut any = self.wake_own(&mut woken, &mut strangers, after);
         for timers in timers {
-            for _ in 0..BATCHES {
-                let fired = timers.fire(now, &mut woken);
-                any |= self.wake_own(&mut woken, &mut strangers, after);
-                if fired == Fired::All {
-                    break;
-                }
-            }
+            // If more are due, the next visit finds them.
+            let _fired = timers.fire(now, &mut woken);
+            any |= self.wake_own(&mut woken, &mut strangers, after);
         }
         self.attendant.woken.replace(woken);
         self.wake_strangers(strangers);

@@ -24,9 +24,7 @@ impl Running<'_> {
         None
     }
 
-    pub(super) fn attend_as_keeper(&self, _: Vec<Waker>) -> Attended {
-        Attended::FoundNothing
-    }
+    pub(super) fn attend_as_keeper(&self, _: Vec<Waker>) {}
 }
 
 impl Worker {

@@ -12,11 +12,8 @@
 use core::time::Duration;
 
 use super::{Running, current, queues::After};
-use crate::apart::run_apart;
+use crate::{apart::run_apart, policy::BLOCKED_LOOK};
 use joint::waker::park;
-
-/// The interval at which a blocked worker of a closed executor looks for tasks to drop.
-const CLOSED_LOOK: Duration = Duration::from_millis(1);
 
 /// From now on this thread attends to its worker's duties whenever it is blocked. Returns what it
 /// has done before.
@@ -55,7 +52,7 @@ impl Running<'_> {
         let look = shared.driver.next_blocked_look();
         match shared.is_closed() {
             // A push to a closed executor does not unpark a blocked worker.
-            true => Some(look.map_or(CLOSED_LOOK, |look| look.min(CLOSED_LOOK))),
+            true => Some(look.map_or(BLOCKED_LOOK, |look| look.min(BLOCKED_LOOK))),
             false => look,
         }
     }

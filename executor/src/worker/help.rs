@@ -18,25 +18,17 @@
 //! last job that it took needs without any theft.
 
 use alloc::vec::Vec;
-use core::{cell::Cell, future::poll_fn, hint, time::Duration};
+use core::{cell::Cell, future::poll_fn, hint};
 use std::time::Instant;
 
 use super::{Running, Worker};
 use crate::{
     apart::run_apart,
     fork_join::job::{Taken, Wait},
+    policy::{FIRST_WATCH, LONGEST_WATCH, LOOKS, ROOM_TO_HELP, WORTH_A_THEFT},
     sleep::{Need, Woke},
 };
 use joint::{completion::Ended, waker::park::block_on_timeout};
-
-/// The age from which on a fork is taken.
-const WORTH_A_THEFT: Duration = Duration::from_micros(20);
-/// The largest stack use, in bytes, with which a worker takes another job.
-const ROOM_TO_HELP: usize = 64 << 10;
-/// The number of looks at the other workers before a waiting worker blocks.
-const LOOKS: u32 = 7;
-const FIRST_BLOCK: Duration = Duration::from_micros(50);
-const LONGEST_BLOCK: Duration = Duration::from_millis(1);
 
 /// What a worker knows about the forks of the others.
 pub(super) struct Helper {
@@ -98,7 +90,7 @@ impl Running<'_> {
         if !self.helper.has_room() {
             return wait.block();
         }
-        let mut limit = FIRST_BLOCK;
+        let mut limit = FIRST_WATCH;
         loop {
             for look in 0..LOOKS {
                 if let Some(ended) = wait.ended() {
@@ -106,7 +98,7 @@ impl Running<'_> {
                 }
                 if let Some(taken) = self.take_fork(Instant::now()) {
                     run_apart(|| taken.run());
-                    limit = FIRST_BLOCK;
+                    limit = FIRST_WATCH;
                 }
                 for _ in 0..(1 << look) * 8 {
                     hint::spin_loop();
@@ -115,7 +107,7 @@ impl Running<'_> {
             if let Some(ended) = block_on_timeout(poll_fn(|cx| wait.poll(cx)), limit) {
                 return ended;
             }
-            limit = LONGEST_BLOCK.min(2 * limit);
+            limit = LONGEST_WATCH.min(2 * limit);
         }
     }
 }
@@ -159,6 +151,7 @@ mod tests {
         fork_join::{Forks, forks::Surroundings},
         worker::harness::two_workers,
     };
+    use core::time::Duration;
 
     #[test]
     fn a_helper_has_room_while_little_of_the_stack_is_in_use() {

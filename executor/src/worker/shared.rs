@@ -20,8 +20,6 @@ use core::ptr::NonNull;
 use crossbeam_utils::CachePadded;
 
 use super::{Running, current};
-#[cfg(feature = "io")]
-use crate::driver::clock;
 use crate::{
     deques::{Deques, Stealer},
     driver::Driver,
@@ -31,10 +29,13 @@ use crate::{
     hooks::Hooks,
     inbox::Inbox,
     metrics::{Counters, Metrics, OutsideCounters},
+    policy::{FORKS_OF_OWNERS, MOST_FORKS, WORTH_A_WAKE},
     process::Process,
     registry::{self, Lane, Registry, RegistryOwner},
     sleep::{Need, Sleep, Woke},
 };
+#[cfg(feature = "io")]
+use crate::{driver::clock, policy::NEAR_THE_DRIVER};
 use joint::{
     task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
     waker::Family,
@@ -45,20 +46,6 @@ use joint_switch::{AtomicUsize, fence, order};
 pub(crate) type EntryLink = registry::EntryLink<Shared>;
 /// The right and the duty to run one of the executor's tasks once.
 pub(crate) type Runnable = registry::Runnable<Shared>;
-
-/// The length of recent polls, in nanoseconds, from which on a queued task is worth waking another
-/// worker.
-pub(crate) const WORTH_A_WAKE: usize = 4_000;
-
-/// The length of recent polls, in nanoseconds, from which on another worker should wait in the
-/// driver during a poll.
-#[cfg(feature = "io")]
-const KEEPS_THE_DRIVER_WAITING: usize = 50_000;
-
-/// The largest number of open forks of one worker.
-const MOST_FORKS: usize = 1024;
-/// The same where an owner decides what runs, because no fork is stolen there.
-const FORKS_OF_OWNERS: usize = 16;
 
 /// Who decides which task a worker runs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,7 +191,7 @@ impl Shared {
     /// another worker is worth it.
     #[cfg(feature = "io")]
     pub(crate) fn keeps_the_driver_waiting(&self) -> bool {
-        self.poll_time() >= KEEPS_THE_DRIVER_WAITING
+        self.poll_time() as u64 >= NEAR_THE_DRIVER
     }
 
     /// Whether the workers must begin no more polls.
@@ -378,7 +365,7 @@ impl Running<'_> {
 #[cfg(test)]
 mod tests {
     #[cfg(feature = "io")]
-    use super::KEEPS_THE_DRIVER_WAITING;
+    use super::NEAR_THE_DRIVER;
     use crate::{
         registry::Lane,
         worker::harness::{task, two_workers},
@@ -421,8 +408,8 @@ mod tests {
     #[test]
     fn polls_of_the_threshold_length_keep_the_driver_waiting() {
         for (time, keeps) in [
-            (KEEPS_THE_DRIVER_WAITING - 1, false),
-            (KEEPS_THE_DRIVER_WAITING, true),
+            (NEAR_THE_DRIVER as usize - 1, false),
+            (NEAR_THE_DRIVER as usize, true),
         ] {
             let [worker, _other] = two_workers();
             worker.shared().set_poll_time(time);

@@ -15,16 +15,14 @@ use std::time::Instant;
 
 use super::{
     Attended, Running, Worker,
-    idle::{
-        Keep, Unparked,
-        steal::{Found, MOST_STOLEN},
-    },
+    idle::{Keep, Unparked, steal::Found},
     queues::After,
     shared::{Decides, Runnable, Shared},
     state::Searching,
 };
 use crate::{
     hooks::Hooks,
+    policy::MOST_STOLEN,
     registry::Lane,
     sleep::{AfterPark, Parking},
 };

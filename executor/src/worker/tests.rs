@@ -14,9 +14,8 @@ use super::*;
 use super::{
     harness::{task, two_workers, two_workers_with, wakes_of},
     launch::{launch, new_detached, new_task},
-    queues::MOST_QUEUED,
 };
-use crate::{hooks::Hooks, yield_now};
+use crate::{hooks::Hooks, policy::MOST_QUEUED, yield_now};
 use joint::{oneshot, task::JoinHandle};
 
 /// A task of a lane that has waited, and is ready to be run. It wakes itself in that run.

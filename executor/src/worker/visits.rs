@@ -13,18 +13,14 @@
 use core::cell::Cell;
 
 use super::Worker;
-use crate::driver::clock;
-
-/// In nanoseconds. A worker that was away from the driver for no longer than this is expected back
-/// within the same time.
-const OFTEN: u64 = 50_000;
+use crate::{driver::clock, policy::NEAR_THE_DRIVER};
 
 /// What a worker remembers about its visits.
 #[derive(Default)]
 pub(super) struct Visits {
     /// The time of the last visit to the driver, by the driver's clock.
     last: Cell<u64>,
-    /// Whether it had been away for at most [`OFTEN`] at its last visit.
+    /// Whether it had been away for at most [`NEAR_THE_DRIVER`] at its last visit.
     is_often: Cell<bool>,
 }
 
@@ -33,7 +29,7 @@ impl Worker {
     pub(super) fn visit(&self, now: u64) -> u64 {
         let visits = &self.attendant.visits;
         let away = now.saturating_sub(visits.last.get());
-        visits.is_often.set(away <= OFTEN);
+        visits.is_often.set(away <= NEAR_THE_DRIVER);
         self.leave_driver(now);
         away
     }
@@ -43,7 +39,7 @@ impl Worker {
         let visits = &self.attendant.visits;
         visits.last.set(now);
         let until = if visits.is_often.get() {
-            now + OFTEN
+            now + NEAR_THE_DRIVER
         } else {
             0
         };

@@ -2,7 +2,7 @@
 
 use crate::worker::harness::two_workers;
 
-use super::CLOSED_LOOK;
+use super::BLOCKED_LOOK;
 
 #[test]
 fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
@@ -13,5 +13,5 @@ fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
         "the first use of the driver wakes it"
     );
     worker.shared().close();
-    assert_eq!(worker.running().attend_blocked(), Some(CLOSED_LOOK));
+    assert_eq!(worker.running().attend_blocked(), Some(BLOCKED_LOOK));
 }

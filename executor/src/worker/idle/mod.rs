@@ -1,7 +1,7 @@
 //! From "queue empty" to "parked", and back.
 //!
 //! 1. A worker whose queues are empty, and which *runs* as yet, attends to the driver: it wakes
-//!    what is due there. Then it waits a moment for injected tasks.
+//!    what is due there.
 //! 2. It *searches* (`state.rs`): it looks at its inbox, at the injector, and at the queues and
 //!    forks of the others, from which it *steals* (`steal.rs`).
 //! 3. If it has found something, it runs again. If it was the last to search and there is more, it
@@ -13,31 +13,16 @@
 //!    the driver and something is due there, it runs first, and wakes that.
 
 use core::{mem, time::Duration};
-use std::hint;
 
 pub(super) mod steal;
 
 use self::steal::{Found, Neighbours};
-use super::{Attended, Running, Worker, queues::After, shared::Runnable, state::Searching};
+use super::{Attended, Running, Worker, queues::After, state::Searching};
 use crate::{
     hooks::Hooks,
+    policy::{FIRST_WATCH, LONGEST_WATCH, MOST_VAIN},
     sleep::{Parking, Risen, Slept},
 };
-
-const FIRST_WATCH: Duration = Duration::from_micros(50);
-const LONGEST_WATCH: Duration = Duration::from_millis(1);
-/// The number of looks at the other workers before a worker parks, which costs more than a look.
-const LOOKS: u32 = 4;
-/// The same for a worker that has come from the driver.
-const LOOKS_FROM_DRIVER: u32 = 1;
-/// The number of looks at the injector before a search.
-const LINGER: u32 = 4;
-/// The number of times in a row that a worker finds work that it cannot take, before it parks in
-/// spite of it: the thread that has it may need this processor.
-const MOST_VAIN: u32 = 8;
-/// The number of runs after which a worker that runs dry, but is never idle, measures its polls
-/// again.
-const JUDGED_RUNS: u64 = 64;
 
 /// Whether a worker that parks keeps the driver.
 #[derive(Clone, Copy)]
@@ -57,33 +42,16 @@ pub(super) enum Unparked<'w> {
 impl<'w> Running<'w> {
     /// Looks for work elsewhere, parks while there is none, and runs what it finds.
     pub(super) fn look_out(self) -> Self {
-        if self.runs() - self.lookout.began.get().1 >= JUDGED_RUNS {
-            // Without this, a worker for which the driver always has something would act on what it
-            // measured when it was idle last.
-            self.judge_own_polls();
-            self.begin();
-        }
         if let Attended::WokeTasks = self.attend(After::Queue) {
             // The tasks that were woken may all run elsewhere.
             if self.has_own() {
                 return self;
             }
         }
-        let is_from_driver = self.lookout.is_from_driver.take();
-        if !is_from_driver {
-            if let Some(injected) = self.linger() {
-                self.take_up(injected);
-                return self;
-            }
-        }
-        let mut looks = match is_from_driver {
-            true => LOOKS_FROM_DRIVER,
-            false => LOOKS,
-        };
         let mut watch = FIRST_WATCH;
         let mut searching = self.search();
         loop {
-            let neighbours = match searching.look_round(mem::replace(&mut looks, LOOKS)) {
+            let neighbours = match searching.look_round() {
                 Ok(found) => return searching.take_up(found),
                 Err(neighbours) => neighbours,
             };
@@ -95,17 +63,6 @@ impl<'w> Running<'w> {
                 Unparked::Runs(running) => return running,
             };
         }
-    }
-
-    /// Waits a moment for injected tasks, before it searches. A thread that spawns one task after
-    /// the other then need not wake anybody, and its tasks run at once.
-    fn linger(&self) -> Option<Runnable> {
-        (0..LINGER).find_map(|_| {
-            for _ in 0..32 {
-                hint::spin_loop();
-            }
-            self.next_injected()
-        })
     }
 
     /// Calls one of the hooks for parking. Without the hook, the one task that runs next stays
@@ -123,37 +80,29 @@ impl<'w> Searching<'w> {
     pub(super) fn take_up(self, found: Found) -> Running<'w> {
         let (running, away) = self.stop_first();
         running.lookout.vain.set(0);
-        let stolen = match found {
-            Found::Task(runnable) if away.is_none() => {
-                running.take_up(runnable);
-                return running;
+        let has_hook = running.shared().hooks.on_steal.is_some();
+        if away.is_none() && !(has_hook && matches!(found, Found::Stolen(..))) {
+            match found {
+                Found::Task(runnable) | Found::Stolen(runnable, _) => running.take_up(runnable),
+                Found::Fork(taken) => taken.run(),
+                Found::Stranger(waker) => running.stranger(|| waker.wake()),
             }
-            Found::Stolen(runnable, _)
-                if away.is_none() && running.shared().hooks.on_steal.is_none() =>
-            {
-                running.take_up(runnable);
-                return running;
-            }
-            // Others may wait for it while a stranger's code runs here.
-            Found::Task(runnable) => {
-                running.give_back(runnable);
-                None
-            }
+            return running;
+        }
+        // Others may wait for it while a stranger's code runs here.
+        let (mut stranger, mut stolen) = (None, None);
+        match found {
+            Found::Task(runnable) => running.give_back(runnable),
             Found::Stolen(runnable, steal) => {
                 running.give_back(runnable);
-                Some(steal)
+                stolen = Some(steal);
             }
-            Found::Fork(taken) => {
-                taken.run();
-                None
-            }
-            Found::Stranger(waker) => {
-                running.stranger(|| waker.wake());
-                None
-            }
-        };
-        if let Some(away) = away {
-            running.stranger(|| away.wake());
+            // It goes back to its owner.
+            Found::Fork(taken) => drop(taken),
+            Found::Stranger(waker) => stranger = Some(waker),
+        }
+        for waker in away.into_iter().chain(stranger) {
+            running.stranger(|| waker.wake());
         }
         if let Some(steal) = stolen {
             running.tell_of_theft(&steal);
@@ -161,7 +110,8 @@ impl<'w> Searching<'w> {
         running
     }
 
-    /// Parks once: for the time of `watch` if another worker should be watched, or else until woken.
+    /// Parks once: for the time of `watch` if another worker should be watched, or else until
+    /// woken.
     fn park_once(self, neighbours: Neighbours, watch: &mut Duration) -> Unparked<'w> {
         let shared = &**self.worker().shared();
         let has_queued = shared.has_work();
@@ -243,8 +193,7 @@ impl<'w> Searching<'w> {
         }
         let (running, away) = self.stop_first();
         if let Some(woken) = woken {
-            let attended = running.attend_as_keeper(woken);
-            (running.lookout.is_from_driver).set(attended == Attended::WokeTasks);
+            running.attend_as_keeper(woken);
         }
         if let Some(away) = away {
             running.stranger(|| away.wake());

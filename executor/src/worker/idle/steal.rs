@@ -22,17 +22,9 @@ use std::time::Instant;
 use crate::{
     fork_join::job::Taken,
     hooks::StealInfo,
+    policy::{LOOKS, MOST_STOLEN, PATIENCE, STUCK, WORTH_A_STEAL},
     worker::{Running, Worker, shared::Runnable},
 };
-
-/// Steal tasks if recent polls took at least this long on average (ns).
-const WORTH_A_STEAL: usize = 600;
-/// The length of a poll after which one task is stolen from the worker's queue.
-const PATIENCE: Duration = Duration::from_micros(50);
-/// The length of a poll after which half of the worker's queue is stolen.
-const STUCK: Duration = Duration::from_millis(1);
-/// The largest number of tasks that are stolen at once.
-pub(in crate::worker) const MOST_STOLEN: usize = 256;
 
 /// What a worker remembers of the other workers.
 pub(in crate::worker) struct Lookout {
@@ -42,10 +34,6 @@ pub(in crate::worker) struct Lookout {
     random: Cell<u32>,
     /// How often in a row there was work that this worker could not take.
     pub(super) vain: Cell<u32>,
-    /// Whether this worker was last parked in the driver, and rose because tasks were woken there.
-    /// Most such workers go back there soon, and who waits for the answer of a task may wait for
-    /// the processor on which this worker still spins.
-    pub(super) is_from_driver: Cell<bool>,
 }
 
 /// What a worker has seen of another worker.
@@ -98,7 +86,6 @@ impl Lookout {
         Self {
             seen: (0..workers).map(|_| Cell::new(seen)).collect(),
             began: Cell::new((now, 0)),
-            is_from_driver: Cell::new(false),
             vain: Cell::new(0),
             random: Cell::new(0x9e37_79b9 ^ (index as u32 + 1).wrapping_mul(0x85eb_ca6b)),
         }
@@ -149,9 +136,9 @@ impl Worker {
 
     /// Looks a few times for something to steal. If there is nothing, returns what the other
     /// workers do.
-    pub(super) fn look_round(&self, looks: u32) -> Result<Found, Neighbours> {
+    pub(super) fn look_round(&self) -> Result<Found, Neighbours> {
         let mut neighbours = Neighbours::StandStill;
-        for look in 0..looks {
+        for look in 0..LOOKS {
             let view = self.view();
             if view.makes_progress {
                 neighbours = Neighbours::MakeProgress;

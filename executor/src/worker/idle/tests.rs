@@ -1,14 +1,12 @@
-//! When an idle worker measures, lingers, watches and parks, and which hooks it calls around it,
+//! When an idle worker watches and parks, and which hooks it calls around it,
 //! with both workers on one thread.
 
 use alloc::{boxed::Box, vec::Vec};
 #[cfg(feature = "io")]
-use core::task::Waker;
-use std::{sync::mpsc, time::Instant};
+use std::sync::mpsc;
 
 use super::*;
 #[cfg(feature = "io")]
-use crate::driver::clock;
 use crate::{
     registry::Lane,
     worker::{
@@ -17,37 +15,12 @@ use crate::{
     },
 };
 
-const LONG: Duration = Duration::from_secs(10);
-
 /// Ends the search, if the worker still searches.
 fn runs(unparked: Unparked<'_>) -> Running<'_> {
     match unparked {
         Unparked::Searches(searching) => searching.stop(),
         Unparked::Runs(running) => running,
     }
-}
-
-#[test]
-fn poll_time_is_measured_even_of_a_worker_that_never_parks() {
-    let [worker, _other] = two_workers();
-    let began = Instant::now().checked_sub(LONG);
-    let began = began.expect("the system has been running for longer");
-    let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
-    worker.lookout.began.set((began, 0));
-    (1..JUDGED_RUNS).for_each(|_| worker.running().run(task()));
-    // It runs dry, and finds something at once.
-    let look_out = || {
-        let shared = worker.shared();
-        shared.inject(task(), crate::registry::Lane::Normal);
-        worker.running().look_out();
-    };
-    look_out();
-    assert_eq!((worker.runs(), time()), (JUDGED_RUNS, Duration::ZERO));
-    look_out();
-    assert!(time() >= LONG / JUDGED_RUNS as u32, "{:?}", time());
-    let measured = time();
-    look_out();
-    assert_eq!(time(), measured, "it has begun again");
 }
 
 #[test]
@@ -67,35 +40,6 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
         "a task is queued"
     );
     assert_eq!(worker.counters().parks.get(), 3);
-}
-
-#[cfg(feature = "io")]
-#[test]
-fn a_worker_that_returns_from_the_driver_with_tasks_does_not_linger() {
-    let [worker, _other] = two_workers();
-    let shared = worker.shared();
-    let timers = shared.driver.timers(0);
-    let arm = |deadline| {
-        assert!(timers.insert(deadline, Waker::noop().clone()).is_ok());
-        shared.driver.hurry(deadline, &shared.sleep, || {});
-    };
-    // Whether it takes what comes from outside before it searches its own queues.
-    let lingers = || {
-        runs(worker.running().search().park(Keep::IfVacant, |_, _, _| {}));
-        shared.inject(task(), Lane::Normal);
-        worker.running().push(task(), Lane::Pinned(0));
-        worker.running().look_out();
-        let lingers = !shared.has_injected();
-        worker.take_injected();
-        worker.next_pinned();
-        lingers
-    };
-    assert!(lingers(), "there is no driver");
-    arm(clock::NEVER - 1);
-    assert!(lingers(), "nothing was due there");
-    arm(0);
-    assert!(!lingers());
-    assert!(lingers(), "nothing was due this time");
 }
 
 /// What the workers count while the hooks are called.
@@ -211,7 +155,7 @@ fn a_searching_worker_wakes_a_stranger_that_another_has_left_as_one_that_runs() 
         .extend(&mut Vec::from([stranger]));
     let _this_thread = worker.become_this_thread();
     let searching = worker.running().search();
-    let found = searching.look_round(1);
+    let found = searching.look_round();
     let _running = searching.take_up(found.unwrap_or_else(|_| panic!("it is due")));
     assert_eq!(is_idle.try_recv(), Ok(false));
 }

@@ -6,15 +6,9 @@ use core::cell::{Cell, RefCell};
 
 use self::turn::Turns;
 use super::shared::Runnable;
-use crate::deques::Deques;
+use crate::{deques::Deques, policy::MOST_QUEUED};
 
 mod turn;
-
-/// How many tasks of the normal lane the stack and the queue each hold. Further tasks go to the
-/// injector, whose queue takes no memory. A batch that comes from the injector is always held, and
-/// so are stolen tasks that were not spawned. The room that they have made stays. Of spawned tasks,
-/// no more are stolen than there is room for.
-pub(super) const MOST_QUEUED: usize = 1 << 14;
 
 pub(super) struct Queues {
     /// The LIFO slot.

@@ -3,8 +3,8 @@
 //! The LIFO slot comes first. It holds the task that waited for the one that has just ended. Then
 //! come the high lane, the tasks that the worker has spawned, the tasks in its queue, the tasks
 //! pinned to it, and last the injector. Spawned tasks run newest first, all others oldest first.
-//! Every source that comes late in this order comes first at regular intervals, which the constants
-//! below give, and so does the oldest spawned task. No task starves behind others, however they
+//! Every source that comes late in this order comes first at regular intervals (`policy.rs`), and
+//! so does the oldest spawned task. No task starves behind others, however they
 //! wake each other. `docs/executor.md` has the bounds that follow from the constants.
 //!
 //! # Why newest first
@@ -21,6 +21,10 @@ use core::cell::Cell;
 
 use super::Queues;
 use crate::{
+    policy::{
+        BATCH, HURRIED_INTERVAL, INJECTOR_INTERVAL, OLDEST_INTERVAL, PINNED_INTERVAL,
+        RESCUE_INTERVAL, STREAK,
+    },
     sleep::Woke,
     worker::{
         Running, Worker,
@@ -28,31 +32,8 @@ use crate::{
     },
 };
 
-/// The number of runs after which a worker checks the injector first, and the driver.
-const INJECTOR_INTERVAL: u64 = 61;
-/// The same for the injector where each task uses up its budget. Together with the pinned tasks and
-/// those of the high lane, the injector leaves one run in 64 to the others.
-const HURRIED_INTERVAL: u64 = 8;
-/// The number of runs after which a worker runs a pinned task first, if there were more of them at
-/// the last look.
-const PINNED_INTERVAL: u64 = 4;
-/// The number of turns of the injector after which a worker steals from workers that are stuck in a
-/// poll.
-const RESCUE_INTERVAL: u64 = 16;
-/// The largest number of consecutive runs from the slot.
-const SLOT_STREAK: u32 = 16;
-/// The largest number of consecutive runs from the high lane.
-const HIGH_STREAK: u32 = 32;
-/// The largest number of consecutive runs of spawned tasks while the queue has others, and of tasks
-/// of the queue while there are spawned ones.
-const STREAK: u32 = 32;
-/// The number of runs after which the oldest spawned task runs. Runs and not streaks, because a
-/// yield begins a streak anew.
-const OLDEST_INTERVAL: u64 = 480;
 /// Never due.
 const NEVER: u64 = u64::MAX;
-/// The largest number of tasks that a worker takes at once from the injector or from its inbox.
-const BATCH: usize = 64;
 
 /// Which source is due.
 #[derive(Default)]
@@ -111,7 +92,7 @@ impl Turns {
     /// Returns whether the next run may come from the slot.
     #[inline]
     pub(super) fn slot_is_due(&self) -> bool {
-        self.slot_streak.get() < SLOT_STREAK
+        self.slot_streak.get() < STREAK
     }
 }
 
@@ -160,7 +141,7 @@ impl Worker {
             return None;
         }
         let streak = self.queues.turns.high_streak.get();
-        if streak == HIGH_STREAK {
+        if streak == STREAK {
             self.queues.turns.high_streak.set(0);
             return None;
         }

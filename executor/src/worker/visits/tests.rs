@@ -1,28 +1,28 @@
 //! Which worker leaves the driver to which other worker, at times that the test sets.
 
-use super::OFTEN;
+use super::NEAR_THE_DRIVER;
 use crate::{driver::clock, worker::harness::two_workers};
 
 #[test]
 fn a_frequent_visitor_is_expected_again_and_one_that_stayed_away_is_not() {
     let [worker, _other] = two_workers();
     let until = || worker.counters().visits_until.get();
-    let start = 10 * OFTEN;
+    let start = 10 * NEAR_THE_DRIVER;
     worker.visit(start);
     assert_eq!(until(), 0, "the first visit");
-    worker.visit(start + OFTEN);
-    assert_eq!(until(), start + 2 * OFTEN);
-    worker.leave_driver(start + 3 * OFTEN);
+    worker.visit(start + NEAR_THE_DRIVER);
+    assert_eq!(until(), start + 2 * NEAR_THE_DRIVER);
+    worker.leave_driver(start + 3 * NEAR_THE_DRIVER);
     assert_eq!(
         until(),
-        start + 4 * OFTEN,
+        start + 4 * NEAR_THE_DRIVER,
         "the visit took as long as the interval"
     );
-    worker.visit(start + 4 * OFTEN);
-    assert_eq!(until(), start + 5 * OFTEN);
-    worker.visit(start + 5 * OFTEN + 1);
+    worker.visit(start + 4 * NEAR_THE_DRIVER);
+    assert_eq!(until(), start + 5 * NEAR_THE_DRIVER);
+    worker.visit(start + 5 * NEAR_THE_DRIVER + 1);
     assert_eq!(until(), 0, "it was away for too long");
-    worker.leave_driver(start + 5 * OFTEN + 1);
+    worker.leave_driver(start + 5 * NEAR_THE_DRIVER + 1);
     assert_eq!(until(), 0);
 }
 

@@ -6,10 +6,7 @@ use std::sync::mpsc;
 use super::*;
 use crate::{
     hooks::Hooks,
-    worker::{
-        harness::{task, two_workers, two_workers_with},
-        idle::LOOKS,
-    },
+    worker::harness::{task, two_workers, two_workers_with},
 };
 
 const LONG: Duration = Duration::from_secs(10);
@@ -53,11 +50,8 @@ fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
     set_seen(&worker, Instant::now() + LONG, 1, false);
     assert_eq!(view(), (false, false), "not seen for long enough");
     other.counters().polls.set(2);
-    assert_eq!(
-        worker.look_round(LOOKS).err(),
-        Some(Neighbours::MakeProgress)
-    );
-    assert_eq!(worker.look_round(LOOKS).err(), Some(Neighbours::StandStill));
+    assert_eq!(worker.look_round().err(), Some(Neighbours::MakeProgress));
+    assert_eq!(worker.look_round().err(), Some(Neighbours::StandStill));
 }
 
 /// How long a poll seems to take after the second worker has made 10 in 10 seconds.
@@ -140,12 +134,9 @@ fn a_stuck_worker_is_found_in_a_look_round() {
     let [worker, other] = two_workers();
     other.queues.push_behind(task(), drop);
     set_seen(&worker, Instant::now() + LONG, 0, false);
-    assert!(
-        worker.look_round(LOOKS).is_err(),
-        "not seen for long enough"
-    );
+    assert!(worker.look_round().is_err(), "not seen for long enough");
     worker.lookout.set_stuck(1);
-    assert!(matches!(worker.look_round(LOOKS), Ok(Found::Stolen(..))));
+    assert!(matches!(worker.look_round(), Ok(Found::Stolen(..))));
 }
 
 #[test]

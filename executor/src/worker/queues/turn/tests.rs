@@ -3,16 +3,14 @@
 use alloc::{string::String, vec::Vec};
 use core::{future::poll_fn, panic::Location, task::Poll};
 
-use super::{
-    BATCH, HIGH_STREAK, INJECTOR_INTERVAL, OLDEST_INTERVAL, RESCUE_INTERVAL, SLOT_STREAK, STREAK,
-};
 use crate::{
+    policy::{BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, RESCUE_INTERVAL, STREAK, WORTH_A_WAKE},
     registry::Lane,
     worker::{
         Worker,
         harness::{task, two_workers, wakes_of},
         launch::new_detached,
-        shared::{Runnable, WORTH_A_WAKE},
+        shared::Runnable,
     },
 };
 use joint::task::Id;
@@ -167,7 +165,7 @@ impl Letters {
 fn at_most_16_consecutive_runs_come_from_the_slot() {
     let [worker, _other] = two_workers();
     for _ in 0..2 {
-        for _ in 0..SLOT_STREAK {
+        for _ in 0..STREAK {
             assert!(worker.queues.turns.slot_is_due());
             worker.queues.slot.set(Some(task()));
             assert!(worker.running().next().is_some());
@@ -182,18 +180,18 @@ fn at_most_16_consecutive_runs_come_from_the_slot() {
 fn at_most_32_consecutive_runs_come_from_the_high_lane_if_others_wait() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    for _ in 0..2 * HIGH_STREAK {
+    for _ in 0..2 * STREAK {
         worker.running().push(letters.task('h'), HIGH);
     }
     for _ in 0..2 {
         worker.running().push(letters.task('n'), NORMAL);
     }
-    let row = "h".repeat(HIGH_STREAK as usize) + "n";
+    let row = "h".repeat(STREAK as usize) + "n";
     assert_eq!(letters.runs(&worker, 66), row.repeat(2));
-    for _ in 0..=HIGH_STREAK {
+    for _ in 0..=STREAK {
         worker.running().push(letters.task('h'), HIGH);
     }
-    let all = "h".repeat(HIGH_STREAK as usize + 1);
+    let all = "h".repeat(STREAK as usize + 1);
     assert_eq!(letters.runs(&worker, 33), all, "there are no normal tasks");
 }
 

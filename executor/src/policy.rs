@@ -1,0 +1,103 @@
+//! Every number by which the executor decides. The sizes of buffers and tables are beside these.
+//!
+//! The table has what changes if a number is half or twice as large, as a part of the time of the
+//! rows of the benches as they are (two workers on two processors, medians of alternating rounds,
+//! all numbers in one run). A number that is not in the table changes none of the 40 rows by more
+//! than the noise, 8%. It keeps a promise, or a worker from a bad case that no row has.
+//!
+//! | number | half | twice |
+//! |---|---|---|
+//! | [`LOOKS`] | | ping-pong inside 1.1; processor time of a wake-up of all workers 1.5 to 2.2; 1.2 for `fib(20)` with threads that start |
+//! | [`FIRST_WATCH`] | a task that is woken behind a poll of 2 ms runs after 0.7 | 1.4 to 1.7; spawn and join 1.35 |
+//! | [`WORTH_A_STEAL`] | ping-pong inside up to 1.5. At 0: 10,000 detached 2.3 | At infinity: a task behind a poll of 2 ms begins after 5, the last of as many tasks as workers after 19 |
+//! | [`WORTH_A_WAKE`] | At 0: yields 1.6, a fan 1.35 | At infinity: 99 of 100 UDP echoes beside a task that yields take 11 |
+//! | [`KEPT_OPEN`] | `fib` 0.94 | `fib(25)` 1.7, `fib(20)` 1.4 |
+//! | [`NEAR_THE_DRIVER`] | | At 0, if the driver is never left to a busy worker: a TCP echo 3.5 |
+//! | [`LONGEST_AWAY`] | a UDP echo while all workers compute 0.7; beside a task that yields every 45 us, 99 of 100 take 3.4 | 1.4. At infinity: 14 |
+//! | [`RESERVE_INTERVAL`] | a timer behind a poll of 10 ms is late by about half of it | by twice |
+
+use core::time::Duration;
+
+// Which task a worker runs next (`worker/queues/turn.rs`), in runs.
+
+/// A worker checks the injector first, and the driver, after so many runs.
+pub(crate) const INJECTOR_INTERVAL: u64 = 61;
+/// The same for the injector where each task uses up its budget. Together with the pinned tasks and
+/// those of the high lane, the injector leaves one run in 64 to the others.
+pub(crate) const HURRIED_INTERVAL: u64 = 8;
+/// A pinned task runs first after so many runs, if there were more of them at the last look.
+pub(crate) const PINNED_INTERVAL: u64 = 4;
+/// The number of turns of the injector after which a worker steals from workers that are stuck in a
+/// poll.
+pub(crate) const RESCUE_INTERVAL: u64 = 16;
+/// The oldest spawned task runs after so many runs. Runs and not streaks, because a yield begins a
+/// streak anew.
+pub(crate) const OLDEST_INTERVAL: u64 = 480;
+/// The largest number of consecutive runs from the slot; of those from the high lane; of those of
+/// spawned tasks while the queue has others, and of tasks of the queue while there are spawned
+/// ones.
+pub(crate) const STREAK: u32 = 32;
+/// The largest number of tasks that a worker takes at once from the injector, from its inbox, or
+/// from the timers of a worker.
+pub(crate) const BATCH: usize = 64;
+/// How many tasks of the normal lane the stack and the queue of a worker each hold. Further tasks
+/// go to the injector, whose queue takes no memory.
+pub(crate) const MOST_QUEUED: usize = 1 << 14;
+
+// When a worker searches, steals, wakes another and parks (`worker/idle`, `sleep.rs`).
+
+/// The number of looks at the other workers before a worker parks, which costs more than a look.
+pub(crate) const LOOKS: u32 = 4;
+/// How long a worker watches first, and how long a worker blocks first that waits for a fork. Each
+/// further time is twice as long, up to [`LONGEST_WATCH`].
+pub(crate) const FIRST_WATCH: Duration = Duration::from_micros(50);
+pub(crate) const LONGEST_WATCH: Duration = Duration::from_millis(1);
+/// The number of times in a row that a worker finds work that it cannot take, before it parks in
+/// spite of it: the thread that has it may need this processor.
+pub(crate) const MOST_VAIN: u32 = 8;
+/// Tasks are stolen if recent polls took at least this long on average, in nanoseconds.
+pub(crate) const WORTH_A_STEAL: usize = 600;
+/// The same for waking another worker because of a task that is queued.
+pub(crate) const WORTH_A_WAKE: usize = 4_000;
+/// The length of a poll after which one task is stolen from its worker's queue.
+pub(crate) const PATIENCE: Duration = Duration::from_micros(50);
+/// The length of a poll after which half of its worker's queue is stolen.
+pub(crate) const STUCK: Duration = Duration::from_millis(1);
+/// The largest number of tasks that are stolen at once.
+pub(crate) const MOST_STOLEN: usize = 256;
+
+// Which forks are offered and taken (`fork_join/forks.rs`, `worker/help.rs`).
+
+/// A fork is taken once its worker has had one open in the same place for this long.
+pub(crate) const WORTH_A_THEFT: Duration = Duration::from_micros(20);
+/// The number of forks that a worker keeps open if no thief has asked for more.
+pub(crate) const KEPT_OPEN: usize = 4;
+/// The number of further forks that are offered after a thief has asked for more.
+pub(crate) const CREDIT: usize = 256;
+/// The largest number of open forks of one worker.
+pub(crate) const MOST_FORKS: usize = 1024;
+/// The same where an owner decides what runs, because no fork is stolen there.
+pub(crate) const FORKS_OF_OWNERS: usize = 16;
+/// The largest stack use, in bytes, with which a worker that waits for a fork takes another one.
+pub(crate) const ROOM_TO_HELP: usize = 64 << 10;
+
+// Who attends to the driver, and when (`worker/attend.rs`, `worker/visits.rs`, `driver`).
+
+/// For how long the driver may wait for a worker that runs, in nanoseconds. If recent polls took
+/// this long, another worker is woken for the driver; and a worker that was away for no longer is
+/// expected back within the same time.
+#[cfg(feature = "io")]
+pub(crate) const NEAR_THE_DRIVER: u64 = 50_000;
+/// The shortest time between two checks of the descriptors by a busy worker, in nanoseconds.
+#[cfg(feature = "io")]
+pub(crate) const LOOK_INTERVAL: u64 = 20_000;
+/// The time for which a busy worker stays away from the driver, in nanoseconds, if its polls go on
+/// to be as long as they were.
+#[cfg(feature = "io")]
+pub(crate) const LONGEST_AWAY: u64 = 200_000;
+/// The longest time for which the driver has no keeper while a worker is idle or blocked.
+#[cfg(feature = "io")]
+pub(crate) const RESERVE_INTERVAL: Duration = Duration::from_millis(2);
+/// The interval at which a blocked worker checks the driver while no worker keeps it, and looks for
+/// tasks to drop once its executor is closed.
+pub(crate) const BLOCKED_LOOK: Duration = Duration::from_millis(1);
