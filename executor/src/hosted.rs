@@ -405,8 +405,7 @@ impl BoundWorker {
     pub fn discard(&self, task: ReadyTask) {
         self.check(&task);
         let own = &self.own;
-        let discard = || own.worker.running().discard_inside(task.runnable);
-        own.inside(|| own.worker.as_current(discard));
+        own.inside(|| own.worker.discard_chosen(task.runnable));
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use core::{array, panic::Location};
 
 use super::{
-    Worker,
+    Running, Worker,
     launch::new_detached,
     shared::{Decides, Lanes, Runnable, Shared},
 };
@@ -30,6 +30,13 @@ pub(super) fn two_workers_with(hooks: Hooks) -> [Worker; 2] {
         Worker::new(shared, index, lanes)
     });
     array::from_fn(|_| workers.next().expect("two"))
+}
+
+impl Worker {
+    /// The worker, which runs whatever the test lets it do.
+    pub(crate) fn running(&self) -> Running<'_> {
+        Running::of(self)
+    }
 }
 
 /// A task that ends in its first run.

@@ -222,11 +222,6 @@ impl Worker {
         .increment();
     }
 
-    /// The worker, for its owner's code, which runs as the worker.
-    pub(crate) fn running(&self) -> Running<'_> {
-        Running::of(self)
-    }
-
     /// Whether there is one task that another worker could take, which may not be announced.
     fn has_one(&self) -> bool {
         self.shared.stealers[self.index].len() == 1

@@ -9,7 +9,8 @@
 //! A stranger's code is a waker, a hook, a schedule function, a closure, and the drop of any of
 //! them. It may take any time, and may wait for whatever is due on this worker. So everything that
 //! calls it is a function of [`Running`], which a searcher does not have: others would rely on it
-//! as a lookout meanwhile. What is a function of [`Worker`] calls none.
+//! as a lookout meanwhile. What is a function of [`Worker`] calls none, and leads to no
+//! [`Running`].
 //!
 //! Outside of polls there is one gate for it, [`Running::stranger`].
 
@@ -42,7 +43,9 @@ impl Deref for Searching<'_> {
 }
 
 impl<'w> Running<'w> {
-    /// A worker that has begun, or whose poll this is: only a worker that runs polls.
+    /// A worker that has begun, or whose poll this is: only a worker that runs polls. Called where
+    /// a thread becomes a worker and where a poll asks which worker it is on (`current.rs`,
+    /// `stepped.rs`), and nowhere else.
     #[inline(always)]
     pub(super) fn of(worker: &'w Worker) -> Self {
         Self(worker)

@@ -310,6 +310,11 @@ impl Worker {
         })
     }
 
+    /// Drops a runnable, as this worker.
+    pub(crate) fn discard_chosen(&self, runnable: Runnable) {
+        self.as_current(|| Running::of(self).discard_inside(runnable));
+    }
+
     /// Takes all that this worker has queued.
     #[inline(always)]
     pub(crate) fn take_queued(&self, mut take: impl FnMut(Runnable)) {
