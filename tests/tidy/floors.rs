@@ -26,7 +26,7 @@ const BUILDINGS: [Building; 3] = [
     Building {
         package: "executor",
         below: &[
-            &["fences", "guard", "prefetch", "punctual", "ring"],
+            &["fences", "guard", "policy", "punctual", "ring"],
             &[
                 "deques",
                 "fork_join",

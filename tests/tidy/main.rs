@@ -171,6 +171,20 @@ fn files_are_short() {
     hold(finish::length);
 }
 
+/// Whoever has a `Running` may call the code of a stranger.
+#[test]
+fn only_the_ways_into_a_worker_make_it_a_running_one() {
+    const WAYS: [&str; 3] = ["current.rs", "harness.rs", "stepped.rs"];
+    hold(|source| {
+        let is_way = WAYS.iter().any(|way| source.path.ends_with(way));
+        let makes = |at: &usize| source.reads(*at, &["Running", "::", "of"]);
+        let found = (0..source.tokens.len()).filter(|at| !is_way && makes(at));
+        found
+            .map(|at| source.finding(source.tokens[at].line, "makes a running worker"))
+            .collect()
+    });
+}
+
 #[test]
 fn nothing_is_left_to_do() {
     hold(finish::leftovers);
